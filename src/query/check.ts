@@ -15,8 +15,10 @@ import {
   type Math,
   type RetentionQuery,
   retentionModel,
+  totalDisplays,
   type TrendsQuery,
   trendsModel,
+  wrapperModels,
 } from "./model.ts";
 
 /** The events of a name, or of any name, with certain properties. */
@@ -40,7 +42,7 @@ export type CheckedRetention = ReturnType<typeof checkRetention>;
 export type CheckedEvents = ReturnType<typeof checkEvents>;
 export type CheckedQuery = CheckedTrends | CheckedFunnels | CheckedRetention | CheckedEvents;
 
-const totals = new Set(["BoldNumber", "ActionsPie", "ActionsBarValue", "ActionsTable", "WorldMap"]);
+const totals: ReadonlySet<string> = new Set(totalDisplays);
 
 /** Whether a display shows one number for each line, and not one for each interval. */
 export function isTotal(display: string | null | undefined): boolean {
@@ -55,7 +57,9 @@ const checks = new Map<unknown, (value: Fields, attr: string) => CheckedQuery>([
   ["RetentionQuery", (value, attr) => checkRetention(fieldsOf(retentionModel, value, attr), attr)],
   ["EventsQuery", (value, attr) => checkEvents(fieldsOf(eventsModel, value, attr), attr)],
 ]);
-const wrappers = new Set<unknown>(["InsightVizNode", "DataTableNode"]);
+const wrappers = new Map<unknown, (typeof wrapperModels)[keyof typeof wrapperModels]>(
+  Object.entries(wrapperModels),
+);
 /** What carries SQL: HogQL in itself, and the one around it for charts. */
 const sqlKinds = new Set<unknown>(["HogQLQuery", "DataVisualizationNode"]);
 
@@ -69,8 +73,12 @@ export function checkQuery(value: unknown, attr = "query"): CheckedQuery {
     throw new Fault(value === null || value === undefined ? "required" : "not_a_dict", detail, { attr });
   }
   const { kind } = value;
-  if (wrappers.has(kind) && !attr.endsWith("__source")) {
-    return checkQuery(value["source"], `${attr}__source`);
+  const wrapper = attr.endsWith("__source") ? undefined : wrappers.get(kind);
+  if (wrapper) {
+    const { source, ...shown } = value;
+    // The source is checked as a query, not by the wrapper's schema.
+    fieldsOf({ ...wrapper, required: ["kind"] }, shown, attr);
+    return checkQuery(source, `${attr}__source`);
   }
   const check = checks.get(kind);
   if (check) return check(value, attr);
@@ -86,7 +94,7 @@ export function checkQuery(value: unknown, attr = "query"): CheckedQuery {
  */
 function refuseKind(kind: unknown, attr: string): never {
   const text = (typeof kind === "string" ? kind : JSON.stringify(kind)).slice(0, 100);
-  const answered = `${[...checks.keys()].join(", ")}, and ${[...wrappers].join(" and ")} around them`;
+  const answered = `${[...checks.keys()].join(", ")}, and ${[...wrappers.keys()].join(" and ")} around them`;
   const sql = sqlKinds.has(kind)
     ? " For SQL, export events and persons as Parquet by a batch export, or read the views of a ClickHouse of your own."
     : "";
@@ -110,12 +118,6 @@ function fieldsOf<Schema extends Parameters<typeof checkFields>[0]>(
 }
 
 function checkTrends(query: TrendsQuery, attr: string) {
-  refuseSampling(query, attr);
-  const { trendsFilter: filter, compareFilter } = query;
-  const at = `${attr}__trendsFilter`;
-  refuse(filter, at, { formula: "A formula", formulas: "A formula", formulaNodes: "A formula" });
-  if ((filter?.smoothingIntervals ?? 1) > 1) refuse(filter, at, { smoothingIntervals: "Smoothing" });
-  refuse(compareFilter, `${attr}__compareFilter`, { compare_to: "Comparing with another period" });
   const series = query.series.map((node, i) => seriesOf(node, `${attr}__series__${i}`));
   for (const [i, { node }] of series.entries()) refuseMath(query, node, `${attr}__series__${i}__math`, attr);
   const interval = (query.interval ?? "day") as Interval;
@@ -151,7 +153,6 @@ function refuseMath(query: TrendsQuery, node: EventsNode, at: string, attr: stri
 function breakdownOf({ breakdownFilter: filter }: TrendsQuery, attr: string) {
   if (!filter) return undefined;
   const at = `${attr}__breakdownFilter`;
-  refuse(filter, at, { breakdown_histogram_bin_count: "A histogram" });
   const named = isGiven(filter.breakdowns) ? filter.breakdowns : filter.breakdown;
   const list: unknown[] = Array.isArray(named) ? named : isGiven(named) ? [named] : [];
   if (list.length === 0) return undefined;
@@ -173,12 +174,7 @@ function breakdownOf({ breakdownFilter: filter }: TrendsQuery, attr: string) {
 }
 
 function checkFunnels(query: FunnelsQuery, attr: string) {
-  refuseSampling(query, attr);
   refuseBreakdown(query, attr);
-  refuse(query.funnelsFilter, `${attr}__funnelsFilter`, {
-    exclusions: "An exclusion",
-    funnelAggregateByHogQL: "Aggregating by SQL",
-  });
   const series = query.series.map((node, i) => seriesOf(node, `${attr}__series__${i}`));
   for (const [i, { math }] of series.entries()) {
     if (math !== "total") throw unsupported("Math on a funnel's step", `${attr}__series__${i}__math`);
@@ -187,11 +183,9 @@ function checkFunnels(query: FunnelsQuery, attr: string) {
 }
 
 function checkRetention(query: RetentionQuery, attr: string) {
-  refuseSampling(query, attr);
   refuseBreakdown(query, attr);
   const { retentionFilter: filter } = query;
   const at = `${attr}__retentionFilter`;
-  refuse(filter, at, { cumulative: "Cumulative retention" });
   const target = entityOf(filter.targetEntity, `${at}__targetEntity`);
   const returning = entityOf(filter.returningEntity, `${at}__returningEntity`);
   const filters = filtersOf(query, attr);
@@ -199,7 +193,6 @@ function checkRetention(query: RetentionQuery, attr: string) {
 }
 
 function checkEvents(query: EventsQuery, attr: string) {
-  refuse(query, attr, { where: "SQL", personId: "Filtering by person", actionId: "An action" });
   const filters = filtersOf(query, attr);
   const newestFirst = isNewestFirst(query.orderBy, attr);
   const columns = columnsOf(query.select, attr);
@@ -230,23 +223,10 @@ function filtersOf(
   ];
 }
 
-function refuseSampling(query: TrendsQuery | FunnelsQuery | RetentionQuery, attr: string): void {
-  if (query.samplingFactor !== 1) refuse(query, attr, { samplingFactor: "Sampling" });
-  refuse(query, attr, { aggregation_group_type_index: "Counting groups" });
-}
-
 function refuseBreakdown({ breakdownFilter: filter }: FunnelsQuery | RetentionQuery, attr: string): void {
-  if (isGiven(filter?.breakdown) || isGiven(filter?.breakdowns))
-    throw unsupported("A breakdown of this query", `${attr}__breakdownFilter`);
-}
-
-/**
- * @param names fields that are not supported, and what to call them.
- * @throws Fault when one of them has a value.
- */
-function refuse(filter: object | null | undefined, attr: string, names: Record<string, string>): void {
-  for (const [name, what] of Object.entries(names)) {
-    if (isGiven((filter as Fields | null | undefined)?.[name])) throw unsupported(what, `${attr}__${name}`);
+  for (const name of ["breakdown", "breakdowns"] as const) {
+    if (!isGiven(filter?.[name])) continue;
+    throw unsupported("A breakdown of this query", `${attr}__breakdownFilter__${name}`);
   }
 }
 

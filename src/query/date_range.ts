@@ -19,7 +19,7 @@ interface Today {
 }
 
 /** ClickHouse's dates are counted from 1970; two days more make room for time zones. */
-const earliest = "1970-01-03";
+export const earliest = "1970-01-03";
 const latest = "2100-01-01";
 /** The earliest start of "all": one event from a broken clock must not stretch every chart to 1970. */
 const earliestOfAll = "2000-01-01";
@@ -29,7 +29,8 @@ const wrongDate =
   "a zone, all, or relative like -7d, -24h, dStart, mStart, -1mStart, -1mEnd, yStart (units h, d, w, m, q, y).";
 
 /**
- * The span of a range; by default from 7 days ago until the end of today.
+ * The span of a range; by default from 7 days ago until the end of today. With `explicitDate` nothing is rounded, and
+ * it ends now.
  * @param first the project's first event in ms since 1970, for "all".
  * @throws Fault invalid_input, named below `attr`.
  */
@@ -39,16 +40,17 @@ export function dateSpanOf(
   { first, attr, hourly = false }: { first?: number | undefined; attr: string; hourly?: boolean },
 ): DateSpan {
   const now = nowOf(today);
+  const explicit = range?.explicitDate === true;
   const read = (text: string | null | undefined, name: "date_from" | "date_to") => {
-    const side = name === "date_from" ? "start" : "end";
+    const side = explicit ? "exact" : name === "date_from" ? "start" : "end";
     if (name === "date_from" && text === "all") return allFrom(first, now);
     const at = text ? parseDate(text, now, side) : undefined;
     if (text && !at) throw new Fault("invalid_input", wrongDate, { attr: `${attr}__${name}` });
     return at;
   };
   const from = read(range?.date_from, "date_from") ?? now.subtract({ days: 7 }).startOfDay();
-  const to =
-    read(range?.date_to, "date_to") ?? (hourly ? startOf("hour", now).add({ hours: 1 }) : endOfDay(now));
+  const untilNow = hourly ? startOf("hour", now).add({ hours: 1 }) : endOfDay(now);
+  const to = read(range?.date_to, "date_to") ?? (explicit ? now : untilNow);
   if (Temporal.ZonedDateTime.compare(from, to) >= 0) {
     throw new Fault("invalid_input", "date_from must be before date_to.", { attr: `${attr}__date_from` });
   }
@@ -87,8 +89,11 @@ function endOfDay(at: Moment): Moment {
 const relative = /^(?:-(\d{1,4}))?([hdwmqy])(Start|End)?$/;
 const absolute = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)(Z|[+-]\d\d:?\d\d)?)?$/i;
 
-/** An absolute or relative date; undefined for other texts. `side`: whether a day means its start or its end. */
-export function parseDate(text: string, now: Moment, side: "start" | "end"): Moment | undefined {
+/** Whether a day means its start or its end; exact: its start, and what is relative means that very moment. */
+type Side = "start" | "end" | "exact";
+
+/** An absolute or relative date; undefined for other texts. */
+export function parseDate(text: string, now: Moment, side: Side): Moment | undefined {
   const [, digits, unit, position] = relative.exec(text) ?? [];
   if (unit !== undefined && (digits !== undefined || position !== undefined)) {
     return relativeMoment(Number(digits ?? 0), unit, position, now, side);
@@ -99,7 +104,7 @@ export function parseDate(text: string, now: Moment, side: "start" | "end"): Mom
     const date = Temporal.PlainDate.from(day);
     if (time === undefined) {
       const start = date.toZonedDateTime(now.timeZoneId);
-      return side === "start" ? start : endOfDay(start);
+      return side === "end" ? endOfDay(start) : start;
     }
     if (zone === undefined)
       return date.toZonedDateTime({ timeZone: now.timeZoneId, plainTime: Temporal.PlainTime.from(time) });
@@ -114,11 +119,11 @@ function relativeMoment(
   unit: string,
   position: string | undefined,
   now: Moment,
-  side: "start" | "end",
+  side: Side,
 ): Moment {
   const at = now.subtract(durationOf(unit, count));
   if (position === undefined) {
-    if (unit === "h") return at;
+    if (unit === "h" || side === "exact") return at;
     return side === "start" ? at.startOfDay() : endOfDay(at);
   }
   const start = startOfUnit(unit, at);

@@ -10,12 +10,18 @@ import {
   model,
   moment,
   nullable,
+  strictModel,
   text,
   timezone,
+  unsupported,
   variants,
 } from "../http/fields/field.ts";
+import { unreadFields } from "./unread_fields.ts";
 
 const maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(nullable(schema));
+/** Not answered; `also`: values that mean the same as none. */
+const unanswered = (called: string, also?: readonly (string | number)[]) =>
+  unsupported(`${called} is not supported.`, also);
 /** Anything; checked where it is used. */
 const free = () => Type.Optional(Type.Unknown());
 
@@ -40,22 +46,46 @@ export const maths = [
   "p99",
 ] as const;
 
+/** Drawn from one number for each line, or from one for each interval. */
+export const totalDisplays = [
+  "BoldNumber",
+  "ActionsPie",
+  "ActionsBarValue",
+  "ActionsTable",
+  "WorldMap",
+] as const;
+const displays = [
+  "Auto",
+  "ActionsLineGraph",
+  "ActionsLineGraphCumulative",
+  "ActionsAreaGraph",
+  "ActionsBar",
+  "ActionsUnstackedBar",
+  "ActionsStackedBar",
+  ...totalDisplays,
+] as const;
+
 export const intervals = ["hour", "day", "week", "month"] as const;
 
-const node = model("EventsNode", {
+const node = strictModel("EventsNode", {
   kind: choice(["EventsNode"], { default: "EventsNode" }),
   event: maybe(text({ blank: true })),
-  name: maybe(text({ blank: true, maxLength: 400 })),
   custom_name: maybe(text({ blank: true, maxLength: 400 })),
   math: maybe(choice(maths)),
   math_property: maybe(text()),
   math_group_type_index: maybe(integer({ minimum: 0, maximum: 4 })),
+  math_property_type: unanswered("Math on anything but an event's property", ["event_properties"]),
+  math_hogql: unanswered("Math by SQL"),
+  math_multiplier: unanswered("A multiplier", [1]),
+  math_property_revenue_currency: unanswered("A currency"),
+  optionalInFunnel: unanswered("An optional step"),
   properties: free(),
   fixedProperties: free(),
+  ...unreadFields("EventsNode"),
 });
 
 const dateRange = maybe(
-  model("DateRange", {
+  strictModel("DateRange", {
     date_from: maybe(text({ blank: true, maxLength: 40 })),
     date_to: maybe(text({ blank: true, maxLength: 40 })),
     explicitDate: maybe(flag()),
@@ -66,92 +96,128 @@ const every = {
   dateRange,
   properties: free(),
   filterTestAccounts: maybe(flag()),
-  samplingFactor: free(),
-  aggregation_group_type_index: free(),
+  samplingFactor: unanswered("Sampling", [1]),
+  aggregation_group_type_index: unanswered("Counting groups"),
+  modifiers: unanswered("A modifier"),
 };
 
+const breakdown = strictModel("Breakdown", {
+  property: free(),
+  type: free(),
+  normalize_url: unanswered("A breakdown by normalized addresses"),
+  histogram_bin_count: unanswered("A histogram"),
+  group_type_index: unanswered("A breakdown by a group's property"),
+});
+
 const breakdownFilter = maybe(
-  model("BreakdownFilter", {
+  strictModel("BreakdownFilter", {
     breakdown: free(),
     breakdown_type: maybe(choice(["event"])),
     breakdown_limit: maybe(integer({ minimum: 1, maximum: queryLimits.breakdownValuesMax })),
     breakdown_hide_other_aggregation: maybe(flag()),
-    breakdowns: free(),
-    breakdown_histogram_bin_count: free(),
+    breakdowns: maybe(Type.Array(breakdown)),
+    breakdown_histogram_bin_count: unanswered("A histogram"),
+    breakdown_group_type_index: unanswered("A breakdown by a group's property"),
+    breakdown_normalize_url: unanswered("A breakdown by normalized addresses"),
+    breakdown_path_cleaning: unanswered("A breakdown by cleaned paths"),
   }),
 );
 
-export const trendsModel = model("TrendsQuery", {
+export const trendsModel = strictModel("TrendsQuery", {
   kind: choice(["TrendsQuery"]),
   series: Type.Array(node, { minItems: 1, maxItems: queryLimits.querySeriesMax }),
   interval: maybe(choice(intervals)),
   ...every,
   breakdownFilter,
-  compareFilter: maybe(model("CompareFilter", { compare: maybe(flag()), compare_to: free() })),
-  trendsFilter: maybe(
-    model("TrendsFilter", {
-      display: maybe(text({ maxLength: 100 })),
-      formula: free(),
-      formulas: free(),
-      formulaNodes: free(),
-      smoothingIntervals: maybe(integer()),
+  compareFilter: maybe(
+    strictModel("CompareFilter", {
+      compare: maybe(flag()),
+      compare_to: unanswered("Comparing with another period"),
     }),
   ),
+  conversionGoal: unanswered("A goal of conversion"),
+  trendsFilter: maybe(
+    strictModel("TrendsFilter", {
+      display: maybe(choice(displays)),
+      formula: unanswered("A formula"),
+      formulas: unanswered("A formula"),
+      formulaNodes: unanswered("A formula"),
+      smoothingIntervals: unanswered("Smoothing", [1]),
+      breakdown_histogram_bin_count: unanswered("A histogram"),
+      hideWeekends: unanswered("Hiding weekends"),
+      ...unreadFields("TrendsFilter"),
+    }),
+  ),
+  ...unreadFields("TrendsQuery"),
 });
 
-export const funnelsModel = model("FunnelsQuery", {
+export const funnelsModel = strictModel("FunnelsQuery", {
   kind: choice(["FunnelsQuery"]),
   series: Type.Array(node, { minItems: 2, maxItems: queryLimits.querySeriesMax }),
   ...every,
   breakdownFilter,
   funnelsFilter: maybe(
-    model("FunnelsFilter", {
+    strictModel("FunnelsFilter", {
       funnelOrderType: maybe(choice(["ordered"])),
       funnelVizType: maybe(choice(["steps"])),
       funnelWindowInterval: maybe(integer({ minimum: 1, maximum: 100_000 })),
       funnelWindowIntervalUnit: maybe(choice(["second", "minute", "hour", "day", "week", "month"])),
-      exclusions: free(),
-      funnelAggregateByHogQL: free(),
+      exclusions: unanswered("An exclusion"),
+      funnelAggregateByHogQL: unanswered("Aggregating by SQL", ["person_id"]),
+      ...unreadFields("FunnelsFilter"),
     }),
   ),
+  ...unreadFields("FunnelsQuery"),
 });
 
-const entity = model("RetentionEntity", {
+const entity = strictModel("RetentionEntity", {
   id: maybe(text({ blank: true })),
-  name: maybe(text({ blank: true, maxLength: 400 })),
+  kind: maybe(choice(["EventsNode"])),
   type: maybe(choice(["events"])),
   properties: free(),
+  ...unreadFields("RetentionEntity"),
 });
 
-export const retentionModel = model("RetentionQuery", {
+export const retentionModel = strictModel("RetentionQuery", {
   kind: choice(["RetentionQuery"]),
   ...every,
   breakdownFilter,
-  retentionFilter: model("RetentionFilter", {
+  retentionFilter: strictModel("RetentionFilter", {
     period: maybe(choice(["Hour", "Day", "Week", "Month"])),
     totalIntervals: maybe(integer({ minimum: 1, maximum: queryLimits.retentionIntervalsMax })),
     retentionType: maybe(choice(["retention_recurring", "retention_first_time"])),
     targetEntity: maybe(entity),
     returningEntity: maybe(entity),
-    cumulative: maybe(flag()),
+    cumulative: unanswered("Cumulative retention"),
+    aggregationType: unanswered("Retention of anything but persons", ["count"]),
+    aggregationProperty: unanswered("Retention of anything but persons"),
+    minimumOccurrences: unanswered("A minimum of occurrences", [1]),
+    retentionCustomBrackets: unanswered("A bracket of one's own"),
+    timeWindowMode: unanswered("A window of 24 hours", ["strict_calendar_dates"]),
+    ...unreadFields("RetentionFilter"),
   }),
+  ...unreadFields("RetentionQuery"),
 });
 
-export const eventsModel = model("EventsQuery", {
+export const eventsModel = strictModel("EventsQuery", {
   kind: choice(["EventsQuery"]),
   select: Type.Array(text({ maxLength: 400 }), { minItems: 1, maxItems: queryLimits.queryColumnsMax }),
   event: maybe(text({ blank: true })),
-  personId: free(),
-  actionId: free(),
+  events: unanswered("A list of events' names"),
+  personId: unanswered("Filtering by person"),
+  actionId: unanswered("An action"),
+  source: unanswered("A query inside of this one"),
+  modifiers: unanswered("A modifier"),
   properties: free(),
   fixedProperties: free(),
   filterTestAccounts: maybe(flag()),
-  where: free(),
+  where: unanswered("SQL"),
   after: maybe(text({ blank: true, maxLength: 40 })),
   before: maybe(text({ blank: true, maxLength: 40 })),
   orderBy: maybe(Type.Array(text({ maxLength: 100 }))),
   limit: maybe(integer({ minimum: 1, maximum: queryLimits.queryRowsMax })),
   offset: maybe(integer({ minimum: 0 })),
+  ...unreadFields("EventsQuery"),
 });
 
 export type EventsNode = Static<typeof node>;
@@ -166,21 +232,26 @@ export type DateRange = Static<typeof dateRange>;
 const bare = [trendsModel, funnelsModel, retentionModel, eventsModel];
 const source = variants("QuerySource", "kind", bare, { description: "A query that another node shows." });
 
+/** What shows another query. */
+export const wrapperModels = {
+  InsightVizNode: strictModel("InsightVizNode", {
+    kind: choice(["InsightVizNode"]),
+    source,
+    ...unreadFields("InsightVizNode"),
+  }),
+  DataTableNode: strictModel("DataTableNode", {
+    kind: choice(["DataTableNode"]),
+    source,
+    ...unreadFields("DataTableNode"),
+  }),
+};
+
 /** A query of any kind; `kind` decides the schema it is checked against. */
-const queryModel = variants(
-  "Query",
-  "kind",
-  [
-    ...bare,
-    model("InsightVizNode", { kind: choice(["InsightVizNode"]), source }),
-    model("DataTableNode", { kind: choice(["DataTableNode"]), source }),
-  ],
-  {
-    description:
-      "TrendsQuery, FunnelsQuery, RetentionQuery or EventsQuery, as itself or as the `source` of an " +
-      "InsightVizNode or a DataTableNode.",
-  },
-);
+const queryModel = variants("Query", "kind", [...bare, ...Object.values(wrapperModels)], {
+  description:
+    "TrendsQuery, FunnelsQuery, RetentionQuery or EventsQuery, as itself or as the `source` of an " +
+    "InsightVizNode or a DataTableNode.",
+});
 
 const exampleQuery = {
   kind: "TrendsQuery",
@@ -190,11 +261,14 @@ const exampleQuery = {
 };
 
 /** The body of a request to run a query. */
-export const queryBody = model("QueryRequest", {
+export const queryBody = strictModel("QueryRequest", {
   query: Type.Unknown({
     "x-shown": queryModel,
     examples: [exampleQuery],
   }),
+  filters_override: unanswered("Overriding filters"),
+  variables_override: unanswered("A variable"),
+  ...unreadFields("QueryRequest"),
 });
 
 /** The reply to a query; for an EventsQuery it has its columns too. */

@@ -15,6 +15,24 @@ function span(date_from?: string | null, date_to?: string | null, hourly = false
 
 const tonight = "2024-04-04T00:00:00+02:00";
 
+test("an explicit range is not rounded: a day is its start, what is relative that very moment", () => {
+  const explicit = (date_from: string | null, date_to: string | null) => {
+    const { from, to } = dateSpanOf({ date_from, date_to, explicitDate: true }, today, { attr: "range" });
+    return [zonedIso(from), zonedIso(to)];
+  };
+  const now = "2024-04-03T15:30:00+02:00";
+  expect(explicit("-1d", null)).toEqual(["2024-04-02T15:30:00+02:00", now]);
+  expect(explicit("-7d", "-1d")).toEqual(["2024-03-27T15:30:00+01:00", "2024-04-02T15:30:00+02:00"]);
+  expect(explicit("2024-04-01", "2024-04-02")).toEqual([
+    "2024-04-01T00:00:00+02:00",
+    "2024-04-02T00:00:00+02:00",
+  ]);
+  expect(explicit("mStart", "2024-04-03T10:00")).toEqual([
+    "2024-04-01T00:00:00+02:00",
+    "2024-04-03T10:00:00+02:00",
+  ]);
+});
+
 describe("a span", () => {
   const cases: [string | null, string | null, string, string][] = [
     [null, null, "2024-03-27T00:00:00+01:00", tonight],

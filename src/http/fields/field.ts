@@ -101,9 +101,22 @@ export function emptyObject(refusal: string) {
 /**
  * A field of requests that PostHog has and that has no meaning here: left out or empty, since it would be ignored.
  * @param refusal what any other value is answered with.
+ * @param also values that are accepted too, because they mean the same as none.
  */
-export function unsupported(refusal: string) {
-  return Type.Optional(Type.Unknown({ description: "Not supported: leave it out.", "x-empty": refusal }));
+export function unsupported(refusal: string, also: readonly (string | number)[] = []) {
+  const accepted = also.map((value) => `; \`${JSON.stringify(value)}\` means the same`).join("");
+  return Type.Optional(
+    Type.Unknown({
+      description: `Not supported: leave it out${accepted}.`,
+      "x-empty": refusal,
+      ...(also.length > 0 && { "x-also": also }),
+    }),
+  );
+}
+
+/** A field of PostHog's that may have any value, since it changes no answer: the description says why. */
+export function unread(description: string) {
+  return Type.Optional(Type.Unknown({ description }));
 }
 
 export function nullable<Schema extends TSchema>(

@@ -44,12 +44,11 @@ function checkObject(rule: Rule, value: unknown, path: FieldPath, purpose: Purpo
     const detail = `Invalid data. Expected a dictionary, but got ${typeNameOf(value)}.`;
     throw fieldFault("invalid_input", detail, path.length > 0 ? [...path, "non_field_errors"] : []);
   }
-  if (rule.additionalProperties === false) refuseUnknown(rule, value, path);
   const checked: Record<string, unknown> = {};
   const last: [string, Rule][] = [];
   for (const [name, field] of Object.entries(rule.properties ?? {})) {
     if (Object.hasOwn(value, name)) {
-      if (field["x-empty"] !== undefined) checkEmpty(field["x-empty"], value[name], [...path, name]);
+      if (field["x-empty"] !== undefined) checkEmpty(field, value[name], [...path, name]);
       else if (field["x-checked-last"]) last.push([name, field]);
       else checked[name] = checkValue(field, value[name], [...path, name], purpose);
     } else if (field.default !== undefined) {
@@ -61,11 +60,14 @@ function checkObject(rule: Rule, value: unknown, path: FieldPath, purpose: Purpo
   for (const [name, field] of last) {
     checked[name] = checkValue(field, value[name], [...path, name], purpose);
   }
+  if (rule.additionalProperties === false) refuseUnknown(rule, value, path);
   return checked;
 }
 
 function refuseUnknown({ properties = {} }: Rule, value: Record<string, unknown>, path: FieldPath): void {
-  const unknown = Object.keys(value).find((name) => !Object.hasOwn(properties, name));
+  // The key may be in a body; it was checked before.
+  const isKey = (name: string) => name === "personal_api_key" && path.length === 0;
+  const unknown = Object.keys(value).find((name) => !Object.hasOwn(properties, name) && !isKey(name));
   if (unknown === undefined) return;
   const names = Object.keys(properties).join(", ");
   const detail = `"${shown(unknown)}" is not a field of this request. There are: ${names}.`;

@@ -29,6 +29,8 @@ export interface Rule {
   "x-reference"?: boolean;
   /** Only an empty value is accepted; any other is refused with this. */
   "x-empty"?: string;
+  /** Further values that are accepted where only an empty one is, and mean the same. */
+  "x-also"?: readonly unknown[];
   /** Its presence is checked in the schema's order, its content after all other fields. */
   "x-checked-last"?: boolean;
   /** The text as it is: not trimmed, and a number is none. */
@@ -198,11 +200,12 @@ function notAChoice(value: unknown, path: FieldPath): Error {
   return fieldFault("invalid_choice", `"${shown(value)}" is not a valid choice.`, path);
 }
 
-/** @throws Fault with this text for all but null, false, and an empty object, list or text. */
-export function checkEmpty(refusal: string, value: unknown, path: FieldPath): undefined {
+/** @throws Fault for all but null, false, an empty object, list or text, and what the rule accepts beside them. */
+export function checkEmpty(rule: Rule, value: unknown, path: FieldPath): undefined {
+  const { "x-empty": refusal = "", "x-also": also = [] } = rule;
   const isEmpty =
     typeof value === "object" ? Object.keys(value ?? {}).length === 0 : value === "" || value === false;
-  if (!isEmpty) throw fieldFault("invalid_input", refusal, path);
+  if (!isEmpty && !also.includes(value)) throw fieldFault("invalid_input", refusal, path);
 }
 
 /** Any JSON that can be stored, no deeper than its readers take. */

@@ -1,20 +1,14 @@
 // The query parameter `properties`: filters on properties.
 
 import { Fault } from "../../core/fault.ts";
-import {
-  checkPropertyFilters,
-  filterFields,
-  type PropertyFilter,
-} from "../../storage/events/property_filter.ts";
+import { checkPropertyFilters, type PropertyFilter } from "../../storage/events/property_filter.ts";
 import { parameter } from "./query.ts";
 
 /** A JSON list whose filters must all match, or a group. @param types what its filters may be about. */
 export function propertiesParameter(description: string, types: readonly ("event" | "person")[]) {
   return parameter(description, (query, name): PropertyFilter[] => {
     const text = query.get(name);
-    return text === null
-      ? []
-      : checkPropertyFilters(jsonIn(text, name), name, { types, fields: filterFields });
+    return text === null ? [] : checkPropertyFilters(jsonIn(text, name), name, { types });
   });
 }
 

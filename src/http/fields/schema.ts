@@ -67,7 +67,12 @@ function plainSchema(schema: TSchema): Record<string, unknown> {
   return JSON.parse(JSON.stringify(schema), (_, value: unknown) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
     if (isVariants(value)) return variantsSchema(value);
-    const { "x-shown": shown, ...said } = value as Record<string, unknown>;
+    const {
+      "x-shown": shown,
+      "x-empty": _empty,
+      "x-also": _also,
+      ...said
+    } = value as Record<string, unknown>;
     if (said["additionalProperties"] === false) delete said["additionalProperties"];
     const { patternProperties, ...rest } = said;
     const names = Object.entries(patternProperties ?? {});

@@ -1,7 +1,7 @@
 // Answers a RetentionQuery: of the persons who did something, how many came back.
 
 import type { CheckedRetention } from "../check.ts";
-import { addIntervals, zonedIso, dateSpanOf, startOf } from "../date_range.ts";
+import { addIntervals, zonedIso, dateSpanOf, earliest, startOf } from "../date_range.ts";
 import type { Interval } from "../model.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
 import { retentionRows } from "./store.ts";
@@ -28,7 +28,7 @@ export async function answerRetention(
   const interval = period.toLowerCase() as Interval;
   const count = filter.totalIntervals ?? intervalsDefault;
   // The end comes from the query, and the start follows from the number of intervals.
-  const until = dateRange?.date_to ? { date_from: "1970-01-03", date_to: dateRange.date_to } : undefined;
+  const until = { ...dateRange, date_from: earliest };
   const { to } = dateSpanOf(until, context, {
     attr: `${checked.attr}__dateRange`,
     hourly: interval === "hour",

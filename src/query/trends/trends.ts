@@ -41,10 +41,11 @@ export async function answerTrends(context: QueryContext, checked: CheckedTrends
   const total = isTotal(query.trendsFilter?.display);
   const requested = await spanOf(context, checked, interval === "hour");
   const starts = total ? [] : bucketsOf(interval, requested);
-  const span = total ? requested : { ...requested, from: startOf(interval, requested.from) };
+  const explicit = query.dateRange?.explicitDate === true;
+  const span = total || explicit ? requested : { ...requested, from: startOf(interval, requested.from) };
   const compares = query.compareFilter?.compare === true;
   const current: Period = { label: compares ? "current" : undefined, span, starts };
-  const periods = compares ? [current, previous(current, interval)] : [current];
+  const periods = compares ? [current, previous(current, interval, explicit)] : [current];
   const lines = series.length * (breakdown ? breakdown.limit + 1 : 1) * periods.length;
   if (lines * starts.length > queryLimits.queryNumbersMax) {
     const detail =
@@ -59,8 +60,8 @@ export async function answerTrends(context: QueryContext, checked: CheckedTrends
   return { kind: "TrendsQuery", interval, span, results };
 }
 
-/** The period of the same length directly before. */
-function previous({ span, starts }: Period, interval: Interval): Period {
+/** The period of the same length directly before: so many whole intervals, or days where there are none. */
+function previous({ span, starts }: Period, interval: Interval, explicit: boolean): Period {
   const [first] = starts;
   if (!first) {
     const days = Math.max(1, span.from.until(span.to, { largestUnit: "days" }).days);
@@ -68,6 +69,14 @@ function previous({ span, starts }: Period, interval: Interval): Period {
   }
   const from = addIntervals(interval, first, -starts.length);
   const before = starts.map((_, i) => addIntervals(interval, from, i));
+  if (explicit) {
+    const back = { [`${interval}s`]: starts.length };
+    return {
+      label: "previous",
+      span: { from: span.from.subtract(back), to: span.to.subtract(back) },
+      starts: before,
+    };
+  }
   return { label: "previous", span: { from, to: first }, starts: before };
 }
 

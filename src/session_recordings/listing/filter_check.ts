@@ -3,7 +3,6 @@
 import { fieldFault } from "../../http/fields/field_fault.ts";
 import {
   checkPropertyFilters,
-  filterFields,
   type PropertyCondition,
   type PropertyFilter,
 } from "../../storage/events/property_filter.ts";
@@ -60,7 +59,7 @@ export function readFilters(
   const value = readJson(query, attr);
   const only = types.length === 1 ? types[0] : undefined;
   const typed = only === undefined ? value : withType(value, only);
-  const filters = checkPropertyFilters(typed, attr, { types, fields: filterFields });
+  const filters = checkPropertyFilters(typed, attr, { types });
   return checkKeys(filters, attr);
 }
 
@@ -142,8 +141,7 @@ function eventFilterOf(value: unknown, at: string): EventFilter {
   if (id !== null && !isEventName(id)) {
     throw fieldFault("invalid_input", "The name of an event is needed, or null for any event.", [at, "id"]);
   }
-  const rules = { types: ["event", "person"] as const, fields: filterFields };
-  const filters = checkPropertyFilters(properties, `${at}__properties`, rules);
+  const filters = checkPropertyFilters(properties, `${at}__properties`);
   return { event: id ?? undefined, filters };
 }
 

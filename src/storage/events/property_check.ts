@@ -28,14 +28,13 @@ export type PropertyFilter = PropertyCondition | PropertyGroup;
 interface FilterRules {
   /** A filter without a type is about an event where it may be, and otherwise about the first of these. */
   types: readonly Owner[];
-  /** Fields that a filter may have; undefined: others are ignored, since stored filters may have them. */
-  fields?: readonly string[];
 }
 
 const filtersOfEvents: FilterRules = { types: ["event", "person"] };
 
 /** The fields of PostHog's filters; `label` is for people. */
-export const filterFields = ["key", "value", "operator", "type", "label"];
+const filterFields = ["key", "value", "operator", "type", "label"];
+const groupFields = ["type", "values"];
 
 /**
  * What a request calls `properties`: a list of filters that must all hold, a group, or nothing.
@@ -73,14 +72,16 @@ function isGroup(value: unknown): value is { type: unknown; values: unknown } {
 }
 
 function checkGroup(
-  { type, values }: { type: unknown; values: unknown },
+  value: { type: unknown; values: unknown },
   attr: string,
   budget: Budget,
   depth: number,
 ): PropertyGroup {
+  const { type, values } = value;
   if (type !== "AND" && type !== "OR") {
     throw new Fault("invalid_choice", `"${brief(type)}" is not a valid choice.`, { attr: `${attr}__type` });
   }
+  refuseOthers(value, groupFields, attr);
   if (depth >= storageLimits.propertyGroupsDeepMax) {
     throw new Fault("invalid_input", "These groups are nested too deeply.", { attr });
   }
@@ -100,12 +101,7 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
       attr,
     });
   }
-  const { types, fields } = budget.rules;
-  const other = fields && Object.keys(value).find((name) => !fields.includes(name));
-  if (other !== undefined) {
-    const detail = `A property filter has no field "${brief(other)}"; it has ${fields!.join(", ")}.`;
-    throw new Fault("invalid_input", detail, { attr: `${attr}__${brief(other)}` });
-  }
+  const { types } = budget.rules;
   const asked = value["type"] ?? (types.includes("event") ? "event" : types[0]);
   const type = types.find((one) => one === asked);
   if (type === undefined) {
@@ -117,6 +113,7 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
     const detail = `Property filters of type "${brief(asked)}" are not supported; ${known} ${are}.`;
     throw new Fault("invalid_choice", detail, { attr: `${attr}__type` });
   }
+  refuseOthers(value, filterFields, attr);
   const key = value["key"];
   if (key === undefined) throw new Fault("required", "This field is required.", { attr: `${attr}__key` });
   if (typeof key !== "string" || key.length > storageLimits.propertyKeyCharsMax || key.includes("\0")) {
@@ -124,6 +121,15 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
   }
   const operator = operatorOf(value["operator"] ?? "exact", `${attr}__operator`);
   return { type, key, operator, values: checkValues(operator, value["value"], `${attr}__value`) };
+}
+
+/** @throws Fault for a field that would be ignored; null is as good as none. */
+function refuseOthers(value: object, fields: readonly string[], attr: string): void {
+  const other = Object.entries(value).find(([name, given]) => !fields.includes(name) && given !== null);
+  if (!other) return;
+  const name = brief(other[0]);
+  const detail = `A property filter has no field "${name}"; it has ${fields.join(", ")}.`;
+  throw new Fault("invalid_input", detail, { attr: `${attr}__${name}` });
 }
 
 function operatorOf(value: unknown, attr: string): PropertyOperator {

@@ -7,7 +7,6 @@ import { type PropertyOperator, type PropertyValue, relativeDate } from "./prope
 
 export {
   checkPropertyFilters,
-  filterFields,
   patternsIn,
   type PropertyCondition,
   type PropertyFilter,

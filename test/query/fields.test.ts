@@ -1,0 +1,430 @@
+// Every field that a query may have changes its answer, is refused by name, or is on the list of fields that are not
+// read.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  eventsModel,
+  funnelsModel,
+  queryBody,
+  retentionModel,
+  trendsModel,
+  wrapperModels,
+} from "../../src/query/model.ts";
+import { unreadNames } from "../../src/query/unread_fields.ts";
+import { startMsMax } from "../support/accounts.ts";
+import { type RunningApp, startApp } from "../support/app.ts";
+import { type Answer, ask } from "../support/ask.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { storesOf } from "../support/server.ts";
+import { storeEvents } from "./naive.ts";
+
+afterAll(cleanUp, startMsMax);
+
+const home = "/api/projects/1";
+const hour = 3_600_000;
+const noon = Date.UTC(2024, 2, 30, 12);
+let app: RunningApp;
+
+beforeAll(async () => {
+  app = await startApp();
+  const stores = await storesOf(app);
+  const event = (i: number, name: string, distinct_id: string, at: number, properties: object = {}) => ({
+    uuid: `00000000-0000-4000-8000-0000000000${String(i).padStart(2, "0")}`,
+    event: name,
+    distinct_id,
+    at,
+    properties: { $host: "shop.example", ...properties },
+  });
+  await storeEvents(stores, 1, [
+    event(1, "seen", "ann", noon - 30 * hour, { plan: "pro", price: 10 }),
+    event(2, "seen", "ann", noon, { plan: "pro", price: 3 }),
+    event(3, "bought", "ann", noon + 2 * hour, { plan: "pro" }),
+    event(4, "seen", "bob", noon + hour, { plan: "free", price: 5 }),
+    event(5, "seen", "dev", noon + hour, { $host: "localhost" }),
+    event(6, "bought", "dev", noon + hour + 60_000, { $host: "localhost" }),
+    event(7, "seen", "eve", noon + 5 * hour, { plan: "team", price: 8 }),
+    event(8, "seen", "eve", noon + 5 * hour + 1000, { plan: "team", price: 8 }),
+    event(9, "bought", "eve", noon - 28 * hour),
+  ]);
+  const test_account_filters = [{ key: "$host", operator: "is_not", value: "localhost" }];
+  await ask(app, "PATCH", `${home}/`, { test_account_filters });
+}, startMsMax);
+
+function run(query: unknown, more: object = {}): Promise<Answer> {
+  return ask(app, "POST", `${home}/query/`, { query, ...more });
+}
+
+type Fields = Record<string, unknown>;
+
+const dateRange = { date_from: "2024-03-29", date_to: "2024-03-31" };
+const plan = [{ key: "plan", value: "pro" }];
+const funnelSteps = [{ event: "seen" }, { event: "bought" }];
+const seen = { id: "seen" };
+
+/** A field with a value, in the query in which it should count; `from`: the same query without it. */
+interface Case {
+  from: Fields;
+  to: Fields;
+}
+
+const trend: Fields = { kind: "TrendsQuery", series: [{ event: "seen" }], dateRange };
+const funnel: Fields = { kind: "FunnelsQuery", series: funnelSteps, dateRange };
+const retention: Fields = {
+  kind: "RetentionQuery",
+  dateRange: { date_to: "2024-03-31" },
+  retentionFilter: { totalIntervals: 3, targetEntity: seen, returningEntity: seen },
+};
+const list: Fields = { kind: "EventsQuery", select: ["event", "distinct_id"], after: "2024-03-29" };
+
+function changed(from: Fields, changes: Fields, also: Fields = {}): Case {
+  return { from: { ...from, ...also }, to: { ...from, ...also, ...changes } };
+}
+
+function node(fields: Fields, without: Fields = {}): Case {
+  const at = (own: Fields) => ({ ...trend, series: [{ event: "seen", ...own }] });
+  return { from: at(without), to: at({ ...without, ...fields }) };
+}
+
+function within(from: Fields, name: string, fields: Fields, without: Fields = {}): Case {
+  const before = (from[name] ?? {}) as Fields;
+  return changed(
+    from,
+    { [name]: { ...before, ...without, ...fields } },
+    { [name]: { ...before, ...without } },
+  );
+}
+
+function entity(fields: Fields): Case {
+  const own = retention["retentionFilter"] as Fields;
+  return within(retention, "retentionFilter", { targetEntity: { ...seen, ...fields } }, own);
+}
+
+const ranges = (from: Fields): Record<string, Case> => ({
+  "dateRange.date_from": changed(from, { dateRange: { ...dateRange, date_from: "2024-03-30" } }),
+  "dateRange.date_to": changed(from, { dateRange: { ...dateRange, date_to: "2024-03-30T12:30:00" } }),
+  "dateRange.explicitDate": changed(
+    from,
+    { dateRange: { date_from: "2024-03-29", date_to: "2024-03-30", explicitDate: true } },
+    { dateRange: { date_from: "2024-03-29", date_to: "2024-03-30" } },
+  ),
+});
+
+const every = (from: Fields): Record<string, Case> => ({
+  properties: changed(from, { properties: plan }),
+  filterTestAccounts: changed(from, { filterTestAccounts: true }),
+});
+
+/** By field: a query whose answer is another with it. */
+const answered: Record<string, Record<string, Case>> = {
+  TrendsQuery: {
+    ...ranges(trend),
+    ...every(trend),
+    interval: changed(trend, { interval: "hour" }),
+    "series[].event": node({ event: "bought" }),
+    "series[].custom_name": node({ custom_name: "Looks" }),
+    "series[].math": node({ math: "dau" }),
+    "series[].math_property": node({ math_property: "price" }, { math: "sum", math_property: "cost" }),
+    "series[].math_group_type_index": node(
+      { math_group_type_index: 3 },
+      { math: "unique_group", math_group_type_index: 0 },
+    ),
+    "series[].properties": node({ properties: plan }),
+    "series[].fixedProperties": node({ fixedProperties: plan }),
+    "breakdownFilter.breakdown": changed(trend, { breakdownFilter: { breakdown: "plan" } }),
+    "breakdownFilter.breakdowns": changed(trend, { breakdownFilter: { breakdowns: [{ property: "plan" }] } }),
+    "breakdownFilter.breakdowns[].property": changed(
+      trend,
+      { breakdownFilter: { breakdowns: [{ property: "plan" }] } },
+      { breakdownFilter: { breakdowns: [{ property: "price" }] } },
+    ),
+    "breakdownFilter.breakdown_limit": within(
+      trend,
+      "breakdownFilter",
+      { breakdown_limit: 1 },
+      { breakdown: "plan" },
+    ),
+    "breakdownFilter.breakdown_hide_other_aggregation": within(
+      trend,
+      "breakdownFilter",
+      { breakdown_hide_other_aggregation: true },
+      { breakdown: "plan", breakdown_limit: 1 },
+    ),
+    "compareFilter.compare": changed(trend, { compareFilter: { compare: true } }),
+    "trendsFilter.display": changed(trend, { trendsFilter: { display: "BoldNumber" } }),
+  },
+  FunnelsQuery: {
+    ...ranges(funnel),
+    "dateRange.date_from": changed(funnel, {
+      dateRange: { ...dateRange, date_from: "2024-03-30T12:30:00" },
+    }),
+    ...every(funnel),
+    series: changed(funnel, { series: [...funnelSteps, { event: "bought" }] }),
+    "funnelsFilter.funnelWindowInterval": within(
+      funnel,
+      "funnelsFilter",
+      { funnelWindowInterval: 1 },
+      { funnelWindowIntervalUnit: "hour", funnelWindowInterval: 24 },
+    ),
+    "funnelsFilter.funnelWindowIntervalUnit": within(
+      funnel,
+      "funnelsFilter",
+      { funnelWindowIntervalUnit: "minute" },
+      { funnelWindowIntervalUnit: "day", funnelWindowInterval: 5 },
+    ),
+  },
+  RetentionQuery: {
+    ...every(retention),
+    "dateRange.date_to": changed(retention, { dateRange: { date_to: "2024-03-30" } }),
+    "dateRange.explicitDate": changed(retention, {
+      dateRange: { date_to: "2024-03-31", explicitDate: true },
+    }),
+    "retentionFilter.period": within(retention, "retentionFilter", { period: "Week" }),
+    "retentionFilter.totalIntervals": within(retention, "retentionFilter", { totalIntervals: 2 }),
+    "retentionFilter.retentionType": within(retention, "retentionFilter", {
+      retentionType: "retention_first_time",
+    }),
+    "retentionFilter.targetEntity": within(retention, "retentionFilter", { targetEntity: { id: "bought" } }),
+    "retentionFilter.returningEntity": within(retention, "retentionFilter", {
+      returningEntity: { id: "never" },
+    }),
+    "retentionFilter.targetEntity.id": entity({ id: "bought" }),
+    "retentionFilter.targetEntity.properties": entity({ properties: plan }),
+  },
+  EventsQuery: {
+    ...every(list),
+    select: changed(list, { select: ["uuid"] }),
+    event: changed(list, { event: "bought" }),
+    fixedProperties: changed(list, { fixedProperties: plan }),
+    after: changed(list, { after: "2024-03-30" }),
+    before: changed(list, { before: "2024-03-30" }),
+    orderBy: changed(list, { orderBy: ["timestamp ASC"] }),
+    limit: changed(list, { limit: 1 }),
+    offset: changed(list, { offset: 2 }),
+  },
+};
+
+/** By field: values that are refused, in the query in which they stand. */
+const refused: Record<string, Record<string, Fields>> = {
+  TrendsQuery: {
+    kind: { kind: "PathsQuery" },
+    series: { series: [] },
+    samplingFactor: { samplingFactor: 0.1 },
+    aggregation_group_type_index: { aggregation_group_type_index: 0 },
+    modifiers: { modifiers: { personsOnEventsMode: "disabled" } },
+    conversionGoal: { conversionGoal: { actionId: 1 } },
+    "series[].kind": { series: [{ kind: "ActionsNode" }] },
+    "series[].math_property_type": { series: [{ math_property_type: "person_properties" }] },
+    "series[].math_hogql": { series: [{ math_hogql: "count()" }] },
+    "series[].math_multiplier": { series: [{ math_multiplier: 2 }] },
+    "series[].math_property_revenue_currency": {
+      series: [{ math_property_revenue_currency: { static: "EUR" } }],
+    },
+    "series[].optionalInFunnel": { series: [{ optionalInFunnel: true }] },
+    "breakdownFilter.breakdown_type": { breakdownFilter: { breakdown_type: "person" } },
+    "breakdownFilter.breakdowns[].type": {
+      breakdownFilter: { breakdowns: [{ property: "a", type: "person" }] },
+    },
+    "breakdownFilter.breakdowns[].normalize_url": {
+      breakdownFilter: { breakdowns: [{ property: "a", normalize_url: true }] },
+    },
+    "breakdownFilter.breakdowns[].histogram_bin_count": {
+      breakdownFilter: { breakdowns: [{ property: "a", histogram_bin_count: 5 }] },
+    },
+    "breakdownFilter.breakdowns[].group_type_index": {
+      breakdownFilter: { breakdowns: [{ property: "a", group_type_index: 0 }] },
+    },
+    "breakdownFilter.breakdown_histogram_bin_count": {
+      breakdownFilter: { breakdown_histogram_bin_count: 5 },
+    },
+    "breakdownFilter.breakdown_group_type_index": { breakdownFilter: { breakdown_group_type_index: 0 } },
+    "breakdownFilter.breakdown_normalize_url": { breakdownFilter: { breakdown_normalize_url: true } },
+    "breakdownFilter.breakdown_path_cleaning": { breakdownFilter: { breakdown_path_cleaning: true } },
+    "compareFilter.compare_to": { compareFilter: { compare: true, compare_to: "-1y" } },
+    "trendsFilter.formula": { trendsFilter: { formula: "A" } },
+    "trendsFilter.formulas": { trendsFilter: { formulas: ["A"] } },
+    "trendsFilter.formulaNodes": { trendsFilter: { formulaNodes: [{ formula: "A" }] } },
+    "trendsFilter.smoothingIntervals": { trendsFilter: { smoothingIntervals: 7 } },
+    "trendsFilter.breakdown_histogram_bin_count": { trendsFilter: { breakdown_histogram_bin_count: 5 } },
+    "trendsFilter.hideWeekends": { trendsFilter: { hideWeekends: true } },
+  },
+  FunnelsQuery: {
+    kind: { kind: "Funnel" },
+    samplingFactor: { samplingFactor: 0 },
+    aggregation_group_type_index: { aggregation_group_type_index: 0 },
+    modifiers: { modifiers: { a: 1 } },
+    "breakdownFilter.breakdown": { breakdownFilter: { breakdown: "plan" } },
+    "breakdownFilter.breakdowns": { breakdownFilter: { breakdowns: [{ property: "plan" }] } },
+    "funnelsFilter.funnelOrderType": { funnelsFilter: { funnelOrderType: "strict" } },
+    "funnelsFilter.funnelVizType": { funnelsFilter: { funnelVizType: "trends" } },
+    "funnelsFilter.exclusions": { funnelsFilter: { exclusions: [{ event: "x" }] } },
+    "funnelsFilter.funnelAggregateByHogQL": { funnelsFilter: { funnelAggregateByHogQL: "properties.x" } },
+  },
+  RetentionQuery: {
+    kind: { kind: "Retention" },
+    samplingFactor: { samplingFactor: "half" },
+    aggregation_group_type_index: { aggregation_group_type_index: 0 },
+    modifiers: { modifiers: { a: 1 } },
+    "breakdownFilter.breakdown": { breakdownFilter: { breakdown: "plan" } },
+    "breakdownFilter.breakdowns": { breakdownFilter: { breakdowns: [{ property: "plan" }] } },
+    "retentionFilter.targetEntity.kind": { retentionFilter: { targetEntity: { kind: "ActionsNode" } } },
+    "retentionFilter.targetEntity.type": { retentionFilter: { targetEntity: { type: "actions" } } },
+    "retentionFilter.cumulative": { retentionFilter: { cumulative: true } },
+    "retentionFilter.aggregationType": { retentionFilter: { aggregationType: "sum" } },
+    "retentionFilter.aggregationProperty": { retentionFilter: { aggregationProperty: "price" } },
+    "retentionFilter.minimumOccurrences": { retentionFilter: { minimumOccurrences: 2 } },
+    "retentionFilter.retentionCustomBrackets": { retentionFilter: { retentionCustomBrackets: [1, 2] } },
+    "retentionFilter.timeWindowMode": { retentionFilter: { timeWindowMode: "24_hour_windows" } },
+  },
+  EventsQuery: {
+    kind: { kind: "Events" },
+    events: { events: ["seen"] },
+    personId: { personId: "00000000-0000-4000-8000-000000000000" },
+    actionId: { actionId: 1 },
+    source: { source: { kind: "InsightActorsQuery" } },
+    modifiers: { modifiers: { a: 1 } },
+    where: { where: ["1 = 1"] },
+  },
+};
+
+/** Fields of one kind that are the same in another, where the other's cases stand for both. */
+const asInTrends = /^(series\[\]|breakdownFilter)\./;
+const asTheTarget = /^retentionFilter\.returningEntity\./;
+/** The start of a retention table follows from the number of its intervals, at PostHog as well. */
+const ofNoUse = ["RetentionQuery.dateRange.date_from"];
+
+interface Schema {
+  title?: string;
+  properties?: Record<string, Schema>;
+  items?: Schema;
+  anyOf?: Schema[];
+}
+
+/** Every field of a model, with its path; fields of fields after it. */
+function pathsOf(schema: Schema, path: string): [path: string, model: string][] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
+    const own = path === "" ? name : `${path}.${name}`;
+    const plain = field.anyOf?.find((one) => one.properties ?? one.items) ?? field;
+    const inner = plain.items ?? plain;
+    const deeper = inner.properties ? pathsOf(inner, plain.items ? `${own}[]` : own) : [];
+    return [[own, schema.title ?? ""] as [string, string], ...deeper];
+  });
+}
+
+const models: Record<string, Schema> = {
+  TrendsQuery: trendsModel as Schema,
+  FunnelsQuery: funnelsModel as Schema,
+  RetentionQuery: retentionModel as Schema,
+  EventsQuery: eventsModel as Schema,
+};
+const bases: Record<string, Fields> = {
+  TrendsQuery: trend,
+  FunnelsQuery: funnel,
+  RetentionQuery: retention,
+  EventsQuery: list,
+};
+
+test("every field of every kind has a case here, or is not read and says why", () => {
+  const without = Object.entries(models).flatMap(([kind, model]) =>
+    pathsOf(model, "").flatMap(([path, owner]) => {
+      const name = path.split(".").at(-1)!;
+      const known = answered[kind]?.[path] ?? refused[kind]?.[path];
+      const isParent = [...Object.keys(answered[kind]!), ...Object.keys(refused[kind]!)].some(
+        (one) => one.startsWith(`${path}.`) || one.startsWith(`${path}[]`),
+      );
+      const elsewhere = (kind !== "TrendsQuery" && asInTrends.test(path)) || asTheTarget.test(path);
+      const isUnread = unreadNames(owner as never).includes(name) || ofNoUse.includes(`${kind}.${path}`);
+      return known || isParent || elsewhere || isUnread ? [] : [`${kind}.${path}`];
+    }),
+  );
+  expect(without).toEqual([]);
+});
+
+for (const [kind, cases] of Object.entries(answered)) {
+  describe(`a field of a ${kind} changes its answer`, () => {
+    for (const [path, { from, to }] of Object.entries(cases)) {
+      test(path, async () => {
+        const [before, after] = [await run(from), await run(to)];
+        expect([before.status, after.status, after.body["detail"]]).toEqual([200, 200, undefined]);
+        expect(after.body["results"]).not.toEqual(before.body["results"]);
+      });
+    }
+  });
+}
+
+for (const [kind, cases] of Object.entries(refused)) {
+  test(`what is not answered of a ${kind} is refused by name`, async () => {
+    for (const [path, fields] of Object.entries(cases)) {
+      const { status, body } = await run({ ...bases[kind], ...fields });
+      const named = path.replaceAll("[]", "__0").replaceAll(".", "__");
+      expect([path, status, body["attr"]]).toEqual([path, 400, `query__${named}`]);
+    }
+  });
+}
+
+test("null and what means nothing are as good as no field", async () => {
+  const nothing = {
+    samplingFactor: 1,
+    aggregation_group_type_index: null,
+    modifiers: {},
+    properties: [],
+    filterTestAccounts: false,
+    conversionGoal: null,
+    breakdownFilter: { breakdown_type: "event", breakdown_normalize_url: false },
+    compareFilter: { compare: false, compare_to: null },
+    trendsFilter: { formula: null, formulas: [], smoothingIntervals: 1, hideWeekends: false },
+  };
+  expect((await run({ ...trend, ...nothing })).body["results"]).toEqual((await run(trend)).body["results"]);
+  const funnelsFilter = { exclusions: [], funnelAggregateByHogQL: "person_id" };
+  const plain = await run(funnel);
+  expect((await run({ ...funnel, funnelsFilter })).body["results"]).toEqual(plain.body["results"]);
+});
+
+test("fields that are not read change nothing, and an insight keeps them", async () => {
+  const trendsFilter = Object.fromEntries(unreadNames("TrendsFilter").map((name) => [name, "any"]));
+  const own = Object.fromEntries(unreadNames("TrendsQuery").map((name) => [name, { any: 1 }]));
+  const wrapper = Object.fromEntries(unreadNames("InsightVizNode").map((name) => [name, true]));
+  const query = { ...wrapper, kind: "InsightVizNode", source: { ...trend, ...own, trendsFilter } };
+  const body = Object.fromEntries(unreadNames("QueryRequest").map((name) => [name, "any"]));
+  expect((await run(query, body)).body["results"]).toEqual((await run(trend)).body["results"]);
+  const made = await ask(app, "POST", `${home}/insights/`, { query });
+  expect([made.status, made.body["query"]]).toEqual([201, query]);
+});
+
+test("a name that nothing has is refused, wherever it stands", async () => {
+  const unknown: [Fields, attr: string][] = [
+    [{ ...trend, sampling: 1 }, "query__sampling"],
+    [{ ...trend, series: [{ event: "seen", filter: 1 }] }, "query__series__0__filter"],
+    [{ ...trend, dateRange: { from: "-7d" } }, "query__dateRange__from"],
+    [{ ...trend, trendsFilter: { compare: true } }, "query__trendsFilter__compare"],
+    [{ ...trend, compareFilter: { period: 1 } }, "query__compareFilter__period"],
+    [{ ...trend, breakdownFilter: { limit: 1 } }, "query__breakdownFilter__limit"],
+    [{ ...funnel, funnelsFilter: { order: 1 } }, "query__funnelsFilter__order"],
+    [{ ...retention, retentionFilter: { periods: 3 } }, "query__retentionFilter__periods"],
+    [{ ...list, filter: 1 }, "query__filter"],
+    [{ kind: "InsightVizNode", source: trend, filters: 1 }, "query__filters"],
+    [{ kind: "DataTableNode", source: list, filters: 1 }, "query__filters"],
+    [{ kind: "DataTableNode", source: { ...list, filter: 1 } }, "query__source__filter"],
+    [{ ...trend, properties: [{ key: "plan", value: "pro", negate: true }] }, "query__properties__0__negate"],
+    [{ ...trend, properties: { type: "AND", values: [], not: 1 } }, "query__properties__not"],
+  ];
+  for (const [query, attr] of unknown) {
+    const { status, body } = await run(query);
+    expect([attr, status, body["attr"]]).toEqual([attr, 400, attr]);
+  }
+  expect((await run(trend, { filters: {} })).body["attr"]).toBe("filters");
+  const override = await run(trend, { filters_override: { date_from: "-1d" } });
+  expect([override.status, override.body["attr"]]).toEqual([400, "filters_override"]);
+  expect((await run(trend, { filters_override: null, variables_override: {} })).status).toBe(200);
+});
+
+test("the body of a request and the wrappers have no field that is neither answered nor listed", () => {
+  const known = { QueryRequest: ["query", "filters_override", "variables_override"] };
+  const schemas: Record<string, Schema> = {
+    ...(wrapperModels as Record<string, Schema>),
+    QueryRequest: queryBody as Schema,
+  };
+  for (const [name, { properties = {} }] of Object.entries(schemas)) {
+    const own = name === "QueryRequest" ? known.QueryRequest : ["kind", "source"];
+    expect(Object.keys(properties)).toEqual([...own, ...unreadNames(name as never)]);
+  }
+});
