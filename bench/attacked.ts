@@ -1,11 +1,13 @@
 // Does any request of a stranger delay others, or take the machine's memory? Each attack is sent once, then 24 times at
-// once, while another project captures every 20 ms. Senders and probe share the server's cores.
+// once, while another project captures every 20 ms; then many connections announce bodies and do not send them. Senders
+// and probe share the server's cores.
 
 import { join } from "node:path";
 import type { Answer, Scale } from "./answer.ts";
 import { type Attack, type Sender, attacks, drained } from "./attacks.ts";
 import type { Seen } from "./probe.ts";
 import { memoryOf, treeOf } from "./process_tree.ts";
+import { slowSendersAsked } from "./slow_senders.ts";
 import { type SluiceStand, personalKey, usualFlush, withSluice } from "./stand.ts";
 
 const atOnce = 24;
@@ -44,7 +46,15 @@ export async function attackedBench({ warm }: Scale): Promise<Answer> {
             if (warm) process.stderr.write(`${JSON.stringify(shown(row))}\n`);
           }
         }
-        return answerOf(rows);
+        const answer = answerOf(rows);
+        await rested(sluice);
+        const slow = await slowSendersAsked(sluice, probe, warm, () => megabytesOf(sluice.pid));
+        if (warm) for (const row of slow.figures) process.stderr.write(`${JSON.stringify(row)}\n`);
+        return {
+          ...answer,
+          figures: [...answer.figures, ...slow.figures],
+          ratios: [...answer.ratios, ...slow.ratios],
+        };
       } finally {
         probe.stop();
       }
@@ -61,6 +71,9 @@ async function rested(sluice: SluiceStand): Promise<void> {
 }
 
 interface Probe {
+  /** Its project. */
+  id: number;
+  key: string;
   /** What was seen since the last call. */
   tell(): Promise<Seen>;
   stop(): void;
@@ -73,7 +86,7 @@ async function startProbe({ url }: SluiceStand): Promise<Probe> {
     headers: { authorization: `Bearer ${personalKey}`, "content-type": "application/json" },
     body: '{"name":"probe"}',
   });
-  const { api_token: key } = (await made.json()) as { api_token: string };
+  const { id, api_token: key } = (await made.json()) as { id: number; api_token: string };
   // Keys are read again when they change; until then it is unknown here.
   const body = JSON.stringify({ api_key: key, event: "probe", distinct_id: "probe" });
   while (!(await fetch(`${url}/capture/`, { method: "POST", body })).ok) await Bun.sleep(lookMs);
@@ -98,7 +111,7 @@ async function startProbe({ url }: SluiceStand): Promise<Probe> {
       text += new TextDecoder().decode(value);
     }
   };
-  return { tell, stop: () => child.kill() };
+  return { id, key, tell, stop: () => child.kill() };
 }
 
 async function attacked(sluice: SluiceStand, probe: Probe, attack: Attack, count: number): Promise<Row> {

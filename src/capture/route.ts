@@ -8,6 +8,7 @@ import { corsHeaders, preflight } from "../http/cors.ts";
 import { ArenaPool, ReceivedBody } from "./receive/received_body.ts";
 import { announcedBytes, receiveShort } from "../work/bodies/upload.ts";
 import { looksLikeJson } from "./decode/decode.ts";
+import { gunzipStart } from "./decode/inflate.ts";
 import { uploadLimits } from "../work/bodies/limits.ts";
 import type { MemoryLease } from "../work/bodies/memory_budget.ts";
 import { captureOperations } from "./model.ts";
@@ -104,7 +105,7 @@ async function answerAny(
   started: number,
   short?: { from: SingleEventRequest; body: ReceivedBody },
 ): Promise<Response> {
-  const lease = options.memory.open(short?.from.announced);
+  const lease = options.memory.open(announcedBytes(request));
   const body = short?.body ?? new ReceivedBody(arenas);
   const query = queryOf(request.url);
   try {
@@ -142,7 +143,7 @@ function withoutData(): Fault {
 }
 
 /**
- * Looks for the key in the first piece of a long body. From then on the body's memory counts for its project.
+ * Looks for the key in the first bytes of a body, plain or in gzip. From then on its memory counts for its project.
  * @throws Fault invalid_api_key when no project has the key: the rest of the body is not received or inflated.
  */
 function lookAhead(
@@ -150,7 +151,8 @@ function lookAhead(
   { options: { keys }, arenas }: Pick<CaptureContext, "options" | "arenas">,
   lease: MemoryLease,
 ): Promise<void> | undefined {
-  const key = looksLikeJson(piece) ? firstKey(piece, arenas) : undefined;
+  const start = looksLikeJson(piece) ? piece : gunzipStart(piece);
+  const key = looksLikeJson(start) ? firstKey(start, arenas) : undefined;
   if (key === undefined) return undefined;
   const known = keys.find(key);
   if (known === undefined) return keys.admit(key).then((project_id) => lease.assign(project_id));

@@ -1,107 +1,80 @@
 // Senders that announce much and send little. What others send meanwhile is kept, whatever its address or encoding.
 
 import { afterAll, expect, test } from "bun:test";
-import { type Socket, connect } from "node:net";
-import { gzipSync } from "node:zlib";
+import { connect } from "node:net";
+import { uploadLimits } from "../../src/work/bodies/limits.ts";
+import { MemoryBudget } from "../../src/work/bodies/memory_budget.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
-import { type Desk, key, openDesk } from "../support/capture.ts";
+import { type Desk, type DeskOptions, key, openDesk } from "../support/capture.ts";
+import { batchOf, beginBodies, slowSenders, statusesOf, usualRequests } from "../support/slow_senders.ts";
 
 afterAll(cleanUp);
 
 const foreignKey = "phc_another_project";
 
 /** A desk behind a port, since only a real connection can send less than it announces. */
-function openPort(): { url: string; port: number; desk: Desk } {
-  const desk = openDesk({ bodyBytesMax: 20 << 20, projects: { [foreignKey]: 8 }, records: true });
+function openPort(options: DeskOptions = {}): { url: string; port: number; desk: Desk } {
+  const desk = openDesk({ bodyBytesMax: 20 << 20, projects: { [foreignKey]: 8 }, records: true, ...options });
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
     fetch: desk.handle,
     maxRequestBodySize: 100 << 20,
+    idleTimeout: 60,
   });
   later(() => server.stop(true));
   return { url: `http://127.0.0.1:${server.port}`, port: server.port ?? 0, desk };
 }
 
-/** Sends the beginning of a body of so many bytes, and nothing more. */
-async function beginBodies(port: number, count: number, announced: number, begun: string): Promise<Socket[]> {
-  const sockets = Array.from({ length: count }, () => {
-    const socket = connect(port, "127.0.0.1");
-    socket.on("error", () => {});
-    socket.write(`POST /batch/ HTTP/1.1\r\nHost: sluice\r\nContent-Length: ${announced}\r\n\r\n${begun}`);
-    return socket;
-  });
-  later(() => sockets.forEach((socket) => socket.destroy()));
-  await Promise.all(sockets.map((socket) => new Promise((resolve) => socket.once("connect", resolve))));
-  return sockets;
-}
-
-const event = (more = "") => `{"event":"e","distinct_id":"d","properties":{"token":"${key}"${more}}}`;
-const batch = (bytes: number) => {
-  const items = Array.from({ length: Math.ceil(bytes / 80) }, () => event());
-  return `{"api_key":"${key}","batch":[${items.join(",")}]}`;
-};
-const recording = event(
-  `,"$session_id":"s","$window_id":"w","$snapshot_data":[{"type":3,"timestamp":1700000000000,"data":{"a":"${"x".repeat(30_000)}"}}]`,
-).replace('"event":"e"', '"event":"$snapshot"');
-const v1 = JSON.stringify({
-  created_at: "2026-01-01T00:00:00Z",
-  batch: [
-    {
-      event: "e",
-      uuid: "01890a5d-ac96-774b-bcce-b302099a8057",
-      distinct_id: "d",
-      timestamp: "2026-01-01T00:00:00Z",
-    },
-  ],
-});
-
-/** What the usual clients send; each by its name. */
-const usual: Record<string, [path: string, body: string | Uint8Array, headers?: Record<string, string>]> = {
-  "posthog-js": ["/e/?ip=0&_=1700000000000&ver=1.200.0", event()],
-  "posthog-js, compressed": ["/e/?compression=gzip-js&ip=0&_=1&ver=1.2", gzipSync(event())],
-  "posthog-node, compressed": ["/batch/", gzipSync(batch(5000)), { "content-encoding": "gzip" }],
-  "a batch of 25 kB": ["/batch/", batch(25_000)],
-  "a batch of 25 kB whose key comes last": [
-    "/batch/",
-    `{${batch(25_000).slice(1, -1).split(/,(.*)/s)[1]},"api_key":"${key}"}`,
-  ],
-  "a batch of 900 kB": ["/batch/", batch(900_000)],
-  "a recording": ["/s/?ip=0&_=1&ver=1.2", recording],
-  "a recording, compressed": ["/s/?compression=gzip-js&ip=0&_=1&ver=1.2", gzipSync(recording)],
-  v1: ["/i/v1/analytics/events", v1, { authorization: `Bearer ${key}` }],
-  "an import of 2 MB": ["/batch/", batch(2_000_000)],
-};
-
-async function statusesOf(url: string): Promise<Record<string, number>> {
-  const statuses: Record<string, number> = {};
-  for (const [name, [path, body, headers = {}]] of Object.entries(usual)) {
-    const reply = await fetch(url + path, { method: "POST", body: body as string, headers });
-    await reply.arrayBuffer();
-    statuses[name] = reply.status;
-  }
-  return statuses;
-}
-
+const usual = usualRequests(key);
 const allKept = Object.fromEntries(Object.keys(usual).map((name) => [name, 200]));
+/** The desk answers captures alone. */
+const captures = Object.entries(slowSenders(foreignKey)).filter(
+  ([, { path = "" }]) => !path.startsWith("/flags"),
+);
 
-const senders: Record<string, [announced: number, begun: string]> = {
-  "without a key, a megabyte": [1_048_576, `{"event":"${"x".repeat(50)}`],
-  "without a key, twenty megabytes": [20_000_000, `{"event":"${"x".repeat(50)}`],
-  "with another project's key, a megabyte": [1_048_576, `{"api_key":"${foreignKey}","batch":[{"event":`],
-  "with another project's key, twenty megabytes": [
-    20_000_000,
-    `{"api_key":"${foreignKey}","batch":[{"event":`,
-  ],
-  "without a key, 16 kB": [16_000, `{"event":"${"x".repeat(50)}`],
-};
-
-for (const [name, [announced, begun]] of Object.entries(senders)) {
+for (const [name, sender] of captures) {
   test(`200 bodies that are announced and do not come refuse nobody: ${name}`, async () => {
     const { url, port, desk } = openPort();
-    await beginBodies(port, 200, announced, begun);
-    expect(await statusesOf(url)).toEqual(allKept);
-    // Only what came is in memory.
-    expect(desk.options.memory.held).toBeLessThan(8 << 20);
+    await beginBodies(port, { count: 200, ...sender });
+    expect(await statusesOf(url, usual)).toEqual(allKept);
+    // What came is in memory, and what each open request weighs.
+    expect(desk.options.memory.held).toBeLessThan(200 * (uploadLimits.openUploadBytes + 100) + (1 << 20));
   }, 60_000);
 }
+
+test("when memory is used up, a body that does not come ends with 503, and a slow phone finishes", async () => {
+  const clock = { time: 0, now: () => 1_700_000_000_000, elapsed: () => clock.time };
+  const bytesMax = 4 << 20;
+  const memory = new MemoryBudget({ bytesMax, shareBytesMax: bytesMax * uploadLimits.memoryShare, clock });
+  const { url, port, desk } = openPort({ memory });
+  // None of them may be received unseen, or nobody could say how slow it is.
+  while (memory.acquireUnseen(20_000));
+  const sockets = await beginBodies(port, { count: 200, announced: 1_000_000, begun: '{"event":"' });
+  while (memory.arriving.size < 200) await Bun.sleep(1);
+  clock.time = 2000;
+  const answers: string[] = [];
+  for (const socket of sockets) socket.on("data", (piece: Buffer) => answers.push(String(piece)));
+  const body = batchOf(key, 50_000);
+  const phone = connect(port, "127.0.0.1");
+  const answered = new Promise<string>(
+    (resolve) => void phone.once("data", (piece) => resolve(String(piece))),
+  );
+  phone.write(`POST /batch/ HTTP/1.1\r\nHost: sluice\r\nContent-Length: ${body.length}\r\n\r\n`);
+  for (let at = 0; at < body.length; at += 5000) {
+    const before = memory.heldBy(7);
+    phone.write(body.slice(at, at + 5000));
+    while (at + 5000 < body.length && memory.heldBy(7) === before) await Bun.sleep(1);
+    clock.time += 1000;
+    // Others bring more than there is room for.
+    const reply = await fetch(`${url}/batch/`, { method: "POST", body: batchOf(foreignKey, 1_500_000) });
+    expect([at, reply.status]).toEqual([at, 200]);
+  }
+  expect(await answered).toStartWith("HTTP/1.1 200");
+  while (answers.length === 0) await Bun.sleep(1);
+  for (const answer of answers) {
+    expect(answer).toStartWith("HTTP/1.1 503");
+    expect(answer.toLowerCase()).toContain(`retry-after: ${uploadLimits.memoryRetrySeconds}`);
+  }
+  expect(desk.counts["refused"]).toBeGreaterThan(0);
+}, 60_000);

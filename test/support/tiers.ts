@@ -29,7 +29,12 @@ const beyondByPlace: Readonly<Record<string, string>> = {
 
 /** What `long` runs, and how: each at the length that a whole night has room for. */
 const long = {
-  places: ["test/crash", "test/clients", "test/session_recordings/listing/store.test.ts"],
+  places: [
+    "test/crash",
+    "test/clients",
+    "test/capture/many_senders.test.ts",
+    "test/session_recordings/listing/store.test.ts",
+  ],
   environment: { SLUICE_KILLS: "50", SLUICE_SDKS: "all" },
 };
 

@@ -34,20 +34,20 @@ interface Inflating {
   later(options: { chunkSize: number }): Inflater;
 }
 
+/** HTTP's zstd has a window of up to 8 MiB (RFC 9659); a body of 15 bytes can ask for 128 MiB. */
+const zstdWindowBits = 23;
+const zstdParams = { [constants.ZSTD_d_windowLogMax]: zstdWindowBits };
+
 const methods: Record<Method, Inflating> = {
   gzip: { now: gunzipSync, later: createGunzip },
   deflate: { now: inflateSync, later: createInflate },
   "deflate-raw": { now: inflateRawSync, later: createInflateRaw },
   br: { later: createBrotliDecompress },
   zstd: {
-    now: zstdDecompressSync,
+    now: (bytes, options) => zstdDecompressSync(bytes, { ...options, params: zstdParams }),
     later: (options) => createZstdDecompress({ ...options, params: zstdParams }),
   },
 };
-
-/** HTTP's zstd has a window of up to 8 MiB (RFC 9659); larger ones would take 128 MiB beside the body. */
-const zstdWindowBits = 23;
-const zstdParams = { [constants.ZSTD_d_windowLogMax]: zstdWindowBits };
 
 /** A shorter body is inflated synchronously, in bytes: a round trip to a thread costs more. */
 const inlineBytesMax = 32 * 1024;
@@ -111,6 +111,17 @@ function inflateSmall(
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") return undefined;
     throw thrown;
+  }
+}
+
+/** What the first bytes of a gzip body hold; none when they are no such body, or far more than usual ones hold. */
+export function gunzipStart(bytes: Uint8Array): Uint8Array {
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes.subarray(0, 0);
+  const options = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: inlineInflatedBytesMax };
+  try {
+    return gunzipSync(bytes.subarray(0, decodeLimits.gzipStartBytes), options);
+  } catch {
+    return bytes.subarray(0, 0);
   }
 }
 

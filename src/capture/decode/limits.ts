@@ -21,6 +21,8 @@ export const decodeLimits = {
   inflateRatioMax: 500,
   /** The size that is free of the ratio, in bytes: a blank canvas is one letter for hundreds of kilobytes. */
   inflateFreeBytes: 1_048_576,
+  /** Bytes of a gzip body, of which the rest is still to come, that are inflated to look for its key. */
+  gzipStartBytes: 4096,
   /** Long bodies inflated at once, each in a thread of the runtime, and how many may wait. */
   inflatesAtOnceMax: 3,
   inflatesWaitingMax: 256,

@@ -7,7 +7,7 @@ import { limits } from "../../core/limits.ts";
 import { receiveLimits } from "./limits.ts";
 import type { MemoryBudget } from "../../work/bodies/memory_budget.ts";
 import { joined } from "../../core/chunks.ts";
-import { receiveBody } from "../../work/bodies/upload.ts";
+import { announcedBytes, receiveBody } from "../../work/bodies/upload.ts";
 import { decodeBody } from "../decode/decode.ts";
 import { BodyScanner } from "../scan/body_scanner.ts";
 import { itemKeyOf } from "../scan/event_index.ts";
@@ -24,7 +24,7 @@ export async function requestKeyOf(request: Request, memory: MemoryBudget): Prom
   const query = new URL(request.url).searchParams;
   const inQuery = names.map((name) => query.get(name)).find((token) => token);
   if (inQuery) return inQuery;
-  const lease = memory.open();
+  const lease = memory.open(announcedBytes(request));
   try {
     const inQuery = query.get("data");
     const wire = inQuery

@@ -13,6 +13,7 @@ import { capture, scanFirst, scanOn } from "../pipeline.ts";
 import { captureRefusal, replyHeaders } from "../receive/reply.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
+import { announcedBytes } from "../../work/bodies/upload.ts";
 import type { AnswerOptions } from "../receive/single_event.ts";
 import { readIso } from "../scan/timestamp.ts";
 import { Translation, type TranslationOptions, uuidChars } from "./translation.ts";
@@ -33,7 +34,7 @@ export async function answerV1(request: Request, context: V1Context): Promise<Re
   const { options, arenas } = context;
   const started = options.clock.elapsed();
   const body = new ReceivedBody(arenas);
-  const lease = options.memory.open();
+  const lease = options.memory.open(announcedBytes(request));
   let response: Response;
   try {
     response = new Response(await take(request, options, body, lease), { headers: replyHeaders(request) });
@@ -78,6 +79,8 @@ async function take(
   lease: MemoryLease,
 ): Promise<string> {
   const key = bearerOf(request);
+  const known = options.keys.find(key);
+  if (known !== undefined) lease.assign(known);
   const admit = () => assign(key, options, lease);
   const receiving = { request, query: noQuery, options, first: admit };
   await body.receive({ ...receiving, inflatedBytesMax: v1Limits.v1InflatedBytesMax }, lease);

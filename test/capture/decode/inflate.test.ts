@@ -8,7 +8,7 @@ import {
   gzipSync,
   zstdCompressSync,
 } from "node:zlib";
-import { type Method, inflateBytes } from "../../../src/capture/decode/inflate.ts";
+import { type Method, gunzipStart, inflateBytes } from "../../../src/capture/decode/inflate.ts";
 import { bytesIn } from "../../../src/core/chunks.ts";
 import { yieldToEventLoop } from "../../../src/core/clock.ts";
 import { Fault } from "../../../src/core/fault.ts";
@@ -150,4 +150,30 @@ test("more bodies than may be inflated at once wait for each other, and all are"
   const all = Array.from({ length: decodeLimits.inflatesAtOnceMax * 4 }, () => inflated("gzip", bytes));
   const sizes = (await Promise.all(all)).map((pieces) => bytesIn(pieces));
   expect(new Set(sizes).size).toBe(1);
+});
+
+test("the first bytes of a gzip body show what it begins with; those of a bomb and of other bodies nothing", () => {
+  const text = `{"api_key":"phc_some_key","batch":[${Array.from({ length: 5000 }, (_, i) => i * 7919).join(",")}]}`;
+  const shown = (bytes: Uint8Array) => new TextDecoder().decode(gunzipStart(bytes));
+  const whole = gzipSync(text);
+  for (const bytes of [200, 5000]) {
+    const start = shown(whole.subarray(0, bytes));
+    expect(start.length).toBeGreaterThan(100);
+    expect(text.startsWith(start)).toBe(true);
+  }
+  expect(shown(gzipSync(Buffer.alloc(1 << 24, " ")))).toBe("");
+  expect(shown(Buffer.from(text))).toBe("");
+  expect(shown(whole.subarray(0, 5))).toBe("");
+});
+
+test("a short body of zstd that asks for a large window is refused, however little it holds", async () => {
+  const text = Buffer.from('{"event":"e"}');
+  // A frame with one raw block; its window is two to the power of `bits`.
+  const frame = (bits: number) => {
+    const block = 1 | (text.length << 3);
+    const head = [0x28, 0xb5, 0x2f, 0xfd, 0, (bits - 10) << 3, block & 255, block >> 8, 0];
+    return Buffer.concat([Uint8Array.from(head), text]);
+  };
+  expect(Buffer.concat(await inflated("zstd", frame(23)))).toEqual(text);
+  await expect(inflated("zstd", frame(27))).rejects.toMatchObject({ code: "invalid_payload" });
 });
