@@ -10,9 +10,10 @@ import {
   uuidParameter,
 } from "../http/fields/query.ts";
 import { fieldFault } from "../http/fields/field_fault.ts";
-import { listSchema, reply } from "../http/fields/schema.ts";
+import { listSchema, orCsv, reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
-import { streamedPage } from "../http/pages/page.ts";
+import { type Page, streamedPage } from "../http/pages/page.ts";
+import { csvReply, formatParameter, wantsCsv } from "../http/pages/csv.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
 import { eventModel } from "./model.ts";
@@ -41,18 +42,24 @@ export function eventRoutes({ gate, clickhouse, clock }: RoomParts<"gate" | "cli
         ),
         select: refusedParameter("Events are shown whole here; an EventsQuery to query/ selects columns."),
         where: refusedParameter("Filter by properties here, or send a query to query/."),
+        format: formatParameter,
         ...pageParameters("Events"),
       },
-      replies: { 200: reply("The events.", listSchema(eventModel)) },
+      replies: { 200: orCsv(reply("The events.", listSchema(eventModel))) },
       answer: async ({ project, query, request, url }) => {
         const reader = readsUntil(clickhouse, request.signal);
         const filter = { ...query, oldestFirst: query.orderBy, project_id: project.id, now: clock.now() };
-        const { count, events } = await listEvents(reader, filter, query).catch((thrown: unknown) => {
-          throw query.properties.length > 0
-            ? filterFault(thrown, "properties", "event, after or before")
-            : thrown;
-        });
-        return await streamedPage(url, query, count, events);
+        const read = async (page: Page) =>
+          await listEvents(reader, filter, page).catch((thrown: unknown) => {
+            throw query.properties.length > 0
+              ? filterFault(thrown, "properties", "event, after or before")
+              : thrown;
+          });
+        if (wantsCsv(request, query.format)) {
+          return await csvReply({ url, name: "events", model: eventModel, page: query, read });
+        }
+        const { count, rows } = await read(query);
+        return await streamedPage(url, query, count, rows);
       },
     }),
   ]);

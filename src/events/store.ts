@@ -29,7 +29,7 @@ interface EventFilter {
 interface EventPage {
   count: number;
   /** The page's events: JSON objects, each with a comma before it, in one piece or, if they are long, in blocks. */
-  events: AsyncGenerator<Uint8Array, void>;
+  rows: AsyncGenerator<Uint8Array, void>;
 }
 
 /**
@@ -54,7 +54,7 @@ export async function listEvents(
   );
   const count = days.reduce((sum, day) => sum + Number(day.count), 0);
   const span = pageSpan(days, limit, offset);
-  if (!span) return { count, events: inOnePiece(new Uint8Array(0)) };
+  if (!span) return { count, rows: inOnePiece(new Uint8Array(0)) };
   const page: PageQuestion = {
     from: `FROM events
      WHERE ${where}
@@ -71,8 +71,8 @@ export async function listEvents(
     },
   };
   const whole = span.rows > pageSpanRowsMax ? undefined : await wholeEvents(clickhouse, page);
-  const events = whole ? inOnePiece(whole) : await blockedEvents(clickhouse, filter.project_id, page);
-  return { count, events };
+  const rows = whole ? inOnePiece(whole) : await blockedEvents(clickhouse, filter.project_id, page);
+  return { count, rows };
 }
 
 /** Events on the days of a page above which its keys are read first, and its properties in blocks. */

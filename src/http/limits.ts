@@ -27,6 +27,8 @@ export const httpLimits = {
   pageBytesMax: 67_108_864,
   /** How long a long reply may take to be read, in ms: the largest page at 110 kB/s. */
   longReplyMsMax: 600_000,
+  /** Different properties of the rows of a CSV page, each a column: what a spreadsheet shows. */
+  csvPropertiesMax: 2000,
   /** How long a start waits for a port that workers of the previous process may still hold, in ms. */
   portMsMax: 2000,
 };

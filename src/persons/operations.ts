@@ -2,11 +2,12 @@
 
 import type { Gate } from "../access/gate.ts";
 import { pageParameters } from "../http/fields/query.ts";
-import { listSchema, reply } from "../http/fields/schema.ts";
+import { listSchema, orCsv, reply } from "../http/fields/schema.ts";
 import { present } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
+import { csvReply, formatParameter, wantsCsv } from "../http/pages/csv.ts";
 import { begunTexts } from "../http/pages/sliced.ts";
-import { pageReply, streamedPage } from "../http/pages/page.ts";
+import { type Page, pageReply, streamedPage } from "../http/pages/page.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, readsOf } from "../storage/clickhouse/query_options.ts";
 import { CountCache } from "../work/count_cache.ts";
@@ -41,12 +42,16 @@ function listOperations(parts: CountedParts) {
       path: "persons/",
       scope: "person:read",
       summary: "List persons, by their main distinct ids",
-      query: { ...personParameters, ...pageParameters("Persons") },
-      replies: { 200: reply("The persons.", listSchema(personModel)) },
+      query: { ...personParameters, format: formatParameter, ...pageParameters("Persons") },
+      replies: { 200: orCsv(reply("The persons.", listSchema(personModel))) },
       answer: async ({ project, query, request, url }) => {
         const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
-        const { count, persons } = await personPage(parts, reads, query);
-        return await streamedPage(url, query, count, persons);
+        const read = (page: Page) => personPage(parts, reads, { ...query, ...page });
+        if (wantsCsv(request, query.format)) {
+          return await csvReply({ url, name: "persons", model: personModel, page: query, read });
+        }
+        const { count, rows } = await read(query);
+        return await streamedPage(url, query, count, rows);
       },
     }),
     projectOperation({
@@ -89,7 +94,7 @@ function oneOperations(parts: CountedParts) {
 /** The number of persons, and those of a page as JSON objects with a comma before each. */
 interface Shown {
   count: number;
-  persons: AsyncGenerator<Uint8Array, void>;
+  rows: AsyncGenerator<Uint8Array, void>;
 }
 
 async function personPage(
@@ -104,13 +109,13 @@ async function personPage(
       const narrower = "distinct_id, email or search";
       throw filter.properties.length > 0 ? filterFault(thrown, "properties", narrower) : thrown;
     });
-    return { count, persons: await textsOf(mains) };
+    return { count, rows: await textsOf(mains) };
   }
   const { project_id } = reads;
   // Other requests use the count as well: it is read to its end.
-  const [count, persons] = await Promise.all([
+  const [count, rows] = await Promise.all([
     counts.count(project_id, "all", () => countPersons(readsOf(clickhouse, project_id))),
     listMainIds(reads, query).then(textsOf),
   ]);
-  return { count, persons };
+  return { count, rows };
 }

@@ -97,6 +97,20 @@ test("orderBy reverses the order, page by page", async () => {
   }
 });
 
+test("the same list is a table with format=csv", async () => {
+  const { status, text, headers } = await get({ format: "csv", person_id: ann, orderBy: '["timestamp"]' });
+  expect([status, headers.get("content-disposition")]).toEqual([200, 'attachment; filename="events.csv"']);
+  const [header = "", ...lines] = text.trim().split("\r\n");
+  expect(header).toBe(
+    "id,uuid,event,distinct_id,timestamp,created_at,person_id,historical_migration," +
+      "properties.$anon_distinct_id,properties.$set,properties.page",
+  );
+  expect(lines.map((line) => line.split(",")[2])).toEqual(["first", "second", "$identify", "third"]);
+  expect(lines[1]).toContain('"{""plan"":""pro""}"');
+  expect(lines[3]).toEndWith(",/a");
+  expect(headers.get("x-total-count")).toBe("4");
+});
+
 test("what cannot be answered says what can", async () => {
   for (const name of ["select", "where"]) {
     const { status, body } = await get({ [name]: '["event"]' });

@@ -52,7 +52,7 @@ interface Shown {
 async function read(limit: number, offset: number): Promise<Shown[]> {
   const page = await listEvents(clickhouse, { project_id: 1 }, { limit, offset });
   expect(page.count).toBe(events);
-  return JSON.parse(`[${(await textOf(page.events)).slice(1)}]`) as Shown[];
+  return JSON.parse(`[${(await textOf(page.rows)).slice(1)}]`) as Shown[];
 }
 
 async function refused(limit: number): Promise<Fault> {
@@ -87,7 +87,7 @@ test(
     const offset = 55;
     const limit = 60;
     const page = await listEvents(clickhouse, { project_id: 1 }, { limit, offset });
-    expect(page.events).not.toBeInstanceOf(Uint8Array);
+    expect(page.rows).not.toBeInstanceOf(Uint8Array);
     const shown = await read(limit, offset);
     expect(shown.map(({ uuid }) => uuid)).toEqual(
       order.slice(offset, offset + limit).map(({ uuid }) => uuid),
@@ -112,7 +112,7 @@ test(
         return answer;
       },
     };
-    const { events: pieces } = await listEvents(watched, { project_id: 1 }, { limit: 100, offset: 0 });
+    const { rows: pieces } = await listEvents(watched, { project_id: 1 }, { limit: 100, offset: 0 });
     // One block is read before the reply begins; the next when it is asked for.
     expect(asked).toHaveLength(1);
     await textOf(pieces);
@@ -127,7 +127,7 @@ test(
   async () => {
     const leaving = new AbortController();
     const until = readsUntil(clickhouse, leaving.signal);
-    const { events: pieces } = await listEvents(until, { project_id: 1 }, { limit: 100, offset: 0 });
+    const { rows: pieces } = await listEvents(until, { project_id: 1 }, { limit: 100, offset: 0 });
     leaving.abort();
     await expect(textOf(pieces)).rejects.toMatchObject({ type: "ABORTED" });
   },
@@ -146,8 +146,8 @@ test(
     await insert(`SELECT generateUUIDv4(), 2, 'e', 'other', concat('{"text":"', repeat('x', 900000), '"}'),
       toDateTime64('2024-05-04 00:00:00', 6, 'UTC'), now64(6, 'UTC'), false, 3, number FROM numbers(20)`);
     const page = await listEvents(clickhouse, { project_id: 2 }, { limit: 100, offset: 0 });
-    expect(page.events).not.toBeInstanceOf(Uint8Array);
-    const shown = JSON.parse(`[${(await textOf(page.events)).slice(1)}]`) as Shown[];
+    expect(page.rows).not.toBeInstanceOf(Uint8Array);
+    const shown = JSON.parse(`[${(await textOf(page.rows)).slice(1)}]`) as Shown[];
     expect(shown).toHaveLength(21);
     expect(shown.flatMap(({ properties }) => properties.n ?? [])).toEqual([1]);
   },

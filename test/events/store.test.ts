@@ -109,7 +109,7 @@ test("a page past the end asks for no events", async () => {
     },
   };
   const asked = { limit: 10, offset: 17 };
-  const { count, events } = await listEvents(clickhouse as ClickHouse, { project_id: 7 }, asked);
+  const { count, rows: events } = await listEvents(clickhouse as ClickHouse, { project_id: 7 }, asked);
   expect([count, await Array.fromAsync(events)]).toEqual([17, [new Uint8Array(0)]]);
   expect(statements).toBe(1);
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { type Answer, ask, addStranger } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { projectKey, rested, storesOf, until } from "../support/server.ts";
+import { personalKey, projectKey, rested, storesOf, until } from "../support/server.ts";
 import { storesStartMsMax } from "../support/stores.ts";
 
 let app: RunningApp;
@@ -161,6 +161,27 @@ test("a search finds addresses and names as they are now", async () => {
   expect(await found("search=web%40")).toEqual([]);
   expect(await found("search=web-")).toEqual(["hal"]);
   expect(await found("search=dot%40")).toEqual(["dot"]);
+});
+
+test("the same list is a table with format=csv, and for who accepts only that", async () => {
+  const query = new URLSearchParams({ email: "hal@example.com" }).toString();
+  const csv = await get(`${query}&format=csv`);
+  expect([csv.status, csv.headers.get("content-type")]).toEqual([200, "text/csv; charset=utf-8"]);
+  const [header = "", line = "", ...rest] = csv.text.split("\r\n");
+  const names = header.split(",");
+  expect(names.slice(0, 3)).toEqual(["id", "uuid", "name"]);
+  expect(names.slice(-2)).toEqual(["properties.city", "properties.email"]);
+  expect(line).toEndWith(",Oslo,hal@example.com");
+  expect(line).toContain('"[""hal"",""web-1""]"');
+  expect(rest).toEqual([""]);
+  const accepted = await fetch(`${app.url}/api/projects/1/persons/?${query}`, {
+    headers: { authorization: `Bearer ${personalKey}`, accept: "text/csv" },
+  });
+  expect(await accepted.text()).toBe(csv.text);
+  const all = await get("format=csv");
+  expect(all.text.trim().split("\r\n")).toHaveLength(everybody.length);
+  expect(all.headers.get("x-total-count")).toBe(String(everybody.length - 1));
+  expect(await found(`${query}&format=xml`)).toEqual([400, "invalid_choice", "format"]);
 });
 
 test("what cannot be answered is refused by name", async () => {

@@ -6,29 +6,32 @@ import { begun } from "../../work/turns.ts";
 import { httpLimits } from "../limits.ts";
 import { LongReply, streamOf } from "./long_reply.ts";
 
-const headers = { "content-type": "application/json" };
+type Headers = Readonly<Record<string, string>>;
 
-/** A JSON reply of these parts joined. A long one is sent in slices, without a copy. */
-export function slicedReply(parts: readonly Uint8Array[]): Response {
+const jsonHeaders: Headers = { "content-type": "application/json" };
+
+/** A reply of these parts joined, JSON unless told. A long one is sent in slices, without a copy. */
+export function slicedReply(parts: readonly Uint8Array[], headers: Headers = jsonHeaders): Response {
   const bytes = parts.reduce((sum, part) => sum + part.length, 0);
   if (bytes <= limits.replySliceBytes) return new Response(Buffer.concat(parts, bytes), { headers });
-  return sentAsRead(slicesOf(parts));
+  return sentAsRead(slicesOf(parts), headers);
 }
 
 /**
- * A JSON reply whose middle is generated while it is sent: the next piece is requested when the last was taken, so
- * that one piece is in memory. A failure half way closes the connection, so that no client takes the part for the
- * whole. A short reply is sent whole.
+ * A reply, JSON unless told, whose middle is generated while it is sent: the next piece is requested when the last was
+ * taken, so that one piece is in memory. A failure half way closes the connection, so that no client takes the part for
+ * the whole. A short reply is sent whole.
  */
 export async function streamedReply(
   head: Uint8Array,
   middle: AsyncGenerator<Uint8Array, void>,
   tail: Uint8Array,
+  headers: Headers = jsonHeaders,
 ): Promise<Response> {
   const begun = [head];
   for (let bytes = 0; bytes < limits.replySliceBytes;) {
     const { value, done } = await middle.next();
-    if (done) return slicedReply([...begun, tail]);
+    if (done) return slicedReply([...begun, tail], headers);
     begun.push(value);
     bytes += value.length;
   }
@@ -42,10 +45,14 @@ export async function streamedReply(
         await middle.return();
       }
     })(),
+    headers,
   );
 }
 
-function sentAsRead(slices: Generator<Uint8Array, undefined> | AsyncGenerator<Uint8Array, void>): LongReply {
+function sentAsRead(
+  slices: Generator<Uint8Array, undefined> | AsyncGenerator<Uint8Array, void>,
+  headers: Headers,
+): LongReply {
   const next = async () => (await slices.next()).value ?? undefined;
   // The client disconnected, or reads too slowly: the generator ends.
   const release = () => void slices.return(undefined);

@@ -1,0 +1,168 @@
+// A page of a list as CSV (RFC 4180): each member of a row is a column, and so is each of its properties. The page is
+// read twice, for the names of the columns and for the rows, so that a block of it is in memory at a time.
+
+import type { TObject } from "typebox";
+import { bytesOf } from "../../core/bytes.ts";
+import { yieldToEventLoop } from "../../core/clock.ts";
+import { Fault } from "../../core/fault.ts";
+import { Members, pastValue } from "../../core/json/json_skipper.ts";
+import { limits } from "../../core/limits.ts";
+import { choiceParameter } from "../fields/query.ts";
+import { httpLimits } from "../limits.ts";
+import { type Page, pageLinks } from "./page.ts";
+import { streamedReply } from "./sliced.ts";
+
+export const formatParameter = choiceParameter(
+  `csv: as a table of ${httpLimits.pageMax} rows unless told, as with \`Accept: text/csv\`; ` +
+    "the pages before and after it are in the Link header.",
+  ["json", "csv"],
+);
+
+/** Whether a request wants CSV: by its query, or else by its Accept header. */
+export function wantsCsv(request: Request, format: "json" | "csv" | undefined): boolean {
+  if (format !== undefined) return format === "csv";
+  const accepted = request.headers.get("accept") ?? "";
+  return accepted.includes("text/csv") && !accepted.includes("application/json");
+}
+
+/** A list's rows as JSON objects in whole pieces, each object with a comma before it. */
+interface Rows {
+  count: number;
+  rows: AsyncGenerator<Uint8Array, void>;
+}
+
+interface CsvPage {
+  /** The URL of the request. */
+  url: URL;
+  /** What the file is called, without its ending. */
+  name: string;
+  /** What a row looks like. */
+  model: TObject;
+  page: Page;
+  read: (page: Page) => Promise<Rows>;
+}
+
+/** @throws Fault with attr `format` for too many columns, and what `read` throws. */
+export async function csvReply({ url, name, model, page: asked, read }: CsvPage): Promise<Response> {
+  const limit = url.searchParams.has("limit") ? asked.limit : httpLimits.pageMax;
+  const page = { limit, offset: asked.offset };
+  const fixed = Object.keys(model.properties).filter((column) => column !== "properties");
+  const named = await propertyNames((await read(page)).rows);
+  const { count, rows } = await read(page);
+  const header = lineOf([...fixed, ...named.map((own) => `properties.${own}`)].map(cellOfText));
+  return await streamedReply(bytesOf(header), linesOf(rows, fixed, named), new Uint8Array(0), {
+    "content-type": "text/csv; charset=utf-8",
+    "content-disposition": `attachment; filename="${name}.csv"`,
+    "x-total-count": String(count),
+    ...linkHeader(url, page, count),
+  });
+}
+
+function linkHeader(url: URL, page: Page, count: number): { link?: string } {
+  const links = Object.entries(pageLinks(url, page, count)).flatMap(([rel, link]: [string, string | null]) =>
+    link === null ? [] : [`<${link}>; rel="${rel === "previous" ? "prev" : rel}"`],
+  );
+  return links.length > 0 ? { link: links.join(", ") } : {};
+}
+
+/** The names of the rows' properties, sorted. */
+async function propertyNames(rows: Rows["rows"]): Promise<string[]> {
+  const names = new Set<string>();
+  for await (const { properties } of rowsIn(rows)) {
+    for (const name of properties.keys()) names.add(name);
+    if (names.size <= httpLimits.csvPropertiesMax) continue;
+    const detail =
+      `These rows have more than ${httpLimits.csvPropertiesMax} different properties, too many for a table. ` +
+      "Ask with a smaller limit, or as JSON.";
+    throw new Fault("invalid_input", detail, { attr: "format" });
+  }
+  return [...names].toSorted();
+}
+
+async function* linesOf(
+  rows: Rows["rows"],
+  fixed: readonly string[],
+  named: readonly string[],
+): AsyncGenerator<Uint8Array, void> {
+  const known = new Set(named);
+  let text = "";
+  for await (const { members, properties } of rowsIn(rows)) {
+    // Changed since the header was written: the reply is cut off, so that nobody takes it for the whole.
+    for (const name of properties.keys()) if (!known.has(name)) throw new Error("a row has a new property");
+    const own = fixed.map((column) => members.get(column) ?? "");
+    text += lineOf([...own, ...named.map((name) => properties.get(name) ?? "")]);
+    if (text.length < limits.replySliceBytes) continue;
+    yield bytesOf(text);
+    text = "";
+  }
+  if (text !== "") yield bytesOf(text);
+}
+
+/** Cells by name. */
+interface CsvRow {
+  members: Map<string, string>;
+  properties: Map<string, string>;
+}
+
+async function* rowsIn(pieces: Rows["rows"]): AsyncGenerator<CsvRow, void> {
+  let read = 0;
+  for await (const piece of pieces) {
+    const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+    for (let at = 0; at < bytes.length;) {
+      const end = pastValue(bytes, at + 1);
+      yield rowAt(bytes, at + 1);
+      read += end - at;
+      at = end;
+      if (read < limits.replySliceBytes) continue;
+      read = 0;
+      await yieldToEventLoop();
+    }
+  }
+}
+
+function rowAt(bytes: Buffer, from: number): CsvRow {
+  const members = new Map<string, string>();
+  let properties = new Map<string, string>();
+  for (const { name, value, end } of membersOf(bytes, from)) {
+    if (name === "properties") {
+      properties = new Map(
+        membersOf(bytes, value).map((one) => [one.name, cellAt(bytes, one.value, one.end)]),
+      );
+    } else {
+      members.set(name, cellAt(bytes, value, end));
+    }
+  }
+  return { members, properties };
+}
+
+function membersOf(bytes: Buffer, from: number): { name: string; value: number; end: number }[] {
+  const found = [];
+  const members = new Members(bytes, from);
+  while (members.next()) {
+    const name = JSON.parse(bytes.toString("utf8", members.key - 1, members.keyEnd + 1)) as string;
+    found.push({ name, value: members.value, end: members.end });
+  }
+  return found;
+}
+
+/** A text as it is, null as nothing, anything else as its JSON: numbers keep all their digits. */
+function cellAt(bytes: Buffer, from: number, end: number): string {
+  const text = bytes.toString("utf8", from, end);
+  if (text === "null") return "";
+  return text.startsWith('"') ? cellOfText(JSON.parse(text) as string) : quoted(text);
+}
+
+/** A spreadsheet computes a text that begins like a formula: an apostrophe before it makes it a text. */
+function cellOfText(text: string): string {
+  return quoted(formulaStarts.has(text.charAt(0)) ? `'${text}` : text);
+}
+
+const formulaStarts = new Set("=+-@＝＋－＠\t\r\n");
+
+function quoted(text: string): string {
+  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function lineOf(cells: readonly string[]): string {
+  return `${cells.join(",")}\r\n`;
+}
