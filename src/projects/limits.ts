@@ -3,6 +3,12 @@
 export const projectLimits = {
   /** Bytes of `test_account_filters` as JSON: every query that leaves test accounts out reads and compiles them. */
   testAccountFiltersBytesMax: 16_384,
-  /** Projects on a page whose bytes are not counted before it is read: 10 MB of filters and settings at most. */
+  /** Bytes of a project's settings without an effect as JSON: every reply about the project has them. */
+  settingsBytesMax: 32_768,
+  /** A text in a setting that is a list of texts, in characters: a long address. */
+  settingTextCharsMax: 1000,
+  /** Texts in such a list. */
+  settingTextsMax: 100,
+  /** Projects on a page whose bytes are not counted before it is read: 5 MB of filters and settings at most. */
   uncheckedRowsMax: 100,
 };

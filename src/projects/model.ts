@@ -14,8 +14,9 @@ import {
   timezone,
   uuid,
   type CreateInput,
-  writable,
+  strictWritable,
 } from "../http/fields/field.ts";
+import { factSettings, keptSettings } from "./settings/model.ts";
 import { storageLimits } from "../storage/limits.ts";
 
 export const projectModel = model("Project", {
@@ -28,7 +29,7 @@ export const projectModel = model("Project", {
   session_recording_opt_in: flag({ default: false }),
   cookieless_server_hash_mode: integer({
     minimum: 0,
-    maximum: 1,
+    maximum: 2,
     default: 1,
     description:
       "How events of visitors without a cookie are taken: 0 ignores them; 1 gives each visitor an id of the day, and " +
@@ -58,13 +59,15 @@ export const projectModel = model("Project", {
       "of them.",
     examples: [[{ key: "email", type: "person", operator: "not_icontains", value: "@example.com" }]],
   }),
+  ...keptSettings,
+  ...factSettings,
   created_at: readOnly(moment()),
   updated_at: readOnly(moment()),
 });
 
 export type Project = Static<typeof projectModel>;
 
-export const projectBody = writable(projectModel);
+export const projectBody = strictWritable(projectModel);
 
 export type ProjectInput = CreateInput<typeof projectBody>;
 export type ProjectUpdate = UpdateInput<typeof projectBody>;

@@ -11,6 +11,7 @@ import { mounted, operationsOf } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
+import { checkFacts } from "./settings/model.ts";
 import { checkTestAccountFilters } from "./test_accounts.ts";
 import { type Project, projectBody, type ProjectUpdate, projectModel } from "./model.ts";
 import {
@@ -68,6 +69,8 @@ function listOperations(parts: ProjectParts) {
       body: projectBody,
       replies: { 201: reply("The project.", projectModel) },
       answer: async ({ access, found: organization_id, body }) => {
+        checkFacts(body);
+        refuseStatefulMode(body);
         refuseLongerRetention(parts, body);
         await checkTestAccountFilters(parts.clickhouse, body.test_account_filters);
         return await createProject(sql, { ...body, organization_id, maker_id: access.user.id });
@@ -125,6 +128,8 @@ async function changeProject(
   project: AccessProject,
   changes: ProjectUpdate,
 ): Promise<Project | undefined> {
+  checkFacts(changes);
+  refuseStatefulMode(changes);
   const { event_retention_days: days } = changes;
   // The value that is already set changes nothing.
   if (days !== undefined && days !== (await getProject(parts.sql, project.id))?.event_retention_days) {
@@ -133,6 +138,15 @@ async function changeProject(
   }
   await checkTestAccountFilters(parts.clickhouse, changes.test_account_filters);
   return await updateProject(parts.sql, project.id, changes);
+}
+
+/** PostHog's third mode would keep what it knows of a visitor between two events. */
+function refuseStatefulMode({ cookieless_server_hash_mode: mode }: ProjectUpdate): void {
+  if (mode !== 2) return;
+  const detail =
+    "Mode 2 (stateful) does not exist here. Choose 1 (stateless), which gives each visitor an id of the day, or 0, " +
+    "which ignores events without a cookie.";
+  throw new Fault("invalid_choice", detail, { attr: "cookieless_server_hash_mode" });
 }
 
 function refuseLongerRetention(

@@ -7,18 +7,30 @@ import { checkFits, type Page } from "../http/pages/page.ts";
 import { type Counted, countedPage } from "../storage/postgres/rows.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { projectLimits } from "./limits.ts";
+import { type KeptSettings, shownSettings, splitSettings, withoutDefaults } from "./settings/model.ts";
 import type { Project, ProjectUpdate, ProjectInput } from "./model.ts";
 
 /** Projects of one organization: every reply about it lists them all. */
 const projectsPerOrganizationMax = 1000;
 
-type ProjectRow = Stored<Project, "created_at" | "updated_at">;
+/** A project without the settings that are constant, and the others where they are stored. */
+type ProjectRow = Stored<
+  Omit<Project, keyof ReturnType<typeof shownSettings>>,
+  "created_at" | "updated_at"
+> & {
+  settings: Partial<KeptSettings>;
+};
+
+function projectOf({ settings, ...row }: ProjectRow): Project {
+  const { created_at, updated_at, ...shown } = shownRow(row);
+  return { ...shown, ...shownSettings(settings), created_at, updated_at };
+}
 
 /** The columns of a reply, for project `p`. */
 function columns(sql: Postgres) {
   return sql`
     p.id, p.uuid, p.organization_id AS organization, p.name, p.api_token, p.timezone, p.session_recording_opt_in,
-    p.cookieless_server_hash_mode, p.allowed_group_types, p.event_retention_days, p.test_account_filters,
+    p.cookieless_server_hash_mode, p.allowed_group_types, p.event_retention_days, p.test_account_filters, p.settings,
     p.created_at, p.updated_at`;
 }
 
@@ -48,18 +60,18 @@ export async function listProjects(
     WHERE true ${ofTeams} ${ofOrganizations}`;
   const listing = { columns: columns(sql), seen, order: sql`p.id`, page };
   const check = page.limit > projectLimits.uncheckedRowsMax ? { check: checkFits } : {};
-  return await countedPage(sql, { ...listing, ...check, show: shownRow<ProjectRow> });
+  return await countedPage(sql, { ...listing, ...check, show: projectOf });
 }
 
 /** Every project, oldest first; for commands of the operator. */
 export async function listAllProjects(sql: Postgres): Promise<Project[]> {
   const rows = await sql<ProjectRow[]>`SELECT ${columns(sql)} FROM projects p ORDER BY p.id`;
-  return rows.map(shownRow);
+  return rows.map(projectOf);
 }
 
 export async function getProject(sql: Postgres, id: number): Promise<Project | undefined> {
   const [row] = await sql<ProjectRow[]>`SELECT ${columns(sql)} FROM projects p WHERE p.id = ${id}`;
-  return row && shownRow(row);
+  return row && projectOf(row);
 }
 
 /** A project to create; every field but the name is optional. */
@@ -80,19 +92,18 @@ type NewProject = Partial<ProjectInput> & {
 export async function createProject(sql: Postgres, founding: NewProject): Promise<Project> {
   const { organization_id, name, maker_id = null, api_token = newProjectKey() } = founding;
   const { timezone = "UTC", session_recording_opt_in = false, allowed_group_types = null } = founding;
-  const {
-    event_retention_days = null,
-    cookieless_server_hash_mode = 1,
-    test_account_filters = [],
-  } = founding;
+  const { event_retention_days = null, cookieless_server_hash_mode = 1 } = founding;
+  const { test_account_filters = [] } = founding;
+  const kept = withoutDefaults(splitSettings(founding).kept);
+  checkSettingsFit(kept);
   const [row] = await sql<ProjectRow[]>`
     WITH project AS (
       INSERT INTO projects
         (uuid, organization_id, name, api_token, timezone, session_recording_opt_in, cookieless_server_hash_mode,
-          allowed_group_types, event_retention_days, test_account_filters)
+          allowed_group_types, event_retention_days, test_account_filters, settings)
       SELECT ${newUuid()}, id, ${name}, ${api_token}, ${timezone}, ${session_recording_opt_in},
         ${cookieless_server_hash_mode}, ${allowed_group_types}::text[], ${event_retention_days}::integer,
-        ${sql.json(test_account_filters as never)}::jsonb
+        ${sql.json(test_account_filters as never)}::jsonb, ${sql.json(kept as never)}::jsonb
       FROM organizations
       WHERE id = ${organization_id}
         AND (SELECT count(*) FROM projects p WHERE p.organization_id = ${organization_id})
@@ -104,7 +115,7 @@ export async function createProject(sql: Postgres, founding: NewProject): Promis
       FROM project WHERE users.id = ${maker_id}::integer
     )
     SELECT ${columns(sql)} FROM project p`;
-  if (row) return shownRow(row);
+  if (row) return projectOf(row);
   const [taken] = await sql`SELECT 1 FROM projects WHERE api_token = ${api_token}`;
   if (taken) throw new Fault("conflict", "Another project has this API key.", { attr: "api_token" });
   const [full] = await sql`SELECT 1 FROM organizations WHERE id = ${organization_id}`;
@@ -115,6 +126,13 @@ export async function createProject(sql: Postgres, founding: NewProject): Promis
   throw new Fault("does_not_exist", "The organization does not exist.", { attr: "organization" });
 }
 
+/** @throws Fault max_length for settings that are too long together. */
+function checkSettingsFit(settings: object): void {
+  const max = projectLimits.settingsBytesMax;
+  if (Buffer.byteLength(JSON.stringify(settings)) <= max) return;
+  throw new Fault("max_length", `The settings of a project can have at most ${max} bytes as JSON.`);
+}
+
 /**
  * Gives a project a new key; the old one stops working as in removeProject. Undefined when there is no such project.
  */
@@ -122,7 +140,7 @@ export async function resetProjectKey(sql: Postgres, id: number): Promise<Projec
   const [row] = await sql<ProjectRow[]>`
     UPDATE projects p SET api_token = ${newProjectKey()}, updated_at = now() WHERE id = ${id}
     RETURNING ${columns(sql)}`;
-  return row && shownRow(row);
+  return row && projectOf(row);
 }
 
 /** Changes the given fields; undefined when there is no such project. Without changes nothing is written. */
@@ -132,11 +150,20 @@ export async function updateProject(
   changes: ProjectUpdate,
 ): Promise<Project | undefined> {
   if (Object.keys(changes).length === 0) return await getProject(sql, id);
-  const { test_account_filters: filters, ...plain } = changes;
+  const { kept, others } = splitSettings(changes);
+  const { test_account_filters: filters, ...plain } = others;
   const set = { ...plain, ...(filters && { test_account_filters: sql.json(filters as never) }) };
-  const [row] = await sql<ProjectRow[]>`
-    UPDATE projects p SET ${sql(set as never)}, updated_at = now() WHERE id = ${id} RETURNING ${columns(sql)}`;
-  return row && shownRow(row);
+  return await sql.begin(async (tx) => {
+    const [stored] = await tx<{ settings: Partial<KeptSettings> }[]>`
+      SELECT settings FROM projects WHERE id = ${id} FOR UPDATE`;
+    if (!stored) return undefined;
+    const settings = { ...stored.settings, ...kept };
+    checkSettingsFit(settings);
+    const [row] = await tx<ProjectRow[]>`
+      UPDATE projects p SET ${tx({ ...set, settings: tx.json(settings as never) } as never)}, updated_at = now()
+      WHERE id = ${id} RETURNING ${columns(sql)}`;
+    return row && projectOf(row);
+  });
 }
 
 /**

@@ -152,6 +152,17 @@ export function writable<Properties extends TProperties>(
   return Type.Object(Object.fromEntries(fields), named) as unknown as TObject<Writable<Properties>>;
 }
 
+/** The same without any other fields. What replies show beside them may be sent back, and changes nothing. */
+export function strictWritable<Properties extends TProperties>(
+  model: TObject<Properties>,
+): TObject<Writable<Properties>> {
+  const shown = Object.entries(model.properties).filter(([, schema]) => "readOnly" in schema);
+  const names = shown.map(([name]) => name);
+  return { ...writable(model), additionalProperties: false, "x-shown-only": names } as TObject<
+    Writable<Properties>
+  >;
+}
+
 /**
  * A checked request that makes a thing: every field without a default was given, the others are filled in.
  */

@@ -64,10 +64,12 @@ function checkObject(rule: Rule, value: unknown, path: FieldPath, purpose: Purpo
   return checked;
 }
 
-function refuseUnknown({ properties = {} }: Rule, value: Record<string, unknown>, path: FieldPath): void {
+function refuseUnknown(rule: Rule, value: Record<string, unknown>, path: FieldPath): void {
+  const { properties = {}, "x-shown-only": shownOnly = [] } = rule;
   // The key may be in a body; it was checked before.
-  const isKey = (name: string) => name === "personal_api_key" && path.length === 0;
-  const unknown = Object.keys(value).find((name) => !Object.hasOwn(properties, name) && !isKey(name));
+  const dropped = path.length === 0 ? ["personal_api_key", ...shownOnly] : shownOnly;
+  const isKnown = (name: string) => Object.hasOwn(properties, name) || dropped.includes(name);
+  const unknown = Object.keys(value).find((name) => !isKnown(name));
   if (unknown === undefined) return;
   const names = Object.keys(properties).join(", ");
   const detail = `"${shown(unknown)}" is not a field of this request. There are: ${names}.`;

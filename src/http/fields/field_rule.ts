@@ -25,6 +25,8 @@ export interface Rule {
   required?: readonly string[];
   /** false: a name that `properties` does not have is refused; by default it is dropped. */
   additionalProperties?: unknown;
+  /** Names that are dropped all the same, since replies show them. */
+  "x-shown-only"?: readonly string[];
   default?: unknown;
   "x-reference"?: boolean;
   /** Only an empty value is accepted; any other is refused with this. */

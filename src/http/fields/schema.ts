@@ -76,6 +76,7 @@ function plainSchema(schema: TSchema): Record<string, unknown> {
     const {
       "x-shown": shown,
       "x-empty": _empty,
+      "x-shown-only": _shownOnly,
       "x-also": _also,
       ...said
     } = value as Record<string, unknown>;

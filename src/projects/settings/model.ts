@@ -1,0 +1,219 @@
+// Settings of PostHog's projects that have no effect here. Most are kept and shown, so that programs find again what
+// they set. Those that promise what this server does not do, above all about what is collected of people, have the one
+// value that is true here; any other is refused with the reason.
+
+import Type, { type Static, type TSchema } from "typebox";
+import { Fault } from "../../core/fault.ts";
+import { flag, integer, nullable, text } from "../../http/fields/field.ts";
+import { projectLimits } from "../limits.ts";
+
+const noEffect = "Kept and shown; it has no effect here.";
+
+const ownFlag = () => nullable(flag(), { default: null, description: noEffect });
+const anyJson = () => Type.Unknown({ default: null, description: noEffect });
+const ownText = (maxLength: number) =>
+  nullable(text({ maxLength, blank: true }), { default: null, description: noEffect });
+const texts = () =>
+  Type.Array(text({ maxLength: projectLimits.settingTextCharsMax }), {
+    maxItems: projectLimits.settingTextsMax,
+  });
+const ownTexts = () => nullable(texts(), { default: null, description: noEffect });
+const ownInteger = (maximum?: number) =>
+  nullable(integer({ minimum: 0, ...(maximum !== undefined && { maximum }) }), {
+    default: null,
+    description: noEffect,
+  });
+
+export const keptSettings = {
+  app_urls: { ...texts(), default: [], description: noEffect },
+  autocapture_exceptions_errors_to_ignore: ownTexts(),
+  autocapture_exceptions_opt_in: ownFlag(),
+  autocapture_web_vitals_allowed_metrics: ownTexts(),
+  autocapture_web_vitals_opt_in: ownFlag(),
+  base_currency: text({ maxLength: 3, default: "USD", description: noEffect }),
+  business_model: ownText(40),
+  capture_dead_clicks: ownFlag(),
+  capture_performance_opt_in: ownFlag(),
+  completed_snippet_onboarding: flag({ default: false, description: noEffect }),
+  conversations_enabled: ownFlag(),
+  conversations_settings: anyJson(),
+  correlation_config: anyJson(),
+  customer_analytics_config: anyJson(),
+  data_attributes: { ...texts(), default: ["data-attr"], description: noEffect },
+  default_data_theme: ownInteger(),
+  default_evaluation_contexts_enabled: ownFlag(),
+  extra_settings: anyJson(),
+  feature_flag_confirmation_enabled: ownFlag(),
+  feature_flag_confirmation_message: ownText(1000),
+  flags_persistence_default: ownFlag(),
+  has_completed_onboarding_for: anyJson(),
+  heatmaps_opt_in: ownFlag(),
+  inject_web_apps: ownFlag(),
+  live_events_columns: ownTexts(),
+  logs_settings: anyJson(),
+  marketing_analytics_config: anyJson(),
+  onboarding_tasks: anyJson(),
+  path_cleaning_filters: anyJson(),
+  person_display_name_properties: ownTexts(),
+  primary_dashboard: ownInteger(),
+  proactive_tasks_enabled: ownFlag(),
+  product_description: ownText(1000),
+  receive_org_level_activity_logs: ownFlag(),
+  require_evaluation_contexts: ownFlag(),
+  revenue_analytics_config: anyJson(),
+  session_recording_minimum_duration_milliseconds: ownInteger(),
+  session_recording_network_payload_capture_config: anyJson(),
+  session_replay_config: anyJson(),
+  survey_config: anyJson(),
+  surveys_opt_in: ownFlag(),
+  test_account_filters_default_checked: ownFlag(),
+  web_analytics_pre_aggregated_tables_enabled: ownFlag(),
+  workflows_config: anyJson(),
+};
+
+/** What is true here, other values that say the same, and why no other is accepted. */
+interface Fact {
+  value: unknown;
+  also: readonly unknown[];
+  why: string;
+}
+
+const facts = {
+  access_control: {
+    value: false,
+    also: [null],
+    why: "Every member of an organization reaches its projects; a key can be restricted to some.",
+  },
+  anonymize_ips: {
+    value: false,
+    also: [],
+    why: "No client's address is added to events here, but a $ip that a client sends is stored as it was sent.",
+  },
+  autocapture_opt_out: {
+    value: false,
+    also: [null],
+    why: "Autocapture is switched off where the SDK is initialized.",
+  },
+  capture_console_log_opt_in: {
+    value: true,
+    also: [],
+    why: "Recordings have the console's lines unless the SDK leaves them out.",
+  },
+  human_friendly_comparison_periods: {
+    value: false,
+    also: [null],
+    why: "A comparison is with the period of the same length directly before.",
+  },
+  is_demo: { value: false, also: [], why: "There are no demo projects." },
+  modifiers: { value: null, also: [{}], why: "Queries have no modifiers here." },
+  recording_domains: {
+    value: [],
+    also: [null],
+    why: "Recordings are taken from any domain; where they begin is said where the SDK is initialized.",
+  },
+  session_recording_event_trigger_config: {
+    value: null,
+    also: [[]],
+    why: "Recordings have no triggers here: a project records all sessions or none.",
+  },
+  session_recording_linked_flag: {
+    value: null,
+    also: [{}],
+    why: "There are no feature flags: a project records all sessions or none.",
+  },
+  session_recording_masking_config: {
+    value: null,
+    also: [{}],
+    why: "What is masked is said where the SDK is initialized.",
+  },
+  session_recording_retention_period: {
+    value: null,
+    also: [],
+    why: "Recordings are kept as long as the server's RECORDING_RETENTION_DAYS says.",
+  },
+  session_recording_sample_rate: {
+    value: null,
+    also: [1, "1", "1.0", "1.00"],
+    why: "A project records all sessions or none.",
+  },
+  session_recording_trigger_groups: {
+    value: null,
+    also: [[], {}],
+    why: "Recordings have no triggers here: a project records all sessions or none.",
+  },
+  session_recording_trigger_match_type_config: {
+    value: null,
+    also: [],
+    why: "Recordings have no triggers here: a project records all sessions or none.",
+  },
+  session_recording_url_blocklist_config: {
+    value: null,
+    also: [[]],
+    why: "Recordings do not stop at addresses; where they do is said where the SDK is initialized.",
+  },
+  session_recording_url_trigger_config: {
+    value: null,
+    also: [[]],
+    why: "Recordings have no triggers here: a project records all sessions or none.",
+  },
+  slack_incoming_webhook: {
+    value: null,
+    also: [""],
+    why: "Nothing is sent to it; subscriptions send to Slack.",
+  },
+  week_start_day: { value: 0, also: [null], why: "Weeks begin on Sundays." },
+} as const satisfies Record<string, Fact>;
+
+type FactName = keyof typeof facts;
+
+function factField({ value, why }: Fact): TSchema {
+  return Type.Unknown({ default: value, description: `Always \`${JSON.stringify(value)}\`: ${why}` });
+}
+
+export const factSettings = Object.fromEntries(
+  Object.entries<Fact>(facts).map(([name, fact]) => [name, factField(fact)]),
+) as Record<FactName, TSchema>;
+
+export type KeptSettings = { [Name in keyof typeof keptSettings]: Static<(typeof keptSettings)[Name]> };
+
+const defaults = Object.fromEntries(
+  Object.entries(keptSettings).map(([name, field]) => [name, (field as { default?: unknown }).default]),
+) as KeptSettings;
+
+/** Every setting as a reply shows it, with defaults for those that were never set. */
+export function shownSettings(stored: Partial<KeptSettings>): KeptSettings & Record<FactName, unknown> {
+  const own = Object.entries<Fact>(facts).map(([name, { value }]) => [name, value]);
+  return { ...defaults, ...stored, ...(Object.fromEntries(own) as Record<FactName, unknown>) };
+}
+
+/** A new project stores what it was given, and not what it would have anyway. */
+export function withoutDefaults(kept: Partial<KeptSettings>): Partial<KeptSettings> {
+  const given = Object.entries(kept).filter(
+    ([name, value]) => JSON.stringify(value) !== JSON.stringify(defaults[name as keyof KeptSettings]),
+  );
+  return Object.fromEntries(given);
+}
+
+/** The settings among the fields of a request that are to be kept, and its other fields. */
+export function splitSettings<Fields extends object>(fields: Fields) {
+  const kept: Partial<KeptSettings> = {};
+  const others: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(fields)) {
+    if (Object.hasOwn(keptSettings, name)) Object.assign(kept, { [name]: value });
+    else if (!Object.hasOwn(facts, name)) others[name] = value;
+  }
+  return { kept, others: others as Omit<Fields, keyof KeptSettings | FactName> };
+}
+
+/** @throws Fault for a setting that would be another than what is true here. */
+export function checkFacts(fields: object): void {
+  const given = fields as Record<string, unknown>;
+  for (const [name, { value, also, why }] of Object.entries<Fact>(facts)) {
+    if (given[name] === undefined) continue;
+    const isTrue = [value, ...also].some((one) => JSON.stringify(one) === JSON.stringify(given[name]));
+    if (!isTrue) {
+      const detail = `Only ${JSON.stringify(value)} is accepted: it would have no effect. ${why}`;
+      throw new Fault("invalid_input", detail, { attr: name });
+    }
+  }
+}
