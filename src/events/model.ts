@@ -1,7 +1,8 @@
 // What an event looks like in a reply.
 
 import Type from "typebox";
-import { model } from "../http/fields/field.ts";
+import { model, nullable } from "../http/fields/field.ts";
+import { personModel } from "../persons/model.ts";
 
 export const eventModel = model("Event", {
   id: Type.String({ format: "uuid" }),
@@ -13,4 +14,40 @@ export const eventModel = model("Event", {
   created_at: Type.String({ format: "date-time" }),
   person_id: Type.String({ format: "uuid" }),
   historical_migration: Type.Boolean(),
+});
+
+const elementModel = model("EventElement", {
+  text: nullable(Type.String()),
+  tag_name: nullable(Type.String()),
+  attr_class: nullable(Type.Array(Type.String())),
+  href: nullable(Type.String()),
+  attr_id: nullable(Type.String()),
+  nth_child: nullable(Type.Integer()),
+  nth_of_type: nullable(Type.Integer()),
+  attributes: Type.Record(Type.String(), Type.Unknown()),
+  order: Type.Integer(),
+});
+
+export const oneEventModel = Type.Object(
+  {
+    ...eventModel.properties,
+    person: nullable(personModel, {
+      description: "With `include_person` the person that the event belongs to, if there is one; else null.",
+    }),
+    elements: Type.Array(elementModel, {
+      description: "Of an autocaptured event; they are in its properties, too.",
+    }),
+    elements_chain: Type.String({ description: "The property `$elements_chain`, or empty." }),
+  },
+  { title: "SingleEvent" },
+);
+
+export const eventValuesModel = model("EventPropertyValues", {
+  results: Type.Array(
+    model("EventPropertyValue", {
+      name: Type.String({ description: "A text as it is, anything else as JSON." }),
+      count: Type.Integer({ description: "Events that have it." }),
+    }),
+  ),
+  refreshing: Type.Boolean({ description: "Always false: they are read now." }),
 });

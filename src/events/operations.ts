@@ -17,6 +17,7 @@ import { csvReply, formatParameter, wantsCsv } from "../http/pages/csv.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
 import { eventModel } from "./model.ts";
+import { oneEventOperations } from "./one_operations.ts";
 import { listEvents } from "./store.ts";
 
 export function eventRoutes({ gate, clickhouse, clock }: RoomParts<"gate" | "clickhouse" | "clock">) {
@@ -62,6 +63,7 @@ export function eventRoutes({ gate, clickhouse, clock }: RoomParts<"gate" | "cli
         return await streamedPage(url, query, count, rows);
       },
     }),
+    ...oneEventOperations({ clickhouse, clock }),
   ]);
 }
 

@@ -3,6 +3,7 @@
 import { bytesOf } from "../core/bytes.ts";
 import { isoOfStored } from "../http/fields/field_time.ts";
 import { flagParameter, pageParameters, searchParameter } from "../http/fields/query.ts";
+import { requiredTextParameter } from "../http/fields/required_parameter.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present } from "../http/found.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
@@ -14,7 +15,7 @@ import { readsOf } from "../storage/clickhouse/query_options.ts";
 import { CountCache } from "../work/count_cache.ts";
 import { groupModel, groupPropertiesModel, groupTypesModel, groupValuesModel } from "./model.ts";
 import { listGroupProperties, listGroupValues } from "./property_store.ts";
-import { groupFilterOf, groupFilterParameters, requiredTextParameter, requiredTypeIndex } from "./query.ts";
+import { groupFilterOf, groupFilterParameters, requiredTypeIndex } from "./query.ts";
 import { countGroups, type Group, groupBlocks, listGroupKeys } from "./store.ts";
 
 type GroupParts = RoomParts<"sql" | "clickhouse"> & { counts: CountCache };

@@ -2,7 +2,7 @@
 
 import type { ProjectReads } from "../storage/clickhouse/query_options.ts";
 import { groupLimits } from "./limits.ts";
-import { valueText } from "./store.ts";
+import { valueText } from "../storage/events/value_text.ts";
 
 interface NamedCount {
   name: string;

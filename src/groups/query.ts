@@ -1,8 +1,8 @@
 // What the query string of a request about groups names: a type by its index, a key, a property.
 
-import { fieldFault } from "../http/fields/field_fault.ts";
 import { checkInteger } from "../http/fields/field_rule.ts";
 import { parameter, searchParameter, textParameter } from "../http/fields/query.ts";
+import { requiredText } from "../http/fields/required_parameter.ts";
 import type { GroupType } from "../persons/group_type_store.ts";
 import type { GroupFilter } from "./store.ts";
 
@@ -21,17 +21,6 @@ export const requiredTypeIndex = parameter(
   (query, name) => checkInteger({}, requiredText(query, name), [name]),
   { type: "integer" },
 );
-
-export function requiredTextParameter(description: string) {
-  return parameter(`Required: ${description}`, requiredText);
-}
-
-/** @throws Fault required */
-function requiredText(query: URLSearchParams, name: string): string {
-  const text = query.get(name);
-  if (!text) throw fieldFault("required", "This query parameter is required.", [name]);
-  return text;
-}
 
 export const groupFilterParameters = {
   group_type_index: typeIndexParameter,

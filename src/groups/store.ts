@@ -4,6 +4,7 @@ import { blocksOf, checkFits, type Page } from "../http/pages/page.ts";
 import { type ClickHouse, isTooBig, type QueryOptions } from "../storage/clickhouse/clickhouse.ts";
 import { queryOptions, wholePageOptions } from "../storage/clickhouse/query_options.ts";
 import { conditionsOf } from "../storage/events/conditions.ts";
+import { valueText } from "../storage/events/value_text.ts";
 
 export interface Group {
   group_type: string;
@@ -28,11 +29,6 @@ export interface GroupFilter {
 }
 
 const contains = (text: string, part: string) => `positionCaseInsensitiveUTF8(${text}, {${part}:String}) > 0`;
-
-/** SQL of a property's value as text: a text as it is, anything else as the JSON that it is stored as. */
-export function valueText(json: string): string {
-  return `if(startsWith(${json}, '"'), JSONExtractString(${json}), ${json})`;
-}
 
 /** Stored values are searched first, and only their keys are folded to current values. */
 const withValue = `(group_type, group_key) IN (

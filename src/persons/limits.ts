@@ -36,6 +36,10 @@ export const personLimits = {
   changeShownMsMax: 5000,
   /** The newest changes of persons that are listed of a project; deletions are kept apart. */
   activityRowsMax: 10_000,
+  /** Values listed for one property, the most frequent ones; PostHog's number. */
+  propertyValuesMax: 20,
+  /** Characters shown of one value: a list of values is no place for documents. */
+  propertyValueCharsMax: 1000,
   /** Changes folded between turns of the event loop: a few ms. */
   changesFoldedMax: 2000,
 };

@@ -63,6 +63,18 @@ const things: Record<string, Thing> = {
       return ownPersonId(project_id, distinct_id);
     },
   },
+  events: {
+    body: () => ({}),
+    make: async ({ stores: { clickhouse }, owner: { project_id } }) => {
+      const uuid = crypto.randomUUID();
+      await clickhouse.command(
+        `INSERT INTO event_rows (uuid, project_id, event, distinct_id, properties, timestamp, created_at)
+         SELECT {uuid:UUID}, {project_id:UInt32}, 'e', 'd', '{}', now64(6), now64(6)`,
+        { project_id, uuid },
+      );
+      return uuid;
+    },
+  },
   query: { body: () => ({ query: { kind: "TrendsQuery", series: [{ event: "$pageview" }] } }) },
   subscriptions: {
     body: ({ owner }) => ({

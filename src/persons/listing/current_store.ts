@@ -29,8 +29,12 @@ function valueOf(text: string): string {
   return `${text} AS value, concat('{', toJSONString(toString(key)), ':', value, '}') AS properties, key`;
 }
 
-/** The current value of each of these keys, as in the view person_properties, of persons all of whose ids are given. */
-function currentValues(keys: string, ids: string): string {
+/**
+ * The current value of each of these keys, as in the view person_properties: rows of `main`, `key` and `current`.
+ * @param ids a statement with all ids of the persons that are wanted; by default those of all persons.
+ */
+export function currentValues(keys: string, ids?: string): string {
+  const among = ids === undefined ? "" : `AND distinct_id IN (${ids})`;
   return `SELECT main, key, if(is_set, last.6, later[1].6) AS current FROM (
       SELECT main, key, maxIf((senior, weak, at, tie, op, text), kind = 0) AS last, countIf(kind = 0) > 0 AS was_set,
         was_set AND last.5 = 0 AS is_set,
@@ -48,7 +52,7 @@ function currentValues(keys: string, ids: string): string {
           if(senior, 0, -merged) AS weak,
           if(senior, at, merged) AS entered
         FROM (
-          SELECT distinct_id, key, kind, w FROM person_props WHERE ${own} AND ${keys} AND distinct_id IN (${ids})
+          SELECT distinct_id, key, kind, w FROM person_props WHERE ${own} AND ${keys} ${among}
         ) AS p
         LEFT ANY JOIN (
           SELECT distinct_id, main_id, merged_at FROM merged_ids FINAL WHERE ${own}

@@ -22,3 +22,13 @@ export const deletePropertyBody = strictModel("PersonDeletePropertyRequest", {
 });
 
 export const successModel = model("Success", { success: Type.Boolean() });
+
+export const personValuesModel = model("PersonPropertyValues", {
+  results: Type.Array(
+    model("PersonPropertyValue", {
+      name: Type.String({ description: "A text as it is, anything else as JSON." }),
+      count: Type.Integer({ description: "Persons that have it now." }),
+    }),
+  ),
+  refreshing: Type.Boolean({ description: "Always false: they are read now." }),
+});

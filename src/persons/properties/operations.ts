@@ -1,10 +1,13 @@
-// A person's properties changed over HTTP. A change is an event like any other, sent by the server: `$set`, or
+// Properties of persons over HTTP: their values listed, one person's changed. A change is an event like any other, sent by the server: `$set`, or
 // `$delete_person_property` with `$unset`.
 
 import type { Access } from "../../access/gate.ts";
+import { searchParameter } from "../../http/fields/query.ts";
+import { requiredTextParameter } from "../../http/fields/required_parameter.ts";
 import { reply } from "../../http/fields/schema.ts";
 import { present } from "../../http/found.ts";
 import { projectOperation } from "../../http/operation.ts";
+import { readsUntil } from "../../storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../../storage/clickhouse/query_options.ts";
 import { recordChange } from "../activity/store.ts";
 import { ownPersonId } from "../identity.ts";
@@ -13,7 +16,14 @@ import { personModel, personReply } from "../model.ts";
 import { type CountedParts, mainIdOf, nobody } from "../parts.ts";
 import { readPersons } from "../reading/store.ts";
 import { checkChange, checkPropertyKey } from "./change.ts";
-import { deletePropertyBody, personChangeBody, successModel, updatePropertyBody } from "./model.ts";
+import {
+  deletePropertyBody,
+  personChangeBody,
+  personValuesModel,
+  successModel,
+  updatePropertyBody,
+} from "./model.ts";
+import { listPersonValues } from "./values_store.ts";
 
 const kept =
   "It is an event of the server's own, of the person's main distinct id and of this moment, and kept when it is " +
@@ -21,6 +31,21 @@ const kept =
 
 export function propertyOperations(parts: CountedParts) {
   return [
+    projectOperation({
+      method: "GET",
+      path: "persons/values/",
+      scope: "person:read",
+      summary: "List the values of a property of persons, the most frequent ones first",
+      query: {
+        key: requiredTextParameter("the property's name."),
+        value: searchParameter("Only values that contain this text, in large or small letters."),
+      },
+      replies: { 200: reply("The twenty most frequent values.", personValuesModel) },
+      answer: async ({ project, query: { key, value: search }, request }) => {
+        const reads = readsOf(readsUntil(parts.clickhouse, request.signal), project.id);
+        return { results: await listPersonValues(reads, key, search), refreshing: false };
+      },
+    }),
     projectOperation({
       method: "PATCH",
       path: "persons/:uuid/",

@@ -1,0 +1,79 @@
+// One event over HTTP, and the values of a property of events.
+
+import { requireScopes } from "../access/scope.ts";
+import { flagParameter, parameter, searchParameter } from "../http/fields/query.ts";
+import { requiredTextParameter } from "../http/fields/required_parameter.ts";
+import { reply } from "../http/fields/schema.ts";
+import { present, uuidOf } from "../http/found.ts";
+import { projectOperation, type RoomParts } from "../http/operation.ts";
+import { personText } from "../persons/model.ts";
+import type { Person } from "../persons/reading/fold.ts";
+import { findPersons } from "../persons/reading/store.ts";
+import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import { readsOf } from "../storage/clickhouse/query_options.ts";
+import { filterFault } from "../storage/events/filter_fault.ts";
+import { elementsOfChain, elementsOfList } from "./elements.ts";
+import { eventValuesModel, oneEventModel } from "./model.ts";
+import { type FoundEvent, findEvent, listEventValues } from "./one_store.ts";
+
+export function oneEventOperations({ clickhouse, clock }: RoomParts<"clickhouse" | "clock">) {
+  return [
+    projectOperation({
+      method: "GET",
+      path: "events/values/",
+      scope: "query:read",
+      summary: "List the values of a property of the last seven days' events, the most frequent ones first",
+      query: {
+        key: requiredTextParameter("the property's name."),
+        value: searchParameter("Only values that contain this text, in large or small letters."),
+        event_name: {
+          ...parameter("Only events of this name; several may be given.", (query, name) =>
+            query.getAll(name),
+          ),
+          repeats: true,
+        },
+      },
+      replies: { 200: reply("The twenty most frequent values.", eventValuesModel) },
+      answer: async ({ project, query: { key, value: search, event_name: events }, request }) => {
+        const filter = { project_id: project.id, key, search, events, now: clock.now() };
+        const results = await listEventValues(readsUntil(clickhouse, request.signal), filter).catch(
+          (thrown: unknown) => {
+            throw filterFault(thrown, "key", "event_name");
+          },
+        );
+        return { results, refreshing: false };
+      },
+    }),
+    projectOperation({
+      method: "GET",
+      path: "events/:uuid/",
+      scope: "query:read",
+      summary: "Get an event",
+      query: {
+        include_person: flagParameter("true: with its person, which needs the scope `person:read` as well."),
+      },
+      replies: { 200: reply("The event.", oneEventModel) },
+      answer: async ({ access, project, params, query: { include_person = false }, request }) => {
+        if (include_person) requireScopes(access.key.scopes, ["person:read"]);
+        const uuid = uuidOf(params.uuid, noEvent);
+        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const event = present(await findEvent(reads, uuid), noEvent);
+        const { distinct_id } = event;
+        const person = include_person
+          ? (await findPersons(reads, [distinct_id])).get(distinct_id)
+          : undefined;
+        return oneEventReply(event, person);
+      },
+    }),
+  ];
+}
+
+const noEvent = "Event not found.";
+
+/** The event's text as it was stored, with what is added behind it. */
+function oneEventReply({ text, elements, chain }: FoundEvent, person: Person | undefined): Response {
+  const shown = elements === "" ? elementsOfChain(chain) : elementsOfList(elements);
+  const added = JSON.stringify({ elements: shown, elements_chain: chain });
+  const body = `${text.slice(1, -1)},"person":${person ? personText(person) : "null"},${added.slice(1)}`;
+  return new Response(body, { headers: { "content-type": "application/json" } });
+}

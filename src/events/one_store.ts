@@ -1,0 +1,118 @@
+// Queries in ClickHouse for one event by its uuid, and for the values of a property.
+
+import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
+import { type ProjectReads, queryOptions } from "../storage/clickhouse/query_options.ts";
+import { valueText } from "../storage/events/value_text.ts";
+import { eventText, plainSlashes } from "./block_store.ts";
+import { eventLimits } from "./limits.ts";
+
+export interface FoundEvent {
+  /** The event's JSON, with a comma before it. */
+  text: string;
+  distinct_id: string;
+  /** Of its properties: JSON text and text, empty where it has none. */
+  elements: string;
+  chain: string;
+}
+
+interface Located {
+  at: string;
+  event: string;
+  distinct_id: string;
+}
+
+/**
+ * The event of a uuid; undefined when there is none. The uuid is last in the sorting key, so that a search by it alone
+ * reads the uuids of all the project's events. Most uuids hold the time at which they were made: events of that time,
+ * and events that arrived then, are searched first.
+ */
+export async function findEvent(reads: ProjectReads, uuid: string): Promise<FoundEvent | undefined> {
+  const made = madeAt(uuid);
+  const near = (column: string) => `${column} >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
+    AND ${column} <= fromUnixTimestamp64Milli({to:Int64}, 'UTC')`;
+  const nearest = made === undefined ? [] : [near("timestamp"), near("created_at")];
+  const { uuidTimeMsMax } = eventLimits;
+  const times =
+    made === undefined ? {} : { from: BigInt(made - uuidTimeMsMax), to: BigInt(made + uuidTimeMsMax) };
+  for (const where of [...nearest, undefined]) {
+    const params = { uuid, ...(where !== undefined && times) };
+    const located = await locate(reads, params, where);
+    if (located) return await readEvent(reads, uuid, located);
+  }
+  return undefined;
+}
+
+async function locate(
+  reads: ProjectReads,
+  params: Record<string, unknown>,
+  where: string | undefined,
+): Promise<Located | undefined> {
+  const [found] = await reads.query<Located>(
+    `SELECT toString(toUnixTimestamp64Micro(timestamp)) AS at, event, distinct_id FROM event_rows
+     WHERE project_id = {project_id:UInt32} AND uuid = {uuid:UUID} ${where === undefined ? "" : `AND ${where}`}
+     ORDER BY created_at LIMIT 1`,
+    params,
+  );
+  return found;
+}
+
+/** With all of the sorting key but the hash, few rows are read. */
+async function readEvent(
+  reads: ProjectReads,
+  uuid: string,
+  { at, event, distinct_id }: Located,
+): Promise<FoundEvent | undefined> {
+  const [found] = await reads.query<FoundEvent>(
+    `SELECT ${eventText} AS text, distinct_id,
+       JSONExtractRaw(properties, '$elements') AS elements,
+       JSONExtractString(properties, '$elements_chain') AS chain
+     FROM events
+     WHERE project_id = {project_id:UInt32} AND uuid = {uuid:UUID} AND event = {event:String}
+       AND distinct_id = {distinct_id:String} AND timestamp = fromUnixTimestamp64Micro({at:Int64}, 'UTC')
+     LIMIT 1`,
+    { uuid, event, distinct_id, at: BigInt(at) },
+    { ...queryOptions, settings: { ...queryOptions.settings, ...plainSlashes } },
+  );
+  return found;
+}
+
+/** When a UUIDv7 was made, in ms since 1970; undefined for any other. */
+export function madeAt(uuid: string): number | undefined {
+  return uuid[14] === "7" ? Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16) : undefined;
+}
+
+/** The most frequent values of a property among the events of the last days; with `search` those that contain it. */
+export async function listEventValues(
+  clickhouse: ClickHouse,
+  filter: {
+    project_id: number;
+    key: string;
+    search: string | undefined;
+    events: readonly string[];
+    now: number;
+  },
+): Promise<{ name: string; count: number }[]> {
+  const { project_id, key, search, events, now } = filter;
+  const rows = await clickhouse.query<{ name: string; count: string }>(
+    `SELECT name, count() AS count FROM (
+       SELECT substringUTF8(${valueText("value")}, 1, {chars:UInt64}) AS name FROM (
+         SELECT JSONExtractRaw(properties, {key:String}) AS value FROM stored_events
+         WHERE project_id = {project_id:UInt32} AND timestamp >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
+           ${events.length === 0 ? "" : "AND event IN {events:Array(String)}"}
+       ) WHERE value NOT IN ('', 'null')
+     )
+     ${search === undefined ? "" : "WHERE positionCaseInsensitiveUTF8(name, {search:String}) > 0"}
+     GROUP BY name ORDER BY count DESC, name LIMIT {values:UInt64}`,
+    {
+      project_id,
+      key,
+      from: BigInt(now - eventLimits.valuesDays * 86_400_000),
+      chars: eventLimits.propertyValueCharsMax,
+      values: eventLimits.propertyValuesMax,
+      ...(search !== undefined && { search }),
+      ...(events.length > 0 && { events }),
+    },
+    queryOptions,
+  );
+  return rows.map(({ name, count }) => ({ name, count: Number(count) }));
+}

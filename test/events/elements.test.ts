@@ -1,0 +1,89 @@
+import { expect, test } from "bun:test";
+import { elementsOfChain, elementsOfList } from "../../src/events/elements.ts";
+import { eventLimits } from "../../src/events/limits.ts";
+import { madeAt } from "../../src/events/one_store.ts";
+
+const nothing = {
+  text: null,
+  attr_class: null,
+  href: null,
+  attr_id: null,
+  nth_child: null,
+  nth_of_type: null,
+  attributes: {},
+};
+
+test("elements are read from the list that older browsers send", () => {
+  const list = [
+    {
+      tag_name: "a",
+      $el_text: "Sign up",
+      classes: ["btn", "big"],
+      attr__href: "/go",
+      attr__id: "x",
+      nth_child: 1,
+      nth_of_type: 2,
+    },
+    { tag_name: "div", attr__class: "box wide" },
+    "no element",
+  ];
+  expect(elementsOfList(JSON.stringify(list))).toEqual([
+    {
+      text: "Sign up",
+      tag_name: "a",
+      attr_class: ["btn", "big"],
+      href: "/go",
+      attr_id: "x",
+      nth_child: 1,
+      nth_of_type: 2,
+      attributes: { attr__href: "/go", attr__id: "x" },
+      order: 0,
+    },
+    {
+      ...nothing,
+      tag_name: "div",
+      attr_class: ["box", "wide"],
+      attributes: { attr__class: "box wide" },
+      order: 1,
+    },
+    { ...nothing, tag_name: null, order: 2 },
+  ]);
+  expect(elementsOfList("")).toEqual([]);
+  expect(elementsOfList('{"a":1}')).toEqual([]);
+});
+
+test("elements are read from the chain that newer browsers send", () => {
+  const chain =
+    'a.btn.md:flex:attr__href="/go;now"href="/go;now"nth-child="1"nth-of-type="2"text="Say \\"hi\\"";div:attr_id="x";body';
+  expect(elementsOfChain(chain)).toEqual([
+    {
+      text: 'Say "hi"',
+      tag_name: "a",
+      attr_class: ["btn", "md:flex"],
+      href: "/go;now",
+      attr_id: null,
+      nth_child: 1,
+      nth_of_type: 2,
+      attributes: { attr__href: "/go;now" },
+      order: 0,
+    },
+    { ...nothing, tag_name: "div", attr_id: "x", order: 1 },
+    { ...nothing, tag_name: "body", order: 2 },
+  ]);
+  expect(elementsOfChain("")).toEqual([]);
+});
+
+test("a chain that is none, or far too long, ends", () => {
+  const { elementsMax } = eventLimits;
+  expect(elementsOfChain(";".repeat(100_000))).toHaveLength(elementsMax);
+  expect(elementsOfChain(`a:b="${"\\".repeat(300_000)}`)).toHaveLength(1);
+  expect(elementsOfChain(`a${":".repeat(200_000)}`)).toHaveLength(1);
+  expect(elementsOfList(JSON.stringify(Array.from({ length: 1000 }, () => ({}))))).toHaveLength(elementsMax);
+});
+
+test("a UUIDv7 says when it was made, others do not", () => {
+  expect(madeAt("018d0000-0000-7000-8000-000000000000")).toBe(0x018d00000000);
+  const now = Date.now();
+  expect(Math.abs(madeAt(Bun.randomUUIDv7())! - now)).toBeLessThan(10_000);
+  expect(madeAt(crypto.randomUUID())).toBeUndefined();
+});
