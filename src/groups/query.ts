@@ -2,7 +2,7 @@
 
 import { checkInteger } from "../http/fields/field_rule.ts";
 import { parameter, searchParameter, textParameter } from "../http/fields/query.ts";
-import { requiredText } from "../http/fields/required_parameter.ts";
+import { readRequiredText } from "../http/fields/required_parameter.ts";
 import type { GroupType } from "../persons/group_type_store.ts";
 import type { GroupFilter } from "./store.ts";
 
@@ -18,7 +18,7 @@ export const typeIndexParameter = parameter(
 
 export const requiredTypeIndex = parameter(
   "Required: the index of the groups' type.",
-  (query, name) => checkInteger({}, requiredText(query, name), [name]),
+  (query, name) => checkInteger({}, readRequiredText(query, name), [name]),
   { type: "integer" },
 );
 

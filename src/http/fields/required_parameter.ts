@@ -6,11 +6,11 @@ import type { Parameter } from "./query.ts";
 
 /** A text that a request must have. */
 export function requiredTextParameter(description: string): Parameter<string> {
-  return { description: `Required: ${description}`, schema: { type: "string" }, read: requiredText };
+  return { description: `Required: ${description}`, schema: { type: "string" }, read: readRequiredText };
 }
 
 /** @throws Fault required */
-export function requiredText(query: URLSearchParams, name: string): string {
+export function readRequiredText(query: URLSearchParams, name: string): string {
   const text = query.get(name);
   if (!text) throw fieldFault("required", "This query parameter is required.", [name]);
   refuseUnstorable(text, [name]);

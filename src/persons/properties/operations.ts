@@ -1,5 +1,5 @@
-// Properties of persons over HTTP: their values listed, one person's changed. A change is an event like any other, sent by the server: `$set`, or
-// `$delete_person_property` with `$unset`.
+// Properties of persons over HTTP: their values listed, one person's changed. A change is an event like any other, sent
+// by the server: `$set`, or `$delete_person_property` with `$unset`.
 
 import type { Access } from "../../access/gate.ts";
 import { searchParameter } from "../../http/fields/query.ts";
