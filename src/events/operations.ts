@@ -10,10 +10,10 @@ import {
   uuidParameter,
 } from "../http/fields/query.ts";
 import { fieldFault } from "../http/fields/field_fault.ts";
-import { listSchema, orCsv, reply } from "../http/fields/schema.ts";
+import { listSchema, reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { type Page, streamedPage } from "../http/pages/page.ts";
-import { csvReply, formatParameter, wantsCsv } from "../http/pages/csv.ts";
+import { csvDescription, csvReply, formatParameter, wantsCsv } from "../http/pages/csv.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
 import { eventModel } from "./model.ts";
@@ -27,6 +27,7 @@ export function eventRoutes({ gate, clickhouse, clock }: RoomParts<"gate" | "cli
       path: "events/",
       scope: "query:read",
       summary: "List events, newest first unless told",
+      description: csvDescription,
       query: {
         event: textParameter("Only events of this name."),
         distinct_id: textParameter("Only events of this distinct id."),
@@ -46,7 +47,7 @@ export function eventRoutes({ gate, clickhouse, clock }: RoomParts<"gate" | "cli
         format: formatParameter,
         ...pageParameters("Events"),
       },
-      replies: { 200: orCsv(reply("The events.", listSchema(eventModel))) },
+      replies: { 200: reply("The events.", listSchema(eventModel)) },
       answer: async ({ project, query, request, url }) => {
         const reader = readsUntil(clickhouse, request.signal);
         const filter = { ...query, oldestFirst: query.orderBy, project_id: project.id, now: clock.now() };

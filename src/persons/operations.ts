@@ -2,10 +2,10 @@
 
 import type { Gate } from "../access/gate.ts";
 import { pageParameters } from "../http/fields/query.ts";
-import { listSchema, orCsv, reply } from "../http/fields/schema.ts";
+import { listSchema, reply } from "../http/fields/schema.ts";
 import { present } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
-import { csvReply, formatParameter, wantsCsv } from "../http/pages/csv.ts";
+import { csvDescription, csvReply, formatParameter, wantsCsv } from "../http/pages/csv.ts";
 import { begunTexts } from "../http/pages/sliced.ts";
 import { type Page, pageReply, streamedPage } from "../http/pages/page.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
@@ -42,8 +42,9 @@ function listOperations(parts: CountedParts) {
       path: "persons/",
       scope: "person:read",
       summary: "List persons, by their main distinct ids",
+      description: csvDescription,
       query: { ...personParameters, format: formatParameter, ...pageParameters("Persons") },
-      replies: { 200: orCsv(reply("The persons.", listSchema(personModel))) },
+      replies: { 200: reply("The persons.", listSchema(personModel)) },
       answer: async ({ project, query, request, url }) => {
         const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
         const read = (page: Page) => personPage(parts, reads, { ...query, ...page });

@@ -28,6 +28,8 @@ export interface Parameter<Value> {
   repeats?: boolean;
   /** Why it is refused; the API's description does not have it. */
   refused?: string;
+  /** The API's description does not have it, although it is answered. */
+  hidden?: boolean;
   /** @throws Fault with `name` as its attr, where a wrong value is refused. */
   read(query: URLSearchParams, name: string): Value;
 }
@@ -72,7 +74,8 @@ function accepted(parameters: Query): [name: string, Parameter<unknown>][] {
 
 /** The parameters as the API's description lists them. */
 export function describedQuery(parameters: Query) {
-  return accepted(parameters).map(([name, { description, schema }]) => ({
+  const shown = accepted(parameters).filter(([, { hidden }]) => hidden !== true);
+  return shown.map(([name, { description, schema }]) => ({
     name,
     in: "query",
     required: false,

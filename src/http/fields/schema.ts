@@ -41,12 +41,6 @@ export function reply<Schema extends TSchema>(description: string, schema: Schem
   return { description, content: { "application/json": { schema: plainSchema(schema) } } };
 }
 
-/** A reply that may also be a table. */
-export function orCsv<Schema extends TSchema>({ description, content }: Reply<Schema>): Reply<Schema> {
-  const both = { ...content, "text/csv": { schema: { type: "string" } } };
-  return { description, content: both };
-}
-
 /** A reply that may have no body at all, which is then a plain text of no characters. */
 export function orEmpty<Schema extends TSchema>({ description, content }: Reply<Schema>): Reply<Schema> {
   const both = { ...content, "text/plain": { schema: { type: "string", maxLength: 0 } } };

@@ -12,11 +12,12 @@ import { httpLimits } from "../limits.ts";
 import { type Page, pageLinks } from "./page.ts";
 import { streamedReply } from "./sliced.ts";
 
-export const formatParameter = choiceParameter(
-  `csv: as a table of ${httpLimits.pageMax} rows unless told, as with \`Accept: text/csv\`; ` +
-    "the pages before and after it are in the Link header.",
-  ["json", "csv"],
-);
+/** Told in words: a reply of two content types would be a union of both in the types of generated clients. */
+export const formatParameter = { ...choiceParameter("As JSON or CSV.", ["json", "csv"]), hidden: true };
+
+export const csvDescription =
+  "With `format=csv` or `Accept: text/csv` a table, " +
+  `of ${httpLimits.pageMax} rows unless \`limit\` says fewer; the Link header has the pages before and after it.`;
 
 /** Whether a request wants CSV: by its query, or else by its Accept header. */
 export function wantsCsv(request: Request, format: "json" | "csv" | undefined): boolean {
