@@ -61,7 +61,7 @@ describe("members", () => {
     const rows = body["results"] as Record<string, Record<string, unknown>>[];
     expect(rows.map(({ user }) => user!["uuid"])).toEqual([member.uuid, admin.uuid, owner.uuid]);
     expect(rows[0]).toMatchObject({
-      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/),
       level: 1,
       is_2fa_enabled: false,
       has_social_auth: false,
@@ -120,6 +120,8 @@ describe("a level", () => {
     for (const level of [0, 2, 16, "owner", null])
       expect((await change(owner, member, level)).status).toBe(400);
     expect((await ask(app, "PUT", `${home}${member.uuid}/`, {})).body["attr"]).toBe("level");
+    const unknown = await ask(app, "PATCH", `${home}${member.uuid}/`, { role: "owner" });
+    expect([unknown.status, unknown.body["attr"]]).toEqual([400, "role"]);
     expect((await change(owner, member, undefined)).body["level"]).toBe(1);
   });
 });

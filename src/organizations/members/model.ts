@@ -2,7 +2,7 @@
 
 import Type, { type Static } from "typebox";
 import { Fault } from "../../core/fault.ts";
-import { model, moment, nullable, readOnly, uuid, writable } from "../../http/fields/field.ts";
+import { model, moment, nullable, readOnly, strictWritable, uuid } from "../../http/fields/field.ts";
 import { userModel } from "../../http/fields/user.ts";
 import { membershipLevels } from "../model.ts";
 
@@ -20,7 +20,7 @@ export const memberModel = model("OrganizationMember", {
   last_login: readOnly(nullable(moment(), { description: "Always null." })),
 });
 
-export const memberBody = writable(memberModel);
+export const memberBody = strictWritable(memberModel);
 export const memberOrders = ["-joined_at", "joined_at"] as const;
 
 export type Member = Static<typeof memberModel>;

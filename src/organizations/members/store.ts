@@ -11,10 +11,11 @@ import { type Member, type Membership, requireMayChange, requireMayRemove } from
 
 type MemberRow = Stored<Member, "joined_at" | "updated_at">;
 
-/** The columns of a reply, for the membership `m` and its user `u`. */
+/** The columns of a reply, for the membership `m` and its user `u`. Its id is a UUID of version 8: made of a hash. */
 function columns(sql: Postgres) {
+  const hash = sql`md5(m.organization_id::text || m.user_id::text)`;
   return sql`
-    md5(m.organization_id::text || m.user_id::text)::uuid AS id, ${userJson(sql, "u")} AS user, m.level, m.joined_at,
+    overlay(overlay(${hash} PLACING '8' FROM 13) PLACING '8' FROM 17)::uuid AS id, ${userJson(sql, "u")} AS user, m.level, m.joined_at,
     coalesce(m.level_changed_at, m.joined_at) AS updated_at, false AS is_2fa_enabled, false AS has_social_auth,
     NULL AS last_login`;
 }
