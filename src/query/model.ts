@@ -156,6 +156,12 @@ export const funnelsModel = strictModel("FunnelsQuery", {
   series: Type.Array(node, { minItems: 2, maxItems: queryLimits.querySeriesMax }),
   ...every,
   breakdownFilter,
+  compareFilter: maybe(
+    strictModel("FunnelCompareFilter", {
+      compare: unanswered("Comparing funnels"),
+      compare_to: unanswered("Comparing funnels"),
+    }),
+  ),
   funnelsFilter: maybe(
     strictModel("FunnelsFilter", {
       funnelOrderType: maybe(choice(["ordered"])),
@@ -164,6 +170,7 @@ export const funnelsModel = strictModel("FunnelsQuery", {
       funnelWindowIntervalUnit: maybe(choice(["second", "minute", "hour", "day", "week", "month"])),
       exclusions: unanswered("An exclusion"),
       funnelAggregateByHogQL: unanswered("Aggregating by SQL", ["person_id"]),
+      customAggregationTarget: unanswered("A table of a data warehouse"),
       ...unreadFields("FunnelsFilter"),
     }),
   ),
@@ -174,6 +181,9 @@ const entity = strictModel("RetentionEntity", {
   id: maybe(text({ blank: true })),
   kind: maybe(choice(["EventsNode"])),
   type: maybe(choice(["events"])),
+  table_name: unanswered("A table of a data warehouse"),
+  timestamp_field: unanswered("A table of a data warehouse"),
+  aggregation_target_field: unanswered("A table of a data warehouse"),
   properties: free(),
   ...unreadFields("RetentionEntity"),
 });
@@ -193,6 +203,7 @@ export const retentionModel = strictModel("RetentionQuery", {
     aggregationProperty: unanswered("Retention of anything but persons"),
     minimumOccurrences: unanswered("A minimum of occurrences", [1]),
     retentionCustomBrackets: unanswered("A bracket of one's own"),
+    customAggregationTarget: unanswered("A table of a data warehouse"),
     timeWindowMode: unanswered("A window of 24 hours", ["strict_calendar_dates"]),
     ...unreadFields("RetentionFilter"),
   }),

@@ -15,7 +15,8 @@ type MemberRow = Stored<Member, "joined_at" | "updated_at">;
 function columns(sql: Postgres) {
   const hash = sql`md5(m.organization_id::text || m.user_id::text)`;
   return sql`
-    overlay(overlay(${hash} PLACING '8' FROM 13) PLACING '8' FROM 17)::uuid AS id, ${userJson(sql, "u")} AS user, m.level, m.joined_at,
+    overlay(overlay(${hash} PLACING '8' FROM 13) PLACING '8' FROM 17)::uuid AS id,
+    ${userJson(sql, "u")} AS user, m.level, m.joined_at,
     coalesce(m.level_changed_at, m.joined_at) AS updated_at, false AS is_2fa_enabled, false AS has_social_auth,
     NULL AS last_login`;
 }
