@@ -85,6 +85,17 @@ const schedule = {
   start_date: "2024-01-01T09:00:00Z",
 };
 
+test("persons take person:read however they are filtered or written, events query:read", async () => {
+  for (const query of ["", "?email=ann%40example.com", "?search=a", "?format=csv", "?zebra=1"]) {
+    const refused = await askWith(["query:read"], "GET", `${home}/persons/${query}`);
+    expect([query, ...problemOf(refused)]).toEqual([query, ...missing("person:read")]);
+    const other = await askWith(["person:read"], "GET", `${home}/events/${query.replace("email", "event")}`);
+    expect([query, ...problemOf(other)]).toEqual([query, ...missing("query:read")]);
+  }
+  expect((await askWith(["person:read"], "GET", `${home}/persons/?format=csv`)).status).toBe(200);
+  expect((await askWith(["query:read"], "GET", `${home}/events/?format=csv`)).status).toBe(200);
+});
+
 test("a subscription takes its own scope alone, as the API's description says", async () => {
   const insight = (await ask(server, "POST", `${home}/insights/`, { name: "i", query: rawEvents })).body[
     "id"

@@ -272,6 +272,20 @@ test("ten thousand small rows are one page, on every list that has so many", asy
   }
 });
 
+test("the lists that are tables as well have ten thousand rows in one, and name the next", async () => {
+  for (const list of ["persons", "events"]) {
+    const path = `/api/projects/${ids["project_id"]}/${list}/?format=csv`;
+    const { status, text, headers } = await ask(app, "GET", path);
+    expect([list, status, headers.get("x-total-count")]).toEqual([list, 200, expect.any(String)]);
+    expect(Number(headers.get("x-total-count"))).toBeGreaterThan(pageMax);
+    expect(text.split("\r\n").length).toBe(1 + pageMax + 1);
+    const next = new URL(/<([^>]+)>; rel="next"/.exec(headers.get("link") ?? "")![1]!);
+    const rest = await ask(app, "GET", next.pathname + next.search);
+    const left = Number(headers.get("x-total-count")) - pageMax;
+    expect(rest.text.split("\r\n").length).toBe(1 + Math.min(left, pageMax) + 1);
+  }
+});
+
 test("a page of rows that are long together is refused, and names how many fit", async () => {
   const { sql } = stores;
   const project = `/api/projects/${ids["project_id"]}`;
