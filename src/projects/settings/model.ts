@@ -167,7 +167,14 @@ const facts = {
 type FactName = keyof typeof facts;
 
 function factField({ value, why }: Fact): TSchema {
-  return Type.Unknown({ default: value, description: `Always \`${JSON.stringify(value)}\`: ${why}` });
+  const description = `Always \`${JSON.stringify(value)}\`: ${why}`;
+  return Type.Unknown({ default: value, description, "x-shown": shapeOf(value) });
+}
+
+function shapeOf(value: unknown): object {
+  if (typeof value === "boolean") return { type: "boolean" };
+  if (typeof value === "number") return { type: "integer" };
+  return Array.isArray(value) ? { type: "array", items: { type: "string" } } : {};
 }
 
 export const factSettings = Object.fromEntries(

@@ -12,7 +12,16 @@ import {
   nullable,
   readOnly,
 } from "../../../src/http/fields/field.ts";
-import { reference, strictModel, text, timezone, uuid, writable } from "../../../src/http/fields/field.ts";
+import {
+  reference,
+  strictModel,
+  strictWritable,
+  text,
+  timezone,
+  unsupported,
+  uuid,
+  writable,
+} from "../../../src/http/fields/field.ts";
 import { checkFields } from "../../../src/http/fields/field_check.ts";
 import { missingReference } from "../../../src/http/fields/field_fault.ts";
 
@@ -328,4 +337,25 @@ test("an exact text is neither trimmed nor made of a number", () => {
   expect(refusal({ key: 5 }, check).code).toBe("invalid_input");
   expect(refusal({ key: " ab " }, check).code).toBe("max_length");
   expect(refusal({ key: "\0" }, check).code).toBe("null_characters_not_allowed");
+});
+
+test("a field that is not supported is left out, empty or as good as empty, and is refused with its reason otherwise", () => {
+  const asked = Type.Object({ name: text(), sampling: unsupported("Sampling is not supported.", [1]) });
+  for (const sampling of [null, false, "", [], {}, 1]) {
+    expect(checkFields(asked, { name: "a", sampling })).toEqual({ name: "a" });
+  }
+  for (const sampling of [0.5, true, "1", [0], { rate: 1 }]) {
+    const { code, detail, attr } = refusal({ name: "a", sampling }, (one) => checkFields(asked, one));
+    expect([code, detail, attr]).toEqual(["invalid_input", "Sampling is not supported.", "sampling"]);
+  }
+});
+
+test("a strict request refuses unknown names; what replies show and the key itself are dropped", () => {
+  const strict = strictWritable(Type.Object({ id: readOnly(integer()), text: text() }));
+  expect(checkFields(strict, { id: 5, text: "a", personal_api_key: "phx_a" })).toEqual({ text: "a" });
+  expect(refusal({ text: "a", txet: "b" }, (one) => checkFields(strict, one))).toEqual({
+    code: "invalid_input",
+    detail: '"txet" is not a field of this request. There are: text.',
+    attr: "txet",
+  });
 });
