@@ -40,6 +40,8 @@ export const personLimits = {
   propertyValuesMax: 20,
   /** Characters shown of one value: a list of values is no place for documents. */
   propertyValueCharsMax: 1000,
+  /** Distinct ids that one request may name to be split off; without a list all but the main id are. */
+  splitAtOnceMax: 1000,
   /** Changes folded between turns of the event loop: a few ms. */
   changesFoldedMax: 2000,
 };

@@ -21,6 +21,9 @@ export async function mirrorMerges(sql: Postgres, clickhouse: ClickHouse, versio
 
 const microsType = "DateTime64(6, 'UTC')";
 
+/** Types of merged_ids' columns, for other rows of it. */
+export const mergeTypes = { moment: microsType } as const;
+
 const mergedColumns: NativeColumns<MirroredId> = [
   ["project_id", "UInt32", (out, row) => out.u32(row.project_id)],
   ["distinct_id", "String", (out, row) => out.text(row.distinct_id)],

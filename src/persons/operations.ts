@@ -22,6 +22,7 @@ import { propertyOperations } from "./properties/operations.ts";
 import { listDistinctIds } from "./reading/large_store.ts";
 import { personBlocks } from "./reading/page.ts";
 import { readPersons } from "./reading/store.ts";
+import { splitOperations } from "./split/operations.ts";
 
 export function personRoutes({ gate, ...parts }: PersonParts & { gate: Gate }) {
   const counted = { ...parts, counts: new CountCache(parts.clock) };
@@ -30,6 +31,7 @@ export function personRoutes({ gate, ...parts }: PersonParts & { gate: Gate }) {
     ...oneOperations(counted),
     ...propertyOperations(counted),
     ...activityOperations(counted),
+    ...splitOperations(counted),
     ...deletionOperations(counted),
   ]);
 }

@@ -11,6 +11,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { ownPersonId } from "../../src/persons/identity.ts";
 import { filterMainIds } from "../../src/persons/listing/store.ts";
+import { finishSplits, splitPerson } from "../../src/persons/split/store.ts";
 import { type ClickHouse, ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../../src/storage/clickhouse/query_options.ts";
 import { checkPropertyFilters } from "../../src/storage/events/property_filter.ts";
@@ -76,6 +77,7 @@ const step = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ replay: fc.nat(), historical: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ restart: fc.constant(true) }) },
+  { weight: 2, arbitrary: fc.record({ split: fc.nat(), some: fc.boolean() }) },
 );
 const fate = fc.constantFrom<Fate>("well", "well", "well", "lost answer", "failed before");
 
@@ -219,6 +221,7 @@ test("persons equal the model's", async () => {
   const folder = await makeStoresFolder();
   const stores = await openTestStores(folder);
   let unknowables = 0;
+  let splits = 0;
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { minLength: 1, maxLength: 8 }),
@@ -237,6 +240,27 @@ test("persons equal the model's", async () => {
             opened = await open(dataDir, ailing);
             continue;
           }
+          if ("split" in one) {
+            const main = model.merged[one.split % Math.max(1, model.merged.length)];
+            if (main === undefined) continue;
+            // What was sent before is applied: the model has no merges that are on their way.
+            await opened.close(60_000);
+            const ids = one.some ? model.idsUnder(main).slice(0, 1) : undefined;
+            if (ids?.length !== 0) {
+              const request = { project_id, main_id: main, distinct_ids: ids };
+              const outcome = await splitPerson(
+                stores.sql,
+                stores.clickhouse,
+                request,
+                systemClock.now() * 1000,
+              );
+              expect(outcome).toEqual({ unknown: [], gone: false });
+              model.split(main, ids);
+              splits++;
+            }
+            opened = await open(dataDir, ailing);
+            continue;
+          }
           const events =
             "send" in one ? one.send.map(numbered(sent.length)) : sent[one.replay % Math.max(1, sent.length)];
           if (!events) continue;
@@ -245,6 +269,7 @@ test("persons equal the model's", async () => {
           for (const event of events) model.tell(event);
         }
         await opened.close(60_000);
+        await finishSplits(stores.sql, stores.clickhouse, systemClock.now() * 1000);
         const { persons, unknowable } = model.persons();
         unknowables += unknowable.size;
         const known = (read: ReadPerson[]): ReadPerson[] => {
@@ -275,4 +300,5 @@ test("persons equal the model's", async () => {
     { numRuns: 25 },
   );
   expect(unknowables).toBeLessThan(25);
+  expect(splits).toBeGreaterThan(0);
 });

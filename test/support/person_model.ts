@@ -65,6 +65,25 @@ export class PersonModel {
     if (!this.#mains.has(main)) this.#mains.set(main, { main, at });
   }
 
+  /** The main ids of persons with several ids. */
+  get merged(): string[] {
+    return [...new Set(this.#mains.values().map(({ main }) => main))].toSorted();
+  }
+
+  /** Splits these ids off, or all but the main id. An id without events of its own is known since it was merged. */
+  split(main: string, ids?: readonly string[]): void {
+    for (const [id, merged] of this.#mains) {
+      if (merged.main !== main || id === main || ids?.includes(id) === false) continue;
+      this.#mains.delete(id);
+      this.#first.set(id, this.#first.get(id) ?? merged.at);
+    }
+  }
+
+  /** The ids under a main id, without itself. */
+  idsUnder(main: string): string[] {
+    return [...this.#mains].filter(([id, merged]) => merged.main === main && id !== main).map(([id]) => id);
+  }
+
   #mainOf(id: string): string {
     return this.#mains.get(id)?.main ?? id;
   }

@@ -31,6 +31,7 @@ export async function removeGoneProjects(sql: Postgres, clickhouse: ClickHouse):
       await clickhouse.command(text, { table, project_id }, options);
     }
     await sql`DELETE FROM merged_ids WHERE project_id = ${project_id}`;
+    await sql`DELETE FROM person_splits WHERE project_id = ${project_id}`;
     await sql`DELETE FROM person_activity WHERE project_id = ${project_id}`;
     await sql`DELETE FROM group_types WHERE project_id = ${project_id}`;
     await sql`

@@ -1,16 +1,26 @@
-// The worker that finishes deletions of persons and projects, once the journals have passed them.
+// The worker that finishes deletions of persons and projects, and splits of persons, once the journals have passed them.
 
 import { personLimits } from "../limits.ts";
+import type { Clock } from "../../core/clock.ts";
 import type { Log } from "../../core/log.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { type Ticking, every } from "../../work/tick.ts";
+import { finishSplits } from "../split/store.ts";
 import { removeGoneProjects } from "./project_store.ts";
 import { finishDeletions } from "./store.ts";
 
-export function openDeletions({ sql, clickhouse, log }: { sql: Postgres; clickhouse: ClickHouse; log: Log }) {
+interface DeletionParts {
+  sql: Postgres;
+  clickhouse: ClickHouse;
+  clock: Clock;
+  log: Log;
+}
+
+export function openDeletions({ sql, clickhouse, clock, log }: DeletionParts) {
   let ticking: Ticking | undefined;
   const look = async () => {
+    await finishSplits(sql, clickhouse, clock.now() * 1000);
     const persons = await finishDeletions(sql, clickhouse);
     if (persons > 0) log.info("deleted persons for good", { persons });
     const projects = await removeGoneProjects(sql, clickhouse);

@@ -183,6 +183,7 @@ test("a server from before processes told what they know is waited for, before a
     ALTER TABLE journals DROP COLUMN postgres_migration, DROP COLUMN clickhouse_migration, DROP COLUMN location`;
   await stores.sql`DROP TABLE migrations_begun`;
   await stores.sql`ALTER TABLE projects DROP COLUMN test_account_filters, DROP COLUMN settings`;
+  await stores.sql`DROP TABLE person_split_ids, person_splits`;
   await stores.sql`DROP TABLE person_activity`;
   await stores.sql`DROP VIEW person_deletions`;
   await stores.sql`DROP INDEX person_deletion_orders_of_person`;

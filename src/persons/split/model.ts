@@ -1,0 +1,19 @@
+// What a split is asked with.
+
+import Type from "typebox";
+import { exactText, nullable, strictModel } from "../../http/fields/field.ts";
+import { personLimits } from "../limits.ts";
+
+export const splitBody = strictModel("PersonSplitRequest", {
+  main_distinct_id: Type.Optional(
+    nullable(exactText(), {
+      description:
+        "The person's main distinct id, which stays: all others are split off. So it is without this.",
+    }),
+  ),
+  distinct_ids_to_split: Type.Optional(
+    nullable(Type.Array(exactText(), { minItems: 1, maxItems: personLimits.splitAtOnceMax }), {
+      description: "Only these are split off. Not together with `main_distinct_id`.",
+    }),
+  ),
+});

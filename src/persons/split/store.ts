@@ -1,0 +1,161 @@
+// Splits of persons: merges undone, so that each distinct id is a person of its own again. A split is decided in
+// Postgres under the lock of merges and stored with what it undid; then the mirror in ClickHouse follows. It is carried
+// out again when no merge that arrived before it can be applied any more.
+
+import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
+import { arrayText } from "../../storage/postgres/array_text.ts";
+import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
+import { isPassed } from "../deletion/journals_store.ts";
+import { lockMerges } from "../group_type_store.ts";
+import { personLimits } from "../limits.ts";
+import { withListedIds } from "../listed_ids_store.ts";
+import { copyRows, mergeTypes } from "../mirror_store.ts";
+
+interface SplitRequest {
+  project_id: number;
+  main_id: string;
+  /** The ids that are split off; undefined: all but the main id. */
+  distinct_ids: readonly string[] | undefined;
+}
+
+/** What became of a request. Nothing is done where ids are unknown, or the person is gone. */
+interface SplitOutcome {
+  /** Ids of the request that are not the person's. */
+  unknown: string[];
+  /** The person was merged into another in the meantime. */
+  gone: boolean;
+}
+
+/** A split as stored; its ids are in person_split_ids. */
+interface Split {
+  id: string;
+  project_id: number;
+  main_id: string;
+  /** Of the transaction that undid the merges last: later merges have higher ones. */
+  version: string;
+  /** Merges that arrived until then are undone; microseconds since 1970. */
+  split_at: number;
+}
+
+/** `now` is in microseconds. */
+export async function splitPerson(
+  sql: Postgres,
+  clickhouse: ClickHouse,
+  request: SplitRequest,
+  now: number,
+): Promise<SplitOutcome> {
+  const { unknown, gone, split } = await sql.begin((transaction) => decideSplit(transaction, request, now));
+  if (split) await mirrorSplit(sql, clickhouse, split, now);
+  return { unknown, gone };
+}
+
+async function decideSplit(
+  transaction: PostgresTransaction,
+  { project_id, main_id, distinct_ids }: SplitRequest,
+  now: number,
+): Promise<SplitOutcome & { split?: Split }> {
+  await lockMerges(transaction);
+  const own = transaction`project_id = ${project_id} AND main_id = ${main_id} AND distinct_id <> ${main_id}`;
+  const wanted = arrayText(distinct_ids ?? []);
+  const [moved] = await transaction`
+    SELECT 1 FROM merged_ids
+    WHERE project_id = ${project_id} AND distinct_id = ${main_id} AND main_id <> ${main_id}`;
+  if (moved) return { unknown: [], gone: true };
+  if (distinct_ids) {
+    const missing = await transaction<{ distinct_id: string }[]>`
+      SELECT w.distinct_id FROM unnest(${wanted}::text::text[]) AS w(distinct_id)
+      WHERE NOT EXISTS (SELECT 1 FROM merged_ids m WHERE ${own} AND m.distinct_id = w.distinct_id)`;
+    if (missing.length > 0) return { unknown: missing.map((row) => row.distinct_id), gone: false };
+  }
+  const [split] = await transaction<Split[]>`
+    INSERT INTO person_splits (project_id, main_id, version, split_at)
+    SELECT ${project_id}::integer, ${main_id}, nextval('merge_versions'), ${now}::bigint
+    WHERE EXISTS (SELECT 1 FROM merged_ids WHERE ${own})
+    RETURNING id::text, project_id, main_id, version::text, split_at`;
+  if (!split) return { unknown: [], gone: false };
+  const among = distinct_ids ? transaction`AND distinct_id = ANY (${wanted}::text::text[])` : transaction``;
+  await transaction`
+    WITH undone AS (DELETE FROM merged_ids WHERE ${own} ${among} RETURNING distinct_id)
+    INSERT INTO person_split_ids (split_id, distinct_id) SELECT ${split.id}::bigint, distinct_id FROM undone`;
+  return { unknown: [], gone: false, split };
+}
+
+/**
+ * Removes the undone merges from ClickHouse, and notes that these persons changed, for exports. It may be repeated: an
+ * id that was merged again has a row of a higher version.
+ * @param changed_at microseconds since 1970.
+ */
+async function mirrorSplit(
+  sql: Postgres,
+  clickhouse: ClickHouse,
+  { id, project_id, main_id, version }: Split,
+  changed_at: number,
+): Promise<void> {
+  const unmerged = sql<{ distinct_id: string }[]>`
+    SELECT distinct_id FROM person_split_ids d
+    WHERE split_id = ${id}::bigint AND NOT EXISTS (
+      SELECT 1 FROM merged_ids m WHERE m.project_id = ${project_id} AND m.distinct_id = d.distinct_id
+    )`;
+  await copyRows<{ distinct_id: string }>(unmerged, clickhouse, "merged_ids", [
+    ["project_id", "UInt32", (out) => out.u32(project_id)],
+    ["distinct_id", "String", (out, row) => out.text(row.distinct_id)],
+    ["main_id", "String", (out) => out.text("")],
+    ["merged_at", mergeTypes.moment, (out) => out.i64(0)],
+    ["created_at", mergeTypes.moment, (out) => out.i64(0)],
+    ["version", "UInt64", (out) => out.i64(Number(version))],
+    ["is_deleted", "UInt8", (out) => out.u8(1)],
+  ]);
+  const touched = sql<{ distinct_id: string }[]>`
+    SELECT distinct_id FROM person_split_ids WHERE split_id = ${id}::bigint UNION SELECT ${main_id}`;
+  await withListedIds(clickhouse, project_id, touched, ({ own, command }) =>
+    command(
+      `INSERT INTO seen (project_id, distinct_id, first, last, arrived, changed)
+       SELECT project_id, distinct_id, min(first), max(last), min(arrived), fromUnixTimestamp64Micro({at:Int64}, 'UTC')
+       FROM seen WHERE ${own} GROUP BY project_id, distinct_id`,
+      { at: changed_at },
+    ),
+  );
+  await sql`UPDATE person_splits SET begun_at = coalesce(begun_at, now()) WHERE id = ${id}::bigint`;
+}
+
+/**
+ * Carries out what a killed process left, and again, for the last time, splits that every journal has passed. Resolves
+ * to the number of splits finished. `now` is in microseconds.
+ */
+export async function finishSplits(sql: Postgres, clickhouse: ClickHouse, now: number): Promise<number> {
+  const isOld = isPassed(sql, sql`to_timestamp(split_at / 1e6)`);
+  const open = await sql<(Split & { passed: boolean; begun: boolean })[]>`
+    SELECT id::text, project_id, main_id, version::text, split_at, ${isOld} AS passed, begun_at IS NOT NULL AS begun
+    FROM person_splits
+    ORDER BY id LIMIT ${personLimits.deletionsAtOnce}`;
+  let finished = 0;
+  for (const split of open) {
+    if (split.passed) {
+      const version = await sql.begin((transaction) => undoLate(transaction, split));
+      if (version === undefined) continue;
+      await mirrorSplit(sql, clickhouse, { ...split, version }, now);
+      await sql`DELETE FROM person_splits WHERE id = ${split.id}::bigint`;
+      finished++;
+    } else if (!split.begun) await mirrorSplit(sql, clickhouse, split, now);
+  }
+  return finished;
+}
+
+/**
+ * Undoes merges of these ids that arrived before the split and were applied after it. Resolves to the new version;
+ * undefined when another process has finished the split.
+ */
+async function undoLate(
+  transaction: PostgresTransaction,
+  { id, project_id, split_at }: Split,
+): Promise<string | undefined> {
+  await lockMerges(transaction);
+  await transaction`
+    DELETE FROM merged_ids m USING person_split_ids d
+    WHERE d.split_id = ${id}::bigint AND m.project_id = ${project_id} AND m.distinct_id = d.distinct_id
+      AND m.main_id <> m.distinct_id AND m.created_at <= ${split_at}::bigint`;
+  const [row] = await transaction<{ version: string }[]>`
+    UPDATE person_splits SET version = nextval('merge_versions') WHERE id = ${id}::bigint
+    RETURNING version::text`;
+  return row?.version;
+}
