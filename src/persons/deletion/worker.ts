@@ -1,4 +1,4 @@
-// The worker that finishes deletions of persons and projects, and splits of persons, once the journals have passed them.
+// The worker that finishes deletions of persons and projects, and splits, once the journals have passed them.
 
 import { personLimits } from "../limits.ts";
 import type { Clock } from "../../core/clock.ts";

@@ -66,7 +66,7 @@ function idsToSplit(
     throw fieldFault("invalid_input", detail, ["main_distinct_id"]);
   }
   if (main_distinct_id != null && main_distinct_id !== main_id) {
-    const detail = `Only "${shown(main_id)}" can stay: it is ${named}. Leave main_distinct_id out, or split off others.`;
+    const detail = `Only "${shown(main_id)}" can stay: it is ${named}. Split off others by distinct_ids_to_split.`;
     throw fieldFault("invalid_input", detail, ["main_distinct_id"]);
   }
   if (distinct_ids_to_split?.includes(main_id)) {
