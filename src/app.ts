@@ -14,7 +14,7 @@ import { batchExportRoutes } from "./batch_exports/operations.ts";
 import {
   captureCounts,
   flushCounts,
-  followDisk,
+  followShared,
   followJournal,
   followMemory,
   refusalCounts,
@@ -68,15 +68,14 @@ import { sessionRecordingRoutes } from "./session_recordings/operations.ts";
 import { sessionRoutes } from "./sessions/operations.ts";
 import { installedFolder, openScripts, staticRoutes } from "./static/route.ts";
 import { isSameDatabase, databaseOf, readConnection } from "./storage/embedded/connection.ts";
-import type { ClickHouse } from "./storage/clickhouse/clickhouse.ts";
-import { checkReplicas } from "./storage/cluster/cluster_health.ts";
 import { tellLeftBehind } from "./storage/embedded/left_behind.ts";
 import { pingPostgres } from "./storage/postgres/postgres.ts";
-import { type Stores, openStores } from "./storage/stores.ts";
+import { checkClickHouse, type Stores, openStores } from "./storage/stores.ts";
 import { readWatermarks } from "./storage/watermark.ts";
 import { userRoutes } from "./users/operations.ts";
 import type { MemoryBudget } from "./work/bodies/memory_budget.ts";
 import { openBodyMemory } from "./work/bodies/open.ts";
+import { endAll, type Worker } from "./work/worker.ts";
 
 export interface App {
   /** Where it listens, e.g. http://127.0.0.1:8000. */
@@ -104,11 +103,13 @@ export interface App {
  */
 export async function openApp(config: Config, log: Log, ending?: AbortSignal): Promise<App> {
   const closers: Closers = [];
+  const stop = { until: Number.POSITIVE_INFINITY };
   const close = async () => {
+    stop.until = systemClock.elapsed() + limits.stopMsMax;
     for (const closeOne of closers.splice(0).toReversed()) await closeOne();
   };
   try {
-    return { ...(await openParts({ config, log, ...(ending && { ending }) }, closers)), close };
+    return { ...(await openParts({ config, log, stop, ...(ending && { ending }) }, closers)), close };
   } catch (thrown) {
     await close();
     throw thrown;
@@ -120,11 +121,13 @@ type Closers = (() => Promise<void> | void)[];
 interface Starting {
   config: Config;
   log: Log;
+  /** When a stop has to be over, by systemClock.elapsed(). */
+  stop: { until: number };
   ending?: AbortSignal;
 }
 
 async function openParts(starting: Starting, closers: Closers): Promise<Omit<App, "close">> {
-  const { config, log } = starting;
+  const { config, log, stop } = starting;
   const dataDir = resolve(config.dataDir);
   const planned = workersOf(config.workers);
   const { count } = planned;
@@ -140,9 +143,10 @@ async function openParts(starting: Starting, closers: Closers): Promise<Omit<App
   followMemory(metrics, memory);
   const pool = new WorkerPool({ workers: planned, capture, metrics, log });
   closers.push(() => pool.gone());
-  closers.push(() => capture.close(limits.stopMsMax));
+  const leftMs = (keptMs: number) => Math.max(0, stop.until - systemClock.elapsed() - keptMs);
+  closers.push(() => capture.close(leftMs(limits.stopStoresMsMax)));
   followJournal(metrics, capture);
-  followDisk(metrics, capture);
+  followShared(metrics, capture);
   const site = { url: config.siteUrl };
   const rooms = openRooms(opening, stores, () => site.url ?? "");
   const peers = new Peers();
@@ -150,7 +154,7 @@ async function openParts(starting: Starting, closers: Closers): Promise<Omit<App
   const consoleRoom = openConsole({ ...stores, metrics: processes, clock: systemClock, log });
   const parts: Parts = { ...opening, ...capturing, ...rooms, pool, memory, peers, consoleRoom };
   const working = workers(parts);
-  for (const worker of working) closers.push(() => worker.close());
+  closers.push(() => endAll(working, leftMs(limits.stopStoresMsMax + limits.stopFlushMsMin), log));
   let closing = false;
   const start = async () => {
     // Exports rely on the journal's watermark, so they start after it is verified.
@@ -299,13 +303,6 @@ interface Parts extends Opening, Rooms, Capturing {
   consoleRoom: OpenedConsole;
 }
 
-/** Work in the background; started when the stores are ready. */
-interface Worker {
-  start(): void;
-  /** Resolves when it has stopped. */
-  close(): Promise<void>;
-}
-
 function workers({ stores, exports, subscriptions, metrics, config, log }: Parts): Worker[] {
   const { sql, clickhouse } = stores;
   const own = { sql, clickhouse, clock: systemClock, log };
@@ -313,17 +310,14 @@ function workers({ stores, exports, subscriptions, metrics, config, log }: Parts
   return [exports, subscriptions, openDeletions(own), openRemoval(own), retention];
 }
 
-/** On a cluster: which replicas are away. */
-async function checkClickHouse(clickhouse: ClickHouse): Promise<string | undefined> {
-  if (clickhouse.cluster) return await checkReplicas(clickhouse, clickhouse.cluster);
-  await clickhouse.ping();
-  return undefined;
-}
-
 /** The routes for load balancers and Prometheus. */
 function health({ stores: { sql, clickhouse }, capture, pool, metrics, config, log }: Parts) {
   const checks = {
-    journal: async () => void (await Promise.all([capture.check(), pool.check()])),
+    journal: async () => {
+      await Promise.all([capture.check(), pool.check()]);
+      const batches = capture.sessionBacklog();
+      return batches === 0 ? undefined : `sessions of ${batches} batches are not derived`;
+    },
     postgres: () => pingPostgres(sql),
     clickhouse: () => checkClickHouse(clickhouse),
   };

@@ -59,8 +59,9 @@ export function followJournal(metrics: Metrics, { journal }: OpenedCapture): voi
   metrics.sessionsPendingEvents.follow(() => journal.heldEvents);
 }
 
-/** The same for the disk, which all journals of a server share: to be followed once. */
-export function followDisk(metrics: Metrics, { freeBytes }: OpenedCapture): void {
+/** What all journals of a server share, to be followed once: the disk, and sessions that wait in Postgres. */
+export function followShared(metrics: Metrics, { freeBytes, sessionBacklog }: OpenedCapture): void {
+  metrics.sessionsBacklogBatches.follow(sessionBacklog);
   const free = metrics.registry.gauge("sluice_disk_free_bytes", "Free bytes of the volume DATA_DIR is on.");
   free.follow(freeBytes);
 }

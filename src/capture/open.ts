@@ -23,6 +23,7 @@ import { journalLimits } from "./journal/limits.ts";
 import { type JournalPair, openPair } from "./journal/identity/journal_pair.ts";
 import { leaveJournals } from "./journal/identity/store.ts";
 import { MergeFlush } from "./flush/merges.ts";
+import { openSessionBacklog } from "./flush/session_backlog_store.ts";
 import { Quarantine } from "./journal/quarantine.ts";
 import type { Damage } from "./journal/recovery/recovery.ts";
 import { recentMinutes } from "./store.ts";
@@ -64,6 +65,8 @@ export interface OpenedCapture {
   startFlush(): void;
   /** Free bytes of the journal's volume, at most diskLookMs old; NaN when unknown. */
   freeBytes(): number;
+  /** Batches whose sessions could not be derived yet, of all servers. */
+  sessionBacklog(): number;
   /** Resolves when captures can be kept; throws otherwise. */
   check(): Promise<void>;
   /** Writes and flushes what waits, for at most `ms`, publishes the watermark, releases the journal. */
@@ -126,6 +129,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
     broken: pair.broken,
     startFlush: () => void pair.verified.then(startFlush),
     freeBytes: () => room.freeBytes ?? Number.NaN,
+    sessionBacklog: () => flush.sessionBacklog,
     check: () => checkJournal(journal),
     close: async (ms) => {
       closing = true;
@@ -172,7 +176,9 @@ function openFlushes(
   book: WarningBook,
 ): { flush: Flush; merges: MergeFlush } {
   const quarantine = new Quarantine(dataDir);
-  const flush = new Flush({ journal, clickhouse, quarantine, folder: `${ownDir}/flush`, counts, clock, log });
+  const backlog = openSessionBacklog(sql);
+  const own = { journal, quarantine, backlog, folder: `${ownDir}/flush` };
+  const flush = new Flush({ ...own, clickhouse, counts, clock, log });
   const refused = (applied: Applied) => book.noteRefused(applied);
   return { flush, merges: new MergeFlush({ journal, sql, clickhouse, refused, log }) };
 }

@@ -1,8 +1,10 @@
 // `sluice serve`: runs the server until a signal, and prints its address and first keys.
 
 import { type App, openApp } from "../app.ts";
+import { withinMs } from "../core/deadline.ts";
 import { UserError } from "../core/fault.ts";
-import { type LogFields, openLog } from "../core/log.ts";
+import { limits } from "../core/limits.ts";
+import { type LogFields, openLog, reasonOf } from "../core/log.ts";
 import { checkPositionals, readArguments } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
 
@@ -36,7 +38,9 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   await app.shown();
   const signal = await Promise.race([stop.promise, app.broken]);
   log.info("stopping", typeof signal === "string" ? { signal } : { reason: signal.message });
-  await app.close();
+  await withinMs(app.close(), limits.stopMsMax).catch((thrown: unknown) => {
+    log.warn("the stop is cut short; the next start finds what is not stored", { reason: reasonOf(thrown) });
+  });
   if (typeof signal !== "string") throw signal;
   log.info("stopped");
   return 0;

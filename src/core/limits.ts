@@ -39,8 +39,17 @@ export const limits = {
   connectMsMax: 5000,
   /** How long a statement may run without output, in ms: a day, for the longest export. */
   statementMsLongest: 86_400_000,
-  /** How long a graceful stop waits for requests in flight, in ms. */
-  stopMsMax: 30_000,
+  /**
+   * How long a graceful stop takes, in ms, whatever stores do: supervisors kill after 30 s. The rest of it, less
+   * stopStoresMsMax, is for the flush; the next start finds what it did not store.
+   */
+  stopMsMax: 24_000,
+  /** How long of it requests in flight are waited for, in ms. */
+  stopRequestsMsMax: 6000,
+  /** How long of it is kept for the flush where work in the background does not end, in ms. */
+  stopFlushMsMin: 4000,
+  /** How long of it is kept for closing clients and embedded stores, in ms. */
+  stopStoresMsMax: 8000,
   /** A body of at most so many bytes with a Content-Length is received in one piece, a longer one chunk by chunk. */
   wholeBodyBytesMax: 1_048_576,
   /** A group's key, in characters, as in PostHog. */
@@ -97,9 +106,9 @@ export const limits = {
   claimLooksMax: 3,
   /**
    * How long a child process may take to stop before it is killed, in ms: time to finish an insert and write a
-   * checkpoint.
+   * checkpoint. Both stores bear a kill.
    */
-  childStopMsMax: 20_000,
+  childStopMsMax: 7000,
   /** The longest pause before a store that keeps dying is started again, in ms. */
   childRestartMsMax: 5000,
 };

@@ -5,6 +5,7 @@ import { type AnyElysia, Elysia } from "elysia";
 import { sleep } from "../core/clock.ts";
 import { Fault, UserError } from "../core/fault.ts";
 import { httpLimits } from "./limits.ts";
+import { withinMs } from "../core/deadline.ts";
 import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
 import { type Peers, standsFor } from "./peer.ts";
@@ -70,7 +71,7 @@ export function listen(
   peers?.accept(server);
   const bound = server.port ?? port;
   const shown = host.includes(":") ? `[${host}]` : host;
-  return { url: `http://${shown}:${bound}`, port: bound, stop: () => server.stop() };
+  return { url: `http://${shown}:${bound}`, port: bound, stop: () => stopServer(server) };
 }
 
 /**
@@ -106,7 +107,12 @@ export function listenInside(app: AnyElysia, bodyBytesMax: number): Listening {
     idleTimeout: 0,
   });
   const port = server.port ?? 0;
-  return { url: `http://127.0.0.1:${port}`, port, stop: () => server.stop() };
+  return { url: `http://127.0.0.1:${port}`, port, stop: () => stopServer(server) };
+}
+
+/** Accepts no more, and resolves when the requests in flight are answered; their connections are closed in the end. */
+async function stopServer(server: Bun.Server<undefined>): Promise<void> {
+  await withinMs(server.stop(), limits.stopRequestsMsMax).catch(() => server.stop(true));
 }
 
 function cannotListen(host: string, port: number, thrown: unknown): UserError {

@@ -11,7 +11,7 @@ import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../storage/clickhouse/query_options.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
 import { testAccountFilters } from "../storage/events/test_accounts.ts";
-import { storedWithin } from "../storage/watermark.ts";
+import { recordingsStoredWithin } from "../storage/watermark.ts";
 import { CountCache } from "../work/count_cache.ts";
 import { promptOperations, type PromptParts } from "./ai/operations.ts";
 import { readAskedIds, readIds, readPersonFilter } from "./filter.ts";
@@ -214,6 +214,6 @@ function oneOperations(parts: Counted) {
 /** Whether there is no recording among all that arrived before now; false where that is not known in time. */
 async function isUnknown(parts: RecordingReaderOptions, project_id: number, id: string): Promise<boolean> {
   const { sql, clock } = parts;
-  if (!(await storedWithin(sql, clock, sessionRecordingLimits.recordingUnknownMsMax))) return false;
+  if (!(await recordingsStoredWithin(sql, clock, sessionRecordingLimits.recordingUnknownMsMax))) return false;
   return (await findRow(parts, project_id, id)) === undefined;
 }

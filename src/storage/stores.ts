@@ -1,5 +1,6 @@
 // Both stores, embedded or remote, opened and closed together.
 
+import { checkReplicas } from "./cluster/cluster_health.ts";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { UserError } from "../core/fault.ts";
@@ -249,4 +250,11 @@ async function reachPostgres(sql: Postgres, url: string | undefined): Promise<vo
 function unreachable(variable: string, url: string | undefined, thrown: unknown): UserError {
   const address = url ? new URL(url).host : "embedded";
   return new UserError(`${variable} (${address}) does not answer: ${reasonOf(thrown).split("\n")[0]}`);
+}
+
+/** Resolves when ClickHouse answers; on a cluster to what is wrong with its replicas, if anything. */
+export async function checkClickHouse(clickhouse: ClickHouse): Promise<string | undefined> {
+  if (clickhouse.cluster) return await checkReplicas(clickhouse, clickhouse.cluster);
+  await clickhouse.ping();
+  return undefined;
 }

@@ -4,10 +4,12 @@ import type { Clock } from "../core/clock.ts";
 import { storageLimits } from "./limits.ts";
 import type { Postgres } from "./postgres/postgres.ts";
 
-/** Watermarks, in ms. */
+/** Arrival times in ms: what came before is stored, as far as living journals report. */
 interface Watermarks {
-  /** Every event that arrived before it is stored, as far as living journals report. */
+  /** Of events, merges included. */
   through: number;
+  /** Of pieces of recordings. */
+  recordings: number;
   /** Journals not seen for storageLimits.journalUnseenMsMax. */
   unseen: string[];
 }
@@ -15,26 +17,31 @@ interface Watermarks {
 /** @param now ms since 1970. */
 export async function readWatermarks(sql: Postgres, now: number): Promise<Watermarks> {
   const oldest = new Date(now - storageLimits.journalUnseenMsMax);
-  // A journal that has not reported yet holds nothing older than its own creation, but for clock differences.
-  const rows = await sql<{ name: string; watermark: Date; seen: boolean }[]>`
-    SELECT name,
-      coalesce(watermark, created_at - ${storageLimits.journalClockMsMax} * interval '1 millisecond') AS watermark,
+  // A journal that has not reported yet holds nothing older than its own creation, but for clock differences. One of an
+  // older process reports `watermark` only, which is never ahead of the others, and nothing of recordings.
+  const rows = await sql<{ name: string; stored: Date; recordings: Date; seen: boolean }[]>`
+    WITH known AS (
+      SELECT *, created_at - ${storageLimits.journalClockMsMax} * interval '1 millisecond' AS first FROM journals
+    )
+    SELECT name, coalesce(greatest(stored_watermark, watermark), first) AS stored,
+      CASE WHEN watermark IS NULL THEN first ELSE coalesce(recordings_watermark, 'epoch') END AS recordings,
       coalesce(seen_at, created_at) >= ${oldest} AS seen
-    FROM journals`;
-  const marks = rows.filter(({ seen }) => seen).map(({ watermark }) => watermark.getTime());
+    FROM known`;
+  const living = rows.filter(({ seen }) => seen);
   return {
-    through: Math.min(now, ...marks),
+    through: Math.min(now, ...living.map(({ stored }) => stored.getTime())),
+    recordings: Math.min(now, ...living.map(({ recordings }) => recordings.getTime())),
     unseen: rows.filter(({ seen }) => !seen).map(({ name }) => name),
   };
 }
 
-/** Waits until every event that arrived before now is stored. False where that takes longer than `msMax`. */
-export async function storedWithin(sql: Postgres, clock: Clock, msMax: number): Promise<boolean> {
+/** Waits until every piece of a recording that arrived before now is stored. False where that takes over `msMax`. */
+export async function recordingsStoredWithin(sql: Postgres, clock: Clock, msMax: number): Promise<boolean> {
   const now = clock.now();
   const until = clock.elapsed() + msMax;
   for (;;) {
-    const { through, unseen } = await readWatermarks(sql, clock.now());
-    if (through >= now && unseen.length === 0) return true;
+    const { recordings, unseen } = await readWatermarks(sql, clock.now());
+    if (recordings >= now && unseen.length === 0) return true;
     if (clock.elapsed() >= until) return false;
     await Bun.sleep(storageLimits.watermarkAgainMs);
   }

@@ -60,8 +60,9 @@ test("a living process is seen before others give it up", () => {
 });
 
 test("what ends in order waits less long than what waits for it", () => {
-  expectRising(chdbServerLimits.endMsMax, limits.childStopMsMax, limits.stopMsMax);
-  expectRising(subscriptionLimits.smtpSendMsMax, limits.stopMsMax);
+  expectRising(chdbServerLimits.endMsMax, limits.childStopMsMax, limits.stopStoresMsMax);
+  const { stopRequestsMsMax, stopFlushMsMin, stopStoresMsMax } = limits;
+  expectRising(stopRequestsMsMax + stopFlushMsMin + stopStoresMsMax, limits.stopMsMax, 25_000);
   // A revoked key stops working within 5 s, and an unknown one has its answer within 5 s.
   expectRising(accessLimits.foundAgeMsMax, 5000);
   expectRising(accessLimits.keysReadMsMax, 5000);

@@ -5,6 +5,7 @@ import { flushLimits } from "./limits.ts";
 import { retryUntilDone } from "../../work/retry.ts";
 import type { Journal } from "../journal/journal.ts";
 import { type LaneName, type Segment, flushedLanes, laneKinds } from "../journal/segments/segment.ts";
+import type { SessionBacklog } from "./session_backlog_store.ts";
 import { SessionDeriver } from "./session_deriver.ts";
 import { BatchInserter, type BatchInserterOptions } from "./batch_inserter.ts";
 import { BatchSender } from "./batch_sender.ts";
@@ -17,6 +18,7 @@ interface FlushOptions extends Omit<BatchInserterOptions, "sender" | "nextId" | 
   journal: Journal;
   /** A folder for files that an embedded engine reads by name; emptied at the start. */
   folder: string;
+  backlog?: SessionBacklog;
 }
 
 export class Flush {
@@ -30,11 +32,16 @@ export class Flush {
 
   constructor(options: FlushOptions) {
     this.#options = options;
-    const { journal, clickhouse, clock, log } = options;
+    const { journal, clickhouse, backlog, clock, log } = options;
     const stopping = this.#stopping.signal;
     const derive = (_lane: LaneName, body: NativeBody) => deriveBlockSessions(clickhouse, body, stopping);
     const sender = new BatchSender(clickhouse, `${options.folder}/sessions`, derive);
-    this.#sessions = new SessionDeriver({ journal, clickhouse, sender, stopping, clock, log });
+    this.#sessions = new SessionDeriver({ journal, clickhouse, sender, backlog, stopping, clock, log });
+  }
+
+  /** Batches whose sessions could not be derived yet, of all servers. */
+  get sessionBacklog(): number {
+    return this.#sessions.backlogCount;
   }
 
   /** Starts loops for each lane, so that an import never makes a live event wait. */

@@ -20,6 +20,14 @@ export const flushLimits = {
   sessionsBehindBytesMax: { historical: 1536 * 1024 * 1024, live: 2048 * 1024 * 1024 },
   /** Events whose sessions ClickHouse refuses to derive: past this, the next one waits for an operator. */
   sessionsLeftOutMax: 1000,
+  /**
+   * Failed tries after which a segment's sessions wait in the backlog, some three seconds: what an engine refuses holds
+   * up nothing else. An engine that cannot be reached is waited for, since it stores no events either.
+   */
+  sessionTriesMax: 5,
+  /** Batches of the backlog derived in one step, and the time between two steps that fail, in ms. */
+  backlogStepBatchesMax: 64,
+  backlogAgainMs: 60_000,
   /** Batches in one step: their numbers are a parameter of the statement. */
   sessionsStepBatchesMax: 4096,
   /** Merges of one transaction that are decided at once: with more ids, garbage collection pauses the event loop. */

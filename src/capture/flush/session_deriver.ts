@@ -14,12 +14,15 @@ import { type BatchPart, deriveSessions } from "../store.ts";
 import type { BatchSender } from "./batch_sender.ts";
 import { planInserts } from "./insert_plan.ts";
 import { flushLimits } from "./limits.ts";
+import type { SessionBacklog } from "./session_backlog_store.ts";
 
 interface SessionDeriverOptions {
   journal: Pick<Journal, "finish" | "hold" | "isBusy" | "tight">;
   clickhouse: ClickHouse;
   /** Sends blocks to be derived from; used by nobody else. */
   sender: Pick<BatchSender, "send" | "rest" | "abandon">;
+  /** Where batches wait that cannot be derived; without it they are tried until they can. */
+  backlog?: SessionBacklog | undefined;
   stopping: AbortSignal;
   clock: Clock;
   log: Log;
@@ -32,6 +35,9 @@ interface Stored {
   /** When it was stored, in ms of Clock.elapsed(). */
   at: number;
 }
+
+/** "refused": tried often enough; undefined: stopped. */
+type Tried<T> = T | "refused" | undefined;
 
 /** Rows of stored batches. */
 interface StoredRows extends BatchPart {
@@ -47,6 +53,11 @@ export class SessionDeriver {
   #draining = false;
   /** Events whose sessions were left out. */
   #leftOut = 0;
+  /** Whether the last segment's sessions were refused: then the next one's are tried once only. */
+  #isRefused = false;
+  /** Batches in the backlog, as it was read last, and when it is read again, in ms of Clock.elapsed(). */
+  #backlogCount = 0;
+  #backlogAt = 0;
 
   constructor(options: SessionDeriverOptions) {
     this.#options = options;
@@ -67,6 +78,11 @@ export class SessionDeriver {
     return (lane === "live" || lane === "historical") && this.#bytes >= most[lane];
   }
 
+  /** Batches whose sessions wait in the backlog, of all servers. */
+  get backlogCount(): number {
+    return this.#backlogCount;
+  }
+
   /** Lets run() derive what waits, and end. */
   drain(): void {
     this.#draining = true;
@@ -79,6 +95,7 @@ export class SessionDeriver {
     while (!stopping.aborted) {
       if (this.#isDue()) await this.#step();
       else if (this.#draining) break;
+      else if (this.#options.clock.elapsed() >= this.#backlogAt) await this.#catchUp();
       else {
         sender.rest();
         await this.#wakeup.wait(this.#waiting.length > 0 ? lookMs : flushLimits.sessionsLateMs);
@@ -100,19 +117,69 @@ export class SessionDeriver {
     );
   }
 
-  /** Derives the sessions of the oldest segment, and removes it. */
+  /** Derives the sessions of the oldest segment, or leaves them to the backlog, and removes it. */
   async #step(): Promise<void> {
-    const { journal, clock } = this.#options;
+    const { journal, clock, backlog, log } = this.#options;
     const [{ segment, batches }] = this.#waiting as [Stored];
-    // Some rows of a batch that was taken apart may be in quarantine.
-    const isWhole = segment.batches.every(({ id }) => batches.includes(id));
-    const isSent = isWhole && (await retryUntilDone(() => this.#send(segment), this.#retrying));
-    if (isSent === undefined) return;
-    if (!isSent && !(await this.#deriveStored(batches))) return;
+    const derived = await this.#deriveSegment(segment, batches);
+    if (derived === undefined) return;
+    if (derived === "refused" && backlog) {
+      if (!this.#isRefused) log.error("sessions cannot be derived, and wait", { batches: batches.length });
+      const add = async () => (await backlog.add(batches), true);
+      if (!(await retryUntilDone(add, this.#retrying))) return;
+      this.#backlogCount += batches.length;
+      this.#backlogAt = clock.elapsed() + flushLimits.backlogAgainMs;
+    }
+    this.#isRefused = derived === "refused";
     this.#waiting.shift();
     this.#lastAt = clock.elapsed();
     this.#bytes -= segment.bytes;
     await retryUntilDone(() => journal.finish(segment), this.#retrying);
+  }
+
+  async #deriveSegment(segment: Segment, batches: bigint[]): Promise<Tried<true>> {
+    // Some rows of a batch that was taken apart may be in quarantine.
+    const isWhole = segment.batches.every(({ id }) => batches.includes(id));
+    const sent = isWhole ? await this.#tried(() => this.#send(segment)) : false;
+    return sent === true || sent === undefined ? sent : await this.#deriveStored(batches);
+  }
+
+  /** Derives the batches that wait longest in the backlog; what is refused again waits for its next time. */
+  async #catchUp(): Promise<void> {
+    const { backlog, clock, log } = this.#options;
+    this.#backlogAt = clock.elapsed() + flushLimits.backlogAgainMs;
+    try {
+      const { oldest, count } = (await backlog?.read()) ?? { oldest: [], count: 0 };
+      this.#backlogCount = count;
+      if (oldest.length === 0) return;
+      this.#isRefused = true;
+      if ((await this.#deriveStored(oldest)) !== true) return;
+      this.#isRefused = false;
+      await backlog?.remove(oldest);
+      this.#backlogCount -= oldest.length;
+      log.info("derived sessions that had waited", { batches: oldest.length, left: this.#backlogCount });
+      this.#backlogAt = clock.elapsed();
+    } catch (thrown) {
+      log.debug("the backlog of sessions was not read", { reason: reasonOf(thrown) });
+    }
+  }
+
+  /**
+   * Tries a step until it succeeds, at most flushLimits.sessionTriesMax times while the engine can be reached; once
+   * where the step before was refused.
+   */
+  async #tried<T>(step: () => Promise<T>): Promise<Tried<T>> {
+    let failed = this.#isRefused ? flushLimits.sessionTriesMax - 1 : 0;
+    return await retryUntilDone<T | "refused">(async () => {
+      try {
+        return await step();
+      } catch (thrown) {
+        const isAway = thrown instanceof ClickHouseError && thrown.type === "NETWORK";
+        if (!this.#options.backlog || isAway || ++failed < flushLimits.sessionTriesMax) throw thrown;
+        this.#options.log.debug("deriving sessions is given up", { reason: reasonOf(thrown) });
+        return "refused";
+      }
+    }, this.#retrying);
   }
 
   /**
@@ -131,19 +198,20 @@ export class SessionDeriver {
     }
   }
 
-  async #deriveStored(batches: bigint[]): Promise<boolean> {
+  async #deriveStored(batches: bigint[]): Promise<Tried<true>> {
     const most = flushLimits.sessionsStepBatchesMax;
     for (let at = 0; at < batches.length; at += most) {
-      if (!(await this.#derive({ ...wholeBatches, batches: batches.slice(at, at + most) }))) return false;
+      const derived = await this.#derive({ ...wholeBatches, batches: batches.slice(at, at + most) });
+      if (derived !== true) return derived;
     }
     return true;
   }
 
   /**
    * Derives them, by halves where they are too much for the engine at once, down to the one row that it refuses for
-   * good: that one is left out, as it must not hold up the watermark for everybody. False when it was stopped.
+   * good: that one is left out, as it must not hold up the watermark for everybody.
    */
-  async #derive(rows: StoredRows): Promise<boolean> {
+  async #derive(rows: StoredRows): Promise<Tried<true>> {
     const { clickhouse, stopping, log } = this.#options;
     const step = async (): Promise<StoredRows[]> => {
       try {
@@ -152,8 +220,9 @@ export class SessionDeriver {
       } catch (thrown) {
         const error = thrown instanceof ClickHouseError ? thrown : undefined;
         const about = { reason: reasonOf(thrown) };
-        // An engine that is away takes no half either; and what it does not refuse for good it may take later.
-        const halves = stopping.aborted || error?.type === "NETWORK" ? undefined : halvesOf(rows);
+        // Half of the rows helps where it was too much, or where a row is at fault.
+        const isOfRows = !error || error.kind === "refused" || error.type === "TIMEOUT" || isTooBig(error);
+        const halves = isOfRows && !stopping.aborted ? halvesOf(rows) : undefined;
         const isOdd = error?.kind === "refused" && this.#leftOut < flushLimits.sessionsLeftOutMax;
         if (!halves && !isOdd) throw thrown;
         if (halves) log.warn("deriving sessions failed, trying halves", about);
@@ -166,9 +235,12 @@ export class SessionDeriver {
         return halves ?? [];
       }
     };
-    const halves = await retryUntilDone(step, this.#retrying);
-    if (!halves) return false;
-    for (const half of halves) if (!(await this.#derive(half))) return false;
+    const halves = await this.#tried(step);
+    if (halves === undefined || halves === "refused") return halves;
+    for (const half of halves) {
+      const derived = await this.#derive(half);
+      if (derived !== true) return derived;
+    }
     return true;
   }
 

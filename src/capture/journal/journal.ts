@@ -38,6 +38,16 @@ export interface JournalOptions {
   log: Log;
 }
 
+/** Arrival times in microseconds: everything this journal took before them is in ClickHouse. */
+export interface Watermarks {
+  /** Events, and merges. */
+  stored: number;
+  /** The same with the sessions that are derived from them. */
+  derived: number;
+  /** Pieces of recordings. */
+  recordings: number;
+}
+
 interface SegmentAge {
   /** When it was first seen, and when it had grown the last time, in ms of Clock.elapsed(). */
   openedMs: number;
@@ -133,16 +143,22 @@ export class Journal {
     return this.#lastMicros;
   }
 
-  /** Everything this journal took before this time (microseconds) is in ClickHouse, merges included. */
-  watermark(): number {
+  watermarks(): Watermarks {
+    const stored = this.#storedOf([this.live, this.historical, this.merges]);
+    let derived = stored;
+    for (const segment of this.#held) derived = Math.min(derived, segment.oldest);
+    return { stored, derived, recordings: this.#storedOf([this.recordings]) };
+  }
+
+  /** Every row that these lanes took before this time (microseconds) is stored. */
+  #storedOf(lanes: readonly Pick<EventLane, "name" | "oldest" | "segment">[]): number {
     let watermark = this.stamp();
-    for (const lane of [this.live, this.historical, this.merges]) {
+    for (const lane of lanes) {
       for (const oldest of [lane.oldest, lane.segment?.rows ? lane.segment.oldest : undefined]) {
         if (oldest !== undefined) watermark = Math.min(watermark, oldest);
       }
       for (const segment of this.#sealed.lanes[lane.name]) watermark = Math.min(watermark, segment.oldest);
     }
-    for (const segment of this.#held) watermark = Math.min(watermark, segment.oldest);
     return watermark;
   }
 
@@ -162,7 +178,7 @@ export class Journal {
   /** Whether nothing waits, so that the journal may leave when its process stops: nobody would wait for it in vain. */
   get isEmpty(): boolean {
     const now = this.stamp();
-    return this.watermark() >= now && this.pending().events === 0;
+    return this.watermarks().derived >= now && this.pending().events === 0;
   }
 
   /** Whether a group could not be written within the last journalFailingMs. */
@@ -197,7 +213,7 @@ export class Journal {
     await Promise.all(segments.map((segment) => this.#sealed.gone(segment)));
   }
 
-  /** Its rows are in ClickHouse; its file and the watermark wait for finish(), when all is derived from them. */
+  /** Its rows are in ClickHouse; its file waits for finish(), when all is derived from them. */
   hold(segment: Segment): void {
     this.#held.add(segment);
     this[segment.lane].usage.free(segment.id);

@@ -129,7 +129,7 @@ async function quiet({ server, capture, primary }: Working): Promise<void> {
 }
 
 async function close({ capture, keys, stores }: Working): Promise<void> {
-  await capture.close(limits.stopMsMax);
+  await capture.close(limits.stopMsMax - limits.stopRequestsMsMax - limits.stopStoresMsMax);
   await keys.close();
   await stores.close();
 }

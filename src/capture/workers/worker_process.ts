@@ -106,7 +106,7 @@ export class WorkerProcess {
       ready: (child, lines) => this.#live(child, lines),
       isBusy: (reason) => reason.includes("is in use by process"),
       farewell: () => this.#sayFarewell(),
-      stopMsMax: limits.stopMsMax + limits.childStopMsMax,
+      stopMsMax: limits.stopMsMax - limits.stopRequestsMsMax,
       kill: () => {},
       log,
     };
@@ -155,7 +155,7 @@ export class WorkerProcess {
   }
 
   async #sayFarewell(): Promise<void> {
-    await this.#link?.ask("stop", undefined, limits.stopMsMax).catch(() => {});
+    await this.#link?.ask("stop", undefined, limits.stopRequestsMsMax).catch(() => {});
     this.#farewell.resolve();
   }
 

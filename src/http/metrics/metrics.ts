@@ -215,6 +215,10 @@ export function openMetrics() {
       "sluice_sessions_pending_events",
       "Stored events whose sessions are not yet derived.",
     ),
+    sessionsBacklogBatches: registry.gauge(
+      "sluice_sessions_backlog_batches",
+      "Stored batches whose sessions ClickHouse refused to derive; they are tried again.",
+    ),
     flushSeconds: registry.histogram(
       "sluice_flush_seconds",
       "Time from sealing a segment to ClickHouse's confirmation.",

@@ -4,7 +4,7 @@ export const chdbServerLimits = {
   /** A parameter, in bytes, as in a ClickHouse server. */
   paramBytesMax: 131_072,
   /** How long running statements may take when the server ends, in ms: less than its owner waits before killing it. */
-  endMsMax: 15_000,
+  endMsMax: 5000,
   /** How often failed writes of merges are looked for, in ms: far less than the 480 s that replaced parts are kept. */
   diskCheckMs: 10_000,
   /** Free space without which no table is changed, in bytes: far more than others write to the disk in those few ms. */

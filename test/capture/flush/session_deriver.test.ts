@@ -31,7 +31,7 @@ interface Asked {
 }
 
 /** A deriver whose journal, engine and clock do what the test says. */
-function openDeriver() {
+function openDeriver({ hasBacklog = true } = {}) {
   const stopping = new AbortController();
   const did: string[] = [];
   const world = {
@@ -43,6 +43,20 @@ function openDeriver() {
     refusals: [] as Error[],
     hangs: false,
     refuses: (_batches: bigint[], _parts: number, _part: number) => false,
+    /** What deriving from stored rows fails with each time. */
+    failsWith: undefined as Error | undefined,
+    backlog: [] as bigint[],
+  };
+  const backlog = {
+    add: async (batches: readonly bigint[]) => {
+      did.push(`wait ${batches.join(" ")}`);
+      world.backlog.push(...batches);
+    },
+    read: async () => ({ oldest: world.backlog.slice(0, 2), count: world.backlog.length }),
+    remove: async (batches: readonly bigint[]) => {
+      did.push(`remove ${batches.join(" ")}`);
+      world.backlog = world.backlog.filter((one) => !batches.includes(one));
+    },
   };
   const logged: string[] = [];
   const journal = {
@@ -59,6 +73,7 @@ function openDeriver() {
     command: async (_text: string, { batches, parts, part }: Asked, { abort }: { abort: AbortSignal }) => {
       did.push(`derive ${batches.join(" ")}${parts > 1 ? ` ${part}/${parts}` : ""}`);
       if (world.hangs) await new Promise((_, reject) => abort.addEventListener("abort", reject));
+      if (world.failsWith) throw world.failsWith;
       if (world.failures-- > 0) throw new Error("too much at once");
       if (world.refuses(batches, parts, part)) throw new ClickHouseError("odd", "27", "CANNOT_PARSE_TEXT");
     },
@@ -78,6 +93,7 @@ function openDeriver() {
     journal,
     clickhouse,
     sender,
+    backlog: hasBacklog ? backlog : undefined,
     stopping: stopping.signal,
     clock,
     log: { ...silentLog, error: (_text, about) => void logged.push(JSON.stringify(about)) },
@@ -241,4 +257,47 @@ test("a server that has no time left waits for no step, and keeps the file of wh
   stopping.abort();
   await running;
   expect(did).toEqual(["hold 1", "send 1", "abandon"]);
+});
+
+const isForbidden = new ClickHouseError("not enough privileges", "497", "ACCESS_DENIED");
+
+test("what the engine refuses each time waits in the backlog, its file goes, and what comes behind is tried once", async () => {
+  const { deriver, world, done, logged } = openDeriver();
+  world.refusals = Array.from({ length: 6 }, () => isForbidden);
+  world.failsWith = isForbidden;
+  deriver.add(segmentOf(1), [1n]);
+  const did = await done(8);
+  const sent = Array.from({ length: flushLimits.sessionTriesMax }, () => "send 1");
+  expect(did.slice(0, sent.length + 2)).toEqual(["hold 1", ...sent, "derive 1"]);
+  await until(async () => did.includes("finish 1"));
+  expect(did.slice(-2)).toEqual(["wait 1", "finish 1"]);
+  const before = did.length;
+  deriver.add(segmentOf(2), [2n]);
+  world.now += flushLimits.sessionsEveryMs;
+  await until(async () => did.includes("finish 2"));
+  expect(did.slice(before).filter((one) => one === "send 2")).toHaveLength(1);
+  expect(deriver.backlogCount).toBe(2);
+  expect(logged).toHaveLength(1);
+});
+
+test("the backlog is derived when the engine takes it again, the oldest first", async () => {
+  const { deriver, world, did } = openDeriver();
+  world.backlog = [1n, 2n, 3n];
+  world.failsWith = isForbidden;
+  world.now = flushLimits.backlogAgainMs;
+  deriver.add(segmentOf(9), [9n]);
+  await until(async () => did.some((one) => one.startsWith("derive 1")));
+  world.failsWith = undefined;
+  world.now += flushLimits.backlogAgainMs;
+  deriver.add(segmentOf(10), [10n]);
+  await until(async () => world.backlog.length === 0);
+  expect(did.filter((one) => one.startsWith("remove"))).toEqual(["remove 1 2", "remove 3"]);
+  await until(async () => deriver.backlogCount === 0);
+});
+
+test("without a backlog, sessions are tried until they can be derived", async () => {
+  const { deriver, world, done } = openDeriver({ hasBacklog: false });
+  world.refusals = Array.from({ length: 7 }, () => isForbidden);
+  deriver.add(segmentOf(1), [1n]);
+  expect((await done(10)).slice(-2)).toEqual(["send 1", "finish 1"]);
 });

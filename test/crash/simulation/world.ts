@@ -246,7 +246,7 @@ class World {
   }
 
   #noteWatermark(journal: Journal): void {
-    this.#watermark = Math.max(this.#watermark, journal.watermark());
+    this.#watermark = Math.max(this.#watermark, journal.watermarks().derived);
   }
 
   /** What is stored now must not be older than a watermark that was published before. */

@@ -2,6 +2,7 @@
 // whether the two still belong together, and whether another process has the same journal; no watermark is published
 // and nothing is flushed before that.
 
+import type { Watermarks } from "../journal.ts";
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Clock, sleep } from "../../../core/clock.ts";
@@ -29,7 +30,7 @@ import {
   type Process,
   claimJournal,
   leaveJournals,
-  publishWatermark,
+  publishWatermarks,
   readRegistration,
   registerJournal,
 } from "./store.ts";
@@ -45,7 +46,7 @@ interface PairOptions {
 
 interface Paired {
   pending(): Pending;
-  watermark(): number;
+  watermarks(): Watermarks;
   renumber(number: number): void;
 }
 
@@ -170,7 +171,8 @@ export class JournalPair {
     if (this.#isBroken) return;
     const { sql, clock } = this.#options;
     if (!this.#isVerified) await this.#decideLater(journal, "late");
-    const told = await publishWatermark(sql, this.#identity, this.#process, journal.watermark(), clock.now());
+    const marks = journal.watermarks();
+    const told = await publishWatermarks(sql, this.#identity, this.#process, marks, clock.now());
     if (!told) await this.#decideLater(journal, "running");
   }
 

@@ -1,5 +1,6 @@
 // Journals in Postgres: their numbers, the processes that hold them, their watermarks.
 
+import type { Watermarks } from "../journal.ts";
 import { journalLimits } from "../limits.ts";
 import type { Versions } from "../../../storage/migrations/files.ts";
 import { hasUnborne } from "../../../storage/migrations/versions_store.ts";
@@ -113,26 +114,29 @@ export async function claimJournal(
 }
 
 /**
- * Publishes a watermark: every row that the journal took before it (microseconds) is in ClickHouse. Registers the
+ * Publishes the watermarks of a journal (migration 0017 says which column holds which). Registers the
  * journal again if it had left. Resolves to false, and writes nothing, when the database is another one, another
  * process holds the journal, or a newer version has begun a migration that this process cannot go on beside.
  */
-export async function publishWatermark(
+export async function publishWatermarks(
   sql: Postgres,
   { name, number, holder, database }: Held & { database: string },
   { knows, location }: Process,
-  watermark: number,
+  { stored, derived, recordings }: Watermarks,
   now: number,
 ): Promise<boolean> {
   // If the row is missing, claimJournal() has moved the sequence past its number.
   const told = await sql`
     INSERT INTO journals
-      (id, name, holder, watermark, seen_at, postgres_migration, clickhouse_migration, location)
+      (id, name, holder, watermark, stored_watermark, recordings_watermark, seen_at,
+        postgres_migration, clickhouse_migration, location)
     OVERRIDING SYSTEM VALUE
-    SELECT ${number}::integer, ${name}, ${holder}, to_timestamp(${watermark / 1e6}), to_timestamp(${now / 1e3}),
-      ${knows.postgres}::integer, ${knows.clickhouse}::integer, ${location}
+    SELECT ${number}::integer, ${name}, ${holder}, to_timestamp(${derived / 1e6}), to_timestamp(${stored / 1e6}),
+      to_timestamp(${recordings / 1e6}), to_timestamp(${now / 1e3}), ${knows.postgres}::integer,
+      ${knows.clickhouse}::integer, ${location}
     FROM database_identity WHERE id = ${database}::uuid AND NOT ${hasUnborne(sql, knows)}
     ON CONFLICT (name) DO UPDATE SET watermark = excluded.watermark, seen_at = excluded.seen_at,
+        stored_watermark = excluded.stored_watermark, recordings_watermark = excluded.recordings_watermark,
         postgres_migration = excluded.postgres_migration,
         clickhouse_migration = excluded.clickhouse_migration, location = excluded.location
       WHERE journals.id = excluded.id AND journals.holder = excluded.holder

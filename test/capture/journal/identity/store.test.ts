@@ -9,7 +9,7 @@ import {
 import { type JournalPair, openPair } from "../../../../src/capture/journal/identity/journal_pair.ts";
 import {
   claimJournal,
-  publishWatermark,
+  publishWatermarks,
   registerJournal,
 } from "../../../../src/capture/journal/identity/store.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
@@ -42,6 +42,8 @@ beforeEach(async () => {
   await sql`TRUNCATE journals RESTART IDENTITY`;
 });
 
+const marksAt = (micros: number) => ({ stored: micros, derived: micros, recordings: micros });
+
 const process = { knows: knownMigrations(), location: "a:/data" };
 
 /** A folder with a journal's folder in it. */
@@ -56,7 +58,7 @@ function journalWith(events: number) {
   const journal = {
     numbers: [] as number[],
     pending: () => ({ events, bytes: events * 100 }),
-    watermark: () => systemClock.now() * 1000,
+    watermarks: () => marksAt(systemClock.now() * 1000),
     renumber: (number: number) => void journal.numbers.push(number),
   };
   return journal;
@@ -180,9 +182,11 @@ test("a folder that was moved keeps its number when nobody else tells of its jou
 test("a watermark is told to the journal's own database only, and by its own process", async () => {
   const { number, database } = await registerJournal(sql, { name: "told", holder: "a" }, process);
   const held = { name: "told", number, holder: "a", database };
-  expect(await publishWatermark(sql, held, process, 1, 1)).toBe(true);
-  expect(await publishWatermark(sql, { ...held, holder: "b" }, process, 2, 2)).toBe(false);
-  expect(await publishWatermark(sql, { ...held, database: crypto.randomUUID() }, process, 2, 2)).toBe(false);
+  expect(await publishWatermarks(sql, held, process, marksAt(1), 1)).toBe(true);
+  expect(await publishWatermarks(sql, { ...held, holder: "b" }, process, marksAt(2), 2)).toBe(false);
+  expect(
+    await publishWatermarks(sql, { ...held, database: crypto.randomUUID() }, process, marksAt(2), 2),
+  ).toBe(false);
 });
 
 test("a server under which a newer version has begun what it cannot bear publishes nothing more, and says why", async () => {
