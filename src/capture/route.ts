@@ -14,7 +14,7 @@ import type { MemoryLease } from "../work/bodies/memory_budget.ts";
 import { captureOperations } from "./model.ts";
 import { capture } from "./pipeline.ts";
 import { BodyScanner } from "./scan/body_scanner.ts";
-import { earlyKeyOf } from "./scan/event_index.ts";
+import { earlyKeyOf, keyOf } from "./scan/event_index.ts";
 import { captureRefusal, captureReply, replyHeaders } from "./receive/reply.ts";
 import {
   type AnswerOptions,
@@ -161,8 +161,9 @@ function lookAhead(
 }
 
 /**
- * The key that decides the project of a body, if its first piece tells it for certain: a batch's own, or that of the
- * first event in an array that names one. Undefined when the key lies further on, or the bytes are not JSON.
+ * The key that decides the project of a body, if its first piece tells it for certain: a batch's own, that of the first
+ * event in an array that names one, or any in a piece that is the whole body. Undefined when the key lies further on, or
+ * the bytes are not JSON.
  */
 export function firstKey(piece: Uint8Array, { short: fast }: ArenaPool): string | undefined {
   const held = fast.hold(piece.subarray(0, fast.body.length));
@@ -173,7 +174,8 @@ export function firstKey(piece: Uint8Array, { short: fast }: ArenaPool): string 
 
 function keyIn(scanner: BodyScanner): string | undefined {
   try {
-    while (earlyKeyOf(scanner.index) === undefined && !scanner.advance(lookBytes));
+    while (earlyKeyOf(scanner.index) === undefined)
+      if (scanner.advance(lookBytes)) return keyOf(scanner.index);
   } catch (thrown) {
     // The piece ends within a value, or is malformed: the scan of the whole body tells which.
     if (!(thrown instanceof Fault)) throw thrown;

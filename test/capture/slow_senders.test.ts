@@ -78,3 +78,16 @@ test("when memory is used up, a body that does not come ends with 503, and a slo
   }
   expect(desk.counts["refused"]).toBeGreaterThan(0);
 }, 60_000);
+
+test("while nobody's share is used up by bodies that are too young to end, known keys find room, wherever they are", async () => {
+  const bytesMax = 16 << 20;
+  const memory = new MemoryBudget({ bytesMax, shareBytesMax: 2 << 20 });
+  const { url } = openPort({ memory });
+  const young = memory.open();
+  young.acquire(2 << 20);
+  expect(memory.open().tryAcquire(1)).toBe(false);
+  const { "a batch of 900 kB": _, "an import of 2 MB": __, ...rest } = usual;
+  const names = Object.keys(rest);
+  expect(await statusesOf(url, rest)).toEqual(Object.fromEntries(names.map((name) => [name, 200])));
+  expect(memory.held).toBe(2 << 20);
+});

@@ -149,7 +149,10 @@ async function inflateLarge(
     inflater.end(bytes);
     for await (const piece of inflater) {
       // During this turn the piece is in memory before it is acquired.
-      lease.acquire(piece.length);
+      if (!lease.tryAcquire(piece.length)) {
+        if (pieces.length === 0) await first?.(piece);
+        lease.acquire(piece.length);
+      }
       pieces.push(piece);
       size += piece.length;
       if (size > bytesMax) throw tooLarge(bytes.length, bytesMax);
