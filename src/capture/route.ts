@@ -162,8 +162,7 @@ function lookAhead(
 
 /**
  * The key that decides the project of a body, if its first piece tells it for certain: a batch's own, that of the first
- * event in an array that names one, or any in a piece that is the whole body. Undefined when the key lies further on, or
- * the bytes are not JSON.
+ * event in an array, or any in a whole body. Undefined when the key lies further on, or the bytes are not JSON.
  */
 export function firstKey(piece: Uint8Array, { short: fast }: ArenaPool): string | undefined {
   const held = fast.hold(piece.subarray(0, fast.body.length));

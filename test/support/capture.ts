@@ -3,7 +3,7 @@
 
 import { readFileSync, readdirSync } from "node:fs";
 import type { CookielessSetting, ProjectKeys } from "../../src/access/project_keys.ts";
-import type { UploadBounds } from "../../src/work/bodies/upload.ts";
+import type { UploadBounds } from "../../src/work/bodies/whole_body.ts";
 import { Salts } from "../../src/capture/cookieless/salts.ts";
 import { Journal } from "../../src/capture/journal/journal.ts";
 import type { DiskRoom } from "../../src/capture/journal/journal_room.ts";

@@ -2,6 +2,7 @@
 // Runs with trace.ts loaded before it.
 
 import { eventTexts } from "../../bench/events.ts";
+import { uploadLimits } from "../../src/work/bodies/limits.ts";
 import { startApp } from "./app.ts";
 import { cleanUp } from "./cleanup.ts";
 import { personalKey, projectKey } from "./server.ts";
@@ -12,6 +13,8 @@ const app = await startApp({ FLUSH_INTERVAL_MS: "3600000" });
 const headers = { authorization: `Bearer ${personalKey}`, "content-type": "application/json" };
 
 async function trace(path: string, body?: string): Promise<string[]> {
+  // The timer that looked after the body before has ended.
+  await Bun.sleep(3 * uploadLimits.lookMs);
   passed.clear();
   const init = body === undefined ? { headers } : { method: "POST", headers, body };
   const response = await fetch(app.url + path, init);

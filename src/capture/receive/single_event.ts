@@ -15,7 +15,7 @@ import { takeTurns } from "../columns/append_events.ts";
 import { type ArenaPool, ReceivedBody } from "./received_body.ts";
 import { type RefusalOptions, captureRefusal, usualReply } from "./reply.ts";
 import { exhausted } from "../../work/bodies/body_faults.ts";
-import type { Receiver, UploadBounds } from "../../work/bodies/upload.ts";
+import type { Receiver, UploadBounds } from "../../work/bodies/whole_body.ts";
 import type { ColumnBatch, ScanArena } from "../wasm/scan_arena.ts";
 import { aheadMicrosMax } from "../scan/timestamp.ts";
 

@@ -7,16 +7,7 @@ import { limits } from "../../core/limits.ts";
 import { uploadLimits } from "./limits.ts";
 import { bodyTooLarge, clientGone, clientStalled, exhausted } from "./body_faults.ts";
 import type { MemoryBudget, MemoryLease } from "./memory_budget.ts";
-
-/** Time limits of an upload; tests make them smaller. */
-export interface UploadBounds {
-  /** The longest silence, in ms. */
-  stallMsMax: number;
-  /** The longest upload, in ms. */
-  wholeMsMax: number;
-}
-
-const usual: UploadBounds = { stallMsMax: uploadLimits.stallMsMax, wholeMsMax: uploadLimits.wholeMsMax };
+import { type Receiver, receiveWhole, type UploadBounds, usualBounds } from "./whole_body.ts";
 
 /** The announced length of a body, in bytes; NaN without a Content-Length. */
 export function announcedBytes(request: Request): number {
@@ -69,17 +60,6 @@ export async function receiveBody(request: Request, receiving: Receiving): Promi
 
 const nothing = new Uint8Array(0);
 
-/** Receives a short body, or the fault upload_timeout when it does not come. */
-export interface Receiver {
-  /** The announced length of the body, in bytes. */
-  readonly announced: number;
-  arrived(body: Uint8Array): void;
-  refused(fault: unknown): void;
-  /** Set by receiveShort(): the number of looks until the body is late, and the time that is, in ms. */
-  looksLeft: number;
-  msMax: number;
-}
-
 /**
  * Receives a short body, nearly always in one piece and without a promise; the receiver then acquires its memory. Calls
  * one of the receiver's two methods, once, in a later turn.
@@ -115,62 +95,21 @@ function receivePieces(
   );
 }
 
-/** Receives a body that was acquired by MemoryBudget.acquireUnseen(). */
-function receiveWhole(
-  request: Request,
-  receiver: Receiver,
-  memory: MemoryBudget,
-  bounds: UploadBounds = usual,
-): void {
-  const { announced } = receiver;
-  const least = uploadLimits.wholeBodyBytesPerSecondMin / 1000;
-  receiver.msMax = Math.min(bounds.stallMsMax + announced / least, bounds.wholeMsMax);
-  receiver.looksLeft = looksFor(receiver.msMax);
-  waiting.set(receiver, memory);
-  looking ??= setInterval(look, uploadLimits.lookMs);
-  // After the time limit the request was answered already.
-  request.bytes().then(
-    (body) => settle(receiver) && receiver.arrived(body),
-    () => settle(receiver) && receiver.refused(clientGone()),
-  );
-}
-
-/** Receivers whose body has not arrived. They share one timer with uploads, which runs while there are any. */
-const waiting = new Map<Receiver, MemoryBudget>();
-let looking: ReturnType<typeof setInterval> | undefined;
-
-/** False when the receiver was settled before. */
-function settle(receiver: Receiver): boolean {
-  const memory = waiting.get(receiver);
-  if (!memory) return false;
-  waiting.delete(receiver);
-  memory.releaseUnseen(receiver.announced);
-  return true;
-}
-
-function looksFor(ms: number): number {
-  return Math.ceil(ms / uploadLimits.lookMs) + 1;
-}
-
-function look(): void {
-  for (const receiver of waiting.keys()) {
-    if (--receiver.looksLeft > 0) continue;
-    settle(receiver);
-    receiver.refused(clientStalled(`${Math.round(receiver.msMax)} ms`));
-  }
-  busyBefore = busy;
-  busy = 0;
-  for (const upload of uploads) upload.look();
-  if (waiting.size + uploads.size > 0) return;
-  clearInterval(looking);
-  looking = undefined;
-}
-
-/** Bodies that are being received in pieces. */
+/** Bodies that are being received in pieces. They share one timer, which runs while there are any. */
 const uploads = new Set<Upload>();
+let looking: ReturnType<typeof setInterval> | undefined;
 /** Those among them that have brought something worth a turn since the last look, and between the two looks before. */
 let busy = 0;
 let busyBefore = 0;
+
+function look(): void {
+  busyBefore = busy;
+  busy = 0;
+  for (const upload of uploads) upload.look();
+  if (uploads.size > 0) return;
+  clearInterval(looking);
+  looking = undefined;
+}
 
 /** Bytes that an upload receives in one turn, so that a turn takes no longer when many arrive at once. */
 function turnBytes(): number {
@@ -195,16 +134,16 @@ class Upload {
   /** The size from which on its owner is looked for again. */
   #ownerFrom = 0;
   #hasClaimed = false;
-  #stallLooks = 0;
-  #wholeLooks: number;
+  /** For how long nothing came, and how long all of it takes by now, in ms. */
+  #silentMs = 0;
+  #ms = 0;
   /** Bytes since the last look. */
   #recent = 0;
 
   constructor(stream: ReadableStream<Uint8Array>, receiving: Receiving) {
     this.#reader = stream.getReader() as ReadableStreamDefaultReader<Uint8Array>;
     this.#receiving = receiving;
-    this.#bounds = receiving.bounds ?? usual;
-    this.#wholeLooks = looksFor(this.#bounds.wholeMsMax);
+    this.#bounds = receiving.bounds ?? usualBounds;
   }
 
   async receive(announced: number): Promise<Uint8Array> {
@@ -215,7 +154,6 @@ class Upload {
       if (isCutOff) throw this.#refused;
     }
     lease.beginArrival(() => this.#end());
-    this.#stallLooks = looksFor(this.#bounds.stallMsMax);
     uploads.add(this);
     looking ??= setInterval(look, uploadLimits.lookMs);
     try {
@@ -233,8 +171,11 @@ class Upload {
     this.#recent = 0;
     const { lease } = this.#receiving;
     const { stallMsMax, wholeMsMax } = this.#bounds;
-    if (--this.#wholeLooks <= 0) this.#cancel(`${wholeMsMax} ms in all`);
-    else if (!lease.isPaused && --this.#stallLooks <= 0) this.#cancel(`${stallMsMax} ms`);
+    this.#ms += uploadLimits.lookMs;
+    if (!lease.isPaused) this.#silentMs += uploadLimits.lookMs;
+    // The first look may come at once.
+    if (this.#ms - uploadLimits.lookMs > wholeMsMax) this.#cancel(`${wholeMsMax} ms in all`);
+    else if (this.#silentMs - uploadLimits.lookMs > stallMsMax) this.#cancel(`${stallMsMax} ms`);
     else if (this.#isLent && lease.lapse()) this.#vacate();
   }
 
@@ -267,7 +208,7 @@ class Upload {
   }
 
   #count(bytes: number): void {
-    this.#stallLooks = looksFor(this.#bounds.stallMsMax);
+    this.#silentMs = 0;
     this.#receiving.lease.count(bytes);
     const { busyBytesMin } = uploadLimits;
     if (this.#recent < busyBytesMin && this.#recent + bytes >= busyBytesMin) busy++;

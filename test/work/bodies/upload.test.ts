@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { type UploadBounds, receiveBody } from "../../../src/work/bodies/upload.ts";
+import { receiveBody } from "../../../src/work/bodies/upload.ts";
+import type { UploadBounds } from "../../../src/work/bodies/whole_body.ts";
 import { limits } from "../../../src/core/limits.ts";
 import { uploadLimits } from "../../../src/work/bodies/limits.ts";
 import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";

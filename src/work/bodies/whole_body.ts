@@ -1,0 +1,78 @@
+// Receives a body in one piece, without a promise: nearly always it has arrived already. Nothing shows how much of it
+// has come before all of it is here, so that MemoryBudget.acquireUnseen() bounds how many are received so.
+
+import { clientGone, clientStalled } from "./body_faults.ts";
+import { uploadLimits } from "./limits.ts";
+import type { MemoryBudget } from "./memory_budget.ts";
+
+/** Time limits of an upload; tests make them smaller. */
+export interface UploadBounds {
+  /** The longest silence, in ms. */
+  stallMsMax: number;
+  /** The longest upload, in ms. */
+  wholeMsMax: number;
+}
+
+export const usualBounds: UploadBounds = {
+  stallMsMax: uploadLimits.stallMsMax,
+  wholeMsMax: uploadLimits.wholeMsMax,
+};
+
+/** Receives a short body, or the fault upload_timeout when it does not come. */
+export interface Receiver {
+  /** The announced length of the body, in bytes. */
+  readonly announced: number;
+  arrived(body: Uint8Array): void;
+  refused(fault: unknown): void;
+  /** Set by receiveShort(): the number of looks until the body is late, and the time that is, in ms. */
+  looksLeft: number;
+  msMax: number;
+}
+
+/** Receives a body that was acquired by MemoryBudget.acquireUnseen(). */
+export function receiveWhole(
+  request: Request,
+  receiver: Receiver,
+  memory: MemoryBudget,
+  bounds: UploadBounds = usualBounds,
+): void {
+  const { announced } = receiver;
+  const least = uploadLimits.wholeBodyBytesPerSecondMin / 1000;
+  receiver.msMax = Math.min(bounds.stallMsMax + announced / least, bounds.wholeMsMax);
+  receiver.looksLeft = looksFor(receiver.msMax);
+  waiting.set(receiver, memory);
+  looking ??= setInterval(look, uploadLimits.lookMs);
+  // After the time limit the request was answered already.
+  request.bytes().then(
+    (body) => settle(receiver) && receiver.arrived(body),
+    () => settle(receiver) && receiver.refused(clientGone()),
+  );
+}
+
+/** Receivers whose body has not arrived. They share one timer, which runs while there are any. */
+const waiting = new Map<Receiver, MemoryBudget>();
+let looking: ReturnType<typeof setInterval> | undefined;
+
+/** False when the receiver was settled before. */
+function settle(receiver: Receiver): boolean {
+  const memory = waiting.get(receiver);
+  if (!memory) return false;
+  waiting.delete(receiver);
+  memory.releaseUnseen(receiver.announced);
+  return true;
+}
+
+function looksFor(ms: number): number {
+  return Math.ceil(ms / uploadLimits.lookMs) + 1;
+}
+
+function look(): void {
+  for (const receiver of waiting.keys()) {
+    if (--receiver.looksLeft > 0) continue;
+    settle(receiver);
+    receiver.refused(clientStalled(`${Math.round(receiver.msMax)} ms`));
+  }
+  if (waiting.size > 0) return;
+  clearInterval(looking);
+  looking = undefined;
+}
