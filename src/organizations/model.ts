@@ -14,7 +14,7 @@ import {
   timezone,
   uuid,
   type CreateInput,
-  writable,
+  strictWritable,
 } from "../http/fields/field.ts";
 
 /** One project of an organization, as its members see it. */
@@ -58,7 +58,7 @@ export const organizationModel = model("Organization", {
   is_ai_data_processing_approved: nullable(flag(), { default: null }),
 });
 
-export const organizationBody = writable(organizationModel);
+export const organizationBody = strictWritable(organizationModel);
 
 export type OrganizationInput = CreateInput<typeof organizationBody>;
 export type OrganizationUpdate = UpdateInput<typeof organizationBody>;

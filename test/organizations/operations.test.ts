@@ -238,3 +238,20 @@ test("other methods are told what is allowed", async () => {
   const head = await ask(server, "HEAD", home);
   expect([head.status, head.text]).toEqual([200, ""]);
 });
+
+test("a setting that does not exist is refused by name, and what replies show may be sent back", async () => {
+  for (const [method, path] of [
+    ["POST", home],
+    ["PATCH", `${home}@current/`],
+    ["PUT", `${home}@current/`],
+  ] as const) {
+    const refused = await ask(server, method, path, {
+      name: "New",
+      members_can_use_personal_api_keys: false,
+    });
+    expect([refused.status, refused.body["attr"]]).toEqual([400, "members_can_use_personal_api_keys"]);
+  }
+  const { body } = await ask(server, "GET", `${home}@current/`);
+  expect(body["name"]).not.toBe("New");
+  expect((await ask(server, "PUT", `${home}@current/`, body)).status).toBe(200);
+});
