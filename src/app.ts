@@ -30,7 +30,7 @@ import { prepare } from "./accounts/prepare.ts";
 import { markServed } from "./accounts/store.ts";
 import type { Config } from "./config.ts";
 import { type OpenedConsole, openConsole } from "./console/open.ts";
-import { sendPlayer, wantsPage } from "./console/page.ts";
+import { sendShared } from "./console/page.ts";
 import { consoleRoutes } from "./console/route.ts";
 import { systemClock } from "./core/clock.ts";
 import { limits } from "./core/limits.ts";
@@ -54,6 +54,7 @@ import { openSubscriptions } from "./subscriptions/open.ts";
 import { subscriptionRoutes } from "./subscriptions/operations.ts";
 import { ingestionWarningRoutes } from "./ingestion_warnings/operations.ts";
 import { insightRoutes } from "./insights/operations.ts";
+import { openBoardReader } from "./insights/shared.ts";
 import { openInsightReader, openInsightShow } from "./insights/show.ts";
 import { organizationRoutes } from "./organizations/operations.ts";
 import { openDeletions } from "./persons/deletion/worker.ts";
@@ -64,7 +65,9 @@ import { openQueryEngine } from "./query/engine.ts";
 import { queryRoutes } from "./query/operations.ts";
 import { remoteConfigRoutes } from "./remote_config/route.ts";
 import { openRemoval } from "./session_recordings/remove.ts";
+import { openSharedRecordings } from "./session_recordings/sharing/shared_recording.ts";
 import { sessionRecordingRoutes } from "./session_recordings/operations.ts";
+import { openSharing, sharedRoutes } from "./sharing/route.ts";
 import { sessionRoutes } from "./sessions/operations.ts";
 import { installedFolder, openScripts, staticRoutes } from "./static/route.ts";
 import { isSameDatabase, databaseOf, readConnection } from "./storage/embedded/connection.ts";
@@ -253,7 +256,8 @@ function openRooms({ config, dataDir, metrics, log }: Opening, stores: Stores, s
   const reader = openInsightReader({ sql, queries: engine });
   const subscriptions = openSubscriptions({ ...own, reader, smtpUrl, emailFrom, siteUrl });
   const exports = openBatchExports({ ...own, clickhouse, exportFileDir });
-  return { exports, subscriptions, engine, addresses };
+  const sharing = openSharing({ sql, clock, secrets });
+  return { exports, subscriptions, engine, addresses, sharing };
 }
 
 /** Listens, and starts the workers, which share the port and forward all requests that are not captures. */
@@ -334,7 +338,7 @@ function health({ stores: { sql, clickhouse }, capture, pool, metrics, config, l
 
 function routes(parts: Parts) {
   const { stores, keys, recent, capture, memory, peers, exports, subscriptions } = parts;
-  const { engine, addresses, consoleRoom, metrics, config, log } = parts;
+  const { engine, addresses, sharing, consoleRoom, metrics, config, log } = parts;
   const { sql, clickhouse } = stores;
   const clock = systemClock;
   const gate = openGate({ sql, clock, log, recent, memory, requestsPerMinute: config.managementRateLimit });
@@ -359,7 +363,8 @@ function routes(parts: Parts) {
   };
   const scripts = openScripts(installedFolder());
   const library = () => scripts.find("array.js")?.plain();
-  const player = (request: Request) => (wantsPage(request) ? sendPlayer(request) : undefined);
+  const insights = { sql, queries: engine, clock };
+  const shown = { recording: openSharedRecordings({ sql, clickhouse, clock }), page: sendShared };
   const app = openApplication();
   if (siteUrl !== undefined) app.onRequest(({ request }) => reachedAt(request, siteUrl));
   const problem = openProblems({ log, routes: () => app.routes, absent: absentFault });
@@ -381,12 +386,13 @@ function routes(parts: Parts) {
     .use(groupRoutes({ gate, sql, clickhouse, clock }))
     .use(ingestionWarningRoutes({ gate, clickhouse, clock }))
     .use(queryRoutes({ gate, engine }))
-    .use(insightRoutes({ gate, sql, queries: engine, clock }))
-    .use(dashboardRoutes({ gate, sql, insights: openInsightShow({ sql, queries: engine, clock }) }))
+    .use(insightRoutes({ gate, sharing, ...insights }))
+    .use(dashboardRoutes({ gate, sql, sharing, insights: openInsightShow(insights) }))
     .use(subscriptionRoutes({ gate, sql, clock, addresses }))
     .use(linkRoutes({ sql, links: subscriptions.links, pictures: subscriptions.pictures }))
     .use(sessionRoutes({ gate, clickhouse }))
-    .use(sessionRecordingRoutes({ gate, sql, clickhouse, clock, log, server: config.modelServer, player }))
+    .use(sessionRecordingRoutes({ gate, sql, clickhouse, clock, log, server: config.modelServer, sharing }))
+    .use(sharedRoutes({ ...sharing, ...shown, reader: openBoardReader(insights), log, metrics }))
     .use(absentResourceRoutes({ gate }));
 }
 

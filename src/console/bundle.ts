@@ -16,7 +16,7 @@ interface Bundled {
 }
 
 /** Entries of the bundles; each becomes one file of the same name. */
-const entries = ["main.tsx", "style.css", "player.tsx", "player.css"];
+const entries = ["main.tsx", "style.css", "player.tsx", "player.css", "shared.tsx"];
 
 export function openPages(log: Log): Pages {
   let built: Promise<Map<string, Bundled>> | undefined;
@@ -37,7 +37,7 @@ export function openPages(log: Log): Pages {
   };
 }
 
-const names = new Set(["main.js", "style.css", "player.js", "player.css", "icon.svg"]);
+const names = new Set(["main.js", "style.css", "player.js", "player.css", "shared.js", "icon.svg"]);
 
 /** `no-cache`: browsers ask every time, so that an upgrade shows at once; a 304 is cheap. */
 const guards = {

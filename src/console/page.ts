@@ -1,15 +1,29 @@
-// The console's two HTML pages, and what browsers may do in them. Neither has a script or a style of its own inside.
+// The console's three HTML pages, and what browsers may do in them. None has a script or a style of its own inside.
 
 import { sendAsset, textAsset } from "../http/asset.ts";
 
 /** The console. */
 export function sendConsole(request: Request): Promise<Response> {
-  return sendPage(consolePage, request, consolePolicy);
+  return sendPage(request, [consolePage, consolePolicy]);
 }
 
 /** The player of recordings: in a frame of the console, and on its own at the address of a shared recording. */
 export function sendPlayer(request: Request): Promise<Response> {
-  return sendPage(playerPage, request, playerPolicy);
+  return sendPage(request, [playerPage, playerPolicy]);
+}
+
+/**
+ * The page of a link, for a browser: the player for a recording, the board for all else, with a 404 where a token opens
+ * nothing. A program gets no page.
+ */
+export function sendShared(
+  request: Request,
+  kind: "recording" | "insight" | "dashboard" | undefined,
+): Promise<Response> | undefined {
+  if (!wantsPage(request)) return undefined;
+  const page =
+    kind === "recording" ? ([playerPage, playerPolicy] as const) : ([boardPage, consolePolicy] as const);
+  return sendPage(request, page, { isSecret: true, status: kind === undefined ? 404 : 200 });
 }
 
 /** Whether the request is of a browser that opens an address, not of a program. */
@@ -17,17 +31,29 @@ export function wantsPage({ headers }: Request): boolean {
   return headers.get("accept")?.includes("text/html") ?? false;
 }
 
-function sendPage(html: string, request: Request, policy: string): Promise<Response> {
-  const etag = `"${Bun.hash(html + policy).toString(36)}"`;
-  return sendAsset(textAsset("text/html; charset=utf-8", html), request, {
-    etag,
-    "cache-control": "no-cache",
+interface PageOptions {
+  /** Its address is a secret: it is in no cache and in no index. */
+  isSecret?: boolean;
+  status?: number;
+}
+
+async function sendPage(
+  request: Request,
+  [html, policy]: readonly [html: string, policy: string],
+  { isSecret = false, status = 200 }: PageOptions = {},
+): Promise<Response> {
+  const kept = isSecret
+    ? { "cache-control": "no-store", "x-robots-tag": "noindex, nofollow" }
+    : { "cache-control": "no-cache", etag: `"${Bun.hash(html + policy).toString(36)}"` };
+  const reply = await sendAsset(textAsset("text/html; charset=utf-8", html), request, {
+    ...kept,
     "content-security-policy": policy,
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
     // Programs get another answer at the same address.
     vary: "accept, accept-encoding",
   });
+  return status === 200 ? reply : new Response(reply.body, { status, headers: reply.headers });
 }
 
 const consolePolicy = [
@@ -59,7 +85,7 @@ const playerPolicy = [
   "frame-ancestors 'self'",
 ].join("; ");
 
-function pageOf(name: string, title: string): string {
+function pageOf(name: string, title: string, style: string = name): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -68,7 +94,7 @@ function pageOf(name: string, title: string): string {
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
 <link rel="icon" type="image/svg+xml" href="/console/assets/icon.svg">
-<link rel="stylesheet" href="/console/assets/${name === "main" ? "style" : name}.css">
+<link rel="stylesheet" href="/console/assets/${style}.css">
 </head>
 <body>
 <div id="page"></div>
@@ -79,5 +105,6 @@ function pageOf(name: string, title: string): string {
 `;
 }
 
-const consolePage = pageOf("main", "Sluice");
+const consolePage = pageOf("main", "Sluice", "style");
 const playerPage = pageOf("player", "Recording · Sluice");
+const boardPage = pageOf("shared", "A shared page · Sluice", "style");

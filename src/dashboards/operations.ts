@@ -11,6 +11,8 @@ import { notFound, present, rowIdOf } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
+import { type Shareable, sharingOperations } from "../sharing/operations.ts";
+import type { SharingParts } from "../sharing/tokens.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { dashboardLimits } from "./limits.ts";
 import {
@@ -39,8 +41,27 @@ const shownOne = reply("The dashboard.", dashboardModel);
 /** Levels below a dashboard where rows of results lie: tiles, tile, insight, result, row. */
 const rowsBelow = 5;
 
-export function dashboardRoutes({ gate, ...parts }: DashboardParts & { gate: Gate }) {
-  return mounted(gate, "Dashboards", [...listOperations(parts), ...oneOperations(parts)]);
+export function dashboardRoutes({
+  gate,
+  sharing,
+  ...parts
+}: DashboardParts & { gate: Gate; sharing: SharingParts }) {
+  return mounted(gate, "Dashboards", [
+    ...listOperations(parts),
+    ...oneOperations(parts),
+    ...sharingOperations(sharing, shareableDashboards(parts)),
+  ]);
+}
+
+/** A link shows results, too: whoever shares a dashboard must be allowed to see them. */
+function shareableDashboards({ sql }: DashboardParts): Shareable<"dashboards"> {
+  return {
+    kind: "dashboard",
+    things: "dashboards",
+    noun: "a dashboard",
+    scopes: ["dashboard:read", "insight:read"],
+    find: async (project_id, id) => String(present(await getDashboard(sql, project_id, rowIdOf(id))).id),
+  };
 }
 
 function listOperations(parts: DashboardParts) {

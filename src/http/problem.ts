@@ -4,7 +4,7 @@
 import { Fault, type FaultCode, faultCodes, type FaultType } from "../core/fault.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { preflight, withCors } from "./cors.ts";
-import { isManagementPath, pathOf } from "./sdk_path.ts";
+import { isForAnyOrigin, pathOf } from "./sdk_path.ts";
 import { ClickHouseError, isTooHeavy } from "../storage/clickhouse/clickhouse.ts";
 
 /** The status of each type of fault, and of the codes that have another. */
@@ -79,7 +79,7 @@ export function openProblems(parts: ProblemParts): (failure: Failure) => Respons
     if (expected && request.method === "OPTIONS") {
       // A CORS preflight of a public endpoint; the request itself may be refused later.
       const asksFirst = request.headers.has("access-control-request-method");
-      if (asksFirst && !isManagementPath(pathOf(request.url))) return preflight(request);
+      if (asksFirst && isForAnyOrigin(pathOf(request.url))) return preflight(request);
       if (expected.code === "method_not_allowed") return allowed(expected);
     }
     if (expected) return problemFor(request, expected);
@@ -98,10 +98,10 @@ export function openProblems(parts: ProblemParts): (failure: Failure) => Respons
   };
 }
 
-/** The reply to a refused request, with CORS headers unless it is of the management API. */
+/** The reply to a refused request, with CORS headers where pages of any origin may read it. */
 export function problemFor(request: Request, fault: Fault): Response {
   const response = problemResponse(fault);
-  if (!request.headers.has("origin") || isManagementPath(pathOf(request.url))) return response;
+  if (!request.headers.has("origin") || !isForAnyOrigin(pathOf(request.url))) return response;
   return withCors(request, response);
 }
 

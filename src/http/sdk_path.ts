@@ -34,6 +34,11 @@ export function isManagementPath(path: string): boolean {
   return (single === "/api" || single.startsWith("/api/")) && !isSdkPath(single);
 }
 
+/** Whether pages of any origin may read the answers: not of the management API, nor of links, which are secret. */
+export function isForAnyOrigin(path: string): boolean {
+  return !isManagementPath(path) && !withSingleSlashes(path).startsWith("/shared/");
+}
+
 /** The path in a request's URL, unchanged. A request of HTTP/1.0 may have a URL without a host. */
 export function pathOf(url: string): string {
   const from = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);

@@ -10,6 +10,9 @@ import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
 import { insightFilter } from "./filter.ts";
 import { insightLimits } from "./limits.ts";
+import { sharingOperations } from "../sharing/operations.ts";
+import type { SharingParts } from "../sharing/tokens.ts";
+import { shareableInsights } from "./shared.ts";
 import { type Insight, insightBody, type InsightUpdate, insightModel } from "./model.ts";
 import { type InsightParts, resultOf, withResults } from "./show.ts";
 import {
@@ -29,8 +32,16 @@ const { refreshedRowsMax } = insightLimits;
 /** Levels below a page where rows of results lie: insights, insight, result, row. */
 const rowsBelow = 4;
 
-export function insightRoutes({ gate, ...parts }: InsightParts & { gate: Gate }) {
-  return mounted(gate, "Insights", [...listOperations(parts), ...oneOperations(parts)]);
+export function insightRoutes({
+  gate,
+  sharing,
+  ...parts
+}: InsightParts & { gate: Gate; sharing: SharingParts }) {
+  return mounted(gate, "Insights", [
+    ...listOperations(parts),
+    ...oneOperations(parts),
+    ...sharingOperations(sharing, shareableInsights(parts)),
+  ]);
 }
 
 function listOperations(parts: InsightParts) {

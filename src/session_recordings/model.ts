@@ -1,7 +1,7 @@
 // What session recordings, their events and their sharing look like in replies, and what of them can be set.
 
 import Type, { type Static } from "typebox";
-import { flag, model, moment, nullable, readOnly, uuid, writable } from "../http/fields/field.ts";
+import { flag, model, moment, nullable, uuid } from "../http/fields/field.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 
 const minimalPersonModel = model("MinimalPerson", {
@@ -88,14 +88,3 @@ export const snapshotsModel = model("SessionRecordingSnapshots", {
   ),
   next: nullable(Type.String({ format: "uri" }), { description: "The rest of a long recording." }),
 });
-
-/** How a recording is shared: whoever has the token may see it. */
-export const sharingModel = model("SharingConfiguration", {
-  created_at: readOnly(moment()),
-  enabled: flag({ default: false }),
-  access_token: readOnly(Type.String({ description: "What /shared/<access_token>/ opens, while enabled." })),
-});
-
-export type Sharing = Static<typeof sharingModel>;
-
-export const sharingBody = writable(sharingModel);

@@ -28,13 +28,15 @@ import {
   listPage,
   nowhere,
 } from "./recording_reader.ts";
-import { sharingOperations } from "./sharing/operations.ts";
-import { sharedRoutes, type SharedParts } from "./sharing/route.ts";
+import { sharingOperations } from "../sharing/operations.ts";
+import type { SharingParts } from "../sharing/tokens.ts";
+import { sharedSnapshotRoutes } from "./sharing/route.ts";
+import { shareableRecordings } from "./sharing/shared_recording.ts";
 import { snapshotOperations } from "./snapshots/operations.ts";
 import { ReadingBudget } from "./snapshots/reading_budget.ts";
 import { emptyRecording } from "./store.ts";
 
-type RecordingParts = RecordingReaderOptions & PromptParts & Pick<SharedParts, "player">;
+type RecordingParts = RecordingReaderOptions & PromptParts & { sharing: SharingParts };
 
 type Counted = RecordingParts & { counts: CountCache };
 
@@ -46,10 +48,10 @@ export function sessionRecordingRoutes({ gate, ...parts }: RecordingParts & { ga
     ...listOperations(counted),
     ...manyOperations(counted),
     ...oneOperations(counted),
-    ...sharingOperations(parts),
+    ...sharingOperations(parts.sharing, shareableRecordings(parts)),
     ...snapshotOperations(reading),
     ...promptOperations(parts),
-  ]).use(sharedRoutes(reading));
+  ]).use(sharedSnapshotRoutes({ ...reading, links: parts.sharing.links }));
 }
 
 const shownOne = { 200: reply("The recording.", recordingModel) };

@@ -339,7 +339,7 @@ inBrowser(
     expect({ refused, leaving: leavingOf(requests), asked }).toEqual({ refused: [], leaving: [], asked: [] });
     await ask(server, "PATCH", path, { enabled: false });
     const late = await visit(browser, url);
-    await late.page.getByText("This recording is not shared, or not any more.").waitFor();
+    await late.page.getByText("This link shows nothing, or not any more.").waitFor();
   },
   msMax,
 );

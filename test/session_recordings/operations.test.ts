@@ -281,7 +281,7 @@ test("a session without pieces may be asked about, marked and deleted, and is ne
   const token = String(sharing.body["access_token"]);
   expect((await fetch(`${server.url}/shared/${token}/`)).status).toBe(404);
   const { sql } = await storesOf(server);
-  const kept = await sql`SELECT 1 FROM session_recording_sharing WHERE session_id = 'none'`;
+  const kept = await sql`SELECT 1 FROM sharing_configurations WHERE target = 'none'`;
   expect(kept.length).toBe(0);
   const model = Object.keys((await ask(server, "GET", `${base}/long/`)).body);
   for (const viewed of [undefined, true]) {

@@ -51,6 +51,32 @@ test("sharing a recording takes the scope to read recordings as well; reading ho
   expect((await askWith(both, "PATCH", sharing, { enabled: true })).body["enabled"]).toBe(true);
 });
 
+test("sharing an insight or a dashboard takes the scopes to see what the link shows", async () => {
+  const query = { kind: "TrendsQuery", series: [{ event: "e" }] };
+  const all: Scope[] = ["insight:write", "query:read", "dashboard:write"];
+  const ids = await Promise.all(
+    ["insights", "dashboards"].map(
+      async (things) => (await askWith(all, "POST", `${home}/${things}/`, { query })).body["id"],
+    ),
+  );
+  for (const [path, scopes] of [
+    [`${home}/insights/${ids[0]}/sharing/`, ["insight:read"]],
+    [`${home}/dashboards/${ids[1]}/sharing/`, ["dashboard:read", "insight:read"]],
+  ] as [string, Scope[]][]) {
+    const both: Scope[] = ["sharing_configuration:write", ...scopes];
+    for (const left of both) {
+      const others = both.filter((one) => one !== left);
+      for (const [method, at] of [
+        ["PATCH", path],
+        ["POST", `${path}refresh/`],
+      ] as const)
+        expect(problemOf(await askWith(others, method, at, { enabled: true }))).toEqual(missing(left));
+    }
+    expect((await askWith(both, "PATCH", path, { enabled: true })).body["enabled"]).toBe(true);
+    expect((await askWith(["sharing_configuration:read"], "GET", path)).body["enabled"]).toBe(true);
+  }
+});
+
 test("an insight is written by who may read what its query answers", async () => {
   const insights = `${home}/insights/`;
   const input = { name: "raw", query: rawEvents };

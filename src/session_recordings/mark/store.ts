@@ -90,8 +90,8 @@ export async function markDeleted(
       DELETE FROM session_recording_views v USING gone
       WHERE v.project_id = ${project_id} AND v.session_id = gone.session_id
     ), unshared AS (
-      DELETE FROM session_recording_sharing s USING gone
-      WHERE s.project_id = ${project_id} AND s.session_id = gone.session_id
+      DELETE FROM sharing_configurations s USING gone
+      WHERE s.project_id = ${project_id} AND s.kind = 'recording' AND s.target = gone.session_id
     )
     SELECT session_id FROM gone`;
   return rows.map(({ session_id }) => session_id);

@@ -6,6 +6,7 @@ import { useAllowed, useSession } from "../session/session.ts";
 import { type Action, type Loaded, useAction, useLoaded } from "../session/use_loaded.ts";
 import { Button, Card, CheckField, Form, Outcome, PageHead, Shown, TextField } from "../ui/parts.tsx";
 import { RemoveButton } from "../ui/remove_button.tsx";
+import { Sharing } from "../ui/sharing.tsx";
 import { insightName, InsightResult, type InsightRow } from "./insight_row.tsx";
 import { NewText, textName, TextTile, type TileText } from "./text_tile.tsx";
 import { type Layouts, layoutsOf, type Shape, shapesOf, withChanged, withMoved } from "./layout.ts";
@@ -86,6 +87,7 @@ function Board({ path, dashboard, asked }: BoardProps) {
         </p>
       )}
       <Tiles path={path} tiles={tiles} arranging={arranging} changed={asked.again} />
+      <Sharing path={path.slice(0, -1)} what="dashboard" />
     </>
   );
 }

@@ -10,6 +10,7 @@ import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useLoaded } from "../session/use_loaded.ts";
 import { Button, Card, ChoiceField, Form, Outcome, PageHead, Shown, TextField } from "../ui/parts.tsx";
 import { RemoveButton } from "../ui/remove_button.tsx";
+import { Sharing } from "../ui/sharing.tsx";
 import { insightName, InsightResult, type InsightRow } from "./insight_row.tsx";
 
 export function OneInsight({ id }: { id: number }) {
@@ -46,6 +47,7 @@ export function OneInsight({ id }: { id: number }) {
               <OnDashboards {...part} insight={insight} />
             </div>
           )}
+          <Sharing path={`${home}/insights/${id}`} what="insight" />
         </>
       )}
     </Shown>

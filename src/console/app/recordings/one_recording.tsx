@@ -1,16 +1,16 @@
 // One recording: the player in a frame, the session's events beside it, and sharing.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { ShownEvent } from "../live/event_row.tsx";
 import type { ListReply } from "../session/api.ts";
 import { wordsOf } from "../session/api.ts";
 import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useLoaded } from "../session/use_loaded.ts";
-import { Copied } from "../ui/copied.tsx";
 import { durationText, timeText } from "../ui/format.ts";
-import { Button, Card, Outcome, PageHead, Shown } from "../ui/parts.tsx";
+import { Card, Outcome, PageHead, Shown } from "../ui/parts.tsx";
 import { RemoveButton } from "../ui/remove_button.tsx";
+import { Sharing } from "../ui/sharing.tsx";
 import type { RecordingRow } from "./rows.ts";
 import { type PlayerMessage, readSnapshots } from "./snapshots.ts";
 
@@ -47,7 +47,7 @@ export function OneRecording({ id }: { id: string }) {
             {seesEvents && <SessionEvents id={id} seek={(at) => tell(frame.current, { kind: "seek", at })} />}
           </div>
           <Feed path={path} frame={frame} mayWrite={mayWrite} />
-          <Sharing path={path} />
+          <Sharing path={path} what="recording" />
         </>
       )}
     </Shown>
@@ -117,43 +117,6 @@ function SessionEvents({ id, seek }: { id: string; seek: (at: number) => void })
           )
         }
       </Shown>
-    </Card>
-  );
-}
-
-interface SharingReply {
-  enabled: boolean;
-  access_token: string;
-}
-
-function Sharing({ path }: { path: string }) {
-  const { api } = useSession();
-  const seesSharing = useAllowed("sharing_configuration:read");
-  const mayShare = useAllowed("sharing_configuration:write");
-  const [shared, setShared] = useState<SharingReply>();
-  const action = useAction();
-  useEffect(() => {
-    if (seesSharing) api.get<SharingReply>(`${path}/sharing/`).then(setShared, () => undefined);
-  }, [path]);
-  if (!shared) return null;
-  const share = (enabled: boolean) =>
-    action.run(async () => {
-      setShared(await api.send<SharingReply>("PATCH", `${path}/sharing/`, { enabled }));
-      return enabled
-        ? "Shared: everybody with the link can see the recording."
-        : "No longer shared: the link opens nothing.";
-    });
-  return (
-    <Card title="Sharing" wide>
-      {shared.enabled ? (
-        <>
-          <Copied text={`${location.origin}/shared/${shared.access_token}/`} label="the link" />
-          {mayShare && <Button onClick={() => share(false)}>Stop sharing</Button>}
-        </>
-      ) : (
-        mayShare && <Button onClick={() => share(true)}>Share by a link</Button>
-      )}
-      <Outcome action={action} />
     </Card>
   );
 }

@@ -1,0 +1,155 @@
+// The page of a link to an insight or a dashboard, for people without an account: its last results, and nothing to ask.
+
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { type Layouts, shapesOf } from "./boards/layout.ts";
+import type { Results } from "./explore/results.ts";
+import { ResultView } from "./explore/result_view.tsx";
+import { refusalOf, sendRequest, wordsOf } from "./session/api.ts";
+import { timeText } from "./ui/format.ts";
+import { followTheme } from "./ui/theme.ts";
+import { ThemeButton } from "./ui/theme_button.tsx";
+
+interface SharedText {
+  id: number;
+  layouts: Layouts;
+  text: string;
+}
+
+interface SharedInsight {
+  id: number;
+  layouts: Layouts;
+  name: string;
+  description: string;
+  results: Results;
+  error?: string;
+}
+
+type SharedTile = SharedText | SharedInsight;
+
+interface SharedBoard {
+  kind: "insight" | "dashboard";
+  name: string;
+  description: string;
+  timezone: string;
+  computed_at: string;
+  tiles: SharedTile[];
+}
+
+/** How often the page asks whether it may go on, in ms: a link that was revoked is empty within five seconds. */
+const askAgainMs = 2500;
+/** Heights of pictures on a dashboard, and of an insight alone, in pixels. */
+const [low, high] = [190, 460];
+
+function SharedPage() {
+  const [board, setBoard] = useState<SharedBoard>();
+  const [trouble, setTrouble] = useState("");
+  useEffect(() => followBoard(setBoard, setTrouble), []);
+  useEffect(() => {
+    document.title = `${board?.name ?? "A shared page"} · Sluice`;
+  }, [board]);
+  return (
+    <main class="shared-page">
+      <header class="page-head">
+        <h1 tabIndex={-1}>{board?.name ?? "A shared page"}</h1>
+        <div class="page-actions">
+          <ThemeButton />
+        </div>
+      </header>
+      {trouble !== "" && (
+        <p class="notice bad" role="alert">
+          {trouble}
+        </p>
+      )}
+      {board ? <Board board={board} /> : trouble === "" && <p class="quiet">Loading …</p>}
+    </main>
+  );
+}
+
+function Board({ board: { kind, description, timezone, computed_at, tiles } }: { board: SharedBoard }) {
+  const known = new Map(tiles.map((tile) => [tile.id, tile]));
+  const isAlone = kind === "insight";
+  return (
+    <>
+      {description && <p>{description}</p>}
+      <p class="quiet">
+        As of {timeText(computed_at)}; updated at most every 15 minutes. Days are in the time zone {timezone}.
+      </p>
+      {tiles.length === 0 && <p class="notice">There are no insights on this dashboard.</p>}
+      <div class="tiles">
+        {shapesOf(tiles).map(({ id, isWide, isTall }) => {
+          const tile = known.get(id)!;
+          return (
+            <section key={id} class={isWide || isAlone ? "card wide" : "card"}>
+              {"text" in tile ? (
+                <p class="text-tile">{tile.text}</p>
+              ) : (
+                <Insight tile={tile} isAlone={isAlone} height={isTall || isAlone ? high : low} />
+              )}
+            </section>
+          );
+        })}
+      </div>
+    </>
+  );
+}
+
+function Insight({ tile, isAlone, height }: { tile: SharedInsight; isAlone: boolean; height: number }) {
+  return (
+    <>
+      {!isAlone && <h2>{tile.name}</h2>}
+      {!isAlone && tile.description && <p class="quiet">{tile.description}</p>}
+      {tile.error === undefined ? (
+        <ResultView results={tile.results} small={!isAlone} height={height} />
+      ) : (
+        <p class="notice">{tile.error}</p>
+      )}
+    </>
+  );
+}
+
+/** Asks for the board again and again, until it is gone or the page is left. */
+function followBoard(show: (board?: SharedBoard) => void, tell: (trouble: string) => void): () => void {
+  const leaving = new AbortController();
+  let etag = "";
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const read = async (): Promise<boolean> => {
+    const headers = { accept: "application/json", ...(etag !== "" && { "if-none-match": etag }) };
+    const reply = await sendRequest(location.pathname, { headers, signal: leaving.signal });
+    if (reply.status === 304) return true;
+    if (reply.ok) {
+      etag = reply.headers.get("etag") ?? "";
+      show((await reply.json()) as SharedBoard);
+      return true;
+    }
+    if (reply.status !== 404) throw await refusalOf(reply);
+    show();
+    tell("This link shows nothing, or not any more.");
+    return false;
+  };
+  const again = async (): Promise<void> => {
+    clearTimeout(timer);
+    let goesOn = true;
+    try {
+      goesOn = await read();
+      if (goesOn) tell("");
+    } catch (thrown) {
+      if (leaving.signal.aborted) return;
+      tell(wordsOf(thrown));
+    }
+    if (goesOn) timer = setTimeout(() => void again(), askAgainMs);
+  };
+  // Browsers slow the timers of hidden pages down: one that is seen again asks at once.
+  const seen = () => void (document.visibilityState === "visible" && timer !== undefined && again());
+  document.addEventListener("visibilitychange", seen);
+  void again();
+  return () => {
+    leaving.abort();
+    clearTimeout(timer);
+    document.removeEventListener("visibilitychange", seen);
+  };
+}
+
+followTheme();
+const page = document.getElementById("page");
+if (page) render(<SharedPage />, page);

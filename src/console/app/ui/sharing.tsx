@@ -1,0 +1,65 @@
+// The link by which a thing is shared: made, shown, copied, replaced, revoked.
+
+import { useEffect, useState } from "preact/hooks";
+import { useAllowed, useSession } from "../session/session.ts";
+import { useAction } from "../session/use_loaded.ts";
+import { Copied } from "./copied.tsx";
+import { Button, Card, Outcome } from "./parts.tsx";
+
+interface SharingReply {
+  enabled: boolean;
+  access_token: string | null;
+}
+
+interface SharingProps {
+  /** The thing in the API, without a slash at its end. */
+  path: string;
+  /** As in "can see the recording". */
+  what: string;
+}
+
+export function Sharing({ path, what }: SharingProps) {
+  const { api } = useSession();
+  const seesSharing = useAllowed("sharing_configuration:read");
+  const mayShare = useAllowed("sharing_configuration:write");
+  const [shared, setShared] = useState<SharingReply>();
+  const action = useAction();
+  useEffect(() => {
+    if (seesSharing) api.get<SharingReply>(`${path}/sharing/`).then(setShared, () => undefined);
+  }, [path]);
+  if (!shared) return null;
+  const share = (enabled: boolean) =>
+    action.run(async () => {
+      setShared(await api.send<SharingReply>("PATCH", `${path}/sharing/`, { enabled }));
+      return enabled
+        ? `Shared: everybody with the link can see the ${what}.`
+        : "No longer shared: the link opens nothing.";
+    });
+  const renew = () =>
+    action.run(async () => {
+      setShared(await api.send<SharingReply>("POST", `${path}/sharing/refresh/`));
+      return "There is a new link. The old one opens nothing.";
+    });
+  return (
+    <Card title="Sharing" wide>
+      {shared.enabled ? (
+        <>
+          {shared.access_token === null ? (
+            <p class="quiet">The link cannot be shown: it was made with another SECRET_KEY.</p>
+          ) : (
+            <Copied text={`${location.origin}/shared/${shared.access_token}/`} label="the link" />
+          )}
+          {mayShare && (
+            <p class="page-actions">
+              <Button onClick={() => share(false)}>Stop sharing</Button>
+              <Button onClick={renew}>Replace the link</Button>
+            </p>
+          )}
+        </>
+      ) : (
+        mayShare && <Button onClick={() => share(true)}>Share by a link</Button>
+      )}
+      <Outcome action={action} />
+    </Card>
+  );
+}

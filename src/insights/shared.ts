@@ -1,0 +1,94 @@
+// Insights and dashboards as what a link may show: the numbers of pictures, without the events and persons behind them.
+
+import { Fault } from "../core/fault.ts";
+import { fieldFault } from "../http/fields/field_fault.ts";
+import { insightNameOf, present } from "../http/found.ts";
+import { sharingLimits } from "../sharing/limits.ts";
+import type { Shareable } from "../sharing/operations.ts";
+import type { BoardReader, SharedContent, SharedInsight } from "../sharing/results.ts";
+import type { SharedLink } from "../sharing/store.ts";
+import { getSharedDashboard } from "./shared_store.ts";
+import type { InsightParts, InsightQueries } from "./show.ts";
+import { getInsight, getInsights, type InsightRow } from "./store.ts";
+
+const listOfEvents = "A list of events is not shown by a link.";
+
+export function shareableInsights({ sql, queries }: InsightParts): Shareable<"insights"> {
+  return {
+    kind: "insight",
+    things: "insights",
+    noun: "an insight",
+    scopes: ["insight:read"],
+    find: async (project_id, id) => String(present(await getInsight(sql, project_id, insightNameOf(id))).id),
+    checkShared: async (project_id, target) => {
+      const { query } = present(await getInsight(sql, project_id, Number(target)));
+      if (queries.check(query).kind !== "EventsQuery") return;
+      throw fieldFault("invalid_input", listOfEvents, ["enabled"]);
+    },
+  };
+}
+
+export function openBoardReader({ sql, queries, clock }: InsightParts): BoardReader {
+  const current = async ({ kind, project_id, target }: SharedLink): Promise<SharedContent | undefined> => {
+    const id = Number(target);
+    if (kind === "dashboard") return await getSharedDashboard(sql, project_id, id);
+    const row = await getInsight(sql, project_id, id);
+    return row && { ...namesOf(row), tiles: [{ insight_id: id, text: null, layouts: {} }] };
+  };
+  return {
+    current,
+    compute: async (link, { tiles }) => {
+      const ids = tiles.flatMap(({ insight_id }) => insight_id ?? []);
+      const rows = new Map((await getInsights(sql, link.project_id, ids)).map((row) => [row.id, row]));
+      const end = clock.elapsed() + sharingLimits.computeMsMax;
+      const insights: SharedInsight[] = [];
+      let timezone = "UTC";
+      for (const id of ids) {
+        const row = rows.get(id);
+        if (!row) continue;
+        const { results, error, ...answer } = await answerOf(queries, row, clock.elapsed() <= end);
+        timezone = answer.timezone ?? timezone;
+        insights.push({ insight_id: id, ...namesOf(row), results, ...(error && { error }) });
+      }
+      return { timezone, insights };
+    },
+  };
+}
+
+function namesOf({ name, derived_name, description }: InsightRow) {
+  return { name: name || derived_name || "Insight", description: description ?? "" };
+}
+
+interface SharedAnswer {
+  results: unknown[];
+  timezone?: string;
+  error?: string;
+}
+
+/** @throws the error of an unreachable or busy store: the computation is tried again. */
+async function answerOf(queries: InsightQueries, row: InsightRow, inTime: boolean): Promise<SharedAnswer> {
+  try {
+    if (queries.check(row.query).kind === "EventsQuery") return { results: [], error: listOfEvents };
+    if (!inTime) return { results: [], error: "The dashboard's other insights took too long." };
+    const { results, timezone } = await queries.run(row.project_id, row.query);
+    return { results: results.map(withoutOthers), timezone };
+  } catch (thrown) {
+    if (!(thrown instanceof Fault) || thrown.code === "unavailable") throw thrown;
+    return { results: [], error: thrown.detail };
+  }
+}
+
+/** The members of results that pictures need. All else, like filters and what counts are made of, stays here. */
+const shownMembers: ReadonlySet<string> = new Set(
+  (
+    "label labels days data count aggregated_value breakdown_value compare_label action order name custom_name math " +
+    "math_property median_conversion_time average_conversion_time date values"
+  ).split(" "),
+);
+
+function withoutOthers(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutOthers);
+  if (typeof value !== "object" || value === null) return value;
+  const members = Object.entries(value).filter(([name]) => shownMembers.has(name));
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutOthers(member)]));
+}

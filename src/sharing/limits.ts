@@ -1,0 +1,32 @@
+// Limits of links that show a thing to whoever has their token.
+
+import { limits } from "../core/limits.ts";
+
+export const sharingLimits = {
+  /** Age of results at which they are computed again, in ms, however many open a link. */
+  resultAgeMsMax: 900_000,
+  /** Time for the insights of one dashboard, in ms; later ones show an error until the next computation. */
+  computeMsMax: 30_000,
+  /** How long one process has to compute, in ms; after a failure nobody tries again before. */
+  claimMs: 120_000,
+  /** How often results that another process computes are looked for, in ms, and for how long. */
+  computedPollMs: 500,
+  computedWaitMsMax: 40_000,
+  /** How long a found token and what it opens are cached, in ms: a revoked link ends within five seconds. */
+  foundAgeMsMax: 1000,
+  /** Tokens cached, and links whose results are in memory. */
+  foundMax: 1000,
+  /** Tokens looked up in one statement; one runs at a time, so that guesses do not load Postgres. */
+  lookedUpMax: 1000,
+  /** Requests of one link in a minute: some three hundred open pages, each asking every three seconds. */
+  requestsPerMinuteMax: 6000,
+  /** UTF-16 units of one link's results as JSON; insights that do not fit show an error. */
+  resultCharsMax: 8_388_608,
+  /** UTF-16 units of all results in memory. */
+  memoryCharsMax: 33_554_432,
+};
+
+// One insight may wait for a place, and then runs: nobody else must begin meanwhile.
+if (sharingLimits.claimMs < sharingLimits.computeMsMax + 2 * limits.querySecondsMax * 1000 + 30_000) {
+  throw new Error("a link's results would be computed twice");
+}

@@ -1,0 +1,66 @@
+// What tokens open. Tokens that are asked for at the same time are looked up in one statement, one statement at a time:
+// whoever guesses loads Postgres no more than one reader does. A token is found by its hash, so that the time of an
+// answer says nothing about any token.
+
+import type { Clock } from "../core/clock.ts";
+import { Fault } from "../core/fault.ts";
+import { hashKey } from "../core/id.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { sharingLimits } from "./limits.ts";
+import { findLinks, type SharedLink } from "./store.ts";
+
+export interface LinkCache {
+  /** The link of a token; undefined when it opens nothing. @throws Fault unavailable when too many are asked for. */
+  open(token: string): Promise<SharedLink | undefined>;
+  /** After a change: the link is looked up again. */
+  forget(id: number): void;
+}
+
+export function openLinkCache(sql: Postgres, clock: Clock): LinkCache {
+  const found = new Map<string, { link: SharedLink; at: number }>();
+  let waiting: Lookup | undefined;
+  let running: Promise<unknown> = Promise.resolve();
+  const lookUp = (hash: string): Promise<Map<string, SharedLink>> => {
+    waiting ??= newLookup();
+    const lookup = waiting;
+    lookup.hashes.add(hash);
+    if (lookup.hashes.size > sharingLimits.lookedUpMax) throw tooMany();
+    if (lookup.hashes.size === 1) {
+      running = running.then(async () => {
+        waiting = undefined;
+        await findLinks(sql, [...lookup.hashes]).then(lookup.resolve, lookup.reject);
+      });
+    }
+    return lookup.promise;
+  };
+  return {
+    open: async (token) => {
+      if (!/^[0-9A-Za-z]{1,64}$/.test(token)) return undefined;
+      const hash = hashKey(token);
+      const cached = found.get(hash);
+      if (cached && clock.elapsed() - cached.at < sharingLimits.foundAgeMsMax) return cached.link;
+      found.delete(hash);
+      const at = clock.elapsed();
+      const link = (await lookUp(hash)).get(hash);
+      if (!link) return undefined;
+      if (found.size >= sharingLimits.foundMax) found.clear();
+      found.set(hash, { link, at });
+      return link;
+    },
+    forget: (id) => {
+      for (const [hash, { link }] of found) if (link.id === id) found.delete(hash);
+    },
+  };
+}
+
+type Lookup = ReturnType<typeof newLookup>;
+
+function newLookup() {
+  return { hashes: new Set<string>(), ...Promise.withResolvers<Map<string, SharedLink>>() };
+}
+
+function tooMany(): Fault {
+  return new Fault("unavailable", "Too many links are opened at once. Please retry.", {
+    retryAfterSeconds: 5,
+  });
+}

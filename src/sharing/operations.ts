@@ -1,0 +1,96 @@
+// How things are shared, over HTTP: the same operations for every kind of thing.
+
+import type { Scope } from "../access/scope.ts";
+import { fieldFault } from "../http/fields/field_fault.ts";
+import { reply } from "../http/fields/schema.ts";
+import { present } from "../http/found.ts";
+import { projectOperation } from "../http/operation.ts";
+import { sharingBody, type SharedKind, sharingModel } from "./model.ts";
+import { sharingOf, type SharingParts, unshared } from "./tokens.ts";
+
+export interface Shareable<Things extends string> {
+  kind: SharedKind;
+  /** As in paths. */
+  things: Things;
+  /** In summaries. */
+  noun: string;
+  /** What whoever shares a thing must be allowed to see. */
+  scopes: readonly Scope[];
+  description?: string;
+  /** The detail of a 404. */
+  nowhere?: string;
+  /**
+   * What the id in a path names, as links store it; undefined for what does not exist yet and is not shared.
+   * @throws Fault not_found
+   */
+  find(project_id: number, id: string): Promise<string | undefined>;
+  /** @throws Fault for what a link cannot show. */
+  checkShared?(project_id: number, target: string): Promise<void>;
+}
+
+const shownOne = { 200: reply("How it is shared.", sharingModel) };
+
+export function sharingOperations<const Things extends string>(
+  parts: SharingParts,
+  { kind, things, noun, scopes, description, nowhere, find, checkShared }: Shareable<Things>,
+) {
+  const path = `${things}/:id/sharing/` as const;
+  const found = async (project_id: number, params: object) =>
+    present(await find(project_id, idOf(params)), nowhere);
+  const writing = ["sharing_configuration:write", ...scopes] as const;
+  return [
+    projectOperation({
+      method: "GET",
+      path,
+      scope: "sharing_configuration:read",
+      summary: `Get how ${noun} is shared`,
+      ...(description !== undefined && { description }),
+      replies: shownOne,
+      answer: async ({ project, params }) => {
+        const target = await find(project.id, idOf(params));
+        // Nothing is stored for ids that anybody may make up.
+        if (target === undefined) return unshared(parts);
+        return await sharingOf(parts, { project_id: project.id, kind, target });
+      },
+    }),
+    projectOperation({
+      method: "PATCH",
+      path,
+      // Whoever shares a thing has the token that shows it.
+      scope: writing,
+      summary: `Share ${noun}, or stop sharing it`,
+      description: "After sharing is disabled, the old token opens nothing, and there is a new one.",
+      find: ({ project, params }) => found(project.id, params),
+      body: sharingBody,
+      replies: shownOne,
+      answer: async ({ project, found: target, body: { enabled, password_required, settings } }) => {
+        if (password_required) throw unsupported("password_required", "Links have no passwords here.");
+        if (Object.keys(settings ?? {}).length > 0)
+          throw unsupported("settings", "A link shows a thing in one way only.");
+        if (enabled) await checkShared?.(project.id, target);
+        const change = enabled === undefined ? {} : { enabled };
+        return await sharingOf(parts, { project_id: project.id, kind, target }, change);
+      },
+    }),
+    projectOperation({
+      method: "POST",
+      path: `${path}refresh/` as const,
+      scope: writing,
+      summary: `Replace the token by which ${noun} is shared`,
+      description: "The old token opens nothing from then on.",
+      find: ({ project, params }) => found(project.id, params),
+      replies: shownOne,
+      answer: async ({ project, found: target }) =>
+        await sharingOf(parts, { project_id: project.id, kind, target }, { renew: true }),
+    }),
+  ];
+}
+
+/** The paths of all kinds have an id. */
+function idOf(params: object): string {
+  return (params as { id: string }).id;
+}
+
+function unsupported(field: string, detail: string) {
+  return fieldFault("invalid_input", detail, [field]);
+}

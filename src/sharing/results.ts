@@ -1,0 +1,179 @@
+// The last results of insights and dashboards that have a link: computed once for all who open it, in all processes.
+// They are computed again when they are fifteen minutes old.
+
+import { type Clock, sleep } from "../core/clock.ts";
+import { Fault } from "../core/fault.ts";
+import { type Log, reasonOf } from "../core/log.ts";
+import type { Metrics } from "../http/metrics/metrics.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { sharingLimits } from "./limits.ts";
+import { claimResult, getComputedAt, getResult, type SharedLink, storeResult } from "./store.ts";
+
+/** One insight as a link shows it. */
+export interface SharedInsight {
+  insight_id: number;
+  name: string;
+  description: string;
+  /** As far as its picture needs them; empty with an error. */
+  results: unknown[];
+  error?: string;
+}
+
+/** What is computed for a link. */
+export interface SharedBoard {
+  timezone: string;
+  insights: SharedInsight[];
+}
+
+/** What a link shows now, beside results: each tile is an insight or a text. */
+export interface SharedContent {
+  name: string;
+  description: string;
+  tiles: { insight_id: number | null; text: string | null; layouts: object }[];
+}
+
+/** The rooms of what is shared. */
+export interface BoardReader {
+  /** Undefined when what is shared is gone. */
+  current(link: SharedLink): Promise<SharedContent | undefined>;
+  /** @throws when a store cannot be reached. */
+  compute(link: SharedLink, content: SharedContent): Promise<SharedBoard>;
+}
+
+interface ComputedBoard {
+  board: SharedBoard;
+  computed_at: Date;
+}
+
+export interface ResultOptions {
+  sql: Postgres;
+  clock: Clock;
+  log: Log;
+  metrics: Metrics;
+  reader: BoardReader;
+}
+
+export interface ShownBoard extends ComputedBoard {
+  content: SharedContent;
+}
+
+export function openSharedResults(options: ResultOptions) {
+  const { clock, reader } = options;
+  const read = openComputedBoards(options);
+  const shown = new Map<number, { at: number; promise: Promise<ShownBoard | undefined> }>();
+  const readShown = async (link: SharedLink): Promise<ShownBoard | undefined> => {
+    const content = await reader.current(link);
+    const computed = content && (await read(link, content));
+    return computed && content && { ...computed, content };
+  };
+  return {
+    /** Undefined when what is shared is gone. Whoever asks within foundAgeMsMax gets the same answer. */
+    show: (link: SharedLink): Promise<ShownBoard | undefined> => {
+      const known = shown.get(link.id);
+      if (known && clock.elapsed() - known.at < sharingLimits.foundAgeMsMax) return known.promise;
+      if (shown.size >= sharingLimits.foundMax) shown.clear();
+      // Until it is there, it is as young as can be.
+      const entry = { at: Number.POSITIVE_INFINITY, promise: readShown(link) };
+      shown.set(link.id, entry);
+      entry.promise.then(
+        () => void (entry.at = clock.elapsed()),
+        () => void (shown.get(link.id) === entry && shown.delete(link.id)),
+      );
+      return entry.promise;
+    },
+  };
+}
+
+/** Returns a function that reads a link's results, and computes them when they are too old and nobody else does. */
+function openComputedBoards({ sql, clock, log, metrics, reader }: ResultOptions) {
+  const computations = metrics.registry.counter(
+    "sluice_link_results_computed_total",
+    "Results computed for links to insights and dashboards.",
+  );
+  const memory = openMemory();
+  const load = async (id: number): Promise<ComputedBoard | undefined> => {
+    const row = await getResult(sql, id);
+    if (!row) return undefined;
+    const computed = { board: JSON.parse(row.result) as SharedBoard, computed_at: row.computed_at };
+    memory.put(id, computed, row.result.length);
+    return computed;
+  };
+  const compute = async (link: SharedLink, content: SharedContent): Promise<ComputedBoard> => {
+    const computed_at = new Date(clock.now());
+    const board = await reader.compute(link, content);
+    computations.value++;
+    const text = textWithin(board);
+    await storeResult(sql, link.id, text, computed_at);
+    const computed = { board: JSON.parse(text) as SharedBoard, computed_at };
+    memory.put(link.id, computed, text.length);
+    return computed;
+  };
+  return async (link: SharedLink, content: SharedContent): Promise<ComputedBoard | undefined> => {
+    const end = clock.elapsed() + sharingLimits.computedWaitMsMax;
+    for (;;) {
+      const now = clock.now();
+      const since = new Date(now - sharingLimits.resultAgeMsMax);
+      const at = await getComputedAt(sql, link.id);
+      const known = memory.get(link.id);
+      if (at && known?.computed_at.getTime() === at.getTime() && at > since) return known;
+      if (at && at > since) return await load(link.id);
+      const until = new Date(now + sharingLimits.claimMs);
+      if (await claimResult(sql, link.id, { now: new Date(now), since, until })) {
+        return await compute(link, content).catch(async (thrown: unknown) => {
+          log.warn("the results of a link could not be computed", { reason: reasonOf(thrown) });
+          const older = at && (await load(link.id));
+          if (older) return older;
+          throw thrown;
+        });
+      }
+      // Somebody else computes them, or nobody may try again yet: what there is, is shown.
+      if (at) return await load(link.id);
+      if (clock.elapsed() > end) throw unavailable();
+      await sleep(sharingLimits.computedPollMs);
+    }
+  };
+}
+
+/** The results as JSON; the last insights lose theirs where all do not fit. */
+function textWithin(board: SharedBoard): string {
+  let left = sharingLimits.resultCharsMax;
+  const insights = board.insights.map((insight) => {
+    const chars = JSON.stringify(insight).length;
+    if (chars > left) return { ...insight, results: [], error: "Its results are too large for a link." };
+    left -= chars;
+    return insight;
+  });
+  return JSON.stringify({ ...board, insights });
+}
+
+/** Results by link, those not used for longest leave first. */
+function openMemory() {
+  const held = new Map<number, { computed: ComputedBoard; chars: number }>();
+  let chars = 0;
+  const drop = (id: number) => {
+    chars -= held.get(id)?.chars ?? 0;
+    held.delete(id);
+  };
+  return {
+    get: (id: number): ComputedBoard | undefined => {
+      const one = held.get(id);
+      if (!one) return undefined;
+      held.delete(id);
+      held.set(id, one);
+      return one.computed;
+    },
+    put: (id: number, computed: ComputedBoard, size: number) => {
+      drop(id);
+      held.set(id, { computed, chars: size });
+      chars += size;
+      for (const other of held.keys()) {
+        if (chars <= sharingLimits.memoryCharsMax || other === id) return;
+        drop(other);
+      }
+    },
+  };
+}
+
+function unavailable(): Fault {
+  return new Fault("unavailable", "The results are being computed. Please retry.", { retryAfterSeconds: 5 });
+}

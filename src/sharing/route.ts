@@ -1,0 +1,95 @@
+// What a link opens: a page for a browser, and what the page shows for the page itself and for programs.
+
+import { Elysia } from "elysia";
+import { openRateLimit } from "../access/rate.ts";
+import { notFound } from "../http/found.ts";
+import { readQuery } from "../http/fields/query.ts";
+import { requestUrl } from "../http/pages/page.ts";
+import { slicedJson } from "../http/pages/sliced.ts";
+import { sharingLimits } from "./limits.ts";
+import { type LinkCache, openLinkCache } from "./links.ts";
+import type { SharedKind } from "./model.ts";
+import { openSharedResults, type ResultOptions, type ShownBoard } from "./results.ts";
+import type { SharedLink } from "./store.ts";
+import type { SharingParts } from "./tokens.ts";
+
+/** What all operations and routes of links share. */
+export function openSharing(parts: Omit<SharingParts, "links">): SharingParts {
+  return { ...parts, links: openLinkCache(parts.sql, parts.clock) };
+}
+
+interface SharedRouteOptions extends ResultOptions {
+  links: LinkCache;
+  /** What a link to a recording shows. */
+  recording: (link: SharedLink) => Promise<object>;
+  /** The page of a kind, or the one for a token that opens nothing; undefined for a program's request. */
+  page: (request: Request, kind: SharedKind | undefined) => Promise<Response> | undefined;
+}
+
+/** Headers of every answer: the address is a secret, and what it shows is for nobody's cache or index. */
+export const linkHeaders = {
+  "cache-control": "no-store",
+  "referrer-policy": "no-referrer",
+  "x-robots-tag": "noindex, nofollow",
+  "x-content-type-options": "nosniff",
+  vary: "accept",
+} as const;
+
+/** Levels below a board where numbers lie: tiles, tile, results, line. */
+const rowsBelow = 4;
+
+/** Without a key, since the token is one. */
+export function sharedRoutes({ links, recording, page, ...options }: SharedRouteOptions) {
+  const results = openSharedResults(options);
+  const rate = openRateLimit(sharingLimits.requestsPerMinuteMax, options.clock);
+  const opened = options.metrics.registry.counters<SharedKind | "nothing">(
+    "sluice_links_opened_total",
+    "Requests with the token of a link, by what it opened.",
+    "kind",
+  );
+  const shownBoard = async (link: SharedLink, request: Request): Promise<Response> => {
+    const shown = await results.show(link);
+    if (!shown) throw notFound();
+    const { computed_at, content } = shown;
+    const etag = `"${Bun.hash(JSON.stringify([link.id, computed_at, content])).toString(36)}"`;
+    const headers = { ...linkHeaders, etag };
+    if (request.headers.get("if-none-match") === etag) return new Response(null, { status: 304, headers });
+    const reply = await slicedJson({ kind: link.kind, ...boardText(shown) }, rowsBelow);
+    for (const [header, value] of Object.entries(headers)) reply.headers.set(header, value);
+    return reply;
+  };
+  return new Elysia({ name: "shared" }).get(
+    "/shared/:token/",
+    async ({ params, request, set }) => {
+      Object.assign(set.headers, linkHeaders);
+      const link = await links.open(params.token);
+      opened.of(link?.kind ?? "nothing").value++;
+      if (link) readQuery({}, requestUrl(request).searchParams);
+      const shell = page(request, link?.kind);
+      if (shell) return await shell;
+      if (!link) throw notFound();
+      rate.take(String(link.id));
+      if (link.kind === "recording") return await recording(link);
+      return await shownBoard(link, request);
+    },
+    { detail: { hide: true } },
+  );
+}
+
+/** The tiles as they stand now, with the results that were computed last. */
+function boardText({ board, computed_at, content }: ShownBoard) {
+  const known = new Map(board.insights.map((insight) => [insight.insight_id, insight]));
+  const tiles = content.tiles.map(({ insight_id, text, layouts }, id) => {
+    if (insight_id === null) return { id, layouts, text };
+    const { insight_id: _, ...insight } = known.get(insight_id) ?? {
+      insight_id,
+      name: "Insight",
+      description: "",
+      results: [],
+      error: "Its results are computed with those of the others, within 15 minutes.",
+    };
+    return { id, layouts, ...insight };
+  });
+  const { name, description } = content;
+  return { name, description, timezone: board.timezone, computed_at: computed_at.toISOString(), tiles };
+}

@@ -1,0 +1,126 @@
+// The tables of links and of the results that they show.
+
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import type { SharedKind } from "./model.ts";
+
+/** A thing that may be shared. */
+export interface SharedThing {
+  project_id: number;
+  kind: SharedKind;
+  target: string;
+}
+
+/** What a token opens. */
+export interface SharedLink extends SharedThing {
+  id: number;
+}
+
+/** A token as it is stored. */
+export interface StoredToken {
+  token_hash: string;
+  token_sealed: Uint8Array;
+}
+
+interface StoredSharing {
+  id: number;
+  created_at: Date;
+  enabled: boolean;
+  token_hash: string;
+  token_sealed: Uint8Array | null;
+  token_plain: string | null;
+}
+
+interface SharingChange {
+  enabled?: boolean | undefined;
+  /** true: the token is replaced. */
+  renew?: boolean;
+}
+
+/**
+ * The sharing of a thing. The first call stores the fresh token, which is disabled until `enabled` is true. Disabling
+ * replaces the token, so that the old one never works again.
+ */
+export async function upsertSharing(
+  sql: Postgres,
+  { project_id, kind, target }: SharedThing,
+  fresh: StoredToken & { now: Date },
+  { enabled, renew = false }: SharingChange,
+): Promise<StoredSharing> {
+  const renews = sql`(${renew} OR (s.enabled AND ${enabled === false}))`;
+  const [row] = await sql<StoredSharing[]>`
+    INSERT INTO sharing_configurations AS s
+      (project_id, kind, target, token_hash, token_sealed, created_at, enabled)
+    VALUES (${project_id}, ${kind}, ${target}, ${fresh.token_hash}, ${fresh.token_sealed}, ${fresh.now},
+      ${enabled ?? false})
+    ON CONFLICT (project_id, kind, target) DO UPDATE SET
+      token_hash = CASE WHEN ${renews} THEN excluded.token_hash ELSE s.token_hash END,
+      token_sealed = CASE WHEN ${renews} THEN excluded.token_sealed ELSE s.token_sealed END,
+      token_plain = CASE WHEN ${renews} THEN NULL ELSE s.token_plain END,
+      enabled = coalesce(${enabled ?? null}::boolean, s.enabled)
+    RETURNING id, created_at, enabled, token_hash, token_sealed, token_plain`;
+  if (!row) throw new Error("Postgres stored a sharing and returned none");
+  return row;
+}
+
+/** Replaces a token that is stored as it is by its sealed form. */
+export async function storeSealed(
+  sql: Postgres,
+  id: number,
+  plain: string,
+  sealed: Uint8Array,
+): Promise<void> {
+  await sql`
+    UPDATE sharing_configurations SET token_sealed = ${sealed}, token_plain = NULL
+    WHERE id = ${id} AND token_plain = ${plain}`;
+}
+
+/** The enabled links among these, by their tokens' hashes. */
+export async function findLinks(sql: Postgres, hashes: readonly string[]): Promise<Map<string, SharedLink>> {
+  const rows = await sql<(SharedLink & { token_hash: string })[]>`
+    SELECT id, project_id, kind, target, token_hash FROM sharing_configurations
+    WHERE token_hash = ANY(${[...hashes]}::text[]) AND enabled`;
+  return new Map(rows.map(({ token_hash, ...link }) => [token_hash, link]));
+}
+
+/** When a link's results were computed; undefined when they never were. */
+export async function getComputedAt(sql: Postgres, id: number): Promise<Date | undefined> {
+  const [row] = await sql<{ computed_at: Date | null }[]>`
+    SELECT computed_at FROM shared_results WHERE sharing_id = ${id}`;
+  return row?.computed_at ?? undefined;
+}
+
+/** A link's results as JSON, and when they were computed. */
+export async function getResult(
+  sql: Postgres,
+  id: number,
+): Promise<{ result: string; computed_at: Date } | undefined> {
+  const [row] = await sql<{ result: string; computed_at: Date }[]>`
+    SELECT result, computed_at FROM shared_results WHERE sharing_id = ${id} AND computed_at IS NOT NULL`;
+  return row;
+}
+
+/** Whether this process is to compute the results: they are older than `since`, and nobody else computes them. */
+export async function claimResult(
+  sql: Postgres,
+  id: number,
+  { now, since, until }: { now: Date; since: Date; until: Date },
+): Promise<boolean> {
+  const rows = await sql`
+    INSERT INTO shared_results AS r (sharing_id, claimed_until) VALUES (${id}, ${until})
+    ON CONFLICT (sharing_id) DO UPDATE SET claimed_until = ${until}
+    WHERE (r.computed_at IS NULL OR r.computed_at <= ${since})
+      AND (r.claimed_until IS NULL OR r.claimed_until <= ${now})
+    RETURNING sharing_id`;
+  return rows.length > 0;
+}
+
+export async function storeResult(
+  sql: Postgres,
+  id: number,
+  result: string,
+  computed_at: Date,
+): Promise<void> {
+  await sql`
+    UPDATE shared_results SET result = ${result}, computed_at = ${computed_at}, claimed_until = NULL
+    WHERE sharing_id = ${id}`;
+}

@@ -1,0 +1,168 @@
+// Results of links as two processes on one Postgres compute them, by a clock of the test's own.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { openSecrets } from "../../src/access/secret.ts";
+import { silentLog } from "../../src/core/log.ts";
+import { openMetrics } from "../../src/http/metrics/metrics.ts";
+import { sharingLimits } from "../../src/sharing/limits.ts";
+import { openLinkCache } from "../../src/sharing/links.ts";
+import { openSharedResults, type SharedBoard } from "../../src/sharing/results.ts";
+import type { SharedLink } from "../../src/sharing/store.ts";
+import { sharingOf } from "../../src/sharing/tokens.ts";
+import type { Postgres } from "../../src/storage/postgres/postgres.ts";
+import { openFirstAccounts, startMsMax } from "../support/accounts.ts";
+import { cleanUp, later } from "../support/cleanup.ts";
+import { makeFolder } from "../support/folder.ts";
+
+afterAll(cleanUp, startMsMax);
+
+let sql: Postgres;
+let project_id: number;
+let now = Date.parse("2026-03-04T10:00:00Z");
+const clock = { now: () => now, elapsed: () => now };
+const minuteMs = 60_000;
+
+beforeAll(async () => {
+  const accounts = await openFirstAccounts();
+  later(() => accounts.close());
+  ({ sql, project_id } = accounts);
+}, startMsMax);
+
+let targets = 1;
+
+async function newLink(secretKey = "a secret of this test"): Promise<{ link: SharedLink; token: string }> {
+  const links = openLinkCache(sql, clock);
+  const secrets = openSecrets({ secretKey, dataDir: makeFolder() });
+  const thing = { project_id, kind: "dashboard" as const, target: String(targets++) };
+  const { access_token } = await sharingOf({ sql, clock, secrets, links }, thing, { enabled: true });
+  const link = await links.open(String(access_token));
+  return { link: link!, token: String(access_token) };
+}
+
+const content = { name: "Board", description: "", tiles: [{ insight_id: 1, text: null, layouts: {} }] };
+
+const boardOf = (count: number): SharedBoard => ({
+  timezone: "UTC",
+  insights: [{ insight_id: 1, name: "One", description: "", results: [{ count }] }],
+});
+
+/** A process, and how often it computed. */
+function openProcess() {
+  const process = { computed: 0, fails: false };
+  const reader = {
+    current: async () => content,
+    compute: async () => {
+      process.computed++;
+      if (process.fails) throw new Error("away");
+      return boardOf(process.computed);
+    },
+  };
+  const results = openSharedResults({ sql, clock, log: silentLog, metrics: openMetrics(), reader });
+  return Object.assign(process, { results });
+}
+
+test("however many ask, in two processes, results are computed once in fifteen minutes", async () => {
+  const { link } = await newLink();
+  const [one, other] = [openProcess(), openProcess()];
+  const all = await Promise.all(
+    Array.from({ length: 30 }, (_, i) => (i % 2 === 0 ? one : other).results.show(link)),
+  );
+  expect(new Set(all.map((shown) => shown!.computed_at.getTime())).size).toBe(1);
+  expect(one.computed + other.computed).toBe(1);
+  now += 14 * minuteMs;
+  await Promise.all([one, other].map(({ results }) => results.show(link)));
+  expect(one.computed + other.computed).toBe(1);
+  now += 2 * minuteMs;
+  const later = await Promise.all([one, other].map(({ results }) => results.show(link)));
+  expect(one.computed + other.computed).toBe(2);
+  expect(later.every((shown) => shown !== undefined)).toBe(true);
+});
+
+test("a computation that fails shows the results before it, and is not tried again at once", async () => {
+  const { link } = await newLink();
+  const one = openProcess();
+  const before = await one.results.show(link);
+  now += 16 * minuteMs;
+  one.fails = true;
+  expect((await one.results.show(link))?.computed_at).toEqual(before!.computed_at);
+  now += 2000;
+  expect((await one.results.show(link))?.computed_at).toEqual(before!.computed_at);
+  expect(one.computed).toBe(2);
+  now += sharingLimits.claimMs;
+  one.fails = false;
+  expect((await one.results.show(link))!.computed_at.getTime()).toBe(now);
+});
+
+test("a link's results are bounded: what does not fit is an error", async () => {
+  const { link } = await newLink();
+  const large = "x".repeat(sharingLimits.resultCharsMax);
+  const reader = {
+    current: async () => content,
+    compute: async () => {
+      const board = boardOf(1);
+      const [one] = board.insights;
+      return {
+        ...board,
+        insights: [
+          { ...one!, results: [large] },
+          { ...one!, insight_id: 2 },
+        ],
+      };
+    },
+  };
+  const results = openSharedResults({ sql, clock, log: silentLog, metrics: openMetrics(), reader });
+  const tiles = (await results.show(link))!.board.insights;
+  expect(tiles.map(({ error, results: shown }) => [error !== undefined, shown.length])).toEqual([
+    [true, 0],
+    [false, 1],
+  ]);
+});
+
+test("a token that was sealed with another key opens its link, and is not shown", async () => {
+  const { link, token } = await newLink("one key");
+  const secrets = openSecrets({ secretKey: "another key", dataDir: makeFolder() });
+  const links = openLinkCache(sql, clock);
+  const shown = await sharingOf({ sql, clock, secrets, links }, link);
+  expect([shown.enabled, shown.access_token]).toEqual([true, null]);
+  expect((await links.open(token))?.id).toBe(link.id);
+  const renewed = await sharingOf({ sql, clock, secrets, links }, link, { renew: true });
+  expect(renewed.access_token).toMatch(/^[0-9A-Za-z]{43}$/);
+  expect((await links.open(token))?.id).toBeUndefined();
+});
+
+test("a token from before tokens were sealed is shown once more, and sealed by that", async () => {
+  const { link, token } = await newLink();
+  await sql`
+    UPDATE sharing_configurations SET token_sealed = NULL, token_plain = ${token} WHERE id = ${link.id}`;
+  const secrets = openSecrets({ secretKey: "a secret of this test", dataDir: makeFolder() });
+  const parts = { sql, clock, secrets, links: openLinkCache(sql, clock) };
+  expect((await sharingOf(parts, link)).access_token).toBe(token);
+  const [row] = await sql`SELECT token_plain, token_sealed FROM sharing_configurations WHERE id = ${link.id}`;
+  expect([row?.["token_plain"], row?.["token_sealed"] === null]).toEqual([null, false]);
+  expect((await sharingOf(parts, link)).access_token).toBe(token);
+});
+
+test("tokens that are asked for together are one look-up, and past a bound a 503", async () => {
+  let statements = 0;
+  const counted = ((...given: Parameters<Postgres>) => {
+    if (String(given[0]).includes("token_hash = ANY")) statements++;
+    return sql(...given);
+  }) as Postgres;
+  const links = openLinkCache(counted, clock);
+  const { token, link } = await newLink();
+  const asked = Array.from({ length: sharingLimits.lookedUpMax - 1 }, (_, i) => links.open(`guess${i}`));
+  const found = links.open(token);
+  expect((await found)?.id).toBe(link.id);
+  expect(new Set(await Promise.all(asked))).toEqual(new Set([undefined]));
+  expect(statements).toBeLessThanOrEqual(2);
+  const before = statements;
+  expect((await links.open(token))?.id).toBe(link.id);
+  expect(statements).toBe(before);
+  const flood = Array.from({ length: 2 * sharingLimits.lookedUpMax + 10 }, (_, i) =>
+    links.open(`flood${i}`).then(
+      () => "",
+      (thrown: { code: string }) => thrown.code,
+    ),
+  );
+  expect(new Set(await Promise.all(flood))).toEqual(new Set(["", "unavailable"]));
+});
