@@ -62,11 +62,30 @@ const anyRow = Type.Record(Type.String(), Type.Unknown());
 
 export const emptyListModel = Type.Object(listSchema(anyRow).properties, { title: "EmptyList" });
 
-/** The refusal of a request below a resource that does not exist here; undefined for other paths. */
+/** What else PostHog's clients ask for by default that does not exist here, as a refusal begins. */
+const absentFamilies: Readonly<Record<string, string>> = {
+  access_controls: "Access controls do",
+  alerts: "Alerts do",
+  endpoints: "Endpoints of saved queries do",
+  error_tracking: "Error tracking does",
+  external_data_sources: "External data sources do",
+  hog_functions: "Hog functions do",
+  integrations: "Integrations do",
+  mcp_tools: "Tools of PostHog's MCP server do",
+  notebooks: "Notebooks do",
+  session_recording_playlists: "Playlists of recordings do",
+  warehouse_tables: "Warehouse tables do",
+};
+
+/** The refusal of a request for something that does not exist here; undefined for other paths. */
 export function absentFault(path: string): Fault | undefined {
   const [, api, home, project, name = ""] = path.split("/");
   const isProject = api === "api" && (home === "projects" || home === "environments") && project !== "";
-  const absent = isProject && Object.hasOwn(absentResources, name) ? absentResources[name] : undefined;
+  if (!isProject) return undefined;
+  if (Object.hasOwn(absentFamilies, name)) {
+    return new Fault("not_found", `${absentFamilies[name]} not exist on this server.`);
+  }
+  const absent = Object.hasOwn(absentResources, name) ? absentResources[name] : undefined;
   if (!absent) return undefined;
   const detail = `${absent.called} do not exist on this server: their list is empty, and there is nothing else.`;
   return new Fault("not_found", detail);

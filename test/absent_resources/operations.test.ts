@@ -43,6 +43,20 @@ test("the list of a resource that does not exist here is empty, on every page an
   }
 });
 
+test("what else clients ask for by default is a 404 that names it", async () => {
+  const asked = [
+    ["error_tracking/symbol_sets/bulk_start_upload", "Error tracking does not exist on this server."],
+    ["hog_functions/", "Hog functions do not exist on this server."],
+    ["mcp_tools/execute_sql/", "Tools of PostHog's MCP server do not exist on this server."],
+  ] as const;
+  for (const home of homes) {
+    for (const [path, detail] of asked) {
+      const refusal = [404, "invalid_request", "not_found", detail, null];
+      expect(problemOf(await ask(app, "POST", `${home}/${path}`, {}))).toEqual(refusal);
+    }
+  }
+});
+
 test("anything else that is asked of it is a 404 that says so", async () => {
   const detail = "Feature flags do not exist on this server: their list is empty, and there is nothing else.";
   const refusal = [404, "invalid_request", "not_found", detail, null];
