@@ -17,7 +17,7 @@ export interface Python {
   run(
     program: string,
     args: string[],
-    options?: { cwd?: string; env?: Record<string, string> },
+    options?: { cwd?: string; env?: Record<string, string>; msMax?: number },
   ): Promise<Ran>;
 }
 
@@ -26,8 +26,12 @@ export async function pythonWith(requirement: string): Promise<Python | undefine
   const folder = join(makeFolder(), "venv");
   const bin = join(folder, "bin");
   const python: Python = {
-    run: (program, args, { cwd, env } = {}) =>
-      run([join(bin, program), ...args], { cwd, env: { PATH: `${bin}:${process.env["PATH"]}`, ...env } }),
+    run: (program, args, { cwd, env, ...more } = {}) =>
+      run([join(bin, program), ...args], {
+        cwd,
+        env: { PATH: `${bin}:${process.env["PATH"]}`, ...env },
+        ...more,
+      }),
   };
   if (Bun.which("python3") === null) return missing("no python3");
   const made = await run(["python3", "-m", "venv", folder]);
@@ -39,20 +43,24 @@ export async function pythonWith(requirement: string): Promise<Python | undefine
 }
 
 function missing(why: string): undefined {
-  process.stderr.write(`tests of the Python client are skipped: ${why}\n`);
+  process.stderr.write(`tests with Python are skipped: ${why}\n`);
 }
 
-/** Ended when it takes longer than a registry may. */
+/** Ended when it takes longer than `msMax`, by default as long as a registry may. */
 export async function run(
   command: string[],
-  { cwd, env = {} }: { cwd?: string | undefined; env?: Record<string, string> } = {},
+  {
+    cwd,
+    env = {},
+    msMax = installMsMax,
+  }: { cwd?: string | undefined; env?: Record<string, string>; msMax?: number } = {},
 ): Promise<Ran> {
   const child = Bun.spawn(command, {
     env: { ...process.env, ...env },
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
-    timeout: installMsMax,
+    timeout: msMax,
     ...(cwd !== undefined && { cwd }),
   });
   const [out, err, code] = await Promise.all([

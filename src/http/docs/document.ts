@@ -211,6 +211,7 @@ const verbs: Record<string, string> = {
 
 /** Verbs where PostHog's differ from the form of the answer, by the last word of the path. */
 const reading: Record<string, string> = {
+  activity: "retrieve",
   logs: "retrieve",
   values: "retrieve",
   property_definitions: "retrieve",
@@ -231,6 +232,8 @@ function operationIdOf(method: string, path: string, isList: boolean): string {
     .filter((word) => word !== "" && word !== "api" && !word.startsWith("{"))
     .map((word) => word.replace(/\W/g, ""));
   const last = words.at(-1) ?? "";
+  // PostHog's name for the activity of all, which that of one is beside.
+  if (last === "activity" && !path.endsWith("}/activity/")) words.splice(-1, 1, "all", last);
   if (words[0] === "projects" && words.length > 1 && !ofProjects.has(words[1]!)) words.shift();
   const verb = method === "get" ? (reading[last] ?? (isList ? "list" : "retrieve")) : verbs[method];
   return [...words, verb ?? method].join("_");

@@ -38,7 +38,7 @@ export const bulkDeletionModel = model("PersonBulkDeleteResponse", {
   distinct_ids_not_found: Type.Array(Type.String(), {
     description: "Those of `distinct_ids` that are no person's.",
   }),
-  deletion_errors: Type.Array(Type.Object({ person_uuid: uuid() }), {
+  deletion_errors: Type.Array(model("PersonDeletionError", { person_uuid: uuid() }), {
     description: "Persons that were merged into others in the meantime: nothing of them is deleted.",
   }),
 });
