@@ -180,8 +180,9 @@ test("a server from before processes told what they know is waited for, before a
   const options = { log: silentLog, ...nextVersion(mustStop, goOn), olderServersMsMax: 0 };
   await expect(migrate(stores, options)).rejects.toThrow("(told nothing)");
   await stores.sql`
-    ALTER TABLE journals DROP COLUMN postgres_migration, DROP COLUMN clickhouse_migration, DROP COLUMN location`;
-  await stores.sql`DROP TABLE migrations_begun`;
+    ALTER TABLE journals DROP COLUMN postgres_migration, DROP COLUMN clickhouse_migration, DROP COLUMN location,
+      DROP COLUMN stored_watermark, DROP COLUMN recordings_watermark`;
+  await stores.sql`DROP TABLE migrations_begun, session_backlog`;
   await stores.sql`ALTER TABLE projects DROP COLUMN test_account_filters, DROP COLUMN settings`;
   await stores.sql`DROP TABLE person_split_ids, person_splits`;
   await stores.sql`DROP TABLE person_activity`;
