@@ -76,7 +76,7 @@ test("a parameter that an operation does not declare is a 400 that names it, on 
 });
 
 /** What may be given several times. */
-const repeated = ["level", "tags"];
+const repeated = ["level", "tags", "event_name"];
 
 test("a declared parameter is refused when it is given twice, unless it may be", async () => {
   for (const { method, path, route } of operations) {
