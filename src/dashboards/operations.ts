@@ -148,9 +148,10 @@ function oneOperations(parts: DashboardParts) {
       path,
       scope: "dashboard:write",
       summary: "Delete a dashboard; PATCH with deleted: false brings it back",
+      find: async ({ project, params }) => present(await getDashboard(sql, project.id, rowIdOf(params.id))),
       replies: { 204: { description: "It is gone. Its insights are not." } },
-      answer: async ({ project, params }) => {
-        if (!(await removeDashboard(sql, project.id, rowIdOf(params.id)))) throw notFound();
+      answer: async ({ project, found }) => {
+        if (!(await removeDashboard(sql, project.id, found.id))) throw notFound();
       },
     }),
   ];

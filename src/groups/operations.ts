@@ -144,10 +144,11 @@ function typeOperations({ sql, clickhouse, counts }: GroupParts) {
         "Its index is free for the next type that an event names; captures know within ten seconds. Events keep " +
         "what they named. Groups of the type are not shown until a type of this name has an index again. To keep " +
         "others from taking the index, set `allowed_group_types` of the project first.",
+      find: async ({ project, params: { group_type_index: index } }) =>
+        present((await groupTypesOf(sql, project.id)).find(({ place }) => String(place) === index)),
       replies: gone,
-      answer: async ({ project, params: { group_type_index: index } }) => {
-        if (!/^[0-9]$/.test(index)) throw notFound();
-        if (!(await deleteGroupType(sql, clickhouse, project.id, Number(index)))) throw notFound();
+      answer: async ({ project, found: { place } }) => {
+        if (!(await deleteGroupType(sql, clickhouse, project.id, place))) throw notFound();
         counts.forget(project.id);
       },
     }),

@@ -102,9 +102,10 @@ function oneOperations(parts: InsightParts) {
           "PostHog applies this dashboard's filters; dashboards here have none.",
         ),
       },
+      find: async ({ project, params }) =>
+        present(await getInsight(sql, project.id, insightNameOf(params.id))),
       replies: shownOne,
-      answer: async ({ project, params, query: { refresh = true, basic = false }, request }) => {
-        const row = present(await getInsight(sql, project.id, insightNameOf(params.id)));
+      answer: async ({ found: row, query: { refresh = true, basic = false }, request }) => {
         const result = refresh && !basic ? await resultOf(queries, row, request.signal) : undefined;
         return await slicedJson(presentInsight(row, result));
       },
@@ -127,11 +128,12 @@ function oneOperations(parts: InsightParts) {
       path,
       scope: "insight:write",
       summary: "Delete an insight; PATCH with deleted: false brings it back",
+      find: async ({ project, params }) =>
+        present(await getInsight(sql, project.id, insightNameOf(params.id))),
       replies: gone,
-      answer: async ({ access, project, params }) => {
-        const { id } = present(await getInsight(sql, project.id, insightNameOf(params.id)));
+      answer: async ({ access, project, found }) => {
         const remover = { project_id: project.id, user_id: access.user.id };
-        if (!(await removeInsight(sql, id, remover))) throw notFound();
+        if (!(await removeInsight(sql, found.id, remover))) throw notFound();
       },
     }),
   ];

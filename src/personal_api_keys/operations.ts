@@ -89,8 +89,9 @@ function readOperations(sql: Postgres) {
       path: ":id/",
       scope: "*",
       summary: "Get a personal API key",
+      find: async ({ access, params }) => present(await findKey(sql, access, params.id)),
       replies: shownOne,
-      answer: async ({ access, params }) => present(await findKey(sql, access, params.id)),
+      answer: ({ found }) => found,
     }),
   ];
 }

@@ -84,9 +84,9 @@ function oneOperations(parts: CountedParts) {
       path: "persons/:uuid/",
       scope: "person:read",
       summary: "Get a person",
+      find: ({ project, params: { uuid } }) => mainIdOf(parts, project, uuid),
       replies: { 200: reply("The person.", personModel) },
-      answer: async ({ project, params: { uuid } }) => {
-        const main_id = await mainIdOf(parts, project, uuid);
+      answer: async ({ project, found: main_id }) => {
         const [person] = await readPersons(readsOf(parts.clickhouse, project.id), [main_id]);
         return personReply(present(person, nobody));
       },

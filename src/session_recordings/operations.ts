@@ -171,9 +171,10 @@ function oneOperations(parts: Counted) {
       path: "session_recordings/:id/",
       scope: "session_recording:read",
       summary: "Get a session recording",
-      replies: shownOne,
-      answer: ({ access, project, params }) =>
+      find: ({ access, project, params }) =>
         getRecording(parts, { project_id: project.id, user_id: access.user.id }, params.id),
+      replies: shownOne,
+      answer: ({ found }) => found,
     }),
     projectOperation({
       method: "PATCH",

@@ -115,8 +115,9 @@ function oneOperations(parts: SubscriptionParts) {
       path: "subscriptions/:id/",
       scope: "subscription:read",
       summary: "Get a subscription",
+      find: (request) => subscriptionOf(sql, request),
       replies: shownOne,
-      answer: async (request) => shownOf(await subscriptionOf(sql, request)),
+      answer: ({ found }) => shownOf(found),
     }),
     projectOperation({
       method: "PATCH",

@@ -51,18 +51,19 @@ export function backfillOperations(parts: BackfillParts) {
       path: "batch_exports/:id/backfills/:backfill_id/",
       scope: "batch_export:read",
       summary: "Get a backfill, with its progress",
+      find: (request) => backfillOf(sql, request),
       replies: { 200: reply("It.", backfillModel) },
-      answer: (request) => backfillOf(sql, request),
+      answer: ({ found }) => found,
     }),
     exportOperation({
       method: "POST",
       path: "batch_exports/:id/backfills/:backfill_id/cancel/",
       scope: "batch_export:write",
       summary: "Cancel a backfill and its runs",
+      find: (request) => backfillOf(sql, request),
       replies: { 200: reply("It is cancelled.", cancelledModel), 400: refusal(400) },
-      answer: async (request) => {
-        const { id } = await backfillOf(sql, request);
-        if (await cancelBackfill(sql, id, new Date(clock.now()))) return { cancelled: true };
+      answer: async ({ found, ...request }) => {
+        if (await cancelBackfill(sql, found.id, new Date(clock.now()))) return { cancelled: true };
         const { status } = await backfillOf(sql, request);
         throw new Fault("invalid_input", `Cannot cancel a backfill that is in '${status}' status`);
       },

@@ -6,7 +6,7 @@ import { limits } from "../../core/limits.ts";
 import { missingReference } from "../../http/fields/field_fault.ts";
 import { flagParameter, pageParameters } from "../../http/fields/query.ts";
 import { gone, listSchema, reply } from "../../http/fields/schema.ts";
-import { notFound, uuidOf } from "../../http/found.ts";
+import { notFound } from "../../http/found.ts";
 import { operationsOf, projectOperation } from "../../http/operation.ts";
 import { begunTexts } from "../../http/pages/sliced.ts";
 import { streamedPage } from "../../http/pages/page.ts";
@@ -72,8 +72,9 @@ function readOperations({ sql }: ExportParts) {
       path,
       scope: "batch_export:read",
       summary: "Get a batch export",
+      find: (request) => exportOf(sql, request),
       replies: shownOne,
-      answer: async (request) => shownExport(await showExport(sql, await exportOf(sql, request))),
+      answer: async ({ found }) => shownExport(await showExport(sql, found)),
     }),
   ];
 }
@@ -198,10 +199,11 @@ function changeOperations(parts: ExportParts) {
       path,
       scope: "batch_export:write",
       summary: "Delete a batch export and cancel its runs",
+      find: (request) => exportOf(sql, request),
       replies: gone,
-      answer: async (request) => {
-        const id = uuidOf(request.params.id);
-        if (!(await removeExport(sql, scopeOf(request), id, new Date(clock.now())))) throw notFound();
+      answer: async ({ found, ...request }) => {
+        const now = new Date(clock.now());
+        if (!(await removeExport(sql, scopeOf(request), found.id, now))) throw notFound();
       },
     }),
   ];

@@ -49,8 +49,9 @@ function readOperations({ sql, clock }: BackfillParts) {
       path: "batch_exports/:id/runs/:run_id/",
       scope: "batch_export:read",
       summary: "Get a run",
+      find: (request) => runOf(sql, request),
       replies: { 200: reply("The run.", runModel) },
-      answer: async (request) => (await runOf(sql, request)).run,
+      answer: ({ found: { run } }) => run,
     }),
   ];
 }
@@ -112,10 +113,10 @@ function changeOperations({ sql, clock, wake }: BackfillParts) {
       path: "batch_exports/:id/runs/:run_id/cancel/",
       scope: "batch_export:write",
       summary: "Cancel a run",
+      find: (request) => runOf(sql, request),
       replies: { 200: reply("It is cancelled.", cancelledModel), 400: refusal(400) },
-      answer: async (request) => {
-        const { run } = await runOf(sql, request);
-        if (await cancelRun(sql, run.id, new Date(clock.now()))) return { cancelled: true };
+      answer: async ({ found, ...request }) => {
+        if (await cancelRun(sql, found.run.id, new Date(clock.now()))) return { cancelled: true };
         const { status } = (await runOf(sql, request)).run;
         throw new Fault("invalid_input", `Cannot cancel a run that is in '${status}' status`);
       },
@@ -125,9 +126,9 @@ function changeOperations({ sql, clock, wake }: BackfillParts) {
       path: "batch_exports/:id/runs/:run_id/retry/",
       scope: "batch_export:write",
       summary: "Run an interval again, as a backfill of its own",
+      find: (request) => runOf(sql, request),
       replies: { 200: reply("It was started.", startedBackfillModel), 400: refusal(400) },
-      answer: async (request) => {
-        const { run, stored } = await runOf(sql, request);
+      answer: async ({ found: { run, stored } }) => {
         if (openStatuses.includes(run.status)) {
           throw new Fault("invalid_input", `Cannot retry a run that is in '${run.status}' status`);
         }

@@ -39,11 +39,10 @@ export function memberOperations(sql: Postgres) {
       path,
       scope: "organization_member:read",
       summary: "Get a member, by their user's UUID or as `@me`",
+      find: ({ access, organization, params }) =>
+        findMember(sql, organization.id, access.user.id, params.user__uuid),
       replies: shownOne,
-      answer: async ({ access, organization, params }) => {
-        const user_id = await findMember(sql, organization.id, access.user.id, params.user__uuid);
-        return await getMember(sql, organization.id, user_id);
-      },
+      answer: ({ organization, found }) => getMember(sql, organization.id, found),
     }),
     operation({
       method: "PATCH",
@@ -68,9 +67,10 @@ export function memberOperations(sql: Postgres) {
       scope,
       summary: "Remove a member, or leave the organization",
       description: "By administrators, members up to their own level; anybody but the only owner may leave.",
+      find: ({ access, organization, params }) =>
+        findMember(sql, organization.id, access.user.id, params.user__uuid),
       replies: gone,
-      answer: async ({ access, organization, params }) => {
-        const user_id = await findMember(sql, organization.id, access.user.id, params.user__uuid);
+      answer: async ({ access, organization, found: user_id }) => {
         const change = { organization_id: organization.id, asking_id: access.user.id, user_id };
         await removeMember(sql, change);
       },

@@ -32,9 +32,9 @@ export function deletionOperations(parts: CountedParts) {
         ),
         keep_person: flagParameter("true: the person stays, and only events or recordings are deleted."),
       },
+      find: ({ project, params: { uuid } }) => mainIdOf(parts, project, uuid),
       replies: gone,
-      answer: async ({ access, project, params: { uuid }, query }) => {
-        const main_id = await mainIdOf(parts, project, uuid);
+      answer: async ({ access, project, found: main_id, query }) => {
         const deleted = await deleteMains(parts, access, project.id, [main_id], scopeOf(query));
         if (deleted.size === 0) throw notFound(nobody);
       },
