@@ -82,7 +82,7 @@ test("every operation shows what it answers, and what it takes", () => {
 
 /** Operations that only say "do it". */
 function bodiless(name: string): boolean {
-  return /\/(reset_token|rotate_key|roll|pause|unpause|cancel|retry|test_delivery)\/?$/.test(name);
+  return /\/(reset_token|rotate_key|roll|pause|unpause|cancel|retry|test_delivery|refresh)\/?$/.test(name);
 }
 
 function schemasOf(holder: { content?: Content } | { $ref: string }): unknown[] {
