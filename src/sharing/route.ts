@@ -58,22 +58,37 @@ export function sharedRoutes({ links, recording, page, ...options }: SharedRoute
     for (const [header, value] of Object.entries(headers)) reply.headers.set(header, value);
     return reply;
   };
-  return new Elysia({ name: "shared" }).get(
-    "/shared/:token/",
-    async ({ params, request, set }) => {
-      Object.assign(set.headers, linkHeaders);
-      const link = await links.open(params.token);
-      opened.of(link?.kind ?? "nothing").value++;
-      if (link) readQuery({}, requestUrl(request).searchParams);
-      const shell = page(request, link?.kind);
-      if (shell) return await shell;
-      if (!link) throw notFound();
-      rate.take(String(link.id));
-      if (link.kind === "recording") return await recording(link);
-      return await shownBoard(link, request);
-    },
-    { detail: { hide: true } },
-  );
+  const hidden = { detail: { hide: true } } as const;
+  return new Elysia({ name: "shared" })
+    .get(
+      "/shared/:token/",
+      async ({ params, request, set }) => {
+        Object.assign(set.headers, linkHeaders);
+        const link = await links.open(params.token);
+        opened.of(link?.kind ?? "nothing").value++;
+        if (link) readQuery({}, requestUrl(request).searchParams);
+        const shell = page(request, link?.kind);
+        if (shell) return await shell;
+        if (!link) throw notFound();
+        rate.take(String(link.id));
+        if (link.kind === "recording") return await recording(link);
+        return await shownBoard(link, request);
+      },
+      hidden,
+    )
+    .get(
+      // The player of a recording asks this every few seconds, since what it plays was read at once.
+      "/shared/:token/alive/",
+      async ({ params, request, set }) => {
+        Object.assign(set.headers, linkHeaders);
+        const link = await links.open(params.token);
+        if (!link) throw notFound();
+        readQuery({}, requestUrl(request).searchParams);
+        rate.take(String(link.id));
+        return new Response(null, { status: 204 });
+      },
+      hidden,
+    );
 }
 
 /** The tiles as they stand now, with the results that were computed last. */

@@ -25,7 +25,10 @@ function PlayerPage() {
   useEffect(() => {
     if (isShared) {
       readShared().then(setShown, (thrown: unknown) => setTrouble(wordsOf(thrown)));
-      return undefined;
+      return whenRevoked(() => {
+        setShown(undefined);
+        setTrouble(revoked);
+      });
     }
     const take = (event: MessageEvent<PlayerMessage>) => {
       if (event.origin !== location.origin || event.source !== parent) return;
@@ -57,14 +60,36 @@ function PlayerPage() {
   );
 }
 
+const revoked = "This recording is not shared, or not any more.";
+/** How often the page asks whether its link still opens something, in ms: five seconds are promised. */
+const aliveMs = 2500;
+
+function sharedBase(): string {
+  return location.pathname.endsWith("/") ? location.pathname : `${location.pathname}/`;
+}
+
+/** Calls `end` once the link opens nothing any more; returns what stops asking. */
+function whenRevoked(end: () => void): () => void {
+  const timer = setInterval(() => {
+    void sendRequest(`${sharedBase()}alive/`, {}).then(
+      ({ status }) => {
+        if (status !== 404) return;
+        clearInterval(timer);
+        end();
+      },
+      () => undefined,
+    );
+  }, aliveMs);
+  return () => clearInterval(timer);
+}
+
 /** @throws Refusal when the link opens nothing any more. */
 async function readShared(): Promise<Shown> {
-  const base = location.pathname.endsWith("/") ? location.pathname : `${location.pathname}/`;
-  return await readSnapshots(`${base}snapshots/`, async (path) => {
+  return await readSnapshots(`${sharedBase()}snapshots/`, async (path) => {
     const reply = await sendRequest(path, { headers: { accept: "application/json" } });
     if (!reply.ok) {
       const refusal = await refusalOf(reply);
-      throw refusal.status === 404 ? new Error("This recording is not shared, or not any more.") : refusal;
+      throw refusal.status === 404 ? new Error(revoked) : refusal;
     }
     return await reply.json();
   });

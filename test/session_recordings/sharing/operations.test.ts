@@ -55,6 +55,17 @@ test("while shared, whoever has the token sees the recording, but not whose it i
   }
 });
 
+test("a page that plays a recording learns that its link has ended", async () => {
+  const path = `${base}/s%201/sharing/`;
+  const { body } = await ask(server, "PATCH", path, { enabled: true });
+  expect((await shared(body["access_token"], "alive/")).status).toBe(204);
+  expect((await shared(body["access_token"], "alive/?zebra=1")).status).toBe(400);
+  expect((await shared("x".repeat(43), "alive/")).status).toBe(404);
+  await ask(server, "PATCH", path, { enabled: false });
+  expect((await shared(body["access_token"], "alive/")).status).toBe(404);
+  await ask(server, "PATCH", path, { enabled: true });
+});
+
 test("a token that was disabled never opens anything again", async () => {
   const before = (await ask(server, "GET", `${base}/s%201/sharing/`)).body;
   const disabled = (await ask(server, "PATCH", `${base}/s%201/sharing/`, { enabled: false })).body;
