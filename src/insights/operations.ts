@@ -76,9 +76,9 @@ function listOperations(parts: InsightParts) {
       body: insightBody,
       replies: { 201: reply("The insight.", insightModel) },
       answer: async ({ access, project, body }) => {
-        const { title } = queries.check(body.query);
+        const { title, stored: query } = queries.check(body.query);
         const maker = { project_id: project.id, user_id: access.user.id, derived_name: title };
-        const id = await createInsight(sql, body, maker);
+        const id = await createInsight(sql, { ...body, query }, maker);
         return presentInsight(present(await getInsight(sql, project.id, id, { deletedToo: true })));
       },
     }),
@@ -153,7 +153,9 @@ async function changeInsight(
   changes: InsightUpdate,
 ): Promise<Insight> {
   if (deleted && changes.deleted !== false) throw notFound();
-  const derived = changes.query !== undefined && { derived_name: queries.check(changes.query).title };
-  await updateInsight(sql, id, changes, { project_id, user_id, ...derived });
+  const checked = changes.query === undefined ? undefined : queries.check(changes.query);
+  const derived = checked && { derived_name: checked.title };
+  const stored = checked ? { ...changes, query: checked.stored } : changes;
+  await updateInsight(sql, id, stored, { project_id, user_id, ...derived });
   return presentInsight(present(await getInsight(sql, project_id, id, { deletedToo: true })));
 }

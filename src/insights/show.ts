@@ -32,7 +32,7 @@ interface InsightAnswer {
 /** The query engine, as insights use it. */
 export interface InsightQueries {
   /** @throws Fault for an invalid query. */
-  check(query: unknown, attr?: string): { kind: string; title: string };
+  check(query: unknown, attr?: string): { kind: string; title: string; stored: unknown };
   /** `abort` ends the query when no client waits for it. @throws Fault when it cannot be answered. */
   run(project_id: number, query: unknown, attr?: string, abort?: AbortSignal): Promise<InsightAnswer>;
 }

@@ -14,6 +14,7 @@ import { answerFunnels } from "./funnel/funnel.ts";
 import { queryLimits } from "./limits.ts";
 import { answerRetention } from "./retention/retention.ts";
 import { openQueryRunner, type QueryAnswer, type QueryContext, timezoneOf } from "./store.ts";
+import { storedQuery } from "./stored_query.ts";
 import { titleOf } from "./title.ts";
 import { answerTrends } from "./trends/trends.ts";
 
@@ -29,10 +30,13 @@ interface QueryResult extends Omit<QueryAnswer, "span" | "interval"> {
 
 export interface QueryEngine {
   /**
-   * The kind and the title of a query, without running it.
+   * The kind and the title of a query, and how an insight keeps it, without running it.
    * @throws Fault for the first thing that is wrong in it, named below `attr`.
    */
-  check(query: unknown, attr?: string): { kind: CheckedQuery["kind"]; title: string };
+  check(
+    query: unknown,
+    attr?: string,
+  ): { kind: CheckedQuery["kind"]; title: string; stored: Record<string, unknown> };
   /**
    * Runs a query over one project's events, for at most limits.querySecondsMax, until `abort`.
    * @throws Fault for what is wrong in it, when it is too heavy, and `unavailable` when too many queries wait.
@@ -71,7 +75,11 @@ export function openQueryEngine({ sql, clickhouse, clock }: EngineOptions): Quer
   return {
     check: (query, attr) => {
       const checked = checkQuery(query, attr);
-      return { kind: checked.kind, title: titleOf(checked) };
+      return {
+        kind: checked.kind,
+        title: titleOf(checked),
+        stored: storedQuery(query as Record<string, unknown>),
+      };
     },
     run: async (project_id, query, attr, abort) => {
       const checked = checkQuery(query, attr);

@@ -68,7 +68,7 @@ const displays = [
 export const intervals = ["hour", "day", "week", "month"] as const;
 
 const node = strictModel("EventsNode", {
-  kind: choice(["EventsNode"], { default: "EventsNode" }),
+  kind: Type.Optional(choice(["EventsNode"])),
   event: maybe(text({ blank: true })),
   custom_name: maybe(text({ blank: true, maxLength: 400 })),
   math: maybe(choice(maths)),

@@ -100,6 +100,31 @@ describe("an insight", () => {
     expect(body).toMatchObject({ short_id, name: null, derived_name: "seen events", tags: ["a"], query });
   });
 
+  test("keeps its query as it was sent, with numbers as numbers, as the API's description says", async () => {
+    const series = [{ event: "seen", custom_name: 5, math_group_type_index: "2" }];
+    const source = {
+      kind: "TrendsQuery",
+      series,
+      breakdownFilter: { breakdown: "plan", breakdown_limit: "5" },
+    };
+    const { id, query } = (await make({ query: { source, kind: "InsightVizNode" } })).body;
+    const kept = {
+      kind: "InsightVizNode",
+      source: {
+        kind: "TrendsQuery",
+        series: [{ event: "seen", custom_name: "5", math_group_type_index: 2 }],
+        breakdownFilter: { breakdown: "plan", breakdown_limit: 5 },
+      },
+    };
+    expect(query).toEqual(kept);
+    const retention = { kind: "RetentionQuery", retentionFilter: { totalIntervals: "7" } };
+    const changed = await ask("PATCH", `${id}/`, { query: { kind: "DataTableNode", source: retention } });
+    expect(changed.body["query"]).toEqual({
+      kind: "DataTableNode",
+      source: { kind: "RetentionQuery", retentionFilter: { totalIntervals: 7 } },
+    });
+  });
+
   test("is replaced by what PUT says, which must name its query", async () => {
     const { id } = (await make({ name: "One", tags: ["a"] })).body;
     expect(problemOf(await ask("PUT", `${id}/`, { name: "Two" }))[2]).toBe("required");

@@ -91,7 +91,7 @@ test("a failing query is an error beside the others' results", async () => {
 test("a store that is away is an error without its words", async () => {
   const id = await make({});
   const queries = {
-    check: () => ({ kind: "TrendsQuery", title: "" }),
+    check: () => ({ kind: "TrendsQuery", title: "", stored: {} }),
     run: () =>
       Promise.reject(new ClickHouseError("connect ECONNREFUSED 10.0.0.1", "ECONNREFUSED", "NETWORK")),
   };

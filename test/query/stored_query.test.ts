@@ -1,0 +1,22 @@
+import { expect, test } from "bun:test";
+import { storedQuery } from "../../src/query/stored_query.ts";
+
+test("a query is stored as it was sent: nothing is added, left out or moved", () => {
+  const query = {
+    source: {
+      dateRange: { date_from: "-7d", date_to: null },
+      kind: "TrendsQuery",
+      series: [{ event: "a", properties: [{ key: "n", value: "5", operator: "gt" }] }, { event: null }],
+      samplingFactor: null,
+    },
+    full: true,
+    kind: "InsightVizNode",
+  };
+  expect(storedQuery(query)).toEqual(query);
+});
+
+test("values are what the check reads", () => {
+  expect(
+    storedQuery({ kind: "EventsQuery", select: ["*", 5], limit: "10", event: " seen ", after: null }),
+  ).toEqual({ kind: "EventsQuery", select: ["*", "5"], limit: 10, event: "seen", after: null });
+});
