@@ -11,7 +11,8 @@ import { dirname, join } from "node:path";
 import { startMsMax } from "../support/accounts.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
-import { type Kit, readyKit, run } from "../support/sdks.ts";
+import { moverTest } from "../support/movers.ts";
+import { type Kit, npmInstall, pipInstall, readyKit, run } from "../support/sdks.ts";
 import { personalKey, post, projectKey, rested, type Server, startServer } from "../support/server.ts";
 
 afterAll(cleanUp, startMsMax);
@@ -47,16 +48,15 @@ interface Client {
   version: (typeof versions)[number];
 }
 
-const pip = ["python3", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries=1"];
 const packages: Kit = {
   files: ["sdks/generated/requirements.txt"],
   tools: ["python3"],
-  install: [...pip, "--root-user-action=ignore", "--target=packages", "--requirement=requirements.txt"],
+  install: pipInstall,
 };
 const modules: Kit = {
   files: ["sdks/generated/package.json"],
   tools: ["npm"],
-  install: ["npm", "install", "--silent", "--no-fund", "--no-audit", "--no-package-lock", "--ignore-scripts"],
+  install: npmInstall,
 };
 // What TypeScript's strictest is of the generated code's own writing.
 const tsc = [
@@ -126,13 +126,18 @@ beforeAll(async () => {
   await rested(server);
 }, startMsMax);
 
+const row = moverTest(
+  "openapi-generator, `python`, `go`, `typescript-fetch`, `typescript-axios`",
+  "generated_matrix.test.ts",
+);
+
 for (const client of clients.filter(({ isLong }) => all || !isLong)) {
   for (const version of versions.filter((one) => all || one === client.version)) {
     const generator = await readyKit(jar(version));
     const kit = generator.missing ? generator : await readyKit(client.kit);
     const { missing } = kit;
     test.skipIf(missing !== "")(
-      `${client.generator} ${version}: a client is generated, compiled and used${missing && ` (skipped: ${missing})`}`,
+      `${row}: ${client.generator} ${version}${missing && ` (skipped: ${missing})`}`,
       async () => {
         const folder = makeFolder();
         writeFileSync(join(folder, "openapi.json"), document);
