@@ -46,6 +46,8 @@ export const uploadLimits = {
   stallMsMax: 20_000,
   /** How often stalled bodies are looked for, in ms: they may be refused so much later than the message says. */
   lookMs: 50,
+  /** Late bodies that are refused at one look: thousands that began together would delay others by seconds. */
+  lateAtOnceMax: 25,
   /** How long a whole upload may take, in ms: enough for 20 MB over a bad line. */
   wholeMsMax: 600_000,
   /**

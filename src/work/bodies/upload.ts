@@ -105,7 +105,8 @@ let busyBefore = 0;
 function look(): void {
   busyBefore = busy;
   busy = 0;
-  for (const upload of uploads) upload.look();
+  let left = uploadLimits.lateAtOnceMax;
+  for (const upload of uploads) if (upload.look(left > 0)) left--;
   if (uploads.size > 0) return;
   clearInterval(looking);
   looking = undefined;
@@ -166,17 +167,28 @@ class Upload {
     }
   }
 
-  /** Ends an upload that is late, and takes its lent memory from one that is slow. */
-  look(): void {
+  /**
+   * Ends an upload that is late, and takes its lent memory from one that is slow.
+   * @param mayEnd whether few were ended in this look; the next one ends further ones.
+   * @returns whether it was late.
+   */
+  look(mayEnd: boolean): boolean {
     this.#recent = 0;
     const { lease } = this.#receiving;
-    const { stallMsMax, wholeMsMax } = this.#bounds;
     this.#ms += uploadLimits.lookMs;
     if (!lease.isPaused) this.#silentMs += uploadLimits.lookMs;
-    // The first look may come at once.
-    if (this.#ms - uploadLimits.lookMs > wholeMsMax) this.#cancel(`${wholeMsMax} ms in all`);
-    else if (this.#silentMs - uploadLimits.lookMs > stallMsMax) this.#cancel(`${stallMsMax} ms`);
-    else if (this.#isLent && lease.lapse()) this.#vacate();
+    if (this.#isLent && lease.lapse()) this.#vacate();
+    const late = this.#lateBy();
+    if (late === undefined || !mayEnd || this.#late) return false;
+    this.#cancel(late);
+    return true;
+  }
+
+  /** Which bound it exceeds. The first look may come at once, and does not count. */
+  #lateBy(): string | undefined {
+    const { stallMsMax, wholeMsMax } = this.#bounds;
+    if (this.#ms - uploadLimits.lookMs > wholeMsMax) return `${wholeMsMax} ms in all`;
+    return this.#silentMs - uploadLimits.lookMs > stallMsMax ? `${stallMsMax} ms` : undefined;
   }
 
   async #read(): Promise<Uint8Array> {

@@ -67,8 +67,9 @@ function looksFor(ms: number): number {
 }
 
 function look(): void {
+  let left = uploadLimits.lateAtOnceMax;
   for (const receiver of waiting.keys()) {
-    if (--receiver.looksLeft > 0) continue;
+    if (--receiver.looksLeft > 0 || --left < 0) continue;
     settle(receiver);
     receiver.refused(clientStalled(`${Math.round(receiver.msMax)} ms`));
   }

@@ -173,3 +173,21 @@ test("a slow body returns the memory it was lent, and is received whole all the 
   expect([1, 2, 3, 4, 5, 6].map((_, i) => body[i * 500_000 + 7])).toEqual([1, 2, 3, 4, 5, 6]);
   expect([body.length, returned]).toEqual([3_000_000, 1]);
 });
+
+test("of many bodies that are late together few are refused at once", async () => {
+  const stalling = { stallMsMax: 20, wholeMsMax: 60_000 };
+  const count = 3 * uploadLimits.lateAtOnceMax;
+  const refusedAt = new Map<number, number>();
+  let turn = 0;
+  const turns = setInterval(() => turn++, 1);
+  await Promise.all(
+    Array.from({ length: count }, () =>
+      received(endless({ "content-length": "1500000" }), 2_000_000, stalling).catch(() => {
+        refusedAt.set(turn, (refusedAt.get(turn) ?? 0) + 1);
+      }),
+    ),
+  );
+  clearInterval(turns);
+  expect(Math.max(...refusedAt.values())).toBeLessThanOrEqual(uploadLimits.lateAtOnceMax);
+  expect([...refusedAt.values()].reduce((sum, one) => sum + one, 0)).toBe(count);
+});
