@@ -45,9 +45,9 @@ export function sharingOperations<const Things extends string>(
       scope: "sharing_configuration:read",
       summary: `Get how ${noun} is shared`,
       ...(description !== undefined && { description }),
+      find: ({ project, params }) => find(project.id, idOf(params)),
       replies: shownOne,
-      answer: async ({ project, params }) => {
-        const target = await find(project.id, idOf(params));
+      answer: async ({ project, found: target }) => {
         // Nothing is stored for ids that anybody may make up.
         if (target === undefined) return unshared(parts);
         return await sharingOf(parts, { project_id: project.id, kind, target });
