@@ -38,6 +38,7 @@ import { withoutLast } from "./core/trim.ts";
 import type { UserError } from "./core/fault.ts";
 import type { Log } from "./core/log.ts";
 import { dashboardRoutes } from "./dashboards/operations.ts";
+import { definitionRoutes } from "./definitions/operations.ts";
 import { openEventRetention } from "./event_retention/worker.ts";
 import { eventRoutes } from "./events/operations.ts";
 import { type DescribedRoute, docsRoutes } from "./http/docs/docs.ts";
@@ -345,10 +346,7 @@ function routes(parts: Parts) {
   const { trustedProxies, siteUrl } = config;
   const clientAddress = openClientAddress({ trustedProxies, log });
   const answering = {
-    journal: capture.journal,
-    book: capture.book,
-    groupTypes: capture.groupTypes,
-    salts: capture.salts,
+    ...capture.parts,
     addressOf: (request: Request) => clientAddress(peers.of(request), request.headers),
     keys,
     clock,
@@ -391,6 +389,7 @@ function routes(parts: Parts) {
     .use(subscriptionRoutes({ gate, sql, clock, addresses }))
     .use(linkRoutes({ sql, links: subscriptions.links, pictures: subscriptions.pictures }))
     .use(sessionRoutes({ gate, clickhouse }))
+    .use(definitionRoutes({ gate, sql, clickhouse }))
     .use(sessionRecordingRoutes({ gate, sql, clickhouse, clock, log, server: config.modelServer, sharing }))
     .use(sharedRoutes({ ...sharing, ...shown, reader: openBoardReader(insights), log, metrics }))
     .use(absentResourceRoutes({ gate }));

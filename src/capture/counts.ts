@@ -25,7 +25,14 @@ export function flushCounts(metrics: Metrics): OpenCaptureOptions["counts"] {
     "sluice_journal_damaged_bytes_total",
     "Bytes of them that cannot be read.",
   );
+  const unrecorded = registry.counters(
+    "sluice_names_unrecorded_total",
+    "Names of events and properties that are not listed: longer than 200 characters, or too many.",
+    "reason",
+    ["too_long", "too_many"],
+  );
   return {
+    unrecorded: (why, names) => unrecorded.of(why).add(names),
     damaged: (damage) => {
       files.add(damage.files);
       lost.add(damage.rows);

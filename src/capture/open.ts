@@ -15,6 +15,7 @@ import type { Stores } from "../storage/stores.ts";
 import { type Ticking, every } from "../work/tick.ts";
 import { takeOverJournals, leftOf } from "./journal/recovery/orphan_journals.ts";
 import { type Salts, openSalts } from "./cookieless/salts.ts";
+import { DefinitionBook, type Unrecorded } from "./definitions/definition_book.ts";
 import { DiskRoom } from "./journal/journal_room.ts";
 import { Flush, type FlushCounts } from "./flush/flush.ts";
 import { Journal } from "./journal/journal.ts";
@@ -45,7 +46,11 @@ export interface OpenCaptureOptions {
   flushIntervalMs: number;
   journalBytesMax: number;
   stores: Stores;
-  counts: FlushCounts & { spiked(): void; damaged(damage: Damage): void };
+  counts: FlushCounts & {
+    spiked(): void;
+    damaged(damage: Damage): void;
+    unrecorded(why: Unrecorded, names: number): void;
+  };
   clock: Clock;
   log: Log;
 }
@@ -53,8 +58,14 @@ export interface OpenCaptureOptions {
 export interface OpenedCapture {
   journal: Journal;
   book: WarningBook;
-  groupTypes: KnownGroupTypes;
-  salts: Salts;
+  /** What the pipeline works with. */
+  parts: {
+    journal: Journal;
+    book: WarningBook;
+    groupTypes: KnownGroupTypes;
+    definitions: DefinitionBook;
+    salts: Salts;
+  };
   /** The id of the database whose projects the events are of. */
   database(): string;
   /** Resolves when Postgres is known to be the journal's own. */
@@ -97,7 +108,8 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
     clock,
     log,
   });
-  const { flush, merges } = openFlushes(options, journal, book);
+  const definitions = openDefinitions(options);
+  const { flush, merges } = openFlushes(options, { journal, book, definitions });
   const groupTypes = new KnownGroupTypes(({ project_id, name }) => announce(journal, project_id, name));
   const learning = followGroupTypes(groupTypes, stores.sql, log);
   const looks = openLooks(room, book, log);
@@ -122,8 +134,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   return {
     journal,
     book,
-    groupTypes,
-    salts,
+    parts: { journal, book, groupTypes, definitions, salts },
     database: () => pair.database,
     verified: pair.verified,
     broken: pair.broken,
@@ -169,15 +180,20 @@ function openLooks(room: DiskRoom, book: WarningBook, log: Log): Ticking[] {
   ];
 }
 
+/** The book of names; how many it does not record is counted. */
+function openDefinitions({ stores: { clickhouse }, counts, clock, log }: OpenCaptureOptions): DefinitionBook {
+  const unrecorded = (why: Unrecorded, names: number) => counts.unrecorded(why, names);
+  return new DefinitionBook({ clickhouse, unrecorded, clock, log });
+}
+
 /** The flush of rows, and the flush of merges. */
 function openFlushes(
   { dataDir, ownDir = dataDir, stores: { sql, clickhouse }, counts, clock, log }: OpenCaptureOptions,
-  journal: Journal,
-  book: WarningBook,
+  { journal, book, definitions }: { journal: Journal; book: WarningBook; definitions: DefinitionBook },
 ): { flush: Flush; merges: MergeFlush } {
   const quarantine = new Quarantine(dataDir);
   const backlog = openSessionBacklog(sql);
-  const own = { journal, quarantine, backlog, folder: `${ownDir}/flush` };
+  const own = { journal, definitions, quarantine, backlog, folder: `${ownDir}/flush` };
   const flush = new Flush({ ...own, clickhouse, counts, clock, log });
   const refused = (applied: Applied) => book.noteRefused(applied);
   return { flush, merges: new MergeFlush({ journal, sql, clickhouse, refused, log }) };

@@ -8,6 +8,7 @@ import type { MemoryLease } from "../work/bodies/memory_budget.ts";
 import type { ProjectKeys } from "../access/project_keys.ts";
 import type { Salts } from "./cookieless/salts.ts";
 import { refuseVisits } from "./cookieless/visit.ts";
+import type { DefinitionBook } from "./definitions/definition_book.ts";
 import type { GroupTypes } from "./event/changes.ts";
 import type { Journal } from "./journal/journal.ts";
 import { type Appending, appendEvents } from "./columns/append_events.ts";
@@ -40,6 +41,8 @@ export interface CaptureOptions {
   counts: CaptureCounts;
   clock: Clock;
   groupTypes: GroupTypes;
+  /** Records the names of events and properties. */
+  definitions: Pick<DefinitionBook, "shapesOf" | "read" | "note">;
   /** The salts of the days whose cookieless events are accepted. */
   salts: Salts;
   /** When an answer may be sent: rows on disk, in ClickHouse, or only in memory. */
@@ -163,7 +166,7 @@ function begin(
   sent: Sent,
   options: CaptureOptions,
 ): Taking {
-  const { journal, keys, groupTypes, salts, recordingRetentionDays: retentionDays } = options;
+  const { journal, keys, groupTypes, definitions, salts, recordingRetentionDays: retentionDays } = options;
   const { index } = scanner;
   const { nameless, lease, address } = sent;
   const historical_migration = isHistorical(index);
@@ -182,6 +185,7 @@ function begin(
     lanes,
     groups,
     journal,
+    definitions,
     newRecorder: () => new Recorder({ project_id, received, journal, wanted, retentionDays, lease, groups }),
   };
 }

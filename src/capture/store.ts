@@ -5,6 +5,7 @@ import { captureLimits } from "./limits.ts";
 import type { SeededMinute } from "./warnings/spike.ts";
 import type { ClickHouse, NativeBody } from "../storage/clickhouse/clickhouse.ts";
 import { dividesBatches } from "../storage/cluster/placement.ts";
+import { eventDaysOfBlocks, eventDaysOfStored } from "../storage/events/event_days.ts";
 import { sessionSettings, sessionsOfBlocks, sessionsOfStored } from "../storage/events/sessions.ts";
 
 /**
@@ -108,21 +109,25 @@ export interface BatchPart {
   part: number;
 }
 
-/** Derives the sessions of the journal's blocks. Doing so again changes nothing; `abort` ends the wait for it. */
-export async function deriveBlockSessions(
+/**
+ * Derives the sessions of the journal's blocks, and the days of their events. Doing so again changes nothing; `abort`
+ * ends the wait for it.
+ */
+export async function deriveBlocks(
   clickhouse: ClickHouse,
   body: NativeBody,
   abort: AbortSignal,
 ): Promise<void> {
-  const timeoutMs = captureLimits.insertMsMax;
-  await clickhouse.insertDerived(sessionsOfBlocks, body, { timeoutMs, settings: sessionSettings, abort });
+  const options = { timeoutMs: captureLimits.insertMsMax, settings: sessionSettings, abort };
+  await clickhouse.insertDerived(sessionsOfBlocks, body, options);
+  await clickhouse.insertDerived(eventDaysOfBlocks, body, options);
 }
 
 /**
- * Derives the sessions of stored batches, or of a part of them, from event_rows. That reads every event of their years
- * once these are merged: it is for rows whose blocks cannot be sent again. `abort` ends the wait for it.
+ * Derives sessions and days of stored batches, or of a part of them, from event_rows. That reads every event of their
+ * years once these are merged: it is for rows whose blocks cannot be sent again. `abort` ends the wait for it.
  */
-export async function deriveSessions(
+export async function deriveStored(
   clickhouse: ClickHouse,
   batches: bigint[],
   { parts, part }: BatchPart = { parts: 1, part: 0 },
@@ -135,7 +140,8 @@ export async function deriveSessions(
     settings: sessionSettings,
     ...(abort && { abort }),
   };
-  await clickhouse.command(sessionsOfStored(which), { batches, parts, part }, options);
+  for (const text of [sessionsOfStored(which), eventDaysOfStored(which)])
+    await clickhouse.command(text, { batches, parts, part }, options);
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { limits } from "../core/limits.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
-import { ByteColumn, writeBlockHead, writeColumnHead } from "../storage/native/native.ts";
+import { type NativeColumns, nativeBlock } from "../storage/native/native_block.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { mirrorTypes } from "./group_type_store.ts";
 import { personLimits } from "./limits.ts";
@@ -33,9 +33,6 @@ const mergedColumns: NativeColumns<MirroredId> = [
   ["version", "UInt64", (out, row) => out.i64(row.version)],
 ];
 
-/** Name, type, and what writes a row's value. */
-type NativeColumns<Row> = readonly (readonly [string, string, (out: ByteColumn, row: Row) => void])[];
-
 /**
  * Inserts all rows of a Postgres query into a table of ClickHouse, `personLimits.mirrorRowsMax` or a little more at a
  * time, in blocks that are each read and encoded in their own turn of the event loop.
@@ -58,14 +55,4 @@ export async function copyRows<Row>(
     if (waiting >= personLimits.mirrorRowsMax) await insert();
   }
   await insert();
-}
-
-function nativeBlock<Row>(rows: readonly Row[], columns: NativeColumns<Row>): Uint8Array {
-  const out = new ByteColumn(rows.length * 96);
-  writeBlockHead(out, columns.length, rows.length);
-  for (const [name, type, write] of columns) {
-    writeColumnHead(out, name, type);
-    for (const row of rows) write(out, row);
-  }
-  return out.filled();
 }

@@ -1,5 +1,6 @@
 // What one project may have of the journal, and of what waits to be stored, beside the others.
 
+import { noDefinitions } from "../support/definitions.ts";
 import { afterAll, expect, test } from "bun:test";
 import { Flush } from "../../src/capture/flush/flush.ts";
 import { Journal } from "../../src/capture/journal/journal.ts";
@@ -225,7 +226,7 @@ test("the journal knows whether the engine takes inserts", async () => {
     folder: `${dataDir}/flush`,
     counts,
   };
-  const flush = new Flush({ ...parts, clock: systemClock, log: silentLog });
+  const flush = new Flush({ ...parts, definitions: noDefinitions, clock: systemClock, log: silentLog });
   expect(journal.room.isStoreAway).toBe(true);
   flush.start();
   expect(journal.room.isStoreAway).toBe(false);

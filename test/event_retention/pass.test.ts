@@ -1,7 +1,7 @@
 // Expired events, followed from their day's end to the disk, in a real engine under a clock that stands still.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { deriveAgain, deriveSessions, storedBatches } from "../../src/capture/store.ts";
+import { deriveAgain, deriveStored, storedBatches } from "../../src/capture/store.ts";
 import { retentionLimits } from "../../src/event_retention/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { expireEvents, type Looked, type PassOptions } from "../../src/event_retention/pass.ts";
@@ -78,7 +78,7 @@ async function insert(
      SETTINGS max_partitions_per_insert_block = 0, optimize_on_insert = 0`,
     { project_id, times, batch, uuids: uuids ?? times.map(() => crypto.randomUUID()) },
   );
-  await deriveSessions(stores.clickhouse, [batch]);
+  await deriveStored(stores.clickhouse, [batch]);
 }
 
 /** The times of a project's events as a reader sees them. */
@@ -221,7 +221,7 @@ test("a batch that is derived again brings no expired session back", async () =>
   ];
   await pass();
   await deriveAgain(stores.clickhouse, "event_rows", [old, mixed]);
-  await deriveSessions(stores.clickhouse, [old, mixed]);
+  await deriveStored(stores.clickhouse, [old, mixed]);
   expect(await countOf("sessions", id)).toBe(1);
   // Derived while its events were not deleted yet: the next pass finds it, though it finds no event.
   const late = await store(id, "2026-01-02 10:00:00");

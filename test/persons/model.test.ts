@@ -1,5 +1,6 @@
 // Random sets, merges and replays, in both lanes, with lost answers and restarts in between, against the model.
 
+import { noDefinitions } from "../support/definitions.ts";
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { ProjectKeys } from "../../src/access/project_keys.ts";
@@ -124,6 +125,7 @@ async function open(dataDir: string, stores: Stores): Promise<OpenedCapture> {
     seconds: nothing,
     spiked: nothing,
     damaged: nothing,
+    unrecorded: nothing,
   };
   opening = true;
   const opened = await openCapture({
@@ -157,11 +159,16 @@ async function send(
   };
   const nothing = () => {};
   const counts = { received: nothing, accepted: nothing, ignored: nothing, warned: nothing };
-  const { journal, book, groupTypes, salts } = opened;
+  const {
+    journal,
+    book,
+    parts: { groupTypes, salts },
+  } = opened;
   const options = {
     journal,
     book,
     groupTypes,
+    definitions: noDefinitions,
     salts,
     keys,
     counts,

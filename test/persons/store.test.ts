@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { noDefinitions } from "../support/definitions.ts";
 import { openCapture } from "../../src/capture/open.ts";
 import { capture } from "../../src/capture/pipeline.ts";
 import { ArenaPool, ReceivedBody } from "../../src/capture/receive/received_body.ts";
@@ -260,7 +261,14 @@ test("while Postgres is away merges wait and events flow; then nothing of them i
     flushIntervalMs: 20,
     journalBytesMax: 1 << 30,
     stores: { ...stores, sql },
-    counts: { stored: nothing, quarantined: nothing, seconds: nothing, spiked: nothing, damaged: nothing },
+    counts: {
+      stored: nothing,
+      quarantined: nothing,
+      seconds: nothing,
+      spiked: nothing,
+      damaged: nothing,
+      unrecorded: nothing,
+    },
     clock: systemClock,
     log: silentLog,
   });
@@ -271,7 +279,11 @@ test("while Postgres is away merges wait and events flow; then nothing of them i
     distinct_id: `user-${i}`,
     properties: { $anon_distinct_id: `anon-${i}`, $set: { i } },
   }));
-  const { journal, book, groupTypes, salts } = opened;
+  const {
+    journal,
+    book,
+    parts: { groupTypes, salts },
+  } = opened;
   await capture(
     {
       body: new ReceivedBody(new ArenaPool(1), bytesOf(JSON.stringify({ api_key: "k", batch }))),
@@ -282,6 +294,7 @@ test("while Postgres is away merges wait and events flow; then nothing of them i
       journal,
       book,
       groupTypes,
+      definitions: noDefinitions,
       salts,
       keys: {
         find: () => 4,

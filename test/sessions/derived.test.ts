@@ -1,7 +1,7 @@
 // Sessions, persons and groups derived from events: the same whether a batch is derived once or twice.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { deriveSessions } from "../../src/capture/store.ts";
+import { deriveStored } from "../../src/capture/store.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
 import { migrate } from "../../src/storage/migrate.ts";
@@ -46,7 +46,7 @@ async function store(clickhouse: ClickHouse, from: number, to: number, parts = 1
   );
   // Each row is a batch of its own here.
   const batches = Array.from({ length: to - from }, (_, i) => BigInt(from + i));
-  for (let part = 0; part < parts; part++) await deriveSessions(clickhouse, batches, { parts, part });
+  for (let part = 0; part < parts; part++) await deriveStored(clickhouse, batches, { parts, part });
 }
 
 beforeAll(async () => {

@@ -150,6 +150,8 @@ async function fillClickHouse({ clickhouse }: Stores): Promise<void> {
     `INSERT INTO groups_seen (project_id, group_type, group_key, first, changed)
      SELECT ${project}, 'company', ${name("g")}, ${now}, ${now} ${from}`,
     `INSERT INTO group_type_rows (project_id, group_type, place, version) VALUES (${project}, 'company', 0, 1)`,
+    `INSERT INTO definitions (project_id, kind, group_type, name, created_at, typed)
+     SELECT ${project}, arrayJoin([0, 1]), '', ${name("n")}, ${now}, '~' ${from}`,
     `INSERT INTO ingestion_warnings (project_id, type, details, event, distinct_id, count, timestamp, _batch, _row)
      SELECT ${project}, 't', '{"a":1}', 'e', 'd', 1, ${now}, 1, number ${from}`,
     `INSERT INTO snapshot_chunks (project_id, session_id, uuid, distinct_id, first_at, last_at, created_at, expires_at)
@@ -198,6 +200,7 @@ test("every list says limit and offset as whole numbers with bounds and a defaul
     "cohorts/",
     "dashboards/",
     "early_access_feature/",
+    "event_definitions/",
     "events/",
     "experiments/",
     "feature_flags/",
@@ -210,6 +213,7 @@ test("every list says limit and offset as whole numbers with bounds and a defaul
     "persons/{uuid}/activity/",
     "persons/{uuid}/distinct_ids/",
     "projects/",
+    "property_definitions/",
     "session_recordings/",
     "sessions/values/",
     "subscriptions/",

@@ -22,6 +22,7 @@ import {
   keysMax,
   layout,
   nameBytes,
+  shapeUnknown,
   singleKey,
   singleNumbers,
   sliceChangesMax,
@@ -95,6 +96,7 @@ export function constantsText(): string {
       FIRST_TRAIT: firstTrait,
       FIRST_IDENTITY: firstIdentity,
     }),
+    ...lines("u64", { SHAPE_UNKNOWN: shapeUnknown }),
     ...lines("i64", { EARLIEST: timestampMicrosMin }),
     "",
   ].join("\n");

@@ -1,6 +1,7 @@
 // Capture in the test's own process: routes and a journal, without stores. Nothing is flushed, so that what was
 // kept can be counted.
 
+import { noDefinitions } from "./definitions.ts";
 import { readFileSync, readdirSync } from "node:fs";
 import type { CookielessSetting, ProjectKeys } from "../../src/access/project_keys.ts";
 import type { UploadBounds } from "../../src/work/bodies/whole_body.ts";
@@ -85,6 +86,7 @@ export function openDesk(options: DeskOptions = {}): Desk {
     journal,
     book,
     groupTypes: { admit: () => true, bars: () => false, decided: () => [] },
+    definitions: noDefinitions,
     salts: options.salts ?? unopenedSalts(clock),
     addressOf: options.addressOf ?? (() => undefined),
     keys: {

@@ -1,6 +1,7 @@
 // The fast scan against the slow one: the same index, the same complaint, the same rows for any body.
 // `bun test/support/differential.ts [CASES] [SEED]` tries as many as told (100,000).
 
+import { openBook } from "./definitions.ts";
 import fc from "fast-check";
 import { Block } from "../../src/capture/columns/block.ts";
 import type { Sending } from "../../src/capture/event/event.ts";
@@ -8,7 +9,8 @@ import { CommitGroups, CommitWaiters } from "../../src/capture/journal/lane.ts";
 import type { EventLane } from "../../src/capture/journal/journal.ts";
 import type { Journal } from "../../src/capture/journal/journal.ts";
 import { appendEvents, takeTurns } from "../../src/capture/columns/append_events.ts";
-import { entryLength } from "../../src/capture/scan/event_fields.ts";
+import { entryLength, field } from "../../src/capture/scan/event_fields.ts";
+import type { EventIndex } from "../../src/capture/scan/event_index.ts";
 import { Outcomes, type Warning } from "../../src/capture/event/outcome.ts";
 import { yearOf } from "../../src/capture/columns/partition.ts";
 import type { Row } from "../../src/capture/event/row.ts";
@@ -56,7 +58,7 @@ export async function outcomeOf(
     if (thrown instanceof Fault) return { fault: thrown.message };
     throw thrown;
   }
-  const entries = scan.isPartial ? undefined : [...scan.entries.subarray(0, scan.count * entryLength)];
+  const entries = scan.isPartial ? undefined : shownEntries(scan);
   const keys = { key: scan.itemKey, differ: scan.itemKeysDiffer };
   const lane = new CollectingLane();
   const warned = new Outcomes<Warning>();
@@ -70,6 +72,7 @@ export async function outcomeOf(
   const append = (row: unknown) => merged.push(JSON.stringify(row));
   const merging = { append, crowded: false, openRows: 0 };
   const journal = { stamp: () => received, merging } as unknown as Journal;
+  const definitions = openBook();
   const groups = new CommitGroups();
   const ofProject = { project_id: 7, received, wanted: false, retentionDays: 1 };
   const recorder = new Recorder({ ...ofProject, journal, groups });
@@ -83,6 +86,7 @@ export async function outcomeOf(
     lanes,
     groups,
     journal,
+    definitions: definitions.book,
     newRecorder: () => recorder,
   });
   if (isShared && typeof columns !== "number") throw new Error("a short body was not laid at once");
@@ -101,7 +105,15 @@ export async function outcomeOf(
     rows: lane.rows().toSorted(),
     merged: merged.toSorted(),
     announced,
+    names: await definitions.written(),
   };
+}
+
+/** The entries without the shapes, which the fast scan alone writes. */
+function shownEntries({ entries, count }: EventIndex): number[] {
+  const shown = entries.slice(0, count * entryLength);
+  for (let at = field.shape; at < shown.length; at += entryLength) shown.fill(0, at, at + 2);
+  return [...shown];
 }
 
 function told({ list, counts }: Outcomes<string>) {

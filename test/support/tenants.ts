@@ -113,6 +113,8 @@ const things: Record<string, Thing> = {
   },
   // There are none: any key is answered alike.
   feature_flags: { body: () => ({}), make: async () => "any" },
+  event_definitions: { body: () => ({}), make: (tenants) => makeDefinition(tenants, "event", 0) },
+  property_definitions: { body: () => ({}), make: (tenants) => makeDefinition(tenants, "property", 1) },
   bulk_delete: { body: () => ({ session_recording_ids: ["none"] }) },
   session_recordings: {
     body: () => ({}),
@@ -128,6 +130,24 @@ const things: Record<string, Thing> = {
     },
   },
 };
+
+/** Names are recorded of events. */
+async function makeDefinition(
+  { app, stores: { clickhouse }, owner: { key, project_id } }: Tenants,
+  what: "event" | "property",
+  kind: number,
+): Promise<string> {
+  const name = crypto.randomUUID();
+  await clickhouse.command(
+    `INSERT INTO definitions (project_id, kind, group_type, name, created_at, typed)
+     SELECT {project_id:UInt32}, {kind:UInt8}, '', {name:String}, now64(6), '~'`,
+    { project_id, kind, name },
+  );
+  const path = `/api/projects/${project_id}/${what}_definitions/?search=${name}`;
+  const reply = await fetch(`${app.url}${path}`, { headers: { authorization: `Bearer ${key}` } });
+  const { results } = (await reply.json()) as { results: { id: string }[] };
+  return results[0]!.id;
+}
 
 /** Runs are made by the clock. */
 async function makeRun({ stores: { sql } }: Tenants, collection: string): Promise<string> {

@@ -3,6 +3,8 @@
 import type { Block } from "./block.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { captureLimits } from "../limits.ts";
+import type { DefinitionBook } from "../definitions/definition_book.ts";
+import { definitionLimits } from "../definitions/limits.ts";
 import { mergeKind } from "../../persons/merge.ts";
 import { type Sending, readEvent } from "../event/event.ts";
 import type { CommitGroups } from "../journal/lane.ts";
@@ -14,6 +16,7 @@ import type { Recorder } from "../recordings/recorder.ts";
 import { type Row, emptyRow } from "../event/row.ts";
 import type { BodyScanner } from "../scan/body_scanner.ts";
 import type { EventIndex } from "../scan/event_index.ts";
+import { shapeUnknown } from "../wasm/layout.ts";
 import type { ScanArena } from "../wasm/scan_arena.ts";
 import { isLongSnapshot } from "../recordings/snapshot.ts";
 import { rangeText } from "../scan/byte_range.ts";
@@ -29,6 +32,8 @@ export interface Appending {
   /** The groups that hold the rows. */
   groups: CommitGroups;
   journal: Journal;
+  /** Records the names of events and properties. */
+  definitions: Pick<DefinitionBook, "shapesOf" | "read" | "note">;
   /** Takes the pieces of recordings; made for the first one. */
   recorder?: Recorder;
   newRecorder(): Recorder;
@@ -117,6 +122,9 @@ async function appendFast(fast: ScanArena, first: number, from: number, course: 
     created = journal.stamp();
   };
   const { through, turn } = judgeSlice(fast, first, course);
+  // Before the rows are appended: what is in the journal must have its names in the book.
+  for (let place = 0; (place = noteShapes(fast, { first, place, through, created }, course)) < through;)
+    await nextTurn();
   let rows = 0;
   for (let year = 0; year < fast.years; year += captureLimits.yearsAtOnceMax) {
     if (year > 0) await nextTurn();
@@ -151,6 +159,8 @@ function appendAtOnce(fast: ScanArena, course: Course): Slice {
   let rows = 0;
   while (first < count) {
     const { through, turn } = judgeSlice(fast, first, course);
+    for (let place = 0; place < through;)
+      place = noteShapes(fast, { first, place, through, created }, course);
     rows += appendYears(fast, { first, turn, created, year: 0, to: fast.years }, course);
     for (let i = 0; i < fast.slow; i++) {
       const place = fast.slowAt(i);
@@ -169,6 +179,36 @@ function judgeSlice(
 ): { through: number; turn: number } {
   const through = fast.judge(first, index.count, sending, sending.received + aheadMicrosMax);
   return { through, turn: takeTurns(through) };
+}
+
+/**
+ * Records the names of plain events of a slice, from number `place` on, whose shapes the book does not know; returns
+ * where it stopped, as reading takes long.
+ */
+function noteShapes(
+  fast: ScanArena,
+  slice: { first: number; place: number; through: number; created: number },
+  { index, sending, definitions }: Course,
+): number {
+  const { first, through } = slice;
+  const { shapes } = fast;
+  const known = definitions.shapesOf(sending.project_id);
+  let { place } = slice;
+  for (let left: number = definitionLimits.shapesAtOnceMax; place < through && left > 0; place++) {
+    const low = shapes[place * 2]!;
+    const high = shapes[place * 2 + 1]!;
+    if (known.has(low, high)) continue;
+    row.created_at = slice.created;
+    row.turn = 0;
+    if (readEvent(index, (first + place) * entryLength, sending, row) !== undefined) continue;
+    if (low === 0 && high === shapeUnknown / 2 ** 32) definitions.note(row);
+    else {
+      known.add(low, high);
+      definitions.read(row);
+    }
+    left--;
+  }
+  return place;
 }
 
 /** The plain rows of some years of a slice, in columns; returns how many. */
@@ -254,7 +294,8 @@ function readRow(at: number, created: number, turn: number, course: Course): Ret
 /** Appends what readRow() has read, unless there is a reason not to; returns how many rows. */
 function finishRow(at: number, reason: Reason | undefined, course: Course): number {
   if (reason) return ignore(at, reason, course);
-  const { index, warned, lane, journal, groups } = course;
+  const { index, warned, lane, journal, groups, definitions } = course;
+  definitions.note(row);
   lane.append(row);
   groups.join(lane);
   if (row.merge !== mergeKind.none) {

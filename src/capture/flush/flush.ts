@@ -6,16 +6,18 @@ import { retryUntilDone } from "../../work/retry.ts";
 import type { Journal } from "../journal/journal.ts";
 import { type LaneName, type Segment, flushedLanes, laneKinds } from "../journal/segments/segment.ts";
 import type { SessionBacklog } from "./session_backlog_store.ts";
+import type { DefinitionBook } from "../definitions/definition_book.ts";
 import { SessionDeriver } from "./session_deriver.ts";
 import { BatchInserter, type BatchInserterOptions } from "./batch_inserter.ts";
 import { BatchSender } from "./batch_sender.ts";
 import type { NativeBody } from "../../storage/clickhouse/clickhouse.ts";
-import { deriveBlockSessions } from "../store.ts";
+import { deriveBlocks } from "../store.ts";
 
 export type FlushCounts = BatchInserterOptions["counts"];
 
 interface FlushOptions extends Omit<BatchInserterOptions, "sender" | "nextId" | "answered" | "stopping"> {
   journal: Journal;
+  definitions: Pick<DefinitionBook, "recover" | "settle">;
   /** A folder for files that an embedded engine reads by name; emptied at the start. */
   folder: string;
   backlog?: SessionBacklog;
@@ -34,7 +36,7 @@ export class Flush {
     this.#options = options;
     const { journal, clickhouse, backlog, clock, log } = options;
     const stopping = this.#stopping.signal;
-    const derive = (_lane: LaneName, body: NativeBody) => deriveBlockSessions(clickhouse, body, stopping);
+    const derive = (_lane: LaneName, body: NativeBody) => deriveBlocks(clickhouse, body, stopping);
     const sender = new BatchSender(clickhouse, `${options.folder}/sessions`, derive);
     this.#sessions = new SessionDeriver({ journal, clickhouse, sender, backlog, stopping, clock, log });
   }
@@ -107,6 +109,14 @@ export class Flush {
     return true;
   }
 
+  /** Writes the names of its events; those of an earlier process's are read of the stored rows. */
+  async #writeNames({ recovered }: Segment, batches: bigint[]): Promise<true> {
+    const { definitions } = this.#options;
+    if (recovered) await definitions.recover(batches);
+    await definitions.settle();
+    return true;
+  }
+
   async #segment(segment: Segment, inserter: BatchInserter): Promise<void> {
     const { journal, clock, log } = this.#options;
     this.#taken.add(segment);
@@ -116,10 +126,14 @@ export class Flush {
       if (!batches) return;
       const changes = segment.batches.reduce((sum, batch) => sum + (batch.changes ?? 0), 0);
       journal.room.noteDerived(changes, clock.elapsed() - started);
-      if (laneKinds[segment.lane].isNative) return this.#sessions.add(segment, batches);
       const [stopping, about] = [this.#stopping.signal, { lane: segment.lane }];
       const saying = "flush failed, trying again";
-      await retryUntilDone(() => journal.finish(segment), { stopping, log, saying, about });
+      const how = { stopping, log, saying, about };
+      if (laneKinds[segment.lane].isNative) {
+        if (!(await retryUntilDone(() => this.#writeNames(segment, batches), how))) return;
+        return this.#sessions.add(segment, batches);
+      }
+      await retryUntilDone(() => journal.finish(segment), how);
     } finally {
       this.#taken.delete(segment);
     }

@@ -10,7 +10,7 @@ import { Wakeup } from "../../work/wakeup.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { LaneName, Segment } from "../journal/segments/segment.ts";
 import { captureLimits } from "../limits.ts";
-import { type BatchPart, deriveSessions } from "../store.ts";
+import { type BatchPart, deriveStored } from "../store.ts";
 import type { BatchSender } from "./batch_sender.ts";
 import { planInserts } from "./insert_plan.ts";
 import { flushLimits } from "./limits.ts";
@@ -215,7 +215,7 @@ export class SessionDeriver {
     const { clickhouse, stopping, log } = this.#options;
     const step = async (): Promise<StoredRows[]> => {
       try {
-        await deriveSessions(clickhouse, rows.batches, rows, stopping);
+        await deriveStored(clickhouse, rows.batches, rows, stopping);
         return [];
       } catch (thrown) {
         const error = thrown instanceof ClickHouseError ? thrown : undefined;

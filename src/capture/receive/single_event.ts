@@ -72,7 +72,7 @@ export class SingleEvents implements Envelope {
    */
   take(body: Uint8Array, taken: SingleEventRequest): EventLane | undefined {
     this.#opened = undefined;
-    const { journal, keys, clock } = this.#options;
+    const { journal, keys, clock, definitions } = this.#options;
     if (journal.full || !isUtf8(body)) return undefined;
     const arena = this.#arena;
     arena.hold(body);
@@ -89,6 +89,8 @@ export class SingleEvents implements Envelope {
     sending.received = clock.now() * 1000;
     arena.judge(0, 1, sending, sending.received + aheadMicrosMax);
     if (arena.slow > 0 || arena.years !== 1) return undefined;
+    // The pipeline reads the names of an event of a new shape.
+    if (!definitions.shapesOf(project_id).has(arena.shapes[0]!, arena.shapes[1]!)) return undefined;
     this.#columns = arena.writeColumns(0, 0, sending, journal.stamp(), takeTurns(1));
     lane.appendMany(arena.yearAt(0), 1, this.#append, project_id);
     taken.project_id = project_id;

@@ -17,6 +17,9 @@ export const keysMax = 4096;
 /** Changes that a slice may list, far more than sites send; the slice ends before there are more. */
 export const sliceChangesMax = 64 * 1024;
 
+/** The shape of an event whose names the fast scan has not read. */
+export const shapeUnknown = 2 ** 32;
+
 /** The years ClickHouse's DateTime64 has, from this one on. */
 export const firstYear = 1900;
 export const yearsKnown = 400;
@@ -65,6 +68,7 @@ const sizes = {
   NEXT: rows * 2,
   TIMES: rows * 8,
   IDS: rows * 8,
+  SHAPES: rows * 8,
   UUIDS: rows * 16,
   ENTROPY: rows * 6 + 16,
   KEY_TABLE: keysMax * 4,
@@ -101,7 +105,7 @@ export const layout = addresses();
 export const paddingBytes = 64;
 
 /** Room for the index of a body's events: so many times the body's bytes, which is what the shortest ones take. */
-export const indexShare = 6;
+export const indexShare = 7;
 
 /** Where the index of events lies in a memory for bodies of up to so many bytes: behind the body. */
 export function entriesAt(bodyBytesMax: number): number {

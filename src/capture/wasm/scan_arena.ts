@@ -84,6 +84,8 @@ export class ScanArena {
   readonly body: Uint8Array;
   /** The index the fast scan writes. */
   readonly entries: Int32Array;
+  /** Two halves of a hash of each event of the slice that judge() found plain; 0, 0 of the others. */
+  readonly shapes: Uint32Array;
   readonly #bytes: Uint8Array;
   readonly #words: Uint32Array;
   readonly #fast: FastExports;
@@ -112,6 +114,7 @@ export class ScanArena {
     this.#fast = instance.exports as unknown as FastExports;
     this.#bytes = new Uint8Array(memory.buffer);
     this.#words = new Uint32Array(memory.buffer);
+    this.shapes = new Uint32Array(memory.buffer, layout.SHAPES, captureLimits.sliceRowsMax * 2);
     this.body = this.#bytes.subarray(layout.BODY, layout.BODY + bodyBytesMax);
     this.entries = new Int32Array(memory.buffer, entries, indexBytes >> 2);
     const names = {

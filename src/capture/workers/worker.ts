@@ -94,10 +94,7 @@ async function open(config: WorkerConfig, link: Rpc, metrics: Metrics, log: Log)
   const app = workerRoutes(config.inside, log, {
     ...config,
     memory,
-    journal: capture.journal,
-    book: capture.book,
-    groupTypes: capture.groupTypes,
-    salts: capture.salts,
+    ...capture.parts,
     addressOf: (request) => clientAddress(peers.of(request), request.headers),
     keys,
     clock: systemClock,

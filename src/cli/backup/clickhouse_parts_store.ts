@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { deriveAgain, deriveSessions } from "../../capture/store.ts";
+import { deriveAgain, deriveStored } from "../../capture/store.ts";
 import { UserError } from "../../core/fault.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { backupLimits } from "./limits.ts";
@@ -99,7 +99,7 @@ export async function deriveSince(clickhouse: ClickHouse, since: number): Promis
     for (let at = 0; at < batches.length; at += backupLimits.batchesAtOnce) {
       const some = batches.slice(at, at + backupLimits.batchesAtOnce);
       await deriveAgain(clickhouse, table, some);
-      if (table === "event_rows") await deriveSessions(clickhouse, some);
+      if (table === "event_rows") await deriveStored(clickhouse, some);
     }
   }
 }

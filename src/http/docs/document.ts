@@ -235,7 +235,9 @@ function operationIdOf(method: string, path: string, isList: boolean): string {
   // PostHog's name for the activity of all, which that of one is beside.
   if (last === "activity" && !path.endsWith("}/activity/")) words.splice(-1, 1, "all", last);
   if (words[0] === "projects" && words.length > 1 && !ofProjects.has(words[1]!)) words.shift();
-  const verb = method === "get" ? (reading[last] ?? (isList ? "list" : "retrieve")) : verbs[method];
+  const isOwn = words.filter((word) => word !== "environments").length === 1;
+  const other = isOwn ? undefined : reading[last];
+  const verb = method === "get" ? (other ?? (isList ? "list" : "retrieve")) : verbs[method];
   return [...words, verb ?? method].join("_");
 }
 

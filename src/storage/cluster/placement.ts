@@ -18,6 +18,7 @@ export type Placement = { kind: "sharded"; by: string } | { kind: "everywhere" |
 /** Events, and all that is derived from the events of one distinct id, meet on one shard. */
 const byDistinctId: Placement = { kind: "sharded", by: "cityHash64(project_id, distinct_id)" };
 const byGroup: Placement = { kind: "sharded", by: "cityHash64(project_id, group_type, group_key)" };
+const byEvent: Placement = { kind: "sharded", by: "cityHash64(project_id, event)" };
 const byBatch: Placement = { kind: "sharded", by: "cityHash64(_batch)" };
 const everywhere: Placement = { kind: "everywhere" };
 
@@ -30,6 +31,10 @@ export const tables: Readonly<Record<string, Placement>> = {
   // Groups have events of many distinct ids: their rows lie where the events do, and are grouped when they are read.
   groups_seen: byGroup,
   group_props: byGroup,
+  // The same holds for events of one name.
+  event_days: byEvent,
+  event_properties: byEvent,
+  definitions: { kind: "sharded", by: "cityHash64(project_id, name)" },
   // Read by servers of one version before only, beside which this one may run; it goes with the next migration.
   session_feed: { kind: "here" },
   session_facts: { kind: "sharded", by: "cityHash64(project_id, session_id)" },

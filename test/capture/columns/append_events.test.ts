@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { noDefinitions } from "../../support/definitions.ts";
 import type { Sending } from "../../../src/capture/event/event.ts";
 import type { EventLane, Journal } from "../../../src/capture/journal/journal.ts";
 import { CommitGroups, CommitWaiters } from "../../../src/capture/journal/lane.ts";
@@ -57,7 +58,16 @@ async function columns(items: string[]): Promise<Laid> {
   setImmediate(others);
   const lanes = { next: () => lane };
   const warned = new Outcomes<Warning>();
-  await appendEvents({ scanner, sending, warned, lanes, groups, journal, newRecorder: () => recorder });
+  await appendEvents({
+    scanner,
+    sending,
+    warned,
+    lanes,
+    groups,
+    journal,
+    definitions: noDefinitions,
+    newRecorder: () => recorder,
+  });
   over = true;
   return found;
 }

@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
+import { noDefinitions } from "../../support/definitions.ts";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { openLongReads } from "../../../src/storage/clickhouse/long_reads.ts";
@@ -152,6 +153,7 @@ function openFlush(dataDir: string, journal: Journal, clickhouse: ClickHouse) {
   const counted = { stored: 0, quarantined: 0 };
   const flush = new Flush({
     journal,
+    definitions: noDefinitions,
     clickhouse,
     quarantine: new Quarantine(dataDir),
     folder: `${dataDir}/flush`,

@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
+import { noDefinitions } from "../../support/definitions.ts";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { openLongReads } from "../../../src/storage/clickhouse/long_reads.ts";
@@ -139,6 +140,7 @@ test("warnings reach their own table exactly once, whatever answers are lost, an
         const quarantine = new Quarantine(dataDir);
         const flush = new Flush({
           journal: after,
+          definitions: noDefinitions,
           clickhouse: engine,
           quarantine,
           folder: `${dataDir}/flush`,

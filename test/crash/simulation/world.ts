@@ -1,6 +1,7 @@
 // One seed: a server that lives a few times on one disk, clients that send to it, an engine that takes what it flushes,
 // and a judge at the end. The journal and the flush are the server's own code.
 
+import { noDefinitions } from "../../support/definitions.ts";
 import { drainMicrotasks } from "bun:jsc";
 import { emptyRow } from "../../../src/capture/event/row.ts";
 import { Flush } from "../../../src/capture/flush/flush.ts";
@@ -124,6 +125,7 @@ class World {
       journal.open();
       const flush = new Flush({
         journal,
+        definitions: noDefinitions,
         clickhouse: this.#engine.client(embedded),
         quarantine: new Quarantine("/data"),
         folder: folders.flush,

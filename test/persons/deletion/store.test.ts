@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { bootstrap } from "../../../src/accounts/bootstrap.ts";
-import { deriveSessions } from "../../../src/capture/store.ts";
+import { deriveStored } from "../../../src/capture/store.ts";
 import { finishDeletions, orderDeletions } from "../../../src/persons/deletion/store.ts";
 import { ownPersonId } from "../../../src/persons/identity.ts";
 import { findUserId } from "../../../src/personal_api_keys/store.ts";
@@ -34,7 +34,7 @@ async function arrive(distinct_id: string, session: string, batch: number, secon
      FROM (SELECT fromUnixTimestamp64Micro({at:Int64}, 'UTC') AS at)`,
     { distinct_id, session, batch, at: orderedAt + seconds * 1_000_000 },
   );
-  await deriveSessions(stores.clickhouse, [BigInt(batch)]);
+  await deriveStored(stores.clickhouse, [BigInt(batch)]);
 }
 
 async function sessions(): Promise<Record<string, string>[]> {

@@ -3,6 +3,7 @@
 
 import {
   BODY,
+  CHANGES,
   CHANGES_MAX,
   DISTINCT_ID_MAX,
   EARLIEST,
@@ -18,6 +19,7 @@ import {
   FIELD_OFFSET,
   FIELD_PROPERTIES,
   FIELD_PROPERTIES_DISTINCT_ID,
+  FIELD_SHAPE,
   FIELD_TIMESTAMP,
   FIELD_TRAITS,
   FIELD_UUID,
@@ -25,13 +27,18 @@ import {
   GRADE_EMPTY,
   GRADE_SOUND,
   GRADE_WRONG,
+  GROUPS,
+  GROUP_TYPES,
+  GROUP_TYPE_BYTES,
   IDS,
   KEYS_MAX,
   KEYS_USED,
+  KEY_LIST,
   KEY_SLOTS,
   KEY_TABLE,
   LACKING,
   LACKS_UUID,
+  MODE_GROUP,
   MODE_PERSONLESS,
   NAMED_IDENTIFY,
   NAMED_IMPERSONAL,
@@ -53,6 +60,8 @@ import {
   OUT_TIMESTAMP,
   OUT_UUID,
   ROWS_MAX,
+  SHAPES,
+  SHAPE_UNKNOWN,
   SLICE_CHANGES_MAX,
   SLOW,
   SLOW_LIST,
@@ -76,6 +85,8 @@ import {
   hashOf,
   isUnescaped,
   isoMicros,
+  mixKind,
+  mixText,
   readUuid,
   sameText,
   varuint,
@@ -174,6 +185,31 @@ function listYear(year: u32, place: u32): void {
   store<u32>(list, place + 1, 8);
 }
 
+/**
+ * A hash of all names that a plain event has: its own, its properties' and those that it sets. SHAPE_UNKNOWN for one
+ * that body_scanner.ts has scanned.
+ */
+// @ts-ignore: decorator
+@inline
+function shapeOf(entry: u32, place: u32, name: u32, length: u32): u64 {
+  const who = WHO + (place << 4);
+  const own = load<u64>(entry + (FIELD_SHAPE << 2));
+  if (own == 0) return SHAPE_UNKNOWN;
+  let shape = mixText(own, name, length);
+  if (byte(who + 11) == <u8>MODE_GROUP) {
+    const number = <u32>load<u16>(GROUPS + load<u32>(who, 4) * 12, 8);
+    const type = GROUP_TYPES + 16 + number * GROUP_TYPE_BYTES;
+    shape = mixText(shape, type + 16, load<u32>(type));
+  }
+  let change = CHANGES + load<u32>(who) * 12;
+  for (let left = <u32>load<u16>(who, 8); left > 0; left--, change += 12) {
+    const key = KEY_LIST + ((<u32>load<u16>(change, 8)) << 3);
+    shape = mixText(shape + load<u16>(change, 10), load<u32>(key) + BODY, load<u32>(key, 4));
+    shape = mixKind(shape, byte(load<u32>(change)));
+  }
+  return shape;
+}
+
 /** Judges one event; when it is plain, its time, id, uuid and name are noted under `place`. */
 // @ts-ignore: decorator
 @inline
@@ -220,6 +256,7 @@ function judgeOne(entry: u32, place: u32, received: i64, skew: i64, latest: i64)
   // Last, since a year that has a number must have an event.
   const year = yearNumber(micros);
   if (year == YEARS_MAX) return false;
+  store<u64>(SHAPES + (place << 3), shapeOf(entry, place, name + 1, length));
   store<u8>(NAME_OF + place, <u8>number);
   store<u8>(LACKS_UUID + place, uuidEnd == BODY ? 1 : 0);
   store<i64>(TIMES + (place << 3), micros);
@@ -268,7 +305,10 @@ export function judge(first: u32, count: u32, bytesMax: u32, received: f64, skew
     if (load<u32>(entry) > goal || isFull()) break;
     if (judgeOne(entry, place, <i64>received, <i64>skew, <i64>latest))
       lacking += <u32>byte(LACKS_UUID + place);
-    else store<u16>(SLOW_LIST + (slow++ << 1), <u16>place);
+    else {
+      store<u64>(SHAPES + (place << 3), 0);
+      store<u16>(SLOW_LIST + (slow++ << 1), <u16>place);
+    }
   }
   store<u32>(SLOW, slow);
   store<u32>(LACKING, lacking);

@@ -12,6 +12,7 @@ import {
   FIELD_ORDINAL,
   FIELD_PROPERTIES,
   FIELD_PROPERTIES_DISTINCT_ID,
+  FIELD_SHAPE,
   FIELD_TRAITS,
   FIRST_IDENTITY,
   FIRST_TRAIT,
@@ -33,6 +34,7 @@ import {
   TRAIT_KINDS,
 } from "./constants";
 import { Last, blanks, byte, isDigit, pastString, quote, skip } from "./json";
+import { mixKind, mixText } from "./values";
 
 /** The project keys of the open item: its own and the one in its properties, [from, to). */
 export class KeyPlaces {
@@ -41,6 +43,9 @@ export class KeyPlaces {
   static innerFrom: u32 = 0;
   static innerTo: u32 = 0;
 }
+
+/** The shape of an event without properties; 0 stands for one that was scanned elsewhere. */
+export const noNames: u64 = 1;
 
 /** The slot of a key: by its length and second byte to the names there are, then by their bytes. */
 // @ts-ignore: decorator
@@ -89,18 +94,21 @@ export function note(entry: u32, slot: i32, first: u8, from: u32, to: u32): void
 export function members(table: u32, from: u32, depth: u32, entry: u32): u32 {
   let at = blanks(from + 1);
   if (byte(at) == 0x7d) return at + 1;
+  let shape = noNames;
   for (;;) {
     if (byte(at) != quote) return 0;
     const key = at + 1;
     Last.escaped = false;
     at = pastString(key);
     if (at == 0 || Last.escaped) return 0;
-    const slot = slotOf(table, key, at - key);
+    const length = at - key;
+    const slot = slotOf(table, key, length);
     at = blanks(at + 1);
     if (byte(at) != 0x3a) return 0;
     at = blanks(at + 1);
     const first = byte(at);
     const start = at;
+    if (table == PROPERTY_KEYS) shape = mixKind(mixText(shape, key, length), first);
     if (slot == FIELD_PROPERTIES) {
       if (load<u32>(entry + (FIELD_PROPERTIES << 2), 4) != 0) return 0;
       at = first == 0x7b ? members(PROPERTY_KEYS, at, depth + 1, entry) : skip(at, depth);
@@ -122,7 +130,10 @@ export function members(table: u32, from: u32, depth: u32, entry: u32): u32 {
     } else if (slot != NO_SLOT) note(entry, slot, first, start, at);
     at = blanks(at);
     const c = byte(at);
-    if (c == 0x7d) return at + 1;
+    if (c == 0x7d) {
+      if (table == PROPERTY_KEYS) store<u64>(entry + (FIELD_SHAPE << 2), shape);
+      return at + 1;
+    }
     if (c != 0x2c) return 0;
     at = blanks(at + 1);
   }
@@ -163,6 +174,7 @@ export function scan(
   while (at < goal && count + done < countMax && byte(at) == 0x7b) {
     const entry = ENTRIES + (count + done) * ENTRY_BYTES;
     for (let at: u32 = 0; at < ENTRY_BYTES; at += 16) v128.store(entry + at, i64x2.splat(0));
+    store<u64>(entry + (FIELD_SHAPE << 2), noNames);
     KeyPlaces.ownTo = 0;
     KeyPlaces.innerTo = 0;
     const to = members(ITEM_KEYS, at, 2, entry);

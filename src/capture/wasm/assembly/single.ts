@@ -11,6 +11,7 @@ import {
   FIELD_EVENT,
   FIELD_PROPERTIES,
   FIELD_PROPERTIES_DISTINCT_ID,
+  FIELD_SHAPE,
   ITEM_KEYS,
   KEY_SLOT,
   NO_SLOT,
@@ -19,7 +20,7 @@ import {
   SINGLE_KEY,
 } from "./constants";
 import { Last, blanks, byte, pastString, quote, skip } from "./json";
-import { KeyPlaces, end, members, note, slotOf } from "./scan";
+import { KeyPlaces, end, members, noNames, note, slotOf } from "./scan";
 
 /** Notes a member's raw value in the entry, and behind the entry if it is also one of the envelope's. */
 function noteMember(entry: u32, slot: i32, outer: i32, first: u8, from: u32, to: u32): void {
@@ -43,6 +44,7 @@ let itemsAt: u32 = 0;
  */
 function envelope(start: u32, entry: u32): u32 {
   for (let at: u32 = 0; at < ENTRY_BYTES + SINGLE_BYTES; at += 8) store<u64>(entry + at, 0);
+  store<u64>(entry + (FIELD_SHAPE << 2), noNames);
   KeyPlaces.ownTo = 0;
   KeyPlaces.innerTo = 0;
   itemsAt = 0;

@@ -157,6 +157,25 @@ export function hashOf(from: u32, length: u32): u32 {
   return <u32>((mixed * 0x9e3779b97f4a7c15) >>> 32);
 }
 
+/** What a text adds to the hash of those before it: all of it counts, since names may be alike at both ends. */
+// @ts-ignore: decorator
+@inline
+export function mixText(hash: u64, from: u32, length: u32): u64 {
+  let mixed = rotl<u64>(hash ^ (<u64>length), 31) * 0x9e3779b97f4a7c15;
+  let at: u32 = 0;
+  for (; at + 8 <= length; at += 8) mixed = rotl<u64>(mixed ^ load<u64>(from + at), 29) * 0xc2b2ae3d27d4eb4f;
+  if (at == length) return mixed;
+  const left = load<u64>(from + at) & (((<u64>1) << ((length - at) << 3)) - 1);
+  return rotl<u64>(mixed ^ left, 29) * 0xc2b2ae3d27d4eb4f;
+}
+
+/** The same of a value's first byte: whether the value tells what type it has. A list, an object and null do not. */
+// @ts-ignore: decorator
+@inline
+export function mixKind(hash: u64, first: u8): u64 {
+  return first == 0x6e || (first & 0xdf) == 0x5b ? ~hash : hash;
+}
+
 /** Whether two texts of one length are the same, sixteen bytes at a time. */
 // @ts-ignore: decorator
 @inline

@@ -1,0 +1,292 @@
+// The names of events and properties that come in: recorded in memory as events are appended, and in ClickHouse before
+// the events' segment is finished. A process that dies finds the segment again, and reads its names anew.
+
+import type { Clock } from "../../core/clock.ts";
+import { Members } from "../../core/json/json_skipper.ts";
+import { type Log, reasonOf } from "../../core/log.ts";
+import { type ClickHouse, ClickHouseError, isTooBig } from "../../storage/clickhouse/clickhouse.ts";
+import { op } from "../event/changes.ts";
+import { type ByteRange, rangeText } from "../scan/byte_range.ts";
+import { definitionLimits } from "./limits.ts";
+import type { NamedEvent } from "./named_event.ts";
+import { hashShape, shapeHash } from "./event_shape.ts";
+import { detectType } from "./property_type.ts";
+import { ShapeCache } from "./shape_cache.ts";
+import {
+  type Definition,
+  definitionKind,
+  type EventProperty,
+  insertDefinitions,
+  insertEventProperties,
+  pairNumber,
+  readKnown,
+  readShapes,
+} from "./store.ts";
+
+/** Why a name is not recorded. */
+export type Unrecorded = "too_long" | "too_many";
+
+interface DefinitionBookOptions {
+  clickhouse: ClickHouse;
+  /** Counts names that are not recorded; one that comes again may count again. */
+  unrecorded(why: Unrecorded, names: number): void;
+  clock: Clock;
+  log: Log;
+}
+
+/** What a process knows of a project. */
+interface ProjectNames {
+  /** By nameKey(): whether the type is known. */
+  names: Map<string, boolean>;
+  pairs: Set<number>;
+  events: number;
+  properties: number;
+  /** Whether those that ClickHouse has are among them. */
+  isLoaded: boolean;
+}
+
+export class DefinitionBook {
+  readonly #options: DefinitionBookOptions;
+  readonly #shapes = new Map<number, ShapeCache>();
+  readonly #projects = new Map<number, ProjectNames>();
+  readonly #members = new Members(new Uint8Array(0), 0);
+  /** To be written. */
+  #definitions: Definition[] = [];
+  #pairs: EventProperty[] = [];
+  #settling: Promise<void> = Promise.resolve();
+
+  constructor(options: DefinitionBookOptions) {
+    this.#options = options;
+  }
+
+  /** The shapes of a project's events that were read. */
+  shapesOf(project_id: number): ShapeCache {
+    let shapes = this.#shapes.get(project_id);
+    if (shapes) return shapes;
+    this.#freeShapes();
+    this.#shapes.set(project_id, (shapes = new ShapeCache()));
+    return shapes;
+  }
+
+  #freeShapes(): void {
+    const bytesMax = definitionLimits.shapesBytesMax;
+    // A sum over all of them, for each new project only.
+    let bytes = this.#shapes.values().reduce((sum, one) => sum + one.bytes, 0);
+    for (const [project_id, shapes] of this.#shapes) {
+      if (bytes < bytesMax) return;
+      this.#shapes.delete(project_id);
+      bytes -= shapes.bytes;
+    }
+  }
+
+  /** Records the names of an event that did not go the fast way, unless one of the same names was read before. */
+  note(row: NamedEvent): void {
+    const shapes = this.shapesOf(row.project_id);
+    hashShape(row, this.#members);
+    if (shapes.has(shapeHash[0]!, shapeHash[1]!)) return;
+    shapes.add(shapeHash[0]!, shapeHash[1]!);
+    this.read(row);
+  }
+
+  /** Records the names of an event. */
+  read(row: NamedEvent): void {
+    const { project_id, groups, properties, created_at: at } = row;
+    const project = this.#projectOf(project_id);
+    const event = this.#name(row.event);
+    if (event === undefined) return;
+    const added = { project_id, group_type: "", at };
+    this.#add(project, { ...added, kind: definitionKind.event, name: event, type: undefined });
+    // PostHog reads the group's properties only of what identifies a group.
+    if (!groups.identified) {
+      const members = this.#members.open(properties.source, properties.from);
+      for (let left: number = definitionLimits.eventPropertiesMax; members.next(); left--) {
+        if (left === 0) return this.#options.unrecorded("too_many", 1);
+        const range = { source: properties.source, from: members.key, to: members.keyEnd };
+        const kind = definitionKind.eventProperty;
+        this.#property(project, event, { ...added, kind }, range, [members.value, members.end]);
+      }
+    }
+    this.#readChanges(project, event, row);
+  }
+
+  #readChanges(
+    project: ProjectNames,
+    event: string,
+    { project_id, changes, groups, created_at }: NamedEvent,
+  ): void {
+    const group_type = groups.identified ? rangeText(groups.types[0]!) : "";
+    for (let at = 0; at < changes.count; at++) {
+      if (changes.ops[at] === op.unset) continue;
+      const ofGroup = changes.ops[at] === op.group;
+      const kind = ofGroup ? definitionKind.groupProperty : definitionKind.personProperty;
+      const name = { source: changes.keySource(at), from: changes.keyFrom[at]!, to: changes.keyTo[at]! };
+      const added = { project_id, kind, group_type: ofGroup ? group_type : "", at: created_at };
+      const value = [changes.valueFrom[at]!, changes.valueTo[at]!] as const;
+      this.#property(project, event, added, name, value, changes.source, true);
+    }
+  }
+
+  #property(
+    project: ProjectNames,
+    event: string,
+    added: Omit<Definition, "name" | "type">,
+    range: ByteRange,
+    [from, to]: readonly [number, number],
+    source: Uint8Array = range.source,
+    isDecoded = false,
+  ): void {
+    const name = this.#name(range, isDecoded);
+    if (name === undefined) return;
+    if (added.kind === definitionKind.eventProperty && passedOver.has(name)) return;
+    const isTyped = project.names.get(nameKey({ ...added, name }));
+    // A list, an object and null show no type: a later value will.
+    if (isTyped !== true) {
+      const now = this.#options.clock.now();
+      const type = detectType(name, source, from, to, now);
+      if (isTyped === undefined || type !== undefined) this.#add(project, { ...added, name, type });
+    }
+    this.#addPair(project, { project_id: added.project_id, event, property: name });
+  }
+
+  /** The text of a name; undefined for one that is not recorded. */
+  #name({ source, from, to }: ByteRange, isDecoded = true): string | undefined {
+    const { nameCharsMax } = definitionLimits;
+    const isShort = to - from <= nameCharsMax * longestEscape;
+    const text = isShort ? rangeText({ source, from, to }) : "";
+    const name = isDecoded || !text.includes("\\") ? text : (JSON.parse(`"${text}"`) as string);
+    if (isShort && [...name].length <= nameCharsMax) return name;
+    this.#options.unrecorded("too_long", 1);
+    return undefined;
+  }
+
+  #add(project: ProjectNames, definition: Definition): void {
+    const key = nameKey(definition);
+    const isKnown = project.names.has(key);
+    if (isKnown && (definition.type === undefined || project.names.get(key) === true)) return;
+    const counted = definition.kind === definitionKind.event ? "events" : "properties";
+    if (!isKnown && project[counted] >= bounds[counted]) return this.#options.unrecorded("too_many", 1);
+    if (!isKnown) project[counted]++;
+    project.names.set(key, definition.type !== undefined);
+    this.#definitions.push(definition);
+  }
+
+  #addPair(project: ProjectNames, pair: EventProperty): void {
+    const number = pairNumber(pair);
+    if (project.pairs.has(number)) return;
+    if (project.pairs.size >= definitionLimits.pairsMax) return this.#options.unrecorded("too_many", 1);
+    project.pairs.add(number);
+    this.#pairs.push(pair);
+  }
+
+  #projectOf(project_id: number): ProjectNames {
+    let project = this.#projects.get(project_id);
+    if (project) return project;
+    project = { names: new Map(), pairs: new Set(), events: 0, properties: 0, isLoaded: false };
+    this.#projects.set(project_id, project);
+    return project;
+  }
+
+  /** Records the names of stored batches of an earlier process, which may not have written them. */
+  async recover(batches: readonly bigint[]): Promise<void> {
+    const most = definitionLimits.batchesAtOnceMax;
+    for (let at = 0; at < batches.length; at += most) await this.#recoverSome(batches.slice(at, at + most));
+  }
+
+  /** One batch after the other, where all are too much at once. What is never answered must not stop the flush. */
+  async #recoverSome(batches: readonly bigint[]): Promise<void> {
+    const { clickhouse, log } = this.#options;
+    try {
+      const where = "_batch IN {batches:Array(UInt64)}";
+      for (const event of await readShapes(clickhouse, where, { batches })) this.read(event);
+    } catch (thrown) {
+      const isRefused = thrown instanceof ClickHouseError && thrown.kind === "refused";
+      if (!isRefused && !isTooBig(thrown)) throw thrown;
+      if (batches.length > 1) for (const batch of batches) await this.#recoverSome([batch]);
+      else log.error("the names of stored events cannot be read", { reason: reasonOf(thrown) });
+    }
+  }
+
+  /** Resolves when all names that were recorded before are in ClickHouse. */
+  settle(): Promise<void> {
+    if (this.#definitions.length === 0 && this.#pairs.length === 0) return this.#settling;
+    this.#settling = this.#settling.catch(() => {}).then(() => this.#write());
+    return this.#settling;
+  }
+
+  async #write(): Promise<void> {
+    const { clickhouse } = this.#options;
+    const [definitions, pairs] = [this.#definitions, this.#pairs];
+    [this.#definitions, this.#pairs] = [[], []];
+    try {
+      const dropped = new Set<Definition>();
+      for (const project_id of new Set([...definitions, ...pairs].map((one) => one.project_id))) {
+        await this.#load(project_id, definitions, dropped);
+      }
+      const recorded = definitions.filter((one) => !dropped.has(one));
+      const most = definitionLimits.insertRowsMax;
+      for (let at = 0; at < recorded.length; at += most)
+        await insertDefinitions(clickhouse, recorded.slice(at, at + most));
+      for (let at = 0; at < pairs.length; at += most)
+        await insertEventProperties(clickhouse, pairs.slice(at, at + most));
+      this.#freeNames();
+    } catch (thrown) {
+      this.#definitions = definitions.concat(this.#definitions);
+      this.#pairs = pairs.concat(this.#pairs);
+      throw thrown;
+    }
+  }
+
+  /** Adds what ClickHouse has of a project, once. What then is past the bounds is `dropped`. */
+  async #load(project_id: number, waiting: readonly Definition[], dropped: Set<Definition>): Promise<void> {
+    const project = this.#projectOf(project_id);
+    if (project.isLoaded) return;
+    const known = await readKnown(this.#options.clickhouse, project_id);
+    for (const number of known.pairs) project.pairs.add(number);
+    const stored = new Map(known.names.map((one) => [nameKey(one), one]));
+    const counts = { events: 0, properties: 0 };
+    for (const { kind } of known.names) counts[kind === definitionKind.event ? "events" : "properties"]++;
+    for (const one of waiting) {
+      if (one.project_id !== project_id || stored.has(nameKey(one))) continue;
+      const counted = one.kind === definitionKind.event ? "events" : "properties";
+      if (counts[counted] >= bounds[counted]) dropped.add(one);
+      else counts[counted]++;
+    }
+    if (dropped.size > 0) this.#options.unrecorded("too_many", dropped.size);
+    for (const [key, one] of stored) {
+      if (project.names.get(key) !== true) project.names.set(key, one.type !== undefined);
+    }
+    Object.assign(project, counts, { isLoaded: true });
+  }
+
+  /** Forgets the names of projects that came first, where all are too many; they can be read again. */
+  #freeNames(): void {
+    let names = this.#projects.values().reduce((sum, one) => sum + one.names.size + one.pairs.size, 0);
+    for (const [project_id, one] of this.#projects) {
+      if (names <= definitionLimits.namesMax) return;
+      this.#projects.delete(project_id);
+      names -= one.names.size + one.pairs.size;
+    }
+  }
+}
+
+const bounds = { events: definitionLimits.eventsMax, properties: definitionLimits.propertiesMax } as const;
+
+/** The longest spelling of a character is two escapes, or four bytes. */
+const longestEscape = 12;
+
+/** Members of properties that mean something else, as in PostHog. */
+const passedOver: ReadonlySet<string> = new Set([
+  "$set",
+  "$set_once",
+  "$unset",
+  "$group_0",
+  "$group_1",
+  "$group_2",
+  "$group_3",
+  "$group_4",
+  "$groups",
+]);
+
+function nameKey({ kind, group_type, name }: Pick<Definition, "kind" | "group_type" | "name">): string {
+  return `${kind}${group_type}\0${name}`;
+}

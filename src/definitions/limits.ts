@@ -1,0 +1,14 @@
+// Bounds of questions about names.
+
+export const definitionQueryLimits = {
+  /** Names that one parameter lists: more than people choose. */
+  namesMax: 1000,
+  /** Words that a search has. */
+  wordsMax: 20,
+  /** Days of `volume_30_day`, today included. */
+  volumeDays: 30,
+  /** Days after which an event that did not happen again is stale, as in PostHog. */
+  staleDays: 30,
+  /** Names of events in one project; capture records no more. */
+  eventsMax: 10_000,
+} as const;

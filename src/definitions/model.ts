@@ -1,0 +1,55 @@
+// What the names of events and properties look like in a reply.
+
+import Type from "typebox";
+import { model } from "../http/fields/field.ts";
+
+const moment = Type.String({ format: "date-time" });
+const unknown = { description: "Not known here; always null." };
+const never = { description: "Definitions cannot be changed here; always the same." };
+
+export const eventDefinitionModel = model("EventDefinition", {
+  id: Type.String({ format: "uuid", description: "Computed from the project and the name." }),
+  name: Type.String({ examples: ["$pageview"] }),
+  created_at: Type.String({ format: "date-time", description: "When the first event of this name arrived." }),
+  last_seen_at: Type.Union([moment, Type.Null()], { description: "When the latest event happened." }),
+  last_updated_at: moment,
+  volume_30_day: Type.Integer({
+    description:
+      "Events that happened in the last 30 days. Exact up to 65,536 a day, within one percent beyond; an event that " +
+      "a client sends twice counts once.",
+  }),
+  query_usage_30_day: Type.Null(unknown),
+  description: Type.Null(never),
+  tags: Type.Array(Type.String(), never),
+  verified: Type.Boolean(never),
+  hidden: Type.Boolean(never),
+  is_action: Type.Boolean(never),
+  action_id: Type.Null(never),
+  is_calculating: Type.Boolean(never),
+  last_calculated_at: Type.Null(never),
+  created_by: Type.Null(never),
+  post_to_slack: Type.Boolean(never),
+});
+
+export const definitionTypes = ["event", "person", "group"] as const;
+export const detectedTypes = ["DateTime", "String", "Numeric", "Boolean"] as const;
+
+export const propertyDefinitionModel = model("PropertyDefinition", {
+  id: Type.String({ format: "uuid", description: "Computed from the project, the type and the name." }),
+  name: Type.String({ examples: ["$current_url"] }),
+  type: Type.Enum(definitionTypes, { type: "string", description: "What has the property." }),
+  group_type_index: Type.Union([Type.Integer(), Type.Null()], { description: "Of a group's property." }),
+  property_type: Type.Union([Type.Enum(detectedTypes, { type: "string" }), Type.Null()], {
+    description: "As the first value showed it; null while there were lists, objects and null only.",
+  }),
+  is_numerical: Type.Boolean(),
+  is_seen_on_filtered_events: Type.Union([Type.Boolean(), Type.Null()], {
+    description: "Whether one of `event_names` had it; null without `event_names`.",
+  }),
+  created_at: moment,
+  query_usage_30_day: Type.Null(unknown),
+  description: Type.Null(never),
+  tags: Type.Array(Type.String(), never),
+  verified: Type.Boolean(never),
+  hidden: Type.Boolean(never),
+});

@@ -1,0 +1,170 @@
+// Names of events and properties over HTTP.
+
+import { fieldFault } from "../http/fields/field_fault.ts";
+import { choiceParameter, flagParameter, pageParameters, searchParameter } from "../http/fields/query.ts";
+import { listSchema, reply } from "../http/fields/schema.ts";
+import { present, uuidOf } from "../http/found.ts";
+import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
+import { pageReply } from "../http/pages/page.ts";
+import { groupTypesOf } from "../persons/group_type_store.ts";
+import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { definitionTypes, eventDefinitionModel, propertyDefinitionModel } from "./model.ts";
+import {
+  groupTypeParameter,
+  listedNamesParameter,
+  commaNamesParameter,
+  orderingParameter,
+  wordsOf,
+} from "./parameters.ts";
+import { eventReply, propertyReply } from "./replies.ts";
+import { type EventOrder, listEventNames, listPropertyNames, type StoredPropertyName } from "./store.ts";
+
+export function definitionRoutes({ gate, sql, clickhouse }: RoomParts<"gate" | "sql" | "clickhouse">) {
+  return mounted(gate, "Definitions", [
+    ...eventOperations(clickhouse),
+    ...propertyOperations(sql, clickhouse),
+  ]);
+}
+
+const eventQuery = {
+  search: searchParameter("Only names with all of these words, in any case."),
+  names: commaNamesParameter("Only these names, with commas between them; may be given several times."),
+  excluded_properties: listedNamesParameter("Names of events to leave out, as a JSON list."),
+  event_type: choiceParameter(
+    "`event_posthog`: only names that begin with `$`; `event_custom`: only others.",
+    ["event", "event_custom", "event_posthog"],
+  ),
+  exclude_stale: flagParameter("true: only events that happened in the last 30 days."),
+  exclude_hidden: flagParameter("No event is hidden here."),
+  verified: flagParameter("No event is verified here: true lists none."),
+  tags: listedNamesParameter("No event has tags here: with any in this JSON list, none is listed."),
+  ordering: orderingParameter(),
+  ...pageParameters("Names"),
+};
+
+function eventOperations(clickhouse: ClickHouse) {
+  return [
+    projectOperation({
+      method: "GET",
+      path: "event_definitions/",
+      scope: "event_definition:read",
+      summary: "List the names of events",
+      description: "Those of the latest day first, by their names, unless an `ordering` is given.",
+      query: eventQuery,
+      replies: { 200: reply("The names.", listSchema(eventDefinitionModel)) },
+      answer: async ({ project, query, request, url }) => {
+        const { search, names, excluded_properties: excluded = [], event_type, verified, tags = [] } = query;
+        if (verified || tags.length > 0) return pageReply(url, query, 0, []);
+        const filter = {
+          words: wordsOf(search),
+          names,
+          excluded,
+          isPostHogs: event_type && event_type !== "event" ? event_type === "event_posthog" : undefined,
+          excludeStale: query.exclude_stale,
+        };
+        const reads = readsUntil(clickhouse, request.signal);
+        const order = query.ordering ?? newestFirst;
+        const { count, rows } = await listEventNames(reads, project.id, filter, order, query);
+        return pageReply(url, query, count, rows.map(eventReply));
+      },
+    }),
+    projectOperation({
+      method: "GET",
+      path: "event_definitions/:id/",
+      scope: "event_definition:read",
+      summary: "Read the name of an event",
+      replies: { 200: reply("The name.", eventDefinitionModel) },
+      answer: async ({ project, params, request }) => {
+        const filter = { id: uuidOf(params.id) };
+        const reads = readsUntil(clickhouse, request.signal);
+        const { rows } = await listEventNames(reads, project.id, filter, [], onlyOne);
+        return eventReply(present(rows[0]));
+      },
+    }),
+  ] as const;
+}
+
+const propertyQuery = {
+  type: choiceParameter("What has the properties; event by default.", definitionTypes),
+  group_type_index: groupTypeParameter(),
+  search: searchParameter("Only names with all of these words, in any case."),
+  properties: commaNamesParameter("Only these names, with commas between them."),
+  excluded_properties: listedNamesParameter("Names to leave out, as a JSON list."),
+  event_names: listedNamesParameter("Names of events, as a JSON list: which properties did they have?"),
+  filter_by_event_names: flagParameter("true: only properties that one of `event_names` had."),
+  is_numerical: flagParameter("true: only numbers; false: only others."),
+  is_feature_flag: flagParameter("true: only names that begin with `$feature/`; false: only others."),
+  exclude_core_properties: flagParameter(
+    "true: without those that SDKs set: names that begin with `$`, and advertising parameters.",
+  ),
+  exclude_hidden: flagParameter("No property is hidden here."),
+  verified: flagParameter("No property is verified here: true lists none."),
+  tags: listedNamesParameter("No property has tags here: with any in this JSON list, none is listed."),
+  ...pageParameters("Names"),
+};
+
+function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
+  /** The indexes of the types of groups that these properties are of. */
+  const placesOf = async (project_id: number, rows: readonly StoredPropertyName[]) => {
+    if (!rows.some(({ group_type }) => group_type !== "")) return new Map<string, number>();
+    return new Map((await groupTypesOf(sql, project_id)).map(({ name, place }) => [name, place]));
+  };
+  return [
+    projectOperation({
+      method: "GET",
+      path: "property_definitions/",
+      scope: "property_definition:read",
+      summary: "List the names of properties",
+      description:
+        "Those that one of `event_names` had come first, then all by their names. Properties of sessions are listed " +
+        "by `sessions/property_definitions/`.",
+      query: propertyQuery,
+      replies: { 200: reply("The names.", listSchema(propertyDefinitionModel)) },
+      answer: async ({ project, query, request, url }) => {
+        const { type = "event", group_type_index, event_names, verified, tags = [] } = query;
+        if (group_type_index !== undefined && type !== "group") throw ofGroupsOnly();
+        if (verified || tags.length > 0) return pageReply(url, query, 0, []);
+        const filter = {
+          type,
+          group_type_index,
+          words: wordsOf(query.search),
+          names: query.properties,
+          excluded: query.excluded_properties ?? [],
+          isNumerical: query.is_numerical,
+          isFeatureFlag: query.is_feature_flag,
+          excludeCore: query.exclude_core_properties,
+          event_names,
+          ofEventsOnly: query.filter_by_event_names,
+        };
+        const reads = readsUntil(clickhouse, request.signal);
+        const { count, rows } = await listPropertyNames(reads, project.id, filter, query);
+        const places = await placesOf(project.id, rows);
+        const shown = rows.map((row) => propertyReply(row, places, event_names !== undefined));
+        return pageReply(url, query, count, shown);
+      },
+    }),
+    projectOperation({
+      method: "GET",
+      path: "property_definitions/:id/",
+      scope: "property_definition:read",
+      summary: "Read the name of a property",
+      replies: { 200: reply("The name.", propertyDefinitionModel) },
+      answer: async ({ project, params, request }) => {
+        const filter = { id: uuidOf(params.id) };
+        const reads = readsUntil(clickhouse, request.signal);
+        const { rows } = await listPropertyNames(reads, project.id, filter, onlyOne);
+        return propertyReply(present(rows[0]), await placesOf(project.id, rows), false);
+      },
+    }),
+  ] as const;
+}
+
+const onlyOne = { limit: 1, offset: 0 };
+const newestFirst: readonly EventOrder[] = [{ by: "last_seen_at::date", isDescending: true }];
+
+function ofGroupsOnly() {
+  return fieldFault("invalid_input", "Only properties of groups have one: ask with type=group.", [
+    "group_type_index",
+  ]);
+}

@@ -1,0 +1,74 @@
+// What lists of names are asked by: names, words, orders.
+
+import { fieldFault } from "../http/fields/field_fault.ts";
+import { checkChoice, checkInteger } from "../http/fields/field_rule.ts";
+import { namesParameter } from "../http/fields/list_parameters.ts";
+import { parameter } from "../http/fields/query.ts";
+import { definitionQueryLimits } from "./limits.ts";
+import type { EventOrder } from "./store.ts";
+
+/** The words of a search. @throws Fault for too many. */
+export function wordsOf(search: string | undefined): string[] {
+  const words = (search ?? "").split(/\s+/).filter(Boolean);
+  if (words.length <= definitionQueryLimits.wordsMax) return words;
+  const detail = `A search has at most ${definitionQueryLimits.wordsMax} words.`;
+  throw fieldFault("max_length", detail, ["search"]);
+}
+
+/** @throws Fault for more names than one question may list. */
+function checkedNames(names: readonly string[], name: string): readonly string[] {
+  if (names.length <= definitionQueryLimits.namesMax) return names;
+  const detail = `At most ${definitionQueryLimits.namesMax} names can be listed.`;
+  throw fieldFault("max_length", detail, [name]);
+}
+
+/** Names with commas between them. */
+export function commaNamesParameter(description: string) {
+  const names = parameter(description, (query, name) => {
+    if (!query.has(name)) return undefined;
+    const all = query.getAll(name).flatMap((text) => text.split(","));
+    return checkedNames(all.filter(Boolean), name);
+  });
+  return { ...names, repeats: true };
+}
+
+/** Names as a JSON list. */
+export function listedNamesParameter(description: string) {
+  return namesParameter(description, definitionQueryLimits.namesMax, {});
+}
+
+export function groupTypeParameter() {
+  const bounds = { minimum: 0, maximum: 4 };
+  const read = (query: URLSearchParams, name: string) => {
+    const text = query.get(name);
+    return text === null ? undefined : checkInteger(bounds, text, [name]);
+  };
+  const description = "Only properties of groups of this type; with type=group.";
+  return parameter(description, read, { type: "integer", ...bounds });
+}
+
+const orderings = [
+  "name",
+  "created_at",
+  "created_at::date",
+  "last_seen_at",
+  "last_seen_at::date",
+  "volume_30_day",
+];
+
+export function orderingParameter() {
+  const choices = orderings.flatMap((one) => [one, `-${one}`]);
+  const read = (query: URLSearchParams, name: string): EventOrder[] | undefined => {
+    if (!query.has(name)) return undefined;
+    const all = query.getAll(name).flatMap((text) => text.split(","));
+    return checkedNames(all, name).map((text) => {
+      checkChoice(choices, text, [name]);
+      const isDescending = text.startsWith("-");
+      return { by: text.slice(isDescending ? 1 : 0) as EventOrder["by"], isDescending };
+    });
+  };
+  const description =
+    "What the names are sorted by, with commas between several, each with `-` before it for the highest first: " +
+    `${orderings.join(", ")}.`;
+  return { ...parameter(description, read), repeats: true };
+}

@@ -1,0 +1,273 @@
+// Queries in ClickHouse for the names of events and properties. Capture writes them.
+
+import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
+import { queryOptions } from "../storage/clickhouse/query_options.ts";
+import { coreProperties, hiddenProperties } from "./core_properties.ts";
+import { definitionQueryLimits } from "./limits.ts";
+
+interface Page {
+  limit: number;
+  offset: number;
+}
+
+/** As in `definitions.kind`. */
+const kinds = { event: 1, person: 2, group: 3 } as const;
+
+/** Of a definition, computed as the ids of persons are. */
+const idOf = (project: string, kind: string, groupType: string, name: string) => {
+  const half = (from: number, mask: string, version: string) =>
+    `reinterpretAsFixedString(bitOr(bitAnd(reinterpretAsUInt64(reverse(substring(
+      SHA1(concat('definition', toString(${project}), ':', toString(${kind}), ':', ${groupType}, '\\0', ${name})),
+      ${from}, 8))), ${mask}), ${version}))`;
+  const high = half(1, "0xFFFFFFFFFFFF0FFF", "0x0000000000005000");
+  return `reinterpretAsUUID(concat(${high}, ${half(9, "0x3FFFFFFFFFFFFFFF", "0x8000000000000000")}))`;
+};
+
+/** Every word is in the name, in any case. */
+const hasWords = "arrayAll(word -> positionCaseInsensitiveUTF8(name, word) > 0, {words:Array(String)})";
+
+export interface EventNameFilter {
+  id?: string;
+  words?: readonly string[];
+  names?: readonly string[] | undefined;
+  excluded?: readonly string[];
+  /** Whether names begin with `$`; undefined: either. */
+  isPostHogs?: boolean | undefined;
+  excludeStale?: boolean | undefined;
+}
+
+export interface StoredEventName {
+  id: string;
+  name: string;
+  /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC. */
+  created_at: string;
+  /** Empty where no event is known. */
+  last_seen_at: string;
+  volume: string;
+}
+
+/** What events are listed by: a column, and whether the highest comes first. */
+export interface EventOrder {
+  by: "name" | "created_at" | "last_seen_at" | "created_at::date" | "last_seen_at::date" | "volume_30_day";
+  isDescending: boolean;
+}
+
+const orderColumns: Readonly<Record<EventOrder["by"], string>> = {
+  name: "name",
+  created_at: "created_at",
+  "created_at::date": "toDate32(created_at)",
+  last_seen_at: "last_at",
+  "last_seen_at::date": "toDate32(last_at)",
+  volume_30_day: "volume",
+};
+
+const volumes = (where: string) => `
+  SELECT event, sum(events) AS volume
+  FROM (
+    SELECT event, day, uniqMerge(uuids) AS events
+    FROM event_days
+    WHERE project_id = {project_id:UInt32} AND day > today() - {days:UInt16} AND ${where}
+    GROUP BY event, day
+  )
+  GROUP BY event`;
+
+/** The names of events that match, and how many there are. */
+export async function listEventNames(
+  clickhouse: ClickHouse,
+  project_id: number,
+  filter: EventNameFilter,
+  order: readonly EventOrder[],
+  page: Page,
+): Promise<Counted<StoredEventName>> {
+  const byVolume = order.some(({ by }) => by === "volume_30_day");
+  // Capture records no more names than a project may have; the days have all.
+  const own = "event IN (SELECT name FROM definitions WHERE project_id = {project_id:UInt32} AND kind = 0)";
+  const found = `
+    SELECT name, created_at, last_at, ${byVolume ? "volume" : "0 AS volume"}
+    FROM (
+      SELECT name, min(created_at) AS created_at
+      FROM definitions
+      WHERE project_id = {project_id:UInt32} AND kind = 0 AND ${eventConditions(filter)}
+      GROUP BY name
+    ) AS d
+    LEFT ANY JOIN (
+      SELECT event, max(last) AS last_at
+      FROM event_days
+      WHERE project_id = {project_id:UInt32} AND day = toDate(0) AND ${own}
+      GROUP BY event
+    ) AS s ON d.name = s.event
+    ${byVolume ? `LEFT ANY JOIN (${volumes(own)}) AS v ON d.name = v.event` : ""}
+    ${filter.excludeStale ? "WHERE last_at > now() - toIntervalDay({staleDays:UInt16})" : ""}`;
+  const params = {
+    project_id,
+    words: filter.words ?? [],
+    names: filter.names ?? [],
+    excluded: filter.excluded ?? [],
+    days: definitionQueryLimits.volumeDays,
+    staleDays: definitionQueryLimits.staleDays,
+    ...(filter.id !== undefined && { id: filter.id }),
+  };
+  const sorted = order.map(({ by, isDescending }) => `${orderColumns[by]}${isDescending ? " DESC" : ""}`);
+  const { count, rows } = await pageOf<StoredEventName>(clickhouse, found, params, page, {
+    columns: `${idOf("{project_id:UInt32}", "0", "''", "name")} AS id, name, toString(created_at) AS created_at,
+      if(last_at = toDateTime64(0, 6, 'UTC'), '', toString(last_at)) AS last_seen_at, volume`,
+    order: [...sorted, "name"].join(", "),
+  });
+  return { count, rows: byVolume ? rows : await withVolumes(clickhouse, project_id, rows) };
+}
+
+interface Counted<Row> {
+  count: number;
+  rows: Row[];
+}
+
+/** A page of what `found` selects, and how many there are: in one statement, as each costs the engine some ms. */
+async function pageOf<Row>(
+  clickhouse: ClickHouse,
+  found: string,
+  params: Record<string, unknown>,
+  { limit, offset }: Page,
+  { columns, order }: { columns: string; order: string },
+): Promise<Counted<Row>> {
+  const rows = await clickhouse.query<Row & { found: string }>(
+    `SELECT ${columns}, found
+     FROM (
+       SELECT *, count() OVER () AS found
+       FROM (${found})
+       ORDER BY ${order}
+       LIMIT {limit:UInt64} OFFSET {offset:UInt64}
+     )
+     ORDER BY ${order}`,
+    { ...params, limit, offset },
+    queryOptions,
+  );
+  if (rows[0] || offset === 0) return { count: Number(rows[0]?.found ?? 0), rows };
+  const [counted] = await clickhouse.query<{ count: string }>(
+    `SELECT count() AS count FROM (${found})`,
+    params,
+    queryOptions,
+  );
+  return { count: Number(counted?.count ?? 0), rows };
+}
+
+/** Sets of uuids are read for the names of the page only. */
+async function withVolumes(
+  clickhouse: ClickHouse,
+  project_id: number,
+  rows: readonly StoredEventName[],
+): Promise<StoredEventName[]> {
+  if (rows.length === 0) return [];
+  const found = await clickhouse.query<{ event: string; volume: string }>(
+    volumes("event IN {names:Array(String)}"),
+    { project_id, names: rows.map(({ name }) => name), days: definitionQueryLimits.volumeDays },
+    queryOptions,
+  );
+  const of = new Map(found.map(({ event, volume }) => [event, volume]));
+  return rows.map((row) => ({ ...row, volume: of.get(row.name) ?? "0" }));
+}
+
+function eventConditions({ id, names, isPostHogs }: EventNameFilter): string {
+  return [
+    hasWords,
+    "NOT has({excluded:Array(String)}, name)",
+    names && "name IN {names:Array(String)}",
+    isPostHogs !== undefined && `${isPostHogs ? "" : "NOT "}startsWith(name, '$')`,
+    id !== undefined && `${idOf("{project_id:UInt32}", "0", "''", "name")} = {id:UUID}`,
+  ]
+    .filter(Boolean)
+    .join(" AND ");
+}
+
+export interface PropertyNameFilter {
+  id?: string;
+  /** What has them; undefined: anything. */
+  type?: keyof typeof kinds;
+  group_type_index?: number | undefined;
+  words?: readonly string[];
+  names?: readonly string[] | undefined;
+  excluded?: readonly string[];
+  isNumerical?: boolean | undefined;
+  isFeatureFlag?: boolean | undefined;
+  excludeCore?: boolean | undefined;
+  /** Events of which it is told whether they had the property. */
+  event_names?: readonly string[] | undefined;
+  /** Only properties that these events had. */
+  ofEventsOnly?: boolean | undefined;
+}
+
+export interface StoredPropertyName {
+  id: string;
+  name: string;
+  kind: number;
+  /** Empty where it is of no group. */
+  group_type: string;
+  /** Empty while unknown. */
+  property_type: string;
+  created_at: string;
+  is_seen: number;
+}
+
+/** The names of properties that match, and how many there are: those that the events had first. */
+export async function listPropertyNames(
+  clickhouse: ClickHouse,
+  project_id: number,
+  filter: PropertyNameFilter,
+  page: Page,
+): Promise<Counted<StoredPropertyName>> {
+  const { event_names } = filter;
+  const seen = `name IN (
+    SELECT property FROM event_properties
+    WHERE project_id = {project_id:UInt32} AND event IN {event_names:Array(String)})`;
+  const found = `
+    SELECT kind, group_type, name, min(created_at) AS created_at, substring(min(typed), 22) AS property_type,
+      ${event_names ? seen : "0"} AS is_seen
+    FROM definitions
+    WHERE project_id = {project_id:UInt32} AND ${propertyConditions(filter)}
+    GROUP BY kind, group_type, name
+    HAVING ${havingOf(filter)}`;
+  const params = {
+    project_id,
+    kind: filter.type ? kinds[filter.type] : 0,
+    place: filter.group_type_index ?? 0,
+    words: filter.words ?? [],
+    names: filter.names ?? [],
+    excluded: [...hiddenProperties, ...(filter.excluded ?? [])],
+    core: filter.excludeCore ? coreProperties : [],
+    event_names: event_names ?? [],
+    ...(filter.id !== undefined && { id: filter.id }),
+  };
+  return await pageOf(clickhouse, found, params, page, {
+    columns: `${idOf("{project_id:UInt32}", "kind", "group_type", "name")} AS id, name, kind, group_type,
+      property_type, is_seen, toString(created_at) AS created_at`,
+    order: "is_seen DESC, name, kind, group_type",
+  });
+}
+
+/** Properties of groups whose type is gone are not listed, as the groups are not. */
+function propertyConditions(filter: PropertyNameFilter): string {
+  const { id, type, group_type_index: place, names, isFeatureFlag, excludeCore } = filter;
+  const ofType = place === undefined ? "" : " AND place = {place:UInt8}";
+  const types = `SELECT group_type FROM group_types WHERE project_id = {project_id:UInt32}${ofType}`;
+  return [
+    type ? "kind = {kind:UInt8}" : "kind > 0",
+    `(kind != 3 OR group_type IN (${types}))`,
+    hasWords,
+    "NOT has({excluded:Array(String)}, name)",
+    names && "name IN {names:Array(String)}",
+    isFeatureFlag !== undefined && `${isFeatureFlag ? "" : "NOT "}startsWith(name, '$feature/')`,
+    excludeCore && "NOT startsWith(name, '$') AND NOT has({core:Array(String)}, name)",
+    id !== undefined && `${idOf("{project_id:UInt32}", "kind", "group_type", "name")} = {id:UUID}`,
+  ]
+    .filter(Boolean)
+    .join(" AND ");
+}
+
+function havingOf({ isNumerical, ofEventsOnly, event_names }: PropertyNameFilter): string {
+  return [
+    "1",
+    isNumerical !== undefined && `property_type ${isNumerical ? "=" : "!="} 'Numeric'`,
+    ofEventsOnly && event_names && "is_seen",
+  ]
+    .filter(Boolean)
+    .join(" AND ");
+}
