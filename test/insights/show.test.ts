@@ -88,6 +88,14 @@ test("a failing query is an error beside the others' results", async () => {
   ] as never);
 });
 
+test("the texts of a dashboard are left out", async () => {
+  const dashboard = await makeDashboard();
+  const { sql } = stores;
+  await sql`INSERT INTO dashboard_tiles (dashboard_id, text_body) VALUES (${dashboard}, '## Key metrics')`;
+  const id = await make({ name: "only", dashboards: [dashboard] });
+  expect((await reader.dashboard(project_id, dashboard))?.insights.map((one) => one.id)).toEqual([id]);
+});
+
 test("a store that is away is an error without its words", async () => {
   const id = await make({});
   const queries = {
