@@ -196,8 +196,7 @@ test("a server from before processes told what they know is waited for, before a
   await stores.sql`
     ALTER TABLE dashboard_tiles DROP COLUMN text_body, DROP COLUMN text_created_by, DROP COLUMN text_modified_by,
       DROP COLUMN text_modified_at, DROP COLUMN color, DROP COLUMN show_description`;
-  await stores.sql`ALTER TABLE journals DROP COLUMN stored_watermark, DROP COLUMN recordings_watermark`;
-  await stores.sql`DROP TABLE session_backlog, shared_results, sharing_configurations`;
+  await stores.sql`DROP TABLE shared_results, sharing_configurations`;
   await stores.sql`DELETE FROM schema_migrations WHERE version > 8`;
   await expect(migrate(stores, options)).rejects.toThrow("(told nothing)");
   expect((await versionsOf(stores)).postgres).toBe(8);
