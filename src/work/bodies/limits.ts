@@ -64,6 +64,8 @@ export const uploadLimits = {
   receiveBytesMin: 256 * 1024,
   /** Bytes that a body brings between two looks when it counts among those that arrive at once. */
   busyBytesMin: 64 * 1024,
+  /** Bytes that must have come before the owner of a body is looked for: looking costs as much as opening it. */
+  ownerBytesMin: 512,
   /** Bytes in which the owner of a body is looked for. */
   firstPieceBytes: 256 * 1024,
   /** How many times as much must have come before the owner is looked for again. */

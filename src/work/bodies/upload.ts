@@ -133,7 +133,7 @@ class Upload {
   #late: string | undefined;
   #size = 0;
   /** The size from which on its owner is looked for again. */
-  #ownerFrom = 0;
+  #ownerFrom: number = uploadLimits.ownerBytesMin;
   #hasClaimed = false;
   /** For how long nothing came, and how long all of it takes by now, in ms. */
   #silentMs = 0;
