@@ -20,6 +20,7 @@ afterAll(cleanUp, startMsMax);
 
 // The last one deletes persons.
 const programs = {
+  ingestr: moverTest("ingestr", "tools/requests/ingestr.json"),
   estuary: moverTest("Estuary, `source-posthog`", "tools/requests/estuary.json"),
   terraform: moverTest("Terraform's provider `posthog`", "tools/requests/terraform.json"),
   scripts: moverTest("Scripts, as public code has them", "tools/requests/scripts.json"),
