@@ -86,7 +86,10 @@ function eventOperations(clickhouse: ClickHouse) {
 }
 
 const propertyQuery = {
-  type: choiceParameter("What has the properties; event by default.", definitionTypes),
+  type: choiceParameter(
+    "What has the properties; event by default. session: none, `sessions/property_definitions/` lists those.",
+    [...definitionTypes, "session"],
+  ),
   group_type_index: groupTypeParameter(),
   search: searchParameter("Only names with all of these words, in any case."),
   properties: commaNamesParameter("Only these names, with commas between them."),
@@ -116,15 +119,13 @@ function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
       path: "property_definitions/",
       scope: "property_definition:read",
       summary: "List the names of properties",
-      description:
-        "Those that one of `event_names` had come first, then all by their names. Properties of sessions are listed " +
-        "by `sessions/property_definitions/`.",
+      description: "Those that one of `event_names` had come first, then all by their names.",
       query: propertyQuery,
       replies: { 200: reply("The names.", listSchema(propertyDefinitionModel)) },
       answer: async ({ project, query, request, url }) => {
         const { type = "event", group_type_index, event_names, verified, tags = [] } = query;
         if (group_type_index !== undefined && type !== "group") throw ofGroupsOnly();
-        if (verified || tags.length > 0) return pageReply(url, query, 0, []);
+        if (type === "session" || verified || tags.length > 0) return pageReply(url, query, 0, []);
         const filter = {
           type,
           group_type_index,

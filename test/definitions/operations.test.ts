@@ -104,6 +104,7 @@ test("properties of events, persons and groups are listed with their types", asy
 test("properties are filtered, and shown with whether events had them", async () => {
   const listed = async (query: string) => names(await read(`property_definitions/?${query}`));
   expect(await listed("is_numerical=true")).toEqual(["price"]);
+  expect(await listed("type=session")).toEqual([]);
   expect(await listed("is_feature_flag=true")).toEqual(["$feature/new"]);
   expect(await listed("properties=price,tags,none")).toEqual(["price", "tags"]);
   expect(await listed("search=E+r")).toEqual(["$feature/new", "currency", "price", "utm_source"]);
@@ -136,7 +137,7 @@ test("properties are filtered, and shown with whether events had them", async ()
 test("what cannot be answered is refused by name", async () => {
   const refused = async (path: string) => problemOf(await read(path)).toSpliced(3, 1);
   const invalid = (code: string, attr: string) => [400, "validation_error", code, attr];
-  expect(await refused("property_definitions/?type=session")).toEqual(invalid("invalid_choice", "type"));
+  expect(await refused("property_definitions/?type=cohort")).toEqual(invalid("invalid_choice", "type"));
   expect(await refused("property_definitions/?event_names=[bought")).toEqual(
     invalid("invalid_input", "event_names"),
   );
