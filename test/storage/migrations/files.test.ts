@@ -32,9 +32,9 @@ test("a file that says nothing, or something else, or says it later, is refused 
     `SELECT 1;\n${goOn}`,
     "",
   ]) {
-    const { clickhouseDir } = ownAnd({}, { "0009_more.sql": text });
+    const { clickhouseDir } = ownAnd({}, { "0010_more.sql": text });
     expect(() => readFolder(clickhouseDir)).toThrow(
-      "sql/clickhouse/0009_more.sql: expected one of these as its first line: " +
+      "sql/clickhouse/0010_more.sql: expected one of these as its first line: " +
         "-- Older servers: go on. -- Older servers: must stop.",
     );
   }
