@@ -1,4 +1,4 @@
-// PostHog's command line, compiled from crates.io: what it asks for within this server's scope works, and of
+// Command lines for PostHog's API, compiled from crates.io: what they ask for within this server's scope works, and of
 // the rest the first line says what is missing. Compiling takes minutes: `bun run test:long` does it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
@@ -24,6 +24,7 @@ async function fromCargo(name: string): Promise<Readied> {
 }
 
 const posthogCli = await fromCargo("posthog-cli");
+const bosshogg = await fromCargo("bosshogg");
 
 let app: RunningApp;
 let home: string;
@@ -43,6 +44,10 @@ function use({ folder }: Readied, program: string, ...args: string[]): Promise<R
     POSTHOG_CLI_HOST: app.url,
     POSTHOG_CLI_API_KEY: personalKey,
     POSTHOG_CLI_PROJECT_ID: "1",
+    POSTHOG_CLI_ENV_ID: "1",
+    POSTHOG_CLI_ORG_ID: app.bootstrapped!.organization_id,
+    BOSSHOGG_ALLOW_HTTP: "1",
+    BOSSHOGG_CONFIG: join(home, "bosshogg.toml"),
   });
 }
 
@@ -98,6 +103,36 @@ describe.skipIf(posthogCli.missing !== "")(
       const sent = await use(posthogCli, "posthog-cli", "sourcemap", "process", "--directory", maps);
       expect(sent.exitCode).toBe(1);
       expect(sent.output).toContain("Error tracking does not exist on this server.");
+    });
+  },
+);
+
+/** Its lists, as a new user tries them. */
+const lists =
+  "whoami; org list; project list; insight list; dashboard list; person list; group list --group-type-index 0; " +
+  "batch-export list; session-recording list; event-definition list; property-definition list; cohort list; " +
+  "flag list; action list; annotation list; survey list; experiment list";
+
+describe.skipIf(bosshogg.missing !== "")(
+  moverTest("bosshogg, a command line", "tools/bosshogg/version") + skipped(bosshogg),
+  () => {
+    const list = (command: string) => use(bosshogg, "bosshogg", "--json", ...command.split(" "));
+
+    test("every list is read, and a person is found by e-mail alone", async () => {
+      for (const command of lists.split("; ")) {
+        const ran = await list(command);
+        expect({ command, ...ran }).toEqual({ command, exitCode: 0, output: expect.anything() as string });
+      }
+      expect(jsonOf(await list("person list --email u3@example.com"))).toMatchObject({
+        count: 1,
+        results: [{ distinct_ids: ["u3"] }],
+      });
+    });
+
+    test("events, which it reads by HogQL, fail by a sentence that says what is missing", async () => {
+      const asked = await list("event list");
+      expect(asked.exitCode).toBe(30);
+      expect(asked.output).toContain('\\"HogQLQuery\\" is not answered by this server.');
     });
   },
 );
