@@ -5,7 +5,7 @@ import { newProjectKey, newUuid } from "../core/id.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import { checkFits, type Page } from "../http/pages/page.ts";
 import { type Counted, countedPage } from "../storage/postgres/rows.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
+import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
 import { projectLimits } from "./limits.ts";
 import { type KeptSettings, shownSettings, splitSettings, withoutDefaults } from "./settings/model.ts";
 import type { Project, ProjectUpdate, ProjectInput } from "./model.ts";
@@ -27,7 +27,7 @@ function projectOf({ settings, ...row }: ProjectRow): Project {
 }
 
 /** The columns of a reply, for project `p`. */
-function columns(sql: Postgres) {
+function columns(sql: Postgres | PostgresTransaction) {
   return sql`
     p.id, p.uuid, p.organization_id AS organization, p.name, p.api_token, p.timezone, p.session_recording_opt_in,
     p.cookieless_server_hash_mode, p.allowed_group_types, p.event_retention_days, p.test_account_filters, p.settings,
@@ -153,17 +153,27 @@ export async function updateProject(
   const { kept, others } = splitSettings(changes);
   const { test_account_filters: filters, ...plain } = others;
   const set = { ...plain, ...(filters && { test_account_filters: sql.json(filters as never) }) };
+  // Settings are one column: whoever changes some of them must know the others. Nobody else needs a transaction.
+  const isPlain = Object.keys(kept).length === 0 && Object.keys(set).length > 0;
+  if (isPlain) return await writeProject(sql, id, set);
   return await sql.begin(async (tx) => {
     const [stored] = await tx<{ settings: Partial<KeptSettings> }[]>`
       SELECT settings FROM projects WHERE id = ${id} FOR UPDATE`;
     if (!stored) return undefined;
     const settings = { ...stored.settings, ...kept };
     checkSettingsFit(settings);
-    const [row] = await tx<ProjectRow[]>`
-      UPDATE projects p SET ${tx({ ...set, settings: tx.json(settings as never) } as never)}, updated_at = now()
-      WHERE id = ${id} RETURNING ${columns(sql)}`;
-    return row && projectOf(row);
+    return await writeProject(tx, id, { ...set, settings: tx.json(settings as never) });
   });
+}
+
+async function writeProject(
+  sql: Postgres | PostgresTransaction,
+  id: number,
+  set: object,
+): Promise<Project | undefined> {
+  const [row] = await sql<ProjectRow[]>`
+    UPDATE projects p SET ${sql(set as never)}, updated_at = now() WHERE id = ${id} RETURNING ${columns(sql)}`;
+  return row && projectOf(row);
 }
 
 /**
