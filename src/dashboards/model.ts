@@ -93,13 +93,17 @@ const ofOwn = "Filters and variables of a dashboard are not supported; its insig
 const refused = {
   filters: unsupported(ofOwn),
   variables: unsupported(ofOwn),
+  use_template: unsupported("Templates are not supported."),
+  use_dashboard: unsupported("Dashboards cannot be copied."),
+  restriction_level: unsupported(
+    "Everybody who may write dashboards may change every one: only 21 is accepted.",
+    [21],
+  ),
 };
 
 export const dashboardBody = model("DashboardRequest", {
   ...writable(dashboardModel).properties,
   ...refused,
-  use_template: unsupported("Templates are not supported."),
-  use_dashboard: unsupported("Dashboards cannot be copied."),
   tiles: unsupported("Tiles are made when there is a dashboard: send them in a PATCH."),
 });
 

@@ -1,7 +1,7 @@
 // What the sharing of a thing looks like in a reply, and what of it can be set.
 
 import Type, { type Static } from "typebox";
-import { flag, model, moment, nullable, readOnly } from "../http/fields/field.ts";
+import { flag, model, moment, nullable, readOnly, strictModel, unsupported } from "../http/fields/field.ts";
 
 /** What a link may show. */
 export type SharedKind = "recording" | "insight" | "dashboard";
@@ -20,12 +20,20 @@ export const sharingModel = model("SharingConfiguration", {
 
 export type Sharing = Static<typeof sharingModel>;
 
-export const sharingBody = model("SharingConfigurationRequest", {
-  enabled: flag({ default: false }),
-  password_required: flag({ default: false, description: "true is refused: links have no passwords here." }),
-  settings: Type.Optional(
-    nullable(Type.Record(Type.String(), Type.Unknown()), {
-      description: "Refused unless empty: a link shows a thing in one way only.",
+export const sharingBody = strictModel(
+  "SharingConfigurationRequest",
+  {
+    enabled: flag({ default: false }),
+    password_required: flag({
+      default: false,
+      description: "true is refused: links have no passwords here.",
     }),
-  ),
-});
+    settings: Type.Optional(
+      nullable(Type.Record(Type.String(), Type.Unknown()), {
+        description: "Refused unless empty: a link shows a thing in one way only.",
+      }),
+    ),
+    share_passwords: unsupported("Links have no passwords here."),
+  },
+  sharingModel,
+);

@@ -226,11 +226,16 @@ test("what a link cannot do is refused by name", async () => {
     [{ enabled: true, password_required: true }, "password_required"],
     [{ settings: { whitelabel: true } }, "settings"],
     [{ enabled: "perhaps" }, "enabled"],
+    [{ enabled: true, share_passwords: [{ password: "x" }] }, "share_passwords"],
+    [{ enabled: true, password: "x" }, "password"],
+    [{ enabled: true, expires_at: "2030-01-01T00:00:00Z" }, "expires_at"],
   ] as const) {
     const answer = await api("PATCH", path, body);
     expect([answer.status, answer.body["attr"]]).toEqual([400, attr]);
   }
-  expect((await api("PATCH", path, { password_required: false, settings: {} })).status).toBe(200);
+  const { body: shown } = await api("GET", path);
+  const whole = { ...shown, password_required: false, settings: {}, share_passwords: [] };
+  expect((await api("PATCH", path, whole)).status).toBe(200);
   expect((await api("GET", path)).body["enabled"]).toBe(false);
 });
 

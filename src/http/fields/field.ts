@@ -59,9 +59,17 @@ export function model<Properties extends TProperties>(title: string, properties:
   return Type.Object(properties, { title });
 }
 
-/** An object without any other fields: a name that it does not have is refused. */
-export function strictModel<Properties extends TProperties>(title: string, properties: Properties) {
-  return Type.Object(properties, { title, additionalProperties: false });
+/**
+ * An object without any other fields: a name that it does not have is refused.
+ * @param shown a model that replies show: its other fields may be sent back, and change nothing.
+ */
+export function strictModel<Properties extends TProperties>(
+  title: string,
+  properties: Properties,
+  shown?: TObject,
+) {
+  const shownOnly = Object.keys(shown?.properties ?? {});
+  return Type.Object(properties, { title, additionalProperties: false, "x-shown-only": shownOnly });
 }
 
 /**

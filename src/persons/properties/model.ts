@@ -2,14 +2,16 @@
 
 import Type from "typebox";
 import { exactText, model, strictModel } from "../../http/fields/field.ts";
+import { personModel } from "../model.ts";
 
-export const personChangeBody = Type.Object(
+export const personChangeBody = strictModel(
+  "PersonRequest",
   {
     properties: Type.Record(Type.String(), Type.Unknown(), {
       description: "Those that are set; others stay as they are.",
     }),
   },
-  { title: "PersonRequest" },
+  personModel,
 );
 
 export const updatePropertyBody = strictModel("PersonUpdatePropertyRequest", {

@@ -44,6 +44,9 @@ test("PATCH sets the properties that it names, leaves the others, and shows the 
   expect(status).toBe(200);
   expect(body).toMatchObject({ uuid: ownPersonId(1, "patched"), properties: { ...properties, name: "Ada" } });
   expect(await propertiesOf("patched")).toEqual({ ...properties, name: "Ada" });
+  // A person may be sent back as it was shown.
+  const whole = await call("PATCH", pathOf("patched"), body);
+  expect(whole).toMatchObject({ status: 200, body: { properties: { ...properties, name: "Ada" } } });
   const unchanged = await call("PATCH", pathOf("patched"), {});
   expect([unchanged.status, unchanged.body]).toEqual([200, body]);
 });
@@ -94,6 +97,8 @@ test("what cannot be kept as it was sent is refused, and changes nothing", async
   const wrong: [string, string, unknown, string | null][] = [
     ["PATCH", patch, { properties: null }, "properties"],
     ["PATCH", patch, { properties: [1] }, "properties"],
+    ["PATCH", patch, { email: "ada@example.com" }, "email"],
+    ["PATCH", patch, { properties: { a: 2 }, cohort: 1 }, "cohort"],
     ["PATCH", patch, { properties: many }, "properties"],
     ["PATCH", patch, { properties: { big: "x".repeat(524_288) } }, "properties"],
     ["PATCH", patch, { properties: { ["k".repeat(401)]: 1 } }, "properties"],
