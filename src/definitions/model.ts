@@ -1,7 +1,7 @@
 // What the names of events and properties look like in a reply.
 
 import Type from "typebox";
-import { model } from "../http/fields/field.ts";
+import { model, nullable } from "../http/fields/field.ts";
 
 const moment = Type.String({ format: "date-time" });
 const unknown = { description: "Not known here; always null." };
@@ -18,16 +18,16 @@ export const eventDefinitionModel = model("EventDefinition", {
       "Events that happened in the last 30 days. Exact up to 65,536 a day, within one percent beyond; an event that " +
       "a client sends twice counts once.",
   }),
-  query_usage_30_day: Type.Null(unknown),
-  description: Type.Null(never),
+  query_usage_30_day: nullable(Type.Integer(), unknown),
+  description: nullable(Type.String(), never),
   tags: Type.Array(Type.String(), never),
   verified: Type.Boolean(never),
   hidden: Type.Boolean(never),
   is_action: Type.Boolean(never),
-  action_id: Type.Null(never),
+  action_id: nullable(Type.Integer(), never),
   is_calculating: Type.Boolean(never),
-  last_calculated_at: Type.Null(never),
-  created_by: Type.Null(never),
+  last_calculated_at: nullable(moment, never),
+  created_by: nullable(Type.Record(Type.String(), Type.Unknown()), never),
   post_to_slack: Type.Boolean(never),
 });
 
@@ -47,8 +47,8 @@ export const propertyDefinitionModel = model("PropertyDefinition", {
     description: "Whether one of `event_names` had it; null without `event_names`.",
   }),
   created_at: moment,
-  query_usage_30_day: Type.Null(unknown),
-  description: Type.Null(never),
+  query_usage_30_day: nullable(Type.Integer(), unknown),
+  description: nullable(Type.String(), never),
   tags: Type.Array(Type.String(), never),
   verified: Type.Boolean(never),
   hidden: Type.Boolean(never),

@@ -75,12 +75,13 @@ function eventOperations(clickhouse: ClickHouse) {
       scope: "event_definition:read",
       summary: "Read the name of an event",
       replies: { 200: reply("The name.", eventDefinitionModel) },
-      answer: async ({ project, params, request }) => {
+      find: async ({ project, params, request }) => {
         const filter = { id: uuidOf(params.id) };
         const reads = readsUntil(clickhouse, request.signal);
         const { rows } = await listEventNames(reads, project.id, filter, [], onlyOne);
-        return eventReply(present(rows[0]));
+        return present(rows[0]);
       },
+      answer: ({ found }) => eventReply(found),
     }),
   ] as const;
 }
@@ -151,12 +152,13 @@ function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
       scope: "property_definition:read",
       summary: "Read the name of a property",
       replies: { 200: reply("The name.", propertyDefinitionModel) },
-      answer: async ({ project, params, request }) => {
+      find: async ({ project, params, request }) => {
         const filter = { id: uuidOf(params.id) };
         const reads = readsUntil(clickhouse, request.signal);
         const { rows } = await listPropertyNames(reads, project.id, filter, onlyOne);
-        return propertyReply(present(rows[0]), await placesOf(project.id, rows), false);
+        return present(rows[0]);
       },
+      answer: async ({ project, found }) => propertyReply(found, await placesOf(project.id, [found]), false),
     }),
   ] as const;
 }

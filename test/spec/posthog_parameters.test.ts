@@ -42,9 +42,9 @@ const nothing: Record<string, string> = {
   where: "[\"event = 'nothing'\"]",
 };
 
-/** What says how rows are shown, not which. */
+/** What says how rows are shown, or which are left out, not which there are. */
 const shows = new Set(
-  "basic cursor format include_person limit offset operand order orderBy order_direction ordering refresh saved select".split(
+  "basic cursor event_names excluded_properties format include_person limit offset operand order orderBy order_direction ordering refresh saved select".split(
     " ",
   ),
 );
