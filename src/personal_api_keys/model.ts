@@ -11,9 +11,9 @@ import {
   moment,
   nullable,
   readOnly,
+  strictWritable,
   text,
   uuid,
-  writable,
 } from "../http/fields/field.ts";
 
 export const labelCharsMax = 40;
@@ -49,7 +49,8 @@ export const issuedKeyModel = model("IssuedPersonalAPIKey", {
   value: Type.String({ description: "The key. Shown now and never again." }),
 });
 
-export const personalKeyBody = writable(personalKeyModel);
+/** Strict: a restriction with a misspelled name would make a key that reaches everything. */
+export const personalKeyBody = strictWritable(personalKeyModel);
 
 export type PersonalKey = Static<typeof personalKeyModel>;
 export type PersonalKeyUpdate = UpdateInput<typeof personalKeyBody>;

@@ -1,7 +1,7 @@
 // What session recordings, their events and their sharing look like in replies, and what of them can be set.
 
 import Type, { type Static } from "typebox";
-import { flag, model, moment, nullable, uuid } from "../http/fields/field.ts";
+import { flag, model, moment, nullable, strictModel, uuid } from "../http/fields/field.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 
 const minimalPersonModel = model("MinimalPerson", {
@@ -40,14 +40,18 @@ export type Recording = Static<typeof recordingModel>;
 export type RecordingPerson = Static<typeof minimalPersonModel>;
 
 /** What a request may set. `person` is accepted and has no effect. */
-export const recordingBody = model("SessionRecordingRequest", {
-  person: Type.Unknown({
-    description: "Accepted without effect: a recording's person follows from its distinct id.",
-  }),
-  viewed: flag({ description: "Whether the key's user has seen it." }),
-});
+export const recordingBody = strictModel(
+  "SessionRecordingRequest",
+  {
+    person: Type.Unknown({
+      description: "Accepted without effect: a recording's person follows from its distinct id.",
+    }),
+    viewed: flag({ description: "Whether the key's user has seen it." }),
+  },
+  recordingModel,
+);
 
-export const bulkBody = model("SessionRecordingBulkDeleteRequest", {
+export const bulkBody = strictModel("SessionRecordingBulkDeleteRequest", {
   session_recording_ids: Type.Array(Type.String({ minLength: 1 }), {
     minItems: 1,
     maxItems: sessionRecordingLimits.recordingsDeletedAtOnceMax,

@@ -32,7 +32,7 @@ const statusOf = async (key: string) => (await call("GET", `${home}@current`, un
 const input = { label: "made", scopes: ["query:read"] };
 
 test("issuing shows the value once, and the key works", async () => {
-  const { status, body } = await call("POST", home, { ...input, id: "forged", value: "forged", user_id: 1 });
+  const { status, body } = await call("POST", home, { ...input, id: "forged", mask_value: "forged" });
   const { id, value } = body as { id: string; value: string };
   expect([status, id === "forged", value.slice(0, 4), value.length]).toEqual([201, false, "phx_", 51]);
   expect(body).toMatchObject({ ...input, scoped_teams: [], scoped_organizations: [], last_rolled_at: null });
@@ -70,6 +70,11 @@ test("a wish that makes no sense is refused in the words of the API", async () =
       "scoped_organizations",
     ],
   ];
+  // A key made without the restriction that was meant would reach every project.
+  for (const name of ["scoped_team", "expires_at", "user_id", "value"]) {
+    const refused = await call("POST", home, { ...input, [name]: [1] });
+    expect([refused.status, refused.body["attr"]]).toEqual([400, name]);
+  }
   for (const [body, code, detail, attr] of wrong) {
     expect(problemOf(await call("POST", home, body))).toEqual([400, "validation_error", code, detail, attr]);
   }

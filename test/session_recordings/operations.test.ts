@@ -179,6 +179,8 @@ test("a change answers with the whole recording, and changes nothing it does not
     const changed = await ask(server, "PATCH", `${base}/long/`, body);
     expect([changed.status, changed.body]).toEqual([200, whole]);
   }
+  const refused = await ask(server, "PATCH", `${base}/long/`, { deleted: true });
+  expect([refused.status, refused.body["attr"]]).toEqual([400, "deleted"]);
 });
 
 test("seen is seen by one user, until they say otherwise", async () => {
@@ -236,6 +238,10 @@ test("up to a hundred are deleted at once", async () => {
     200,
     { success: true, deleted_count: 2, total_requested: 4, not_found_count: 2 },
   ]);
+  expect(await idsOf("?session_ids=a,b,c")).toEqual(["c"]);
+  const wrong = { session_recording_ids: ["c"], date_from: "-1d" };
+  const refused = await ask(server, "POST", `${base}/bulk_delete/`, wrong);
+  expect([refused.status, refused.body["attr"]]).toEqual([400, "date_from"]);
   expect(await idsOf("?session_ids=a,b,c")).toEqual(["c"]);
   await ask(server, "DELETE", `${base}/c/`);
   const many = Array.from({ length: 101 }, (_, i) => String(i));
