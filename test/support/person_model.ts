@@ -73,9 +73,10 @@ export class PersonModel {
   /** Splits these ids off, or all but the main id. An id without events of its own is known since it was merged. */
   split(main: string, ids?: readonly string[]): void {
     for (const [id, merged] of this.#mains) {
-      if (merged.main !== main || id === main || ids?.includes(id) === false) continue;
-      this.#mains.delete(id);
+      if (merged.main !== main) continue;
+      // An id without an event of its own was first seen when it was merged.
       this.#first.set(id, this.#first.get(id) ?? merged.at);
+      if (id !== main && ids?.includes(id) !== false) this.#mains.delete(id);
     }
   }
 
