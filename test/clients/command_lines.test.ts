@@ -1,4 +1,4 @@
-// Command lines for PostHog's API, compiled from crates.io: what they ask for within this server's scope works, and of
+// Command lines for PostHog's API, compiled by cargo: what they ask for within this server's scope works, and of
 // the rest the first line says what is missing. Compiling takes minutes: `bun run test:long` does it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
