@@ -158,7 +158,7 @@ function storeFault(error: unknown): Fault | undefined {
     // No Retry-After: a retry would load the engine again.
     if (isTooHeavy(error)) return new Fault("invalid_input", heavyQuery);
     const detail = isBusy(error)
-      ? "Too many other requests read from the event store. Please retry."
+      ? "The event store has no free place to read now. Please retry."
       : error.type === "TIMEOUT"
         ? "The event store does not answer. Please retry."
         : "The event store cannot be reached. Please retry.";

@@ -206,6 +206,8 @@ test("what cannot be answered is refused by name", async () => {
     "properties",
   ]);
   expect(await found("properties=plan")).toEqual([400, "invalid_input", "properties"]);
+  // What a program makes of a filter that it lost.
+  expect(await found("properties=null")).toEqual([400, "invalid_input", "properties"]);
   expect(await found("email=%00")).toEqual([400, "null_characters_not_allowed", "email"]);
   for (const name of ["uuid", "key_identifier", "include_total", "Email"]) {
     expect(await found(`${name}=x`)).toEqual([400, "invalid_input", name]);

@@ -43,7 +43,9 @@ test(
       const { code, detail } = (await reply.json()) as { code: string; detail: string };
       const said = [reads[i]![0], reply.status, code, reply.headers.has("retry-after")];
       expect(said).toEqual([reads[i]![0], 503, "unavailable", true]);
-      expect(detail).toMatch(/^The event store (does not answer|cannot be reached)\. Please retry\.$/);
+      expect(detail).toMatch(
+        /^The event store (does not answer|cannot be reached|has no free place to read now)\. Please retry\.$/,
+      );
     }
     const after = await Promise.all(reads.map(read));
     expect(after.map(({ status }) => status)).toEqual(reads.map(() => 200));

@@ -12,10 +12,13 @@ export function propertiesParameter(description: string, types: readonly ("event
   });
 }
 
+/** null, which a body may have for no filter, is none of a query: a program that lost its filter sends it. */
 function jsonIn(text: string, attr: string): unknown {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    if (value !== null) return value;
   } catch {
-    throw new Fault("invalid_input", "Expected a JSON list of property filters.", { attr });
+    // Refused below.
   }
+  throw new Fault("invalid_input", "Expected a JSON list of property filters.", { attr });
 }
