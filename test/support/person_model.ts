@@ -34,6 +34,10 @@ export class PersonModel {
   readonly #changes = new Map<string, Change[]>();
   readonly #first = new Map<string, number>();
   readonly #mains = new Map<string, { main: string; at: number }>();
+  /** When the events happened that merged an id. */
+  readonly #mergedAt = new Map<string, number[]>();
+  /** Ids of persons that were split, on either side. */
+  readonly #split = new Set<string>();
   refused = 0;
 
   tell({ event, distinct_id: id, uuid, at, properties }: ModelEvent): void {
@@ -60,6 +64,10 @@ export class PersonModel {
       this.refused++;
       return;
     }
+    const ofBoth = [...this.#mains].filter(([, merged]) => merged.main === old || merged.main === main);
+    for (const id of new Set([old, main, ...ofBoth.map(([id]) => id)])) {
+      this.#mergedAt.set(id, [...(this.#mergedAt.get(id) ?? []), at]);
+    }
     for (const [id, merged] of this.#mains) if (merged.main === old) this.#mains.set(id, { main, at });
     this.#mains.set(old, { main, at });
     if (!this.#mains.has(main)) this.#mains.set(main, { main, at });
@@ -74,10 +82,22 @@ export class PersonModel {
   split(main: string, ids?: readonly string[]): void {
     for (const [id, merged] of this.#mains) {
       if (merged.main !== main) continue;
-      // An id without an event of its own was first seen when it was merged.
-      this.#first.set(id, this.#first.get(id) ?? merged.at);
+      this.#split.add(id);
+      this.#first.set(id, this.#first.get(id) ?? Math.max(...this.#mergedAt.get(id)!));
       if (id !== main && ids?.includes(id) !== false) this.#mains.delete(id);
     }
+  }
+
+  /**
+   * The first and last moment at which a person of these ids may have been created, where some were split off or left: an
+   * id was seen when it was merged, too, and merges that are applied together leave only the last one's time. Undefined
+   * where it is known.
+   */
+  createdWithin(ids: readonly string[]): [from: number, to: number] | undefined {
+    if (!ids.some((id) => this.#split.has(id))) return undefined;
+    const first = (id: string) => this.#first.get(id) ?? Number.POSITIVE_INFINITY;
+    const from = Math.min(...ids.flatMap((id) => [first(id), ...(this.#mergedAt.get(id) ?? [])]));
+    return [from * 1000, Math.min(...ids.map(first)) * 1000];
   }
 
   /** The ids under a main id, without itself. */
