@@ -34,11 +34,20 @@ export class Flush {
 
   constructor(options: FlushOptions) {
     this.#options = options;
-    const { journal, clickhouse, backlog, clock, log } = options;
+    const { journal, clickhouse, backlog, definitions, clock, log } = options;
     const stopping = this.#stopping.signal;
     const derive = (_lane: LaneName, body: NativeBody) => deriveBlocks(clickhouse, body, stopping);
     const sender = new BatchSender(clickhouse, `${options.folder}/sessions`, derive);
-    this.#sessions = new SessionDeriver({ journal, clickhouse, sender, backlog, stopping, clock, log });
+    this.#sessions = new SessionDeriver({
+      journal,
+      clickhouse,
+      sender,
+      backlog,
+      definitions,
+      stopping,
+      clock,
+      log,
+    });
   }
 
   /** Batches whose sessions could not be derived yet, of all servers. */
@@ -109,14 +118,6 @@ export class Flush {
     return true;
   }
 
-  /** Writes the names of its events; those of an earlier process's are read of the stored rows. */
-  async #writeNames({ recovered }: Segment, batches: bigint[]): Promise<true> {
-    const { definitions } = this.#options;
-    if (recovered) await definitions.recover(batches);
-    await definitions.settle();
-    return true;
-  }
-
   async #segment(segment: Segment, inserter: BatchInserter): Promise<void> {
     const { journal, clock, log } = this.#options;
     this.#taken.add(segment);
@@ -128,12 +129,8 @@ export class Flush {
       journal.room.noteDerived(changes, clock.elapsed() - started);
       const [stopping, about] = [this.#stopping.signal, { lane: segment.lane }];
       const saying = "flush failed, trying again";
-      const how = { stopping, log, saying, about };
-      if (laneKinds[segment.lane].isNative) {
-        if (!(await retryUntilDone(() => this.#writeNames(segment, batches), how))) return;
-        return this.#sessions.add(segment, batches);
-      }
-      await retryUntilDone(() => journal.finish(segment), how);
+      if (laneKinds[segment.lane].isNative) return this.#sessions.add(segment, batches);
+      await retryUntilDone(() => journal.finish(segment), { stopping, log, saying, about });
     } finally {
       this.#taken.delete(segment);
     }

@@ -1,5 +1,6 @@
-// Derives sessions behind the flush: the blocks of stored segments are sent once more, when nobody waits. A segment's
-// file stays in the journal until that is done, so that a process that dies derives them at its next start.
+// Behind the flush: writes the names of a stored segment's events and derives its sessions, for which the blocks are sent
+// once more, when nobody waits. The segment's file stays in the journal until that is done, so that a process that dies
+// does it at its next start.
 
 import type { Clock } from "../../core/clock.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
@@ -7,6 +8,7 @@ import { type ClickHouse, ClickHouseError } from "../../storage/clickhouse/click
 import { isTooBig } from "../../storage/clickhouse/error.ts";
 import { retryUntilDone } from "../../work/retry.ts";
 import { Wakeup } from "../../work/wakeup.ts";
+import type { DefinitionBook } from "../definitions/definition_book.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { LaneName, Segment } from "../journal/segments/segment.ts";
 import { captureLimits } from "../limits.ts";
@@ -21,6 +23,8 @@ interface SessionDeriverOptions {
   clickhouse: ClickHouse;
   /** Sends blocks to be derived from; used by nobody else. */
   sender: Pick<BatchSender, "send" | "rest" | "abandon">;
+  /** The names of events, which are written first. */
+  definitions: Pick<DefinitionBook, "recover" | "settle">;
   /** Where batches wait that cannot be derived; without it they are tried until they can. */
   backlog?: SessionBacklog | undefined;
   stopping: AbortSignal;
@@ -138,10 +142,20 @@ export class SessionDeriver {
   }
 
   async #deriveSegment(segment: Segment, batches: bigint[]): Promise<Tried<true>> {
+    const named = await this.#tried(() => this.#writeNames(segment.recovered, batches));
+    if (named !== true) return named;
     // Some rows of a batch that was taken apart may be in quarantine.
     const isWhole = segment.batches.every(({ id }) => batches.includes(id));
     const sent = isWhole ? await this.#tried(() => this.#send(segment)) : false;
     return sent === true || sent === undefined ? sent : await this.#deriveStored(batches);
+  }
+
+  /** Writes the names of events; those of an earlier process's segments are read of the stored rows. */
+  async #writeNames(areStored: boolean, batches: bigint[]): Promise<true> {
+    const { definitions } = this.#options;
+    if (areStored) await definitions.recover(batches);
+    await definitions.settle();
+    return true;
   }
 
   /** Derives the batches that wait longest in the backlog; what is refused again waits for its next time. */
@@ -153,6 +167,7 @@ export class SessionDeriver {
       this.#backlogCount = count;
       if (oldest.length === 0) return;
       this.#isRefused = true;
+      await this.#writeNames(true, oldest);
       if ((await this.#deriveStored(oldest)) !== true) return;
       this.#isRefused = false;
       await backlog?.remove(oldest);

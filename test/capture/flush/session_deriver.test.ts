@@ -7,6 +7,7 @@ import type { Batch, Segment } from "../../../src/capture/journal/segments/segme
 import { silentLog } from "../../../src/core/log.ts";
 import { type ClickHouse, ClickHouseError } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { until } from "../../support/server.ts";
+import { noDefinitions } from "../../support/definitions.ts";
 import { cleanUp, later } from "../../support/cleanup.ts";
 
 afterEach(cleanUp);
@@ -45,6 +46,8 @@ function openDeriver({ hasBacklog = true } = {}) {
     refuses: (_batches: bigint[], _parts: number, _part: number) => false,
     /** What deriving from stored rows fails with each time. */
     failsWith: undefined as Error | undefined,
+    /** What writing the names of events fails with. */
+    namesFailWith: undefined as Error | undefined,
     backlog: [] as bigint[],
   };
   const backlog = {
@@ -95,6 +98,12 @@ function openDeriver({ hasBacklog = true } = {}) {
     journal,
     clickhouse,
     sender,
+    definitions: {
+      ...noDefinitions,
+      settle: async () => {
+        if (world.namesFailWith) throw world.namesFailWith;
+      },
+    },
     backlog: hasBacklog ? backlog : undefined,
     stopping: stopping.signal,
     clock,
@@ -302,4 +311,17 @@ test("without a backlog, sessions are tried until they can be derived", async ()
   world.refusals = Array.from({ length: 7 }, () => isForbidden);
   deriver.add(segmentOf(1), [1n]);
   expect((await done(10)).slice(-2)).toEqual(["send 1", "finish 1"]);
+});
+
+test("names of events that the engine refuses wait in the backlog, too, and hold up no segment", async () => {
+  const { deriver, world, did } = openDeriver();
+  world.namesFailWith = isForbidden;
+  deriver.add(segmentOf(1), [1n]);
+  await until(async () => did.includes("finish 1"));
+  expect(did).toEqual(["hold 1", "wait 1", "finish 1"]);
+  world.namesFailWith = undefined;
+  world.now += flushLimits.backlogAgainMs;
+  deriver.add(segmentOf(2), [2n]);
+  await until(async () => world.backlog.length === 0);
+  expect(did).toContain("derive 1");
 });
