@@ -1,6 +1,6 @@
-// Behind the flush: writes the names of a stored segment's events and derives its sessions, for which the blocks are sent
-// once more, when nobody waits. The segment's file stays in the journal until that is done, so that a process that dies
-// does it at its next start.
+// Behind the flush: writes the names of a stored segment's events, and derives its sessions, for which the blocks are
+// sent once more when nobody waits. The segment's file stays in the journal until that is done, so that a process that
+// dies does it at its next start.
 
 import type { Clock } from "../../core/clock.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
