@@ -38,7 +38,7 @@ export type RoomParts<Names extends keyof AllParts> = Pick<AllParts, Names>;
 /** Where operations are mounted, and the gate's option for them. */
 const homes = {
   project: { gate: "project_scope", paths: projectHomes },
-  /** The same project, named below its organization. */
+  /** A project as `project` has it, named below its organization. */
   project_of_organization: {
     gate: "organization_project_scope",
     paths: ["/api/organizations/:organization_id/projects/:project_id"],

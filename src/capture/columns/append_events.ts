@@ -123,7 +123,7 @@ async function appendFast(fast: ScanArena, first: number, from: number, course: 
   };
   const { through, turn } = judgeSlice(fast, first, course);
   // Before the rows are appended: what is in the journal must have its names in the book.
-  for (let place = 0; (place = noteShapes(fast, { first, place, through, created }, course)) < through;)
+  for (let place = 0; (place = recordShapes(fast, { first, place, through, created }, course)) < through;)
     await nextTurn();
   let rows = 0;
   for (let year = 0; year < fast.years; year += captureLimits.yearsAtOnceMax) {
@@ -160,7 +160,7 @@ function appendAtOnce(fast: ScanArena, course: Course): Slice {
   while (first < count) {
     const { through, turn } = judgeSlice(fast, first, course);
     for (let place = 0; place < through;)
-      place = noteShapes(fast, { first, place, through, created }, course);
+      place = recordShapes(fast, { first, place, through, created }, course);
     rows += appendYears(fast, { first, turn, created, year: 0, to: fast.years }, course);
     for (let i = 0; i < fast.slow; i++) {
       const place = fast.slowAt(i);
@@ -185,7 +185,7 @@ function judgeSlice(
  * Records the names of plain events of a slice, from number `place` on, whose shapes the book does not know; returns
  * where it stopped, as reading takes long.
  */
-function noteShapes(
+function recordShapes(
   fast: ScanArena,
   slice: { first: number; place: number; through: number; created: number },
   { index, sending, definitions }: Course,

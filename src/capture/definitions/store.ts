@@ -60,7 +60,7 @@ export async function insertDefinitions(clickhouse: ClickHouse, rows: readonly D
   await clickhouse.insertNative("definitions", { bytes: [nativeBlock(rows, definitionColumns)] });
 }
 
-/** The same for pairs. */
+/** Writes pairs of an event and a property, as insertDefinitions() writes names. */
 export async function insertEventProperties(
   clickhouse: ClickHouse,
   rows: readonly EventProperty[],

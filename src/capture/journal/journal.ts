@@ -42,7 +42,7 @@ export interface JournalOptions {
 export interface Watermarks {
   /** Events, and merges. */
   stored: number;
-  /** The same with the sessions that are derived from them. */
+  /** Events and merges, with the sessions that are derived from them. */
   derived: number;
   /** Pieces of recordings. */
   recordings: number;

@@ -160,7 +160,7 @@ export function writable<Properties extends TProperties>(
   return Type.Object(Object.fromEntries(fields), named) as unknown as TObject<Writable<Properties>>;
 }
 
-/** The same without any other fields. What replies show beside them may be sent back, and changes nothing. */
+/** A body of writable() that refuses other fields. What replies show may be sent back, and changes nothing. */
 export function strictWritable<Properties extends TProperties>(
   model: TObject<Properties>,
 ): TObject<Writable<Properties>> {

@@ -8,7 +8,7 @@ import { clickhouseLimits } from "./limits.ts";
 
 export interface LongReads {
   /**
-   * The same blocks, read on a place that is held until the last was read or the generator ends.
+   * Yields the blocks, read on a place that is held until the last was read or the generator ends.
    * @throws ClickHouseError TOO_MANY_SIMULTANEOUS_QUERIES where the first block is asked for and no place is free.
    */
   onPlace<Block>(project_id: number, blocks: () => AsyncGenerator<Block, void>): AsyncGenerator<Block, void>;

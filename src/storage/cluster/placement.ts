@@ -31,7 +31,7 @@ export const tables: Readonly<Record<string, Placement>> = {
   // Groups have events of many distinct ids: their rows lie where the events do, and are grouped when they are read.
   groups_seen: byGroup,
   group_props: byGroup,
-  // The same holds for events of one name.
+  // Events of one name lie on many shards, too.
   event_days: byEvent,
   event_properties: byEvent,
   definitions: { kind: "sharded", by: "cityHash64(project_id, name)" },

@@ -240,7 +240,7 @@ class Upload {
     return true;
   }
 
-  /** The same for a chunk that found no memory: its owner may have some, and a long body waits for it. */
+  /** Puts a chunk that found no memory: its owner may have some, and a long body waits for it. */
   async #putSoon(chunk: Uint8Array): Promise<void> {
     const { lease, first } = this.#receiving;
     const { length } = chunk;

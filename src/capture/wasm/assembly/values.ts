@@ -169,7 +169,7 @@ export function mixText(hash: u64, from: u32, length: u32): u64 {
   return rotl<u64>(mixed ^ left, 29) * 0xc2b2ae3d27d4eb4f;
 }
 
-/** The same of a value's first byte: whether the value tells what type it has. A list, an object and null do not. */
+/** Whether a value tells, by its first byte, what type it has. A list, an object and null do not. */
 // @ts-ignore: decorator
 @inline
 export function mixKind(hash: u64, first: u8): u64 {
