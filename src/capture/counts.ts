@@ -1,13 +1,13 @@
 // What capture counts, as the operator's metrics.
 
 import type { FaultCode } from "../core/fault.ts";
-import type { Metrics } from "../http/metrics/metrics.ts";
 import type { MemoryBudget } from "../work/bodies/memory_budget.ts";
+import type { CaptureMetrics } from "./metrics.ts";
 import type { OpenCaptureOptions, OpenedCapture } from "./open.ts";
 import type { CaptureCounts } from "./pipeline.ts";
 
 /** Metrics of events on their way into ClickHouse; warnings travel the same way and are not counted as events. */
-export function flushCounts(metrics: Metrics): OpenCaptureOptions["counts"] {
+export function flushCounts(metrics: CaptureMetrics): OpenCaptureOptions["counts"] {
   const quarantined = metrics.registry.counter(
     "sluice_events_quarantined_total",
     "Accepted events that ClickHouse refuses for good; see bun run sluice journal list.",
@@ -50,7 +50,7 @@ export function flushCounts(metrics: Metrics): OpenCaptureOptions["counts"] {
 }
 
 /** Metrics of events that come in. */
-export function captureCounts(metrics: Metrics): CaptureCounts {
+export function captureCounts(metrics: CaptureMetrics): CaptureCounts {
   return {
     received: (events) => metrics.eventsReceived.add(events),
     accepted: (lane, events) => metrics.eventsAccepted.of(lane).add(events),
@@ -60,21 +60,24 @@ export function captureCounts(metrics: Metrics): CaptureCounts {
 }
 
 /** From now on the gauges show what waits in this journal. */
-export function followJournal(metrics: Metrics, { journal }: OpenedCapture): void {
+export function followJournal(metrics: CaptureMetrics, { journal }: OpenedCapture): void {
   metrics.journalPendingEvents.follow(() => journal.pending().events);
   metrics.journalPendingBytes.follow(() => journal.pending().bytes);
   metrics.sessionsPendingEvents.follow(() => journal.heldEvents);
 }
 
 /** What all journals of a server share, to be followed once: the disk, and sessions that wait in Postgres. */
-export function followShared(metrics: Metrics, { freeBytes, sessionBacklog }: OpenedCapture): void {
+export function followShared(metrics: CaptureMetrics, { freeBytes, sessionBacklog }: OpenedCapture): void {
   metrics.sessionsBacklogBatches.follow(sessionBacklog);
   const free = metrics.registry.gauge("sluice_disk_free_bytes", "Free bytes of the volume DATA_DIR is on.");
   free.follow(freeBytes);
 }
 
 /** Counts requests refused whole; of those that are to come again the log tells how many. */
-export function refusalCounts(metrics: Metrics, { journal }: OpenedCapture): (code: FaultCode) => void {
+export function refusalCounts(
+  metrics: CaptureMetrics,
+  { journal }: OpenedCapture,
+): (code: FaultCode) => void {
   return (code) => {
     metrics.requestsRefused.of(code).add();
     if (code === "unavailable") journal.noteRefused();
@@ -82,7 +85,7 @@ export function refusalCounts(metrics: Metrics, { journal }: OpenedCapture): (co
 }
 
 /** From now on the gauge shows what request bodies hold in memory. */
-export function followMemory(metrics: Metrics, memory: MemoryBudget): void {
+export function followMemory(metrics: CaptureMetrics, memory: MemoryBudget): void {
   const held = metrics.registry.gauge(
     "sluice_request_body_bytes",
     "Bytes that request bodies hold in memory now.",

@@ -5,6 +5,7 @@ import Type, { type TSchema } from "typebox";
 import { model } from "../http/fields/field.ts";
 import { refusal } from "../http/docs/document.ts";
 import { reply } from "../http/fields/schema.ts";
+import { capturePaths } from "../http/sdk_path.ts";
 
 const properties = Type.Optional(
   Type.Record(Type.String(), Type.Unknown(), {
@@ -107,13 +108,17 @@ function flag(name: string, description: string) {
   };
 }
 
+/** The other paths of events. */
+const others = Object.keys(capturePaths)
+  .filter((path) => !["/capture", "/batch", "/s"].includes(path))
+  .map((path) => `\`${path}/\``);
+
 /** The two paths that are described; the other paths are older names of them. */
 export const captureOperations: Readonly<Record<string, Record<string, unknown>>> = {
   "/capture/": {
     ...shared,
     summary: "Capture an event",
-    description:
-      "Also at `/e/`, `/i/v0/e/`, `/i/v0/ai/batch/`, `/track/` and `/engage/`, which take any of these bodies.",
+    description: `Also at ${others.join(", ").replace(/, ([^,]*)$/, " and $1")}, which take any of these bodies.`,
     requestBody: { required: true, ...content(captureModel) },
   },
   "/batch/": {

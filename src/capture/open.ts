@@ -18,7 +18,7 @@ import { type Salts, openSalts } from "./cookieless/salts.ts";
 import { DefinitionBook, type Unrecorded } from "./definitions/definition_book.ts";
 import { DiskRoom } from "./journal/journal_room.ts";
 import { Flush, type FlushCounts } from "./flush/flush.ts";
-import { Journal } from "./journal/journal.ts";
+import { CaptureJournal } from "./capture_journal.ts";
 import { writeDurably } from "./journal/segments/files.ts";
 import { journalLimits } from "./journal/limits.ts";
 import { type JournalPair, openPair } from "./journal/identity/journal_pair.ts";
@@ -28,7 +28,7 @@ import { openSessionBacklog } from "./flush/session_backlog_store.ts";
 import { Quarantine } from "./journal/quarantine.ts";
 import type { Damage } from "./journal/recovery/recovery.ts";
 import { recentMinutes } from "./store.ts";
-import { type MergeTaker, typeRow } from "./flush/merge_row.ts";
+import { type MergeTaker, typeRow } from "./event/merge_row.ts";
 import { type SharedBook, WarningBook } from "./warnings/warning_book.ts";
 
 export interface OpenCaptureOptions {
@@ -56,11 +56,11 @@ export interface OpenCaptureOptions {
 }
 
 export interface OpenedCapture {
-  journal: Journal;
+  journal: CaptureJournal;
   book: WarningBook;
   /** What the pipeline works with. */
   parts: {
-    journal: Journal;
+    journal: CaptureJournal;
     book: WarningBook;
     groupTypes: KnownGroupTypes;
     definitions: DefinitionBook;
@@ -161,7 +161,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
 
 /** Seals the last segments and flushes them; stores that are not the journal's any more get nothing of them. */
 async function sealLast(
-  journal: Journal,
+  journal: CaptureJournal,
   isBroken: boolean,
   drain: (forMs: number) => Promise<unknown>,
   ms: number,
@@ -189,7 +189,7 @@ function openDefinitions({ stores: { clickhouse }, counts, clock, log }: OpenCap
 /** The flush of rows, and the flush of merges. */
 function openFlushes(
   { dataDir, ownDir = dataDir, stores: { sql, clickhouse }, counts, clock, log }: OpenCaptureOptions,
-  { journal, book, definitions }: { journal: Journal; book: WarningBook; definitions: DefinitionBook },
+  { journal, book, definitions }: { journal: CaptureJournal; book: WarningBook; definitions: DefinitionBook },
 ): { flush: Flush; merges: MergeFlush } {
   const quarantine = new Quarantine(dataDir);
   const backlog = openSessionBacklog(sql);
@@ -210,7 +210,7 @@ async function watchMinutes({ stores, clock, log }: OpenCaptureOptions, book: Wa
 }
 
 /** @throws UserError, with the journal closed, when the two do not belong together. */
-async function settle(pair: JournalPair, journal: Journal): Promise<void> {
+async function settle(pair: JournalPair, journal: CaptureJournal): Promise<void> {
   try {
     await pair.settle(journal);
   } catch (thrown) {
@@ -223,7 +223,7 @@ async function settle(pair: JournalPair, journal: Journal): Promise<void> {
 /** Publishes the journal's watermark; after that the registrations of journals it took over can go. */
 function publisher(
   { stores: { sql } }: OpenCaptureOptions,
-  journal: Journal,
+  journal: CaptureJournal,
   pair: JournalPair,
   adopted: string[],
 ): () => Promise<void> {
@@ -242,12 +242,17 @@ function publisher(
 }
 
 /** Opens the journal with what an earlier run left in it. */
-function openJournal(options: OpenCaptureOptions, folder: string, number: number, room: DiskRoom): Journal {
+function openJournal(
+  options: OpenCaptureOptions,
+  folder: string,
+  number: number,
+  room: DiskRoom,
+): CaptureJournal {
   const { clock, log, flushIntervalMs, journalBytesMax: bytesMax, shared } = options;
   const merging = shared && { mergesTo: shared.merges };
   const damaged = (damage: Damage) => options.counts.damaged(damage);
   const own = { folder, number, flushIntervalMs, bytesMax, damaged, room };
-  const journal = new Journal({ ...own, ...merging, clock, log });
+  const journal = new CaptureJournal({ ...own, ...merging, clock, log });
   journal.open();
   const found = journal.pending();
   if (found.events > 0) log.info("found events of an earlier run in the journal", { ...found });
@@ -255,7 +260,7 @@ function openJournal(options: OpenCaptureOptions, folder: string, number: number
 }
 
 /** @throws with a code when captures are refused, or would be. */
-async function checkJournal(journal: Journal): Promise<void> {
+async function checkJournal(journal: CaptureJournal): Promise<void> {
   const wrong = (message: string, code: string) => Object.assign(new Error(message), { code });
   if (journal.tight) throw wrong("the disk is nearly full", "DISK_LOW");
   if (journal.full) throw wrong("the journal is full", "JOURNAL_FULL");
@@ -265,6 +270,6 @@ async function checkJournal(journal: Journal): Promise<void> {
 }
 
 /** A new group type travels in the lane of merges, since its place must be decided in order as well. */
-function announce(journal: Journal, project_id: number, into: string): void {
+function announce(journal: CaptureJournal, project_id: number, into: string): void {
   journal.merging.append(typeRow(project_id, into, journal.stamp()));
 }

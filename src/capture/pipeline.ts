@@ -10,7 +10,7 @@ import type { Salts } from "./cookieless/salts.ts";
 import { refuseVisits } from "./cookieless/visit.ts";
 import type { DefinitionBook } from "./definitions/definition_book.ts";
 import type { GroupTypes } from "./event/changes.ts";
-import type { Journal } from "./journal/journal.ts";
+import type { CaptureJournal, EventLane } from "./capture_journal.ts";
 import { type Appending, appendEvents } from "./columns/append_events.ts";
 import { Outcomes, type Reason, type Warning } from "./event/outcome.ts";
 import { Recorder } from "./recordings/recorder.ts";
@@ -21,7 +21,6 @@ import type { EventLaneName } from "./journal/segments/segment.ts";
 import { type EventIndex, isHistorical, isNoBatch, keyOf } from "./scan/event_index.ts";
 import { RepairableFault } from "../core/json/json_walker.ts";
 import { CommitGroups } from "./journal/lane.ts";
-import type { EventLane } from "./journal/journal.ts";
 import type { ReceivedBody } from "./receive/received_body.ts";
 import type { WarningBook } from "./warnings/warning_book.ts";
 
@@ -35,7 +34,7 @@ export interface CaptureCounts {
 }
 
 export interface CaptureOptions {
-  journal: Journal;
+  journal: CaptureJournal;
   keys: ProjectKeys;
   book: WarningBook;
   counts: CaptureCounts;
@@ -195,12 +194,12 @@ function begin(
  * events go to the historical lane.
  */
 class UsedLanes {
-  readonly #journal: Journal;
+  readonly #journal: CaptureJournal;
   readonly #project_id: number;
   readonly #used: EventLane[];
 
   /** @throws Fault as JournalRoom.laneFor(). */
-  constructor(journal: Journal, project_id: number, isHistorical: boolean) {
+  constructor(journal: CaptureJournal, project_id: number, isHistorical: boolean) {
     this.#journal = journal;
     this.#project_id = project_id;
     this.#used = [journal.room.laneFor(project_id, isHistorical)];

@@ -5,6 +5,7 @@ import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { captureLimits } from "./limits.ts";
 import { corsHeaders, preflight } from "../http/cors.ts";
+import { capturePaths, pathOf, v1Paths } from "../http/sdk_path.ts";
 import { ArenaPool, ReceivedBody } from "./receive/received_body.ts";
 import { announcedBytes, receiveShort } from "../work/bodies/upload.ts";
 import { looksLikeJson } from "./decode/decode.ts";
@@ -23,7 +24,7 @@ import {
   SingleEventRequest,
   SingleEvents,
 } from "./receive/single_event.ts";
-import { answerV1, v1Paths } from "./v1/answer.ts";
+import { answerV1 } from "./v1/answer.ts";
 import { v1Operation } from "./v1/model.ts";
 
 /** What all requests share. */
@@ -33,27 +34,25 @@ interface CaptureContext extends SingleEventContext {
   shortBytes: number;
 }
 
-/**
- * Browsers send recordings to /s, and SDKs' wrappers of language models send events to /i/v0/ai/batch. Whether a body
- * holds events or recordings follows from the body, not from the path.
- */
-const paths = ["/capture", "/batch", "/e", "/track", "/engage", "/i/v0/e", "/i/v0/ai/batch", "/s"];
-
-const spellings: ReadonlySet<string> = new Set([...paths, ...v1Paths].flatMap((path) => [path, `${path}/`]));
+const spellingsOf = (path: string) => [path, `${path}/`];
+const spellings: ReadonlySet<string> = new Set(
+  [...Object.keys(capturePaths), ...v1Paths].flatMap(spellingsOf),
+);
 const methods: ReadonlySet<string> = new Set(["POST", "GET", "HEAD", "OPTIONS"]);
 
 /** Whether captureRoutes() answer the request. */
 export function isCapture({ method, url }: Request): boolean {
-  // A request of HTTP/1.0 may have a URL without a host.
-  return methods.has(method) && spellings.has(url.startsWith("/") ? (url.split("?")[0] ?? "") : pathOf(url));
+  return methods.has(method) && spellings.has(pathOf(url));
 }
 
-/** The routes of `paths` and of the v1 protocol; `options` are shared by all requests. */
+/** The routes of capturePaths and of the v1 protocol; `options` are shared by all requests. */
 export function captureRoutes(options: AnswerOptions) {
   const app = new Elysia({ name: "capture" });
   // A POST is answered before Elysia looks for its route: the reply is the same, and costs a third less.
   const posts = new Map<string, (request: Request) => Promise<Response>>();
-  app.wrap((handle, request) => (request.method === "POST" && posts.get(pathOf(request.url))) || handle);
+  app.wrap(
+    (handle, request) => (request.method === "POST" && posts.get(absolutePathOf(request.url))) || handle,
+  );
   const hook = { parse: "none", detail: { hide: true } } as const;
   const arenas = new ArenaPool(options.bodyBytesMax);
   const shortBytes = Math.min(captureLimits.arenaBodyBytesMin, options.bodyBytesMax);
@@ -64,10 +63,10 @@ export function captureRoutes(options: AnswerOptions) {
     shortBytes,
     answerShort: (from, body) => answerAny(from.request, from.kind, context, from.started, { from, body }),
   };
-  for (const path of paths) {
-    const kind: Kind = { nameless: path === "/engage", asBatch: path.endsWith("/batch") };
+  for (const [path, { nameless = false, asBatch = false }] of Object.entries(capturePaths)) {
+    const kind: Kind = { nameless, asBatch };
     const take = (request: Request) => answer(request, kind, context);
-    for (const spelling of [path, `${path}/`]) {
+    for (const spelling of spellingsOf(path)) {
       const detail = captureOperations[spelling] ?? hook.detail;
       posts.set(spelling, take);
       app.post(spelling, ({ request }) => take(request), { parse: "none", detail });
@@ -76,7 +75,7 @@ export function captureRoutes(options: AnswerOptions) {
       app.options(spelling, ({ request }) => preflight(request), hook);
     }
   }
-  for (const spelling of v1Paths.flatMap((path) => [path, `${path}/`])) {
+  for (const spelling of v1Paths.flatMap(spellingsOf)) {
     const take = (request: Request) => answerV1(request, { options, arenas });
     posts.set(spelling, take);
     const detail = spelling === v1Paths[0] ? v1Operation : hook.detail;
@@ -185,7 +184,8 @@ function keyIn(scanner: BodyScanner): string | undefined {
 /** Bytes after which the key may be known: most bodies begin with it. */
 const lookBytes = 4096;
 
-function pathOf(url: string): string {
+/** pathOf for every POST: its URL has a host, put there by the server. */
+function absolutePathOf(url: string): string {
   const from = url.indexOf("/", 8);
   const to = url.indexOf("?", from);
   return to < 0 ? url.slice(from) : url.slice(from, to);

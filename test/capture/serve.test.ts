@@ -50,7 +50,9 @@ test("with CAPTURE_ACK=memory events are stored all the same", async () => {
 test("events that ClickHouse refuses go to quarantine, the others are stored, and `journal` handles them beside the server", async () => {
   const server = await startServer({ FLUSH_INTERVAL_MS: "100" });
   const { clickhouse } = await storesOf(server);
-  await clickhouse.command("ALTER TABLE event_rows ADD CONSTRAINT no_poison CHECK distinct_id != 'poison'");
+  await clickhouse.command(
+    `ALTER TABLE ${clickhouse.tables.local("event_rows")} ADD CONSTRAINT no_poison CHECK distinct_id != 'poison'`,
+  );
   const body = batchOf("mixed", 40, true);
   for (const i of [3, 17]) body.batch[i]!.distinct_id = "poison";
   expect((await post(server, "/batch/", body)).status).toBe(200);
@@ -74,7 +76,7 @@ test("events that ClickHouse refuses go to quarantine, the others are stored, an
   expect((await runSluice(["journal", "discard", rows[0]!.id], environment)).stdout).toBe(
     "discarded 1 event\n",
   );
-  await clickhouse.command("ALTER TABLE event_rows DROP CONSTRAINT no_poison");
+  await clickhouse.command(`ALTER TABLE ${clickhouse.tables.local("event_rows")} DROP CONSTRAINT no_poison`);
   expect((await runSluice(["journal", "retry", "all"], environment)).stdout).toBe("handed back 1 event\n");
   await until(async () => (await counted()) === 39);
   expect((await runSluice(["journal", "list"], environment)).stdout).toBe("nothing in quarantine\n");

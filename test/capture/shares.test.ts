@@ -3,7 +3,7 @@
 import { noDefinitions } from "../support/definitions.ts";
 import { afterAll, expect, test } from "bun:test";
 import { Flush } from "../../src/capture/flush/flush.ts";
-import { Journal } from "../../src/capture/journal/journal.ts";
+import { CaptureJournal } from "../../src/capture/capture_journal.ts";
 import { Quarantine } from "../../src/capture/journal/quarantine.ts";
 import type { Segment } from "../../src/capture/journal/segments/segment.ts";
 import { planInserts } from "../../src/capture/flush/insert_plan.ts";
@@ -42,7 +42,7 @@ async function fill(desk: Desk, body: unknown, path = "/e/"): Promise<{ status: 
   }
 }
 
-function flushed(journal: Journal): Promise<void[]> {
+function flushed(journal: CaptureJournal): Promise<void[]> {
   const segments: Segment[] = [];
   for (const lane of ["live", "historical", "recordings"] as const) {
     const taken = new Set<Segment>();
@@ -104,7 +104,7 @@ test("the shares of what an earlier process left are known at the next start", a
   const known = [live.usage.of(own).bytes, live.usage.of(8).bytes, recordings.usage.of(own).bytes];
   await desk.kept();
   const options = { number: 1, flushIntervalMs: 3_600_000, bytesMax: room, clock: systemClock };
-  const again = new Journal({ folder: desk.journal.folder, ...options, log: silentLog });
+  const again = new CaptureJournal({ folder: desk.journal.folder, ...options, log: silentLog });
   again.open();
   later(() => again.close());
   const found = [again.live.usage.of(own), again.live.usage.of(8), again.recordings.usage.of(own)];

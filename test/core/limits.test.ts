@@ -53,7 +53,8 @@ test("INSERTs that run at once leave memory of the smallest engine to reads and 
 test("a living process is seen before others give it up", () => {
   expectRising(2 * captureLimits.watermarkMs, journalLimits.journalAliveMs, storageLimits.journalUnseenMsMax);
   expectRising(2 * exportLimits.beatMs, exportLimits.leaseMs);
-  expectRising(exportLimits.endTriesMax ** 2 * exportLimits.endRetryMs, exportLimits.leaseMs);
+  const endMsMax = storageLimits.leaseEndTriesMax ** 2 * storageLimits.leaseEndRetryMs;
+  expectRising(endMsMax, exportLimits.leaseMs, subscriptionLimits.deliveryClaimMs);
   expectRising(retentionLimits.expiryStatementMsMax, retentionLimits.expiryLeaseMs);
   expectRising(subscriptionLimits.webhookMsMax, subscriptionLimits.deliveryClaimMs);
   expectRising(subscriptionLimits.smtpSendMsMax, subscriptionLimits.deliveryClaimMs);

@@ -8,10 +8,10 @@ import { definitionLimits } from "../definitions/limits.ts";
 import { mergeKind } from "../../persons/merge.ts";
 import { type Sending, readEvent } from "../event/event.ts";
 import type { CommitGroups } from "../journal/lane.ts";
-import type { Journal, EventLane } from "../journal/journal.ts";
+import type { CaptureJournal, EventLane } from "../capture_journal.ts";
 import { entryLength, field } from "../scan/event_fields.ts";
 import { type Outcomes, type Reason, type Warning, warningBit, warnings } from "../event/outcome.ts";
-import type { MergeRow } from "../flush/merge_row.ts";
+import type { MergeRow } from "../event/merge_row.ts";
 import type { Recorder } from "../recordings/recorder.ts";
 import { type Row, emptyRow } from "../event/row.ts";
 import type { BodyScanner } from "../scan/body_scanner.ts";
@@ -31,7 +31,7 @@ export interface Appending {
   lanes: { next(): EventLane };
   /** The groups that hold the rows. */
   groups: CommitGroups;
-  journal: Journal;
+  journal: CaptureJournal;
   /** Records the names of events and properties. */
   definitions: Pick<DefinitionBook, "shapesOf" | "read" | "note">;
   /** Takes the pieces of recordings; made for the first one. */

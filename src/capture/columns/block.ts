@@ -6,11 +6,19 @@ import { type ColumnFill, cutBlock } from "../../storage/native/native_cut.ts";
 import { Dictionary } from "./dictionary.ts";
 import { IdentityColumns, tellsNothing } from "./identity_columns.ts";
 import { layout } from "../wasm/layout.ts";
-import type { LaneBlock } from "../journal/lane.ts";
+import type { LaneBlock, LaneKind } from "../journal/lane.ts";
+import { yearOf } from "../journal/segments/partition.ts";
 import type { Row } from "../event/row.ts";
 import type { ColumnBatch } from "../wasm/scan_arena.ts";
 
 const microsType = "DateTime64(6, 'UTC')";
+
+/** Events, by year. */
+export const eventLane: LaneKind<Block> = {
+  table: "event_rows",
+  partitionOf: yearOf,
+  openBlock: () => new Block(),
+};
 
 export class Block implements LaneBlock<Row> {
   /** The year of every row in it. */

@@ -4,7 +4,7 @@
 import { bytesOf } from "../../core/bytes.ts";
 import { ByteColumn } from "../../storage/native/native.ts";
 import { type KnownKeys, field, itemKeys, knownKeys, slotOf, slotOfEscaped } from "../scan/event_fields.ts";
-import { Members, pastValue } from "../../core/json/json_skipper.ts";
+import { JsonCursor, pastValue } from "../../core/json/json_cursor.ts";
 import type { Visitor } from "./visitor.ts";
 
 /** The members of `properties` that matter here. */
@@ -47,7 +47,7 @@ const decoder = new TextDecoder();
 /** Reads these members of the valid object at `from`; of two with the same name the last counts. */
 export function readVisitorFacts(bytes: Uint8Array, from: number): VisitorFacts {
   const found: VisitorFacts = {};
-  const members = new Members(bytes, from);
+  const members = new JsonCursor(bytes, from);
   while (members.next()) {
     const slot = slotIn(partKeys, bytes, members);
     const name = factNames.find((one) => part[one] === slot);
@@ -121,7 +121,7 @@ function copyObject(
   out: ByteColumn,
   change: (slot: number, value: number) => boolean | (() => void),
 ): void {
-  const members = new Members(bytes, from);
+  const members = new JsonCursor(bytes, from);
   let next = 0x7b;
   while (members.next()) {
     const { key, value, end } = members;
@@ -138,7 +138,7 @@ function copyObject(
 }
 
 /** The slot among `keys` of the member that is open. */
-function slotIn(keys: KnownKeys, bytes: Uint8Array, { key, keyEnd }: Members): number {
+function slotIn(keys: KnownKeys, bytes: Uint8Array, { key, keyEnd }: JsonCursor): number {
   const isEscaped = bytes.subarray(key, keyEnd).includes(0x5c);
   return (isEscaped ? slotOfEscaped : slotOf)(keys, bytes, key, keyEnd);
 }

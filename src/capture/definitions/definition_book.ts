@@ -2,7 +2,7 @@
 // the events' segment is finished. A process that dies finds the segment again, and reads its names anew.
 
 import type { Clock } from "../../core/clock.ts";
-import { Members } from "../../core/json/json_skipper.ts";
+import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
 import { type ClickHouse, ClickHouseError, isTooBig } from "../../storage/clickhouse/clickhouse.ts";
 import { op } from "../event/changes.ts";
@@ -49,7 +49,7 @@ export class DefinitionBook {
   readonly #options: DefinitionBookOptions;
   readonly #shapes = new Map<number, ShapeCache>();
   readonly #projects = new Map<number, ProjectNames>();
-  readonly #members = new Members(new Uint8Array(0), 0);
+  readonly #members = new JsonCursor();
   /** To be written. */
   #definitions: Definition[] = [];
   #pairs: EventProperty[] = [];

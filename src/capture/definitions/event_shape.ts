@@ -1,6 +1,6 @@
 // The shape of an event that did not go the fast way: a hash of its names, another than the fast scan makes.
 
-import type { Members } from "../../core/json/json_skipper.ts";
+import type { JsonCursor } from "../../core/json/json_cursor.ts";
 import type { NamedEvent } from "./named_event.ts";
 import { showsType } from "./property_type.ts";
 
@@ -8,7 +8,7 @@ import { showsType } from "./property_type.ts";
 export const shapeHash = new Uint32Array(2);
 
 /** A hash of all names of an event, and of which values show a type. */
-export function hashShape({ event, properties, changes, groups }: NamedEvent, members: Members): void {
+export function hashShape({ event, properties, changes, groups }: NamedEvent, members: JsonCursor): void {
   shapeHash[0] = 0x811c9dc5;
   shapeHash[1] = changes.count;
   mix(event.source, event.from, event.to, 1);

@@ -5,7 +5,7 @@ import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 import { ByteColumn } from "../../storage/native/native.ts";
 import { Dictionary } from "../columns/dictionary.ts";
-import { Members, pastGap, pastValue } from "../../core/json/json_skipper.ts";
+import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { appendText } from "../scan/json_value.ts";
 import { type ByteRange, emptyRange, sameBytes } from "../scan/byte_range.ts";
 
@@ -33,7 +33,7 @@ export class EventChanges {
   readonly unescaped = new Uint8Array(captureLimits.changesMax);
   readonly texts = new ByteColumn(256);
   #bytes = 0;
-  readonly #members = new Members(new Uint8Array(0), 0);
+  readonly #members = new JsonCursor();
   readonly #keys = new Dictionary();
   /** Where a key was noted for a kind of change; -1 where it was not. */
   readonly #places = new Int16Array(captureLimits.changesMax * kinds).fill(-1);
@@ -69,13 +69,9 @@ export class EventChanges {
 
   /** Notes every text of the list at `at`; other items are skipped. */
   list(at: number): void {
-    const { source } = this;
-    let next = pastGap(source, at + 1, source.length);
-    while (source[next] !== 0x5d) {
-      const end = pastValue(source, next);
-      if (source[next] === 0x22) this.#note(op.unset, next, end, 0, 0);
-      next = pastGap(source, end, source.length);
-    }
+    const items = this.#members.open(this.source, at);
+    while (items.next())
+      if (this.source[items.value] === 0x22) this.#note(op.unset, items.value, items.end, 0, 0);
   }
 
   /** `from` and `to` of the key include its quotes. The later of two notes about one key counts. */

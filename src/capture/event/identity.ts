@@ -7,7 +7,7 @@ import { type EventChanges, type GroupTypes, op } from "./changes.ts";
 import { sameName } from "./event_rules.ts";
 import { field, grade, gradeIn, trait } from "../scan/event_fields.ts";
 import { warningBit } from "./outcome.ts";
-import { Members } from "../../core/json/json_skipper.ts";
+import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { readKey, readString } from "../scan/json_value.ts";
 import { type Row, personMode } from "./row.ts";
 import type { EventIndex } from "../scan/event_index.ts";
@@ -108,7 +108,7 @@ function readGroup(
 }
 
 /** Opened anew for every event with groups. */
-const members = new Members(new Uint8Array(0), 0);
+const members = new JsonCursor();
 
 /** Ids are cut to the length at which they are stored. */
 function readMerge(index: EventIndex, at: number, row: Row): void {

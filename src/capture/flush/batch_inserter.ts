@@ -2,13 +2,14 @@
 // a batch's rows are there. Has one INSERT under way at a time.
 
 import type { Clock } from "../../core/clock.ts";
+import { captureLanes } from "../capture_journal.ts";
 import { flushLimits } from "./limits.ts";
 import type { Log } from "../../core/log.ts";
 import { type ClickHouse, ClickHouseError } from "../../storage/clickhouse/clickhouse.ts";
 import { retryUntilDone } from "../../work/retry.ts";
 import { rebatch } from "../columns/block.ts";
 import type { Quarantine } from "../journal/quarantine.ts";
-import { type Batch, type LaneName, type Segment, batchId, laneKinds } from "../journal/segments/segment.ts";
+import { type Batch, type LaneName, type Segment, batchId } from "../journal/segments/segment.ts";
 import type { BatchSender } from "./batch_sender.ts";
 import { type LoadedBatch, cutBatch, planInserts, readBatches } from "./insert_plan.ts";
 import { deriveAgain, storedBatches } from "../store.ts";
@@ -72,7 +73,7 @@ export class BatchInserter {
     send: (missing: B[]) => Promise<number>,
   ): Promise<number | undefined> {
     const { clickhouse, answered, stopping, log } = this.#options;
-    const table = laneKinds[lane].table;
+    const table = captureLanes[lane].table;
     let doubt = doubtful;
     const step = async (): Promise<number> => {
       const there = doubt ? await storedBatches(clickhouse, table, batches) : new Set<bigint>();

@@ -5,15 +5,10 @@
 import { type FileHandle, open, rm } from "node:fs/promises";
 import type { ClickHouse, NativeBody } from "../../storage/clickhouse/clickhouse.ts";
 import { readWhole, writeWhole } from "../journal/segments/files.ts";
-import {
-  type Batch,
-  type FileRange,
-  type LaneName,
-  type Segment,
-  laneKinds,
-} from "../journal/segments/segment.ts";
+import { type Batch, type FileRange, type LaneName, type Segment } from "../journal/segments/segment.ts";
 import { insertBatches } from "../store.ts";
 import { type LoadedBatch, areWholeFile, fileRangesOf, readBatches } from "./insert_plan.ts";
+import { captureLanes } from "../capture_journal.ts";
 import { flushLimits } from "./limits.ts";
 
 /** Sends blocks of a lane. Its default stores them. */
@@ -31,7 +26,7 @@ export class BatchSender {
   constructor(
     clickhouse: ClickHouse,
     spoolStem: string,
-    insert: Insert = (lane, body) => insertBatches(clickhouse, laneKinds[lane].table, body),
+    insert: Insert = (lane, body) => insertBatches(clickhouse, captureLanes[lane].table, body),
   ) {
     this.#clickhouse = clickhouse;
     this.#insert = insert;

@@ -3,7 +3,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { flushLimits } from "./limits.ts";
 import { retryUntilDone } from "../../work/retry.ts";
-import type { Journal } from "../journal/journal.ts";
+import type { CaptureJournal } from "../capture_journal.ts";
 import { type LaneName, type Segment, flushedLanes, laneKinds } from "../journal/segments/segment.ts";
 import type { SessionBacklog } from "./session_backlog_store.ts";
 import type { DefinitionBook } from "../definitions/definition_book.ts";
@@ -16,7 +16,7 @@ import { deriveBlocks } from "../store.ts";
 export type FlushCounts = BatchInserterOptions["counts"];
 
 interface FlushOptions extends Omit<BatchInserterOptions, "sender" | "nextId" | "answered" | "stopping"> {
-  journal: Journal;
+  journal: CaptureJournal;
   definitions: Pick<DefinitionBook, "recover" | "settle">;
   /** A folder for files that an embedded engine reads by name; emptied at the start. */
   folder: string;

@@ -11,12 +11,12 @@ import { type Applied, applyMerges, forgetSegment, forgetSegments } from "../../
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { retryUntilDone } from "../../work/retry.ts";
-import type { Journal } from "../journal/journal.ts";
-import { readMergeRows } from "./merge_row.ts";
+import type { CaptureJournal } from "../capture_journal.ts";
+import { readMergeRows } from "../event/merge_row.ts";
 import { type Segment, segmentEnding } from "../journal/segments/segment.ts";
 
 interface MergeFlushOptions {
-  journal: Journal;
+  journal: CaptureJournal;
   sql: Postgres;
   clickhouse: ClickHouse;
   refused(applied: Applied): void;
@@ -71,7 +71,12 @@ export class MergeFlush {
     const bytes = new Uint8Array(await readFile(segment.path));
     const frames = segment.batches.flatMap((batch) => batch.frames);
     const payloads = frames.map(({ offset, length }) => bytes.subarray(offset, offset + length));
-    const applied = await applyMerges(sql, name, readMergeRows(payloads, types), types);
+    const applied = await applyMerges(
+      sql,
+      name,
+      readMergeRows(payloads, types, flushLimits.mergesDecidedMax),
+      types,
+    );
     refused(applied);
     await mirrorMerges(sql, clickhouse, applied.version);
     // Tried again by itself, as the file may be gone by then. The next start must know the name if it finds the file.

@@ -9,7 +9,7 @@ import { isTooBig } from "../../storage/clickhouse/error.ts";
 import { retryUntilDone } from "../../work/retry.ts";
 import { Wakeup } from "../../work/wakeup.ts";
 import type { DefinitionBook } from "../definitions/definition_book.ts";
-import type { Journal } from "../journal/journal.ts";
+import type { CaptureJournal } from "../capture_journal.ts";
 import type { LaneName, Segment } from "../journal/segments/segment.ts";
 import { captureLimits } from "../limits.ts";
 import { type BatchPart, deriveStored } from "../store.ts";
@@ -19,7 +19,7 @@ import { flushLimits } from "./limits.ts";
 import type { SessionBacklog } from "./session_backlog_store.ts";
 
 interface SessionDeriverOptions {
-  journal: Pick<Journal, "finish" | "hold" | "isBusy" | "tight">;
+  journal: Pick<CaptureJournal, "finish" | "hold" | "isBusy" | "tight">;
   clickhouse: ClickHouse;
   /** Sends blocks to be derived from; used by nobody else. */
   sender: Pick<BatchSender, "send" | "rest" | "abandon">;
@@ -162,19 +162,23 @@ export class SessionDeriver {
   async #catchUp(): Promise<void> {
     const { backlog, clock, log } = this.#options;
     this.#backlogAt = clock.elapsed() + flushLimits.backlogAgainMs;
+    const wasRefused = this.#isRefused;
     try {
       const { oldest, count } = (await backlog?.read()) ?? { oldest: [], count: 0 };
       this.#backlogCount = count;
       if (oldest.length === 0) return;
+      // What waits is tried once; that it is refused again says nothing of new segments.
       this.#isRefused = true;
       await this.#writeNames(true, oldest);
-      if ((await this.#deriveStored(oldest)) !== true) return;
-      this.#isRefused = false;
+      const derived = await this.#deriveStored(oldest);
+      this.#isRefused = wasRefused && derived !== true;
+      if (derived !== true) return;
       await backlog?.remove(oldest);
       this.#backlogCount -= oldest.length;
       log.info("derived sessions that had waited", { batches: oldest.length, left: this.#backlogCount });
       this.#backlogAt = clock.elapsed();
     } catch (thrown) {
+      this.#isRefused = wasRefused;
       log.debug("the backlog of sessions was not read", { reason: reasonOf(thrown) });
     }
   }

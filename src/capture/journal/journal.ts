@@ -6,14 +6,8 @@ import { journalLimits } from "./limits.ts";
 import type { Log } from "../../core/log.ts";
 import { RepeatedLog } from "../../work/repeated_log.ts";
 import { Wakeup } from "../../work/wakeup.ts";
-import { Block } from "../columns/block.ts";
-import type { Row } from "../event/row.ts";
-import { MergeBlock, type MergeRow, type MergeTaker } from "../flush/merge_row.ts";
-import type { SnapshotRow } from "../recordings/snapshot.ts";
-import { snapshotBlock } from "../recordings/snapshot_block.ts";
-import { type WarningRow, warningBlock } from "../warnings/warning.ts";
 import { type DiskRoom, JournalRoom, type Pending } from "./journal_room.ts";
-import { Lane, type LaneBlock, type LaneRow } from "./lane.ts";
+import { Lane, type LaneKind, type LaneRow, type RowTaker } from "./lane.ts";
 import { Ledger } from "./ledger.ts";
 import { type Damage, Recovery } from "./recovery/recovery.ts";
 import { syncFolder } from "./segments/files.ts";
@@ -21,16 +15,20 @@ import { SealedSegments, SegmentRecycler } from "./segments/sealed_segments.ts";
 import { type LaneName, type Segment, isOfJournal, laneKinds, segmentId } from "./segments/segment.ts";
 import { foundUsage } from "./segments/segment_reader.ts";
 
-export type EventLane = Lane<Row, Block>;
+type LaneKinds = Readonly<Record<LaneName, LaneKind>>;
+type BlockOf<Kind extends LaneKind> = ReturnType<Kind["openBlock"]>;
+type RowOf<Kind extends LaneKind> = Parameters<BlockOf<Kind>["append"]>[0];
+export type LaneOf<Kind extends LaneKind> = Lane<RowOf<Kind>, BlockOf<Kind>>;
 
-export interface JournalOptions {
+export interface JournalOptions<Kinds extends LaneKinds> {
+  lanes: Kinds;
   folder: string;
   /** This journal's number among all journals that feed the same ClickHouse. */
   number: number;
   flushIntervalMs: number;
   bytesMax: number;
   /** Takes merges instead of this journal's own lane. */
-  mergesTo?: MergeTaker;
+  mergesTo?: RowTaker<RowOf<Kinds["merges"]>>;
   damaged?(damage: Damage): void;
   /** How much may be written; without it, all that is free. */
   room?: DiskRoom;
@@ -58,18 +56,18 @@ interface SegmentAge {
   isFirst: boolean;
 }
 
-export class Journal {
-  readonly live: EventLane;
-  readonly historical: EventLane;
-  readonly warnings: Lane<WarningRow>;
-  readonly merges: Lane<MergeRow>;
+export class Journal<Kinds extends LaneKinds = LaneKinds> {
+  readonly live: LaneOf<Kinds["live"]>;
+  readonly historical: LaneOf<Kinds["historical"]>;
+  readonly warnings: LaneOf<Kinds["warnings"]>;
+  readonly merges: LaneOf<Kinds["merges"]>;
   /** Where merges go: their lane, or another process's. */
-  readonly merging: MergeTaker;
-  readonly recordings: Lane<SnapshotRow>;
-  readonly room: JournalRoom<EventLane>;
+  readonly merging: RowTaker<RowOf<Kinds["merges"]>>;
+  readonly recordings: LaneOf<Kinds["recordings"]>;
+  readonly room: JournalRoom<LaneOf<Kinds["live"] | Kinds["historical"]>>;
   readonly folder: string;
   damagedFiles = 0;
-  readonly #options: JournalOptions;
+  readonly #options: JournalOptions<Kinds>;
   #number: number;
   readonly #ledger: Ledger;
   readonly #recycler: SegmentRecycler;
@@ -91,7 +89,7 @@ export class Journal {
   readonly #log: RepeatedLog;
   #failedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: JournalOptions) {
+  constructor(options: JournalOptions<Kinds>) {
     this.#options = options;
     this.#number = options.number;
     this.folder = options.folder;
@@ -103,12 +101,12 @@ export class Journal {
     );
     this.#log = new RepeatedLog(options.log, options.clock);
     this.#lookMs = Math.max(2, Math.min(100, options.flushIntervalMs / 10));
-    this.live = this.#openLane("live", () => new Block());
-    this.historical = this.#openLane("historical", () => new Block());
-    this.warnings = this.#openLane("warnings", warningBlock);
-    this.merges = this.#openLane("merges", () => new MergeBlock());
+    this.live = this.#openLane("live");
+    this.historical = this.#openLane("historical");
+    this.warnings = this.#openLane("warnings");
+    this.merges = this.#openLane("merges");
     this.merging = options.mergesTo ?? this.merges;
-    this.recordings = this.#openLane("recordings", snapshotBlock);
+    this.recordings = this.#openLane("recordings");
     const { bytesMax } = options;
     const isTight = () => this.tight;
     this.room = new JournalRoom({ lanes: this, sealed: this.#sealed.lanes, bytesMax, isTight });
@@ -151,7 +149,7 @@ export class Journal {
   }
 
   /** Every row that these lanes took before this time (microseconds) is stored. */
-  #storedOf(lanes: readonly Pick<EventLane, "name" | "oldest" | "segment">[]): number {
+  #storedOf(lanes: readonly Pick<Lane<LaneRow>, "name" | "oldest" | "segment">[]): number {
     let watermark = this.stamp();
     for (const lane of lanes) {
       for (const oldest of [lane.oldest, lane.segment?.rows ? lane.segment.oldest : undefined]) {
@@ -288,15 +286,16 @@ export class Journal {
     for (const segment of segments) this[segment.lane].usage.found(segment.id, foundUsage(segment));
   }
 
-  #openLane<R extends LaneRow, B extends LaneBlock<R>>(name: LaneName, openBlock: () => B): Lane<R, B> {
-    const { folder, room } = this.#options;
+  #openLane<Name extends LaneName>(name: Name): LaneOf<Kinds[Name]> {
+    const { folder, room, lanes } = this.#options;
     const { segmentBytesMax } = laneKinds[name];
-    return new Lane({
+    const kind = lanes[name] as LaneKind<BlockOf<Kinds[Name]>>;
+    return new Lane<RowOf<Kinds[Name]>, BlockOf<Kinds[Name]>>({
       name,
       folder,
       log: this.#log,
       segmentBytesMax: Math.min(segmentBytesMax, room?.segmentBytesMax ?? segmentBytesMax),
-      openBlock,
+      kind,
       nextId: () => this.nextId(),
       isOwnId: (id) => isOfJournal(id, this.#number),
       takeRecycled: () => this.#recycler.take(name),
@@ -334,7 +333,7 @@ export class Journal {
   }
 
   /** Gives back what a lane keeps for its next segment, after a long rest or where the disk is nearly full. */
-  async #restIdle(lane: Pick<EventLane, "name" | "segment" | "openRows" | "rest">): Promise<void> {
+  async #restIdle(lane: Pick<Lane<LaneRow>, "name" | "segment" | "openRows" | "rest">): Promise<void> {
     const now = this.#options.clock.elapsed();
     if (lane.segment || lane.openRows > 0) this.#busyAt.set(lane.name, now);
     const idleMs = now - (this.#busyAt.get(lane.name) ?? now);

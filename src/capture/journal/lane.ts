@@ -5,7 +5,7 @@ import { Fault } from "../../core/fault.ts";
 import { reasonOf } from "../../core/log.ts";
 import { LaneUsage } from "./journal_room.ts";
 import { journalLimits } from "./limits.ts";
-import { type FrameBlock, type LaneName, type Segment, laneKinds } from "./segments/segment.ts";
+import { type FrameBlock, type LaneName, type Segment } from "./segments/segment.ts";
 import { SegmentWriter, type SegmentWriterOptions } from "./segments/segment_writer.ts";
 
 export interface LaneRow {
@@ -22,8 +22,17 @@ export interface LaneBlock<Row extends LaneRow> extends FrameBlock {
   clear(): void;
 }
 
-interface LaneOptions<Block> extends SegmentWriterOptions {
-  openBlock(): Block;
+/** A lane as the owner of its rows makes it. */
+export interface LaneKind<Block extends LaneBlock<LaneRow> = LaneBlock<LaneRow>> {
+  /** Where its rows are stored in the end. */
+  readonly table: string;
+  /** The partition of that table for a row of this time, in microseconds since 1970. */
+  partitionOf(this: void, micros: number): number;
+  openBlock(this: void): Block;
+}
+
+interface LaneOptions<Block extends LaneBlock<LaneRow>> extends SegmentWriterOptions {
+  kind: LaneKind<Block>;
   /** Called when a group could not be written. */
   onFailed(): void;
 }
@@ -76,7 +85,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
 
   /** Appends a row to its partition's open block. Nothing is promised until commit() resolves. */
   append(row: Row): void {
-    const block = this.#blockOf(laneKinds[this.name].partitionOf(row.timestamp));
+    const block = this.#blockOf(this.#options.kind.partitionOf(row.timestamp));
     const before = block.changes;
     this.#note(row.project_id, 1, block.append(row), block.changes - before);
   }
@@ -100,7 +109,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   #blockOf(partition: number): Block {
     let block = this.#open.get(partition);
     if (!block) {
-      block = this.#recycled.pop() ?? this.#options.openBlock();
+      block = this.#recycled.pop() ?? this.#options.kind.openBlock();
       block.partition = partition;
       this.#open.set(partition, block);
     }
@@ -256,6 +265,14 @@ export interface Committing {
   readonly group: CommitWaiters;
   /** Writes that group, and resolves or rejects with it. */
   commit(): Promise<void>;
+}
+
+/** Takes rows in order: a lane, or another process that has it. */
+export interface RowTaker<Row> extends Committing {
+  /** True when a writer should wait for commit() before it appends more. */
+  readonly crowded: boolean;
+  readonly openRows: number;
+  append(row: Row): void;
 }
 
 /** The groups that hold the rows of one request: what it is answered depends on these and no others. */

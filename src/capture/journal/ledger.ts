@@ -1,11 +1,6 @@
 // The ledger: which segments are finished, what waiting segments must contain, and the newest segment id. A finished
 // segment is noted before its file is removed, so that a crash in between neither sends it again nor, if the clock went
-// back, uses an id twice.
-//
-//   <file name> <ms of the newest id> <sum>             a finished segment; with - for the name only the newest id
-//   +<file name> <ms> <bytes> <rows> <sum>              a sealed segment; not synced by itself
-//
-// The sum is the CRC-32 of the line before its last blank, in hexadecimal.
+// back, uses an id twice. FORMAT.md has the lines.
 
 import {
   copyFileSync,

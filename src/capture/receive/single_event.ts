@@ -6,7 +6,7 @@ import { isUtf8 } from "node:buffer";
 import type { MemoryBudget } from "../../work/bodies/memory_budget.ts";
 import { singleKey } from "../wasm/layout.ts";
 import type { Sending } from "../event/event.ts";
-import type { EventLane } from "../journal/journal.ts";
+import type { EventLane } from "../capture_journal.ts";
 import type { CommitWaiter } from "../journal/lane.ts";
 import { type Envelope, isHistorical, keyOf } from "../scan/event_index.ts";
 import { entryLength, envelope } from "../scan/event_fields.ts";

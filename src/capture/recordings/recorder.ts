@@ -7,14 +7,14 @@ import { limits } from "../../core/limits.ts";
 import { recordingLimits } from "./limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import type { CommitGroups } from "../journal/lane.ts";
-import type { Journal } from "../journal/journal.ts";
+import type { CaptureJournal } from "../capture_journal.ts";
 import { field } from "../scan/event_fields.ts";
 import type { Reason } from "../event/outcome.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { type SnapshotRow, type SnapshotSending, SnapshotReading, readSnapshot } from "./snapshot.ts";
 
 interface RecorderOptions extends SnapshotSending {
-  journal: Journal;
+  journal: CaptureJournal;
   wanted: boolean;
   retentionDays: number;
   /** Memory for copies of long snapshots is acquired from it. */

@@ -1,6 +1,8 @@
 // Pieces of recordings as columns, until they are sealed into a frame.
 
 import { captureLimits } from "../limits.ts";
+import type { LaneKind } from "../journal/lane.ts";
+import { monthOf } from "../journal/segments/partition.ts";
 import { TableBlock } from "../journal/table_block.ts";
 import type { SnapshotRow } from "./snapshot.ts";
 
@@ -30,7 +32,14 @@ const columnTypes = {
   data: "String",
 } as const;
 
-export function snapshotBlock() {
+/** Pieces of recordings, by month. */
+export const recordingLane: LaneKind<ReturnType<typeof snapshotBlock>> = {
+  table: "snapshot_chunks",
+  partitionOf: monthOf,
+  openBlock: snapshotBlock,
+};
+
+function snapshotBlock() {
   return new TableBlock<SnapshotRow, keyof typeof columnTypes>(columnTypes, (columns, row) => {
     const { facts, data } = row;
     const size = data.to - data.from;

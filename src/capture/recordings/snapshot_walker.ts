@@ -2,7 +2,7 @@
 // about them. It builds no objects. The scan has checked the bytes, and most of them are skipped.
 
 import { bytesOf, isTextAt } from "../../core/bytes.ts";
-import { JsonSkipper, pastGap } from "../../core/json/json_skipper.ts";
+import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { FactsCollector, type ValueRange, type SnapshotFacts, numberAt } from "./snapshot_facts.ts";
 
 /** Levels: the snapshot's properties, the array of events, an event, its data, the data's payload. */
@@ -11,12 +11,6 @@ const inItems = 1;
 const inEvent = 2;
 const inData = 3;
 const inPayload = 4;
-
-/** States: before a member, an item or a closing bracket; within a key; before a value; within a value. */
-const atNext = 0;
-const inKey = 1;
-const atValue = 2;
-const inValue = 3;
 
 /** Keys of the members that are read, by level; an item of an array has no key. */
 const known = [
@@ -33,16 +27,15 @@ export class SnapshotWalker {
   readonly source: ValueRange = { from: 0, to: 0 };
   /** The recording's events as sent; of several such members the last counts. */
   readonly data: ValueRange = { from: 0, to: 0 };
-  readonly #skipper = new JsonSkipper();
+  readonly #cursor = new JsonCursor();
   readonly #collector = new FactsCollector();
   #bytes: Uint8Array = new Uint8Array(0);
   #latest = 0;
-  #at = 0;
   #level: number = inPiece;
-  #next: number = atNext;
   /** The current member; empty for one that is not read. */
   #key = "";
-  #from = 0;
+  /** Whether its value is being skipped. */
+  #isSkipping = false;
   /** Whether the data is one event, without an array around it. */
   #single = false;
 
@@ -55,9 +48,9 @@ export class SnapshotWalker {
     this.windowId.to = 0;
     this.source.to = 0;
     this.data.to = 0;
-    this.#at = from + 1;
+    this.#cursor.open(bytes, from);
     this.#level = inPiece;
-    this.#next = atNext;
+    this.#isSkipping = false;
   }
 
   get facts(): SnapshotFacts {
@@ -66,41 +59,22 @@ export class SnapshotWalker {
 
   /** Reads about `bytesMax` further bytes; returns true at the end of the object. */
   advance(bytesMax: number): boolean {
-    const goal = this.#at + bytesMax;
+    const cursor = this.#cursor;
+    const goal = cursor.at + bytesMax;
     for (;;) {
-      if (this.#next === atNext || this.#next === atValue) {
-        this.#at = pastGap(this.#bytes, this.#at, goal);
-        if (this.#at >= goal) return false;
-        if (this.#next === atValue) this.#open();
-        else if (this.#isClosing()) {
+      if (!this.#isSkipping) {
+        if (!cursor.seek(goal)) {
+          if (!cursor.ended) return false;
           if (this.#close()) return true;
-        } else if (this.#level === inItems) this.#open();
-        else this.#begin(inKey);
-        continue;
+          continue;
+        }
+        if (this.#enters()) continue;
+        this.#isSkipping = true;
       }
-      if (!this.#skipper.go(goal)) {
-        this.#at = this.#skipper.at;
-        return false;
-      }
-      this.#at = this.#skipper.at;
-      if (this.#next === inKey) {
-        this.#key = this.#keyNamed(this.#from + 1, this.#at - 1);
-        this.#next = atValue;
-      } else {
-        this.#note(this.#from, this.#at);
-        this.#next = atNext;
-      }
+      if (!cursor.skip(goal)) return false;
+      this.#isSkipping = false;
+      this.#note(cursor.value, cursor.end);
     }
-  }
-
-  #begin(what: number): void {
-    this.#from = this.#at;
-    this.#skipper.begin(this.#bytes, this.#at);
-    this.#next = what;
-  }
-
-  #isClosing(): boolean {
-    return (this.#bytes[this.#at]! | 0x20) === 0x7d;
   }
 
   #keyNamed(from: number, to: number): string {
@@ -109,24 +83,21 @@ export class SnapshotWalker {
     return "";
   }
 
-  /** Starts a value: enters it, or skips it. */
-  #open(): void {
-    const first = this.#bytes[this.#at];
-    const inside = this.#inside(first);
-    if (inside === inPiece) {
-      this.#begin(inValue);
-      return;
-    }
+  /** Whether what the value has inside is read; it is entered then. */
+  #enters(): boolean {
+    const { key, keyEnd, value } = this.#cursor;
+    this.#key = this.#level === inItems ? "" : this.#keyNamed(key, keyEnd);
+    const inside = this.#inside(this.#bytes[value]);
+    if (inside === inPiece) return false;
     this.#level = inside;
-    this.#next = atNext;
-    this.#at++;
+    this.#cursor.enter();
+    return true;
   }
 
   /** The level inside the value with this first byte; inPiece when the value is skipped. */
   #inside(first: number | undefined): number {
     const isObject = first === 0x7b;
     if (this.#level === inItems) {
-      this.#key = "";
       if (!isObject) return inPiece;
       this.#collector.open();
       return inEvent;
@@ -145,7 +116,7 @@ export class SnapshotWalker {
 
   #insideData(isObject: boolean, isArray: boolean): number {
     this.#collector.clear(this.#bytes, this.#latest);
-    this.data.from = this.#at;
+    this.data.from = this.#cursor.value;
     this.#single = isObject;
     if (isObject) this.#collector.open();
     return isObject ? inEvent : isArray ? inItems : inPiece;
@@ -153,13 +124,13 @@ export class SnapshotWalker {
 
   /** Leaves a level at its closing bracket; returns true when it was the outermost. */
   #close(): boolean {
-    this.#at++;
     const level = this.#level;
     if (level === inPiece) return true;
     if (level === inEvent) this.#collector.close();
     const ended = level === inItems || (level === inEvent && this.#single);
-    if (ended) this.data.to = this.#at;
+    if (ended) this.data.to = this.#cursor.at;
     this.#level = ended ? inPiece : level - 1;
+    this.#cursor.leave(this.#level === inItems);
     return false;
   }
 

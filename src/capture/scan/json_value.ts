@@ -5,7 +5,7 @@ import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 import type { ByteColumn } from "../../storage/native/native.ts";
 import { type ByteRange, setBytes, setText } from "./byte_range.ts";
-import { Members, pastValue } from "../../core/json/json_skipper.ts";
+import { JsonCursor, pastValue } from "../../core/json/json_cursor.ts";
 
 const decoder = new TextDecoder();
 
@@ -94,7 +94,7 @@ export function readCompact(bytes: Uint8Array, from: number, to: number, out: By
 /** The raw value of a member of the object at `from`, the last of that name; undefined without one. */
 export function memberOf(bytes: Uint8Array, from: number, name: Uint8Array): [number, number] | undefined {
   let found: [number, number] | undefined;
-  const members = new Members(bytes, from);
+  const members = new JsonCursor(bytes, from);
   while (members.next()) {
     const { key, keyEnd, value, end } = members;
     if (isTextAt(bytes, key, keyEnd, name)) found = [value, end];

@@ -18,9 +18,6 @@ import type { AnswerOptions } from "../receive/single_event.ts";
 import { readIso } from "../scan/timestamp.ts";
 import { Translation, type TranslationOptions, uuidChars } from "./translation.ts";
 
-/** SDKs send events of language models to the second path, in the same format. */
-export const v1Paths = ["/i/v1/analytics/events", "/i/v1/ai/events"];
-
 /** What all requests share. */
 interface V1Context {
   options: AnswerOptions;

@@ -2,7 +2,7 @@
 // place of earlier ones of the same names. Other bytes stay unchanged.
 
 import { bytesOf } from "../../core/bytes.ts";
-import { Members } from "../../core/json/json_skipper.ts";
+import { JsonCursor } from "../../core/json/json_cursor.ts";
 
 /** Names of members that may be appended. */
 const names = [
@@ -106,7 +106,7 @@ export class Splice {
     const source = this.#source;
     let end = at;
     out[end++] = 0x7b;
-    const members = new Members(source, from);
+    const members = new JsonCursor(source, from);
     while (members.next()) {
       if (this.#isPut(members.key, members.keyEnd)) continue;
       if (end > at + 1) out[end++] = 0x2c;

@@ -7,7 +7,7 @@ import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 import { entryLength, field, knownKeys, slotOf } from "../scan/event_fields.ts";
 import type { Reason } from "../event/outcome.ts";
-import { Members } from "../../core/json/json_skipper.ts";
+import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { uuidFromText } from "../event/row.ts";
 import { type EventIndex, isHistorical } from "../scan/event_index.ts";
 import { type OptionProperty, Splice, readOptions } from "./splice.ts";
@@ -51,7 +51,7 @@ export class Translation {
   readonly #splice: Splice;
   readonly #seen = new Set<string>();
   readonly #ranges = new Int32Array(6);
-  readonly #members = new Members(new Uint8Array(0), 0);
+  readonly #members = new JsonCursor();
   readonly #uuid = new Uint8Array(16);
   #length = 0;
   #next = 0;
@@ -165,7 +165,9 @@ export class Translation {
     const { bytes } = this.#index;
     this.#ranges.fill(0);
     const members = this.#members.open(bytes, item);
-    while (members.next(propertiesFrom, propertiesTo)) {
+    while (members.seek()) {
+      if (members.value === propertiesFrom) members.jump(propertiesTo);
+      else members.skip();
       const slot = slotOf(besideKeys, bytes, members.key, members.keyEnd);
       if (slot < 0) continue;
       this.#ranges[slot] = members.value;

@@ -1,5 +1,7 @@
 // A warning as a row, and rows of warnings as columns until they are sealed into a frame.
 
+import type { LaneKind } from "../journal/lane.ts";
+import { monthOf } from "../journal/segments/partition.ts";
 import { TableBlock } from "../journal/table_block.ts";
 
 export interface WarningRow {
@@ -27,7 +29,14 @@ const columnTypes = {
   timestamp: "DateTime64(6, 'UTC')",
 } as const;
 
-export function warningBlock() {
+/** Warnings, by month. */
+export const warningLane: LaneKind<ReturnType<typeof warningBlock>> = {
+  table: "ingestion_warnings",
+  partitionOf: monthOf,
+  openBlock: warningBlock,
+};
+
+function warningBlock() {
   return new TableBlock<WarningRow, keyof typeof columnTypes>(columnTypes, (columns, row) => {
     const { type, details, event, distinct_id } = row;
     columns.project_id.u32(row.project_id);

@@ -5,7 +5,7 @@ import { captureLimits } from "../limits.ts";
 import { workerLimits } from "./limits.ts";
 import type { Rpc } from "../../work/rpc.ts";
 import { CommitWaiters } from "../journal/lane.ts";
-import type { MergeRow, MergeTaker } from "../flush/merge_row.ts";
+import type { MergeRow, MergeTaker } from "../event/merge_row.ts";
 import { type Unlisted, minuteMicros } from "../warnings/warning_quota.ts";
 import type { SharedBook } from "../warnings/warning_book.ts";
 

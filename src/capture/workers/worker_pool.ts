@@ -7,7 +7,7 @@ import type { Log } from "../../core/log.ts";
 import type { Metrics, MetricsRead } from "../../http/metrics/metrics.ts";
 import { type Ticking, every } from "../../work/tick.ts";
 import type { Answers } from "../../work/rpc.ts";
-import type { MergeRow } from "../flush/merge_row.ts";
+import type { MergeRow } from "../event/merge_row.ts";
 import type { OpenedCapture } from "../open.ts";
 import type { Unlisted } from "../warnings/warning_quota.ts";
 import type { WorkerConfig } from "./worker.ts";

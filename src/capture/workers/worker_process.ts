@@ -7,7 +7,7 @@ import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
 import { type MetricsRead, countedBy } from "../../http/metrics/metrics.ts";
 import { type Child, type ChildPlan, type ChildProcess, startChild } from "../../storage/embedded/child.ts";
-import { type Answers, type Rpc, openRpc } from "../../work/rpc.ts";
+import { type Answers, type RpcMessage, type Rpc, openRpc } from "../../work/rpc.ts";
 import { Ledger } from "../journal/ledger.ts";
 import type { WorkerConfig } from "./worker.ts";
 
@@ -21,6 +21,8 @@ interface WorkerProcessOptions {
 export class WorkerProcess {
   readonly #options: WorkerProcessOptions;
   readonly #name: string;
+  /** The link to the current process, and the same while that serves. */
+  #open: Rpc | undefined;
   #link: Rpc | undefined;
   #starting: Promise<void> | undefined;
   #child: Child | undefined;
@@ -103,7 +105,8 @@ export class WorkerProcess {
       name: this.#name,
       command: () => [process.execPath, "--no-install", "--no-env-file", entry],
       firstLine: JSON.stringify(config),
-      ready: (child, lines) => this.#live(child, lines),
+      ready: (child) => this.#live(child),
+      received: (message) => this.#open?.take(message as RpcMessage),
       isBusy: (reason) => reason.includes("is in use by process"),
       farewell: () => this.#sayFarewell(),
       stopMsMax: limits.stopMsMax - limits.stopRequestsMsMax,
@@ -112,11 +115,11 @@ export class WorkerProcess {
     };
   }
 
-  /** Resolves when this process serves; reads its lines until it ends. */
-  #live(child: ChildProcess, lines: AsyncIterator<string>): Promise<void> {
+  /** Resolves when this process serves. */
+  #live(child: ChildProcess): Promise<void> {
     const ready = Promise.withResolvers<void>();
     const { answers, isFlushing, log } = this.#options;
-    const link = openRpc((line) => void writeLine(child, line), {
+    const link = openRpc((message) => child.send(message), {
       ...answers,
       log: (line: string) => this.#pass(log, line),
       ready: () => {
@@ -125,17 +128,12 @@ export class WorkerProcess {
         ready.resolve();
       },
     });
-    void this.#follow(link, lines);
-    return ready.promise;
-  }
-
-  async #follow(link: Rpc, lines: AsyncIterator<string>): Promise<void> {
-    try {
-      for (let next = await lines.next(); !next.done; next = await lines.next()) link.take(next.value);
-    } finally {
+    this.#open = link;
+    void child.exited.then(() => {
       link.end();
       if (this.#link === link) this.#end();
-    }
+    });
+    return ready.promise;
   }
 
   #begin(link: Rpc): void {
@@ -167,15 +165,6 @@ export class WorkerProcess {
 }
 
 const firstPauseMs = 200;
-
-async function writeLine(child: ChildProcess, line: string): Promise<void> {
-  try {
-    child.stdin.write(`${line}\n`);
-    await child.stdin.flush();
-  } catch {
-    // The process has ended, which the end of its lines shows.
-  }
-}
 
 function leftBytes(folder: string): number {
   try {

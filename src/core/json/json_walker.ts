@@ -44,16 +44,17 @@ export class JsonWalker {
   #outer = 0;
   /** What a number has had so far: 0 digits, 1 a fraction, 2 an exponent. */
   #parts = 0;
-  /** The opening bytes of the containers around a value that was stopped in; made at the first stop. */
-  #nesting: Uint8Array | undefined;
+  /** The opening bytes of the containers around the current value. */
+  readonly #nesting: Uint8Array;
 
   readonly #depthMax: number;
 
-  /** `depthMax`: how deep containers may be nested, up to limits.jsonDepthMost. */
+  /** `depthMax`: how deep containers may be nested, limits.jsonDepthMax by default. */
   constructor(bytes: Uint8Array, depthMax: number = limits.jsonDepthMax) {
     this.bytes = bytes;
     this.goal = bytes.length;
     this.#depthMax = depthMax;
+    this.#nesting = new Uint8Array(depthMax);
   }
 
   /** Reads `"key" :` up to its value, and sets keyFrom and keyTo; false when it stopped: call it again. */
@@ -127,7 +128,6 @@ export class JsonWalker {
   }
 
   resume(): boolean {
-    if (this.#nesting) nesting.set(this.#nesting);
     return this.#go(this.#place);
   }
 
@@ -135,6 +135,7 @@ export class JsonWalker {
   #go(from: number): boolean {
     const { bytes, goal } = this;
     const outer = this.#outer;
+    const nesting = this.#nesting;
     let at = this.at;
     let depth = this.#depth;
     let next = from;
@@ -205,7 +206,6 @@ export class JsonWalker {
     this.#place = next;
     this.#depth = depth;
     this.at = at;
-    (this.#nesting ??= new Uint8Array(this.#depthMax)).set(nesting.subarray(0, this.#depthMax));
     return false;
   }
 
@@ -261,9 +261,6 @@ export class JsonWalker {
     return unexpected(this.bytes, at);
   }
 }
-
-/** The opening bytes of the containers around the current value; shared by all walkers, until one stops. */
-const nesting = new Uint8Array(limits.jsonDepthMost);
 
 /** The distance from "{" to "}", and from "[" to "]". */
 const closes = 2;

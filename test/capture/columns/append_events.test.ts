@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { noDefinitions } from "../../support/definitions.ts";
 import type { Sending } from "../../../src/capture/event/event.ts";
-import type { EventLane, Journal } from "../../../src/capture/journal/journal.ts";
+import type { EventLane, CaptureJournal } from "../../../src/capture/capture_journal.ts";
 import { CommitGroups, CommitWaiters } from "../../../src/capture/journal/lane.ts";
 import { appendEvents } from "../../../src/capture/columns/append_events.ts";
 import { Outcomes, type Warning } from "../../../src/capture/event/outcome.ts";
@@ -45,7 +45,7 @@ async function columns(items: string[]): Promise<Laid> {
   } as unknown as EventLane;
   const merging = { append: () => {}, crowded: false, openRows: 0 };
   const stamp = () => ++micros;
-  const journal = { stamp, merging } as unknown as Journal;
+  const journal = { stamp, merging } as unknown as CaptureJournal;
   const groups = new CommitGroups();
   const ofProject = { project_id: 7, received, wanted: false, retentionDays: 1 };
   const recorder = new Recorder({ ...ofProject, journal, groups });

@@ -234,7 +234,7 @@ test(
         gt: string[];
         gk: string[];
       }>("SELECT uuid, person_mode, pk, pw, pv, gt, gk FROM event_rows");
-      await clickhouse.command("TRUNCATE TABLE event_rows");
+      await clickhouse.command(`TRUNCATE TABLE ${clickhouse.tables.local("event_rows")}`);
       return rows
         .map(({ uuid, person_mode, pk, pw, pv, gt, gk }) => ({
           uuid,

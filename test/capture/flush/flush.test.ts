@@ -2,11 +2,12 @@ import { afterAll, expect, test } from "bun:test";
 import { noDefinitions } from "../../support/definitions.ts";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
+import { ownTables } from "../../../src/storage/cluster/tables.ts";
 import { openLongReads } from "../../../src/storage/clickhouse/long_reads.ts";
 import { Flush } from "../../../src/capture/flush/flush.ts";
 import { flushLimits } from "../../../src/capture/flush/limits.ts";
-import { Journal } from "../../../src/capture/journal/journal.ts";
-import { yearOf } from "../../../src/capture/columns/partition.ts";
+import { CaptureJournal } from "../../../src/capture/capture_journal.ts";
+import { yearOf } from "../../../src/capture/journal/segments/partition.ts";
 import { Quarantine } from "../../../src/capture/journal/quarantine.ts";
 import { emptyRow, newUuidBytes } from "../../../src/capture/event/row.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
@@ -31,6 +32,7 @@ type Fate = "well" | "lost answer" | "failed before" | "died between";
 /** An engine in memory that loses answers and fails by plan, and refuses batches with a poisoned row for good. */
 class FaultyEngine implements ClickHouse {
   readonly longReads = openLongReads();
+  readonly tables = ownTables;
   readonly database = "sluice";
   readonly embedded: boolean;
   /** uuid → how often it was inserted. */
@@ -117,7 +119,7 @@ function rowsIn(bytes: Uint8Array): Stored[] {
   return rows;
 }
 
-function openJournal(folder: string): Journal {
+function openJournal(folder: string): CaptureJournal {
   const options = {
     number: 1,
     flushIntervalMs: 3_600_000,
@@ -125,7 +127,7 @@ function openJournal(folder: string): Journal {
     clock: systemClock,
     log: silentLog,
   };
-  const journal = new Journal({ folder, ...options });
+  const journal = new CaptureJournal({ folder, ...options });
   journal.open();
   return journal;
 }
@@ -136,7 +138,7 @@ interface Sent {
   poisoned: boolean;
 }
 
-function send(journal: Journal, { historical, year, poisoned }: Sent): string {
+function send(journal: CaptureJournal, { historical, year, poisoned }: Sent): string {
   const row = emptyRow();
   newUuidBytes(1_700_000_000_000, row.uuid, 0);
   for (const range of [row.event, row.distinct_id])
@@ -149,7 +151,7 @@ function send(journal: Journal, { historical, year, poisoned }: Sent): string {
   return Buffer.from(row.uuid).toString("hex");
 }
 
-function openFlush(dataDir: string, journal: Journal, clickhouse: ClickHouse) {
+function openFlush(dataDir: string, journal: CaptureJournal, clickhouse: ClickHouse) {
   const counted = { stored: 0, quarantined: 0 };
   const flush = new Flush({
     journal,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { basename } from "node:path";
 import { MergeFlush } from "../../../src/capture/flush/merges.ts";
-import type { Journal } from "../../../src/capture/journal/journal.ts";
+import type { CaptureJournal } from "../../../src/capture/capture_journal.ts";
 import { silentLog as log } from "../../../src/core/log.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
 import { cleanUp, later } from "../../support/cleanup.ts";
@@ -16,7 +16,7 @@ beforeAll(async () => void (stores = await openMadeStores()), storesStartMsMax);
 beforeEach(async () => void (await stores.sql`TRUNCATE merge_segments, merged_ids`));
 afterAll(cleanUp);
 
-function openFlush(journal: Journal): MergeFlush {
+function openFlush(journal: CaptureJournal): MergeFlush {
   const { sql, clickhouse } = stores;
   const flush = new MergeFlush({ journal, sql, clickhouse, refused: () => {}, log });
   later(async () => {

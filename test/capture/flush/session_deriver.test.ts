@@ -306,6 +306,21 @@ test("the backlog is derived when the engine takes it again, the oldest first", 
   await until(async () => deriver.backlogCount === 0);
 });
 
+test("a backlog that is refused again leaves a new segment all its tries", async () => {
+  const { deriver, world, did } = openDeriver();
+  world.backlog = [1n];
+  world.failsWith = isForbidden;
+  world.now = flushLimits.backlogAgainMs;
+  deriver.add(segmentOf(9), [9n]);
+  await until(async () => did.includes("derive 1"));
+  world.refusals = Array.from({ length: 3 }, () => isForbidden);
+  const before = did.length;
+  deriver.add(segmentOf(10), [10n]);
+  world.now += flushLimits.sessionsEveryMs;
+  await until(async () => did.includes("finish 10"));
+  expect(did.slice(before).filter((one) => one === "send 10")).toHaveLength(4);
+});
+
 test("without a backlog, sessions are tried until they can be derived", async () => {
   const { deriver, world, done } = openDeriver({ hasBacklog: false });
   world.refusals = Array.from({ length: 7 }, () => isForbidden);

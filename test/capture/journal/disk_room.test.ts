@@ -3,7 +3,7 @@
 import { afterAll, afterEach, expect, test } from "bun:test";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { DiskRoom, type VolumeFigures, reserveOf } from "../../../src/capture/journal/journal_room.ts";
-import type { Journal, JournalOptions } from "../../../src/capture/journal/journal.ts";
+import type { CaptureJournal, CaptureJournalOptions } from "../../../src/capture/capture_journal.ts";
 import { journalLimits } from "../../../src/capture/journal/limits.ts";
 import { openLog } from "../../../src/core/log.ts";
 import { cleanUp } from "../../support/cleanup.ts";
@@ -12,7 +12,7 @@ import { appendTo, clockAt, openJournal } from "../../support/journal.ts";
 
 afterAll(cleanUp);
 
-const opened: Journal[] = [];
+const opened: CaptureJournal[] = [];
 
 afterEach(async () => {
   for (const journal of opened.splice(0)) {
@@ -21,7 +21,7 @@ afterEach(async () => {
   }
 });
 
-function open(folder: string, options: Partial<JournalOptions> = {}): Journal {
+function open(folder: string, options: Partial<CaptureJournalOptions> = {}): CaptureJournal {
   const journal = openJournal(folder, options);
   opened.push(journal);
   return journal;
@@ -148,7 +148,7 @@ test("a group that could not be written makes the journal unready for as long as
 });
 
 /** A journal that has kept three large files to be written over. */
-async function withSpares(folder: string, options: Partial<JournalOptions>): Promise<Journal> {
+async function withSpares(folder: string, options: Partial<CaptureJournalOptions>): Promise<CaptureJournal> {
   const journal = open(folder, options);
   for (let segment = 0; segment < 3; segment++) {
     for (let row = 0; row < 20_000; row++) appendTo(journal, "historical", row);

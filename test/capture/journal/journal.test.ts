@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { basename } from "node:path";
 import fc from "fast-check";
-import { Journal } from "../../../src/capture/journal/journal.ts";
+import { CaptureJournal } from "../../../src/capture/capture_journal.ts";
 import { emptyRow } from "../../../src/capture/event/row.ts";
 import { isOfJournal, segmentName } from "../../../src/capture/journal/segments/segment.ts";
 import { readSegment } from "../../../src/capture/journal/segments/segment_reader.ts";
@@ -34,8 +34,12 @@ function clockAt(millis: number): Clock & { millis: number } {
   return clock;
 }
 
-function openJournal(folder: string, clock: Clock = clockAt(1_700_000_000_000), bytesMax = 1 << 30): Journal {
-  const journal = new Journal({
+function openJournal(
+  folder: string,
+  clock: Clock = clockAt(1_700_000_000_000),
+  bytesMax = 1 << 30,
+): CaptureJournal {
+  const journal = new CaptureJournal({
     folder,
     number: 3,
     flushIntervalMs: 3_600_000,
@@ -49,7 +53,7 @@ function openJournal(folder: string, clock: Clock = clockAt(1_700_000_000_000), 
 }
 
 /** Journals of a test, left as a crash leaves them; their files are let go of once it is through. */
-const opened: Journal[] = [];
+const opened: CaptureJournal[] = [];
 
 afterEach(async () => {
   for (const journal of opened.splice(0)) {
@@ -58,7 +62,7 @@ afterEach(async () => {
   }
 });
 
-function appendRow(journal: Journal, historical: boolean, timestamp: number): void {
+function appendRow(journal: CaptureJournal, historical: boolean, timestamp: number): void {
   const row = emptyRow();
   const source = encoder.encode("{}");
   for (const range of [row.event, row.distinct_id, row.properties])
@@ -286,7 +290,7 @@ test("stored() resolves only when every segment that was on the disk by then is 
 });
 
 /** Rows whose properties take so many bytes in all: segments as large as are kept. */
-function appendLarge(journal: Journal, bytes: number, letter: string): void {
+function appendLarge(journal: CaptureJournal, bytes: number, letter: string): void {
   const row = emptyRow();
   const source = encoder.encode(`"${letter.repeat(100_000)}"`);
   for (let at = 0; at < bytes; at += source.length) {

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { Journal } from "../../../src/capture/journal/journal.ts";
+import type { CaptureJournal } from "../../../src/capture/capture_journal.ts";
 import { copyJournal } from "../../../src/capture/journal/journal_copy.ts";
 import { Ledger } from "../../../src/capture/journal/ledger.ts";
 import { type Damage, Recovery } from "../../../src/capture/journal/recovery/recovery.ts";
@@ -23,7 +23,7 @@ import { appendTo, openJournal } from "../../support/journal.ts";
 
 afterAll(cleanUp);
 
-const opened: Journal[] = [];
+const opened: CaptureJournal[] = [];
 
 afterEach(async () => {
   for (const journal of opened.splice(0)) {
@@ -32,7 +32,7 @@ afterEach(async () => {
   }
 });
 
-function open(): { journal: Journal; folder: string } {
+function open(): { journal: CaptureJournal; folder: string } {
   const folder = join(makeFolder(), "journal");
   mkdirSync(folder);
   const journal = openJournal(folder);
@@ -60,13 +60,14 @@ async function found(
   return { rows: Object.fromEntries(recovery.segments.map(({ lane, rows }) => [lane, rows])), damage };
 }
 
-async function write(journal: Journal, rows: number): Promise<void> {
+async function write(journal: CaptureJournal, rows: number): Promise<void> {
   for (let place = 0; place < rows; place++) for (const lane of lanes) appendTo(journal, lane, place);
   for (const lane of lanes) await journal[lane].commit();
 }
 
 /** The names of segments that grow; files made ahead are beside them. */
-const growing = (journal: Journal) => lanes.map((lane) => basename(journal[lane].segment!.path)).toSorted();
+const growing = (journal: CaptureJournal) =>
+  lanes.map((lane) => basename(journal[lane].segment!.path)).toSorted();
 
 test("the growing segments of all lanes are copied with every row that was committed", async () => {
   const { journal, folder } = open();

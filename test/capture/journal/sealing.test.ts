@@ -1,7 +1,7 @@
 // When a growing segment is sealed: by its age, and an import's later than live ones.
 
 import { afterAll, afterEach, expect, test } from "bun:test";
-import type { Journal } from "../../../src/capture/journal/journal.ts";
+import type { CaptureJournal } from "../../../src/capture/capture_journal.ts";
 import { journalLimits } from "../../../src/capture/journal/limits.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
@@ -10,7 +10,7 @@ import { appendTo, clockAt, openJournal } from "../../support/journal.ts";
 afterAll(cleanUp);
 
 const flushIntervalMs = 600_000;
-let journal: Journal;
+let journal: CaptureJournal;
 
 afterEach(async () => {
   await journal.close();

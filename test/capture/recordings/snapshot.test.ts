@@ -7,7 +7,7 @@ import type { EventIndex } from "../../../src/capture/scan/event_index.ts";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { type SnapshotRow, SnapshotReading, readSnapshot } from "../../../src/capture/recordings/snapshot.ts";
 import { rangeText } from "../../../src/capture/scan/byte_range.ts";
-import { snapshotBlock } from "../../../src/capture/recordings/snapshot_block.ts";
+import { recordingLane } from "../../../src/capture/recordings/snapshot_block.ts";
 import { rebatch } from "../../../src/capture/columns/block.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
@@ -203,7 +203,7 @@ test("a piece is known by its uuid, or else by its content", () => {
 });
 
 test("a refused batch of them can be cut by rows", () => {
-  const block = snapshotBlock();
+  const block = recordingLane.openBlock();
   for (const name of ["a", "b", "c"])
     block.append({ ...taken({ ...sound, $session_id: name }), timestamp: received });
   const out = new ByteColumn();

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { monthOf, yearOf } from "../../../src/capture/columns/partition.ts";
+import { monthOf, yearOf } from "../../../src/capture/journal/segments/partition.ts";
 import { readIso, readNumber, readSlowly } from "../../../src/capture/scan/timestamp.ts";
 
 function iso(text: string): number {

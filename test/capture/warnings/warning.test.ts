@@ -2,13 +2,14 @@ import { afterAll, expect, test } from "bun:test";
 import { noDefinitions } from "../../support/definitions.ts";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
+import { ownTables } from "../../../src/storage/cluster/tables.ts";
 import { openLongReads } from "../../../src/storage/clickhouse/long_reads.ts";
 import { rebatch } from "../../../src/capture/columns/block.ts";
 import { Flush } from "../../../src/capture/flush/flush.ts";
-import { Journal } from "../../../src/capture/journal/journal.ts";
+import { CaptureJournal } from "../../../src/capture/capture_journal.ts";
 import { Quarantine } from "../../../src/capture/journal/quarantine.ts";
 import type { LaneName } from "../../../src/capture/journal/segments/segment.ts";
-import { warningBlock, type WarningRow } from "../../../src/capture/warnings/warning.ts";
+import { warningLane, type WarningRow } from "../../../src/capture/warnings/warning.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import {
@@ -37,7 +38,7 @@ function warning(number: number, timestamp = Date.UTC(2024, 0, 5) * 1000): Warni
 }
 
 test("a block of warnings is one Native block, and can be cut like one of events", () => {
-  const block = warningBlock();
+  const block = warningLane.openBlock();
   let weight = 0;
   for (let i = 0; i < 5; i++) weight += block.append(warning(i));
   expect(weight).toBeGreaterThan(5 * 40);
@@ -59,6 +60,7 @@ test("a block of warnings is one Native block, and can be cut like one of events
 /** An engine in memory that loses answers and fails by plan; remembers every row by table. */
 class FaultyEngine implements ClickHouse {
   readonly longReads = openLongReads();
+  readonly tables = ownTables;
   readonly database = "sluice";
   readonly embedded = true;
   readonly rows: Record<string, string[]> = {};
@@ -105,9 +107,9 @@ class FaultyEngine implements ClickHouse {
   close = () => Promise.resolve();
 }
 
-function openJournal(folder: string): Journal {
+function openJournal(folder: string): CaptureJournal {
   const options = { number: 1, flushIntervalMs: 3_600_000, bytesMax: 1 << 30 };
-  const journal = new Journal({ folder, ...options, clock: systemClock, log: silentLog });
+  const journal = new CaptureJournal({ folder, ...options, clock: systemClock, log: silentLog });
   journal.open();
   return journal;
 }

@@ -190,14 +190,16 @@ test("rows that ClickHouse refuses are in one quarantine, whoever took them, and
   const server = await startServer({ ...two, FLUSH_INTERVAL_MS: "300" });
   await serving(server, 2);
   const { clickhouse } = await storesOf(server);
-  await clickhouse.command("ALTER TABLE event_rows ADD CONSTRAINT no_poison CHECK distinct_id = 'd'");
+  await clickhouse.command(
+    `ALTER TABLE ${clickhouse.tables.local("event_rows")} ADD CONSTRAINT no_poison CHECK distinct_id = 'd'`,
+  );
   const sent = await sendToBoth(server, "refused");
   await rested(server);
   expect(await metric(server, "sluice_events_quarantined_total")).toBe(sent);
   const environment = { DATA_DIR: server.dataDir };
   const listed = await runSluice(["journal", "list", "--json"], environment);
   expect(listed.stdout.trim().split("\n").length).toBe(sent);
-  await clickhouse.command("ALTER TABLE event_rows DROP CONSTRAINT no_poison");
+  await clickhouse.command(`ALTER TABLE ${clickhouse.tables.local("event_rows")} DROP CONSTRAINT no_poison`);
   await runSluice(["journal", "retry", "all"], environment);
   await until(async () => (await countOf(server, "refused")) === sent);
 });

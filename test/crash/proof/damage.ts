@@ -2,7 +2,7 @@
 // What is readable goes on, what is not is told with its file and count, and nothing is made up.
 
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import type { Journal } from "../../../src/capture/journal/journal.ts";
+import type { CaptureJournal } from "../../../src/capture/capture_journal.ts";
 import { readSegment } from "../../../src/capture/journal/segments/segment_reader.ts";
 import { openLog } from "../../../src/core/log.ts";
 import { makeFolder } from "../../support/folder.ts";
@@ -189,8 +189,8 @@ function compare(left: Left, harm: Harm, name: string, result: DamageResult): vo
 }
 
 /** The rows that the journal would flush. */
-function placesOf(journal: Journal, folder: string): number[] {
-  const taken = new Set<NonNullable<ReturnType<Journal["nextSealed"]>>>();
+function placesOf(journal: CaptureJournal, folder: string): number[] {
+  const taken = new Set<NonNullable<ReturnType<CaptureJournal["nextSealed"]>>>();
   const places: number[] = [];
   for (const lane of ["live", "historical"] as const) {
     for (let one = journal.nextSealed(lane, taken); one; one = journal.nextSealed(lane, taken)) {

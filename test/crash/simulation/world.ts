@@ -6,7 +6,7 @@ import { drainMicrotasks } from "bun:jsc";
 import { emptyRow } from "../../../src/capture/event/row.ts";
 import { Flush } from "../../../src/capture/flush/flush.ts";
 import { flushLimits } from "../../../src/capture/flush/limits.ts";
-import { Journal } from "../../../src/capture/journal/journal.ts";
+import { CaptureJournal } from "../../../src/capture/capture_journal.ts";
 import { journalLimits } from "../../../src/capture/journal/limits.ts";
 import { Quarantine } from "../../../src/capture/journal/quarantine.ts";
 import type { Damage } from "../../../src/capture/journal/recovery/recovery.ts";
@@ -68,7 +68,7 @@ class World {
   readonly #open = new Map<number, number>();
   #watermark = 0;
   #skewMs = 0;
-  #journal: Journal | undefined;
+  #journal: CaptureJournal | undefined;
   #storedRows = 0;
   #isClosing = false;
   readonly #row = emptyRow();
@@ -104,7 +104,7 @@ class World {
     return this.#judge();
   }
 
-  #begin(disk: DiskFaults, diesAt: number): { journal: Journal; flush: Flush } | undefined {
+  #begin(disk: DiskFaults, diesAt: number): { journal: CaptureJournal; flush: Flush } | undefined {
     const machine = this.#machine;
     machine.life = { isOver: false };
     machine.disk.begin(disk, diesAt);
@@ -121,7 +121,7 @@ class World {
       const { flushIntervalMs, embedded } = this.#plan;
       const folder = folders.journal;
       const own = { folder, number: 3, flushIntervalMs, bytesMax: 1 << 30, damaged };
-      const journal = new Journal({ ...own, clock, log: this.#log });
+      const journal = new CaptureJournal({ ...own, clock, log: this.#log });
       journal.open();
       const flush = new Flush({
         journal,
@@ -201,7 +201,7 @@ class World {
   }
 
   /** Sends requests, one after the other, at any moment. */
-  #client(journal: Journal, life: Life): void {
+  #client(journal: CaptureJournal, life: Life): void {
     const { time, chance } = this.#machine;
     const turn = (): void => {
       if (life.isOver || this.#isClosing) return;
@@ -225,7 +225,7 @@ class World {
     time.schedule(chance.next() * 100, turn, life);
   }
 
-  #append(journal: Journal, lane: Journal["live"], count: number): number[] {
+  #append(journal: CaptureJournal, lane: CaptureJournal["live"], count: number): number[] {
     const numbers: number[] = [];
     const isPoisoned = this.#chance.is(this.#plan.poisons * count);
     for (let i = 0; i < count; i++) {
@@ -247,7 +247,7 @@ class World {
     return numbers;
   }
 
-  #noteWatermark(journal: Journal): void {
+  #noteWatermark(journal: CaptureJournal): void {
     this.#watermark = Math.max(this.#watermark, journal.watermarks().derived);
   }
 
@@ -264,7 +264,7 @@ class World {
     if (this.#journal && !this.#machine.life.isOver) this.#noteWatermark(this.#journal);
   }
 
-  #close({ journal, flush }: { journal: Journal; flush: Flush }): void {
+  #close({ journal, flush }: { journal: CaptureJournal; flush: Flush }): void {
     let isClosed = false;
     this.#isClosing = true;
     const close = async (): Promise<void> => {

@@ -1,15 +1,12 @@
 // Judges a segment that was read after a restart: what was lost, and what was never acknowledged. Touches no file.
-//
-// After a crash of the process, the file ends somewhere in its last write: behind what is noted as synced there is at
-// most one group, which was not acknowledged. After a crash of the machine, any blocks of that group may be there,
-// beside zeros and bytes of an earlier segment, and the note itself may be old. So bad bytes before a place that is
-// known to have been synced are damage. Bad bytes behind it may be damage only if they show a batch number of this
-// segment and the note is not certain to be the last one.
+// ../FORMAT.md says what makes a frame valid, and explains the cases by their letters.
 
 import type { Expected } from "../ledger.ts";
 import type { BadRange, ReadSegment } from "../segments/segment_reader.ts";
 
 export interface SegmentVerdict {
+  /** The letter of the case in the table below. */
+  which: string;
   damaged: boolean;
   /** Acknowledged rows that are missing from the sound frames; undefined when their number is unknown. */
   lostRows: number | undefined;
@@ -18,23 +15,69 @@ export interface SegmentVerdict {
   doubtful: boolean;
 }
 
+/** What decides the case. */
+export interface SegmentFacts {
+  /** Whether anything of it may have been acknowledged: sound frames, synced bytes, or bad ones in doubt. */
+  acknowledged: boolean;
+  /** Whether it should have a head that cannot be read. */
+  headBad: boolean;
+  /** Whether bytes are bad that are known to have been synced. */
+  syncedBad: boolean;
+  /** Whether the ledger has it as sealed. */
+  sealed: boolean;
+  /** Whether further bytes show a number of this segment, and the mark of what was synced may be old. */
+  doubtful: boolean;
+  /** Acknowledged rows that are missing. */
+  lost: "none" | "some" | "unknown";
+}
+
+interface Case extends Partial<SegmentFacts> {
+  which: string;
+  verdict: "sound" | "damaged" | "doubtful";
+}
+
+const unhurt = { acknowledged: true, lost: "none", doubtful: false } as const;
+
+/** Of any facts exactly one case is true; a fact that a case leaves out does not matter to it. */
+export const cases: readonly Case[] = [
+  { which: "A", acknowledged: false, verdict: "sound" },
+  { which: "B", acknowledged: true, lost: "some", verdict: "damaged" },
+  { which: "C", acknowledged: true, lost: "unknown", verdict: "damaged" },
+  { which: "D", acknowledged: true, lost: "none", doubtful: true, verdict: "doubtful" },
+  { which: "E", ...unhurt, headBad: true, verdict: "damaged" },
+  { which: "F", ...unhurt, headBad: false, syncedBad: true, sealed: false, verdict: "damaged" },
+  { which: "G", ...unhurt, headBad: false, syncedBad: true, sealed: true, verdict: "sound" },
+  { which: "H", ...unhurt, headBad: false, syncedBad: false, verdict: "sound" },
+];
+
+/** The one case that these facts are. @throws Error when it is not exactly one. */
+export function caseOf(facts: SegmentFacts): Case {
+  const names = Object.keys(facts) as (keyof SegmentFacts)[];
+  const matching = cases.filter((one) => names.every((name) => (one[name] ?? facts[name]) === facts[name]));
+  const [found] = matching;
+  if (!found || matching.length > 1) throw new Error(`a segment is of ${matching.length} cases, not of one`);
+  return found;
+}
+
 /** @param expected what the ledger or the marks know of the segment; undefined when they know nothing. */
 export function judgeSegment(read: ReadSegment, expected: Expected | undefined): SegmentVerdict {
-  const { frames, bad, headDamaged } = read;
-  const proven = Math.max(expected?.bytes ?? 0, ...frames.map(({ synced }) => synced));
+  const { frames, bad, headDamaged: headBad } = read;
+  const synced = Math.max(expected?.bytes ?? 0, ...frames.map((frame) => frame.synced));
+  const certain = bad.filter(({ from }) => from < synced);
   const isOpen = expected === undefined || expected.behind === "least";
-  const certain = bad.filter(({ from }) => from < proven);
-  const doubtful = isOpen ? bad.filter(({ from, traced }) => from >= proven && traced) : [];
-  const lostRows = lostOf(read, expected, certain);
-  // Damage that an earlier start reported: the ledger has expected the rest since.
-  const known = expected?.behind === "sealed" && lostRows === 0;
-  const damaged = headDamaged || lostRows !== 0 || doubtful.length > 0 || (certain.length > 0 && !known);
-  return {
-    damaged: damaged && (frames.length > 0 || proven > 0 || doubtful.length > 0),
-    lostRows: doubtful.length > 0 && lostRows === 0 ? undefined : lostRows,
-    badBytes: bytesOf([...certain, ...doubtful]),
-    doubtful: doubtful.length > 0 && lostRows === 0,
-  };
+  const inDoubt = isOpen ? bad.filter(({ from, traced }) => from >= synced && traced) : [];
+  const rows = lostOf(read, expected, certain);
+  const { which, verdict } = caseOf({
+    acknowledged: frames.length > 0 || synced > 0 || inDoubt.length > 0,
+    headBad,
+    syncedBad: certain.length > 0,
+    sealed: expected?.behind === "sealed",
+    doubtful: inDoubt.length > 0,
+    lost: rows === undefined ? "unknown" : rows > 0 ? "some" : "none",
+  });
+  const badBytes = [...certain, ...inDoubt].reduce((sum, { from, to }) => sum + to - from, 0);
+  const doubtful = verdict === "doubtful";
+  return { which, damaged: verdict !== "sound", lostRows: doubtful ? undefined : rows, badBytes, doubtful };
 }
 
 function lostOf(read: ReadSegment, expected: Expected | undefined, certain: BadRange[]): number | undefined {
@@ -42,7 +85,7 @@ function lostOf(read: ReadSegment, expected: Expected | undefined, certain: BadR
   const there = frames.filter(({ at }) => at < (expected?.bytes ?? 0));
   const missing = expected ? Math.max(0, expected.rows - rowsOf(there)) : 0;
   if (expected && expected.behind !== "least") return missing;
-  // The first frame of a group says how many rows were synced before it; the others count the group's own as well.
+  // The first frame of a group lies where the synced bytes end, so the rows before it are the synced ones.
   const first = frames.findLast(({ at, synced }) => at === synced);
   const gap = first ? Math.max(0, first.before - rowsOf(frames.filter(({ at }) => at < first.at))) : 0;
   const counted = expected !== undefined || first !== undefined;
@@ -51,8 +94,4 @@ function lostOf(read: ReadSegment, expected: Expected | undefined, certain: BadR
 
 function rowsOf(frames: readonly { rows: number }[]): number {
   return frames.reduce((sum, { rows }) => sum + rows, 0);
-}
-
-function bytesOf(stretches: readonly BadRange[]): number {
-  return stretches.reduce((sum, { from, to }) => sum + to - from, 0);
 }

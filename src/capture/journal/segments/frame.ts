@@ -1,12 +1,5 @@
-// Frames of segments that have a head: how they are written, and how one is read back.
-//
-//   frame = u32 "FRAM"  u32 payload bytes  u32 CRC-32 of all that follows
-//           u32 where in the file the frame begins  u64 batch  u32 partition  u32 rows
-//           i64 created_at of the first row, µs  u32 bytes of the file that were synced before this was written
-//           u32 rows of the segment before these
-//           payload
-//
-// All integers are little-endian.
+// Frames of segments that have a head: how they are written, and how one is read back. ../FORMAT.md has the offsets,
+// and the numbered conditions of a valid frame.
 
 import { crc32 } from "node:zlib";
 import { yieldToEventLoop } from "../../../core/clock.ts";
@@ -93,16 +86,17 @@ async function sumInTurns(pieces: readonly Uint8Array[]): Promise<number> {
   return sum;
 }
 
-/** The sound frame of this segment that begins at `at`; undefined when there is none. */
+/** The valid frame of this segment that begins at `at`; undefined when there is none. */
 export function readFrame(bytes: Uint8Array, at: number, segment: bigint): FoundFrame | undefined {
   const batch = batchAt(bytes, at);
-  // A recycled file may still hold sound frames of an earlier segment: their batches are of that one.
+  // Conditions 1 and 2.
   if (batch === undefined || segmentOf(batch) !== segment) return undefined;
   const view = viewOf(bytes);
   const offset = at + headBytes;
   const end = offset + view.getUint32(at + 4, true);
-  // A frame is valid only where it was written: one that was copied over another is not.
+  // Conditions 3 and 4.
   if (end > bytes.length || view.getUint32(at + 12, true) !== at) return undefined;
+  // Condition 5.
   if (crc32(bytes.subarray(at + 12, end)) !== view.getUint32(at + 8, true)) return undefined;
   const [partition, rows] = [view.getUint32(at + 24, true), view.getUint32(at + 28, true)];
   const oldest = Number(view.getBigInt64(at + 32, true));

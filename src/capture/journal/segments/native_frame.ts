@@ -1,10 +1,6 @@
 // Frames of events: each is a block in ClickHouse's Native format, with its head in an SQL comment within the type of
 // the first column. So the engine can read a segment's file as it is. Only the block's beginning is looked at.
-//
-//   varuint columns, varuint rows, name `uuid`, type = `UUID/*sluice:` … `*/`, …
-//   the comment's hexadecimal digits: 2 where it begins in the frame, 8 the frame's bytes, 8 CRC-32 of the frame with
-//   zeros here, 16 batch, 8 partition, 8 rows, 16 created_at of the first row in µs, 8 where in the file the frame
-//   begins, 8 bytes of the file that were synced before, 8 rows of the segment before these
+// ../FORMAT.md has the comment's digits, and the numbered conditions of a valid frame.
 
 import { crc32 } from "node:zlib";
 import type { Pieces } from "../../../storage/native/native.ts";
@@ -86,17 +82,19 @@ function putHex(bytes: Uint8Array, from: number, value: number, digits: number):
   return from + digits;
 }
 
-/** The sound frame of this segment that begins at `at`; undefined when there is none. */
+/** The valid frame of this segment that begins at `at`; undefined when there is none. */
 export function readNativeFrame(bytes: Uint8Array, at: number, segment: bigint): FoundFrame | undefined {
   const read = readComment(bytes, at);
+  // Condition 1.
   if (!read) return undefined;
   const { comment, number } = read;
   const batch = number("batch");
   const end = at + Number(number("length"));
-  // A recycled file may still hold sound frames of an earlier segment: their batches are of that one.
+  // Conditions 2 and 3.
   if (segmentOf(batch) !== segment || end > bytes.length || end < comment + commentBytes) return undefined;
-  // A frame is valid only where it was written: one that was copied over another is not.
+  // Condition 4.
   if (Number(number("at")) !== at) return undefined;
+  // Condition 5.
   let sum = crc32(bytes.subarray(at, comment + sumAt));
   sum = crc32(noSum, sum);
   sum = crc32(bytes.subarray(comment + sumAt + widths.sum, end), sum);

@@ -1,18 +1,10 @@
-// A journal segment: its file's name and head, and what is known of it in memory.
-//
-//   segment of events = frame*, as native_frame.ts writes them: the engine can read the whole file
-//   any other segment = head frame*, as frame.ts writes them
-//   head = "SLUICEJ1"  u64 segment id  u8 lane (its place in `lanes`)  3 × 0  u32 CRC-32 of what is before it
-//
-// All integers are little-endian. A file may be recycled from another segment: frames of that one may follow the last
-// frame of this one, and differ by their batch numbers. A batch is the frames of one number, all of one partition of
-// the table, so that it is stored whole or not at all; an INSERT may hold several batches.
-//   segment id = 41 bits of ms since 2020, 12 bits of journal number;  batch = segment id, 11 bits of place
+// A journal segment: its file's name and head, and what is known of it in memory; ../FORMAT.md has the offsets. A batch
+// is the frames of one number, all of one partition of the table, so that it is stored whole or not at all; an INSERT
+// may hold several batches.
 
 import { crc32 } from "node:zlib";
 import type { ByteColumn } from "../../../storage/native/native.ts";
 import { journalLimits } from "../limits.ts";
-import { monthOf, yearOf } from "../../columns/partition.ts";
 
 /** The order is part of the file format. */
 export const lanes = ["live", "historical", "warnings", "merges", "recordings"] as const;
@@ -23,9 +15,6 @@ export const flushedLanes = ["live", "historical", "warnings", "recordings"] as 
 
 /** What differs from lane to lane. */
 interface LaneKind {
-  table: string;
-  /** The partition of that table for a row of this time, in microseconds since 1970. */
-  partitionOf(this: void, micros: number): number;
   /** Whether its segments consist of Native blocks only. */
   isNative: boolean;
   segmentBytesMax: number;
@@ -34,8 +23,8 @@ interface LaneKind {
   flushesAtOnce: number;
 }
 
-const events = { table: "event_rows", partitionOf: yearOf, isNative: true };
-const monthly = { partitionOf: monthOf, isNative: false, flushesAtOnce: 1, preparedBytesMax: 0 };
+const events = { isNative: true };
+const tables = { isNative: false, flushesAtOnce: 1, preparedBytesMax: 0 };
 
 export const laneKinds: Readonly<Record<LaneName, LaneKind>> = {
   live: {
@@ -52,13 +41,10 @@ export const laneKinds: Readonly<Record<LaneName, LaneKind>> = {
     flushesAtOnce: journalLimits.historicalFlushesMax,
   },
   warnings: {
-    ...monthly,
-    table: "ingestion_warnings",
+    ...tables,
     segmentBytesMax: journalLimits.warningSegmentBytesMax,
   },
   merges: {
-    table: "merged_ids",
-    partitionOf: () => 0,
     isNative: false,
     segmentBytesMax: journalLimits.mergeSegmentBytesMax,
     preparedBytesMax: journalLimits.preparedBytesMax,
@@ -66,8 +52,7 @@ export const laneKinds: Readonly<Record<LaneName, LaneKind>> = {
     flushesAtOnce: 1,
   },
   recordings: {
-    ...monthly,
-    table: "snapshot_chunks",
+    ...tables,
     segmentBytesMax: journalLimits.snapshotSegmentBytesMax,
     preparedBytesMax: journalLimits.preparedBytesMax,
   },

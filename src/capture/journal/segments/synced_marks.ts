@@ -1,13 +1,7 @@
 // Marks: how far each growing segment is synced, noted after every sync, so that recovery can tell acknowledged rows
 // from others. The file itself is not synced: after a crash of the process it is exact, and after a crash of the
 // machine it says the least that was synced. Notes are written through a shared mapping of the file where that is safe:
-// a system call for each commit was 4 % of the CPU of short requests.
-//
-//   file = head slot*, two slots for each lane: the segment that grows, and the one before it
-//   head = "SLUICEM1"  36 bytes of text: the system's boot id, or zeros  u32 CRC-32 of what is before it  zeros
-//   slot = u64 segment id  u32 bytes synced  u32 rows among them  u32 lane  u32 CRC-32 of what is before it  zeros
-//
-// Head and slots take 64 bytes each; all integers are little-endian. A slot of zeros is empty.
+// a system call for each commit was 4 % of the CPU of short requests. FORMAT.md has the offsets of head and slots.
 
 import {
   closeSync,

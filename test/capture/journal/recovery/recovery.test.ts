@@ -4,7 +4,7 @@
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
-import type { Journal } from "../../../../src/capture/journal/journal.ts";
+import type { CaptureJournal } from "../../../../src/capture/capture_journal.ts";
 import { Ledger } from "../../../../src/capture/journal/ledger.ts";
 import { type Damage, Recovery } from "../../../../src/capture/journal/recovery/recovery.ts";
 import {
@@ -24,7 +24,7 @@ import { appendTo, clockAt, openJournal } from "../../../support/journal.ts";
 afterAll(cleanUp);
 
 /** Journals of a test, left as a crash leaves them; their files are let go of once it is through. */
-const opened: Journal[] = [];
+const opened: CaptureJournal[] = [];
 
 afterEach(async () => {
   for (const journal of opened.splice(0)) {

@@ -1,12 +1,11 @@
 // Merges as rows of their own lane, which ends in Postgres, and blocks of them.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
-import { flushLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
 import { type Merge, mergeKind } from "../../persons/merge.ts";
 import type { SightedType } from "../../persons/group_type_store.ts";
 import { ByteColumn } from "../../storage/native/native.ts";
-import type { Committing, LaneBlock } from "../journal/lane.ts";
+import type { LaneBlock, LaneKind, RowTaker } from "../journal/lane.ts";
 
 /** A merge; or, with kind group_type, a type of groups that was seen: `into` is its name. */
 export interface MergeRow extends Merge {
@@ -15,12 +14,14 @@ export interface MergeRow extends Merge {
 }
 
 /** Takes merges, so that they are applied in order: the lane of merges, or another process that has it. */
-export interface MergeTaker extends Committing {
-  /** True when a writer should wait for commit() before it appends more. */
-  readonly crowded: boolean;
-  readonly openRows: number;
-  append(row: MergeRow): void;
-}
+export type MergeTaker = RowTaker<MergeRow>;
+
+/** Merges have one partition, as they end in Postgres; `merged_ids` mirrors them. */
+export const mergeLane: LaneKind<MergeBlock> = {
+  table: "merged_ids",
+  partitionOf: () => 0,
+  openBlock: () => new MergeBlock(),
+};
 
 /** A type of groups that was seen for the first time; `at` in microseconds. */
 export function typeRow(project_id: number, into: string, at: number): MergeRow {
@@ -68,12 +69,13 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /**
- * Reads payloads of frames: yields merges in order, at most flushLimits.mergesDecidedMax at once, and adds types to
+ * Reads payloads of frames: yields merges in order, at most `atOnce` at a time, and adds types to
  * `types`. Yields to the event loop now and then.
  */
 export async function* readMergeRows(
   payloads: Iterable<Uint8Array>,
   types: SightedType[],
+  atOnce: number,
 ): AsyncGenerator<Merge[], void, undefined> {
   let merges: Merge[] = [];
   let rows = 0;
@@ -82,7 +84,7 @@ export async function* readMergeRows(
       if (row.kind === mergeKind.group_type) types.push({ project_id: row.project_id, name: row.into });
       else merges.push(row);
       if (++rows % limits.mergesAtOnceMax === 0) await yieldToEventLoop();
-      if (merges.length < flushLimits.mergesDecidedMax) continue;
+      if (merges.length < atOnce) continue;
       yield merges;
       merges = [];
     }

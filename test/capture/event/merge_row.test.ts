@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { MergeBlock, type MergeRow, readMergeRows } from "../../../src/capture/flush/merge_row.ts";
+import { MergeBlock, type MergeRow, readMergeRows } from "../../../src/capture/event/merge_row.ts";
 import { flushLimits } from "../../../src/capture/flush/limits.ts";
 import { limits } from "../../../src/core/limits.ts";
 import { mergeKind } from "../../../src/persons/merge.ts";
@@ -35,7 +35,7 @@ test("a long segment's rows come in order, lot by lot, while others have their t
   const lots: unknown[][] = [];
   const turns = await countTurns(async () => {
     const payloads = [frame(rows.slice(0, 12_345)), frame(rows.slice(12_345))];
-    for await (const some of readMergeRows(payloads, types)) lots.push(some);
+    for await (const some of readMergeRows(payloads, types, flushLimits.mergesDecidedMax)) lots.push(some);
   });
   const merges = rows.filter(({ kind }) => kind !== mergeKind.group_type);
   expect(lots.map((some) => some.length)).toEqual([

@@ -1,0 +1,203 @@
+// A cursor over JSON whose grammar was checked before: an object member by member, an array item by item, or one value
+// at once. It builds no objects, and can stop within a value of megabytes and go on later.
+
+/** 1 for bytes inside a text but for its closing quote and backslashes. */
+const inText = new Uint8Array(256).fill(1);
+inText[0x22] = 0;
+inText[0x5c] = 0;
+/** 1 for white space, commas and colons. */
+const gap = new Uint8Array(256).fill(1, 0, 0x21);
+gap[0x2c] = 1;
+gap[0x3a] = 1;
+
+/** What comes next: a member or item, or within a key; before a value, or within it. */
+const atNext = 0;
+const inKey = 1;
+const atValue = 2;
+const inValue = 3;
+
+export class JsonCursor {
+  /** Where it stands. */
+  at = 0;
+  /** Set behind the closing bracket. */
+  ended = false;
+  /** Where the key's bytes lie, without its quotes. */
+  key = 0;
+  keyEnd = 0;
+  /** Where the raw value lies. */
+  value = 0;
+  end = 0;
+  #bytes: Uint8Array;
+  #step: number = atNext;
+  #isArray = false;
+  /** Open containers around `at`, within the value. */
+  #depth = 0;
+  #inText = false;
+  /** A number or word. */
+  #isScalar = false;
+
+  /** `from`: the opening bracket of an object or array. */
+  constructor(bytes: Uint8Array = nothing, from = 0) {
+    this.#bytes = bytes;
+    this.open(bytes, from);
+  }
+
+  /** Starts anew with the object or array whose opening bracket is at `from`. */
+  open(bytes: Uint8Array, from: number): this {
+    return this.#start(bytes, from + 1, bytes[from] === 0x5b);
+  }
+
+  /** Starts anew with the items from `from` on. */
+  openItems(bytes: Uint8Array, from: number): this {
+    return this.#start(bytes, from, true);
+  }
+
+  #start(bytes: Uint8Array, at: number, isArray: boolean): this {
+    this.#bytes = bytes;
+    this.#isArray = isArray;
+    this.#step = atNext;
+    this.at = at;
+    this.ended = false;
+    return this;
+  }
+
+  /** Goes into the container at `value`: seek() then finds what is in it, and leave() goes on behind it. */
+  enter(): void {
+    this.#start(this.#bytes, this.value + 1, this.#bytes[this.value] === 0x5b);
+  }
+
+  /** Goes on in the object, or array, around the one that has ended. */
+  leave(isArray: boolean): void {
+    this.#start(this.#bytes, this.at, isArray);
+  }
+
+  /** Passes a value that is known to end at `end`. */
+  jump(end: number): void {
+    this.at = this.end = end;
+    this.#step = atNext;
+  }
+
+  /** Passes the next member or item. False behind the last, which sets `ended`, and about `goal`: call it again. */
+  next(goal: number = this.#bytes.length): boolean {
+    return this.seek(goal) && this.skip(goal);
+  }
+
+  /** Finds the value of the next member or item; false as next(). */
+  seek(goal: number = this.#bytes.length): boolean {
+    const bytes = this.#bytes;
+    if (this.#step === atNext) {
+      this.at = pastGap(bytes, this.at, goal);
+      if (this.at >= goal) return false;
+      if (isClosing(bytes[this.at]!)) {
+        this.at++;
+        this.ended = true;
+        return false;
+      }
+      this.#step = this.#isArray ? atValue : inKey;
+      this.key = this.at + 1;
+      if (!this.#isArray) this.#begin(this.at);
+    }
+    if (this.#step === inKey) {
+      if (!this.#text(goal)) return false;
+      this.keyEnd = this.at - 1;
+      this.#step = atValue;
+    }
+    if (this.#step === atValue) {
+      this.at = pastGap(bytes, this.at, goal);
+      if (this.at >= goal) return false;
+      this.value = this.at;
+      this.#begin(this.at);
+      this.#step = inValue;
+    }
+    return true;
+  }
+
+  /** Passes the value that seek() has found; false about `goal`: call it again. */
+  skip(goal: number = this.#bytes.length): boolean {
+    if (this.#inText && !this.#text(goal)) return false;
+    if (this.#isScalar ? !this.#scalar(goal) : this.#depth > 0 && !this.#nested(goal)) return false;
+    this.end = this.at;
+    this.#step = atNext;
+    return true;
+  }
+
+  #begin(from: number): void {
+    const first = this.#bytes[from]!;
+    this.#inText = first === 0x22;
+    this.#depth = isOpening(first) ? 1 : 0;
+    this.#isScalar = !this.#inText && this.#depth === 0;
+    this.at = this.#isScalar ? from : from + 1;
+  }
+
+  #scalar(goal: number): boolean {
+    const bytes = this.#bytes;
+    let { at } = this;
+    while (at < goal && !endsScalar(bytes[at]!)) at++;
+    this.at = at;
+    return at < goal;
+  }
+
+  #text(goal: number): boolean {
+    const bytes = this.#bytes;
+    let { at } = this;
+    for (;;) {
+      while (at < goal && inText[bytes[at]!] === 1) at++;
+      if (at >= goal) break;
+      if (bytes[at] === 0x22) {
+        this.#inText = false;
+        this.at = at + 1;
+        return true;
+      }
+      at += 2;
+    }
+    this.at = at;
+    return false;
+  }
+
+  #nested(goal: number): boolean {
+    const bytes = this.#bytes;
+    let { at } = this;
+    let depth = this.#depth;
+    while (at < goal) {
+      const byte = bytes[at++]!;
+      if (byte === 0x22) {
+        this.at = at;
+        this.#inText = true;
+        if (!this.#text(goal)) break;
+        at = this.at;
+      } else if (isOpening(byte)) depth++;
+      else if (isClosing(byte) && --depth === 0) break;
+    }
+    if (!this.#inText) this.at = at;
+    this.#depth = depth;
+    return depth === 0;
+  }
+}
+
+const nothing = new Uint8Array(0);
+
+function isOpening(byte: number): boolean {
+  return (byte | 0x20) === 0x7b;
+}
+
+function isClosing(byte: number): boolean {
+  return (byte | 0x20) === 0x7d;
+}
+
+function endsScalar(byte: number): boolean {
+  return byte <= 0x20 || byte === 0x2c || isClosing(byte);
+}
+
+/** The first byte that is not white space, comma or colon, or the goal. */
+function pastGap(bytes: Uint8Array, from: number, goal: number): number {
+  let at = from;
+  while (at < goal && gap[bytes[at]!] === 1) at++;
+  return at;
+}
+
+/** From a value's first byte to behind its last. */
+export function pastValue(bytes: Uint8Array, from: number): number {
+  const cursor = new JsonCursor().openItems(bytes, from);
+  cursor.next();
+  return cursor.at;
+}
