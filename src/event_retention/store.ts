@@ -50,7 +50,8 @@ export class ExpiredRows {
   /** Marks the expired events of a year as deleted: queries no longer find them. */
   async deleteEvents(expiry: Expiry, year: number): Promise<void> {
     const { text, params } = conditionOf(expiry, "timestamp");
-    const statement = `DELETE FROM event_rows IN PARTITION {year:UInt16} WHERE ${text}`;
+    const { tables } = this.#clickhouse;
+    const statement = `DELETE FROM ${tables.local("event_rows")} IN PARTITION {year:UInt16} WHERE ${text}`;
     await this.#clickhouse.command(statement, { ...params, year }, this.#writing);
   }
 
@@ -69,11 +70,13 @@ export class ExpiredRows {
   /** The same for sessions. */
   async deleteSessions(expiry: Expiry): Promise<void> {
     const { text, params } = conditionOf(expiry, "end_time");
-    await this.#clickhouse.command(`DELETE FROM session_facts WHERE ${text}`, params, this.#writing);
+    const statement = `DELETE FROM ${this.#clickhouse.tables.local("session_facts")} WHERE ${text}`;
+    await this.#clickhouse.command(statement, params, this.#writing);
   }
 
   async findMasked(table: ExpiringTable): Promise<MaskedPartition[]> {
-    const parts = "system.parts WHERE active AND database = currentDatabase() AND table = {name:String}";
+    const all = this.#clickhouse.tables.system("parts");
+    const parts = `${all} WHERE active AND database = currentDatabase() AND table = {name:String}`;
     const found = await this.#clickhouse.query<Record<"partition" | "rows" | "masked" | "bytes", string>>(
       `SELECT m.partition AS partition, m.rows AS rows, m.masked AS masked, s.bytes AS bytes
        FROM (
@@ -96,21 +99,22 @@ export class ExpiredRows {
   }
 
   async freeBytes(): Promise<number> {
-    const statement = "SELECT max(free_space) AS free FROM system.disks";
+    const statement = `SELECT max(free_space) AS free FROM ${this.#clickhouse.tables.system("disks")}`;
     const [disk] = await this.#clickhouse.query<{ free: string }>(statement, undefined, this.#reading);
     return Number(disk?.free ?? 0);
   }
 
   /** Rewrites a partition's files without deleted rows; the old files stay for some minutes. */
   async removeMasked(table: ExpiringTable, partition: string): Promise<void> {
-    const statement = "ALTER TABLE {table:Identifier} APPLY DELETED MASK IN PARTITION ID {partition:String}";
-    await this.#clickhouse.command(statement, { table, partition }, this.#writing);
+    const own = this.#clickhouse.tables.local(table);
+    const statement = `ALTER TABLE ${own} APPLY DELETED MASK IN PARTITION ID {partition:String}`;
+    await this.#clickhouse.command(statement, { partition }, this.#writing);
   }
 
   /** Why the engine has not carried out earlier deletions yet ("" while it works on them); undefined when it has. */
   async unfinishedDeletion(): Promise<string | undefined> {
     const [found] = await this.#clickhouse.query<{ reason: string }>(
-      `SELECT max(latest_fail_reason) AS reason FROM system.mutations
+      `SELECT max(latest_fail_reason) AS reason FROM ${this.#clickhouse.tables.system("mutations")}
        WHERE database = currentDatabase() AND table IN {tables:Array(String)} AND NOT is_done
        HAVING count() > 0`,
       { tables: [...expiringTables] },

@@ -22,16 +22,21 @@ interface EventRetentionOptions {
    * After how many days all events expire; a project may have fewer. Undefined: only projects with their own retention.
    */
   retentionDays: number | undefined;
+  /** Called after events were deleted. */
+  onExpired?: () => void;
 }
 
-export function openEventRetention({ metrics, ...options }: EventRetentionOptions) {
+export function openEventRetention({ metrics, onExpired = () => {}, ...options }: EventRetentionOptions) {
   const { clock, log } = options;
   const counter = metrics.registry.counter(
     "sluice_events_expired_total",
     "Stored rows of events deleted because they are older than EVENT_RETENTION_DAYS, or their project's own retention.",
   );
   const stop = new AbortController();
-  const expired = (events: number) => counter.add(events);
+  const expired = (events: number) => {
+    counter.add(events);
+    onExpired();
+  };
   const parts = { ...options, owner: newUuid(), expired, stopping: stop.signal };
   let waits = 0;
 

@@ -3,6 +3,7 @@
 
 import { newUuid } from "../core/id.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
+import { deleteListed } from "../storage/cluster/listed_deletion.ts";
 import { personLimits } from "./limits.ts";
 import { copyRows } from "./mirror_store.ts";
 
@@ -10,6 +11,8 @@ import { copyRows } from "./mirror_store.ts";
 export interface ListedIds {
   /** Condition for rows of the ids: project and distinct id. */
   own: string;
+  /** Deletes the rows of the ids; `value` is their distinct id, and `where` a further condition. */
+  remove(table: string, params?: Record<string, unknown>, where?: string, value?: string): Promise<void>;
   /** The ids, one in a row, as a FROM clause. */
   from: string;
   /** With the parameters `project_id` and `attempt`, and its own. */
@@ -17,7 +20,9 @@ export interface ListedIds {
 }
 
 const from = "deleting_ids WHERE attempt = {attempt:UUID}";
-const own = `project_id = {project_id:UInt32} AND distinct_id IN (SELECT distinct_id FROM ${from})`;
+const list = `SELECT distinct_id FROM ${from}`;
+const ofProject = "project_id = {project_id:UInt32}";
+const own = `${ofProject} AND distinct_id IN (${list})`;
 
 /** Timeout of each statement: it may touch all parts of a large table. */
 const options = { timeoutMs: personLimits.deletionMsMax };
@@ -39,6 +44,10 @@ export async function withListedIds(
     ["project_id", "UInt32", (out) => out.u32(project_id)],
     ["distinct_id", "String", (out, { distinct_id }) => out.text(distinct_id)],
   ]);
-  await run({ own, from, command });
-  await clickhouse.command("ALTER TABLE deleting_ids DROP PARTITION {attempt:UUID}", { attempt }, options);
+  const remove: ListedIds["remove"] = async (table, params, where = "1", value = "distinct_id") => {
+    const deletion = { table, where: `${ofProject} AND ${where}`, value, list };
+    await deleteListed(clickhouse, deletion, { project_id, attempt, ...params }, options);
+  };
+  await run({ own, from, remove, command });
+  await command(`ALTER TABLE ${clickhouse.tables.local("deleting_ids")} DROP PARTITION {attempt:UUID}`);
 }

@@ -24,6 +24,12 @@ export const storageLimits = {
   serversShownMax: 10,
   /** After how many idle seconds a Postgres connection is closed: long enough to stay open between requests. */
   postgresIdleSecondsMax: 120,
+  /**
+   * How often the end of an attempt is written when Postgres fails, and the first pause in ms: together less than any
+   * lease.
+   */
+  leaseEndTriesMax: 4,
+  leaseEndRetryMs: 500,
   /** Statements the embedded engine runs at once; exports may hold several for minutes. */
   engineStatementsMax: 16,
   /** Filters on properties in one query; each one reads every event's properties again. */

@@ -78,7 +78,7 @@ test("a run whose events expire while it reads them delivers at its next attempt
 
 test("a run over an interval whose events all expired is complete with none", async () => {
   const { clickhouse } = exports.stores;
-  await clickhouse.command("DELETE FROM event_rows WHERE event = 'recent'");
+  await clickhouse.command(`DELETE FROM ${clickhouse.tables.local("event_rows")} WHERE event = 'recent'`);
   await exports.arrive(3);
   await expire();
   sink.posted.length = 0;

@@ -225,7 +225,9 @@ test("a batch that is derived again brings no expired session back", async () =>
   expect(await countOf("sessions", id)).toBe(1);
   // Derived while its events were not deleted yet: the next pass finds it, though it finds no event.
   const late = await store(id, "2026-01-02 10:00:00");
-  await stores.clickhouse.command("DELETE FROM event_rows WHERE _batch = {late:UInt64}", { late });
+  const { clickhouse } = stores;
+  const rows = clickhouse.tables.local("event_rows");
+  await clickhouse.command(`DELETE FROM ${rows} WHERE _batch = {late:UInt64}`, { late });
   now += 2 * hourMs;
   expect(await pass()).toMatchObject({ events: 0, sessions: 1 });
   expect(await countOf("sessions", id)).toBe(1);

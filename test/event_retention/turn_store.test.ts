@@ -15,7 +15,8 @@ import {
 } from "../../src/event_retention/turn_store.ts";
 import { openEventRetention } from "../../src/event_retention/worker.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { openMetrics } from "../../src/http/metrics/metrics.ts";
+import { openMetrics } from "../../src/capture/metrics.ts";
+import { ownTables } from "../../src/storage/cluster/tables.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
 import { type FirstAccounts, openFirstAccounts, startMsMax } from "../support/accounts.ts";
 
@@ -92,7 +93,8 @@ test("what a clock wrote that was years ahead holds nobody up", async () => {
 
 /** A ClickHouse that answers each question with these rows, and notes what it is told to do. */
 function answering(rows: (text: string) => unknown[], commands: string[] = []): ClickHouse {
-  const clickhouse: Pick<ClickHouse, "query" | "command"> = {
+  const clickhouse: Pick<ClickHouse, "query" | "command" | "tables"> = {
+    tables: ownTables,
     query: <Row>(text: string) => Promise.resolve(rows(text) as Row[]),
     command: (text) => {
       commands.push(text);

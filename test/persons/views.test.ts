@@ -124,7 +124,8 @@ test("deriving a batch again changes nothing, and brings back what a dying engin
   const before = await sorted();
   await deriveAgain(clickhouse, "event_rows", [7n]);
   expect(await sorted()).toBe(before);
-  for (const table of ["seen", "person_props"]) await clickhouse.command(`TRUNCATE TABLE ${table}`);
+  for (const table of ["seen", "person_props"])
+    await clickhouse.command(`TRUNCATE TABLE ${clickhouse.tables.local(table)}`);
   await deriveAgain(clickhouse, "event_rows", [7n]);
   await clickhouse.command(
     "INSERT INTO merged_ids (project_id, distinct_id, main_id, merged_at, created_at, version) SELECT project_id, distinct_id, main_id, merged_at, created_at, version FROM merged_ids",
@@ -134,7 +135,7 @@ test("deriving a batch again changes nothing, and brings back what a dying engin
 
 test("what arrived before a deletion is not derived again", async () => {
   await clickhouse.command("INSERT INTO deleted_ids SELECT 2, sipHash64('id1'), now64(6)");
-  await clickhouse.command("TRUNCATE TABLE seen");
+  await clickhouse.command(`TRUNCATE TABLE ${clickhouse.tables.local("seen")}`);
   await deriveAgain(clickhouse, "event_rows", [7n]);
   const seen = (project: number) =>
     clickhouse.query(`SELECT DISTINCT distinct_id FROM seen WHERE project_id = ${project}`);

@@ -115,7 +115,10 @@ function queryContract(subject: () => Subject): void {
     await clickhouse.command("CREATE TABLE listed (id String) ENGINE = MergeTree ORDER BY id");
     await clickhouse.command("INSERT INTO listed SELECT arrayJoin({ids:Array(String)})", { ids });
     await clickhouse.command("INSERT INTO listed SELECT 'another'");
-    await clickhouse.command("DELETE FROM listed WHERE id IN {ids:Array(String)}", { ids });
+    await clickhouse.command(
+      `DELETE FROM ${clickhouse.tables.local("listed")} WHERE id IN {ids:Array(String)}`,
+      { ids },
+    );
     expect(await clickhouse.query<{ id: string }>("SELECT id FROM listed")).toEqual([{ id: "another" }]);
     const form = new FormData();
     form.append("query", "SELECT length({x:String})");

@@ -46,13 +46,13 @@ export function activityOperations({ sql, clickhouse }: CountedParts) {
       description: "Also of a person that was deleted.",
       query: pageQuery,
       replies,
-      answer: async ({ project, params, query, url }) => {
+      find: async ({ project, params }) => {
         const uuid = uuidOf(params.uuid, nobody);
-        const page = await activityPage(sql, url, query, project.id, uuid);
-        if (page.count > 0) return page;
-        present(await findMainId(readsOf(clickhouse, project.id), uuid), nobody);
-        return page;
+        const { count } = await listActivity(sql, project.id, uuid, { limit: 1, offset: 0 });
+        if (count === 0) present(await findMainId(readsOf(clickhouse, project.id), uuid), nobody);
+        return uuid;
       },
+      answer: ({ project, found: uuid, query, url }) => activityPage(sql, url, query, project.id, uuid),
     }),
   ];
 }

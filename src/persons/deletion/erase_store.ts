@@ -42,42 +42,47 @@ export async function erase(sql: Postgres, clickhouse: ClickHouse, erasure: Eras
     SELECT DISTINCT distinct_id FROM person_deletion_ids WHERE deletion_id = ANY (${ids}::text::bigint[])`;
   await withListedIds(clickhouse, project_id, copied, async (listed) => {
     const params = { version: next?.version, at: ordered_at };
-    for (const statement of statementsOf(erasure, listed)) await listed.command(statement, params);
+    await eraseListed(erasure, listed, params);
   });
   await sql`
     UPDATE person_deletion_orders SET begun_at = coalesce(begun_at, now())
     WHERE id = ANY (${ids}::text::bigint[])`;
 }
 
-function statementsOf(scope: DeletionScope, { own, from }: ListedIds): string[] {
-  const { delete_events, delete_recordings, keep_person } = scope;
-  const arrived = `${own} AND created_at <= ${moment}`;
+async function eraseListed(
+  { delete_events, delete_recordings, keep_person }: DeletionScope,
+  { own, from, remove, command }: ListedIds,
+  params: Record<string, unknown>,
+): Promise<void> {
   const later = `${own} AND created_at > ${moment}`;
-  const marks = [
-    `INSERT INTO deleted_ids (project_id, id_hash, deleted_at)
-     SELECT {project_id:UInt32}, sipHash64(distinct_id), ${moment} FROM ${from}`,
-    `INSERT INTO merged_ids (project_id, distinct_id, main_id, merged_at, created_at, version, is_deleted)
-     SELECT project_id, distinct_id, '', merged_at, created_at, {version:UInt64}, 1
-     FROM merged_ids FINAL
-     WHERE ${arrived}`,
-  ];
-  const rows = [
-    ...(keep_person ? [] : [`seen WHERE ${own}`, `person_props WHERE ${own}`]),
-    ...(delete_events
-      ? [
-          `event_rows WHERE ${arrived}`,
-          `session_facts WHERE project_id = {project_id:UInt32}
-             AND substring(first_seen, 9) IN (SELECT distinct_id FROM ${from})`,
-          `ingestion_warnings WHERE ${own} AND timestamp <= ${moment}`,
-        ]
-      : []),
-    ...(delete_recordings ? [`snapshot_chunks WHERE ${arrived}`, `session_recording_days WHERE ${own}`] : []),
-  ];
-  return [
-    ...(keep_person ? [] : marks),
-    ...rows.map((which) => `DELETE FROM ${which}`),
-    // Of the rows deleted above some were of events that stay.
-    ...(keep_person ? [] : [`INSERT INTO event_feed (${fed}) SELECT ${fed} FROM event_rows WHERE ${later}`]),
-    ...(delete_events ? [sessionsOfStored(later)] : []),
-  ];
+  const arrived = `created_at <= ${moment}`;
+  if (!keep_person) {
+    await command(
+      `INSERT INTO deleted_ids (project_id, id_hash, deleted_at)
+       SELECT {project_id:UInt32}, sipHash64(distinct_id), ${moment} FROM ${from}`,
+      params,
+    );
+    await command(
+      `INSERT INTO merged_ids (project_id, distinct_id, main_id, merged_at, created_at, version, is_deleted)
+       SELECT project_id, distinct_id, '', merged_at, created_at, {version:UInt64}, 1
+       FROM merged_ids FINAL
+       WHERE ${own} AND ${arrived}`,
+      params,
+    );
+    await remove("seen");
+    await remove("person_props");
+  }
+  if (delete_events) {
+    await remove("event_rows", params, arrived);
+    await remove("session_facts", params, "1", "substring(first_seen, 9)");
+    await remove("ingestion_warnings", params, `timestamp <= ${moment}`);
+  }
+  if (delete_recordings) {
+    await remove("snapshot_chunks", params, arrived);
+    await remove("session_recording_days");
+  }
+  // Of the rows deleted above some were of events that stay.
+  if (!keep_person)
+    await command(`INSERT INTO event_feed (${fed}) SELECT ${fed} FROM event_rows WHERE ${later}`, params);
+  if (delete_events) await command(sessionsOfStored(later), params);
 }

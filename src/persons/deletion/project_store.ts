@@ -27,8 +27,8 @@ export async function removeGoneProjects(sql: Postgres, clickhouse: ClickHouse):
          (SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree')`,
     );
     for (const { table } of tables) {
-      const text = "DELETE FROM {table:Identifier} WHERE project_id = {project_id:UInt32}";
-      await clickhouse.command(text, { table, project_id }, options);
+      const text = `DELETE FROM ${clickhouse.tables.local(table)} WHERE project_id = {project_id:UInt32}`;
+      await clickhouse.command(text, { project_id }, options);
     }
     await sql`DELETE FROM merged_ids WHERE project_id = ${project_id}`;
     await sql`DELETE FROM person_splits WHERE project_id = ${project_id}`;

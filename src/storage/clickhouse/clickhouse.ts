@@ -9,6 +9,7 @@ import { ClickHouseLogLevel, createClient, parseError } from "@clickhouse/client
 import { clickhouseLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
 import type { Cluster } from "../cluster/placement.ts";
+import { ownTables, type Tables } from "../cluster/tables.ts";
 import { ClickHouseError, classified } from "./error.ts";
 import { type LongReads, openLongReads } from "./long_reads.ts";
 import { isLong, openReader, openWriter, type Reader, type ReadKind, rowsOf } from "./read.ts";
@@ -49,6 +50,8 @@ export interface ClickHouse {
   readonly embedded: boolean;
   /** The cluster that its tables are spread over. */
   readonly cluster?: Cluster;
+  /** What statements name that change rows, or read system tables. */
+  readonly tables: Tables;
   /** Resolves when it has answered a query, whether or not its database exists. */
   ping(timeoutMs?: number): Promise<void>;
   /** Rows parsed from JSON; 64-bit integers are strings. `params` are the values of `{name:Type}`. */
@@ -128,6 +131,7 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
   return {
     database,
     embedded,
+    tables: ownTables,
     longReads: openLongReads(),
     ping: (timeoutMs = limits.healthMsMax) =>
       command(admin, "SELECT 1 FORMAT Null", undefined, { timeoutMs }),

@@ -35,6 +35,7 @@ export const engineSettings = [
   "max_memory_usage",
   "max_partitions_per_insert_block",
   "max_result_bytes",
+  "max_temporary_data_on_disk_size_for_query",
   "max_threads",
   "min_insert_block_size_bytes",
   "min_insert_block_size_rows",

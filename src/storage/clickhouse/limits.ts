@@ -12,11 +12,20 @@ export const clickhouseLimits = {
   /**
    * Memory of one read, in bytes, and how many such reads run at once. A read starts in a small place and is repeated
    * in a large one if its memory does not suffice, so that small reads do not wait behind large ones. Exports and the
-   * flush have places of their own. All places together: 1.2 GB.
+   * flush have places of their own. All these places together: 1.2 GB.
    */
   readSmallPlaces: 5,
   readLargeBytesMax: 352_000_000,
   readLargePlaces: 2,
+  /**
+   * A question that needs more than that: so many bytes at most, and this part of the memory that there is. One place:
+   * together with the others it stays below what the embedded engine may take.
+   */
+  readHugeBytesMax: 1_500_000_000,
+  readHugeMemoryShare: 0.15,
+  readHugePlaces: 1,
+  /** Bytes that one question may write to the disk while it sorts and groups. */
+  readTemporaryBytesMax: 4_000_000_000,
   readExportBytesMax: 80_000_000,
   readExportPlaces: 2,
   readFlushBytesMax: 56_000_000,

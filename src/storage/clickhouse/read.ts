@@ -4,13 +4,14 @@
 import { yieldToEventLoop, systemClock } from "../../core/clock.ts";
 import { clickhouseLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
+import { memoryHere } from "../../core/machine.ts";
 import type { Owner } from "../../work/fair_share.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import { exceedsItsMemory, tooManyWait } from "./error.ts";
 import { withShortParams } from "./short_params.ts";
 
 /** The kind of a read: each starts in places of its own, so that none waits behind another. */
-export type ReadKind = "page" | "export" | "flush";
+export type ReadKind = "page" | "question" | "export" | "flush";
 
 interface Allowance {
   places: Semaphore;
@@ -66,7 +67,8 @@ export function openReader(options: ReaderOptions): Reader {
     let ended = false;
     try {
       const max_memory_usage = Math.min(ownBytes(reading), bytes);
-      const bounds = { ...boundsOf(max_memory_usage), log_comment: mark };
+      const own = reading.kind === "question" ? questionBounds : {};
+      const bounds = { ...boundsOf(max_memory_usage), ...own, log_comment: mark };
       const settings = { ...bounds, ...reading.settings, max_memory_usage };
       const reply = await asking.ask({ ...reading, settings });
       if (reply.status !== 200) {
@@ -84,14 +86,16 @@ export function openReader(options: ReaderOptions): Reader {
   }
 
   return async (reading, take) => {
-    const [first, ...larger] = allowances[reading.kind ?? "page"];
     const began = systemClock.elapsed();
-    try {
-      return await tried(first!, reading, take);
-    } catch (thrown) {
-      const [next] = larger;
-      if (!next || ownBytes(reading) <= first!.bytes || !exceedsItsMemory(thrown)) throw thrown;
-      return await tried(next, { ...reading, settings: without(reading.settings, began) }, take);
+    let [allowance, ...larger] = allowances[reading.kind ?? "page"];
+    for (let settings = reading.settings; ; settings = without(reading.settings, began)) {
+      try {
+        return await tried(allowance!, { ...reading, settings }, take);
+      } catch (thrown) {
+        if (larger.length === 0 || ownBytes(reading) <= allowance!.bytes) throw thrown;
+        if (!exceedsItsMemory(thrown)) throw thrown;
+        [allowance, ...larger] = larger;
+      }
     }
   };
 }
@@ -99,15 +103,23 @@ export function openReader(options: ReaderOptions): Reader {
 /** The places for each kind, in the order they are tried: the next one when the memory does not suffice. */
 type Allowances = Readonly<Record<ReadKind, readonly Allowance[]>>;
 
-/** The places of one reader, for each kind of read. */
-export function openAllowances(): Allowances {
+/** The places of one reader, for each kind of read. @param memory what the machine has, in bytes. */
+export function openAllowances(memory = memoryHere()): Allowances {
   const allow = (places: number, bytes: number): Allowance => ({
     places: new Semaphore(places, clickhouseLimits.readsWaitingMax, limits.workingShare),
     bytes,
   });
+  const small = allow(clickhouseLimits.readSmallPlaces, limits.readSmallBytesMax);
   const large = allow(clickhouseLimits.readLargePlaces, clickhouseLimits.readLargeBytesMax);
+  const hugeBytes = Math.min(
+    clickhouseLimits.readHugeBytesMax,
+    memory * clickhouseLimits.readHugeMemoryShare,
+  );
+  const huge = allow(clickhouseLimits.readHugePlaces, Math.floor(hugeBytes));
   return {
-    page: [allow(clickhouseLimits.readSmallPlaces, limits.readSmallBytesMax), large],
+    page: [small, large],
+    // On a small machine there is no more than for a page.
+    question: huge.bytes > large.bytes ? [small, large, huge] : [small, large],
     export: [allow(clickhouseLimits.readExportPlaces, clickhouseLimits.readExportBytesMax), large],
     flush: [allow(clickhouseLimits.readFlushPlaces, clickhouseLimits.readFlushBytesMax), large],
   };
@@ -126,6 +138,12 @@ function boundsOf(bytes: number): Record<string, string | number> {
     cancel_http_readonly_queries_on_client_close: 1,
   };
 }
+
+/** A client's question changes nothing, and what it writes to the disk while it runs is bounded. */
+const questionBounds = {
+  readonly: 2,
+  max_temporary_data_on_disk_size_for_query: clickhouseLimits.readTemporaryBytesMax,
+};
 
 /** The memory limit that the caller set. */
 function ownBytes({ settings }: ReadRequest): number {

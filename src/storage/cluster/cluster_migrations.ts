@@ -5,8 +5,9 @@ import { reasonOf } from "../../core/log.ts";
 import { type ClickHouse, ClickHouseError, type QueryOptions } from "../clickhouse/clickhouse.ts";
 import { quoteText } from "../clickhouse/statement.ts";
 import { shapeComment } from "./cluster_check.ts";
-import { onAll, onCluster } from "./definitions.ts";
+import { onCluster } from "./definitions.ts";
 import { type Cluster, localName, tables } from "./placement.ts";
+import { onAll } from "./tables.ts";
 
 /** The statements that carry out this one of sql/clickhouse, in order. */
 export function definitionsFor({ cluster }: ClickHouse, statement: string): string[] {

@@ -85,8 +85,3 @@ export function dividesBatches(table: string): boolean {
   const placement = tables[table];
   return placement?.kind === "sharded" && placement !== byBatch;
 }
-
-/** The views that a statement must read once, not once on each shard that it is sent to. */
-export function isJoinedFromShards(name: string): boolean {
-  return views[name] === "server" && name !== "group_types";
-}

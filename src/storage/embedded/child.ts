@@ -24,6 +24,8 @@ export interface ChildPlan {
   ready(child: ChildProcess, lines: AsyncIterator<string>): Promise<void>;
   /** Whether it failed to start because an earlier process still holds its folder. */
   isBusy?(reason: string): boolean;
+  /** Takes the messages that it sends by Bun's own channel, which it has then. */
+  received?(message: unknown): void;
   /** Asks a running child to stop, before its standard input ends; never rejects. */
   farewell?(): Promise<void>;
   /** How long it may take to stop before it is killed, in ms; limits.childStopMsMax by default. */
@@ -145,7 +147,7 @@ interface Life {
 }
 
 async function startLife(plan: ChildPlan, course: Course): Promise<Life> {
-  const { env, cwd, firstLine } = plan;
+  const { env, cwd, firstLine, received } = plan;
   // Detached, because a terminal's Ctrl-C must not stop a store before its owner has written everything.
   const streams = { stdin: "pipe", stdout: "pipe", stderr: "pipe", detached: true } as const;
   const command = await plan.command();
@@ -153,6 +155,8 @@ async function startLife(plan: ChildPlan, course: Course): Promise<Life> {
   const child: ChildProcess = Bun.spawn(command, {
     ...(env && { env }),
     ...(cwd && { cwd }),
+    // JSON takes less time than a structured clone.
+    ...(received && { ipc: received, serialization: "json" }),
     ...streams,
   });
   course.child = child;

@@ -131,7 +131,7 @@ function compileOne(compiler: Compiler, filter: PropertyCondition): string {
   if (filter.type === "event" || (rows === "persons" && !lookup)) return `${not}${yes}`;
   // A negated filter also matches persons without any property, who are in no list: the excluded persons are looked up.
   const { column, of } = lookup ?? personsOfEvents;
-  return `${column} ${not}IN (${of(key, yes)})`;
+  return `${column} GLOBAL ${not}IN (${of(key, yes)})`;
 }
 
 /** Numbers that the engine's parser refuses, with the whole object around them: too many digits, or too large. */

@@ -52,7 +52,19 @@ function begin(next: typeof answer): void {
   answer = next;
 }
 
-test("all places together hold 1.2 GB", () => {
+test("a question has one larger place where the machine has the memory", () => {
+  const [small, large, huge, ...more] = openAllowances(8e9).question;
+  expect([small?.bytes, large?.bytes, huge?.bytes, more.length]).toEqual([
+    limits.readSmallBytesMax,
+    clickhouseLimits.readLargeBytesMax,
+    8e9 * clickhouseLimits.readHugeMemoryShare,
+    0,
+  ]);
+  expect(openAllowances(1e12).question[2]?.bytes).toBe(clickhouseLimits.readHugeBytesMax);
+  expect(openAllowances(1e9).question).toHaveLength(2);
+});
+
+test("all other places together hold 1.2 GB", () => {
   const { page, export: exports, flush } = openAllowances();
   const places = new Set([...page, ...exports, ...flush]);
   expect(places.size).toBe(4);

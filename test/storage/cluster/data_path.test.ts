@@ -20,7 +20,7 @@ clusterDataPath(async () => {
 
 test("deletions named all servers, and held in portions the values that rows had", () => {
   const sent = cluster.everywhere.filter((text) =>
-    text.includes("DELETE FROM event_rows_local ON CLUSTER 'one' WHERE"),
+    text.includes("DELETE FROM `event_rows_local` ON CLUSTER 'one' WHERE"),
   );
   expect(sent.length).toBe(2);
   expect(sent.filter((text) => /\bdeleting_ids\b/.test(text))).toEqual([]);

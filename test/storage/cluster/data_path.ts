@@ -14,6 +14,7 @@ import {
   selectionOf,
 } from "../../../src/batch_exports/source/store.ts";
 import { deriveAgain, storedBatches } from "../../../src/capture/store.ts";
+import { deleteListed } from "../../../src/storage/cluster/listed_deletion.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { sessionsOfStored } from "../../../src/storage/events/sessions.ts";
 import { clusterLimits } from "../../../src/storage/cluster/limits.ts";
@@ -187,7 +188,7 @@ export function clusterDataPath(open: () => Promise<TestedCluster>): void {
       await clickhouse.command(text, params);
       const copied = { ...persons, held };
       expect(await ask<{ rows: string }>(countOf(copied, []))).toEqual([{ rows: "7" }]);
-      const dropped = dropHeldOf(held);
+      const dropped = dropHeldOf(held, clickhouse.tables);
       await clickhouse.command(dropped.text, dropped.params);
       expect(await ask<{ rows: string }>(countOf(copied, []))).toEqual([{ rows: "0" }]);
     });
@@ -213,14 +214,18 @@ export function clusterDataPath(open: () => Promise<TestedCluster>): void {
          FROM numbers(1, {listed:UInt64})`,
         { a: attempt, listed: 2 * many },
       );
-      await clickhouse.command(
-        `DELETE FROM event_rows WHERE project_id = ${base + 5}
-         AND distinct_id IN (SELECT distinct_id FROM deleting_ids WHERE attempt = {attempt:UUID})`,
-        { attempt },
-        { timeoutMs: 120_000 },
-      );
+      const deletion = {
+        table: "event_rows",
+        where: `project_id = ${base + 5}`,
+        value: "distinct_id",
+        list: "SELECT distinct_id FROM deleting_ids WHERE attempt = {attempt:UUID}",
+      };
+      await deleteListed(clickhouse, deletion, { attempt }, { timeoutMs: 120_000 });
       expect(await count("events", 5)).toBe(50);
-      await clickhouse.command("ALTER TABLE deleting_ids DROP PARTITION {attempt:UUID}", { attempt });
+      await clickhouse.command(
+        `ALTER TABLE ${clickhouse.tables.local("deleting_ids")} DROP PARTITION {attempt:UUID}`,
+        { attempt },
+      );
       expect(await count("deleting_ids", 5)).toBe(0);
     });
   });

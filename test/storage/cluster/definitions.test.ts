@@ -91,8 +91,10 @@ test("an engine without arguments gets those of its replicas", () => {
   expect(made("AggregatingMergeTree()")).toContain(
     `ENGINE = ReplicatedAggregatingMergeTree(${place}) ORDER BY (a)`,
   );
-  expect(of("CREATE TABLE IF NOT EXISTS deleting_ids (a UInt8) ENGINE = MergeTree (a)")[0]).toContain(
-    "ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/deleting_ids', '{replica}') (a)",
+  expect(
+    of("CREATE TABLE IF NOT EXISTS deleting_ids (a UInt8) ENGINE = MergeTree ORDER BY (a)")[0],
+  ).toContain(
+    "ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/deleting_ids', '{replica}') ORDER BY (a)",
   );
 });
 
@@ -184,8 +186,8 @@ test("what has no rule is refused", () => {
     ],
     ["CREATE OR REPLACE VIEW unknown AS SELECT 1", "where the view unknown is read"],
     ["CREATE OR REPLACE VIEW events AS SELECT 1 FROM unknown", "does not know unknown"],
-    ["CREATE TABLE seen (a UInt8) ENGINE = MergeTree ORDER BY a", "cannot be repeated"],
-    ["DROP TABLE seen", "cannot be repeated"],
+    ["CREATE TABLE seen (a UInt8) ENGINE = MergeTree ORDER BY a", "not repeatable"],
+    ["DROP TABLE seen", "not repeatable"],
     ["CREATE TABLE IF NOT EXISTS seen (a UInt8) ENGINE = Log", "no replicated engine for Log"],
     ["RENAME TABLE a TO b", "no rule for a cluster"],
   ];

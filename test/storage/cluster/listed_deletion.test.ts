@@ -1,9 +1,10 @@
 // The statements that a deletion of listed rows becomes, and which of them wait.
 
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { ClickHouse, QueryOptions } from "../../../src/storage/clickhouse/clickhouse.ts";
-import { openClusterClient } from "../../../src/storage/cluster/cluster_client.ts";
 import { clusterLimits } from "../../../src/storage/cluster/limits.ts";
+import { deleteListed, listedText, portions } from "../../../src/storage/cluster/listed_deletion.ts";
+import { clusterTables, ownTables } from "../../../src/storage/cluster/tables.ts";
 
 const { listedBytesMax, listedRowsMax, queuedDeletionsMax } = clusterLimits;
 
@@ -12,11 +13,16 @@ interface Sent {
   waits: boolean;
 }
 
+const deletion = { table: "seen", where: "a = 1", value: "lower(b)", list: "SELECT c FROM deleting_ids" };
+
 /** Deletes rows of these values, as readings find them; resolves to the deletions that were sent. */
 async function deletionsOf(readings: string[][]): Promise<{ sent: Sent[]; unread: number }> {
   const left = [...readings];
   const sent: Sent[] = [];
+  const cluster = { name: "main", database: "sluice" };
   const played = {
+    cluster,
+    tables: clusterTables(cluster),
     query: async () => (left.shift() ?? []).map((listed) => ({ listed })),
     command: async (_text: string, params: Record<string, string>, { settings }: QueryOptions) => {
       // The first value stands at the end once more.
@@ -24,8 +30,7 @@ async function deletionsOf(readings: string[][]): Promise<{ sent: Sent[]; unread
       sent.push({ values, waits: settings?.["lightweight_deletes_sync"] === 2 });
     },
   } as unknown as ClickHouse;
-  const client = openClusterClient(played, { name: "main", database: "sluice" });
-  await client.command("DELETE FROM seen WHERE a IN (SELECT a FROM deleting_ids)");
+  await deleteListed(played, deletion, {}, {});
   return { sent, unread: left.length };
 }
 
@@ -60,4 +65,51 @@ test("values are read again until fewer are found than one reading holds, each t
 
 test("where no row has a value, nothing is sent to all servers", async () => {
   expect((await deletionsOf([[]])).sent).toEqual([]);
+});
+
+/** The texts of the statements by which the rows are deleted. */
+async function textsOf(on: Partial<ClickHouse>): Promise<string[]> {
+  const texts: string[] = [];
+  const note = (text: string) => texts.push(text.replaceAll(/\s+/g, " "));
+  const played = {
+    ...on,
+    query: async (text: string) => {
+      note(text);
+      return [{ listed: "x" }];
+    },
+    command: async (text: string) => void note(text),
+  } as unknown as ClickHouse;
+  await deleteListed(played, deletion, {}, {});
+  return texts;
+}
+
+test("one machine deletes by the list itself", async () => {
+  expect(await textsOf({ tables: ownTables })).toEqual([
+    "DELETE FROM seen WHERE a = 1 AND lower(b) IN (SELECT c FROM deleting_ids)",
+  ]);
+});
+
+test("on a cluster it is two statements, as replicas carry out the second one later", async () => {
+  const cluster = { name: "main", database: "sluice" };
+  expect(await textsOf({ cluster, tables: clusterTables(cluster) })).toEqual([
+    "SELECT DISTINCT lower(b) AS listed FROM clusterAllReplicas('main', 'sluice', 'seen_local') WHERE a = 1 " +
+      "AND lower(b) GLOBAL IN (SELECT c FROM deleting_ids) LIMIT {listed_rows:UInt64}",
+    "DELETE FROM `seen_local` ON CLUSTER 'main' WHERE a = 1 " +
+      "AND lower(b) IN splitByChar('\\0', {listed_values:String})",
+  ]);
+});
+
+describe("a deletion of listed rows", () => {
+  test("holds its values as one text, even a single empty one", () => {
+    expect(listedText(["a", "b"])).toBe("a\0b\0a");
+    expect(listedText([""])).toBe("\0");
+    expect(() => listedText(["a\0b"])).toThrow("NUL");
+  });
+
+  test("holds no more values than an entry of the keeper", () => {
+    expect([...portions(["aa", "bb", "cc"], 8)]).toEqual([["aa", "bb"], ["cc"]]);
+    expect([...portions(["a".repeat(50), "b"], 12)]).toEqual([["a".repeat(50)], ["b"]]);
+    expect([...portions(["éé", "b"], 8)]).toEqual([["éé"], ["b"]]);
+    expect([...portions([], 10)]).toEqual([]);
+  });
 });

@@ -1,0 +1,103 @@
+// Deletions of rows that a SELECT lists.
+
+import type { ClickHouse, QueryOptions } from "../clickhouse/clickhouse.ts";
+import { quoteText } from "../clickhouse/statement.ts";
+import { clusterLimits } from "./limits.ts";
+import { type Cluster, localName } from "./placement.ts";
+
+export interface ListedDeletion {
+  table: string;
+  /** Further conditions of the rows. */
+  where: string;
+  /** What of a row is in the list: a text. */
+  value: string;
+  /** The SELECT that makes the list. */
+  list: string;
+}
+
+type Params = Record<string, unknown>;
+
+/** Deletes the rows; resolves when they are gone from every server. */
+export async function deleteListed(
+  clickhouse: ClickHouse,
+  deletion: ListedDeletion,
+  params: Params,
+  options: QueryOptions,
+): Promise<void> {
+  if (clickhouse.cluster)
+    return await deleteOnCluster(clickhouse, clickhouse.cluster, deletion, params, options);
+  const { table, where, value, list } = deletion;
+  await clickhouse.command(`DELETE FROM ${table} WHERE ${where} AND ${value} IN (${list})`, params, options);
+}
+
+/**
+ * Replicas carry deletions out later, each by itself, so that a deletion must hold plain values. They are looked for on
+ * all replicas, since one may have rows that the others have not yet, and sent in portions that fit an entry of the
+ * keeper. A portion is queued; those queued are carried out in one pass over a part, when the last is waited for.
+ */
+async function deleteOnCluster(
+  clickhouse: ClickHouse,
+  { name, database }: Cluster,
+  { table, where, value, list }: ListedDeletion,
+  params: Params,
+  options: QueryOptions,
+): Promise<void> {
+  const { listedRowsMax, listedBytesMax, queuedDeletionsMax } = clusterLimits;
+  const rows = `clusterAllReplicas(${[name, database, localName(table)].map(quoteText).join(", ")})`;
+  const select = `SELECT DISTINCT ${value} AS listed FROM ${rows}
+    WHERE ${where} AND ${value} GLOBAL IN (${list}) LIMIT {listed_rows:UInt64}`;
+  // A list of 10,000 texts takes the engine three times as long as one text, since each step of a deletion parses it.
+  const deletion = `DELETE FROM ${clickhouse.tables.local(table)} WHERE ${where}
+    AND ${value} IN splitByChar('\\0', {listed_values:String})`;
+  for (;;) {
+    const found = await clickhouse.query<{ listed: string }>(
+      select,
+      { ...params, listed_rows: listedRowsMax },
+      options,
+    );
+    const texts = [
+      ...portions(
+        found.map(({ listed }) => listed),
+        listedBytesMax,
+      ),
+    ].map(listedText);
+    for (const [i, listed_values] of texts.entries()) {
+      const waits = i === texts.length - 1 || (i + 1) % queuedDeletionsMax === 0;
+      const settings = { ...options.settings, lightweight_deletes_sync: waits ? 2 : 0 };
+      await clickhouse.command(deletion, { ...params, listed_values }, { ...options, settings });
+    }
+    // What was deleted is not found again.
+    if (found.length < listedRowsMax) return;
+  }
+}
+
+/** Values as one text, separated by NUL, which no text in a column holds. */
+export function listedText(values: readonly string[]): string {
+  if (values.some((value) => value.includes("\0"))) throw new Error("a value of a deletion holds NUL");
+  // One value twice is the same list; alone, an empty one would be none.
+  return [...values, values[0]].join("\0");
+}
+
+/** Values in portions of at most so many bytes of a statement's text, each of one at least. */
+export function* portions(values: readonly string[], bytesMax: number): Generator<string[], void> {
+  let portion: string[] = [];
+  let bytes = 0;
+  for (const value of values) {
+    const size = textBytes(value);
+    if (portion.length > 0 && bytes + size > bytesMax) {
+      yield portion;
+      [portion, bytes] = [[], 0];
+    }
+    portion.push(value);
+    bytes += size;
+  }
+  if (portion.length > 0) yield portion;
+}
+
+/** What a value takes in the text of a statement: escaped, before an escaped NUL. */
+function textBytes(value: string): number {
+  return Buffer.byteLength(value) + (value.match(escapedPattern)?.length ?? 0) + 2;
+}
+
+/** Control characters among them. */
+const escapedPattern = /[\\'\p{Cc}]/gu;

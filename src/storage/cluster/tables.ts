@@ -1,0 +1,37 @@
+// Names of tables in statements that change rows, and of system tables: as they are on one machine, or on a cluster.
+
+import { quoteName, quoteText } from "../clickhouse/statement.ts";
+import { type Cluster, localEnding, localName } from "./placement.ts";
+
+/** What statements name, beside the tables and views that they read and insert into. */
+export interface Tables {
+  /** Behind the subject of a statement that all servers carry out; empty on one machine. */
+  readonly onAll: string;
+  /** The table that holds the rows of this one, on all servers: for DELETE, ALTER, ATTACH, DETACH. */
+  local(name: string): string;
+  /** A system table of all servers that hold the rows, with the names of tables that statements know. */
+  system(name: "disks" | "mutations" | "parts"): string;
+}
+
+export const ownTables: Tables = { onAll: "", local: quoteName, system: (name) => `system.${name}` };
+
+export function clusterTables(cluster: Cluster): Tables {
+  const all = quoteText(cluster.name);
+  const table = `* REPLACE (replaceRegexpOne(table, '${localEnding}$', '') AS table)`;
+  const system = {
+    parts: `(SELECT ${table} FROM cluster(${all}, system.parts))`,
+    mutations: `(SELECT ${table} FROM clusterAllReplicas(${all}, system.mutations))`,
+    // The fullest server bounds what can be rewritten.
+    disks: `(SELECT min(free) AS free_space FROM (SELECT hostName() AS host, max(free_space) AS free
+      FROM clusterAllReplicas(${all}, system.disks) GROUP BY host))`,
+  };
+  return {
+    onAll: onAll(cluster),
+    local: (name) => `${quoteName(localName(name))}${onAll(cluster)}`,
+    system: (name) => system[name],
+  };
+}
+
+export function onAll({ name }: Cluster): string {
+  return ` ON CLUSTER ${quoteText(name)}`;
+}

@@ -1,0 +1,310 @@
+// A queue of work in a table of Postgres, shared by several processes: what is due is claimed in fair shares, each
+// claim is a lease that is extended while the attempt runs, and whoever lost it writes nothing. All moments come from
+// the caller's clock.
+
+import type { Clock } from "../../core/clock.ts";
+import { newUuid } from "../../core/id.ts";
+import { limits } from "../../core/limits.ts";
+import { type Log, reasonOf } from "../../core/log.ts";
+import { FairShare } from "../../work/fair_share.ts";
+import { every, type Ticking } from "../../work/tick.ts";
+import { storageLimits } from "../limits.ts";
+import { arrayText } from "./array_text.ts";
+import type { Postgres, PostgresFragment } from "./postgres.ts";
+
+/** A claimed row, as the queue needs it. Ends and other writes of an attempt name its claim: that fences them. */
+export interface ClaimedJob {
+  id: string | number;
+  claim: string;
+  /** Whose share of the places it takes. */
+  project_id: number;
+}
+
+/** The rows of a queue. In fragments `q` is the row; `before` the row before its claim. */
+export interface LeasedRows {
+  table: string;
+  /** Columns of the claim's name, and of when it runs out. */
+  claim: string;
+  until: string;
+  ids: PostgresFragment;
+  joins: PostgresFragment;
+  project: PostgresFragment;
+  /** For how many places of its project's a row counts. */
+  weight: PostgresFragment;
+  /** Whether a row may be claimed, unless somebody holds it. */
+  due: PostgresFragment;
+  /** Columns of the queue's table, by which rows of one project come one after the other. */
+  order: PostgresFragment;
+  /** Whether a claim on a row still stands. */
+  kept: PostgresFragment;
+  /** What else a claim changes. */
+  set: PostgresFragment;
+  /** The columns of a Job. */
+  shown: PostgresFragment;
+}
+
+/** What an attempt has of its claim. */
+export interface Lease {
+  /** Aborts when the claim was lost, and when the process stops. */
+  signal: AbortSignal;
+  /**
+   * Writes the attempt's end; retried when the store fails, the last time `bare`: without the texts of errors, which
+   * may be the cause.
+   * @throws the store's error after leaseEndTriesMax tries, or once the claim is lost.
+   */
+  end<T>(write: (bare: boolean) => Promise<T>): Promise<T>;
+}
+
+interface LeaseQueueOptions<Job extends ClaimedJob> {
+  sql: Postgres;
+  clock: Clock;
+  log: Log;
+  /** For the log. */
+  name: string;
+  atOnceMax: number;
+  lookMs: number;
+  leaseMs: number;
+  beatMs: number;
+  rows: (sql: Postgres, now: number) => LeasedRows;
+  /** Comes before each look for what is due. */
+  prepare: () => Promise<void>;
+  /** A claim that is neither ended nor released by its attempt runs out. */
+  attempt: (job: Job, lease: Lease) => Promise<void>;
+}
+
+interface Held {
+  job: ClaimedJob;
+  lost: AbortController;
+  /** When the lease was last known to be held. */
+  keptAt: number;
+}
+
+export class LeaseQueue<Job extends ClaimedJob> {
+  readonly #options: LeaseQueueOptions<Job>;
+  readonly #places: FairShare;
+  readonly #held = new Map<Promise<void>, Held>();
+  readonly #stopping = new AbortController();
+  #looks: Ticking | undefined;
+  #beats: Ticking | undefined;
+  #looking: Promise<void> | undefined;
+  #again = false;
+
+  constructor(options: LeaseQueueOptions<Job>) {
+    this.#options = options;
+    this.#places = new FairShare(options.atOnceMax, limits.waitingShare);
+  }
+
+  start(): void {
+    const { name, lookMs, beatMs, log } = this.#options;
+    this.#looks ??= every(lookMs, name, () => this.look(), log);
+    this.#beats ??= every(beatMs, `${name}: leases`, () => this.beat(), log);
+  }
+
+  /** Looks for work now instead of at the next tick. */
+  wake(): void {
+    if (this.#looks) this.#lookAgain();
+  }
+
+  /** Starts what is due, as far as there are places. One pass at a time: a call during one causes another after it. */
+  look(): Promise<void> {
+    if (this.#stopping.signal.aborted) return Promise.resolve();
+    this.#again = true;
+    this.#looking ??= this.#pass();
+    return this.#looking;
+  }
+
+  /** Resolves when no attempt runs. */
+  async rest(): Promise<void> {
+    while (this.#held.size > 0 || this.#looking) {
+      await Promise.all([...this.#held.keys(), this.#looking?.catch(() => undefined)]);
+    }
+  }
+
+  /** Starts nothing new; resolves when the attempts that run have ended, and what they left is released. */
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#looks?.close();
+    await this.rest();
+    await this.#beats?.close();
+  }
+
+  async #pass(): Promise<void> {
+    try {
+      while (this.#again && !this.#stopping.signal.aborted) {
+        this.#again = false;
+        await this.#options.prepare();
+        for (let looks = 0; looks < limits.claimLooksMax; looks++) if (await this.#begin()) break;
+      }
+    } finally {
+      // In the turn that saw that nobody asked again, so that no call is lost in between.
+      this.#looking = undefined;
+    }
+  }
+
+  #lookAgain(): void {
+    this.look().catch((thrown: unknown) => {
+      const { name, log } = this.#options;
+      log.debug("work could not be looked for", { queue: name, reason: reasonOf(thrown) });
+    });
+  }
+
+  /** Begins what is due, shared by project; false when other processes claimed some of it. */
+  async #begin(): Promise<boolean> {
+    const places = this.#places;
+    if (places.free === 0 || this.#stopping.signal.aborted) return true;
+    const { sql, clock, leaseMs } = this.#options;
+    const now = clock.now();
+    const rows = this.#options.rows(sql, now);
+    const wanted = places.takeFor(await findDue(sql, rows, now, places.free));
+    if (wanted.length === 0) return true;
+    const claimed = new Map<Job["id"], Job>();
+    try {
+      const ids = wanted.map(({ id }) => id);
+      for (const job of await claim<Job>(sql, rows, ids, now, now + leaseMs)) claimed.set(job.id, job);
+    } finally {
+      for (const { id, owner } of wanted) if (!claimed.has(id)) places.leave(owner);
+    }
+    for (const job of claimed.values()) this.#run(job);
+    return claimed.size === wanted.length;
+  }
+
+  #run(job: Job): void {
+    const held: Held = { job, lost: new AbortController(), keptAt: this.#options.clock.elapsed() };
+    const running = this.#attempt(job, held).finally(() => {
+      this.#held.delete(running);
+      this.#places.leave(job.project_id);
+      this.#lookAgain();
+    });
+    this.#held.set(running, held);
+  }
+
+  async #attempt(job: Job, { lost }: Held): Promise<void> {
+    const { sql, clock, log, name: queue } = this.#options;
+    const about = { queue, id: job.id };
+    const stopping = this.#stopping.signal;
+    const signal = AbortSignal.any([lost.signal, stopping]);
+    const end = async <T>(write: (bare: boolean) => Promise<T>): Promise<T> => {
+      for (let tried = 1; ; tried++) {
+        const last = tried === storageLimits.leaseEndTriesMax;
+        try {
+          return await write(last);
+        } catch (thrown) {
+          if (last || lost.signal.aborted) throw thrown;
+          const reason = reasonOf(thrown);
+          log.warn("the end of an attempt could not be written and is tried again", { ...about, reason });
+          await Bun.sleep(storageLimits.leaseEndRetryMs * tried);
+        }
+      }
+    };
+    try {
+      await this.#options.attempt(job, { signal, end });
+    } catch (thrown) {
+      // The claim runs out, and a process goes on from what is stored.
+      log.warn("an attempt was interrupted", { ...about, reason: reasonOf(thrown) });
+    }
+    if (lost.signal.aborted) log.info("an attempt lost its claim", about);
+    if (!stopping.aborted) return;
+    await release(sql, this.#options.rows(sql, clock.now()), job).catch(() => undefined);
+  }
+
+  /** Extends the leases of what runs. After a whole lease without an answer another process may have claimed it. */
+  async beat(): Promise<void> {
+    const { sql, clock, leaseMs } = this.#options;
+    const held = [...this.#held.values()];
+    if (held.length === 0) return;
+    const now = clock.now();
+    const jobs = held.map(({ job }) => job);
+    const kept = await keep(sql, this.#options.rows(sql, now), jobs, now + leaseMs).catch(() => undefined);
+    for (const one of held) {
+      if (kept?.has(one.job.id)) one.keptAt = clock.elapsed();
+      else if (kept || clock.elapsed() - one.keptAt > leaseMs) one.lost.abort();
+    }
+  }
+}
+
+interface DueJob {
+  id: string | number;
+  owner: number;
+  weight: number;
+}
+
+function isFree(sql: Postgres, { until }: LeasedRows, now: number): PostgresFragment {
+  return sql`(q.${sql(until)} IS NULL OR q.${sql(until)} <= ${new Date(now)})`;
+}
+
+function rowsOf(sql: Postgres, { table, joins }: LeasedRows): PostgresFragment {
+  return sql`${sql(table)} q ${joins}`;
+}
+
+/**
+ * What is due and not claimed, at most `each` of a project and weight, in rounds: the first of every project, then the
+ * second ones.
+ */
+async function findDue(sql: Postgres, rows: LeasedRows, now: number, each: number): Promise<DueJob[]> {
+  const { project, weight, due, order } = rows;
+  return await sql<DueJob[]>`
+    SELECT id, job_project AS owner, job_weight AS weight
+    FROM (
+      SELECT *, row_number() OVER (PARTITION BY job_project, job_weight ORDER BY ${order}) AS job_place
+      FROM (
+        SELECT q.*, ${project} AS job_project, ${weight} AS job_weight FROM ${rowsOf(sql, rows)}
+        WHERE ${due} AND ${isFree(sql, rows, now)}) waiting
+    ) ranked
+    WHERE job_place <= ${each}
+    ORDER BY job_place, job_weight, ${order}
+    LIMIT ${limits.claimCandidatesMax}`;
+}
+
+/** Claims those that are still free. */
+async function claim<Job>(
+  sql: Postgres,
+  rows: LeasedRows,
+  wanted: readonly (string | number)[],
+  now: number,
+  until: number,
+): Promise<Job[]> {
+  const { table, joins, due, set, shown, ids } = rows;
+  const found = await sql`
+    WITH before AS (
+      SELECT q.* FROM ${rowsOf(sql, rows)}
+      WHERE q.id = ANY (${arrayText(wanted)}::text::${ids}) AND ${due} AND ${isFree(sql, rows, now)}
+      ORDER BY q.id
+      FOR UPDATE OF q SKIP LOCKED
+    ), claimed AS (
+      UPDATE ${sql(table)} q
+      SET ${sql(rows.claim)} = ${newUuid()}, ${sql(rows.until)} = ${new Date(until)}, ${set}
+      FROM before WHERE q.id = before.id
+      RETURNING q.*
+    )
+    SELECT ${shown}, q.${sql(rows.claim)}::text AS claim
+    FROM claimed q JOIN before ON before.id = q.id ${joins}
+    ORDER BY q.id`;
+  return found as unknown as Job[];
+}
+
+/** Extends the claims that still stand, and returns their ids. */
+async function keep(
+  sql: Postgres,
+  rows: LeasedRows,
+  held: readonly ClaimedJob[],
+  until: number,
+): Promise<Set<string | number>> {
+  const found = await sql<{ id: string | number }[]>`
+    UPDATE ${sql(rows.table)} k SET ${sql(rows.until)} = ${new Date(until)}
+    FROM (
+      SELECT q.id, held.claim
+      FROM ${rowsOf(sql, rows)} JOIN unnest(
+        ${arrayText(held.map(({ id }) => id))}::text::${rows.ids},
+        ${arrayText(held.map((one) => one.claim))}::text::text[]) AS held (id, claim) ON held.id = q.id
+      WHERE ${rows.kept}) standing
+    WHERE k.id = standing.id AND k.${sql(rows.claim)}::text = standing.claim
+    RETURNING k.id`;
+  return new Set(found.map(({ id }) => id));
+}
+
+/** Ends the claim, if it still stands: another process may claim the row at once. */
+async function release(sql: Postgres, rows: LeasedRows, { id, claim: own }: ClaimedJob): Promise<void> {
+  await sql`
+    UPDATE ${sql(rows.table)} q SET ${sql(rows.claim)} = NULL, ${sql(rows.until)} = NULL
+    WHERE q.id = ${id} AND q.${sql(rows.claim)}::text = ${own}`;
+}
