@@ -2,6 +2,7 @@
 
 import { requireScopes } from "../access/scope.ts";
 import { flagParameter, parameter, searchParameter } from "../http/fields/query.ts";
+import { checkText } from "../http/fields/field_rule.ts";
 import { requiredTextParameter } from "../http/fields/required_parameter.ts";
 import { reply } from "../http/fields/schema.ts";
 import { present, uuidOf } from "../http/found.ts";
@@ -28,7 +29,7 @@ export function oneEventOperations({ clickhouse, clock }: RoomParts<"clickhouse"
         value: searchParameter("Only values that contain this text, in large or small letters."),
         event_name: {
           ...parameter("Only events of this name; several may be given.", (query, name) =>
-            query.getAll(name),
+            query.getAll(name).map((text) => checkText({ minLength: 1, "x-exact": true }, text, [name])),
           ),
           repeats: true,
         },
@@ -53,11 +54,13 @@ export function oneEventOperations({ clickhouse, clock }: RoomParts<"clickhouse"
         include_person: flagParameter("true: with its person, which needs the scope `person:read` as well."),
       },
       replies: { 200: reply("The event.", oneEventModel) },
-      answer: async ({ access, project, params, query: { include_person = false }, request }) => {
-        if (include_person) requireScopes(access.key.scopes, ["person:read"]);
-        const uuid = uuidOf(params.uuid, noEvent);
+      find: async ({ project, params, request }) => {
         const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
-        const event = present(await findEvent(reads, uuid), noEvent);
+        return present(await findEvent(reads, uuidOf(params.uuid, noEvent)), noEvent);
+      },
+      answer: async ({ access, project, found: event, query: { include_person = false }, request }) => {
+        if (include_person) requireScopes(access.key.scopes, ["person:read"]);
+        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
         const { distinct_id } = event;
         const person = include_person
           ? (await findPersons(reads, [distinct_id])).get(distinct_id)

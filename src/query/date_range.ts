@@ -2,7 +2,7 @@
 
 import { Fault } from "../core/fault.ts";
 import { queryLimits } from "./limits.ts";
-import type { DateRange, Interval } from "./model.ts";
+import type { DateRange, Interval } from "./parts/model.ts";
 
 type Moment = Temporal.ZonedDateTime;
 

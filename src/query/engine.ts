@@ -1,28 +1,31 @@
-// Runs queries, a few at a time, in the time zone of their project. Results are not cached.
+// Runs queries, a few at a time, in the time zone of their project. Results that took a while are kept for some minutes
+// for whoever agrees to them.
 
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import type { PropertyFilter } from "../storage/events/property_filter.ts";
 import { testAccountFilters } from "../storage/events/test_accounts.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { Semaphore } from "../work/semaphore.ts";
-import { type CheckedQuery, checkQuery } from "./check.ts";
-import { zonedIso } from "./date_range.ts";
-import { answerEvents } from "./events/events.ts";
-import { answerFunnels } from "./funnel/funnel.ts";
+import { boundsOfQuery, type QueryMachine, type QuerySettings, thisMachine } from "./bounds.ts";
+import { checkQuery, type KnownQuery, storedQuery } from "./check.ts";
+import { nowOf, zonedIso } from "./date_range.ts";
 import { queryLimits } from "./limits.ts";
-import { answerRetention } from "./retention/retention.ts";
-import { openQueryRunner, type QueryAnswer, type QueryContext, timezoneOf } from "./store.ts";
-import { storedQuery } from "./stored_query.ts";
-import { titleOf } from "./title.ts";
-import { answerTrends } from "./trends/trends.ts";
+import type { ResultType } from "./result.ts";
+import { ResultRoom } from "./result_room.ts";
+import type { SqlParser } from "./sql/parser/parser.ts";
+import { type AskedProject, projectAskedOf, openQueryRunners, type QueryAnswer } from "./store.ts";
 
-interface QueryResult extends Omit<QueryAnswer, "span" | "interval"> {
+export interface QueryResult extends Pick<QueryAnswer, "results" | "table"> {
+  kind: string;
+  /** How `results` are drawn. */
+  type: ResultType;
   interval: string | null;
-  /** ISO 8601 in the project's time zone; the end is inclusive. */
-  date_from: string;
-  date_to: string;
+  /** ISO 8601 in the project's time zone; the end is inclusive. Null for a query of no certain time. */
+  date_from: string | null;
+  date_to: string | null;
   timezone: string;
   /** When it was computed, ISO 8601. */
   computed_at: string;
@@ -30,86 +33,152 @@ interface QueryResult extends Omit<QueryAnswer, "span" | "interval"> {
 
 export interface QueryEngine {
   /**
-   * The kind and the title of a query, and how an insight keeps it, without running it.
+   * The kind of a query, the type of its results, a title of at most 400 characters, and how an insight keeps it,
+   * without running it.
    * @throws Fault for the first thing that is wrong in it, named below `attr`.
    */
   check(
     query: unknown,
     attr?: string,
-  ): { kind: CheckedQuery["kind"]; title: string; stored: Record<string, unknown> };
+  ): { kind: string; type: ResultType; title: string; stored: Record<string, unknown> };
   /**
-   * Runs a query over one project's events, for at most limits.querySecondsMax, until `abort`.
+   * Runs a query over one project's events, for at most limits.querySecondsMax.
    * @throws Fault for what is wrong in it, when it is too heavy, and `unavailable` when too many queries wait.
    */
-  run(project_id: number, query: unknown, attr?: string, abort?: AbortSignal): Promise<QueryResult>;
+  run(project_id: number, query: unknown, asker?: QueryAsker): Promise<QueryResult>;
+  /** Runs a query, or gives a result of it that was kept. @throws as run. */
+  ask(project_id: number, query: unknown, ask: QueryAsk): Promise<QueryResult & { is_cached: boolean }>;
+  /** Drops all results that were kept: events they count were deleted. */
+  forgetResults(): void;
 }
 
-interface EngineOptions {
+export interface EngineOptions {
   sql: Postgres;
   clickhouse: ClickHouse;
   clock: Clock;
+  parser: SqlParser;
+  /** As limits.querySecondsMax and one thread by default. */
+  settings?: QuerySettings;
+  machine?: QueryMachine;
 }
 
-export function openQueryEngine({ sql, clickhouse, clock }: EngineOptions): QueryEngine {
-  const semaphore = new Semaphore(
-    queryLimits.queriesRunningMax,
-    queryLimits.queriesWaitingMax,
-    limits.workingShare,
-  );
-  const runChecked = async (project_id: number, checked: CheckedQuery, abort?: AbortSignal) => {
-    const timezone = await timezoneOf(sql, project_id);
-    if (timezone === undefined) throw new Fault("not_found", "Project not found.");
-    const now = clock.now();
-    const run = openQueryRunner(abort ? readsUntil(clickhouse, abort) : clickhouse, clock);
-    const asked = await withoutTestAccounts(sql, project_id, checked);
-    const { span, interval, ...answered } = await answer(asked, { run, project_id, timezone, now });
+/** Who waits for the answer; nobody with a key by default. */
+export interface QueryAsker {
+  /** Scopes of the key that asks. */
+  scopes?: readonly string[];
+  abort?: AbortSignal;
+}
+
+/** What is asked of a query beside itself. */
+interface QueryAsk extends QueryAsker {
+  /** Whether a result of the last minutes will do. */
+  mayBeKept: boolean;
+}
+
+export function openQueryEngine({
+  sql,
+  clickhouse,
+  clock,
+  parser,
+  settings = { querySecondsMax: limits.querySecondsMax, queryThreadsMax: 1 },
+  machine = thisMachine,
+}: EngineOptions): QueryEngine {
+  const { queriesRunningMax, queriesWaitingMax, queriesRunningShare } = queryLimits;
+  const semaphore = new Semaphore(queriesRunningMax, queriesWaitingMax, queriesRunningShare);
+  const kept = new ResultRoom<QueryResult>(clock);
+  let running = 0;
+
+  const compute = async (asked: AskedQuery, abort?: AbortSignal): Promise<QueryResult> => {
+    const { query, project_id, timezone, now, filters, scopes } = asked;
+    const bounds = boundsOfQuery(settings, machine, running++);
+    const runners = openQueryRunners(abort ? readsUntil(clickhouse, abort) : clickhouse, clock, bounds);
+    const { parse } = parser;
+    const { span, interval, ...answer } = await query
+      .answer({ ...runners, parse, scopes, project_id, timezone, now }, filters)
+      .finally(() => running--);
     return {
-      ...answered,
+      ...answer,
+      kind: query.kind,
+      type: query.result,
       interval: interval ?? null,
-      date_from: zonedIso(span.from),
-      date_to: zonedIso(span.to.subtract({ microseconds: 1 })),
+      date_from: span ? zonedIso(span.from) : null,
+      date_to: span ? zonedIso(span.to.subtract({ microseconds: 1 })) : null,
       timezone,
       computed_at: new Date(now).toISOString(),
     };
   };
+
+  const prepare = async (
+    project_id: number,
+    query: KnownQuery,
+    scopes: readonly string[] = [],
+  ): Promise<AskedQuery & AskedProject> => {
+    const asked = await projectAskedOf(sql, project_id);
+    if (asked === undefined) throw new Fault("not_found", "Project not found.");
+    const filters = query.filtersTestAccounts ? await testAccountFilters(sql, project_id) : [];
+    return { ...asked, query, project_id, now: clock.now(), filters, scopes };
+  };
+
+  const onPlace = <Value>(project_id: number, work: () => Promise<Value>): Promise<Value> => {
+    const wait = { owner: project_id, msMax: queryLimits.queriesWaitMsMax, busy: tooManyQueries };
+    return semaphore.run(wait, work);
+  };
+
   return {
     check: (query, attr) => {
-      const checked = checkQuery(query, attr);
-      return {
-        kind: checked.kind,
-        title: titleOf(checked),
-        stored: storedQuery(query as Record<string, unknown>),
-      };
+      const { kind, result: type, title } = checkQuery(query, attr);
+      return { kind, type, title: cutTitle(title), stored: storedQuery(query as Record<string, unknown>) };
     },
-    run: async (project_id, query, attr, abort) => {
-      const checked = checkQuery(query, attr);
-      const wait = { owner: project_id, msMax: queryLimits.queriesWaitMsMax, busy: tooManyQueries };
-      return await semaphore.run(wait, () => runChecked(project_id, checked, abort));
+    run: async (project_id, query, { scopes, abort } = {}) => {
+      const checked = checkQuery(query);
+      return await onPlace(project_id, async () =>
+        compute(await prepare(project_id, checked, scopes), abort),
+      );
     },
+    ask: async (project_id, query, { mayBeKept, abort, scopes }) => {
+      const asked = await prepare(project_id, checkQuery(query), scopes);
+      const key = keyOf(asked, query);
+      const before = mayBeKept && !asked.isDeleting ? kept.find(key) : undefined;
+      if (before) return { ...before, is_cached: true };
+      return await onPlace(project_id, async () => {
+        const began = clock.elapsed();
+        const result = await compute({ ...asked, now: clock.now() }, abort);
+        const isWorth = clock.elapsed() - began >= queryLimits.resultWorthMsMin;
+        // A deletion that was ordered meanwhile has a key of its own from now on.
+        if (isWorth && !asked.isDeleting) kept.keep(key, project_id, result, result.results.length);
+        return { ...result, is_cached: false };
+      });
+    },
+    forgetResults: () => kept.clear(),
   };
 }
 
-/** With `filterTestAccounts`, the query of the events that pass the project's own filters too. */
-async function withoutTestAccounts<Checked extends CheckedQuery>(
-  sql: Postgres,
-  project_id: number,
-  checked: Checked,
-): Promise<Checked> {
-  if (checked.query.filterTestAccounts !== true) return checked;
-  return { ...checked, filters: [...checked.filters, ...(await testAccountFilters(sql, project_id))] };
+/** A query that is about to be computed. */
+interface AskedQuery {
+  query: KnownQuery;
+  project_id: number;
+  timezone: string;
+  /** In ms since 1970. */
+  now: number;
+  filters: PropertyFilter[];
+  scopes: readonly string[];
 }
 
-function answer(checked: CheckedQuery, context: QueryContext): Promise<QueryAnswer> {
-  switch (checked.kind) {
-    case "TrendsQuery":
-      return answerTrends(context, checked);
-    case "FunnelsQuery":
-      return answerFunnels(context, checked);
-    case "RetentionQuery":
-      return answerRetention(context, checked);
-    case "EventsQuery":
-      return answerEvents(context, checked);
-  }
+/** What makes two questions the same: also what the key may see, the last deletion, filters of test accounts. */
+function keyOf(
+  { project_id, timezone, now, filters, deletion, scopes }: AskedQuery & AskedProject,
+  query: unknown,
+): string {
+  const day = nowOf({ now, timezone }).toPlainDate().toString();
+  return JSON.stringify([project_id, timezone, day, deletion, filters, scopes, query]);
+}
+
+/** PostHog's bound for a name, in characters. */
+const titleCharsMax = 400;
+
+function cutTitle(title: string): string {
+  const characters = [...title];
+  return characters.length > titleCharsMax ? `${characters.slice(0, titleCharsMax - 1).join("")}…` : title;
 }
 
 function tooManyQueries(): Fault {

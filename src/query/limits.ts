@@ -1,12 +1,25 @@
 // Bounds of queries, with their units and reasons.
 
 export const queryLimits = {
-  /** Queries that run at the same time; each may use a core for querySecondsMax. */
+  /** Queries that run at the same time: two of one project, and a third one's always finds a place. */
   queriesRunningMax: 4,
+  queriesRunningShare: 1,
+  /** The load of the last minute, for each core, up to which a machine is idle. */
+  idleLoadMax: 0.5,
+  /** When a query that a busy machine had no time for is to be sent again, in seconds. */
+  busyRetrySeconds: 15,
   /** Queries that wait to run, at most half of them of one project; more get 503. */
   queriesWaitingMax: 128,
   /** How long a query waits to run before it gets 503, in ms: shorter than clients and proxies wait. */
   queriesWaitMsMax: 25_000,
+  /** How old a result may be that is given again, and how long computing it must have taken to be kept, in ms. */
+  resultKeptMs: 600_000,
+  resultWorthMsMin: 1000,
+  /** Bytes of results that are kept, in all and of one project, as JSON. */
+  resultsBytesMax: 64 * 1024 * 1024,
+  resultsOfProjectBytesMax: 5 * 1024 * 1024,
+  /** Rows of a result that is kept: to see how many bytes more have would hold up the event loop. */
+  resultRowsKeptMax: 10_000,
   /** Series of one trend, steps of one funnel; each series is a statement of its own. */
   querySeriesMax: 26,
   /** Intervals of a query's date range: a year of hours, and a reply of some hundred kB. */
@@ -24,4 +37,14 @@ export const queryLimits = {
   queryRowsMax: 1000,
   /** Bytes of properties on one page of events: reading them must not delay captures. */
   queryPageBytesMax: 16 * 1024 * 1024,
+  /** Parts of a query in SQL, those of a WITH at each use of it: about 10 ms of compiling, and 256 kB of statement. */
+  sqlPartsMax: 5_000,
+  /** Characters of a statement's part, and of all values in it: a long query has some thousand. */
+  sqlStatementCharsMax: 256 * 1024,
+  sqlValuesCharsMax: 1024 * 1024,
+  /** Rows of an answer in SQL without a LIMIT, and the most with one: PostHog's numbers. */
+  sqlRowsDefault: 100,
+  sqlRowsMax: 50_000,
+  /** Numbers of a series made by numbers() or generateSeries(). */
+  sqlSeriesMax: 1_000_000,
 };

@@ -4,7 +4,13 @@
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
-import { type ClickHouse, ClickHouseError, isTooHeavy } from "../storage/clickhouse/clickhouse.ts";
+import {
+  type ClickHouse,
+  ClickHouseError,
+  isTooHeavy,
+  type QueryOptions,
+} from "../storage/clickhouse/clickhouse.ts";
+import { rowsOf } from "../storage/clickhouse/read.ts";
 import { queryOptions } from "../storage/clickhouse/query_options.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import {
@@ -13,37 +19,112 @@ import {
   propertyText,
   readsPersons,
 } from "../storage/events/property_filter.ts";
-import type { CheckedQuery, Entity } from "./check.ts";
+import { leastBounds, type QueryBounds } from "./bounds.ts";
+import { queryLimits } from "./limits.ts";
 import { clickhouseTime, type DateSpan, dateSpanOf } from "./date_range.ts";
-import type { DateRange, Interval } from "./model.ts";
+import type { DateRange, Interval } from "./parts/model.ts";
+import type { SqlParser } from "./sql/parser/parser.ts";
+import type { Entity } from "./parts/series.ts";
 
 /**
- * Runs a statement and returns its rows. All statements of one query share limits.querySecondsMax.
- * @throws Fault invalid_input when the query is too heavy or has a wrong regular expression.
+ * Runs a statement and returns its rows. All statements of one query share its seconds.
+ * @throws Fault invalid_input when the query is too heavy or has a wrong regular expression; unavailable when it ran
+ *   out of the time that a busy machine has for it.
  */
 export type QueryRunner = <Row>(text: string, params: Record<string, unknown>) => Promise<Row[]>;
 
-/** A runner for the statements of one query, whose time starts now. */
-export function openQueryRunner(clickhouse: ClickHouse, clock: Clock): QueryRunner {
-  const end = clock.elapsed() + limits.querySecondsMax * 1000;
-  return async <Row>(text: string, params: Record<string, unknown>) => {
+/**
+ * Runs a statement of a client's own SQL. Moments are ISO 8601, numbers are numbers.
+ * @throws as QueryRunner; SqlFailure for what is wrong in the SQL itself.
+ */
+export type TableRunner = (text: string, params: Record<string, unknown>) => Promise<SqlTableRows>;
+
+export interface SqlTableRows {
+  /** ClickHouse's types of the columns. */
+  types: string[];
+  rows: unknown[][];
+}
+
+/** The engine's name for what is wrong. Its message is dropped: it may show values, of whichever rows were read. */
+export class SqlFailure extends Error {
+  readonly type: string;
+
+  constructor(type: string) {
+    super(type);
+    this.type = type;
+  }
+}
+
+/** Runners for the statements of one query, whose time starts now. */
+export function openQueryRunners(
+  clickhouse: ClickHouse,
+  clock: Clock,
+  { seconds, threads, isBusy }: QueryBounds = leastBounds,
+): { run: QueryRunner; table: TableRunner } {
+  const end = clock.elapsed() + seconds * 1000;
+  const late = (): Fault => (isBusy ? tooBusy() : tooHeavy());
+  const within = async <Answer>(send: (options: QueryOptions) => Promise<Answer>): Promise<Answer> => {
     const leftMs = end - clock.elapsed();
-    if (leftMs <= 0) throw tooHeavy();
+    if (leftMs <= 0) throw late();
     try {
-      return await clickhouse.query<Row>(text, params, {
+      return await send({
         // ClickHouse's own limit ends first, with a reason; the client's is for a server that does not answer.
         timeoutMs: leftMs + limits.engineSaysMsMax,
+        kind: "question",
         settings: {
           ...queryOptions.settings,
+          max_threads: threads,
           max_execution_time: Math.ceil(leftMs / 1000),
           do_not_merge_across_partitions_select_final: 1,
         },
       });
     } catch (thrown) {
+      if (thrown instanceof ClickHouseError && thrown.type === "TIMEOUT_EXCEEDED") throw late();
       throw faultOf(thrown);
     }
   };
+  return {
+    run: (text, params) => within((options) => clickhouse.query(text, params, options)),
+    table: async (text, params) => {
+      const bytes = await within(({ settings, ...options }) =>
+        clickhouse.bytes(`${text}\nFORMAT JSONCompactEachRowWithNamesAndTypes`, params, {
+          ...options,
+          settings: { ...settings, ...tableSettings },
+        }),
+      ).catch(throwSqlFailure);
+      const [, types = [], ...rows] = await rowsOf<unknown[]>(new Response(bytes));
+      return { types: types as string[], rows };
+    },
+  };
 }
+
+const tableSettings = { date_time_output_format: "iso", output_format_json_quote_64bit_integers: 0 } as const;
+
+/** @throws SqlFailure for what is wrong in the SQL, else what was thrown. */
+export function throwSqlFailure(thrown: unknown): never {
+  throw thrown instanceof ClickHouseError && isOfSql(thrown) ? new SqlFailure(thrown.type) : thrown;
+}
+
+/** Errors of the network, the server and its limits are not the text's. */
+function isOfSql({ type, code }: ClickHouseError): boolean {
+  return /^\d+$/.test(code) && !ofServer.has(type) && !type.startsWith("MEMORY_LIMIT");
+}
+
+const ofServer: ReadonlySet<string> = new Set([
+  "TOO_MANY_SIMULTANEOUS_QUERIES",
+  "ABORTED",
+  "TIMEOUT",
+  "QUERY_WAS_CANCELLED",
+  "NOT_ENOUGH_SPACE",
+  "ACCESS_DENIED",
+  "UNKNOWN_TABLE",
+  "UNKNOWN_DATABASE",
+  "ALL_CONNECTION_TRIES_FAILED",
+  "NETWORK_ERROR",
+  "SOCKET_TIMEOUT",
+  "LOGICAL_ERROR",
+  "UNKNOWN_EXCEPTION",
+]);
 
 /** The fault for an error that the client can correct; any other error unchanged. */
 function faultOf(thrown: unknown): unknown {
@@ -60,10 +141,32 @@ function tooHeavy(): Fault {
   return new Fault("invalid_input", detail, { attr: "query" });
 }
 
-/** The project's time zone; undefined when there is no such project. */
-export async function timezoneOf(sql: Postgres, project_id: number): Promise<string | undefined> {
-  const [row] = await sql<{ timezone: string }[]>`SELECT timezone FROM projects WHERE id = ${project_id}`;
-  return row?.timezone;
+function tooBusy(): Fault {
+  const detail = "The server is busy, and had less time for this query than it has at rest. Please retry.";
+  return new Fault("unavailable", detail, { retryAfterSeconds: queryLimits.busyRetrySeconds });
+}
+
+/** What a result depends on beside events. */
+export interface AskedProject {
+  timezone: string;
+  /** The last order to delete persons. */
+  deletion: string | null;
+  /** Whether such an order is still being carried out, or a kept result may have a recording that was deleted. */
+  isDeleting: boolean;
+}
+
+/** undefined when there is no such project. */
+export async function projectAskedOf(sql: Postgres, project_id: number): Promise<AskedProject | undefined> {
+  const [row] = await sql<AskedProject[]>`
+    SELECT timezone,
+      (SELECT max(id)::text FROM person_deletion_orders WHERE project_id = p.id) AS deletion,
+      EXISTS (SELECT 1 FROM person_deletion_orders WHERE project_id = p.id AND finished_at IS NULL)
+        OR EXISTS (
+          SELECT 1 FROM session_recording_deletions
+          WHERE project_id = p.id AND deleted_at > now() - ${queryLimits.resultKeptMs} * interval '1 ms' * 2
+        ) AS "isDeleting"
+    FROM projects p WHERE id = ${project_id}`;
+  return row;
 }
 
 /** The time of the project's first event, in ms since 1970; undefined when it has none. */
@@ -79,25 +182,34 @@ async function firstEventMs(run: QueryRunner, project_id: number): Promise<numbe
 /** What the code of each kind of query receives. */
 export interface QueryContext {
   run: QueryRunner;
+  table: TableRunner;
+  parse: SqlParser["parse"];
+  /** Scopes of the key that asks; none for a query that nobody asks at this moment. */
+  scopes: readonly string[];
   project_id: number;
   timezone: string;
   /** The time at which it is answered, in ms since 1970. */
   now: number;
 }
 
-/** What the code of each kind of query returns. */
-export interface QueryAnswer {
-  kind: CheckedQuery["kind"];
-  interval: Interval | undefined;
-  span: DateSpan;
-  /** In PostHog's format for this kind of query. */
-  results: unknown[];
-  /** The following are there for a list of events only. */
-  columns?: string[];
-  types?: string[];
-  hasMore?: boolean;
-  limit?: number;
-  offset?: number;
+/** What the code of each kind of query returns: results of its type, in PostHog's format. */
+export interface QueryAnswer<Result = unknown> {
+  /** For kinds that have intervals. */
+  interval?: Interval;
+  /** undefined: of no certain time. */
+  span?: DateSpan;
+  results: Result[];
+  /** Of a table: the columns of its rows, their types, and which page of it this is. */
+  table?: {
+    columns: string[];
+    types: string[];
+    hasMore: boolean;
+    limit: number;
+    offset: number;
+    /** Of SQL: as it was asked, and as ClickHouse was asked. */
+    hogql?: string;
+    clickhouse?: string;
+  };
 }
 
 /** The span of a query. @throws Fault, as dateSpanOf. */

@@ -125,7 +125,10 @@ test("another project's event, and what is no event, are not found", async () =>
     const answer = await get(`events/${one}/`);
     expect(problemOf(answer)).toEqual([404, "invalid_request", "not_found", "Event not found.", null]);
   }
-  expect((await get(`events/${uuid}/?after=-7d`)).body["attr"]).toBe("after");
+  // What is not there comes before a parameter.
+  expect((await get(`events/${uuid}/?after=-7d`)).status).toBe(404);
+  const own = await ask(server(), "GET", `/api/projects/${id}/events/${uuid}/?after=-7d`);
+  expect([own.status, own.body["attr"]]).toEqual([400, "after"]);
 });
 
 test("an event that was sent twice is one", async () => {
@@ -189,4 +192,11 @@ test("values of a property of persons are those that they have now", async () =>
   const theirs = await ask(server(), "GET", `/api/projects/${other[0]!.id}/persons/values/?key=team`);
   expect(theirs.body["results"]).toEqual([]);
   expect((await get("persons/values/")).body).toMatchObject({ code: "required", attr: "key" });
+});
+
+test("values of events without a name are refused, since no event has none", async () => {
+  for (const query of ["event_name=", "event_name=seen&event_name="]) {
+    const { status, body } = await get(`events/values/?key=i&${query}`);
+    expect([status, body["code"], body["attr"]]).toEqual([400, "blank", "event_name"]);
+  }
 });

@@ -2,11 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Clock } from "../../src/core/clock.ts";
 import { Fault } from "../../src/core/fault.ts";
 import { limits } from "../../src/core/limits.ts";
+import { boundsOfQuery, type QueryMachine } from "../../src/query/bounds.ts";
 import { queryLimits } from "../../src/query/limits.ts";
 import { openQueryEngine } from "../../src/query/engine.ts";
-import { openQueryRunner } from "../../src/query/store.ts";
+import { openQueryRunners } from "../../src/query/store.ts";
 import { type ClickHouse, ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
 import type { Stores } from "../../src/storage/stores.ts";
+import { noSqlParser } from "../support/sql_parser.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
 
@@ -16,6 +18,8 @@ const trend = { kind: "TrendsQuery", series: [{}] };
 /** Postgres, as far as a query asks it. */
 const sql = (() => Promise.resolve([{ timezone: "UTC" }])) as never;
 const clock: Clock = { now: () => 0, elapsed: () => 0 };
+const idle: QueryMachine = { cores: 2, load: () => 0 };
+const busy: QueryMachine = { cores: 2, load: () => 2 };
 
 function failing(type: string): ClickHouse {
   return { query: () => Promise.reject(new ClickHouseError("Code: 1, in SELECT", "1", type)) } as never;
@@ -34,15 +38,47 @@ describe("what the engine says of a query", () => {
 
   test("too heavy for time, memory or an answer is the asker's to mend", async () => {
     for (const type of ["TIMEOUT_EXCEEDED", "MEMORY_LIMIT_EXCEEDED"]) {
-      const engine = openQueryEngine({ sql, clickhouse: failing(type), clock: today });
+      const engine = openQueryEngine({
+        parser: noSqlParser,
+        sql,
+        clickhouse: failing(type),
+        clock: today,
+        machine: idle,
+      });
       const [code, detail] = await faultOf(engine.run(1, trend));
       expect([code, detail]).toEqual(["invalid_input", expect.stringContaining("Narrow it")]);
     }
   });
 
+  test("out of time on a busy machine is not: it is told to come again", async () => {
+    const engine = openQueryEngine({
+      parser: noSqlParser,
+      sql,
+      clickhouse: failing("TIMEOUT_EXCEEDED"),
+      clock: today,
+      machine: busy,
+    });
+    const thrown: unknown = await engine.run(1, trend).catch((reason: unknown) => reason);
+    expect(thrown).toMatchObject({ code: "unavailable", retryAfterSeconds: queryLimits.busyRetrySeconds });
+    const heavy = openQueryEngine({
+      parser: noSqlParser,
+      sql,
+      clickhouse: failing("MEMORY_LIMIT_EXCEEDED"),
+      clock: today,
+      machine: busy,
+    });
+    expect((await faultOf(heavy.run(1, trend)))[0]).toBe("invalid_input");
+  });
+
   test("that it is away, or says nothing, is passed on", async () => {
     for (const type of ["NETWORK", "TIMEOUT"]) {
-      const engine = openQueryEngine({ sql, clickhouse: failing(type), clock: today });
+      const engine = openQueryEngine({
+        parser: noSqlParser,
+        sql,
+        clickhouse: failing(type),
+        clock: today,
+        machine: idle,
+      });
       const [thrown] = await faultOf(engine.run(1, trend));
       expect(thrown).toBeInstanceOf(ClickHouseError);
       expect(thrown).toHaveProperty("type", type);
@@ -60,7 +96,7 @@ test("all statements of a query share its time, and none is asked when it is ove
       return Promise.resolve([]);
     },
   } as never;
-  const run = openQueryRunner(clickhouse, { now: () => 0, elapsed: () => elapsed });
+  const { run } = openQueryRunners(clickhouse, { now: () => 0, elapsed: () => elapsed });
   for (let i = 0; i < 3; i++) await run("SELECT 1", {});
   expect(seconds).toEqual([10, 6, 2]);
   expect((await faultOf(run("SELECT 1", {})))[0]).toBe("invalid_input");
@@ -82,6 +118,7 @@ function openHeldEngine() {
     },
   } as never;
   const engine = openQueryEngine({
+    parser: noSqlParser,
     sql,
     clickhouse,
     clock: { now: () => Date.UTC(2024, 4, 1), elapsed: () => 0 },
@@ -91,11 +128,11 @@ function openHeldEngine() {
 
 test("a few queries run at once, some wait, more are told to come back", async () => {
   const { engine, running, end } = openHeldEngine();
-  // Of one project: all places but the last one, and half of the line.
-  const places = queryLimits.queriesRunningMax - 1 + queryLimits.queriesWaitingMax / 2;
+  // Of one project: half of the places, and half of the line.
+  const places = (queryLimits.queriesRunningMax + queryLimits.queriesWaitingMax) / 2;
   const runs = Array.from({ length: places }, () => engine.run(1, trend));
   expect((await faultOf(engine.run(1, trend)))[0]).toBe("unavailable");
-  runs.push(engine.run(2, trend));
+  runs.push(engine.run(2, trend), engine.run(3, trend));
   let most = 0;
   let done = 0;
   for (const one of runs) void one.then(() => done++);
@@ -107,25 +144,34 @@ test("a few queries run at once, some wait, more are told to come back", async (
   expect(most).toBe(queryLimits.queriesRunningMax);
 });
 
-test("one project's crowd of queries leaves a place to another's, and the next place to a third's", async () => {
+test("one project has two queries at once, and others' find a place beside its crowd", async () => {
   const { engine, begun, running, end } = openHeldEngine();
   const crowd = Array.from({ length: 40 }, () => engine.run(1, trend));
-  while (running() < queryLimits.queriesRunningMax - 1) await Bun.sleep(0);
+  while (running() < 2) await Bun.sleep(0);
   const other = engine.run(2, trend);
-  while (running() < queryLimits.queriesRunningMax) await Bun.sleep(0);
-  expect(begun).toEqual([1, 1, 1, 2]);
   const third = engine.run(3, trend);
-  await Bun.sleep(0);
-  // One of the crowd's ends.
-  end();
-  while (begun.length < 5) await Bun.sleep(0);
-  expect(begun).toEqual([1, 1, 1, 2, 3]);
+  while (running() < queryLimits.queriesRunningMax) await Bun.sleep(0);
+  expect(begun).toEqual([1, 1, 2, 3]);
   let done = 0;
   for (const one of [...crowd, other, third]) void one.then(() => done++);
   while (done < 42) {
     await Bun.sleep(0);
     end();
   }
+});
+
+test("a query has all cores and the longest time while nobody else asks and the machine is idle", () => {
+  const settings = { querySecondsMax: 60 };
+  expect(boundsOfQuery(settings, idle, 0)).toEqual({ seconds: 60, threads: 2, isBusy: false });
+  expect(boundsOfQuery({ querySecondsMax: 60, queryThreadsMax: 1 }, idle, 0)).toEqual({
+    seconds: 60,
+    threads: 1,
+    isBusy: false,
+  });
+  for (const less of [boundsOfQuery(settings, idle, 1), boundsOfQuery(settings, busy, 0)]) {
+    expect(less).toEqual({ seconds: limits.querySecondsMax, threads: 1, isBusy: true });
+  }
+  expect(boundsOfQuery({ querySecondsMax: 5 }, busy, 0).seconds).toBe(5);
 });
 
 describe("the real engine", () => {
@@ -136,7 +182,7 @@ describe("the real engine", () => {
 
   test("gives up on a statement that takes too long", async () => {
     let elapsed = 0;
-    const run = openQueryRunner(stores.clickhouse, { now: () => 0, elapsed: () => elapsed });
+    const { run } = openQueryRunners(stores.clickhouse, { now: () => 0, elapsed: () => elapsed });
     elapsed = limits.querySecondsMax * 1000 - 900;
     const slow = "SELECT count() AS n FROM numbers(1000000000000) WHERE sipHash64(number) = 1";
     expect((await faultOf(run(slow, {})))[0]).toBe("invalid_input");
@@ -151,6 +197,7 @@ describe("the real engine", () => {
       SELECT generateUUIDv4(), 1, 'big', 'ann', concat('{"p":"', repeat('x', 900000), '"}'), 1714500000, now64(6)
       FROM numbers(${count})`);
     const engine = openQueryEngine({
+      parser: noSqlParser,
       sql,
       clickhouse: stores.clickhouse,
       clock: { now: () => 1_714_500_060_000, elapsed: () => 0 },
@@ -158,7 +205,7 @@ describe("the real engine", () => {
     const list = { kind: "EventsQuery", select: ["event"] };
     const [code, detail] = await faultOf(engine.run(1, { ...list, limit: 100 }));
     expect([code, detail]).toEqual(["invalid_input", expect.stringContaining('Ask with "limit": ')]);
-    const { results, hasMore } = await engine.run(1, { ...list, limit: 3 });
-    expect([results, hasMore]).toEqual([[["big"], ["big"], ["big"]], true]);
+    const { results, table } = await engine.run(1, { ...list, limit: 3 });
+    expect([results, table?.hasMore]).toEqual([[["big"], ["big"], ["big"]], true]);
   });
 });

@@ -2,15 +2,8 @@
 // read.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import {
-  eventsModel,
-  funnelsModel,
-  queryBody,
-  retentionModel,
-  trendsModel,
-  wrapperModels,
-} from "../../src/query/model.ts";
-import { unreadNames } from "../../src/query/unread_fields.ts";
+import { queryKinds } from "../../src/query/kinds.ts";
+import { queryBody, wrapperModels } from "../../src/query/model.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { type Answer, ask } from "../support/ask.ts";
@@ -60,6 +53,15 @@ const dateRange = { date_from: "2024-03-29", date_to: "2024-03-31" };
 const plan = [{ key: "plan", value: "pro" }];
 const funnelSteps = [{ event: "seen" }, { event: "bought" }];
 const seen = { id: "seen" };
+const sqlCount = {
+  kind: "HogQLQuery",
+  query: "select event, count() from events where {filters} group by event",
+};
+const sqlNamed = { kind: "HogQLQuery", query: "select count() from events where event = {name}" };
+const sqlVariable = {
+  kind: "HogQLQuery",
+  query: "select count() from events where event = {variables.name}",
+};
 
 /** A field with a value, in the query in which it should count; `from`: the same query without it. */
 interface Case {
@@ -201,6 +203,21 @@ const answered: Record<string, Record<string, Case>> = {
     limit: changed(list, { limit: 1 }),
     offset: changed(list, { offset: 2 }),
   },
+  HogQLQuery: {
+    query: changed(sqlCount, { query: "select count() from events" }),
+    values: {
+      from: { ...sqlNamed, values: { name: "seen" } },
+      to: { ...sqlNamed, values: { name: "bought" } },
+    },
+    variables: {
+      from: { ...sqlVariable, variables: { a: { code_name: "name", value: "seen" } } },
+      to: { ...sqlVariable, variables: { a: { code_name: "name", value: "bought" } } },
+    },
+    "filters.properties": changed(sqlCount, { filters: { properties: plan } }),
+    "filters.filterTestAccounts": changed(sqlCount, { filters: { filterTestAccounts: true } }),
+    "filters.dateRange.date_from": changed(sqlCount, { filters: { dateRange: { date_from: "2024-03-30" } } }),
+    "filters.dateRange.date_to": changed(sqlCount, { filters: { dateRange: { date_to: "2024-03-29" } } }),
+  },
 };
 
 /** By field: values that are refused, in the query in which they stand. */
@@ -295,6 +312,12 @@ const refused: Record<string, Record<string, Fields>> = {
     modifiers: { modifiers: { a: 1 } },
     where: { where: ["1 = 1"] },
   },
+  HogQLQuery: {
+    kind: { kind: "SQL" },
+    explain: { explain: true },
+    modifiers: { modifiers: { a: 1 } },
+    "filters.dateRange.explicitDate": { filters: { dateRange: { explicitDate: true } } },
+  },
 };
 
 /** Fields of one kind that are the same in another, where the other's cases stand for both. */
@@ -305,45 +328,49 @@ const ofNoUse = ["RetentionQuery.dateRange.date_from"];
 
 interface Schema {
   title?: string;
+  description?: string;
+  type?: string;
+  "x-empty"?: string;
   properties?: Record<string, Schema>;
   items?: Schema;
   anyOf?: Schema[];
 }
 
+/** The names of a model's fields that are not read: they may have any value, and say why. */
+function unreadNames({ properties = {} }: Schema): string[] {
+  const isUnread = (field: Schema) => field.description && !field.type && !field.anyOf && !field["x-empty"];
+  return Object.keys(properties).filter((name) => name !== "query" && isUnread(properties[name]!));
+}
+
 /** Every field of a model, with its path; fields of fields after it. */
-function pathsOf(schema: Schema, path: string): [path: string, model: string][] {
+function pathsOf(schema: Schema, path: string): [path: string, owner: Schema][] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
     const own = path === "" ? name : `${path}.${name}`;
     const plain = field.anyOf?.find((one) => one.properties ?? one.items) ?? field;
     const inner = plain.items ?? plain;
     const deeper = inner.properties ? pathsOf(inner, plain.items ? `${own}[]` : own) : [];
-    return [[own, schema.title ?? ""] as [string, string], ...deeper];
+    return [[own, schema] as [string, Schema], ...deeper];
   });
 }
 
-const models: Record<string, Schema> = {
-  TrendsQuery: trendsModel as Schema,
-  FunnelsQuery: funnelsModel as Schema,
-  RetentionQuery: retentionModel as Schema,
-  EventsQuery: eventsModel as Schema,
-};
 const bases: Record<string, Fields> = {
   TrendsQuery: trend,
   FunnelsQuery: funnel,
   RetentionQuery: retention,
   EventsQuery: list,
+  HogQLQuery: sqlCount,
 };
 
 test("every field of every kind has a case here, or is not read and says why", () => {
-  const without = Object.entries(models).flatMap(([kind, model]) =>
-    pathsOf(model, "").flatMap(([path, owner]) => {
+  const without = Object.entries(queryKinds).flatMap(([kind, { schema }]) =>
+    pathsOf(schema as Schema, "").flatMap(([path, owner]) => {
       const name = path.split(".").at(-1)!;
       const known = answered[kind]?.[path] ?? refused[kind]?.[path];
       const isParent = [...Object.keys(answered[kind]!), ...Object.keys(refused[kind]!)].some(
         (one) => one.startsWith(`${path}.`) || one.startsWith(`${path}[]`),
       );
       const elsewhere = (kind !== "TrendsQuery" && asInTrends.test(path)) || asTheTarget.test(path);
-      const isUnread = unreadNames(owner as never).includes(name) || ofNoUse.includes(`${kind}.${path}`);
+      const isUnread = unreadNames(owner).includes(name) || ofNoUse.includes(`${kind}.${path}`);
       return known || isParent || elsewhere || isUnread ? [] : [`${kind}.${path}`];
     }),
   );
@@ -391,11 +418,14 @@ test("null and what means nothing are as good as no field", async () => {
 });
 
 test("fields that are not read change nothing, and an insight keeps them", async () => {
-  const trendsFilter = Object.fromEntries(unreadNames("TrendsFilter").map((name) => [name, "any"]));
-  const own = Object.fromEntries(unreadNames("TrendsQuery").map((name) => [name, { any: 1 }]));
-  const wrapper = Object.fromEntries(unreadNames("InsightVizNode").map((name) => [name, true]));
+  const trends = queryKinds["TrendsQuery"]!.schema as Schema;
+  const ownFilter = pathsOf(trends, "").find(([, { title }]) => title === "TrendsFilter")![1];
+  const trendsFilter = Object.fromEntries(unreadNames(ownFilter).map((name) => [name, "any"]));
+  const own = Object.fromEntries(unreadNames(trends).map((name) => [name, { any: 1 }]));
+  const viz = unreadNames(wrapperModels.InsightVizNode as Schema);
+  const wrapper = Object.fromEntries(viz.map((name) => [name, true]));
   const query = { ...wrapper, kind: "InsightVizNode", source: { ...trend, ...own, trendsFilter } };
-  const body = Object.fromEntries(unreadNames("QueryRequest").map((name) => [name, "any"]));
+  const body = Object.fromEntries(unreadNames(queryBody as Schema).map((name) => [name, "any"]));
   expect((await run(query, body)).body["results"]).toEqual((await run(trend)).body["results"]);
   const made = await ask(app, "POST", `${home}/insights/`, { query });
   expect([made.status, made.body["query"]]).toEqual([201, query]);
@@ -428,14 +458,22 @@ test("a name that nothing has is refused, wherever it stands", async () => {
   expect((await run(trend, { filters_override: null, variables_override: {} })).status).toBe(200);
 });
 
+test("refresh is one of PostHog's modes", async () => {
+  for (const refresh of ["blocking", "force_blocking", "async", "force_cache", true, false, null]) {
+    expect([refresh, (await run(trend, { refresh })).status]).toEqual([refresh, 200]);
+  }
+  const { status, body } = await run(trend, { refresh: "sometimes" });
+  expect([status, body["attr"]]).toEqual([400, "refresh"]);
+});
+
 test("the body of a request and the wrappers have no field that is neither answered nor listed", () => {
-  const known = { QueryRequest: ["query", "filters_override", "variables_override"] };
+  const known = { QueryRequest: ["query", "filters_override", "variables_override", "refresh"] };
   const schemas: Record<string, Schema> = {
     ...(wrapperModels as Record<string, Schema>),
     QueryRequest: queryBody as Schema,
   };
-  for (const [name, { properties = {} }] of Object.entries(schemas)) {
+  for (const [name, schema] of Object.entries(schemas)) {
     const own = name === "QueryRequest" ? known.QueryRequest : ["kind", "source"];
-    expect(Object.keys(properties)).toEqual([...own, ...unreadNames(name as never)]);
+    expect(Object.keys(schema.properties ?? {})).toEqual([...own, ...unreadNames(schema)]);
   }
 });

@@ -2,12 +2,17 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { systemClock } from "../../src/core/clock.ts";
 import { openQueryEngine, type QueryEngine } from "../../src/query/engine.ts";
-import type { FunnelStep } from "../../src/query/funnel/funnel.ts";
-import type { RetentionCohort } from "../../src/query/retention/retention.ts";
-import { noValue, otherValues, type TrendLine } from "../../src/query/trends/trends.ts";
+import {
+  type FunnelStep,
+  noValue,
+  otherValues,
+  type RetentionCohort,
+  type TrendLine,
+} from "../../src/query/result.ts";
 import { createOrganization } from "../../src/organizations/store.ts";
 import { createProject } from "../../src/projects/store.ts";
 import type { Stores } from "../../src/storage/stores.ts";
+import { noSqlParser } from "../support/sql_parser.ts";
 import { addUser } from "../support/accounts.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
@@ -43,7 +48,7 @@ beforeAll(async () => {
   const { sql, clickhouse } = stores;
   const owner_id = await addUser(sql, "ann@example.com");
   const organization_id = await createOrganization(sql, { name: "Ours", owner_id, project_name: "First" });
-  engine = openQueryEngine({ sql, clickhouse, clock: systemClock });
+  engine = openQueryEngine({ parser: noSqlParser, sql, clickhouse, clock: systemClock });
   for (const [i, zone] of zones.entries()) {
     const { id } = await createProject(sql, { organization_id, name: zone, timezone: zone });
     const [events = []] = fc.sample(someEvents, { numRuns: 1, seed: seed + i });
@@ -51,7 +56,7 @@ beforeAll(async () => {
     worlds.push({ zone, project_id: id, events });
   }
   // Half of them in parts that are merged, half not.
-  await clickhouse.command("OPTIMIZE TABLE event_rows FINAL");
+  await clickhouse.command(`OPTIMIZE TABLE ${clickhouse.tables.local("event_rows")} FINAL`);
   for (const { project_id, events } of worlds) await storeEvents(stores, project_id, events.slice(50, 90));
 }, storesStartMsMax);
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { storedQuery } from "../../src/query/stored_query.ts";
+import { storedQuery } from "../../src/query/check.ts";
 
 test("a query is stored as it was sent: nothing is added, left out or moved", () => {
   const query = {

@@ -3,29 +3,48 @@
 import { Fault } from "../../core/fault.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
-import type { CheckedEvents } from "../check.ts";
 import { dayStartIn, parseDate, nowOf, type DateSpan } from "../date_range.ts";
+import { queryKind } from "../kind.ts";
+import { filtersOf } from "../parts/series.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
-import { type Column, type EventRow, parseEvent } from "./columns.ts";
+import { type Column, columnsOf, type EventRow, isNewestFirst, parseEvent } from "./columns.ts";
+import { eventsModel, type EventsQuery } from "./model.ts";
 import { eventRows } from "./store.ts";
 
+export const eventsKind = queryKind({
+  schema: eventsModel,
+  result: "table",
+  check,
+  title: ({ query }) => (query.event ? `${query.event} events` : "Events"),
+  answer,
+});
+
+function check(query: EventsQuery, attr: string) {
+  const filters = filtersOf(query, attr);
+  const newestFirst = isNewestFirst(query.orderBy, attr);
+  return { attr, query, filters, newestFirst, columns: columnsOf(query.select, attr) };
+}
+
 /** @throws Fault when it is too heavy, or its events are too large for one page. */
-export async function answerEvents(context: QueryContext, checked: CheckedEvents): Promise<QueryAnswer> {
+async function answer(
+  context: QueryContext,
+  checked: ReturnType<typeof check>,
+): Promise<QueryAnswer<unknown[]>> {
   const { query, attr, columns } = checked;
   const span = spanBetween(context, query, attr);
   const limit = query.limit ?? limits.pageDefault;
   const offset = query.offset ?? 0;
   const rows = await eventRows(context, checked, span, { limit, offset });
   return {
-    kind: "EventsQuery",
-    interval: undefined,
     span,
     results: await cellsOf(rows.slice(0, limit), columns),
-    columns: query.select,
-    types: columns.map(({ type }) => type),
-    hasMore: rows.length > limit,
-    limit,
-    offset,
+    table: {
+      columns: query.select,
+      types: columns.map(({ type }) => type),
+      hasMore: rows.length > limit,
+      limit,
+      offset,
+    },
   };
 }
 
@@ -45,7 +64,7 @@ async function cellsOf(rows: readonly EventRow[], columns: readonly Column[]): P
 }
 
 /** `after` and `before` are exclusive; without them the last 24 hours. */
-function spanBetween(context: QueryContext, query: CheckedEvents["query"], attr: string): DateSpan {
+function spanBetween(context: QueryContext, query: EventsQuery, attr: string): DateSpan {
   const now = nowOf(context);
   const read = (name: "after" | "before") => {
     const text = query[name];

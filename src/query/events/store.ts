@@ -5,6 +5,7 @@ import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { queryLimits } from "../limits.ts";
 import { fitting, type Page } from "../../http/pages/page.ts";
+import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import {
   type EventKey,
   keyColumns,
@@ -12,13 +13,19 @@ import {
   propertiesText,
   sizesText,
 } from "../../storage/events/stored_properties.ts";
-import type { CheckedEvents } from "../check.ts";
 import type { DateSpan } from "../date_range.ts";
 import { newDraft, entityCondition, type QueryContext, spanCondition } from "../store.ts";
 import type { EventRow } from "./columns.ts";
+import type { EventsQuery } from "./model.ts";
 
 /** An event without its properties. */
 type KeyedEvent = EventKey & Omit<EventRow, "properties">;
+
+interface ListScope {
+  query: EventsQuery;
+  filters: readonly PropertyFilter[];
+  newestFirst: boolean;
+}
 
 /**
  * Events ordered by timestamp and uuid; one more than `limit` when there are more.
@@ -26,7 +33,7 @@ type KeyedEvent = EventKey & Omit<EventRow, "properties">;
  */
 export async function eventRows(
   context: QueryContext,
-  { query, filters, newestFirst }: CheckedEvents,
+  { query, filters, newestFirst }: ListScope,
   span: DateSpan,
   { limit, offset }: Page,
 ): Promise<EventRow[]> {

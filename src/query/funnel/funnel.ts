@@ -1,24 +1,27 @@
 // Answers a FunnelsQuery: how many persons did one thing after the other.
 
-import type { CheckedFunnels } from "../check.ts";
+import { queryKind } from "../kind.ts";
+import { filtersOf, refuseBreakdown, seriesOf, shownName, unsupportedField } from "../parts/series.ts";
+import type { FunnelStep } from "../result.ts";
 import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
+import { funnelsModel, type FunnelsQuery } from "./model.ts";
 import { funnelRow } from "./store.ts";
 
-export interface FunnelStep {
-  action_id: string | null;
-  name: string;
-  custom_name: string | null;
-  order: number;
-  people: never[];
-  /** Persons who reached the step. */
-  count: number;
-  type: "events";
-  /**
-   * Seconds from the last time a person was at the step before to the first time at this one; null for the first
-   * step and for a step that nobody reached.
-   */
-  average_conversion_time: number | null;
-  median_conversion_time: number | null;
+export const funnelsKind = queryKind({
+  schema: funnelsModel,
+  result: "steps",
+  check,
+  title: ({ series }) => `${series.map(shownName).join(" → ")} user conversion rate`,
+  answer,
+});
+
+function check(query: FunnelsQuery, attr: string) {
+  refuseBreakdown(query, attr);
+  const series = query.series.map((node, i) => seriesOf(node, `${attr}__series__${i}`));
+  for (const [i, { math }] of series.entries()) {
+    if (math !== "total") throw unsupportedField("Math on a funnel's step", `${attr}__series__${i}__math`);
+  }
+  return { attr, query, series, filters: filtersOf(query, attr) };
 }
 
 const unitSeconds: Record<string, number> = {
@@ -34,8 +37,10 @@ const unitSeconds: Record<string, number> = {
 /** The window of a funnel, unless the query has another. */
 const windowDefault = { count: 14, unit: "day" };
 
-/** @throws Fault when it is too heavy. */
-export async function answerFunnels(context: QueryContext, checked: CheckedFunnels): Promise<QueryAnswer> {
+async function answer(
+  context: QueryContext,
+  checked: ReturnType<typeof check>,
+): Promise<QueryAnswer<FunnelStep>> {
   const span = await spanOf(context, checked);
   const { funnelWindowInterval: count, funnelWindowIntervalUnit: unit } = checked.query.funnelsFilter ?? {};
   const seconds = (count ?? windowDefault.count) * (unitSeconds[unit ?? windowDefault.unit] ?? 0);
@@ -51,5 +56,5 @@ export async function answerFunnels(context: QueryContext, checked: CheckedFunne
     average_conversion_time: order === 0 ? null : (row.average_seconds[order] ?? null),
     median_conversion_time: order === 0 ? null : (row.median_seconds[order] ?? null),
   }));
-  return { kind: "FunnelsQuery", interval: undefined, span, results };
+  return { span, results };
 }

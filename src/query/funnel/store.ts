@@ -1,7 +1,8 @@
 // The statement of a funnel: how many persons reached each step, and how long it took them.
 
-import type { CheckedFunnels } from "../check.ts";
+import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import type { DateSpan } from "../date_range.ts";
+import type { Entity } from "../parts/series.ts";
 import { newDraft, filterCondition, entityCondition, type QueryContext, spanCondition } from "../store.ts";
 
 /** By step: persons who reached it, and the seconds since the step before. */
@@ -19,7 +20,7 @@ interface FunnelRow {
  */
 export async function funnelRow(
   context: QueryContext,
-  { series: steps, filters }: CheckedFunnels,
+  { series: steps, filters }: { series: readonly Entity[]; filters: readonly PropertyFilter[] },
   span: DateSpan,
   windowMicros: number,
 ): Promise<FunnelRow> {

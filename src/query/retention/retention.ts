@@ -1,28 +1,45 @@
 // Answers a RetentionQuery: of the persons who did something, how many came back.
 
-import type { CheckedRetention } from "../check.ts";
-import { addIntervals, zonedIso, dateSpanOf, earliest, startOf } from "../date_range.ts";
-import type { Interval } from "../model.ts";
+import { addIntervals, dateSpanOf, earliest, startOf, zonedIso } from "../date_range.ts";
+import { queryKind } from "../kind.ts";
+import type { Interval } from "../parts/model.ts";
+import { type Entity, entityNamed, filtersOf, refuseBreakdown, shownName } from "../parts/series.ts";
+import type { RetentionCohort } from "../result.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
+import { retentionModel, type RetentionQuery } from "./model.ts";
 import { retentionRows } from "./store.ts";
 
-export interface RetentionCohort {
-  /** `Day 0`, `Day 1`, … */
-  label: string;
-  /** The start of its interval. */
-  date: string;
-  /** First the persons of the cohort, then how many of them came back in each later interval. */
-  values: { count: number; label: string }[];
+export const retentionKind = queryKind({
+  schema: retentionModel,
+  result: "grid",
+  check,
+  title: ({ target, returning }) =>
+    `Retention of users who did ${shownName(target)} and came back for ${shownName(returning)}`,
+  answer,
+});
+
+function check(query: RetentionQuery, attr: string) {
+  refuseBreakdown(query, attr);
+  const { targetEntity, returningEntity } = query.retentionFilter;
+  const at = `${attr}__retentionFilter`;
+  const target = entityOf(targetEntity, `${at}__targetEntity`);
+  const returning = entityOf(returningEntity, `${at}__returningEntity`);
+  return { attr, query, target, returning, filters: filtersOf(query, attr) };
+}
+
+/** Page views when the query names none. */
+function entityOf(entity: RetentionQuery["retentionFilter"]["targetEntity"], attr: string): Entity {
+  const event = entity ? (entity.id ?? undefined) : "$pageview";
+  return { ...entityNamed(event), custom_name: null, filters: filtersOf(entity ?? {}, attr) };
 }
 
 /** The number of intervals, the one of date_to included, unless the query has another. */
 const intervalsDefault = 8;
 
-/** @throws Fault when it is too heavy. */
-export async function answerRetention(
+async function answer(
   context: QueryContext,
-  checked: CheckedRetention,
-): Promise<QueryAnswer> {
+  checked: ReturnType<typeof check>,
+): Promise<QueryAnswer<RetentionCohort>> {
   const { retentionFilter: filter, dateRange } = checked.query;
   const period = filter.period ?? "Day";
   const interval = period.toLowerCase() as Interval;
@@ -46,5 +63,5 @@ export async function answerRetention(
     const cell = results[start]?.values[i];
     if (cell) cell.count = Number(persons);
   }
-  return { kind: "RetentionQuery", interval, span, results };
+  return { interval, span, results };
 }

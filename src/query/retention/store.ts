@@ -1,8 +1,9 @@
 // The statement of a retention table: persons by the interval they began in and the interval they came back in.
 
-import type { CheckedRetention } from "../check.ts";
+import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import type { DateSpan } from "../date_range.ts";
-import type { Interval } from "../model.ts";
+import type { Interval } from "../parts/model.ts";
+import type { Entity } from "../parts/series.ts";
 import {
   bucketIndex,
   newDraft,
@@ -11,6 +12,14 @@ import {
   type QueryContext,
   spanCondition,
 } from "../store.ts";
+import type { RetentionQuery } from "./model.ts";
+
+interface RetentionScope {
+  query: RetentionQuery;
+  target: Entity;
+  returning: Entity;
+  filters: readonly PropertyFilter[];
+}
 
 /** `persons` began in interval `start` and came back `later` intervals after it; 0: all who began. */
 interface RetentionRow {
@@ -22,7 +31,7 @@ interface RetentionRow {
 /** @throws Fault when the query is too heavy. */
 export async function retentionRows(
   context: QueryContext,
-  { query, target, returning, filters }: CheckedRetention,
+  { query, target, returning, filters }: RetentionScope,
   interval: Interval,
   { from, to }: DateSpan,
 ): Promise<RetentionRow[]> {

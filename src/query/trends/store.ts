@@ -1,9 +1,9 @@
 // The statements of trends: one series over time, as numbers by bucket and breakdown value.
 
 import { type PropertyFilter, propertyText } from "../../storage/events/property_filter.ts";
-import type { Series } from "../check.ts";
 import { addIntervals, type DateSpan } from "../date_range.ts";
-import type { EventsNode, Interval, Math } from "../model.ts";
+import type { EventsNode, Interval, Math } from "../parts/model.ts";
+import type { Series } from "../parts/series.ts";
 import {
   bucketIndex,
   type Draft,

@@ -1,33 +1,16 @@
 // Answers a TrendsQuery: reads its numbers and makes the lines of the reply.
 
 import { Fault } from "../../core/fault.ts";
-import { type CheckedTrends, isTotal, type Series } from "../check.ts";
 import { addIntervals, bucketsOf, clickhouseTime, type DateSpan, startOf } from "../date_range.ts";
 import { queryLimits } from "../limits.ts";
-import type { Interval } from "../model.ts";
+import { queryKind } from "../kind.ts";
+import type { Interval } from "../parts/model.ts";
+import type { Series } from "../parts/series.ts";
+import { noValue, otherValues, type TrendLine } from "../result.ts";
 import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
+import { type CheckedTrends, checkTrends, isTotal, trendsTitle } from "./check.ts";
+import { trendsModel } from "./model.ts";
 import { breakdownValues, type TrendRow, type TrendScope, trendRows } from "./store.ts";
-
-export interface TrendLine {
-  /** The series it belongs to. */
-  action: Record<string, unknown>;
-  label: string;
-  /** The sum of `data`. */
-  count: number;
-  data: number[];
-  labels: string[];
-  days: string[];
-  /** When the display shows one number. */
-  aggregated_value?: number;
-  breakdown_value?: string;
-  compare?: true;
-  compare_label?: "current" | "previous";
-  filter: { date_from: string; date_to: string };
-}
-
-/** The breakdown_value of events without the property, and of all values without a line of their own. */
-export const noValue = "$$_posthog_breakdown_null_$$";
-export const otherValues = "$$_posthog_breakdown_other_$$";
 
 interface Period {
   label: "current" | "previous" | undefined;
@@ -35,8 +18,16 @@ interface Period {
   starts: Temporal.ZonedDateTime[];
 }
 
+export const trendsKind = queryKind({
+  schema: trendsModel,
+  result: "series",
+  check: checkTrends,
+  title: trendsTitle,
+  answer,
+});
+
 /** @throws Fault when it would have more numbers than queryLimits.queryNumbersMax, or is too heavy. */
-export async function answerTrends(context: QueryContext, checked: CheckedTrends): Promise<QueryAnswer> {
+async function answer(context: QueryContext, checked: CheckedTrends): Promise<QueryAnswer<TrendLine>> {
   const { query, attr, interval, series, breakdown } = checked;
   const total = isTotal(query.trendsFilter?.display);
   const requested = await spanOf(context, checked, interval === "hour");
@@ -57,7 +48,7 @@ export async function answerTrends(context: QueryContext, checked: CheckedTrends
   for (const [order, one] of series.entries()) {
     for (const period of periods) results.push(...(await linesOf(context, checked, one, order, period)));
   }
-  return { kind: "TrendsQuery", interval, span, results };
+  return { interval, span, results };
 }
 
 /** The period of the same length directly before: so many whole intervals, or days where there are none. */

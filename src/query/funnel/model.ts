@@ -1,0 +1,56 @@
+// The schema of a FunnelsQuery.
+
+import Type, { type Static } from "typebox";
+import { choice, integer, strictModel } from "../../http/fields/field.ts";
+import { queryLimits } from "../limits.ts";
+import {
+  aboutRefused,
+  aboutSender,
+  breakdownFilter,
+  drawing,
+  insightFields,
+  maybe,
+  node,
+  unanswered,
+  unreadFields,
+} from "../parts/model.ts";
+
+export const funnelsModel = strictModel("FunnelsQuery", {
+  kind: choice(["FunnelsQuery"]),
+  series: Type.Array(node, { minItems: 2, maxItems: queryLimits.querySeriesMax }),
+  ...insightFields,
+  breakdownFilter,
+  compareFilter: maybe(
+    strictModel("FunnelCompareFilter", {
+      compare: unanswered("Comparing funnels"),
+      compare_to: unanswered("Comparing funnels"),
+    }),
+  ),
+  funnelsFilter: maybe(
+    strictModel("FunnelsFilter", {
+      funnelOrderType: maybe(choice(["ordered"])),
+      funnelVizType: maybe(choice(["steps"])),
+      funnelWindowInterval: maybe(integer({ minimum: 1, maximum: 100_000 })),
+      funnelWindowIntervalUnit: maybe(choice(["second", "minute", "hour", "day", "week", "month"])),
+      exclusions: unanswered("An exclusion"),
+      funnelAggregateByHogQL: unanswered("Aggregating by SQL", ["person_id"]),
+      customAggregationTarget: unanswered("A table of a data warehouse"),
+      ...unreadFields(
+        drawing,
+        "funnelStepReference goalLines hiddenLegendBreakdowns layout legendPosition " +
+          "resultCustomizations showAnnotations showLegend showTrendLines showValuesOnSeries",
+      ),
+      ...unreadFields(
+        aboutRefused,
+        "binCount breakdownAttributionType breakdownAttributionValue breakdownSorting funnelFromStep funnelToStep " +
+          "hideIncompleteConversionWindowPeriods",
+      ),
+      ...unreadFields("Chooses between two ways of computing the same in PostHog.", "useUdf"),
+    }),
+  ),
+  ...unreadFields(drawing, "dataColorTheme"),
+  ...unreadFields(aboutSender, "response tags version"),
+  ...unreadFields(aboutRefused, "interval"),
+});
+
+export type FunnelsQuery = Static<typeof funnelsModel>;

@@ -1,0 +1,130 @@
+// The second wall: a finished statement of somebody's SQL is read again by the engine itself, before anything of it
+// runs. It does not trust the compiler: what it finds wrong is our mistake, an assertion.
+
+import type { QueryContext } from "../store.ts";
+import { mayCall } from "./statement_functions.ts";
+
+/** What the compiler reads: tables and views of ours that have a project_id. */
+const tables: ReadonlySet<string> = new Set([
+  "events",
+  "stored_events",
+  "event_rows",
+  "persons",
+  "person_texts",
+  "person_distinct_ids",
+  "groups",
+  "group_types",
+  "sessions",
+  "session_recordings",
+  "ingestion_warnings",
+]);
+/** They make rows of numbers, and read nothing. */
+const tableFunctions: ReadonlySet<string> = new Set([
+  "numbers",
+  "generateSeries",
+  "generate_series",
+  "values",
+]);
+interface TreeLine {
+  depth: number;
+  text: string;
+}
+
+/** @throws Error when the statement names what it must not, or a table without its project's condition. */
+export async function checkStatement(
+  { run, project_id }: Pick<QueryContext, "run" | "project_id">,
+  statement: string,
+  parameters: Record<string, unknown>,
+): Promise<void> {
+  const rows = await run<{ explain: string }>(`EXPLAIN QUERY TREE run_passes = 0 ${statement}`, parameters);
+  const wrong = wrongIn(
+    rows.map(({ explain }) => explain),
+    project_id,
+  );
+  if (wrong !== undefined) throw new Error(`a compiled query is not run: ${wrong}`);
+}
+
+/** What is wrong in a query tree, as the engine prints it: a node a line, below its parent by two blanks. */
+export function wrongIn(printed: readonly string[], project_id: number): string | undefined {
+  const lines = printed
+    .flatMap((text) => text.split("\n"))
+    .map((line): TreeLine => ({ depth: (line.length - line.trimStart().length) / 2, text: line.trim() }));
+  if (lines[0] === undefined || !/^(?:QUERY|UNION) id: /.test(lines[0].text)) return "it has no tree";
+  for (const [i, { text, depth }] of lines.entries()) {
+    const functionName = valueOf(text, "FUNCTION", "function_name");
+    if (functionName !== undefined && !mayCall(functionName)) return `the function ${functionName}`;
+    const tableFunction = valueOf(text, "TABLE_FUNCTION", "table_function_name");
+    if (tableFunction !== undefined && !tableFunctions.has(tableFunction))
+      return `the table ${tableFunction}()`;
+    if (text.startsWith("TABLE id: ")) return "a table that is resolved";
+    if (isSetTable(lines, i)) return "a table behind IN";
+    const table = tableAt(lines, i);
+    if (table === undefined || table === "system.one") continue;
+    if (!tables.has(table)) return `the table ${table}`;
+    if (!hasCondition(lines, i, depth, project_id)) return `the table ${table} without its project`;
+  }
+  return undefined;
+}
+
+/** `name: value` of a node of this sort; its value ends at a comma. */
+function valueOf(text: string, node: string, name: string): string | undefined {
+  if (!text.startsWith(`${node} id: `)) return undefined;
+  const at = text.indexOf(` ${name}: `);
+  return at < 0 ? undefined : text.slice(at + name.length + 3).split(",", 1)[0];
+}
+
+const places = /^(?:JOIN TREE|(?:LEFT |RIGHT )?TABLE EXPRESSION)$/;
+
+/** The name of the table that this line reads. */
+function tableAt(lines: readonly TreeLine[], i: number): string | undefined {
+  const name = valueOf(lines[i]!.text, "IDENTIFIER", "identifier");
+  return name !== undefined && places.test(parentOf(lines, i)?.text ?? "") ? name : undefined;
+}
+
+/** Whether this is what stands behind IN by a bare name, which the engine takes for a table. */
+function isSetTable(lines: readonly TreeLine[], i: number): boolean {
+  const name = valueOf(lines[i]!.text, "IDENTIFIER", "identifier");
+  if (name === undefined || (name.includes(".") && !name.startsWith("system."))) return false;
+  const list = lines.indexOf(parentOf(lines, i)!);
+  const above = list < 0 ? undefined : parentOf(lines, list);
+  const call = above?.text === "ARGUMENTS" ? parentOf(lines, lines.indexOf(above)) : undefined;
+  const isIn = /\bfunction_name: (?:global)?(?:not)?(?:null)?in(?:ignoreset)?,/i.test(call?.text ?? "");
+  return isIn && !lines.slice(list + 1, i).every(({ depth }) => depth !== lines[i]!.depth);
+}
+
+function parentOf(lines: readonly TreeLine[], i: number): TreeLine | undefined {
+  for (let at = i - 1; at >= 0; at--) if (lines[at]!.depth < lines[i]!.depth) return lines[at];
+  return undefined;
+}
+
+/** Whether the query whose only table this is has `project_id = <the project>` as its WHERE, or joined by AND. */
+function hasCondition(lines: readonly TreeLine[], i: number, depth: number, project_id: number): boolean {
+  // The table is the JOIN TREE's own child; JOIN TREE and WHERE are siblings.
+  if (parentOf(lines, i)?.text !== "JOIN TREE") return false;
+  const level = depth - 1;
+  let where = i + 1;
+  while (where < lines.length && lines[where]!.depth > level) where++;
+  if (lines[where]?.depth !== level || lines[where]?.text !== "WHERE") return false;
+  const root = where + 1;
+  if (isProject(lines, root, project_id)) return true;
+  if (!/\bfunction_name: and,/.test(lines[root]?.text ?? "")) return false;
+  // FUNCTION and → ARGUMENTS → LIST → its members.
+  const member = lines[root]!.depth + 3;
+  for (let at = root + 1; at < lines.length && lines[at]!.depth > lines[root]!.depth; at++) {
+    if (lines[at]!.depth === member && isProject(lines, at, project_id)) return true;
+  }
+  return false;
+}
+
+/** `equals(project_id, _CAST(N, 'UInt32'))`, as a parameter becomes. */
+function isProject(lines: readonly TreeLine[], i: number, project_id: number): boolean {
+  const shape = lines.slice(i, i + 9).map(({ text }) => text.replaceAll(/\bid: \d+,? ?/g, ""));
+  const [equals = "", , , column = "", cast = "", , , value = "", type = ""] = shape;
+  return (
+    equals.startsWith("FUNCTION function_name: equals,") &&
+    column === "IDENTIFIER identifier: project_id" &&
+    cast.startsWith("FUNCTION function_name: _CAST,") &&
+    value.startsWith(`CONSTANT constant_value: UInt64_${project_id},`) &&
+    type.startsWith("CONSTANT constant_value: 'UInt32',")
+  );
+}

@@ -1,0 +1,80 @@
+// What a kind of query is. Each has a folder and a line in kinds.ts.
+
+import { Fault } from "../core/fault.ts";
+import type { CreateInput } from "../http/fields/field.ts";
+import { checkFields } from "../http/fields/field_check.ts";
+import type { PropertyFilter } from "../storage/events/property_filter.ts";
+import type { ResultShapes, ResultType } from "./result.ts";
+import type { QueryAnswer, QueryContext } from "./store.ts";
+
+export type QuerySchema = Parameters<typeof checkFields>[0];
+export type Fields = Record<string, unknown>;
+
+/** What a kind's check returns, with whatever else its answer needs. */
+export interface CheckedQuery {
+  /** The name of the query in a fault. */
+  attr: string;
+  query: { filterTestAccounts?: boolean | null };
+  /** They apply to every event of the query. The engine adds the project's own for `filterTestAccounts`. */
+  filters: readonly PropertyFilter[];
+}
+
+interface KindParts<Schema extends QuerySchema, Type extends ResultType, Checked extends CheckedQuery> {
+  /** Its `kind` is the kind's name. The body has passed it when `check` is called. */
+  schema: Schema;
+  /** How its results are drawn. */
+  result: Type;
+  /** @throws Fault for what the schema cannot refuse, named below `attr`. */
+  check(query: CreateInput<Schema>, attr: string): Checked;
+  /** What a query is called where nobody gave it a name. */
+  title(checked: Checked): string;
+  /** @throws Fault when it is too heavy. */
+  answer(context: QueryContext, checked: Checked): Promise<QueryAnswer<ResultShapes[Type]>>;
+}
+
+/** A query that was checked, ready to run. */
+export interface ReadyQuery {
+  title: string;
+  filtersTestAccounts: boolean;
+  /** @param filters more of them, for every event. */
+  answer(context: QueryContext, filters: readonly PropertyFilter[]): Promise<QueryAnswer>;
+}
+
+export interface QueryKind {
+  schema: QuerySchema;
+  result: ResultType;
+  /** @throws Fault for the first thing that is wrong or not supported. */
+  check(value: Fields, attr: string): ReadyQuery;
+}
+
+export function queryKind<Schema extends QuerySchema, Type extends ResultType, Checked extends CheckedQuery>({
+  schema,
+  result,
+  check,
+  title,
+  answer,
+}: KindParts<Schema, Type, Checked>): QueryKind {
+  return {
+    schema,
+    result,
+    check: (value, attr) => {
+      const checked = check(fieldsOf(schema, value, attr), attr);
+      return {
+        title: title(checked),
+        filtersTestAccounts: checked.query.filterTestAccounts === true,
+        answer: (context, more) => answer(context, { ...checked, filters: [...checked.filters, ...more] }),
+      };
+    },
+  };
+}
+
+/** checkFields, with the field of a fault named below `attr`. */
+export function fieldsOf<Schema extends QuerySchema>(schema: Schema, value: Fields, attr: string) {
+  try {
+    return checkFields(schema, value);
+  } catch (thrown) {
+    if (!(thrown instanceof Fault)) throw thrown;
+    const below = thrown.attr === null ? attr : `${attr}__${thrown.attr}`;
+    throw new Fault(thrown.code, thrown.detail, { attr: below });
+  }
+}

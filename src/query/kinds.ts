@@ -1,0 +1,16 @@
+// Every kind of query that is answered: a folder and a line each.
+
+import { eventsKind } from "./events/events.ts";
+import { funnelsKind } from "./funnel/funnel.ts";
+import { hogqlKind } from "./hogql/hogql.ts";
+import type { QueryKind } from "./kind.ts";
+import { retentionKind } from "./retention/retention.ts";
+import { trendsKind } from "./trends/trends.ts";
+
+export const queryKinds: Readonly<Record<string, QueryKind>> = {
+  TrendsQuery: trendsKind,
+  FunnelsQuery: funnelsKind,
+  RetentionQuery: retentionKind,
+  HogQLQuery: hogqlKind,
+  EventsQuery: eventsKind,
+};

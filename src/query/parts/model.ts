@@ -1,0 +1,118 @@
+// Schemas of what several kinds of queries have: series, spans, filters, breakdowns, and fields that are not read.
+
+import Type, { type Static, type TSchema } from "typebox";
+import {
+  choice,
+  flag,
+  integer,
+  nullable,
+  strictModel,
+  text,
+  unread,
+  unsupported,
+} from "../../http/fields/field.ts";
+import { queryLimits } from "../limits.ts";
+
+export const maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(nullable(schema));
+/** Not answered; `also`: values that mean the same as none. */
+export const unanswered = (called: string, also?: readonly (string | number)[]) =>
+  unsupported(`${called} is not supported.`, also);
+/** Anything; checked where it is used. */
+export const anything = () => Type.Optional(Type.Unknown());
+
+/** Fields that change no result: they are accepted, and an insight keeps them. @param names with blanks between. */
+export function unreadFields(reason: string, names: string): Record<never, never> {
+  return Object.fromEntries(names.split(" ").map((name) => [name, unread(reason)])) as Record<never, never>;
+}
+
+/** Reasons of such fields. */
+export const drawing = "How the result is drawn: for who draws it.";
+export const aboutSender = "Who asks, in which version of PostHog's words, and what was answered before.";
+export const aboutRefused =
+  "About what is refused itself: a calendar of a trend; a breakdown of a funnel, its trend, its times to convert.";
+
+export const maths = [
+  "total",
+  "dau",
+  "weekly_active",
+  "monthly_active",
+  "unique_session",
+  "unique_group",
+  "first_time_for_user",
+  "first_matching_event_for_user",
+  "unique",
+  "sum",
+  "avg",
+  "min",
+  "max",
+  "median",
+  "p75",
+  "p90",
+  "p95",
+  "p99",
+] as const;
+
+export const intervals = ["hour", "day", "week", "month"] as const;
+
+export const node = strictModel("EventsNode", {
+  kind: Type.Optional(choice(["EventsNode"])),
+  event: maybe(text({ blank: true })),
+  custom_name: maybe(text({ blank: true, maxLength: 400 })),
+  math: maybe(choice(maths)),
+  math_property: maybe(text()),
+  math_group_type_index: maybe(integer({ minimum: 0, maximum: 4 })),
+  math_property_type: unanswered("Math on anything but an event's property", ["event_properties"]),
+  math_hogql: unanswered("Math by SQL"),
+  math_multiplier: unanswered("A multiplier", [1]),
+  math_property_revenue_currency: unanswered("A currency"),
+  optionalInFunnel: unanswered("An optional step"),
+  properties: anything(),
+  fixedProperties: anything(),
+  ...unreadFields(drawing, "name"),
+  ...unreadFields(aboutSender, "response version"),
+  ...unreadFields("About rows of events, of which a series and its totals have none.", "limit orderBy"),
+});
+
+export const dateRange = maybe(
+  strictModel("DateRange", {
+    date_from: maybe(text({ blank: true, maxLength: 40 })),
+    date_to: maybe(text({ blank: true, maxLength: 40 })),
+    explicitDate: maybe(flag()),
+  }),
+);
+
+export const insightFields = {
+  dateRange,
+  properties: anything(),
+  filterTestAccounts: maybe(flag()),
+  samplingFactor: unanswered("Sampling", [1]),
+  aggregation_group_type_index: unanswered("Counting groups"),
+  modifiers: unanswered("A modifier"),
+};
+
+const breakdown = strictModel("Breakdown", {
+  property: anything(),
+  type: anything(),
+  normalize_url: unanswered("A breakdown by normalized addresses"),
+  histogram_bin_count: unanswered("A histogram"),
+  group_type_index: unanswered("A breakdown by a group's property"),
+});
+
+export const breakdownFilter = maybe(
+  strictModel("BreakdownFilter", {
+    breakdown: anything(),
+    breakdown_type: maybe(choice(["event"])),
+    breakdown_limit: maybe(integer({ minimum: 1, maximum: queryLimits.breakdownValuesMax })),
+    breakdown_hide_other_aggregation: maybe(flag()),
+    breakdowns: maybe(Type.Array(breakdown)),
+    breakdown_histogram_bin_count: unanswered("A histogram"),
+    breakdown_group_type_index: unanswered("A breakdown by a group's property"),
+    breakdown_normalize_url: unanswered("A breakdown by normalized addresses"),
+    breakdown_path_cleaning: unanswered("A breakdown by cleaned paths"),
+  }),
+);
+
+export type EventsNode = Static<typeof node>;
+export type Interval = (typeof intervals)[number];
+export type Math = (typeof maths)[number];
+export type DateRange = Static<typeof dateRange>;

@@ -1,0 +1,60 @@
+// Types of results, in PostHog's format: every kind of query answers in one of them, and whoever draws results draws
+// by type. Pages share this file: it imports nothing.
+
+/** The members of `results`, by type. */
+export interface ResultShapes {
+  series: TrendLine;
+  steps: FunnelStep;
+  grid: RetentionCohort;
+  /** Cells, as `columns` names them. */
+  table: unknown[];
+}
+
+export type ResultType = keyof ResultShapes;
+
+export interface TrendLine {
+  /** The series it belongs to. */
+  action: Record<string, unknown>;
+  label: string;
+  /** The sum of `data`. */
+  count: number;
+  data: number[];
+  labels: string[];
+  days: string[];
+  /** When the display shows one number. */
+  aggregated_value?: number;
+  breakdown_value?: string;
+  compare?: true;
+  compare_label?: "current" | "previous";
+  filter: { date_from: string; date_to: string };
+}
+
+/** The breakdown_value of events without the property, and of all values without a line of their own. */
+export const noValue = "$$_posthog_breakdown_null_$$";
+export const otherValues = "$$_posthog_breakdown_other_$$";
+
+export interface FunnelStep {
+  action_id: string | null;
+  name: string;
+  custom_name: string | null;
+  order: number;
+  people: never[];
+  /** Persons who reached the step. */
+  count: number;
+  type: "events";
+  /**
+   * Seconds from the last time a person was at the step before to the first time at this one; null for the first
+   * step and for a step that nobody reached.
+   */
+  average_conversion_time: number | null;
+  median_conversion_time: number | null;
+}
+
+export interface RetentionCohort {
+  /** `Day 0`, `Day 1`, … */
+  label: string;
+  /** The start of its interval. */
+  date: string;
+  /** First the persons of the cohort, then how many of them came back in each later interval. */
+  values: { count: number; label: string }[];
+}

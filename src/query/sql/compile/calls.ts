@@ -1,0 +1,190 @@
+// Calls of functions and aggregates: arity, and properties as numbers where numbers are needed.
+
+import type { CallNode, ExpressionNode, WindowFunction } from "../tree.ts";
+import { aggregateNames, sqlAggregate, type SqlAggregate } from "./lists/aggregates.ts";
+import { comparison, truth } from "./compare.ts";
+import { asType, type SqlDraft, type SqlScope } from "./draft.ts";
+import { functionShapes, refuseFunction } from "./lists/function_shapes.ts";
+import type { SqlFunction } from "./lists/functions.ts";
+import { functionNames, sqlFunction } from "./lists/more_functions.ts";
+import { meant, refuse, quotedName } from "./problem.ts";
+import type { Sql } from "./value.ts";
+
+/** Comparisons that are called as functions. */
+const signs: Readonly<Record<string, string>> = {
+  equals: "==",
+  notequals: "!=",
+  less: "<",
+  greater: ">",
+  lessorequals: "<=",
+  greaterorequals: ">=",
+  like: "like",
+  ilike: "ilike",
+  notlike: "not like",
+  notilike: "not ilike",
+};
+
+export function callSql(draft: SqlDraft, node: CallNode, scope: SqlScope): Sql {
+  const name = node.name.toLowerCase();
+  const args = node.args;
+  if (node.order_by) refuse("ORDER BY within a function is not supported.", node);
+  const expected = (count: number) => arity(node, args.length, count, count);
+  const inner = (i: number): Sql => draft.expression(args[i]!, scope);
+  const aggregate = sqlAggregate(name);
+  if (!aggregate && (node.params || node.distinct || node.filter_expr)) {
+    const near = meant(node.name, aggregateNames());
+    refuse(`${quotedName(node.name)} takes no parameters, DISTINCT or FILTER.${near}`, node);
+  }
+  const sign = Object.hasOwn(signs, name) ? signs[name] : undefined;
+  if (sign !== undefined) {
+    expected(2);
+    return comparison(draft, sign, inner(0), inner(1), node);
+  }
+  if (name === "and" || name === "or") {
+    return logic(draft, name === "and" ? "And" : "Or", args, scope);
+  }
+  if (name === "not") {
+    expected(1);
+    return truth(`(NOT ${condition(inner(0))})`);
+  }
+  if (name === "exists") {
+    const [one] = args;
+    if (one?.node !== "SelectQuery" && one?.node !== "SelectSetQuery") refuse("EXISTS takes a SELECT.", node);
+    return truth(`EXISTS (${draft.select(one, scope).sql})`);
+  }
+  if (name === "_casewithexpression") return caseOf(draft, node, scope);
+  const values = args.filter((one) => !isStar(one)).map((one) => draft.expression(one, scope));
+  if (values.length < args.length && name !== "count") refuse('"*" is taken by count() only.', node);
+  const shape = Object.hasOwn(functionShapes, name) ? functionShapes[name] : undefined;
+  if (shape) {
+    arity(node, values.length, shape.argsMin, shape.argsMax);
+    return shape.sql(draft, values, node);
+  }
+  // An aggregate's name before a function's: first_value is one without a window.
+  if (aggregate) return aggregateSql(draft, node, aggregate, values, scope);
+  const found = sqlFunction(name);
+  if (!found) {
+    const known = [...functionNames(), ...aggregateNames(), "toDateTime", "toDate"];
+    return refuseFunction(node.name, meant(node.name, known), node);
+  }
+  arity(node, values.length, found.argsMin, found.argsMax);
+  return plainCall(found, values);
+}
+
+function plainCall(found: SqlFunction, args: readonly Sql[]): Sql {
+  const read = args.map((one) => (found.isNumeric ? asType(one, "number") : one));
+  const texts = read.map(({ sql, type, nullable }) =>
+    found.noNulls && nullable && type === "string" ? `ifNull(${sql}, '')` : sql,
+  );
+  const nullable = !found.neverNull && (found.givesNull === true || read.some((one) => one.nullable));
+  const days = floorDays[found.name] ?? 0;
+  const floor = read.find((one) => one.floor)?.floor;
+  const rounded = floor && days > 0 ? { floor: { raw: floor.raw, days: floor.days + days } } : {};
+  return { sql: `${found.name}(${texts.join(", ")})`, type: found.type, nullable, ...rounded };
+}
+
+/** How many days a moment may lie behind what it is rounded down to, with a day for changes of clocks and zones. */
+const floorDays: Readonly<Record<string, number>> = {
+  toStartOfSecond: 2,
+  toStartOfMinute: 2,
+  toStartOfFiveMinutes: 2,
+  toStartOfTenMinutes: 2,
+  toStartOfFifteenMinutes: 2,
+  toStartOfHour: 2,
+  toStartOfDay: 2,
+  toStartOfWeek: 9,
+  toMonday: 9,
+  toStartOfMonth: 33,
+  toStartOfQuarter: 94,
+  toStartOfYear: 368,
+  dateTrunc: 368,
+};
+
+function aggregateSql(
+  draft: SqlDraft,
+  node: CallNode,
+  found: SqlAggregate,
+  args: readonly Sql[],
+  scope: SqlScope,
+): Sql {
+  arity(node, args.length, found.argsMin, found.argsMax);
+  const params = parametersOf(node, node.params ?? [], found.paramsMax);
+  const [first, ...rest] = args;
+  const read = first ? [found.isNumeric ? asType(first, "number") : first, ...rest] : [];
+  let { name } = found;
+  let isDistinct = node.distinct === true;
+  if (isDistinct && name === "count") [name, isDistinct] = ["uniqExact", false];
+  const sql = read.map((one) => one.sql);
+  // It takes whole seconds only.
+  if (name.startsWith("windowFunnel") && first?.type === "datetime") sql[0] = `toDateTime(${sql[0]})`;
+  if (node.filter_expr) {
+    name = `${name}If`;
+    sql.push(condition(draft.expression(node.filter_expr, scope)));
+  }
+  const inner = `${isDistinct ? "DISTINCT " : ""}${sql.join(", ")}`;
+  const kept = found.type === "unknown" && first ? first.type : found.type;
+  const type = /(?:Array|ForEach|Map|State|Merge)/.test(name) ? "unknown" : kept;
+  return {
+    sql: `${name}${params}(${inner})`,
+    type,
+    nullable: found.type === "unknown" || read.some((one) => one.nullable),
+  };
+}
+
+/** Numbers before the arguments, which the engine takes as they are; `windowFunnel` takes names of modes as well. */
+export function parametersOf(
+  node: CallNode | WindowFunction,
+  params: readonly ExpressionNode[],
+  most: number,
+): string {
+  if (params.length === 0) return "";
+  if (params.length > most) refuse(`${quotedName(node.name)} has at most ${most} parameters.`, node);
+  const modes = ["strict_deduplication", "strict_order", "strict_increase", "strict_once"];
+  const written = params.map((one) => {
+    const value = one.node === "Constant" ? one.value : undefined;
+    if (typeof value === "number" && Number.isFinite(value)) return String(value);
+    const mode = modes.find((known) => known === value);
+    return mode ? `'${mode}'` : refuse("A parameter of an aggregate is a number.", one);
+  });
+  return `(${written.join(", ")})`;
+}
+
+export function arity(node: CallNode | WindowFunction, count: number, least: number, most: number): void {
+  if (count >= least && count <= most) return;
+  const expected = least === most ? String(least) : count < least ? `at least ${least}` : `at most ${most}`;
+  refuse(`${quotedName(node.name)} takes ${expected} arguments, not ${count}.`, node);
+}
+
+export const isStar = (one: ExpressionNode): boolean => one.node === "Field" && one.chain.at(-1) === "*";
+
+/** `CASE x WHEN a THEN b … ELSE z END` */
+function caseOf(draft: SqlDraft, node: CallNode, scope: SqlScope): Sql {
+  const [first, ...others] = node.args;
+  const subject = draft.expression(first!, scope);
+  const values: Sql[] = others.map((one) => draft.expression(one, scope));
+  const parts = values.map((one, i) =>
+    i % 2 === 0 && i < values.length - 1 ? comparison(draft, "==", subject, one, node) : one,
+  );
+  return functionShapes["multiif"]!.sql(draft, parts, node);
+}
+
+/** A condition: a text is true when it is "true". */
+export function condition(one: Sql): string {
+  return one.text === undefined ? one.sql : `ifNull(${one.text} = 'true', 0)`;
+}
+
+export function logic(
+  draft: SqlDraft,
+  op: "And" | "Or",
+  exprs: readonly ExpressionNode[],
+  scope: SqlScope,
+): Sql {
+  const parts = exprs.map((one) => draft.expression(one, scope));
+  if (parts.length === 0) return truth(op === "And" ? "1" : "0");
+  const joined = parts.map(condition).join(op === "And" ? " AND " : " OR ");
+  return {
+    sql: `(${joined})`,
+    type: "boolean",
+    nullable: parts.some((one) => one.nullable && one.text === undefined),
+  };
+}

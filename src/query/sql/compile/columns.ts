@@ -1,0 +1,62 @@
+// The columns of a SELECT: what they are called, and what a star stands for.
+
+import type { ColumnsExpr, ExpressionNode, FieldNode, Placed } from "../tree.ts";
+import type { SqlDraft, NamedTable, SqlScope } from "./draft.ts";
+import { refuse, quotedName } from "./problem.ts";
+import { columnOf, hasColumn, starOf } from "./scope.ts";
+import type { Sql } from "./value.ts";
+
+/** What the client is told of a column without an alias: the last part of a field, the text of anything else. */
+export function columnName(draft: SqlDraft, node: ExpressionNode): string {
+  if (node.node === "Field") return node.chain.at(-1)!;
+  if (
+    node.node === "ArrayAccess" &&
+    node.property.node === "Constant" &&
+    typeof node.property.value === "string"
+  ) {
+    return node.property.value;
+  }
+  const [start, end] = [node.start?.offset, node.end?.offset];
+  if (start === undefined || end === undefined) return node.node === "Call" ? `${node.name}()` : "expression";
+  return draft.characters().slice(start, end).join("").slice(0, 200);
+}
+
+/** `*`, `table.*`, `* EXCLUDE (…)`, `COLUMNS(…)`; undefined for anything else. */
+export function starColumns(
+  draft: SqlDraft,
+  node: ExpressionNode,
+  scope: SqlScope,
+): { name: string; sql: Sql }[] | undefined {
+  if (node.node === "ColumnsExpr") return columnsExpr(draft, node, scope);
+  if (node.node !== "Field" || node.chain.at(-1) !== "*") return undefined;
+  if (scope.tables.length === 0) refuse('"*" needs a table.', node);
+  if (node.chain.length === 1) return scope.tables.flatMap((one) => starOfTable(draft, one, node));
+  const table = scope.tables.find((one) => one.name === node.chain[0]);
+  if (!table || node.chain.length > 2) refuse(`There is no table ${quotedName(node.chain[0]!)}.`, node);
+  return starOfTable(draft, { ...table, using: [] }, node);
+}
+
+function starOfTable(draft: SqlDraft, table: NamedTable, node: Placed): { name: string; sql: Sql }[] {
+  const field = (name: string): FieldNode => ({ ...node, node: "Field", chain: [name] });
+  return starOf(table).map((name) => {
+    draft.spend(node);
+    return { name, sql: columnOf(draft, table, [name], field(name)) };
+  });
+}
+
+function columnsExpr(draft: SqlDraft, node: ColumnsExpr, scope: SqlScope): { name: string; sql: Sql }[] {
+  if (node.regex) refuse("COLUMNS with a regular expression is not supported: name them.", node);
+  if (node.columns) {
+    return node.columns.flatMap(
+      (one) =>
+        starColumns(draft, one, scope) ?? [
+          { name: columnName(draft, one), sql: draft.expression(one, scope) },
+        ],
+    );
+  }
+  const excluded = node.exclude ?? [];
+  const missing = excluded.find((name) => !scope.tables.some((one) => hasColumn(one, name)));
+  if (missing !== undefined) refuse(`There is no ${quotedName(missing)} to leave out.`, node);
+  const all = scope.tables.flatMap((one) => starOfTable(draft, one, node));
+  return all.filter(({ name }) => !excluded.includes(name));
+}

@@ -1,0 +1,202 @@
+// Comparisons as PostHog's: null equals no value and differs from any; properties, which are texts, are compared as
+// what stands beside them.
+
+import { queryLimits } from "../../limits.ts";
+import type { ExpressionNode, Placed } from "../tree.ts";
+import { asType, type SqlDraft, type SqlScope } from "./draft.ts";
+import { refuse } from "./problem.ts";
+import type { Sql } from "./value.ts";
+
+const signs: Readonly<Record<string, [sql: string, ofNull: 0 | 1]>> = {
+  "==": ["=", 0],
+  "!=": ["!=", 1],
+  "<": ["<", 0],
+  "<=": ["<=", 0],
+  ">": [">", 0],
+  ">=": [">=", 0],
+  like: ["LIKE", 0],
+  ilike: ["ILIKE", 0],
+  "not like": ["NOT LIKE", 1],
+  "not ilike": ["NOT ILIKE", 1],
+};
+
+/** A regular expression: whether case matters, and what is true of null. */
+const patterns: Readonly<Record<string, { ignoresCase: boolean; isNegated: boolean }>> = {
+  "=~": { ignoresCase: false, isNegated: false },
+  "=~*": { ignoresCase: true, isNegated: false },
+  "!~": { ignoresCase: false, isNegated: true },
+  "!~*": { ignoresCase: true, isNegated: true },
+};
+
+export function comparison(draft: SqlDraft, op: string, left: Sql, right: Sql, at: Placed): Sql {
+  const pattern = patterns[op];
+  if (pattern) return matching(pattern, left, right);
+  const known = signs[op];
+  if (!known) refuse(`The operator ${op.toUpperCase()} is not supported.`, at);
+  const [sign, ofNull] = known;
+  if (left.constant === null || right.constant === null) {
+    const other = left.constant === null ? right : left;
+    if (op === "==") return truth(`isNull(${other.sql})`);
+    if (op === "!=") return truth(`isNotNull(${other.sql})`);
+  }
+  const [one, two] = sameTypes(draft, left, right, at);
+  const indexed = byIndex(op, one, two) ?? byIndex(flipped[op] ?? op, two, one);
+  if (indexed !== undefined) return truth(indexed);
+  const plain = `${one.sql} ${sign} ${two.sql}`;
+  if (!one.nullable && !two.nullable) return truth(`(${plain})`);
+  if (op === "==" && one.nullable && two.nullable) {
+    return truth(`ifNull(${plain}, isNull(${one.sql}) AND isNull(${two.sql}))`);
+  }
+  if (op === "!=" && one.nullable && two.nullable) {
+    return truth(`ifNull(${plain}, isNotNull(${one.sql}) OR isNotNull(${two.sql}))`);
+  }
+  return truth(`ifNull(${plain}, ${ofNull})`);
+}
+
+const flipped: Readonly<Record<string, string>> = { "<": ">", "<=": ">=", ">": "<", ">=": "<=" };
+
+/**
+ * A comparison of an event's moment with another, so that the engine's index sees the stored column: in the project's
+ * zone, or rounded down, it would read all events. Undefined for anything else.
+ */
+function byIndex(op: string, one: Sql, two: Sql): string | undefined {
+  const { floor } = one;
+  if (!floor || one.nullable || two.nullable || !isMoment(two) || op === "!=" || signs[op]?.[1] !== 0) {
+    return undefined;
+  }
+  const raw = floor.raw();
+  const bound = two.type === "date" ? `toDateTime64(${two.sql}, 6, {tz:String})` : two.sql;
+  const sign = signs[op]![0];
+  if (floor.days === 0) return `(${raw} ${sign} ${bound})`;
+  const implied: string[] = [];
+  if (op === "==" || op.startsWith(">")) implied.push(`${raw} >= ${bound}`);
+  if (op === "==" || op.startsWith("<")) implied.push(`${raw} < ${bound} + toIntervalDay(${floor.days})`);
+  return `(${one.sql} ${sign} ${two.sql} AND ${implied.join(" AND ")})`;
+}
+
+export function truth(sql: string, isNegated = false): Sql {
+  return { sql: isNegated ? `(NOT ${sql})` : sql, type: "boolean", nullable: false };
+}
+
+function matching(pattern: { ignoresCase: boolean; isNegated: boolean }, left: Sql, right: Sql): Sql {
+  const regex = pattern.ignoresCase ? `concat('(?i)', ${right.sql})` : right.sql;
+  return truth(`ifNull(match(${left.text ?? left.sql}, ${regex}), 0)`, pattern.isNegated);
+}
+
+/** `x IN (…)` of single values; a subquery or an array is written as it is. */
+function membership(draft: SqlDraft, isNegated: boolean, left: Sql, list: readonly Sql[], at: Placed): Sql {
+  const values = list.filter((one) => one.constant !== null);
+  const hasNull = values.length < list.length;
+  let mine = left;
+  const theirs: string[] = [];
+  for (const each of values) {
+    const [one, two] = sameTypes(draft, left, each, at);
+    mine = one;
+    theirs.push(two.sql);
+  }
+  const types = new Set(values.map(({ type }) => type));
+  if (types.size > 1 && left.text !== undefined) {
+    // Of several types: each is compared by itself, and the left side stands as often.
+    if (left.sql.length * list.length > queryLimits.sqlStatementCharsMax)
+      refuse("The query becomes too long.", at);
+    const each = list.map((one) => comparison(draft, "==", left, one, at).sql);
+    return truth(`(${each.join(" OR ")})`, isNegated);
+  }
+  const plain = theirs.length > 0 ? `${mine.sql} IN (${theirs.join(", ")})` : "0";
+  const found = mine.nullable ? `ifNull(${plain}, 0)` : `(${plain})`;
+  const all = hasNull ? `(${found} OR isNull(${left.sql}))` : found;
+  return truth(all, isNegated);
+}
+
+/** Two values as they can be compared. @throws SqlProblem for a text that is no such value. */
+export function sameTypes(draft: SqlDraft, left: Sql, right: Sql, at: Placed): [Sql, Sql] {
+  const one = asType(left, right.type);
+  const two = asType(right, left.type);
+  if (typeof two.constant === "string") return [one, textBeside(draft, two, one, at)];
+  if (typeof one.constant === "string") return [textBeside(draft, one, two, at), two];
+  if (one.type === "uuid" && two.type === "string") return [textOf(one), two];
+  if (two.type === "uuid" && one.type === "string") return [one, textOf(two)];
+  if (isMoment(one) && two.type === "string") return [one, parsed(two)];
+  if (isMoment(two) && one.type === "string") return [parsed(one), two];
+  return [one, two];
+}
+
+const isMoment = ({ type }: Sql): boolean => type === "datetime" || type === "date";
+const textOf = (one: Sql): Sql => ({ ...one, sql: `toString(${one.sql})`, type: "string" });
+const parsed = ({ sql }: Sql): Sql => ({
+  sql: `parseDateTime64BestEffortOrNull(${sql}, 6, {tz:String})`,
+  type: "datetime",
+  nullable: true,
+});
+
+const uuidShape = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+const dateShape = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/i;
+
+/** A text of the query beside a value of another type. */
+function textBeside(draft: SqlDraft, text: Sql, other: Sql, at: Placed): Sql {
+  const value = String(text.constant);
+  if (other.type === "uuid") {
+    if (!uuidShape.test(value)) refuse("A UUID is compared with a text that is none.", at);
+    return { sql: draft.bind("UUID", value), type: "uuid", nullable: false };
+  }
+  if (isMoment(other)) return momentOf(draft, text, other.type === "date", at);
+  if (other.type === "number" && value.trim() !== "" && Number.isFinite(Number(value))) {
+    return { sql: draft.bind("Float64", Number(value)), type: "number", nullable: false };
+  }
+  if (other.type === "boolean" && (value === "true" || value === "false")) return { ...truth(value) };
+  return text;
+}
+
+/** A text of the query as a moment, or as a day. */
+export function momentOf(draft: SqlDraft, text: Sql, isDay: boolean, at: Placed): Sql {
+  const value = String(text.constant).trim();
+  const day = value.slice(0, 10);
+  const exists = dateShape.test(value) && new Date(`${day}T00:00:00Z`).toJSON()?.startsWith(day);
+  if (!exists || day < "1900" || day >= "2300") {
+    refuse("A date is needed, like '2024-01-31' or '2024-01-31 12:00:00'.", at);
+  }
+  if (isDay && value.length === 10) {
+    return { sql: `toDate32(${draft.bind("String", value)})`, type: "date", nullable: false };
+  }
+  const sql = `parseDateTime64BestEffort(${draft.bind("String", value)}, 6, {tz:String})`;
+  return { sql, type: "datetime", nullable: false };
+}
+
+/** `x IN (…)`: values, an array, or a SELECT. */
+export function inSql(
+  draft: SqlDraft,
+  isNegated: boolean,
+  left: Sql,
+  right: ExpressionNode,
+  scope: SqlScope,
+): Sql {
+  if (right.node === "SelectQuery" || right.node === "SelectSetQuery") {
+    const inner = draft.select(right, scope);
+    const [column] = inner.columns;
+    const same = column ? asType(left, column.column.type) : left;
+    const needsText = same.type === "uuid" && column?.column.type === "string";
+    const sql = `${needsText ? `toString(${same.sql})` : same.sql} IN (${inner.sql})`;
+    return truth(same.nullable ? `ifNull(${sql}, 0)` : `(${sql})`, isNegated);
+  }
+  const isCall = right.node === "Call" && ["tuple", "array"].includes(right.name.toLowerCase());
+  const list =
+    right.node === "Tuple" || right.node === "Array"
+      ? right.exprs
+      : isCall && right.node === "Call"
+        ? right.args
+        : undefined;
+  if (!list || (list.length > 0 && list.every((one) => one.node === "Tuple"))) {
+    const whole = draft.expression(right, scope);
+    const isArray = whole.type === "array" || (!list && whole.type === "unknown");
+    if (isArray && whole.constant === undefined) return truth(`has(${whole.sql}, ${left.sql})`, isNegated);
+    if (list) return truth(`(${left.sql} IN ${whole.sql})`, isNegated);
+    if (whole.constant !== undefined) return membership(draft, isNegated, left, [whole], right);
+    // Behind IN the engine would take a name for a table.
+    return truth(comparison(draft, "==", left, whole, right).sql, isNegated);
+  }
+  const values = list.map((one) => draft.expression(one, scope));
+  if (values.every((one) => one.constant !== undefined))
+    return membership(draft, isNegated, left, values, right);
+  const each = values.map((one) => comparison(draft, "==", left, one, right).sql);
+  return truth(`(${each.join(" OR ")})`, isNegated);
+}

@@ -1,0 +1,98 @@
+// From the tree of PostHog's parser to a statement of ClickHouse. No byte of the query's text is in the statement:
+// values are parameters, and names are numbers. Every table is a subquery that is limited to the project.
+
+import type { ExpressionNode, SelectTree } from "../tree.ts";
+import { queryLimits } from "../../limits.ts";
+import { newSqlDraft, type SqlDraft, type SqlContext, type SelectSql } from "./draft.ts";
+import { expressionSql } from "./expression.ts";
+import { refuse } from "./problem.ts";
+import { innerScope } from "./scope.ts";
+import { limitRows, refuseSplitLimit, selectSql } from "./select.ts";
+import { sqlTables } from "./lists/tables.ts";
+import { TableRead } from "./table_read.ts";
+import type { SqlType } from "./value.ts";
+
+export { SqlProblem } from "./problem.ts";
+export type { SqlContext, SqlFilters } from "./draft.ts";
+export type { KnownType } from "./value.ts";
+
+export interface CompiledSelect {
+  /** Gives one row more than `limit` when there are more. */
+  statement: string;
+  parameters: Record<string, unknown>;
+  /** What the query calls its columns, in their order. */
+  columns: string[];
+  limit: number;
+  offset: number;
+  /** Scopes that the key needs beside query:read. */
+  scopes: Set<string>;
+}
+
+function draftOf(context: SqlContext): SqlDraft {
+  const draft: SqlDraft = newSqlDraft(context, {
+    expression: (node, scope) => expressionSql(draft, node, scope),
+    select: (node, scope) => selectSql(draft, node, scope),
+  });
+  return draft;
+}
+
+/** @throws SqlProblem with the place, and what was perhaps meant. */
+export function compileSelect(tree: SelectTree, context: SqlContext): CompiledSelect {
+  if (tree.node !== "SelectQuery" && tree.node !== "SelectSetQuery") refuse("A SELECT is needed.", tree);
+  if (tree.node === "SelectSetQuery") refuseSplitLimit(tree);
+  const draft = draftOf(context);
+  const scope = innerScope(undefined);
+  // LIMIT and OFFSET of the whole are the reply's, whatever the query is.
+  const { limit: limitNode, offset: offsetNode, ...rest } = tree;
+  const asked = limitNode ? limitRows(draft, limitNode, scope) : queryLimits.sqlRowsDefault;
+  const limit = Math.min(asked, queryLimits.sqlRowsMax);
+  const offset = offsetNode ? limitRows(draft, offsetNode, scope) : 0;
+  if (tree.node === "SelectQuery" && (tree.limit_percent || tree.limit_with_ties)) {
+    refuse("LIMIT takes a number of rows, without WITH TIES or percent.", limitNode ?? tree);
+  }
+  const compiled: SelectSql = draft.select(rest as typeof tree, scope);
+  const isSet = tree.node === "SelectSetQuery" && !tree.order_by;
+  const inner = isSet ? `SELECT * FROM (${compiled.sql})` : compiled.sql;
+  const skipped = offset > 0 ? ` OFFSET ${offset}` : "";
+  return {
+    statement: `${inner} LIMIT ${limit + 1}${skipped}`,
+    parameters: draft.params,
+    columns: compiled.columns.map(({ name }) => name),
+    limit,
+    offset,
+    scopes: draft.scopes,
+  };
+}
+
+export interface CompiledExpressions {
+  /** `(SELECT …) AS t0`: the events of the project, with the columns that were asked for under their own names. */
+  from: string;
+  /** Over the columns of `from`. */
+  expressions: { sql: string; type: SqlType; nullable: boolean }[];
+  parameters: Record<string, unknown>;
+  scopes: Set<string>;
+}
+
+/**
+ * Expressions over events, for statements of other kinds of queries.
+ * @param columns of `events` that the statement names itself.
+ * @throws SqlProblem
+ */
+export function compileExpressions(
+  trees: readonly ExpressionNode[],
+  columns: readonly string[],
+  context: SqlContext,
+): CompiledExpressions {
+  const draft = draftOf(context);
+  const scope = innerScope(undefined);
+  const read = new TableRead(draft, sqlTables["events"]!);
+  scope.tables.push({ name: "events", read, using: [] });
+  const expressions = trees.map((tree) => {
+    const { sql, type, nullable } = draft.expression(tree, scope);
+    return { sql, type, nullable };
+  });
+  const exposed = columns.map((name) => read.exposed(name));
+  const listed = exposed.length > 0 ? `${exposed.join(", ")}, *` : "*";
+  const from = `(SELECT ${listed} FROM ${read.subquery()}) AS ${read.alias}`;
+  return { from, expressions, parameters: draft.params, scopes: draft.scopes };
+}

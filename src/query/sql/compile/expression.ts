@@ -1,0 +1,207 @@
+// Compiles one expression of a query.
+
+import type { ExpressionNode, FieldNode, Placed } from "../tree.ts";
+import { callSql, condition, logic } from "./calls.ts";
+import { comparison, inSql, truth } from "./compare.ts";
+import { asType, constantSql, type SqlDraft, type SqlScope } from "./draft.ts";
+import { functionShapes } from "./lists/function_shapes.ts";
+import { placeholderSql } from "./placeholders.ts";
+import { refuse, quotedName } from "./problem.ts";
+import { fieldSql } from "./scope.ts";
+import type { PathKey } from "./table_read.ts";
+import { windowSql } from "./windows.ts";
+import type { Sql } from "./value.ts";
+
+const arithmetic: Readonly<Record<string, string>> = { "+": "+", "-": "-", "*": "*", "/": "/", "%": "%" };
+
+export function expressionSql(draft: SqlDraft, node: ExpressionNode, scope: SqlScope): Sql {
+  draft.spend(node);
+  const inner = (one: ExpressionNode): Sql => draft.expression(one, scope);
+  switch (node.node) {
+    case "Constant":
+      return constantSql(draft, numberOf(node.value, node.value_type, node), node);
+    case "Field":
+      return fieldSql(draft, node, node.chain, scope);
+    case "Call":
+      return callSql(draft, node, scope);
+    case "WindowFunction":
+      return windowSql(draft, node, scope, node.over_expr ?? undefined);
+    case "Alias":
+      return inner(node.expr);
+    case "CompareOperation":
+      return compareSql(draft, node, scope);
+    case "And":
+    case "Or":
+      return logic(draft, node.node, node.exprs, scope);
+    case "Not":
+      return truth(`(NOT ${condition(inner(node.expr))})`);
+    case "ArithmeticOperation":
+      return arithmeticSql(node.op, inner(node.left), inner(node.right), node);
+    case "BetweenExpr": {
+      const value = inner(node.expr);
+      const low = comparison(draft, ">=", value, inner(node.low), node).sql;
+      const high = comparison(draft, "<=", value, inner(node.high), node).sql;
+      return truth(`(${low} AND ${high})`, node.negated);
+    }
+    case "IsDistinctFrom":
+      return comparison(draft, node.negated ? "==" : "!=", inner(node.left), inner(node.right), node);
+    case "Lambda":
+      return lambdaSql(draft, node.args, node.expr, scope);
+    case "Array":
+      return { sql: `[${alike(node.exprs.map(inner)).join(", ")}]`, type: "array", nullable: false };
+    case "Tuple":
+      return {
+        sql: `tuple(${node.exprs.map((one) => inner(one).sql).join(", ")})`,
+        type: "unknown",
+        nullable: false,
+      };
+    case "ArrayAccess":
+    case "TupleAccess":
+      return accessSql(draft, node, scope);
+    case "ArraySlice": {
+      const from = node.start_expr ? inner(node.start_expr).sql : "1";
+      const array = inner(node.array).sql;
+      const length = node.end_expr ? `, ${inner(node.end_expr).sql} - ${from} + 1` : "";
+      return { sql: `arraySlice(${array}, ${from}${length})`, type: "array", nullable: false };
+    }
+    case "TypeCast":
+    case "TryCast":
+      return castSql(draft, inner(node.expr), node.type_name, node);
+    case "SelectQuery":
+    case "SelectSetQuery": {
+      const { sql, columns } = draft.select(node, scope);
+      const type = columns.length === 1 ? columns[0]!.column.type : "unknown";
+      return { sql: `(${sql})`, type, nullable: true };
+    }
+    case "Placeholder":
+      return placeholderSql(draft, node, scope);
+    default:
+      return refuse(`${refused[node.node] ?? "This"} is not supported.`, node);
+  }
+}
+
+const refused: Readonly<Record<string, string>> = {
+  ColumnsExpr: "COLUMNS(…) outside of the list of SELECT",
+  Dict: "A dictionary {…: …}",
+  HogQLXTag: "A tag <…>",
+  ExprCall: "A call of what is no function",
+  NamedArgument: "An argument with a name",
+  GroupingSet: "A grouping set outside of GROUP BY",
+};
+
+function numberOf(value: unknown, type: string | undefined, at: Placed): unknown {
+  if (type !== "number" || typeof value !== "string") return value;
+  if (!/^-?\d{1,60}$/.test(value)) refuse("A number is too large, or none.", at);
+  return BigInt(value);
+}
+
+function compareSql(
+  draft: SqlDraft,
+  node: ExpressionNode & { node: "CompareOperation" },
+  scope: SqlScope,
+): Sql {
+  const { op } = node;
+  if (op.includes("cohort")) refuse("Cohorts do not exist here: name the properties instead.", node);
+  const left = draft.expression(node.left, scope);
+  if (op === "in" || op === "global in") return inSql(draft, false, left, node.right, scope);
+  if (op === "not in" || op === "global not in") return inSql(draft, true, left, node.right, scope);
+  return comparison(draft, op, left, draft.expression(node.right, scope), node);
+}
+
+function arithmeticSql(op: string, left: Sql, right: Sql, at: Placed): Sql {
+  const sign = arithmetic[op];
+  if (sign === undefined) refuse(`The operator ${quotedName(op)} is not supported.`, at);
+  const one = left.type === "string" ? asType(left, "number") : left;
+  const two = right.type === "string" ? asType(right, "number") : right;
+  const moment = [one, two].find(({ type }) => type === "datetime" || type === "date");
+  const isDifference = moment !== undefined && one.type === two.type;
+  const hasTime = [one, two].some(({ type }) => type === "interval") && moment?.type === "date";
+  const type = isDifference
+    ? "number"
+    : hasTime
+      ? "unknown"
+      : (moment?.type ?? (one.type === "interval" ? "interval" : "number"));
+  return { sql: `(${one.sql} ${sign} ${two.sql})`, type, nullable: one.nullable || two.nullable };
+}
+
+/** Items of one array: properties beside numbers are numbers. */
+function alike(items: readonly Sql[]): string[] {
+  const type = items.find((one) => one.text === undefined)?.type;
+  return items.map((one) => (type ? asType(one, type) : one).sql);
+}
+
+function lambdaSql(draft: SqlDraft, args: readonly string[], body: ExpressionNode, scope: SqlScope): Sql {
+  const lambda = new Map(scope.lambda);
+  const names = args.map((arg) => {
+    const sql = draft.fresh("l");
+    lambda.set(arg, { sql, type: "unknown", nullable: true });
+    return sql;
+  });
+  const inner = draft.expression(body, { ...scope, lambda });
+  return { sql: `(${names.join(", ")}) -> ${inner.sql}`, type: inner.type, nullable: false };
+}
+
+/** `properties['a'].b`, `properties.a[1]`, `array[1]`, `tuple.1`. */
+function accessSql(
+  draft: SqlDraft,
+  node: ExpressionNode & { node: "ArrayAccess" | "TupleAccess" },
+  scope: SqlScope,
+): Sql {
+  const path = pathOf(node);
+  if (path) {
+    const shorter = path.field.chain.length > 1 || isJson(draft, path.field, scope);
+    if (shorter && isJson(draft, path.field, scope)) {
+      return fieldSql(draft, path.field, [...path.field.chain, ...path.keys], scope);
+    }
+  }
+  if (node.node === "TupleAccess") {
+    const tuple = draft.expression(node.tuple, scope);
+    return { sql: `tupleElement(${tuple.sql}, ${Math.trunc(node.index)})`, type: "unknown", nullable: true };
+  }
+  const array = draft.expression(node.array, scope);
+  const index = draft.expression(node.property, scope);
+  if (array.type === "json" || array.text !== undefined) {
+    const from = array.text === undefined ? array.sql : `ifNull(${array.text}, '')`;
+    const key = index.type === "number" ? index.sql : `toString(${index.sql})`;
+    const sql = `JSONExtract(${from}, ${key}, 'Nullable(String)')`;
+    return { sql, type: "string", nullable: true, text: sql };
+  }
+  return { sql: `arrayElement(${array.sql}, ${index.sql})`, type: "unknown", nullable: true };
+}
+
+/** A field and the constant keys behind it. */
+function pathOf(node: ExpressionNode): { field: FieldNode; keys: PathKey[] } | undefined {
+  if (node.node === "Field") return { field: node, keys: [] };
+  if (node.node === "TupleAccess") {
+    const before = pathOf(node.tuple);
+    return before && { field: before.field, keys: [...before.keys, node.index] };
+  }
+  if (node.node !== "ArrayAccess" || node.property.node !== "Constant") return undefined;
+  const { value } = node.property;
+  const before = typeof value === "string" || typeof value === "number" ? pathOf(node.array) : undefined;
+  return before && { field: before.field, keys: [...before.keys, value as PathKey] };
+}
+
+/** Whether a field is JSON text, or a member of it. */
+function isJson(draft: SqlDraft, field: FieldNode, scope: SqlScope): boolean {
+  const found = fieldSql(draft, field, field.chain, scope);
+  return found.type === "json" || found.text !== undefined;
+}
+
+/** Names of types as SQL has them → the function that converts. */
+const casts: readonly [RegExp, string][] = [
+  [/^(?:u?int\d*|integer|bigint|smallint)$/, "toint"],
+  [/^(?:float\d*|double|double precision|real|numeric|decimal)(?:\([\d, ]+\))?$/, "tofloat"],
+  [/^(?:string|text|varchar|char)(?:\(\d+\))?$/, ""],
+  [/^date$/, "todate"],
+  [/^(?:datetime|timestamp|datetime64|timestamptz)(?:\(\d\))?$/, "todatetime"],
+  [/^bool(?:ean)?$/, "tobool"],
+  [/^uuid$/, "touuid"],
+];
+
+function castSql(draft: SqlDraft, value: Sql, name: string, at: Placed): Sql {
+  const found = casts.find(([pattern]) => pattern.test(name.slice(0, 40).toLowerCase()));
+  if (!found) refuse(`The type ${quotedName(name)} is not supported.`, at);
+  if (found[1] === "") return { sql: `toString(${value.sql})`, type: "string", nullable: value.nullable };
+  return functionShapes[found[1]]!.sql(draft, [value], { ...at, node: "Call", name, args: [] });
+}

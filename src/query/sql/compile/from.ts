@@ -1,0 +1,166 @@
+// The tables of a SELECT: which they are, how they are joined, and at last their text.
+
+import type { ExpressionNode, JoinExpr } from "../tree.ts";
+import { condition } from "./calls.ts";
+import { comparison } from "./compare.ts";
+import { type SqlDraft, type NamedTable, type SqlScope } from "./draft.ts";
+import { meant, refuse, quotedName } from "./problem.ts";
+import { queryLimits } from "../../limits.ts";
+import { columnOf, hasColumn } from "./scope.ts";
+import { sqlTables } from "./lists/tables.ts";
+import { TableRead } from "./table_read.ts";
+import type { Sql } from "./value.ts";
+
+export interface Joined {
+  table: NamedTable;
+  /** How it is joined to those before it; empty for the first. */
+  join: string;
+  on: string;
+}
+
+const words = new Set("LEFT RIGHT FULL INNER OUTER CROSS ASOF ANY ALL SEMI ANTI JOIN".split(" "));
+
+/** Adds the tables to the scope. */
+export function addTables(draft: SqlDraft, first: JoinExpr, scope: SqlScope): Joined[] {
+  const joined: Joined[] = [];
+  for (let one: JoinExpr | null | undefined = first; one; one = one.next_join) {
+    draft.spend(one);
+    if (one.sample) refuse("SAMPLE is not supported: all events are read.", one);
+    const join = joined.length === 0 ? "" : joinOf(one);
+    const table = tableOf(draft, one, scope);
+    const name = table.name;
+    if (name !== undefined && scope.tables.some((other) => other.name === name)) {
+      refuse(`There are two tables called ${quotedName(name)}: give one another name with AS.`, one);
+    }
+    const before = [...scope.tables];
+    scope.tables.push(table);
+    joined.push({ table, join, on: constraintText(draft, one, before, table, join, scope) });
+  }
+  return joined;
+}
+
+function joinOf(node: JoinExpr): string {
+  const join = node.join_type ?? "CROSS JOIN";
+  if (join.split(" ").every((word) => words.has(word))) return join;
+  return refuse(`${join} is not supported.`, node);
+}
+
+function constraintText(
+  draft: SqlDraft,
+  node: JoinExpr,
+  before: readonly NamedTable[],
+  table: NamedTable,
+  join: string,
+  scope: SqlScope,
+): string {
+  if (join === "") return "";
+  const { constraint } = node;
+  if (join.startsWith("CROSS")) return "";
+  if (!constraint) refuse("This JOIN needs ON or USING.", node);
+  if (constraint.constraint_type === "ON")
+    return ` ON ${condition(draft.expression(constraint.expr, scope))}`;
+  if (/RIGHT|FULL/.test(join)) refuse("USING is for INNER and LEFT joins here: write ON.", node);
+  const names = namesOf(constraint.expr);
+  const equal = names.map((name) => {
+    const field = { node: "Field", chain: [name], start: node.start, end: node.end } as const;
+    const left = before.find((one) => hasColumn(one, name));
+    if (!left || !hasColumn(table, name))
+      refuse(`${quotedName(name)} is not in both tables.`, constraint.expr);
+    const sides = [left, table].map((one) => columnOf(draft, one, [name], { ...field, chain: [name] }));
+    return comparison(draft, "==", sides[0]!, sides[1]!, node).sql;
+  });
+  table.using = names;
+  return ` ON ${equal.join(" AND ")}`;
+}
+
+function namesOf(node: ExpressionNode): string[] {
+  const list = node.node === "Tuple" ? node.exprs : [node];
+  return list.map((one) => {
+    if (one.node !== "Field" || one.chain.length !== 1) refuse("USING takes names of columns.", one);
+    return one.chain[0]!;
+  });
+}
+
+function tableOf(draft: SqlDraft, node: JoinExpr, scope: SqlScope): NamedTable {
+  const { table } = node;
+  const alias = node.alias ?? undefined;
+  if (node.column_aliases?.length) refuse("Names of columns after a table are not supported.", node);
+  if (table?.node === "SelectQuery" || table?.node === "SelectSetQuery") {
+    // A SELECT in FROM names nothing of the one around it.
+    return subquery(draft, alias, draft.select(table, { ...scope, tables: [], aliases: new Map() }));
+  }
+  if (table?.node !== "Field") {
+    const what =
+      table?.node === "Placeholder"
+        ? "A table in braces"
+        : table?.node.replace(/Expr|Query/, "").toUpperCase();
+    return refuse(`${what ?? "This"} is not supported in FROM.`, table ?? node);
+  }
+  const name = table.chain.join(".");
+  if (node.table_args) return series(draft, node, name, scope);
+  const common = table.chain.length === 1 ? scope.commonTables.get(name) : undefined;
+  if (common) {
+    const { node: known, scope: inner } = common;
+    if (known.expr.node !== "SelectQuery" && known.expr.node !== "SelectSetQuery") {
+      return refuse(`${quotedName(name)} is a value, not a table.`, table);
+    }
+    return subquery(draft, alias ?? name, draft.select(known.expr, inner));
+  }
+  const found = Object.hasOwn(sqlTables, name) ? sqlTables[name] : undefined;
+  if (!found) {
+    const known = [...Object.keys(sqlTables), ...scope.commonTables.keys()];
+    const near = meant(name, known) || ` There are ${Object.keys(sqlTables).join(", ")}.`;
+    return refuse(`Unknown table ${quotedName(name)}.${near}`, table);
+  }
+  return { name: alias ?? name, read: new TableRead(draft, found), using: [] };
+}
+
+function subquery(
+  draft: SqlDraft,
+  name: string | undefined,
+  select: { sql: string; columns: { name: string; column: Sql }[] },
+): NamedTable {
+  return { name, read: { ...select, alias: draft.fresh("t") }, using: [] };
+}
+
+/** `numbers(n)`, `numbers(from, n)` and `generateSeries(from, to)`, made of an array. */
+function series(draft: SqlDraft, node: JoinExpr, name: string, scope: SqlScope): NamedTable {
+  const isSeries = /^generate_?series$/i.test(name);
+  const isKnown = isSeries || name.toLowerCase() === "numbers";
+  const args = (isKnown ? (node.table_args ?? []) : []).map((one) => {
+    const { constant } = draft.expression(one, scope);
+    if (typeof constant === "number" && Number.isSafeInteger(constant)) return constant;
+    return refuse(`${name}() takes whole numbers.`, one);
+  });
+  if (!isKnown || args.length < (isSeries ? 2 : 1) || args.length > 2) {
+    refuse(
+      `There is no table ${quotedName(`${name}(…)`)}; there are numbers(n) and generateSeries(from, to).`,
+      node,
+    );
+  }
+  const [one = 0, two] = args;
+  const from = two === undefined ? 0 : one;
+  const count = isSeries ? two! - one + 1 : (two ?? one);
+  if (count < 0 || count > queryLimits.sqlSeriesMax) {
+    refuse(`A series has at most ${queryLimits.sqlSeriesMax} numbers.`, node);
+  }
+  const column = draft.fresh("c");
+  const range = `range(${draft.bind("Int64", from)}, ${draft.bind("Int64", from + count)})`;
+  const sql = `SELECT arrayJoin(${range}) AS ${column}`;
+  const columns = [
+    {
+      name: isSeries ? "generate_series" : "number",
+      column: { sql: column, type: "number", nullable: false } as Sql,
+    },
+  ];
+  return subquery(draft, node.alias ?? name, { sql, columns });
+}
+
+export function fromText(joined: readonly Joined[]): string {
+  return joined
+    .map(({ table: { read }, join, on }, i) => {
+      const text = "table" in read ? read.subquery() : `(${read.sql})`;
+      return `${i === 0 ? "" : ` ${join} `}${text} AS ${read.alias}${on}`;
+    })
+    .join("");
+}

@@ -1,0 +1,130 @@
+// The tables that a query may name, with their columns as PostHog names them. Every source is limited to the project
+// by its condition; the SQL of a column is over the source.
+
+import { propertyText } from "../../../../storage/events/property_filter.ts";
+import { ingestion_warnings, session_recordings, sessions } from "./session_tables.ts";
+import { sqlColumns, type SqlTable, type TableColumn, withoutDictionary, words } from "./table.ts";
+
+const places = [0, 1, 2, 3, 4];
+const ofProject = "project_id = {project_id:UInt32}";
+
+/** The type of groups at a place, as a statement. */
+const groupTypeAt = (place: number): string =>
+  `SELECT any(group_type) FROM group_types WHERE ${ofProject} AND place = ${place}`;
+
+const textOf = (property: string): TableColumn => ({
+  sql: `ifNull(${propertyText(`'${property}'`)}, '')`,
+  type: "string",
+});
+
+const chain = "JSONExtractString(properties, '$elements_chain')";
+const attributes = (name: string): string => `extractAll(${chain}, '(?::|\\")${name}="(.*?)"')`;
+
+const events: SqlTable = {
+  source: "stored_events",
+  owner: "event",
+  columns: {
+    ...sqlColumns("uuid", "uuid"),
+    event: { sql: withoutDictionary("event"), type: "string" },
+    ...sqlColumns("json", "properties"),
+    ...sqlColumns("datetime", "timestamp"),
+    ...sqlColumns("string", "distinct_id"),
+    elements_chain: { sql: chain, type: "string" },
+    ...sqlColumns("datetime", "created_at"),
+    $session_id: textOf("$session_id"),
+    $window_id: textOf("$window_id"),
+    ...Object.fromEntries(
+      places.map((place) => [
+        `$group_${place}`,
+        { sql: `group_keys[indexOf(group_types, (${groupTypeAt(place)}))]`, type: "string" } as const,
+      ]),
+    ),
+    person_id: { sql: "person_id", type: "uuid", source: "events" },
+    ...sqlColumns("boolean", "historical_migration"),
+    ...sqlColumns("number", "team_id=project_id"),
+    elements_chain_href: { sql: `${attributes("href")}[1]`, type: "string" },
+    elements_chain_texts: { sql: `arrayDistinct(${attributes("text")})`, type: "array" },
+    elements_chain_ids: { sql: attributes("attr_id"), type: "array" },
+  },
+  star: words(
+    "uuid event properties timestamp distinct_id elements_chain created_at $session_id $window_id " +
+      "$group_0 $group_1 $group_2 $group_3 $group_4",
+  ),
+  joins: {
+    person: { table: "persons", left: "person_id", right: "id", propertiesSource: "person_texts" },
+    poe: { table: "persons", left: "person_id", right: "id", propertiesSource: "person_texts" },
+    pdi: { table: "person_distinct_ids", left: "distinct_id", right: "distinct_id" },
+    session: { table: "sessions", left: "$session_id", right: "session_id" },
+    ...Object.fromEntries(
+      places.map((place) => [
+        `group_${place}`,
+        {
+          table: "groups",
+          left: `$group_${place}`,
+          right: "key",
+          where: `group_type = (${groupTypeAt(place)})`,
+        },
+      ]),
+    ),
+  },
+};
+
+const persons: SqlTable = {
+  source: "persons",
+  scope: "person:read",
+  owner: "person",
+  columns: {
+    ...sqlColumns("uuid", "id=person_id"),
+    ...sqlColumns("datetime", "created_at"),
+    ...sqlColumns("json", "properties"),
+    ...sqlColumns("boolean", "is_identified"),
+    ...sqlColumns("array", "distinct_ids"),
+    ...sqlColumns("number", "team_id=project_id"),
+  },
+  star: words("id created_at properties is_identified"),
+  joins: { pdi: { table: "person_distinct_ids", left: "id", right: "person_id" } },
+};
+
+const person_distinct_ids: SqlTable = {
+  source: "person_distinct_ids",
+  scope: "person:read",
+  columns: {
+    ...sqlColumns("string", "distinct_id"),
+    ...sqlColumns("uuid", "person_id"),
+    ...sqlColumns("datetime", "created_at"),
+    ...sqlColumns("number", "version team_id=project_id"),
+  },
+  star: words("distinct_id person_id"),
+  joins: { person: { table: "persons", left: "person_id", right: "id", propertiesSource: "person_texts" } },
+};
+
+/** The place of each type of groups. */
+const placesOfTypes = `(
+  SELECT mapFromArrays(groupArray(group_type), groupArray(place)) FROM group_types WHERE ${ofProject}
+)`;
+
+const groups: SqlTable = {
+  source: "groups",
+  scope: "group:read",
+  owner: "group",
+  columns: {
+    index: { sql: `${placesOfTypes}[${withoutDictionary("group_type")}]`, type: "number" },
+    ...sqlColumns("string", "key=group_key"),
+    ...sqlColumns("datetime", "created_at updated_at=changed_at"),
+    ...sqlColumns("json", "properties"),
+    ...sqlColumns("number", "team_id=project_id"),
+  },
+  star: words("index key created_at updated_at properties"),
+};
+
+export const sqlTables: Readonly<Record<string, SqlTable>> = {
+  events,
+  persons,
+  person_distinct_ids,
+  groups,
+  sessions,
+  session_recordings,
+  session_replay_events: session_recordings,
+  raw_session_replay_events: session_recordings,
+  ingestion_warnings,
+};

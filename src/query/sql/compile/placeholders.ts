@@ -1,0 +1,37 @@
+// What stands in braces: values of the request, and its filters.
+
+import type { PlaceholderNode } from "../tree.ts";
+import { momentOf, truth } from "./compare.ts";
+import { constantSql, type SqlDraft, type NamedTable, type SqlScope, type TableLike } from "./draft.ts";
+import { meant, refuse, quotedName } from "./problem.ts";
+import type { Sql } from "./value.ts";
+
+/** `{name}`, `{variables.name}`, `{filters}`, `{filters.dateRange.from}`. @throws SqlProblem for what has no value. */
+export function placeholderSql(draft: SqlDraft, node: PlaceholderNode, scope: SqlScope): Sql {
+  if (node.expr.node !== "Field") refuse("A name stands in braces, as in {variables.country}.", node);
+  const [first = "", second, ...rest] = node.expr.chain;
+  const { values, variables, filters } = draft.context;
+  if (first === "filters" && !Object.hasOwn(values ?? {}, "filters")) {
+    if (second === undefined) return filtersSql(node, scope);
+    const bound = second === "dateRange" && rest.length === 1 && ["from", "to"].includes(rest[0]!);
+    if (!bound)
+      refuse("Of filters there are {filters}, {filters.dateRange.from} and {filters.dateRange.to}.", node);
+    const moment = rest[0] === "from" ? filters?.from : filters?.to;
+    if (moment === undefined) return constantSql(draft, null);
+    return momentOf(draft, { ...constantSql(draft, `${moment.replace(" ", "T")}Z`) }, false, node);
+  }
+  const [known, name] = first === "variables" && second !== undefined ? [variables, second] : [values, first];
+  if (rest.length === 0 && known && Object.hasOwn(known, name)) return constantSql(draft, known[name], node);
+  const near = meant(name, Object.keys(known ?? {}));
+  const where = known === variables && first === "variables" ? "variables" : "values";
+  return refuse(`The request has no ${quotedName(name)} in its ${where}.${near}`, node);
+}
+
+/** The filters hold for the first table that they can be asked of. */
+function filtersSql(node: PlaceholderNode, scope: SqlScope): Sql {
+  const isRead = (one: NamedTable["read"]): one is TableLike => "table" in one;
+  const reads = scope.tables.map(({ read }) => read).filter(isRead);
+  const found = reads.find(({ table }) => table.columns["timestamp"] ?? table.columns["$start_timestamp"]);
+  if (!found) refuse("{filters} needs the table events or sessions.", node);
+  return truth(found.filters(node).sql);
+}

@@ -1,0 +1,52 @@
+// What is wrong with a query, and where.
+
+import type { Placed } from "../tree.ts";
+
+/** `start` and `end` count characters (code points) of the text from 0. */
+export class SqlProblem extends Error {
+  readonly start: number | undefined;
+  readonly end: number | undefined;
+
+  constructor(message: string, at?: Placed) {
+    super(message);
+    this.start = at?.start?.offset;
+    this.end = at?.end?.offset;
+  }
+}
+
+/** @throws SqlProblem */
+export function refuse(message: string, at?: Placed): never {
+  throw new SqlProblem(message, at);
+}
+
+/** A name of the client's, short enough for a message. */
+export function quotedName(name: string): string {
+  return JSON.stringify(name.length > 64 ? `${name.slice(0, 64)}…` : name);
+}
+
+/** ` Did you mean "x"?` when a known name is near; empty otherwise. */
+export function meant(name: string, known: Iterable<string>): string {
+  const asked = name.toLowerCase().slice(0, 64);
+  let best: string | undefined;
+  let least = Math.min(asked.length - 1, Math.max(2, Math.floor(asked.length / 3))) + 1;
+  for (const one of known) {
+    if (Math.abs(one.length - asked.length) >= least) continue;
+    const distance = editsBetween(asked, one.toLowerCase());
+    if (distance < least) [best, least] = [one, distance];
+  }
+  return best === undefined ? "" : ` Did you mean "${best}"?`;
+}
+
+/** Insertions, deletions and replacements that make one text the other. */
+function editsBetween(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= from.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j++) {
+      const replaced = row[j - 1]! + (from[i - 1] === to[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, row[j]! + 1, next[j - 1]! + 1));
+    }
+    row = next;
+  }
+  return row[to.length]!;
+}

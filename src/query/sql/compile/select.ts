@@ -1,0 +1,200 @@
+// Compiles a SELECT: names first become numbers, the tables are written last, when all that is read of them is known.
+
+import type { ExpressionNode, OrderExpr, SelectQuery, SelectSetQuery } from "../tree.ts";
+import { condition } from "./calls.ts";
+import { columnName, starColumns } from "./columns.ts";
+import type { SqlDraft, KnownCommonTable, SelectSql, SqlScope } from "./draft.ts";
+import { addTables, fromText } from "./from.ts";
+import { refuse, quotedName } from "./problem.ts";
+import { innerScope } from "./scope.ts";
+import { directionOf } from "./windows.ts";
+import type { Sql } from "./value.ts";
+
+const setOperators = [
+  "UNION ALL",
+  "UNION DISTINCT",
+  "INTERSECT",
+  "INTERSECT DISTINCT",
+  "EXCEPT",
+  "EXCEPT DISTINCT",
+];
+
+export function selectSql(draft: SqlDraft, node: SelectQuery | SelectSetQuery, outer: SqlScope): SelectSql {
+  draft.spend(node);
+  return node.node === "SelectQuery" ? oneSql(draft, node, outer) : setSql(draft, node, outer);
+}
+
+/** The parser gives the LIMIT behind a set without brackets to the last SELECT, and the OFFSET behind that to all. */
+export function refuseSplitLimit({ subsequent_select_queries: parts, limit, offset }: SelectSetQuery): void {
+  const last = parts.at(-1)?.select_query;
+  if (!offset || limit || !last?.limit || last.offset) return;
+  refuse("LIMIT and OFFSET behind a set need it in brackets: (… UNION ALL …) LIMIT 10 OFFSET 10.", offset);
+}
+
+function setSql(draft: SqlDraft, node: SelectSetQuery, outer: SqlScope): SelectSql {
+  refuseSplitLimit(node);
+  // What the first SELECT names with WITH is known to the others.
+  const scope = innerScope(outer);
+  const first = node.initial_select_query;
+  if (first.node === "SelectQuery") scope.commonTables = withCommonTables(first, scope);
+  const initial = selectSql(draft, first, outer);
+  const parts = node.subsequent_select_queries.map(({ select_query, set_operator }) => {
+    const operator = setOperators.find((one) => one === set_operator);
+    if (!operator) refuse(`${quotedName(set_operator)} is not supported.`, select_query);
+    const next = selectSql(draft, select_query, scope);
+    if (next.columns.length !== initial.columns.length) {
+      refuse(
+        `This SELECT has ${next.columns.length} columns, the first ${initial.columns.length}.`,
+        select_query,
+      );
+    }
+    return ` ${operator} (${next.sql})`;
+  });
+  const union = `(${initial.sql})${parts.join("")}`;
+  const columns = initial.columns.map(({ name, column }) => ({
+    name,
+    column: { ...column, nullable: true },
+  }));
+  if (!node.order_by && !node.limit && !node.offset) return { sql: union, columns };
+  const table = draft.fresh("t");
+  scope.tables.push({ name: undefined, read: { sql: union, columns, alias: table }, using: [] });
+  const orders = node.order_by ? ordersText(draft, node.order_by, columns, scope) : "";
+  const listed = columns.map(({ column }) => `${table}.${column.sql} AS ${column.sql}`).join(", ");
+  const tail = limitText(draft, node.limit, node.offset, scope);
+  return { sql: `SELECT ${listed} FROM (${union}) AS ${table}${orders}${tail}`, columns };
+}
+
+function withCommonTables(node: SelectQuery, scope: SqlScope): ReadonlyMap<string, KnownCommonTable> {
+  const known = new Map(scope.commonTables);
+  for (const one of node.ctes ?? []) {
+    if (one.recursive) refuse("WITH RECURSIVE is not supported.", one);
+    if (one.columns?.length)
+      refuse("Names of columns after a WITH are not supported: name them in its SELECT.", one);
+    known.set(one.name, { node: one, scope: { ...innerScope(scope), commonTables: new Map(known) } });
+  }
+  return known;
+}
+
+function oneSql(draft: SqlDraft, node: SelectQuery, outer: SqlScope): SelectSql {
+  const scope = innerScope(outer);
+  scope.commonTables = withCommonTables(node, scope);
+  const joins = node.select_from ? addTables(draft, node.select_from, scope) : [];
+  const arrays = arrayJoinText(draft, node, scope);
+  const columns: SelectSql["columns"] = [];
+  const listed: string[] = [];
+  const add = (name: string, value: Sql, isNamed: boolean): void => {
+    const sql = draft.fresh("c");
+    listed.push(`${value.sql} AS ${sql}`);
+    columns.push({ name, column: { ...value, sql } });
+    const text = value.text === undefined || value.type !== "string" ? {} : { text: sql };
+    if (isNamed) scope.aliases.set(name, { sql, type: value.type, nullable: value.nullable, ...text });
+  };
+  for (const one of node.select) {
+    const star = starColumns(draft, one, scope);
+    if (star) for (const { name, sql } of star) add(name, sql, false);
+    else if (one.node === "Alias") add(one.alias, draft.expression(one.expr, scope), true);
+    else add(columnName(draft, one), draft.expression(one, scope), false);
+  }
+  const where = [node.prewhere, node.where].filter((one) => one !== null && one !== undefined);
+  const conditionText = (word: string, nodes: readonly ExpressionNode[]): string =>
+    nodes.length > 0
+      ? ` ${word} ${nodes.map((one) => condition(draft.expression(one, scope))).join(" AND ")}`
+      : "";
+  const text = [
+    conditionText("WHERE", where),
+    groupText(draft, node, columns, scope),
+    conditionText("HAVING", node.having ? [node.having] : []),
+    conditionText("QUALIFY", node.qualify ? [node.qualify] : []),
+    node.order_by ? ordersText(draft, node.order_by, columns, scope) : "",
+    limitByText(draft, node, scope),
+    limitText(draft, node.limit, node.offset, scope),
+  ].join("");
+  if (node.limit_with_ties) refuse("LIMIT … WITH TIES is not supported.", node.limit ?? node);
+  if (node.limit_percent) refuse("LIMIT in percent is not supported.", node.limit ?? node);
+  const from = joins.length > 0 ? ` FROM ${fromText(joins)}` : "";
+  return {
+    sql: `SELECT ${node.distinct ? "DISTINCT " : ""}${listed.join(", ")}${from}${arrays}${text}`,
+    columns,
+  };
+}
+
+function arrayJoinText(draft: SqlDraft, node: SelectQuery, scope: SqlScope): string {
+  if (!node.array_join_list?.length) return "";
+  const parts = node.array_join_list.map((one) => {
+    const value = draft.expression(one.node === "Alias" ? one.expr : one, scope);
+    const sql = draft.fresh("c");
+    if (one.node === "Alias") scope.aliases.set(one.alias, { sql, type: "unknown", nullable: true });
+    return `${value.sql} AS ${sql}`;
+  });
+  return ` ${node.array_join_op === "LEFT ARRAY JOIN" ? "LEFT " : ""}ARRAY JOIN ${parts.join(", ")}`;
+}
+
+/** An expression of GROUP BY and ORDER BY; a whole number is the place of a column. */
+function placed(
+  draft: SqlDraft,
+  node: ExpressionNode,
+  columns: SelectSql["columns"],
+  scope: SqlScope,
+): string {
+  if (node.node !== "Constant" || typeof node.value !== "number") {
+    return draft.expression(node, scope).sql;
+  }
+  const column = columns[node.value - 1];
+  if (!column) refuse(`There is no column ${node.value}: the SELECT has ${columns.length}.`, node);
+  return column.column.sql;
+}
+
+function groupText(
+  draft: SqlDraft,
+  node: SelectQuery,
+  columns: SelectSql["columns"],
+  scope: SqlScope,
+): string {
+  const mode = node.group_by_mode;
+  if (mode === "all") return " GROUP BY ALL";
+  if (!node.group_by?.length) return "";
+  const list = (nodes: readonly ExpressionNode[]) =>
+    nodes.map((one) => placed(draft, one, columns, scope)).join(", ");
+  if (mode === "rollup") return ` GROUP BY ROLLUP(${list(node.group_by)})`;
+  if (mode === "cube") return ` GROUP BY CUBE(${list(node.group_by)})`;
+  if (mode) refuse("GROUPING SETS are not supported: use ROLLUP, CUBE, or several SELECTs.", node);
+  return ` GROUP BY ${list(node.group_by)}`;
+}
+
+function ordersText(
+  draft: SqlDraft,
+  orders: readonly OrderExpr[],
+  columns: SelectSql["columns"],
+  scope: SqlScope,
+): string {
+  if (orders.length === 0) return "";
+  const parts = orders.map((one) => {
+    if (one.with_fill) refuse("WITH FILL is not supported: join a series of numbers() instead.", one);
+    return `${placed(draft, one.expr, columns, scope)} ${directionOf(one.order)}`;
+  });
+  return ` ORDER BY ${parts.join(", ")}`;
+}
+
+function limitByText(draft: SqlDraft, { limit_by: by }: SelectQuery, scope: SqlScope): string {
+  if (!by) return "";
+  const skipped = by.offset_value ? ` OFFSET ${draft.expression(by.offset_value, scope).sql}` : "";
+  const exprs = by.exprs.map((one) => draft.expression(one, scope).sql).join(", ");
+  return ` LIMIT ${draft.expression(by.n, scope).sql}${skipped} BY ${exprs}`;
+}
+
+function limitText(
+  draft: SqlDraft,
+  limit: ExpressionNode | null | undefined,
+  offset: ExpressionNode | null | undefined,
+  scope: SqlScope,
+): string {
+  const rows = limit ? ` LIMIT ${limitRows(draft, limit, scope)}` : "";
+  return `${rows}${offset ? ` OFFSET ${limitRows(draft, offset, scope)}` : ""}`;
+}
+
+/** The number of rows in a LIMIT or OFFSET. */
+export function limitRows(draft: SqlDraft, node: ExpressionNode, scope: SqlScope): number {
+  const { constant } = draft.expression(node, scope);
+  if (typeof constant === "number" && Number.isSafeInteger(constant) && constant >= 0) return constant;
+  return refuse("LIMIT and OFFSET take a whole number.", node);
+}

@@ -1,0 +1,191 @@
+// One use of a table: the columns that the query reads of it, and at last the subquery that gives them. The subquery is
+// limited to the project, and joins what is named of other tables.
+
+import {
+  compilePropertyFilters,
+  propertyText,
+  readsPersons,
+} from "../../../storage/events/property_filter.ts";
+import type { FieldNode, Placed } from "../tree.ts";
+import { constantSql, type SqlDraft, textAs } from "./draft.ts";
+import { meant, refuse, quotedName } from "./problem.ts";
+import type { SqlTable, TableColumn } from "./lists/table.ts";
+import { sqlTables } from "./lists/tables.ts";
+import type { Sql } from "./value.ts";
+
+export type PathKey = string | number;
+
+const types = { Numeric: "number", Boolean: "boolean", DateTime: "datetime", String: "string" } as const;
+
+export class TableRead {
+  readonly table: SqlTable;
+  readonly alias: string;
+  readonly #draft: SqlDraft;
+  #source: string;
+  /** SQL over the source → the column of the subquery. */
+  readonly #columns = new Map<string, string>();
+  readonly #joined = new Map<
+    string,
+    { read: TableRead; left: string; right: string; where: string | undefined }
+  >();
+
+  constructor(draft: SqlDraft, table: SqlTable) {
+    this.table = table;
+    this.alias = draft.fresh("t");
+    this.#draft = draft;
+    this.#source = table.source;
+    if (table.scope !== undefined) draft.scopes.add(table.scope);
+  }
+
+  has(name: string): boolean {
+    return Object.hasOwn(this.table.columns, name) || Object.hasOwn(this.table.joins ?? {}, name);
+  }
+
+  names(): string[] {
+    return [...Object.keys(this.table.columns), ...Object.keys(this.table.joins ?? {})];
+  }
+
+  /** What `path` names of this table. @throws SqlProblem */
+  field(path: readonly PathKey[], at: FieldNode): Sql {
+    const [name = "", ...keys] = path.map((one, i) => (i === 0 ? String(one) : one));
+    const join = Object.hasOwn(this.table.joins ?? {}, name) ? this.table.joins?.[name] : undefined;
+    if (join && keys.length > 0) {
+      const { read } = this.#join(String(name), join);
+      if (keys[0] !== "properties") read.#source = read.table.source;
+      const found = read.field(keys, at);
+      const { type } = found;
+      return { type, nullable: true, ...this.#through(found) };
+    }
+    const column = Object.hasOwn(this.table.columns, name) ? this.table.columns[name] : undefined;
+    if (!column) {
+      const known = meant(String(name), this.names());
+      return refuse(`There is no ${quotedName(String(name))} in this table.${known}`, at);
+    }
+    if (keys.length === 0) return this.#columnSql(column);
+    if (column.type !== "json") refuse(`${quotedName(String(name))} has no members.`, at);
+    return this.#property(column, keys);
+  }
+
+  /** The condition that `{filters}` stands for. */
+  filters(at: Placed): Sql {
+    const { filters, timezone, now } = this.#draft.context;
+    const moment = this.table.columns["timestamp"] ?? this.table.columns["$start_timestamp"];
+    if (!moment) refuse("{filters} needs the table events or sessions.", at);
+    const raw = this.table.columns["timestamp"] ? "timestamp" : "start_time";
+    const parts = ["1"];
+    const bound = (sign: string, value: string | undefined): void => {
+      if (value === undefined) return;
+      parts.push(`${raw} ${sign} toDateTime64(${this.#draft.bind("String", value)}, 6, 'UTC')`);
+    };
+    bound(">=", filters?.from);
+    bound("<", filters?.to);
+    const properties = filters?.properties ?? [];
+    if (properties.length > 0) {
+      if (this.table.owner !== "event") refuse("Filters on properties need the table events.", at);
+      if (readsPersons(properties)) this.#source = "events";
+      const prefix = `${this.#draft.fresh("f")}_`;
+      parts.push(compilePropertyFilters(properties, this.#draft.params, prefix, { now, timezone }));
+    }
+    return { sql: this.#read(`(${parts.join(" AND ")})`), type: "boolean", nullable: false };
+  }
+
+  /** Gives a column a name of its own in the subquery. */
+  exposed(name: string): string {
+    const column = this.table.columns[name];
+    if (!column) throw new Error(`${name} is no column of this table`);
+    this.#columnSql(column);
+    return `${this.#columns.get(column.sql)!} AS ${name}`;
+  }
+
+  /** The subquery, after all of the query was compiled. */
+  subquery(): string {
+    const project = "project_id = {project_id:UInt32}";
+    if (this.#joined.size === 0) {
+      return `(SELECT ${this.#listed()} FROM ${this.#source} WHERE ${project})`;
+    }
+    const base = this.#draft.fresh("t");
+    const joins = [...this.#joined.values()].map(({ read, left, right, where }) => {
+      const source = `SELECT ${read.#listed()} FROM ${read.#source} WHERE ${project}${where ? ` AND ${where}` : ""}`;
+      const inner = read.#joined.size > 0 ? read.subquery().slice(1, -1) : source;
+      return ` LEFT ANY JOIN (${inner}) AS ${read.alias} ON ${base}.${left} = ${read.alias}.${right}`;
+    });
+    const own = [...this.#columns.values()].map((name) => `${base}.${name} AS ${name}`);
+    const theirs = [...this.#passed].map(([name, sql]) => `${sql} AS ${name}`);
+    const inner = `(SELECT ${this.#listed()} FROM ${this.#source} WHERE ${project}) AS ${base}`;
+    return `(SELECT ${[...own, ...theirs].join(", ")} FROM ${inner}${joins.join("")})`;
+  }
+
+  /** Columns of joined tables by their names in the subquery. */
+  readonly #passed = new Map<string, string>();
+
+  #listed(): string {
+    const listed = [...this.#columns].map(([sql, name]) => `${sql} AS ${name}`);
+    return listed.length > 0 ? listed.join(", ") : "1 AS one";
+  }
+
+  #join(
+    name: string,
+    { table, left, right, where, propertiesSource }: NonNullable<SqlTable["joins"]>[string],
+  ) {
+    let found = this.#joined.get(name);
+    if (!found) {
+      const read = new TableRead(this.#draft, sqlTables[table]!);
+      read.#source = propertiesSource ?? read.#source;
+      const leftName = this.#nameOf(this.table.columns[left]!);
+      found = { read, left: leftName, right: read.#nameOf(read.table.columns[right]!), where };
+      this.#joined.set(name, found);
+    }
+    return found;
+  }
+
+  /** What is behind a join, as columns of this table's subquery. */
+  #through(found: Sql): Pick<Sql, "sql" | "text"> {
+    const passed = (sql: string): string => {
+      for (const [name, known] of this.#passed) if (known === sql) return `${this.alias}.${name}`;
+      const name = this.#draft.fresh("v");
+      this.#passed.set(name, sql);
+      return `${this.alias}.${name}`;
+    };
+    if (found.text === undefined) return { sql: passed(found.sql) };
+    const text = passed(found.text);
+    return { sql: textAs(text, found.type), text };
+  }
+
+  #nameOf(column: TableColumn): string {
+    this.#columnSql(column);
+    return this.#columns.get(column.sql)!;
+  }
+
+  #columnSql({ sql, type, nullable, source }: TableColumn): Sql {
+    if (source !== undefined) this.#source = source;
+    const raw = /^toTimeZone\((\w+), \{tz:String\}\)$/.exec(sql)?.[1];
+    const floor = raw === undefined ? {} : { floor: { raw: () => this.#read(raw), days: 0 } };
+    return { sql: this.#read(sql), type, nullable: nullable ?? false, ...floor };
+  }
+
+  #read(sql: string): string {
+    let name = this.#columns.get(sql);
+    if (name === undefined) this.#columns.set(sql, (name = this.#draft.fresh("v")));
+    return `${this.alias}.${name}`;
+  }
+
+  readonly #properties = new Map<string, string>();
+
+  #property(column: TableColumn, keys: readonly PathKey[]): Sql {
+    const path = JSON.stringify([column.sql, keys]);
+    let text = this.#properties.get(path);
+    if (text === undefined) {
+      const bound = keys.map((key) => constantSql(this.#draft, key).sql);
+      const isPlain = bound.length === 1 && column.sql === "properties" && typeof keys[0] === "string";
+      const read = isPlain
+        ? propertyText(bound[0]!)
+        : `JSONExtract(${column.sql}, ${bound.join(", ")}, 'Nullable(String)')`;
+      this.#properties.set(path, (text = this.#read(read)));
+    }
+    const { owner } = this.table;
+    const known =
+      owner && keys.length === 1 ? this.#draft.context.propertyType?.(owner, String(keys[0])) : undefined;
+    const type = known ? types[known] : "string";
+    return { sql: textAs(text, type), type, nullable: true, text };
+  }
+}

@@ -1,0 +1,77 @@
+// Functions over windows.
+
+import type { ExpressionNode, WindowExpr, WindowFrame, WindowFunction } from "../tree.ts";
+import { arity, isStar, parametersOf } from "./calls.ts";
+import { asType, type SqlDraft, type SqlScope } from "./draft.ts";
+import { sqlAggregate } from "./lists/aggregates.ts";
+import { refuseFunction } from "./lists/function_shapes.ts";
+import { sqlFunction } from "./lists/more_functions.ts";
+import { refuse } from "./problem.ts";
+import type { Sql } from "./value.ts";
+
+export function windowSql(
+  draft: SqlDraft,
+  node: WindowFunction,
+  scope: SqlScope,
+  over: WindowExpr | undefined,
+): Sql {
+  if (node.over_identifier) refuse("A WINDOW with a name is not supported: write it behind OVER.", node);
+  const name = node.name.toLowerCase();
+  const aggregate = sqlAggregate(name);
+  const hasParameters = aggregate !== undefined && aggregate.paramsMax > 0 && (node.args ?? []).length > 0;
+  const nodes = hasParameters ? (node.args ?? []) : [...(node.exprs ?? []), ...(node.args ?? [])];
+  const args = nodes.filter((one) => !isStar(one)).map((one) => draft.expression(one, scope));
+  const found = aggregate ?? sqlFunction(name);
+  if (!found) return refuseFunction(node.name, "", { ...node, node: "Call", args: [] });
+  arity(node, args.length, found.argsMin, found.argsMax);
+  const params = hasParameters ? parametersOf(node, node.exprs ?? [], aggregate.paramsMax) : "";
+  const read = args.map((one, i) => (found.isNumeric && i === 0 ? asType(one, "number") : one));
+  const called = `${found.name}${params}(${read.map((one) => one.sql).join(", ")})`;
+  const type = found.type === "unknown" ? (read[0]?.type ?? "unknown") : found.type;
+  const isShifted = found.name === "lagInFrame" || found.name === "leadInFrame";
+  return {
+    sql: `${called} OVER (${windowText(draft, over, scope, isShifted)})`,
+    type,
+    nullable: found.type === "unknown" || read.some((one) => one.nullable),
+  };
+}
+
+function windowText(
+  draft: SqlDraft,
+  over: WindowExpr | undefined,
+  scope: SqlScope,
+  isShifted: boolean,
+): string {
+  const parts: string[] = [];
+  const list = (nodes: readonly ExpressionNode[]) =>
+    nodes.map((one) => draft.expression(one, scope).sql).join(", ");
+  if (over?.partition_by?.length) parts.push(`PARTITION BY ${list(over.partition_by)}`);
+  if (over?.order_by?.length) {
+    const orders = over.order_by.map(
+      (one) => `${draft.expression(one.expr, scope).sql} ${directionOf(one.order)}`,
+    );
+    parts.push(`ORDER BY ${orders.join(", ")}`);
+  }
+  if (over?.frame_method) {
+    const start = frameText(over.frame_start ?? undefined, "PRECEDING");
+    const frame = over.frame_end ? `BETWEEN ${start} AND ${frameText(over.frame_end, "FOLLOWING")}` : start;
+    parts.push(`${over.frame_method === "ROWS" ? "ROWS" : "RANGE"} ${frame}`);
+  } else if (isShifted) {
+    // lag() and lead() of other databases see the whole partition.
+    parts.push("ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING");
+  }
+  return parts.join(" ");
+}
+
+export const directionOf = (order: string | null | undefined): "ASC" | "DESC" =>
+  order === "DESC" ? "DESC" : "ASC";
+
+function frameText(frame: WindowFrame | undefined, side: "PRECEDING" | "FOLLOWING"): string {
+  if (frame?.frame_type === "CURRENT ROW") return "CURRENT ROW";
+  const given =
+    frame?.frame_type === "PRECEDING" || frame?.frame_type === "FOLLOWING" ? frame.frame_type : side;
+  const rows = frame?.frame_value;
+  if (rows === null || rows === undefined) return `UNBOUNDED ${given}`;
+  if (typeof rows === "number" && Number.isSafeInteger(rows) && rows >= 0) return `${rows} ${given}`;
+  return refuse("The bounds of a window are whole numbers, UNBOUNDED or CURRENT ROW.", frame);
+}

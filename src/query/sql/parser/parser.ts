@@ -1,0 +1,145 @@
+// Reads HogQL by PostHog's parser in a child process: one text at a time, the projects in turn. The child starts with
+// the first text and ends when nobody asks any more: it holds 80 MB, a fifth of what a small server takes at rest.
+
+import { Fault } from "../../../core/fault.ts";
+import { limits } from "../../../core/limits.ts";
+import { type Log, reasonOf } from "../../../core/log.ts";
+import { Semaphore } from "../../../work/semaphore.ts";
+import { SqlProblem } from "../compile/problem.ts";
+import type { ExpressionNode, OrderExpr, ParserError, SelectTree } from "../tree.ts";
+import { parserLimits } from "./limits.ts";
+import type { TextKind } from "./parser_child.ts";
+import { type Parsed, ParserProcess } from "./parser_process.ts";
+import { checkTextBounds } from "./text_bounds.ts";
+
+interface Trees {
+  select: SelectTree;
+  expression: ExpressionNode;
+  order: OrderExpr;
+}
+
+export interface SqlParser {
+  /**
+   * The tree of a text, which its caller may change.
+   * @throws SqlProblem for what is wrong in the text; Fault unavailable when too many texts wait.
+   */
+  parse<Kind extends TextKind>(text: string, kind: Kind, project_id: number): Promise<Trees[Kind]>;
+  close(): void;
+}
+
+export function openSqlParser(log: Log): SqlParser {
+  const place = new Semaphore(1, parserLimits.textsWaitingMax, limits.workingShare);
+  const child = openParserChild(log);
+  const known = new KnownTexts();
+
+  async function parsed(text: string, kind: TextKind, project_id: number): Promise<Parsed> {
+    const key = `${kind} ${text}`;
+    const before = known.find(key);
+    if (before) return before;
+    const wait = { owner: project_id, msMax: parserLimits.textsWaitMsMax, busy: tooManyTexts };
+    const now = await place.run(wait, () => child.parse(kind, text));
+    // What took too long in a child that was cold, or nearly full, may be read by the next one.
+    if (!("failed" in now) || now.failed !== "time") known.keep(key, now);
+    return now;
+  }
+
+  return {
+    parse: async (text, kind, project_id) => {
+      checkTextBounds(text);
+      const result = await parsed(text, kind, project_id);
+      if ("failed" in result) throw new SqlProblem(failures[result.failed]);
+      const tree: unknown = JSON.parse(withWholeNumbers(result.json));
+      if (isError(tree)) throw new SqlProblem(sentenceOf(tree), tree);
+      return tree as never;
+    },
+    close: () => child.close(),
+  };
+}
+
+/** Whole numbers that JSON.parse would round, as texts. A text within JSON has no bare `"value":`. */
+function withWholeNumbers(json: string): string {
+  return json.replace(/"value":(-?\d{16,20})(?=[,}])/g, (same, digits: string) =>
+    Number.isSafeInteger(Number(digits)) ? same : `"value":"${digits}","value_type":"number"`,
+  );
+}
+
+const failures = {
+  time: "The query takes too long to be read. Nest fewer brackets and functions, for example by WITH.",
+  depth:
+    "The query cannot be read: its parts nest too deeply. Use fewer OR, AND and operators in a row, or IN.",
+};
+
+/** The child of the moment: started when it is needed, ended after parserLimits.childIdleMs without a text. */
+function openParserChild(log: Log) {
+  let current: ParserProcess | undefined;
+  let idle: NodeJS.Timeout | undefined;
+  const end = (): void => {
+    clearTimeout(idle);
+    current?.kill();
+    current = undefined;
+  };
+  return {
+    parse: async (kind: TextKind, text: string): Promise<Parsed> => {
+      clearTimeout(idle);
+      try {
+        if (!current?.usable) current = await ParserProcess.start();
+        return await current.parse(kind, text);
+      } catch (thrown) {
+        log.warn("the HogQL parser ended", { reason: reasonOf(thrown) });
+        end();
+        throw new Fault("unavailable", "SQL cannot be read at this moment. Please retry.", {
+          retryAfterSeconds: 5,
+        });
+      } finally {
+        idle = setTimeout(end, parserLimits.childIdleMs).unref();
+      }
+    },
+    close: end,
+  };
+}
+
+/** The latest texts and what became of them: one that broke the parser does so once. */
+class KnownTexts {
+  /** The latest last. */
+  readonly #texts = new Map<string, Parsed>();
+  #chars = 0;
+
+  find(key: string): Parsed | undefined {
+    const found = this.#texts.get(key);
+    if (!found) return undefined;
+    this.#texts.delete(key);
+    this.#texts.set(key, found);
+    return found;
+  }
+
+  keep(key: string, parsed: Parsed): void {
+    if (this.#texts.has(key)) return;
+    this.#texts.set(key, parsed);
+    this.#chars += charsOf(key, parsed);
+    for (const [oldest, its] of this.#texts) {
+      if (this.#chars <= parserLimits.treesCharsMax) return;
+      this.#texts.delete(oldest);
+      this.#chars -= charsOf(oldest, its);
+    }
+  }
+}
+
+function charsOf(key: string, parsed: Parsed): number {
+  return key.length + ("json" in parsed ? parsed.json.length : 0) + parserLimits.treeCharsMin;
+}
+
+function isError(tree: unknown): tree is ParserError {
+  return typeof tree === "object" && tree !== null && "error" in tree;
+}
+
+/** The parser's own message, as a sentence. */
+function sentenceOf({ message }: ParserError): string {
+  const short = message.slice(0, limits.valueShownCharsMax);
+  return `The query is not valid HogQL: ${short}${short.endsWith(".") ? "" : "."}`;
+}
+
+function tooManyTexts(): Fault {
+  return new Fault("unavailable", "Too many queries wait to be read. Please retry.", {
+    retryAfterSeconds: 5,
+  });
+}

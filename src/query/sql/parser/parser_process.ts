@@ -1,0 +1,130 @@
+// One child that parses, as its owner sees it: started, asked one text at a time, killed when a text takes too much.
+
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { withinMs } from "../../../core/deadline.ts";
+import { parserLimits } from "./limits.ts";
+import type { ParserReply, ParserRequest, TextKind } from "./parser_child.ts";
+
+/** The tree as JSON; or why there is none. */
+export type Parsed = { json: string } | { failed: "time" | "depth" };
+
+export class ParserProcess {
+  readonly #child: Bun.Subprocess;
+  readonly #ready = Promise.withResolvers<void>();
+  #waiting: { id: number; done: PromiseWithResolvers<Parsed> } | undefined;
+  #lastId = 0;
+  #usable = true;
+
+  private constructor() {
+    this.#child = Bun.spawn(command, {
+      env: { PATH: "/usr/local/bin:/usr/bin:/bin", TZ: "UTC", BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
+      // There is no configuration of ours in the root folder.
+      cwd: "/",
+      stdio: ["ignore", "ignore", "ignore"],
+      serialization: "advanced",
+      ipc: (message: ParserReply) => this.#hear(message),
+    });
+    this.#child.unref();
+    void this.#child.exited.then((code) => this.#end(`the parser's process ended with ${code}`));
+  }
+
+  /** Resolves when it is ready. @throws when it does not get so. */
+  static async start(): Promise<ParserProcess> {
+    const started = new ParserProcess();
+    try {
+      await withinMs(started.#ready.promise, parserLimits.childStartMsMax);
+      return started;
+    } catch (thrown) {
+      started.kill();
+      throw thrown;
+    }
+  }
+
+  /** Whether it may be asked again. */
+  get usable(): boolean {
+    return this.#usable;
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  /** Reads one text, after the one before has ended. @throws when the process dies by itself. */
+  async parse(kind: TextKind, text: string): Promise<Parsed> {
+    if (!this.#usable) throw new Error("the parser's process is gone");
+    const id = ++this.#lastId;
+    const done = Promise.withResolvers<Parsed>();
+    this.#waiting = { id, done };
+    const stopWatch = this.#watch(done);
+    try {
+      this.#child.send({ id, kind, text } satisfies ParserRequest);
+      const parsed = await done.promise;
+      const { bytes } = usageOf(this.#child.pid) ?? { bytes: 0 };
+      if ("failed" in parsed || bytes > parserLimits.childBytesKept) this.kill();
+      return parsed;
+    } finally {
+      this.#waiting = undefined;
+      stopWatch();
+    }
+  }
+
+  kill(): void {
+    this.#usable = false;
+    this.#child.kill("SIGKILL");
+  }
+
+  #hear({ id, json }: ParserReply): void {
+    if (id === 0) this.#ready.resolve();
+    if (id !== this.#waiting?.id) return;
+    this.#waiting.done.resolve(json === undefined ? { failed: "depth" } : { json });
+  }
+
+  #end(reason: string): void {
+    this.#usable = false;
+    this.#ready.reject(new Error(reason));
+    this.#waiting?.done.reject(new Error(reason));
+  }
+
+  /** Ends a text that uses more than it may; returns what ends the watch. */
+  #watch(done: PromiseWithResolvers<Parsed>): () => void {
+    const before = usageOf(this.#child.pid);
+    const began = performance.now();
+    const look = (): void => {
+      const passed = performance.now() - began;
+      const now = usageOf(this.#child.pid);
+      // Where processor time cannot be read, the clock stands for it.
+      const cpuMs = now && before ? now.cpuMs - before.cpuMs : passed;
+      const isHeavy = cpuMs > parserLimits.textCpuMsMax || (now?.bytes ?? 0) > parserLimits.childBytesMax;
+      if (!isHeavy && passed <= parserLimits.textMsMax) return;
+      if (isHeavy) done.resolve({ failed: "time" });
+      else done.reject(new Error("the parser got no processor time"));
+      this.kill();
+    };
+    const timer = setInterval(look, parserLimits.watchMs);
+    return () => clearInterval(timer);
+  }
+}
+
+const entry = fileURLToPath(new URL("./parser_child.ts", import.meta.url));
+const { childCpuSecondsMax, childStepsBehind } = parserLimits;
+const bounded = `ulimit -t ${childCpuSecondsMax}; exec nice -n ${childStepsBehind} "$@"`;
+const command = ["/bin/sh", "-c", bounded, "sh", process.execPath, "--smol", "--no-install", "--no-env-file"];
+command.push(entry);
+
+/** A tick of processor time in /proc, in ms: Linux has 100 a second on all its platforms. */
+const tickMs = 10;
+const pageBytes = 4096;
+
+/** What a process has used until now, and its memory; undefined where the system does not show it. */
+function usageOf(pid: number): { cpuMs: number; bytes: number } | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The second field is the program's name, in brackets; 14, 15 and 24 are time in user and system, and pages.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    const [user = 0, system = 0, pages = 0] = [fields[11], fields[12], fields[21]].map(Number);
+    return { cpuMs: (user + system) * tickMs, bytes: pages * pageBytes };
+  } catch {
+    return undefined;
+  }
+}

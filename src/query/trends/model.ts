@@ -1,0 +1,79 @@
+// The schema of a TrendsQuery.
+
+import Type, { type Static } from "typebox";
+import { choice, flag, strictModel } from "../../http/fields/field.ts";
+import { queryLimits } from "../limits.ts";
+import {
+  aboutRefused,
+  aboutSender,
+  breakdownFilter,
+  drawing,
+  insightFields,
+  intervals,
+  maybe,
+  node,
+  unanswered,
+  unreadFields,
+} from "../parts/model.ts";
+
+/** Drawn from one number for each line, or from one for each interval. */
+export const totalDisplays = [
+  "BoldNumber",
+  "ActionsPie",
+  "ActionsBarValue",
+  "ActionsTable",
+  "WorldMap",
+] as const;
+const displays = [
+  "Auto",
+  "ActionsLineGraph",
+  "ActionsLineGraphCumulative",
+  "ActionsAreaGraph",
+  "ActionsBar",
+  "ActionsUnstackedBar",
+  "ActionsStackedBar",
+  ...totalDisplays,
+] as const;
+
+export const trendsModel = strictModel("TrendsQuery", {
+  kind: choice(["TrendsQuery"]),
+  series: Type.Array(node, { minItems: 1, maxItems: queryLimits.querySeriesMax }),
+  interval: maybe(choice(intervals)),
+  ...insightFields,
+  breakdownFilter,
+  compareFilter: maybe(
+    strictModel("CompareFilter", {
+      compare: maybe(flag()),
+      compare_to: unanswered("Comparing with another period"),
+    }),
+  ),
+  conversionGoal: unanswered("A goal of conversion"),
+  trendsFilter: maybe(
+    strictModel("TrendsFilter", {
+      display: maybe(choice(displays)),
+      formula: unanswered("A formula"),
+      formulas: unanswered("A formula"),
+      formulaNodes: unanswered("A formula"),
+      smoothingIntervals: unanswered("Smoothing", [1]),
+      breakdown_histogram_bin_count: unanswered("A histogram"),
+      hideWeekends: unanswered("Hiding weekends"),
+      ...unreadFields(
+        drawing,
+        "aggregationAxisFormat aggregationAxisPostfix aggregationAxisPrefix confidenceLevel " +
+          "decimalPlaces detailedResultsAggregationType excludeBoxPlotOutliers goalLines " +
+          "hiddenLegendIndexes legendPosition metricChangeDecreaseColor metricChangeIncreaseColor " +
+          "metricColorByDirection metricLineDecreaseColor metricLineIncreaseColor metricShowChange " +
+          "metricSummary minDecimalPlaces movingAverageIntervals resultCustomizationBy " +
+          "resultCustomizations showAlertThresholdLines showAnnotations showConfidenceIntervals " +
+          "showLabelsOnSeries showLegend showMovingAverage showMultipleYAxes showPercentStackView " +
+          "showTrendLines showValuesOnSeries stackBreakdownValues xAxisLabel yAxisLabel " +
+          "yAxisScaleType",
+      ),
+    }),
+  ),
+  ...unreadFields(drawing, "dataColorTheme"),
+  ...unreadFields(aboutSender, "response tags version"),
+  ...unreadFields(aboutRefused, "calendarHeatmapFilter"),
+});
+
+export type TrendsQuery = Static<typeof trendsModel>;

@@ -1,0 +1,285 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { cleanUp } from "../../support/cleanup.ts";
+import { storesStartMsMax } from "../../support/stores.ts";
+import type { NaiveEvent } from "../naive.ts";
+import { dayMs, madeEvents, openSqlWorld, type SqlWorld, zone } from "./sql_world.ts";
+
+afterAll(cleanUp, storesStartMsMax);
+
+let world: SqlWorld;
+beforeAll(async () => {
+  world = await openSqlWorld();
+}, storesStartMsMax);
+
+const day = ({ at }: NaiveEvent): string =>
+  Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone).toPlainDate().toString();
+
+/** Rows of groups and their counts, by group. */
+function counted(key: (event: NaiveEvent) => string | null, events = madeEvents): [string | null, string][] {
+  const counts = new Map<string | null, number>();
+  for (const one of events) counts.set(key(one), (counts.get(key(one)) ?? 0) + 1);
+  return [...counts].map(([name, count]) => [name, String(count)]);
+}
+
+const sorted = (rows: unknown[][]): unknown[][] =>
+  rows.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+
+const properties = (event: NaiveEvent): Record<string, unknown> => event.properties;
+const amount = (event: NaiveEvent): number | undefined => {
+  const value = properties(event)["amount"];
+  return typeof value === "number" ? value : undefined;
+};
+const since = Temporal.ZonedDateTime.from(`2024-03-05T00:00:00[${zone}]`).epochMilliseconds;
+
+const counts: [name: string, query: string, expected: () => [string | null, string][]][] = [
+  [
+    "by day of the project's zone",
+    "select toString(toDate(timestamp)) as d, count() from events group by d",
+    () => counted(day),
+  ],
+  [
+    "by property, null where it is absent",
+    "select properties.plan, count() from events group by 1",
+    () => counted((one) => (properties(one)["plan"] as string | undefined) ?? null),
+  ],
+  [
+    "since a moment of the project's zone",
+    "select event, count() from events where timestamp >= '2024-03-05' group by event",
+    () =>
+      counted(
+        (one) => one.event,
+        madeEvents.filter(({ at }) => at >= since),
+      ),
+  ],
+  [
+    "of a day",
+    "select event, count() from events where toDate(timestamp) = '2024-03-05' group by event",
+    () =>
+      counted(
+        (one) => one.event,
+        madeEvents.filter((one) => day(one) === "2024-03-05"),
+      ),
+  ],
+  [
+    "since the start of a week",
+    "select event, count() from events where toStartOfWeek(timestamp, 1) > '2024-03-04' group by event",
+    () =>
+      counted(
+        (one) => one.event,
+        madeEvents.filter((one) => day(one) >= "2024-03-11"),
+      ),
+  ],
+  [
+    "until a month",
+    "select event, count() from events where toStartOfMonth(timestamp) <= toDate('2024-02-29') group by event",
+    () => [],
+  ],
+  [
+    "of the last days",
+    "select event, count() from events where timestamp > now() - interval 5 day group by event",
+    () =>
+      counted(
+        (one) => one.event,
+        madeEvents.filter(({ at }) => at > Date.UTC(2024, 2, 14) - 5 * dayMs),
+      ),
+  ],
+  [
+    "where a property is a number",
+    "select event, count() from events where properties.amount > 100 group by event",
+    () =>
+      counted(
+        (one) => one.event,
+        madeEvents.filter((one) => (amount(one) ?? 0) > 100),
+      ),
+  ],
+  [
+    "where a property is true",
+    "select event, count() from events where properties.is_new = true group by event",
+    () =>
+      counted(
+        (one) => one.event,
+        madeEvents.filter((one) => properties(one)["is_new"] === true),
+      ),
+  ],
+  [
+    "where a property differs: of those without it too",
+    "select event, count() from events where properties.plan != 'free' group by event",
+    () =>
+      counted(
+        (one) => one.event,
+        madeEvents.filter((one) => properties(one)["plan"] !== "free"),
+      ),
+  ],
+  [
+    "where a property is none of these: of those without it too",
+    "select event, count() from events where properties.plan not in ('free', 'pro') group by event",
+    () =>
+      counted(
+        (one) => one.event,
+        madeEvents.filter((one) => properties(one)["plan"] !== "free"),
+      ),
+  ],
+  [
+    "where a property equals null",
+    "select event, count() from events where properties.plan = null group by event",
+    () =>
+      counted(
+        (one) => one.event,
+        madeEvents.filter((one) => properties(one)["plan"] === undefined),
+      ),
+  ],
+  [
+    "where a pattern matches",
+    "select event, count() from events where properties.$current_url =~* 'DOCS' group by event",
+    () =>
+      counted(
+        (one) => one.event,
+        madeEvents.filter((one) => String(properties(one)["$current_url"]).includes("docs")),
+      ),
+  ],
+  [
+    "of a nested property",
+    "select event, count() from events where properties.nested.deep.number < 10 group by event",
+    () => counted((one) => one.event, madeEvents.slice(0, 10)),
+  ],
+  [
+    "of an item of a list",
+    "select properties.tags[2], count() from events group by 1",
+    () => counted((one) => (properties(one)["tags"] as string[])[1]!),
+  ],
+  [
+    "of persons who did another thing",
+    "select event, count() from events where person_id in (select person_id from events where uuid = '00000000-0000-4000-8000-000000000003') group by event",
+    () =>
+      counted(
+        (one) => one.event,
+        madeEvents.filter((one) => one.distinct_id === "u3"),
+      ),
+  ],
+  [
+    "within the filters of the request",
+    "select event, count() from events where {filters} group by event",
+    () =>
+      counted(
+        (one) => one.event,
+        madeEvents.filter(({ at }) => at >= Date.UTC(2024, 2, 2) && at < Date.UTC(2024, 2, 4)),
+      ),
+  ],
+];
+
+for (const [name, query, expected] of counts) {
+  test(`events are counted ${name}`, async () => {
+    const filters = { from: "2024-03-02 00:00:00.000000", to: "2024-03-04 00:00:00.000000", properties: [] };
+    expect(sorted(await world.ask(query, { filters }))).toEqual(sorted(expected()));
+  });
+}
+
+test("numbers of properties are summed; what is no number is left out", async () => {
+  const numbers = madeEvents.map(amount).filter((one) => one !== undefined);
+  const [row] = await world.ask(
+    "select sum(properties.amount), max(toInt(properties.amount)), countIf(properties.amount > 50) from events",
+  );
+  const over = numbers.filter((one) => one > 50).length;
+  expect(row).toEqual([
+    numbers.reduce((sum, one) => sum + one, 0),
+    String(Math.max(...numbers)),
+    String(over),
+  ]);
+});
+
+test("IN and NOT IN are truths in sums and of names; whole numbers keep their digits", async () => {
+  const [row] = await world.ask(
+    `select 'a' as e, [1, 2] as x, 2 in x, arrayExists(y -> 1 in y, [[1]]), 'a' in e, (1 not in (2)) * 2,
+       (1 not in (1)) + 1, toString(9007199254740993)`,
+  );
+  expect(row?.slice(2).map(String)).toEqual(["1", "1", "1", "2", "1", "9007199254740993"]);
+});
+
+test("a property of known type is that type wherever it stands", async () => {
+  const types = (_: string, name: string) => ({ amount: "Numeric", is_new: "Boolean" })[name] as never;
+  const query =
+    "select properties.amount, properties.is_new from events order by properties.amount desc, uuid limit 2";
+  const [first] = await world.ask(query, { propertyType: types });
+  expect(first).toEqual([239, false]);
+});
+
+test("a name that an alias has is the alias, also where a column has it too", async () => {
+  const query =
+    "select toString(toDate(timestamp)) as timestamp, count() from events where timestamp = '2024-03-05' group by timestamp";
+  const [row] = await world.ask(query);
+  const expected = madeEvents.filter((one) => day(one) === "2024-03-05").length;
+  expect(row).toEqual(["2024-03-05", String(expected)]);
+});
+
+test("joined tables, common tables and windows agree with a walk over the events", async () => {
+  const query = `with firsts as (select person_id as who, min(timestamp) as t from events group by person_id)
+    select e.uuid, row_number() over (partition by e.person_id order by e.timestamp) as n
+    from events e join firsts f on e.person_id = f.who where e.timestamp > f.t order by e.timestamp limit 5`;
+  const rows = await world.ask(query);
+  const later = madeEvents.slice(7, 12).map(({ uuid }) => [uuid, "1"]);
+  expect(rows.slice(0, 5)).toEqual(later);
+});
+
+test("rows beyond the limit show as one row more", async () => {
+  const { limit, offset } = await world.compile(
+    "select uuid from events order by timestamp limit 3 offset 2",
+  );
+  expect([limit, offset]).toEqual([3, 2]);
+  const rows = await world.ask("select uuid from events order by timestamp limit 3 offset 2");
+  expect(rows.map(([uuid]) => uuid)).toEqual(madeEvents.slice(2, 6).map(({ uuid }) => uuid));
+  expect((await world.ask("select uuid from events")).length).toBe(101);
+});
+
+for (const condition of [
+  "timestamp >= '2024-03-05'",
+  "timestamp > now() - interval 1 day",
+  "toDate(timestamp) = '2024-03-05'",
+  "toStartOfMonth(timestamp) >= '2024-03-01'",
+  "dateTrunc('day', timestamp) between '2024-03-01' and '2024-03-02'",
+  "{filters}",
+]) {
+  test(`${condition} reaches the key of the table`, async () => {
+    const filters = { from: "2024-03-02 00:00:00.000000", properties: [] };
+    const { statement, parameters } = await world.compile(
+      `select person_id, count() from events where ${condition} group by 1`,
+      { filters },
+    );
+    const lines = await world.stores.clickhouse.query<{ explain: string }>(
+      `EXPLAIN indexes = 1 ${statement}`,
+      parameters,
+    );
+    expect(
+      lines.some(
+        ({ explain }) => explain.includes("Condition") && explain.includes("(toDate(timestamp) in "),
+      ),
+    ).toBe(true);
+  });
+}
+
+test("properties of persons come with their events, those of persons without any are null", async () => {
+  await world.stores.clickhouse.command(
+    `INSERT INTO event_rows
+       (uuid, project_id, event, distinct_id, properties, timestamp, created_at, pk, pw, pv)
+     SELECT generateUUIDv4(), 1, '$set', 'u1', '{}', toDateTime64('2024-03-13 12:00:00', 6, 'UTC'), now64(6),
+       ['email', 'age'], [0, 0], ['"u1@example.com"', '41']`,
+  );
+  const expected = madeEvents.filter(({ distinct_id }) => distinct_id === "u1").length;
+  const rest = madeEvents.length - expected;
+  const query = (columns: string) =>
+    `select ${columns}, count() from events where event != '$set' group by all order by 2 nulls last, 1`;
+  expect(sorted(await world.ask(query("person.properties.email")))).toEqual(
+    sorted([
+      ["u1@example.com", String(expected)],
+      [null, String(rest)],
+    ]),
+  );
+  const [row] = await world.ask(
+    "select count() from events where person.properties.age > 40 and event != '$set'",
+  );
+  expect(row).toEqual([String(expected)]);
+  const named =
+    "select person.properties.email, person.created_at is not null, count() from events where distinct_id = 'u1' group by 1, 2";
+  expect(await world.ask(named)).toEqual([["u1@example.com", 1, String(expected + 1)]]);
+  const direct = "select properties.email, properties.age from persons where properties.age = 41";
+  expect(await world.ask(direct)).toEqual([["u1@example.com", "41"]]);
+});

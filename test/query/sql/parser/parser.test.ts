@@ -1,0 +1,91 @@
+// PostHog's parser in a child process, and texts that break it.
+
+import { afterAll, expect, test } from "bun:test";
+import { openLog } from "../../../../src/core/log.ts";
+import { Fault } from "../../../../src/core/fault.ts";
+import { openSqlParser } from "../../../../src/query/sql/parser/parser.ts";
+import { ParserProcess } from "../../../../src/query/sql/parser/parser_process.ts";
+import { parserLimits } from "../../../../src/query/sql/parser/limits.ts";
+import { SqlProblem } from "../../../../src/query/sql/compile/problem.ts";
+
+const log = openLog({ level: "error", format: "json", write: () => {} });
+const parser = openSqlParser(log);
+afterAll(() => parser.close());
+
+const problemOf = async (text: string, kind: "select" | "expression" = "select"): Promise<SqlProblem> => {
+  const thrown: unknown = await parser.parse(text, kind, 1).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (thrown instanceof SqlProblem) return thrown;
+  throw new Error(`no problem in ${text.slice(0, 100)}: ${String(thrown)}`);
+};
+
+const works = async (): Promise<void> => {
+  const text = `select ${crypto.randomUUID().slice(0, 4).replace(/^/, "a")}`;
+  expect(await parser.parse(text, "select", 1)).toMatchObject({ node: "SelectQuery" });
+};
+
+test("a text becomes a tree of each kind, with its places", async () => {
+  const tree = await parser.parse("select 1", "select", 1);
+  expect(tree).toMatchObject({ node: "SelectQuery", select: [{ node: "Constant", value: 1 }] });
+  expect(tree).toMatchObject({ select: [{ start: { offset: 7 }, end: { offset: 8 } }] });
+  expect(await parser.parse("a = 'b'", "expression", 1)).toMatchObject({ node: "CompareOperation" });
+  expect(await parser.parse("a desc", "order", 1)).toMatchObject({ node: "OrderExpr", order: "DESC" });
+});
+
+test("a tree that its caller changed is whole when it is asked for again", async () => {
+  const tree = await parser.parse("select 2", "select", 1);
+  Object.assign(tree, { node: "changed" });
+  expect(await parser.parse("select 2", "select", 1)).toMatchObject({ node: "SelectQuery" });
+});
+
+test("what is wrong is said with its place", async () => {
+  const problem = await problemOf("select a from b limt 1");
+  expect(problem.message).toStartWith("The query is not valid HogQL: ");
+  expect(problem.start).toBe(21);
+  expect((await problemOf("1 +", "expression")).message).toContain("not valid HogQL");
+});
+
+const { textDepthMax } = parserLimits;
+const bombs: Record<string, string> = {
+  brackets: `select ${"(".repeat(textDepthMax)}1${")".repeat(textDepthMax)}`,
+  calls: `select ${"f(".repeat(textDepthMax)}1${")".repeat(textDepthMax)}`,
+  cases: `select ${"case when a then ".repeat(200)}1${" end".repeat(200)}`,
+  nots: `select ${"not ".repeat(3000)}1`,
+  ors: `select 1 where ${Array.from({ length: 1400 }, (_, i) => `a = ${i}`).join(" or ")}`,
+  lambdas: `select ${"x -> ".repeat(1500)}1`,
+  ternaries: `select ${"a ? ".repeat(1000)}1${" : 1".repeat(1000)}`,
+  tags: `select ${"<a>".repeat(600)}${"</a>".repeat(600)}`,
+};
+
+for (const [name, text] of Object.entries(bombs)) {
+  test(`a bomb of ${name} is refused, and the next text is read`, async () => {
+    const { message } = await problemOf(text);
+    expect(message).toMatch(/takes too long to be read|too deeply/);
+    await works();
+    expect((await problemOf(text)).message).toBe(message);
+  });
+}
+
+test("texts of ten megabytes are refused before they are read", async () => {
+  expect((await problemOf("(".repeat(10_000_000))).message).toContain("characters");
+});
+
+test("a process that is killed is replaced by the next text", async () => {
+  const own = await ParserProcess.start();
+  process.kill(own.pid, "SIGKILL");
+  expect(await own.parse("select", "select 1").catch(() => "gone")).toBe("gone");
+  expect(own.usable).toBe(false);
+});
+
+test("when too many texts wait, the others are told to come again", async () => {
+  const many = Array.from({ length: 2 * parserLimits.textsWaitingMax }, (_, i) =>
+    parser.parse(`select ${i}, a`, "select", 7).catch((thrown: unknown) => thrown),
+  );
+  const another = parser.parse("select 'another', a", "select", 8);
+  const faults = (await Promise.all(many)).filter((one) => one instanceof Fault);
+  expect(faults.length).toBeGreaterThan(0);
+  expect(new Set(faults.map(({ code }) => code))).toEqual(new Set(["unavailable"]));
+  expect(await another).toMatchObject({ node: "SelectQuery" });
+});
