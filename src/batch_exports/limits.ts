@@ -82,11 +82,6 @@ export const exportLimits = {
   exportsPerTickMax: 200,
   /** The longest pause after a run's failed attempt, in ms. */
   retryMsMax: 600_000,
-  /**
-   * How often the end of a run is written when the store fails, and the first pause in ms: together less than a lease.
-   */
-  endTriesMax: 4,
-  endRetryMs: 500,
   /** How long a run may be due, in ms, before it shows that no process can serve its destination. */
   untakenMsMax: 60_000,
   /** Failed attempts after which a run fails: about three hours. */

@@ -9,15 +9,18 @@ import {
   moment,
   nullable,
   readOnly,
+  strictModel,
   text,
+  unsupported,
   uuid,
   writable,
 } from "../http/fields/field.ts";
 import { exportLimits } from "./limits.ts";
 import { linkedListSchema } from "../http/fields/schema.ts";
-import { destinationTypes } from "./destinations/config.ts";
+import { destinationTypes } from "./destinations/destinations.ts";
+import { exportModels } from "./export_model.ts";
 
-const runStatuses = [
+export const runStatuses = [
   "Starting",
   "Running",
   "Completed",
@@ -33,9 +36,6 @@ export type RunStatus = (typeof runStatuses)[number];
 
 /** Statuses of runs and backfills that have not ended. */
 export const openStatuses: readonly RunStatus[] = ["Starting", "Running", "FailedRetryable"];
-
-const exportModels = ["events", "persons"] as const;
-export type ExportModel = (typeof exportModels)[number];
 
 export const runModel = model("BatchExportRun", {
   id: uuid(),
@@ -58,17 +58,30 @@ const destinationExample = {
   config: { bucket_name: "events", region: "us-east-1", prefix: "posthog-events", file_format: "Parquet" },
 };
 
-const destination = Type.Object(
-  {
-    type: Type.String({ description: `One of ${destinationTypes.join(", ")}.` }),
-    config: Type.Record(Type.String(), Type.Unknown(), {
-      default: {},
-      description: "The settings of this type of destination. Secrets are accepted and never shown.",
-    }),
-  },
+const destinationModel = model("BatchExportDestination", {
+  type: Type.String({ description: `One of ${destinationTypes.join(", ")}.` }),
+  config: Type.Record(Type.String(), Type.Unknown(), {
+    description: "The settings of this type of destination. Secrets are accepted and never shown.",
+  }),
+});
+
+const ofIntegrations = "There are no integrations: the destination's config has its own credentials.";
+
+const destinationBody = {
+  ...strictModel(
+    "BatchExportDestinationRequest",
+    {
+      type: destinationModel.properties.type,
+      config: Type.Optional(destinationModel.properties.config),
+      integration: unsupported(ofIntegrations),
+      integration_id: unsupported(ofIntegrations),
+    },
+    destinationModel,
+  ),
+  examples: [destinationExample],
   // The export's own fields are refused before the fields in here.
-  { title: "BatchExportDestination", examples: [destinationExample], "x-checked-last": true },
-);
+  "x-checked-last": true,
+};
 
 const fieldModel = model("BatchExportField", { expression: Type.String(), alias: Type.String() });
 
@@ -91,7 +104,7 @@ export const exportModel = model("BatchExport", {
     default: "events",
     examples: ["events"],
   }),
-  destination,
+  destination: destinationModel,
   interval: Type.String({ description: `How often: ${intervals}`, examples: ["hour"] }),
   paused: flag({ default: false }),
   created_at: readOnly(moment()),
@@ -118,63 +131,38 @@ export type BatchExport = Static<typeof exportModel>;
 
 const alias = nullable(Type.String({ maxLength: exportLimits.queryCharsMax }), { default: null });
 
-export const exportBody = model("BatchExportRequest", {
+const exportFields = {
   ...writable(exportModel).properties,
+  destination: destinationBody,
   hogql_query: Type.Optional(alias),
-});
+};
+
+export const exportBody = strictModel("BatchExportRequest", exportFields, exportModel);
 
 /** The same under an organization, which has several projects. */
-export const organizationExportBody = model("OrganizationBatchExportRequest", {
-  ...exportBody.properties,
-  team_id: Type.Optional(
-    integer({ minimum: 1, description: "Which project; else the key owner's current one." }),
-  ),
-});
+export const organizationExportBody = strictModel(
+  "OrganizationBatchExportRequest",
+  {
+    ...exportFields,
+    team_id: Type.Optional(
+      integer({ minimum: 1, description: "Which project; else the key owner's current one." }),
+    ),
+  },
+  exportModel,
+);
 export type ExportUpdate = UpdateInput<typeof exportBody>;
 export type ExportInput = ExportUpdate & { team_id?: number | undefined };
 
 export const pausedModel = model("BatchExportPaused", { paused: Type.Boolean() });
-export const unpauseBody = model("BatchExportUnpauseRequest", {
-  backfill: flag({ default: false, description: "Run what was missed while it was paused." }),
-});
-export const cancelledModel = model("BatchExportCancelled", { cancelled: Type.Boolean() });
-
-/** Moments are checked by the room, since they must have an offset. */
-const momentShown = { type: "string", format: "date-time" };
-export const backfillBody = model("BatchExportBackfillRequest", {
-  start_at: nullable(Type.Unknown({ "x-shown": momentShown }), {
-    default: null,
-    description: "ISO 8601 with an offset; none: from the first data on.",
-    examples: ["2025-01-01T00:00:00Z"],
-  }),
-  end_at: nullable(Type.Unknown({ "x-shown": momentShown }), {
-    default: null,
-    description: "Likewise, and not included; none: until now.",
-    examples: ["2025-01-02T00:00:00Z"],
-  }),
-});
-
-const progressModel = model("BatchExportBackfillProgress", {
-  total_runs: nullable(Type.Integer({ description: "Null until the first data is known." })),
-  finished_runs: Type.Integer(),
-  progress: nullable(Type.Number({ description: "From 0 to 1." })),
-});
-
-export const backfillModel = model("BatchExportBackfill", {
-  id: uuid(),
-  team: Type.Integer(),
-  batch_export: uuid(),
-  start_at: nullable(moment()),
-  end_at: nullable(moment()),
-  status: Type.Enum(runStatuses, { type: "string" }),
-  created_at: moment(),
-  finished_at: nullable(moment()),
-  last_updated_at: moment(),
-  progress: progressModel,
-});
-export type Backfill = Static<typeof backfillModel>;
-
+/** PostHog's description has the whole export as the body: clients that are generated from it send one. */
+export const unpauseBody = strictModel(
+  "BatchExportUnpauseRequest",
+  { backfill: flag({ default: false, description: "Run what was missed while it was paused." }) },
+  exportModel,
+);
+/** Of a run that is run again, too. */
 export const startedBackfillModel = model("BatchExportBackfillStarted", { backfill_id: uuid() });
+export const cancelledModel = model("BatchExportCancelled", { cancelled: Type.Boolean() });
 
 export const logEntryLevels = ["DEBUG", "INFO", "WARNING", "ERROR"] as const;
 export type LogEntryLevel = (typeof logEntryLevels)[number];
@@ -190,4 +178,3 @@ export type LogEntry = Static<typeof logModel>;
 
 /** Pages without a count, with links to their neighbours. */
 export const runPageModel = linkedListSchema(runModel);
-export const backfillPageModel = linkedListSchema(backfillModel);

@@ -3,7 +3,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Metrics } from "../http/metrics/metrics.ts";
-import { whyNoFiles } from "./destinations/objects/file.ts";
 import type { BatchExportParts } from "./operations.ts";
 import type { RunCounts } from "./runs/attempt.ts";
 import { ExportWorker, type ExportWorkerOptions } from "./runs/worker.ts";
@@ -32,7 +31,7 @@ export function openBatchExports({ metrics, ...options }: BatchExportOptions): O
     clock,
     addresses,
     secrets,
-    whyNoFiles: whyNoFiles({ clickhouse, exportFileDir }),
+    exportFileDir,
     probe: worker.probe.bind(worker),
     wake: worker.wake.bind(worker),
   };

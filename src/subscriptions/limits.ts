@@ -37,9 +37,6 @@ export const subscriptionLimits = {
   smtpSendMsMax: 25_000,
   /** How long an idle connection is kept for the next email, in ms. */
   smtpIdleMs: 2000,
-  /** How often writing the end of an attempt is tried, and the pause between in ms, times the number of tries. */
-  deliveryEndTriesMax: 4,
-  deliveryEndRetryMs: 250,
   /** The time between two looks for due subscriptions, in ms: deliveries must start within ten seconds. */
   deliveryLookMs: 1000,
   /** Subscriptions that one transaction turns into deliveries. */

@@ -12,9 +12,11 @@ import {
   nullable,
   readOnly,
   reference,
+  strictModel,
   text,
   timezone,
   type CreateInput,
+  unsupported,
   writable,
 } from "../http/fields/field.ts";
 import { userModel } from "../http/fields/user.ts";
@@ -71,7 +73,23 @@ export const subscriptionModel = model("Subscription", {
 
 export type Subscription = Static<typeof subscriptionModel>;
 
-export const subscriptionBody = writable(subscriptionModel);
+const ofAi = "Nothing is written by a language model here.";
+
+export const subscriptionBody = strictModel(
+  "SubscriptionRequest",
+  {
+    ...writable(subscriptionModel).properties,
+    content_type: unsupported("Only an insight or a dashboard is sent.", ["insight", "dashboard"]),
+    dashboard_export_insights: unsupported("All insights of a dashboard are sent: leave it empty."),
+    enabled: unsupported("A subscription cannot be paused: delete it, and bring it back later.", [true]),
+    integration_id: unsupported("There is no connection to Slack: send the URL of an incoming webhook."),
+    prompt: unsupported(ofAi),
+    ai_config: unsupported(ofAi),
+    summary_enabled: unsupported(ofAi),
+    summary_prompt_guide: unsupported(ofAi),
+  },
+  subscriptionModel,
+);
 
 export type SubscriptionInput = CreateInput<typeof subscriptionBody>;
 export type SubscriptionUpdate = UpdateInput<typeof subscriptionBody>;

@@ -53,7 +53,9 @@ export function openSubscriptions(options: SubscriptionOptions): OpenedSubscript
   const counts = deliveryCounts(options.metrics);
   const work = openDeliveryWork({ sql, clock, log, reader, pictures, links, mail, web, throttle }, counts);
   return {
-    ...work,
+    start: () => work.start(),
+    look: () => work.look(),
+    rest: () => work.rest(),
     links,
     pictures,
     close: async () => {

@@ -1,5 +1,4 @@
-// Messages and calls between two processes over a pipe, one line of JSON each. Every call ends: with an answer, an
-// error, or a time-out.
+// Messages and calls between two processes. Every call ends: with an answer, an error, or a time-out.
 
 import { withinMs } from "../core/deadline.ts";
 import { workLimits } from "./limits.ts";
@@ -15,13 +14,13 @@ export interface Rpc {
    * Calls the other side. @throws its error as text and code; or when it does not answer within `msMax`, or is gone.
    */
   ask(kind: string, content?: unknown, msMax?: number): Promise<unknown>;
-  /** Takes a line from the other side; a line that is not a message is ignored. */
-  take(line: string): void;
+  /** Takes a message from the other side. */
+  take(message: RpcMessage): void;
   /** The other side is gone: all open calls are rejected. */
   end(): void;
 }
 
-interface Message {
+export interface RpcMessage {
   /** The kind of a message or call; an answer has none. */
   kind?: string;
   /** The number of a call, and of its answer. */
@@ -32,17 +31,21 @@ interface Message {
   code?: unknown;
 }
 
-/** `write` takes one line without its newline. */
-export function openRpc(write: (line: string) => void, answers: Answers): Rpc {
+/** `write` hands one message to the other process; what it throws is ignored, as that process has ended. */
+export function openRpc(write: (message: RpcMessage) => void, answers: Answers): Rpc {
   const calls = new Map<number, PromiseWithResolvers<unknown>>();
   let lastId = 0;
   let ended = false;
 
-  const send = (message: Message): void => {
-    if (!ended) write(JSON.stringify(message));
+  const send = (message: RpcMessage): void => {
+    try {
+      if (!ended) write(message);
+    } catch {
+      // end() follows.
+    }
   };
 
-  const answer = async ({ kind = "", id, content }: Message): Promise<void> => {
+  const answer = async ({ kind = "", id, content }: RpcMessage): Promise<void> => {
     try {
       const given = await answers[kind]?.(content as never);
       if (id !== undefined) send({ id, content: given });
@@ -52,7 +55,7 @@ export function openRpc(write: (line: string) => void, answers: Answers): Rpc {
     }
   };
 
-  const settle = ({ id = 0, content, failure, code }: Message): void => {
+  const settle = ({ id = 0, content, failure, code }: RpcMessage): void => {
     const waiting = calls.get(id);
     calls.delete(id);
     if (failure === undefined) waiting?.resolve(content);
@@ -74,23 +77,10 @@ export function openRpc(write: (line: string) => void, answers: Answers): Rpc {
         calls.delete(id);
       }
     },
-    take: (line) => {
-      const message = messageOf(line);
-      if (message?.kind !== undefined) void answer(message);
-      else if (message) settle(message);
-    },
+    take: (message) => void (message.kind === undefined ? settle(message) : answer(message)),
     end: () => {
       ended = true;
       for (const waiting of calls.values()) waiting.reject(new Error("the other process is gone"));
     },
   };
-}
-
-function messageOf(line: string): Message | undefined {
-  try {
-    const message: unknown = JSON.parse(line);
-    return typeof message === "object" && message !== null ? message : undefined;
-  } catch {
-    return undefined;
-  }
 }

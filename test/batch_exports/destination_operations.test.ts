@@ -1,7 +1,7 @@
 // What may be said of a destination, over HTTP: every rule and its words, where data may go, what a dry run does.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { fullDestination } from "../../src/batch_exports/destinations/config.ts";
+import { openDestination } from "../../src/batch_exports/destinations/destinations.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { problemOf } from "../support/ask.ts";
 import { type ExportDesk, exportWish, openExportDesk } from "../support/batch_exports.ts";
@@ -106,7 +106,7 @@ describe("every type is told its own fields", () => {
   test("a bucket needs a name only; region and prefix have the usual ones", async () => {
     const bare = { bucket_name: s3.bucket_name };
     expect(await shown("S3", bare)).toEqual(bare);
-    expect(fullDestination("S3", bare, {})).toMatchObject({ config: { region: "us-east-1", prefix: "" } });
+    expect(openDestination("S3", bare, {})).toMatchObject({ config: { region: "us-east-1", prefix: "" } });
   });
 
   test("what is unknown is named, sorted", async () => {

@@ -1,6 +1,7 @@
 // One project's exports beside another's: whoever delivers to a listener that never answers holds nobody else up.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { openDestination } from "../../src/batch_exports/destinations/destinations.ts";
 import { openAddresses } from "../../src/access/address.ts";
 import { openSecrets } from "../../src/access/secret.ts";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
@@ -145,17 +146,17 @@ test("a run whose destination never answers gives its place back when its time i
 
 test("destinations that never answer can be tried out a few at a time, and leave room to other projects", async () => {
   const worker = openProcess();
-  const config = { url: silent.url, token: "phc_none" };
+  const quiet = openDestination("HTTP", { url: silent.url }, { token: "phc_none" });
   const before = silent.connections();
   const asked = Array.from({ length: 60 }, () =>
-    worker.probe({ type: "HTTP", config } as never, 1).then(
+    worker.probe(quiet, 1).then(
       () => "tried",
       (thrown: unknown) => (thrown instanceof Fault ? thrown.code : "failed"),
     ),
   );
   await until(() => Promise.resolve(silent.connections() - before >= exportLimits.probesAtOnceMax / 2));
   expect(await Promise.race(asked)).toBe("unavailable");
-  const other = await worker.probe({ type: "NoOp", config: {} } as never, others[0]!);
+  const other = await worker.probe(openDestination("NoOp", {}, {}), others[0]!);
   expect(other).toBeUndefined();
   expect(silent.connections() - before).toBe(exportLimits.probesAtOnceMax / 2);
   await worker.close();

@@ -1,6 +1,7 @@
 // What destinations answer, however hostile: a run ends, and what is shown of it holds no secret.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { openDestination } from "../../src/batch_exports/destinations/destinations.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { attachPostgres } from "../../src/storage/stores.ts";
 import type { ExportWorker } from "../../src/batch_exports/runs/worker.ts";
@@ -45,13 +46,7 @@ test("a token that is answered is shown neither in a run nor in its log nor to w
     sink.answer = () => new Response(`unknown: ${spelling}`, { status: 401 });
     const id = await exports.begin(toSink());
     const [run] = await endedRuns(exports.stores, id);
-    const refused = await worker.probe(
-      {
-        type: "HTTP",
-        config: { url: `${sink.url}/batch`, token, include_events: [], exclude_events: [] },
-      },
-      1,
-    );
+    const refused = await worker.probe(openDestination("HTTP", { url: `${sink.url}/batch` }, { token }), 1);
     const lines = await linesOf(exports.stores, id);
     const shown = [run!.latest_error, refused, ...lines.map(({ message }) => message)].join("\n");
     expect(run!.status).toBe("Failed");

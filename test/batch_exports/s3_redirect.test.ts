@@ -1,7 +1,7 @@
 // S3 servers that send the engine elsewhere, or answer what is not theirs to show: it goes nowhere, and tells nothing.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { fullDestination } from "../../src/batch_exports/destinations/config.ts";
+import { openDestination } from "../../src/batch_exports/destinations/destinations.ts";
 import type { ExportWorker } from "../../src/batch_exports/runs/worker.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { linesOf, runsOf } from "../support/exports.ts";
@@ -45,7 +45,7 @@ async function shownOf(answer: () => Response): Promise<string> {
   );
   const [run] = await runsOf(exports.stores, id);
   const lines = await linesOf(exports.stores, id);
-  const dry = await worker.probe(fullDestination("S3", config, secrets), 1);
+  const dry = await worker.probe(openDestination("S3", config, secrets), 1);
   await exports.stores.sql`UPDATE batch_exports SET deleted = true WHERE id = ${id}`;
   return [run!.latest_error, dry, ...lines.map(({ message }) => message)].join("\n");
 }

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { type Answers, type Rpc, openRpc } from "../../src/work/rpc.ts";
 
-/** Two ends of a pipe that carries each line in a turn of its own. */
+/** Two ends of a channel that carries each message in a turn of its own. */
 function linked(left: Answers, right: Answers): [left: Rpc, right: Rpc] {
   const ends: { left?: Rpc; right?: Rpc } = {};
-  ends.left = openRpc((line) => queueMicrotask(() => ends.right?.take(line)), left);
-  ends.right = openRpc((line) => queueMicrotask(() => ends.left?.take(line)), right);
+  ends.left = openRpc((message) => queueMicrotask(() => ends.right?.take(message)), left);
+  ends.right = openRpc((message) => queueMicrotask(() => ends.left?.take(message)), right);
   return [ends.left, ends.right];
 }
 
@@ -46,9 +46,18 @@ test("who asks is told when the other side fails, is silent, or is gone", async 
   expect(left.ask("fails")).rejects.toThrow("gone");
 });
 
-test("lines that are none of a link are passed over", async () => {
+test("answers that nobody waits for, and kinds that nobody knows, are passed over", async () => {
   const [left] = linked({}, { one: () => 1 });
-  for (const line of ["", "noise", "null", "3", '{"id":77,"content":"an answer nobody waits for"}', "{}"])
-    left.take(line);
+  for (const message of [{}, { id: 77, content: "late" }, { kind: "unknown", id: 3 }]) left.take(message);
   expect(await left.ask("one")).toBe(1);
+});
+
+test("a process that has ended is told nothing more, and what is asked of it fails when that is known", async () => {
+  const gone = openRpc(() => {
+    throw new Error("the channel is closed");
+  }, {});
+  gone.tell("news");
+  const waiting = gone.ask("news");
+  gone.end();
+  expect(waiting).rejects.toThrow("gone");
 });

@@ -9,15 +9,10 @@ import { present, uuidOf } from "../../http/found.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { StoredExport } from "../exports/store.ts";
 import { exportLimits } from "../limits.ts";
-import {
-  backfillBody,
-  backfillModel,
-  backfillPageModel,
-  cancelledModel,
-  startedBackfillModel,
-} from "../model.ts";
+import { cancelledModel, startedBackfillModel } from "../model.ts";
 import { type ExportRequest, exportOf, exportOperation } from "../operation.ts";
 import { cursorPage, readCursor } from "../runs/cursor.ts";
+import { backfillBody, backfillModel, backfillPageModel } from "./model.ts";
 import { endOfRange, readRange, runsIn } from "./backfill.ts";
 import { cancelBackfill, createBackfill, getBackfill, listBackfills } from "./store.ts";
 

@@ -3,9 +3,10 @@
 import { Fault } from "../../core/fault.ts";
 import { exportLimits } from "../limits.ts";
 import { typeNameOf, shown } from "../../http/fields/field_fault.ts";
-import { type FileFormat, fileFormats } from "./objects/object_key.ts";
-import { destinationFields, type DestinationType, destinationTypes } from "./config.ts";
-import type { Field, Settings } from "./config.ts";
+import type { DestinationKind, DestinationFields } from "./destination.ts";
+import { destinations, type DestinationType, destinationTypes } from "./destinations.ts";
+import type { Field, Settings } from "./fields.ts";
+import { missing, wrong, wrongValue } from "./setting_fault.ts";
 
 /** A destination without its secrets, which are stored encrypted. */
 export interface SplitDestination {
@@ -26,48 +27,20 @@ export function readDestination(
 ): SplitDestination {
   const type = input.type === undefined && stored ? stored.type : checkType(input.type);
   const base = stored?.type === type ? stored : undefined;
-  const fields = destinationFields[type];
+  const kind: DestinationKind = destinations[type];
+  const { fields } = kind;
   const said = input.config ?? {};
-  const given = checkGiven(fields, type === "AzureBlob" ? withoutConnectionString(said) : said);
+  const given = checkGiven(fields, kind.read?.(said) ?? said);
   const merged = { ...base?.config, ...base?.secrets, ...given };
   for (const [name, value] of Object.entries(merged)) if (value === null) delete merged[name];
-  const missing = Object.keys(fields).filter((name) => fields[name]?.required && !(name in merged));
-  if (missing[0] !== undefined) throw wrong(`Configuration missing required field: '${missing[0]}'`);
+  const absent = Object.keys(fields).find((name) => fields[name]?.required && !(name in merged));
+  if (absent !== undefined) throw missing(absent);
   if (base) requireSecretsAgain(fields, base, given, merged);
-  checkValues(type, merged);
+  checkValues(kind, merged);
   const config: Settings = {};
   const secrets: Settings = {};
   for (const [name, value] of Object.entries(merged)) (fields[name]?.secret ? secrets : config)[name] = value;
   return { type, config, secrets };
-}
-
-/** Azure's connection strings, as its portal shows them, are read into fields. */
-const defaultSuffix = "core.windows.net";
-
-/**
- * The configuration with the parts of `connection_string`; fields that are given as well win.
- * @throws Fault for a text without account and key.
- */
-function withoutConnectionString(given: Settings): Settings {
-  const { connection_string, ...rest } = given;
-  if (connection_string === undefined || connection_string === null) return rest;
-  if (typeof connection_string !== "string") throw wrongValue("connection_string", "not a text");
-  const parts = new Map(connection_string.split(";").map(pairOf));
-  const account_name = parts.get("accountname");
-  const account_key = parts.get("accountkey");
-  if (!account_name || !account_key)
-    throw wrongValue("connection_string", "it must hold AccountName and AccountKey");
-  const protocol = parts.get("defaultendpointsprotocol") ?? "https";
-  const suffix = parts.get("endpointsuffix") ?? defaultSuffix;
-  const usual = protocol === "https" && suffix === defaultSuffix;
-  const address = usual ? null : `${protocol}://${account_name}.blob.${suffix}`;
-  return { account_name, account_key, endpoint_url: parts.get("blobendpoint") ?? address, ...rest };
-}
-
-/** Keys end in equals signs of their own. */
-function pairOf(part: string): [string, string] {
-  const at = part.indexOf("=");
-  return [part.slice(0, Math.max(0, at)).trim().toLowerCase(), part.slice(at + 1).trim()];
 }
 
 function checkType(type: unknown): DestinationType {
@@ -78,7 +51,7 @@ function checkType(type: unknown): DestinationType {
   throw new Fault("invalid_choice", detail, { attr: "destination__type" });
 }
 
-function checkGiven(fields: Readonly<Record<string, Field>>, given: Settings): Settings {
+function checkGiven(fields: DestinationFields, given: Settings): Settings {
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(fields, name));
   if (unknown.length > 0) {
     const names = unknown.toSorted().map((name) => `'${shown(name)}'`);
@@ -125,51 +98,17 @@ function checkNames(names: unknown[]): string[] {
 }
 
 /** @throws Fault for the first wrong value. `settings`: all given values, without defaults. */
-function checkValues(type: DestinationType, settings: Settings): void {
-  for (const [name, { rule }] of Object.entries(destinationFields[type])) {
+function checkValues({ fields, check }: DestinationKind, settings: Settings): void {
+  for (const [name, { rule }] of Object.entries(fields)) {
     const value = settings[name];
     const complaint = value === undefined || value === null ? undefined : rule?.(value);
     if (complaint !== undefined) throw wrongValue(name, complaint);
   }
-  if (type === "S3" || type === "AzureBlob" || type === "File") checkFiles(settings);
-  if (type === "S3") checkKeys(settings);
-}
-
-function checkFiles(settings: Settings): void {
-  const asked = settings["file_format"] ?? "JSONLines";
-  const formats = Object.keys(fileFormats) as FileFormat[];
-  const format = formats.find((one) => one === asked);
-  if (!format) {
-    const detail = `File format ${shown(asked)} is not supported. Supported file formats are ${listed(formats)}`;
-    throw wrong(detail, "destination");
-  }
-  if (settings["escape_formulas"] === true && format !== "CSV") {
-    throw wrongValue("escape_formulas", "only CSV has cells");
-  }
-  const compression = settings["compression"] ?? null;
-  const { compressions } = fileFormats[format];
-  if (compression === null || compressions.some((one) => one === compression)) return;
-  const detail =
-    `Compression ${shown(compression)} is not supported for file format ${format}. ` +
-    `Supported compressions are ${listed(compressions)}`;
-  throw wrong(detail, "destination");
-}
-
-function listed(names: readonly string[]): string {
-  return `[${names.map((name) => `'${name}'`).join(", ")}]`;
-}
-
-/** Both keys are needed, or neither. */
-function checkKeys(settings: Settings): void {
-  const names = ["aws_access_key_id", "aws_secret_access_key"] as const;
-  const given = names.filter((name) => name in settings);
-  if (given.length !== 1) return;
-  const missing = names.find((name) => !(name in settings));
-  throw wrong(`Configuration missing required field: '${missing}'`);
+  check?.(settings);
 }
 
 function requireSecretsAgain(
-  fields: Readonly<Record<string, Field>>,
+  fields: DestinationFields,
   stored: SplitDestination,
   given: Settings,
   merged: Settings,
@@ -188,15 +127,6 @@ function requireSecretsAgain(
 }
 
 /** The given values with the defaults of the others. */
-function valueOf(fields: Readonly<Record<string, Field>>, settings: Settings, name: string): unknown {
+function valueOf(fields: DestinationFields, settings: Settings, name: string): unknown {
   return settings[name] ?? fields[name]?.otherwise;
-}
-
-function wrong(detail: string, attr = "destination__non_field_errors"): Fault {
-  return new Fault("invalid_input", detail, { attr });
-}
-
-function wrongValue(name: string, complaint: string): Fault {
-  const detail = `Configuration has invalid value for field '${name}': ${complaint}`;
-  return wrong(detail, `destination__config__${name}`);
 }

@@ -13,10 +13,12 @@ import {
   compilePropertyFilters,
   patternsIn,
 } from "../../storage/events/property_filter.ts";
-import { destinationFields } from "../destinations/config.ts";
+import type { DestinationKind } from "../destinations/destination.ts";
+import { destinations } from "../destinations/destinations.ts";
+import type { Field } from "../destinations/fields.ts";
 import { readDestination, type SplitDestination } from "../destinations/check.ts";
-import { hostOf } from "../destinations/config.ts";
-import type { ExportUpdate, ExportModel } from "../model.ts";
+import type { ExportUpdate } from "../model.ts";
+import type { ExportModel } from "../export_model.ts";
 import { compileQuery } from "../query/compile.ts";
 import { whyNot } from "../query/check_store.ts";
 import { refuseQuery } from "../query/tokenize.ts";
@@ -27,7 +29,7 @@ export interface Checks {
   secrets: Secrets;
   addresses: Addresses;
   /** Why this server cannot write files; undefined when it can. */
-  whyNoFiles: string | undefined;
+  exportFileDir: string | undefined;
 }
 
 /**
@@ -92,7 +94,7 @@ async function checkOwnPart(
 }
 
 async function checkDestinationPart(
-  { secrets, addresses, whyNoFiles }: Checks,
+  { secrets, addresses, clickhouse, exportFileDir }: Checks,
   { destination: input }: ExportUpdate,
   stored: StoredExport | undefined,
 ): Promise<SplitDestination & { sealed: Uint8Array }> {
@@ -101,11 +103,13 @@ async function checkDestinationPart(
     return { type: destination_type, config: destination_config, secrets: {}, sealed: destination_secrets };
   }
   const destination = readDestination(input ?? {}, stored && openStored(secrets, stored, input));
-  if (destination.type === "File" && whyNoFiles !== undefined) {
-    const detail = `"File" is not a valid choice. ${whyNoFiles}.`;
+  const kind: DestinationKind = destinations[destination.type];
+  const reason = kind.whyNot?.({ clickhouse, exportFileDir });
+  if (reason !== undefined) {
+    const detail = `"${destination.type}" is not a valid choice. ${reason}.`;
     throw new Fault("invalid_choice", detail, { attr: "destination__type" });
   }
-  const target = hostOf(destination.type, destination.config);
+  const target = kind.hostOf?.(destination.config);
   const refused = target && (await addresses.resolvedRefusalOf(target.host));
   if (target && refused !== undefined) {
     throw new Fault("invalid_input", refused, { attr: `destination__config__${target.field}` });
@@ -126,7 +130,7 @@ function openStored(
     return { type, config, secrets: secrets.open(destination_secrets) };
   } catch (thrown) {
     if (!(thrown instanceof UserError)) throw thrown;
-    const lost = Object.entries(destinationFields[type]).find(
+    const lost = Object.entries<Field>(destinations[type].fields).find(
       ([name, { secret }]) => secret && !(name in (input?.config ?? {})),
     );
     const sameType = input?.type === undefined || input.type === type;

@@ -11,7 +11,8 @@ import { operationsOf, projectOperation } from "../../http/operation.ts";
 import { begunTexts } from "../../http/pages/sliced.ts";
 import { streamedPage } from "../../http/pages/page.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { type Destination, fullDestination } from "../destinations/config.ts";
+import type { Destination } from "../destinations/destination.ts";
+import { openDestination } from "../destinations/destinations.ts";
 import {
   type BatchExport,
   type ExportUpdate,
@@ -129,7 +130,7 @@ async function create(
   if (isDry) {
     if (!(await withPlace(sql, fields, undefined, (tx) => canCreate(tx, founding)))) throw tooMany();
     const { type, config, secrets } = destination;
-    const reason = await probe(fullDestination(type, config, secrets), project_id);
+    const reason = await probe(openDestination(type, config, secrets), project_id);
     if (reason !== undefined) {
       throw new Fault("invalid_input", `The destination does not work: ${reason}`, { attr: "destination" });
     }

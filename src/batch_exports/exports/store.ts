@@ -7,9 +7,11 @@ import { Fault } from "../../core/fault.ts";
 import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { checkFits } from "../../http/pages/page.ts";
 import { rowBytes } from "../../storage/postgres/rows.ts";
-import type { DestinationType, Settings } from "../destinations/config.ts";
-import { type FilePlace, filePlace, placesMeet } from "../destinations/objects/file_place.ts";
-import type { ExportModel, Run } from "../model.ts";
+import type { DestinationType } from "../destinations/destinations.ts";
+import type { Settings } from "../destinations/fields.ts";
+import { type FilePlace, filePlace, placesMeet } from "../destinations/file/file_place.ts";
+import type { Run } from "../model.ts";
+import type { ExportModel } from "../export_model.ts";
 import { latestRuns } from "../runs/list_store.ts";
 
 /** Where a request looks: in one project, or in all of an organization. */

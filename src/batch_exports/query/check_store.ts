@@ -2,7 +2,7 @@
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { refusalOf } from "../../storage/clickhouse/trial.ts";
-import type { ExportModel } from "../model.ts";
+import type { ExportModel } from "../export_model.ts";
 import type { CompiledQuery } from "./compile.ts";
 
 /** The columns that a query reads, without a table. */

@@ -3,7 +3,7 @@
 
 import { exportLimits } from "../limits.ts";
 import { withoutFirst, withoutLast } from "../../core/trim.ts";
-import type { ExportModel } from "../model.ts";
+import type { ExportModel } from "../export_model.ts";
 import { queryFunctions } from "./functions.ts";
 import { type Expression, type ParsedQuery, parseQuery, type Selected } from "./parse.ts";
 import { refuseQuery, refuseUnsupported } from "./tokenize.ts";

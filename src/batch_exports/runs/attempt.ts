@@ -4,13 +4,13 @@ import type { Secrets } from "../../access/secret.ts";
 import type { Clock } from "../../core/clock.ts";
 import { exportLimits } from "../limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
+import type { Lease } from "../../storage/postgres/lease_queue.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { every, type Ticking } from "../../work/tick.ts";
 import { checkPropertyFilters, compilePropertyFilters } from "../../storage/events/property_filter.ts";
-import { choiceOf, columnsFor, deliver } from "./deliver.ts";
-import { ownColumns } from "../source/columns.ts";
+import { ownColumns, personColumns } from "../source/columns.ts";
 import { kill, type Means } from "../source/delivery.ts";
-import { type Destination, fullDestination, destinationSecrets } from "../destinations/config.ts";
+import type { Destination } from "../destinations/destination.ts";
+import { deliver, openDestination } from "../destinations/destinations.ts";
 import { ExportError, shownFailure } from "../destinations/failure.ts";
 import type { ExportInterval } from "./interval.ts";
 import { writeLog } from "../logs/store.ts";
@@ -18,7 +18,7 @@ import { compileQuery } from "../query/compile.ts";
 import { isoText } from "../destinations/objects/object_key.ts";
 import type { LogEntryLevel, RunStatus } from "../model.ts";
 import { backoffMs } from "./state.ts";
-import { type ClaimedRun, endRun, type Ending, keepRun, pauseFailing } from "./store.ts";
+import { type ClaimedRun, endRun, type Ending, pauseFailing } from "./store.ts";
 import type { ExportSource, ExportStatement } from "../source/store.ts";
 
 export interface RunCounts {
@@ -35,83 +35,31 @@ export interface RunMeans extends Means {
   clock: Clock;
   log: Log;
   counts: RunCounts;
-  /** The owner of this process's runs. */
-  owner: string;
 }
 
-/**
- * Makes one attempt and writes the result; does not throw.
- * @param released aborts when the process ends: the run is released to other processes.
- */
-export async function attemptRun(run: ClaimedRun, means: RunMeans, released: AbortSignal): Promise<void> {
-  const { clock, log, counts } = means;
-  const abort = new AbortController();
-  const stop = (): void => abort.abort();
-  if (released.aborted) return;
-  released.addEventListener("abort", stop, { once: true });
-  const beat = heartbeat(run, means, stop);
+/** Makes one attempt and writes the result. */
+export async function attemptRun(run: ClaimedRun, means: RunMeans, lease: Lease): Promise<void> {
+  const { sql, clock, counts } = means;
+  if (lease.signal.aborted) return;
   const began = clock.elapsed();
-  try {
-    const ending = await deliverRun(run, means, abort.signal);
-    if (abort.signal.aborted || !(await writeEnd(run, means, ending, abort.signal))) return;
-    counts.ended(ending.status);
-    counts.rows(ending.records_completed ?? 0);
-    counts.seconds((clock.elapsed() - began) / 1000);
-    await tell(run, means, ending);
-  } catch (thrown) {
-    // Postgres is away: the lease expires, and the run is claimed again.
-    log.warn("a run's end was not written", { run: run.id, reason: reasonOf(thrown) });
-  } finally {
-    released.removeEventListener("abort", stop);
-    await beat.close();
-  }
-}
-
-/**
- * Writes how an attempt ended: a run whose end is not written is delivered again. Retried when the store fails, the
- * last time without the error text, which may be the cause.
- * @returns false when the run is no longer ours.
- * @throws the store's error after endTriesMax tries, or once `abort` reports that the run is not ours.
- */
-async function writeEnd(
-  { id }: ClaimedRun,
-  { sql, owner, clock, log }: RunMeans,
-  ending: Ending,
-  abort: AbortSignal,
-): Promise<boolean> {
-  for (let tried = 1; ; tried++) {
-    const last = tried === exportLimits.endTriesMax;
-    const latest_error =
-      ending.latest_error !== null && last
-        ? "The run failed, and why could not be stored"
-        : ending.latest_error;
-    try {
-      return await endRun(sql, id, owner, { ...ending, latest_error }, clock.now());
-    } catch (thrown) {
-      if (last || abort.aborted) throw thrown;
-      log.warn("a run's end could not be written and is tried again", { run: id, reason: reasonOf(thrown) });
-      await Bun.sleep(exportLimits.endRetryMs * tried);
-    }
-  }
-}
-
-/** Extends the lease, and notices when the run is no longer ours. */
-function heartbeat(run: ClaimedRun, { sql, owner, clock, log }: RunMeans, lost: () => void): Ticking {
-  let kept = clock.elapsed();
-  const beat = async (): Promise<void> => {
-    const mine = await keepRun(sql, run.id, owner, clock.now()).catch(() => undefined);
-    if (mine) kept = clock.elapsed();
-    // After a whole lease without an answer another process may have claimed it.
-    if (mine === false || clock.elapsed() - kept > exportLimits.leaseMs) lost();
-  };
-  return every(exportLimits.beatMs, "a run's lease", beat, log);
+  const ending = await deliverRun(run, means, lease.signal);
+  if (lease.signal.aborted) return;
+  const bareError = ending.latest_error && "The run failed, and why could not be stored";
+  const isOurs = await lease.end((bare) =>
+    endRun(sql, run, bare ? { ...ending, latest_error: bareError } : ending, clock.now()),
+  );
+  if (!isOurs) return;
+  counts.ended(ending.status);
+  counts.rows(ending.records_completed ?? 0);
+  counts.seconds((clock.elapsed() - began) / 1000);
+  await tell(run, means, ending);
 }
 
 async function deliverRun(run: ClaimedRun, means: RunMeans, abort: AbortSignal): Promise<Ending> {
   const mark = `sluice export run ${run.id}`;
   const interval = intervalOf(run);
   const range = rangeText(interval);
-  let secrets: string[] = [];
+  let secrets: readonly string[] = [];
   try {
     if (run.attempts >= exportLimits.attemptsMax) {
       throw new ExportError(
@@ -125,8 +73,8 @@ async function deliverRun(run: ClaimedRun, means: RunMeans, abort: AbortSignal):
       await kill(means.clickhouse, mark).catch(() => {});
     }
     const hidden = means.secrets.open(run.destination_secrets);
-    const destination = fullDestination(run.destination_type, run.destination_config, hidden);
-    secrets = destinationSecrets(destination);
+    const destination = openDestination(run.destination_type, run.destination_config, hidden);
+    secrets = destination.secrets;
     const source = sourceOf(run, destination, interval, means.clock.now());
     const rows = await deliver(destination, { ...means, source, mark, abort });
     return {
@@ -205,9 +153,9 @@ function sourceOf(
     project_id,
     model,
     interval,
-    choice: choiceOf(destination),
+    choice: destination.choice,
     conditions: filters === null ? [] : [filterOf(filters, model, now)],
-    columns: own ? ownColumns(own) : columnsFor(destination, model),
+    columns: own ? ownColumns(own) : model === "persons" ? personColumns : destination.kind.columns,
     own,
   };
 }

@@ -1,10 +1,10 @@
 // Runs in Postgres while they are worked on: which are due, who claims them, how they end. All moments come from the
 // caller's clock.
 
-import { limits } from "../../core/limits.ts";
 import { exportLimits } from "../limits.ts";
+import type { LeasedRows } from "../../storage/postgres/lease_queue.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import type { DestinationType } from "../destinations/config.ts";
+import type { DestinationType } from "../destinations/destinations.ts";
 import type { ExportFields } from "../exports/store.ts";
 import { openStatuses, type RunStatus } from "../model.ts";
 import { statusesBefore } from "./state.ts";
@@ -15,6 +15,7 @@ type OwnOfExports = "name" | "interval" | "paused" | "last_paused_at" | "start_a
 /** A run with everything that its delivery needs. Moments in ms since 1970. */
 export interface ClaimedRun extends Omit<ExportFields, OwnOfExports> {
   id: string;
+  claim: string;
   batch_export_id: string;
   backfill_id: string | null;
   /** Failed attempts so far. */
@@ -50,60 +51,32 @@ export interface Due {
   unable: readonly DestinationType[];
 }
 
-interface DueRun {
-  id: string;
-  project_id: number;
-  backfill: boolean;
-}
-
-/**
- * Runs that are due, complete in ClickHouse and not claimed: the oldest of each project and kind before all second
- * ones, at most `each` of them.
- */
-export async function dueRuns(sql: Postgres, { now, through, unable }: Due, each: number): Promise<DueRun[]> {
-  const at = new Date(now);
-  return await sql<DueRun[]>`
-    SELECT id, project_id, backfill
-    FROM (
-      SELECT r.id, e.project_id, r.backfill_id IS NOT NULL AS backfill, r.next_attempt_at, r.data_interval_end,
-        row_number() OVER (
-          PARTITION BY e.project_id, r.backfill_id IS NOT NULL
-          ORDER BY r.next_attempt_at, r.data_interval_end, r.id) AS place
-      FROM batch_export_runs r JOIN batch_exports e ON e.id = r.batch_export_id
-      WHERE r.status IN ${sql(statusesBefore("Running"))} AND r.next_attempt_at <= ${at}
-        AND (r.lease_until IS NULL OR r.lease_until < ${at})
-        AND r.data_interval_end <= ${new Date(through)} AND NOT e.deleted
-        AND e.destination_type <> ALL(${[...unable]}::text[])
-    ) due
-    WHERE place <= ${each}
-    ORDER BY place, backfill, next_attempt_at, data_interval_end, id
-    LIMIT ${limits.claimCandidatesMax}`;
-}
-
-/** Claims those of the runs that are still free, for `owner`, until the lease ends. */
-export async function claimRuns(
-  sql: Postgres,
-  { owner, now, ids }: { owner: string; now: number; ids: readonly string[] },
-): Promise<ClaimedRun[]> {
-  const at = new Date(now);
-  return await sql<ClaimedRun[]>`
-    UPDATE batch_export_runs r
-    SET status = 'Running', attempts = r.attempts + due.lost::integer, lease_owner = ${owner},
-      lease_until = ${new Date(now + exportLimits.leaseMs)}, last_updated_at = ${at}
-    FROM (
-      SELECT r.id, r.status = 'Running' AS taken_over,
-        r.status = 'Running' AND r.lease_until IS NOT NULL AS lost
-      FROM batch_export_runs r JOIN batch_exports e ON e.id = r.batch_export_id
-      WHERE r.status IN ${sql(statusesBefore("Running"))} AND r.next_attempt_at <= ${at}
-        AND (r.lease_until IS NULL OR r.lease_until < ${at}) AND NOT e.deleted
-        AND r.id = ANY(${[...ids]}::uuid[])
-      ORDER BY r.id
-      FOR UPDATE OF r SKIP LOCKED
-    ) due, batch_exports e
-    WHERE r.id = due.id AND e.id = r.batch_export_id
-    RETURNING r.id, r.batch_export_id, r.backfill_id, r.attempts, due.taken_over, r.data_interval_start,
-      r.data_interval_end, e.project_id, e.model, e.native_query, e.filters, e.destination_type,
-      e.destination_config, e.destination_secrets`;
+/** The queue of runs: those that are due, and complete in ClickHouse. A backfill's run counts for two. */
+export function leasedRuns(sql: Postgres, { now, through, unable }: Due): LeasedRows {
+  return {
+    table: "batch_export_runs",
+    claim: "lease_owner",
+    until: "lease_until",
+    ids: sql`uuid[]`,
+    joins: sql`JOIN batch_exports e ON e.id = q.batch_export_id`,
+    project: sql`e.project_id`,
+    weight: sql`CASE WHEN q.backfill_id IS NULL THEN 1 ELSE ${exportLimits.backfillWeight}::integer END`,
+    due: sql`
+      q.status IN ${sql(statusesBefore("Running"))} AND q.next_attempt_at <= ${new Date(now)} AND NOT e.deleted
+        AND q.data_interval_end <= ${new Date(through)} AND e.destination_type <> ALL(${[...unable]}::text[])`,
+    order: sql`next_attempt_at, data_interval_end, id`,
+    kept: sql`
+      q.status = 'Running' AND NOT e.deleted AND NOT EXISTS (
+        SELECT FROM batch_export_backfills b WHERE b.id = q.backfill_id AND b.status = 'Cancelled')`,
+    // A run that its process did not give back has lost an attempt.
+    set: sql`
+      status = 'Running', last_updated_at = ${new Date(now)},
+      attempts = q.attempts + (before.status = 'Running' AND before.lease_until IS NOT NULL)::integer`,
+    shown: sql`
+      q.id, q.batch_export_id, q.backfill_id, q.attempts, before.status = 'Running' AS taken_over,
+      q.data_interval_start, q.data_interval_end, e.project_id, e.model, e.native_query, e.filters,
+      e.destination_type, e.destination_config, e.destination_secrets`,
+  };
 }
 
 /**
@@ -129,17 +102,6 @@ export async function showUntaken(
     RETURNING id, batch_export_id`;
 }
 
-/** Extends the lease of a run; false when it is no longer `owner`'s: cancelled, or claimed by another. */
-export async function keepRun(sql: Postgres, id: string, owner: string, now: number): Promise<boolean> {
-  const kept = await sql`
-    UPDATE batch_export_runs r SET lease_until = ${new Date(now + exportLimits.leaseMs)}
-    FROM batch_exports e
-    WHERE r.id = ${id} AND r.lease_owner = ${owner} AND r.status = 'Running' AND e.id = r.batch_export_id
-      AND NOT e.deleted AND NOT EXISTS (
-        SELECT FROM batch_export_backfills b WHERE b.id = r.backfill_id AND b.status = 'Cancelled')`;
-  return kept.count > 0;
-}
-
 export interface Ending {
   attempts: number;
   status: RunStatus;
@@ -150,11 +112,10 @@ export interface Ending {
   next_attempt_at?: number;
 }
 
-/** Writes the result of an attempt; false when the run was no longer `owner`'s. */
+/** Writes the result of an attempt; false when its claim was lost. */
 export async function endRun(
   sql: Postgres,
-  id: string,
-  owner: string,
+  { id, claim }: ClaimedRun,
   ending: Ending,
   now: number,
 ): Promise<boolean> {
@@ -166,17 +127,8 @@ export async function endRun(
       records_total_count = ${ending.records_total_count}, latest_error = ${ending.latest_error},
       next_attempt_at = ${new Date(ending.next_attempt_at ?? now)}, finished_at = ${open ? null : at},
       last_updated_at = ${at}, lease_owner = NULL, lease_until = NULL
-    WHERE id = ${id} AND lease_owner = ${owner} AND status IN ${sql(statusesBefore(ending.status))}`;
+    WHERE id = ${id} AND lease_owner = ${claim} AND status IN ${sql(statusesBefore(ending.status))}`;
   return ended.count > 0;
-}
-
-/** Releases running runs, so that another process can claim them at once. */
-export async function releaseRuns(sql: Postgres, owner: string, now: number): Promise<void> {
-  await sql`
-    UPDATE batch_export_runs SET lease_owner = NULL, lease_until = NULL, last_updated_at = ${new Date(now)}
-    WHERE id IN (
-      SELECT id FROM batch_export_runs WHERE lease_owner = ${owner} AND status = 'Running'
-      FOR UPDATE SKIP LOCKED)`;
 }
 
 /**

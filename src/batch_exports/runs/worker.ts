@@ -5,26 +5,16 @@ import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { exportLimits } from "../limits.ts";
 import { reasonOf } from "../../core/log.ts";
+import { LeaseQueue } from "../../storage/postgres/lease_queue.ts";
 import { readWatermarks } from "../../storage/watermark.ts";
-import { FairShare } from "../../work/fair_share.ts";
 import { Semaphore } from "../../work/semaphore.ts";
-import { every, type Ticking } from "../../work/tick.ts";
-import { probe } from "./deliver.ts";
-import { type Destination, type DestinationType, destinationSecrets } from "../destinations/config.ts";
-import { whyNoFiles } from "../destinations/objects/file.ts";
+import type { Destination } from "../destinations/destination.ts";
+import { type DestinationType, probe, unableTypes } from "../destinations/destinations.ts";
 import { shownFailure } from "../destinations/failure.ts";
 import { alignedBefore, intervalMs, intervalsIn, nextDue, nextOfRange } from "./interval.ts";
 import { forgetLogs, writeLog } from "../logs/store.ts";
 import { attemptRun, type RunMeans } from "./attempt.ts";
-import {
-  cancelOrphans,
-  type ClaimedRun,
-  claimRuns,
-  type Due,
-  dueRuns,
-  releaseRuns,
-  showUntaken,
-} from "./store.ts";
+import { cancelOrphans, type ClaimedRun, type Due, leasedRuns, showUntaken } from "./store.ts";
 import {
   advanceBackfill,
   completeBackfill,
@@ -36,7 +26,7 @@ import {
 } from "./schedule_store.ts";
 import { firstArrivalOf } from "../source/store.ts";
 
-export type ExportWorkerOptions = Omit<RunMeans, "owner">;
+export type ExportWorkerOptions = RunMeans;
 
 /** The same text in every process, so that it is logged once. */
 const untakenReason =
@@ -44,38 +34,46 @@ const untakenReason =
 
 export class ExportWorker {
   readonly #options: ExportWorkerOptions;
-  readonly #owner = crypto.randomUUID();
-  readonly #running = new Set<Promise<void>>();
-  readonly #places = new FairShare(exportLimits.runsAtOnceMax, limits.waitingShare);
+  readonly #queue: LeaseQueue<ClaimedRun>;
   readonly #probes = new Semaphore(
     exportLimits.probesAtOnceMax,
     exportLimits.probesWaitingMax,
     limits.waitingShare,
   );
-  readonly #released = new AbortController();
   readonly #unseen = new Set<string>();
   /** Destination types that this process cannot write to. */
   readonly #unable: readonly DestinationType[];
-  #ticking: Ticking | undefined;
-  #looking: Promise<void> | undefined;
-  #again = false;
+  /** Every event that arrived before it is stored. */
+  #through = 0;
   #forgotAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ExportWorkerOptions) {
     this.#options = options;
-    this.#unable = whyNoFiles(options) === undefined ? [] : ["File"];
+    this.#unable = unableTypes(options);
+    const { sql, clock, log } = options;
+    const { runsAtOnceMax: atOnceMax, tickMs: lookMs, leaseMs, beatMs } = exportLimits;
+    this.#queue = new LeaseQueue<ClaimedRun>({
+      sql,
+      clock,
+      log,
+      atOnceMax,
+      lookMs,
+      leaseMs,
+      beatMs,
+      name: "batch exports",
+      rows: (_, now) => leasedRuns(sql, this.#due(now)),
+      prepare: () => this.#prepare(),
+      attempt: (run, lease) => attemptRun(run, options, lease),
+    });
   }
 
   start(): void {
-    this.#ticking ??= every(exportLimits.tickMs, "batch exports", () => this.#turn(), this.#options.log);
+    this.#queue.start();
   }
 
   /** Looks for work now instead of at the next tick. */
   wake(): void {
-    if (!this.#ticking) return;
-    void this.#turn().catch((thrown: unknown) => {
-      this.#options.log.debug("batch exports could not be looked at", { reason: reasonOf(thrown) });
-    });
+    this.#queue.wake();
   }
 
   /**
@@ -89,39 +87,24 @@ export class ExportWorker {
         await probe(destination, this.#options);
         return undefined;
       } catch (thrown) {
-        return shownFailure(thrown, destinationSecrets(destination)).message;
+        return shownFailure(thrown, destination.secrets).message;
       }
     });
   }
 
   /** Stops the running runs and releases them to other processes; resolves when none is left. */
   async close(): Promise<void> {
-    this.#released.abort();
-    await this.#ticking?.close();
-    await this.#looking?.catch(() => {});
-    await Promise.all(this.#running);
-    if (!this.#ticking) return;
+    await this.#queue.close();
+  }
+
+  /** What comes before runs are claimed: they are made, and those that nobody wants are ended. */
+  async #prepare(): Promise<void> {
     const { sql, clock } = this.#options;
-    await releaseRuns(sql, this.#owner, clock.now()).catch(() => {});
-  }
-
-  /** One pass at a time; a call during a pass causes another one after it. */
-  #turn(): Promise<void> {
-    this.#again = true;
-    this.#looking ??= this.#look().finally(() => (this.#looking = undefined));
-    return this.#looking;
-  }
-
-  async #look(): Promise<void> {
-    while (this.#again && !this.#released.signal.aborted) {
-      this.#again = false;
-      const { sql, clock } = this.#options;
-      await this.#forget();
-      await cancelOrphans(sql, clock.now());
-      await scheduleRuns(sql, clock.now(), (due) => this.#decide(due));
-      await this.#backfill();
-      await this.#claim();
-    }
+    await this.#forget();
+    await cancelOrphans(sql, clock.now());
+    await scheduleRuns(sql, clock.now(), (due) => this.#decide(due));
+    await this.#backfill();
+    await this.#watermark();
   }
 
   #decide({ interval, scheduled_until, start_at, end_at }: DueExport) {
@@ -184,51 +167,16 @@ export class ExportWorker {
     return alignedBefore(Number(found.first), lengthMs);
   }
 
-  async #claim(): Promise<void> {
+  async #watermark(): Promise<void> {
     const { sql, clock } = this.#options;
     const { through, unseen } = await readWatermarks(sql, clock.now());
+    this.#through = through;
     this.#report(unseen);
-    const unable = this.#unable;
-    if (unable.length > 0) await this.#tellUntaken({ now: clock.now(), through, unable });
-    for (let look = 0; look < limits.claimLooksMax; look++) {
-      if (await this.#begin({ now: clock.now(), through, unable })) return;
-    }
+    if (this.#unable.length > 0) await this.#tellUntaken(this.#due(clock.now()));
   }
 
-  /**
-   * Starts as many due runs as there are places, shared by project; false when other processes claimed some of them.
-   */
-  async #begin(due: Due): Promise<boolean> {
-    const { sql } = this.#options;
-    const places = this.#places;
-    if (places.free === 0 || this.#released.signal.aborted) return true;
-    const waiting = (await dueRuns(sql, due, places.free)).map(({ id, project_id, backfill }) => ({
-      id,
-      owner: project_id,
-      weight: backfill ? exportLimits.backfillWeight : 1,
-    }));
-    const wanted = places.takeFor(waiting);
-    if (wanted.length === 0) return true;
-    const ids = wanted.map(({ id }) => id);
-    const claimed = new Map<string, ClaimedRun>();
-    try {
-      const claim = { owner: this.#owner, now: due.now, ids };
-      for (const run of await claimRuns(sql, claim)) claimed.set(run.id, run);
-    } finally {
-      for (const { id, owner } of wanted) if (!claimed.has(id)) places.leave(owner);
-    }
-    for (const run of claimed.values()) this.#run(run);
-    return claimed.size === wanted.length;
-  }
-
-  #run(run: ClaimedRun): void {
-    const means = { ...this.#options, owner: this.#owner };
-    const running = attemptRun(run, means, this.#released.signal).finally(() => {
-      this.#running.delete(running);
-      this.#places.leave(run.project_id);
-      this.wake();
-    });
-    this.#running.add(running);
+  #due(now: number): Due {
+    return { now, through: this.#through, unable: this.#unable };
   }
 
   /** Once for each run, whichever process reports it. */

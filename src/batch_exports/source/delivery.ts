@@ -39,6 +39,8 @@ export interface ExportWork extends Means {
   rows: number;
 }
 
+export type Writing = Means & Pick<ExportWork, "abort" | "mark">;
+
 type Settings = Record<string, string | number>;
 
 /** For all statements of an export: captures must not be slowed down. */
@@ -102,7 +104,7 @@ export async function measured<T>(
     const kept = { ...work, source: { ...work.source, held } };
     return await use({ ...kept, ...(await measure(kept)) });
   } finally {
-    const { text, params } = dropHeldOf(held);
+    const { text, params } = dropHeldOf(held, work.clickhouse.tables);
     // A table that could not be dropped is dropped later, by its age.
     await work.clickhouse.command(text, params, { timeoutMs: limits.connectMsMax }).catch(() => {});
   }
@@ -169,6 +171,6 @@ const killsMax = 40;
 
 /** Asks ClickHouse to kill the statements with this mark; resolves before they have ended. */
 export async function kill(clickhouse: ClickHouse, mark: string): Promise<void> {
-  const { text, params } = killOf(mark);
+  const { text, params } = killOf(mark, clickhouse.tables);
   await clickhouse.command(text, params, { timeoutMs: limits.connectMsMax });
 }

@@ -2,9 +2,10 @@
 // parameters.
 
 import { type ExportColumn, isMoment, isoSql, personProperties } from "./columns.ts";
-import type { EventChoice } from "../destinations/config.ts";
+import type { EventChoice } from "../destinations/fields.ts";
 import type { ExportInterval } from "../runs/interval.ts";
 import type { CompiledQuery } from "../query/compile.ts";
+import type { Tables } from "../../storage/cluster/tables.ts";
 
 export interface ExportStatement {
   text: string;
@@ -137,13 +138,16 @@ export function holdOf(source: ExportSource, held: string, mark: string): Export
   return over(personRows({ ...source, held: undefined }), text, { held });
 }
 
-export function dropHeldOf(held: string): ExportStatement {
-  return { text: "ALTER TABLE exported_person_rows DROP PARTITION {held:UUID}", params: { held } };
+export function dropHeldOf(held: string, { local }: Tables): ExportStatement {
+  return {
+    text: `ALTER TABLE ${local("exported_person_rows")} DROP PARTITION {held:UUID}`,
+    params: { held },
+  };
 }
 
 /** Kills all statements with a mark, of any process. */
-export function killOf(mark: string): ExportStatement {
-  const text = "KILL QUERY WHERE Settings['log_comment'] = {mark:String} ASYNC FORMAT Null";
+export function killOf(mark: string, { onAll }: Tables): ExportStatement {
+  const text = `KILL QUERY${onAll} WHERE Settings['log_comment'] = {mark:String} ASYNC FORMAT Null`;
   return { text, params: { mark } };
 }
 

@@ -34,18 +34,20 @@ export interface AttemptParts {
   web: Web;
   /** Resolves when the next message may be composed. */
   throttle: () => Promise<void>;
-  /** Whether the server is stopping: then nothing more is sent. */
-  isClosing: () => boolean;
 }
 
 /** `lost`: the claim was lost, and nothing may be stored. `stopped`: the server stops before all messages are sent. */
 type AttemptOutcome =
   AttemptEnd | { status: "lost" } | { status: "stopped"; recipients: Record<string, Recipient> };
 
-/** Attempts a claimed delivery once. Failures of single recipients are in the result. */
+/**
+ * Attempts a claimed delivery once. Failures of single recipients are in the result.
+ * @param stopping aborts when nothing more may be sent.
+ */
 export async function attemptDelivery(
   parts: AttemptParts,
   delivery: ClaimedDelivery,
+  stopping: AbortSignal,
 ): Promise<AttemptOutcome> {
   const recipients = withInterrupted(delivery.recipients);
   const open = targetsOf(delivery).filter((target) => {
@@ -66,7 +68,7 @@ export async function attemptDelivery(
   }
   for (const target of open) {
     await parts.throttle();
-    if (parts.isClosing()) return { status: "stopped", recipients };
+    if (stopping.aborted) return { status: "stopped", recipients };
     recipients[target] = { state: "sending" };
     const now = parts.clock.now();
     const claim = { now: new Date(now), until: new Date(now + subscriptionLimits.deliveryClaimMs) };

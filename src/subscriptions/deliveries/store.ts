@@ -1,7 +1,7 @@
 // The SQL of deliveries. Every write is conditional on its claim: a process whose claim expired changes nothing.
 
 import { newUuid } from "../../core/id.ts";
-import { limits } from "../../core/limits.ts";
+import type { LeasedRows } from "../../storage/postgres/lease_queue.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { TargetType } from "../model.ts";
 import type { Report } from "../report/model.ts";
@@ -77,52 +77,28 @@ export interface ClaimedDelivery extends ReportRequest {
   deleted: boolean;
 }
 
-/**
- * Deliveries that are due and not claimed, at most `each` of a project, in rounds: the oldest of every project, then
- * the second oldest.
- */
-export async function dueDeliveries(
-  sql: Postgres,
-  now: Date,
-  each: number,
-): Promise<{ id: number; project_id: number }[]> {
-  return await sql<{ id: number; project_id: number }[]>`
-    SELECT id, project_id
-    FROM (
-      SELECT d.id, s.project_id, d.next_attempt_at,
-        row_number() OVER (PARTITION BY s.project_id ORDER BY d.next_attempt_at, d.id) AS place
-      FROM subscription_deliveries d JOIN subscriptions s ON s.id = d.subscription_id
-      WHERE d.next_attempt_at <= ${now} AND (d.claimed_until IS NULL OR d.claimed_until <= ${now})
-    ) due
-    WHERE place <= ${each}
-    ORDER BY place, next_attempt_at, id
-    LIMIT ${limits.claimCandidatesMax}`;
-}
-
-/** Claims the deliveries that are still unclaimed, until `until`, and returns them. */
-export async function claimDeliveries(
-  sql: Postgres,
-  { now, until, ids }: { now: Date; until: Date; ids: readonly number[] },
-): Promise<ClaimedDelivery[]> {
-  return await sql<ClaimedDelivery[]>`
-    WITH claimed AS (
-      UPDATE subscription_deliveries d SET claim = ${newUuid()}, claimed_until = ${until}, attempts = attempts + 1
-      WHERE id IN (
-        SELECT id FROM subscription_deliveries
-        WHERE id = ANY(${[...ids]}::integer[])
-          AND next_attempt_at <= ${now} AND (claimed_until IS NULL OR claimed_until <= ${now})
-        ORDER BY id
-        FOR UPDATE SKIP LOCKED)
-      RETURNING d.*
-    )
-    SELECT d.id, d.uuid, d.claim, d.due_at, d.test, d.attempts, d.report, d.recipients, d.subscription_id,
-      s.project_id, s.dashboard_id, s.insight_id, s.target_type, s.target_value, s.title, s.invite_message,
-      s.deleted, s.frequency, s.interval, s.byweekday, s.bysetpos, s.timezone,
+/** The queue of deliveries: a claim on one counts as an attempt. */
+export function leasedDeliveries(sql: Postgres, now: number): LeasedRows {
+  return {
+    table: "subscription_deliveries",
+    claim: "claim",
+    until: "claimed_until",
+    ids: sql`integer[]`,
+    joins: sql`JOIN subscriptions s ON s.id = q.subscription_id`,
+    project: sql`s.project_id`,
+    weight: sql`1`,
+    due: sql`q.next_attempt_at <= ${new Date(now)}`,
+    order: sql`next_attempt_at, id`,
+    kept: sql`true`,
+    set: sql`attempts = q.attempts + 1`,
+    shown: sql`
+      q.id, q.uuid, q.due_at, q.test, q.attempts, q.report, q.recipients, q.subscription_id, s.project_id,
+      s.dashboard_id, s.insight_id, s.target_type, s.target_value, s.title, s.invite_message, s.deleted,
+      s.frequency, s.interval, s.byweekday, s.bysetpos, s.timezone,
       (SELECT p.report FROM subscription_deliveries p
-       WHERE p.subscription_id = d.subscription_id AND NOT p.test AND p.status = 'delivered' AND p.id <> d.id
-       ORDER BY p.id DESC LIMIT 1) AS before
-    FROM claimed d JOIN subscriptions s ON s.id = d.subscription_id
-    ORDER BY d.id`;
+       WHERE p.subscription_id = q.subscription_id AND NOT p.test AND p.status = 'delivered' AND p.id <> q.id
+       ORDER BY p.id DESC LIMIT 1) AS before`,
+  };
 }
 
 type Claimed = Pick<ClaimedDelivery, "id" | "claim">;
@@ -143,21 +119,6 @@ export async function recordSending(
     WHERE id = ${id} AND claim = ${claim} AND claimed_until > ${sending.now}
     RETURNING id`;
   return rows.length > 0;
-}
-
-/** Extends the claims of deliveries that this process still holds. */
-export async function extendClaims(
-  sql: Postgres,
-  claimed: readonly Claimed[],
-  now: Date,
-  until: Date,
-): Promise<void> {
-  await sql`
-    UPDATE subscription_deliveries d SET claimed_until = ${until}
-    FROM unnest(
-      ${claimed.map(({ id }) => id)}::integer[], ${claimed.map(({ claim }) => claim)}::uuid[]
-    ) AS held (id, claim)
-    WHERE d.id = held.id AND d.claim = held.claim AND d.claimed_until > ${now}`;
 }
 
 export interface AttemptEnd {

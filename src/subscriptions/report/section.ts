@@ -1,6 +1,7 @@
 // One insight's results as a section of a report. Results are in the format of PostHog's API; what is in another
 // format is left out.
 
+import type { ResultType } from "../../query/result.ts";
 import { subscriptionLimits } from "../limits.ts";
 import type { Cell, Chart, Figure, Section, ChartSeries, Table } from "./model.ts";
 import { durationText } from "./numbers.ts";
@@ -8,8 +9,8 @@ import { durationText } from "./numbers.ts";
 export interface InsightView {
   id: number;
   name: string;
-  /** TrendsQuery, FunnelsQuery, RetentionQuery or EventsQuery. */
-  kind: string;
+  /** How its results are drawn; null where it failed. */
+  type: ResultType | null;
   interval?: string | null;
   /** ISO 8601, or a day. */
   date_from?: string | null;
@@ -55,13 +56,17 @@ function shortened({ columns, rows, more }: Table, rowsMax: number): Table {
   return { columns, rows: rows.slice(0, rowsMax), more: more + Math.max(0, rows.length - rowsMax) };
 }
 
-function contentOf({ kind, results, columns, error }: InsightView): Content {
-  if (error || results === undefined || results === null) return nothing;
-  if (kind === "TrendsQuery") return trendsContent(objectsIn(results));
-  if (kind === "FunnelsQuery") return funnelContent(results);
-  if (kind === "RetentionQuery") return retentionContent(objectsIn(results));
-  return kind === "EventsQuery" ? eventsContent(columns, results) : nothing;
+function contentOf({ type, results, columns, error }: InsightView): Content {
+  if (error || type === null || results === undefined || results === null) return nothing;
+  return contents[type](results, columns);
 }
+
+const contents: Record<ResultType, (results: unknown, columns: readonly string[] | undefined) => Content> = {
+  series: (results) => trendsContent(objectsIn(results)),
+  steps: funnelContent,
+  grid: (results) => retentionContent(objectsIn(results)),
+  table: (results, columns) => eventsContent(columns, results),
+};
 
 type Fields = Record<string, unknown>;
 

@@ -264,7 +264,7 @@ test("an insight that cannot be read now is tried again, one that is gone is not
 });
 
 test("an insight whose query fails is retried, within a dashboard it is shown beside the others", async () => {
-  const broken = { id: 2, name: "Heavy", kind: "TrendsQuery", error: "It takes more than it may." };
+  const broken = { id: 2, name: "Heavy", type: null, error: "It takes more than it may." };
   const failing = openDelivering(desk, { smtpUrl: mail.url, reader: readerOf([broken]) });
   const id = await subscribe();
   goTo("2024-01-16T09:00:00Z");

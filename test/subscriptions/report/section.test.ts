@@ -87,7 +87,7 @@ test("a funnel says how many went on, and how fast", () => {
     { name: "$pageview", order: 0, count: 200 },
     { name: "paid", custom_name: "bought", order: 1, count: 50, average_conversion_time: 7200 },
   ];
-  const { figures, chart, table } = sectionOf({ id: 1, name: "F", kind: "FunnelsQuery", results }, undefined);
+  const { figures, chart, table } = sectionOf({ id: 1, name: "F", type: "steps", results }, undefined);
   expect(figures).toEqual([{ label: "conversion", value: 25, unit: "%", before: null }]);
   expect(chart).toMatchObject({ kind: "bar", labels: ["1. $pageview", "2. bought"] });
   expect(table?.rows).toEqual([
@@ -97,7 +97,7 @@ test("a funnel says how many went on, and how fast", () => {
   const groups = [results, results].map((steps, i) =>
     steps.map((step) => ({ ...step, breakdown_value: [`g${i}`] })),
   );
-  const broken = sectionOf({ id: 1, name: "F", kind: "FunnelsQuery", results: groups }, undefined);
+  const broken = sectionOf({ id: 1, name: "F", type: "steps", results: groups }, undefined);
   expect(broken.figures.map(({ label }) => label)).toEqual(["g0: conversion", "g1: conversion"]);
   expect([broken.chart?.labels, broken.table?.rows.length]).toEqual([["g0", "g1"], 4]);
 });
@@ -108,10 +108,7 @@ test("retention counts in each period only those cohorts that have reached it", 
     { date: "2024-01-14T00:00:00Z", label: "Day 1", values: [{ count: 300 }, { count: 50 }] },
     { date: "2024-01-15T00:00:00Z", label: "Day 2", values: [{ count: 7 }] },
   ];
-  const { figures, chart, table } = sectionOf(
-    { id: 1, name: "R", kind: "RetentionQuery", results },
-    undefined,
-  );
+  const { figures, chart, table } = sectionOf({ id: 1, name: "R", type: "grid", results }, undefined);
   expect(figures).toMatchObject([{ label: "came back: Day 1", value: 25, unit: "%" }]);
   expect(chart?.series[0]?.values).toEqual([100, 25, 10]);
   expect(table?.rows).toEqual([
@@ -131,7 +128,7 @@ test("events are a table, cut to what a letter holds", () => {
   const view = {
     id: 1,
     name: "E",
-    kind: "EventsQuery",
+    type: "table" as const,
     columns: ["event", "properties", "nothing", "long"],
     results,
   };
@@ -143,8 +140,8 @@ test("events are a table, cut to what a letter holds", () => {
 
 test("results of no known shape are nothing, and never break a report", () => {
   for (const results of [null, undefined, 7, "x", [null, 7], [{}], { a: 1 }, [{ data: "x", labels: 3 }]]) {
-    for (const kind of ["TrendsQuery", "FunnelsQuery", "RetentionQuery", "EventsQuery", "unknown"]) {
-      const { error } = sectionOf({ id: 1, name: "", kind, results }, undefined);
+    for (const type of ["series", "steps", "grid", "table", null] as const) {
+      const { error } = sectionOf({ id: 1, name: "", type, results }, undefined);
       expect(error).toBeNull();
     }
   }

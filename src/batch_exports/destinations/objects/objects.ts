@@ -3,10 +3,11 @@
 
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { exportLimits } from "../../limits.ts";
-import { ask, type ExportWork, type Means } from "../../source/delivery.ts";
-import type { FileChoice } from "../config.ts";
+import { ask, type ExportWork, type Writing } from "../../source/delivery.ts";
+import type { FileChoice } from "../fields.ts";
 import { exportError, ExportError } from "../failure.ts";
 import {
+  checkKey,
   type FileFormat,
   KeyError,
   manifestKey,
@@ -43,8 +44,6 @@ export interface ObjectStore {
   end?(): void;
 }
 
-export type Writing = Means & Pick<ExportWork, "abort" | "mark">;
-
 export interface FileRows {
   selection: Selection;
   /** A format of ClickHouse. */
@@ -69,18 +68,17 @@ const layouts: Readonly<Record<FileFormat, { layout: FileLayout; format: string 
 
 const wholeFile: Readonly<Record<string, string>> = { gzip: "gzip", brotli: "br" };
 
-/** @throws ExportError */
+/** How many rows were written: all. @throws ExportError */
 export async function deliverObjects(
   work: ExportWork,
   store: ObjectStore,
-  choice: FileChoice,
-  prefix: string,
-): Promise<void> {
+  choice: FileChoice & { prefix: string },
+): Promise<number> {
   try {
     const { format, layout } = layouts[choice.file_format];
     const harmless = layout === "texts" && choice.escape_formulas;
     const naming: ObjectNaming = {
-      prefix,
+      prefix: choice.prefix,
       model: work.source.model,
       format: choice.file_format,
       compression: choice.file_format === "Parquet" ? null : choice.compression,
@@ -98,6 +96,7 @@ export async function deliverObjects(
         ? await whole(work, store, naming, rows)
         : await split(work, store, naming, rows, files);
     await store.close?.(keys);
+    return work.rows;
   } catch (thrown) {
     if (thrown instanceof KeyError) throw new ExportError(thrown.message, true);
     throw await failureOf(thrown, store, work);
@@ -106,8 +105,21 @@ export async function deliverObjects(
   }
 }
 
+/** Writes a small file. @throws ExportError */
+export async function probeObjects(
+  work: Writing,
+  store: ObjectStore,
+  { prefix }: { prefix: string },
+): Promise<void> {
+  try {
+    await store.writeText(work, checkKey(prefix), "This file may be removed.");
+  } catch (thrown) {
+    throw await failureOf(thrown, store, work);
+  }
+}
+
 /** The failure of a delivery to a store, as its owner is told. */
-export async function failureOf(thrown: unknown, store: ObjectStore, work: Writing): Promise<ExportError> {
+async function failureOf(thrown: unknown, store: ObjectStore, work: Writing): Promise<ExportError> {
   return (await store.explain?.(thrown, work)) ?? exportError(thrown);
 }
 

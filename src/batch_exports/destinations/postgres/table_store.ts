@@ -2,7 +2,7 @@
 // neither a retry nor two processes at once store a row twice.
 
 import { once } from "node:events";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
+import type { Postgres } from "../../../storage/postgres/postgres.ts";
 import type { PostgresConfig } from "./config.ts";
 
 type TargetTable = Pick<PostgresConfig, "schema" | "table_name">;

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { openExportFolder } from "../../../../src/batch_exports/destinations/objects/export_folder.ts";
+import { openExportFolder } from "../../../../src/batch_exports/destinations/file/export_folder.ts";
 import { cleanUp } from "../../../support/cleanup.ts";
 import { type ExportProcess, openExportProcess } from "../../../support/export_process.ts";
 import { makeFolder } from "../../../support/folder.ts";

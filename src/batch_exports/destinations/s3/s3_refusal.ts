@@ -6,9 +6,9 @@ import { exportLimits } from "../../limits.ts";
 import { reasonOf } from "../../../core/log.ts";
 import { ClickHouseError } from "../../../storage/clickhouse/clickhouse.ts";
 import type { ExportWork, Means } from "../../source/delivery.ts";
-import type { S3Config } from "../config.ts";
+import type { S3Config } from "./config.ts";
 import { ExportError } from "../failure.ts";
-import { checkKey } from "./object_key.ts";
+import { checkKey } from "../objects/object_key.ts";
 import { post } from "../post.ts";
 
 type Explaining = Pick<Means, "addresses"> & Pick<ExportWork, "abort">;

@@ -1,18 +1,30 @@
 // A Postgres destination. Rows stream through this process into one transaction: ClickHouse's postgresql() commits by
 // itself and cannot undo a part of an earlier attempt.
 
-import type { Addresses } from "../../access/address.ts";
-import { reasonOf } from "../../core/log.ts";
-import { openForeignPostgres } from "../../storage/postgres/foreign_postgres.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { type ExportWork, rowStream } from "../source/delivery.ts";
-import type { PostgresConfig } from "./config.ts";
-import { ExportError, exportError } from "./failure.ts";
-import { selectionOf } from "../source/store.ts";
+import type { Addresses } from "../../../access/address.ts";
+import { reasonOf } from "../../../core/log.ts";
+import { openForeignPostgres } from "../../../storage/postgres/foreign_postgres.ts";
+import type { Postgres } from "../../../storage/postgres/postgres.ts";
+import { type ExportWork, rowStream } from "../../source/delivery.ts";
+import { tableColumns } from "../../source/columns.ts";
+import { destinationKind } from "../destination.ts";
+import { type PostgresConfig, postgresFields } from "./config.ts";
+import { ExportError, exportError } from "../failure.ts";
+import { selectionOf } from "../../source/store.ts";
 import { createTable, identityOf, replaceRows } from "./table_store.ts";
 
+export const postgres = destinationKind({
+  fields: postgresFields,
+  hostOf: ({ host }) => ({ field: "host", host: String(host) }),
+  columns: tableColumns,
+  write,
+  probe: async ({ addresses, abort }, config) => {
+    await connected(config, addresses, abort, (sql) => sql`SELECT 1`);
+  },
+});
+
 /** @returns the number of rows of the interval in the table. */
-export async function deliverPostgres(work: ExportWork, config: PostgresConfig): Promise<number> {
+async function write(work: ExportWork, config: PostgresConfig): Promise<number> {
   return await connected(config, work.addresses, work.abort, async (sql) => {
     const { source, days, rows } = work;
     const { model, own } = source;
@@ -27,17 +39,6 @@ export async function deliverPostgres(work: ExportWork, config: PostgresConfig):
     const { select } = selectionOf(source, "columns", days);
     const chunks = rowStream(work, select, "TabSeparated");
     return await replaceRows(sql, config, { columns, identity, chunks, expected: rows });
-  });
-}
-
-/** @throws ExportError when the connection fails, or the table cannot be written. */
-export async function probePostgres(
-  config: PostgresConfig,
-  addresses: Addresses,
-  abort: AbortSignal,
-): Promise<void> {
-  await connected(config, addresses, abort, async (sql) => {
-    await sql`SELECT 1`;
   });
 }
 

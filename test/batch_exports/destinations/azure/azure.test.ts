@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import type { ExportWorker } from "../../../../src/batch_exports/runs/worker.ts";
-import { fullDestination } from "../../../../src/batch_exports/destinations/config.ts";
+import { openDestination } from "../../../../src/batch_exports/destinations/destinations.ts";
 import { azureAccount, azureError, azureKey, type AzureServer, startAzure } from "../../../support/azure.ts";
 import { cleanUp, later } from "../../../support/cleanup.ts";
 import { linesOf, runIn } from "../../../support/exports.ts";
@@ -62,7 +62,7 @@ test.each([301, 302, 303, 307, 308])(
     const { host } = new URL(azure.url);
     const expected = `${host} answered ${status}; redirects are not followed`;
     expect([run.status, run.attempts, run.latest_error]).toEqual(["Failed", 1, expected]);
-    expect(await worker.probe(fullDestination("AzureBlob", config(), secrets), 1)).toBe(expected);
+    expect(await worker.probe(openDestination("AzureBlob", config(), secrets), 1)).toBe(expected);
     expect(hits).toEqual([]);
   },
   300_000,

@@ -1,7 +1,7 @@
 // Rows that are counted while a file's bytes pass.
 
 import { expect, test } from "bun:test";
-import { rowCount } from "../../../../src/batch_exports/destinations/objects/row_count.ts";
+import { rowCount } from "../../../../src/batch_exports/destinations/azure/row_count.ts";
 
 /** Counts a text cut into pieces of every length. */
 function countsOf(format: string, text: string): [number | undefined, boolean][] {

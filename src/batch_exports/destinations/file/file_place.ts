@@ -1,7 +1,7 @@
 // Where a File export writes, as a pattern: two exports whose patterns meet could write the same names.
 
-import type { Settings } from "../config.ts";
-import { replacePlaceholders } from "./object_key.ts";
+import type { Settings } from "../fields.ts";
+import { replacePlaceholders } from "../objects/object_key.ts";
 
 /** Steps of a path, with these marks for placeholders; no path or prefix holds control characters. */
 export type FilePlace = readonly string[];

@@ -1,13 +1,14 @@
 // How an S3 destination is said to ClickHouse.
 
 import { expect, test } from "bun:test";
-import { type S3Config, fullDestination } from "../../../../src/batch_exports/destinations/config.ts";
-import { s3Host, s3Store } from "../../../../src/batch_exports/destinations/objects/s3.ts";
+import { openDestination } from "../../../../src/batch_exports/destinations/destinations.ts";
+import type { S3Config } from "../../../../src/batch_exports/destinations/s3/config.ts";
+import { s3Host, s3Store } from "../../../../src/batch_exports/destinations/s3/s3.ts";
 
 function config(settings: Partial<S3Config>): S3Config {
   const shown = { bucket_name: "b", region: "eu-west-1", prefix: "", ...settings };
-  return fullDestination("S3", shown, { aws_access_key_id: "key", aws_secret_access_key: "the secret" })
-    .config as S3Config;
+  return openDestination("S3", shown, { aws_access_key_id: "key", aws_secret_access_key: "the secret" })
+    .config as unknown as S3Config;
 }
 
 function urlOf(settings: Partial<S3Config>, key = "f/k"): unknown {

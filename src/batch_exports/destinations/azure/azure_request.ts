@@ -6,7 +6,7 @@ import type { ForeignAnswer } from "../../../access/post.ts";
 import { exportLimits } from "../../limits.ts";
 import { withoutLast } from "../../../core/trim.ts";
 import type { ExportWork, Means } from "../../source/delivery.ts";
-import type { AzureBlobConfig } from "../config.ts";
+import type { AzureBlobConfig } from "./config.ts";
 import { ExportError } from "../failure.ts";
 import { isPassing, post, retryAfterMs } from "../post.ts";
 

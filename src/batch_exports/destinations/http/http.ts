@@ -1,16 +1,35 @@
 // An HTTP destination: events in batches of capture. They stream through this process, since ClickHouse would send one
 // endless body; one batch at a time is in memory.
 
-import type { ForeignAnswer } from "../../access/post.ts";
-import { exportLimits } from "../limits.ts";
-import { type ExportWork, type Means, rowStream } from "../source/delivery.ts";
-import type { HttpConfig } from "./config.ts";
-import { ExportError } from "./failure.ts";
-import { isPassing, post, retryAfterMs } from "./post.ts";
-import { selectionOf } from "../source/store.ts";
+import type { ForeignAnswer } from "../../../access/post.ts";
+import { exportLimits } from "../../limits.ts";
+import { type ExportWork, rowStream, type Writing } from "../../source/delivery.ts";
+import { captureColumns } from "../../source/columns.ts";
+import { destinationKind } from "../destination.ts";
+import { events, hostOfUrl, required, type ValuesOf } from "../fields.ts";
+import * as rules from "../value.ts";
+import { ExportError } from "../failure.ts";
+import { isPassing, post, retryAfterMs } from "../post.ts";
+import { selectionOf } from "../../source/store.ts";
+
+const fields = {
+  url: { ...required, place: true, rule: rules.webAddress(false) },
+  token: { ...required, secret: true, rule: rules.ascii },
+  ...events,
+} as const;
+
+type HttpConfig = ValuesOf<typeof fields>;
+
+export const http = destinationKind({
+  fields,
+  hostOf: hostOfUrl("url"),
+  columns: captureColumns,
+  write,
+  probe,
+});
 
 /** @returns how many events the destination accepted. */
-export async function deliverHttp(work: ExportWork, config: HttpConfig): Promise<number> {
+async function write(work: ExportWork, config: HttpConfig): Promise<number> {
   if (work.source.model !== "events") {
     throw new ExportError("HTTP batch exports only support the events model", true);
   }
@@ -57,10 +76,10 @@ function refusal(url: URL, { status, text }: ForeignAnswer, final: boolean): Exp
  * Tests the destination with an empty batch: any answer but a refusal of the key or the address is good.
  * @throws ExportError
  */
-export async function probeHttp(config: HttpConfig, means: Means, abort: AbortSignal): Promise<void> {
+async function probe(work: Writing, config: HttpConfig): Promise<void> {
   const url = new URL(config.url);
   const headers = { "content-type": "application/json" };
-  const reply = await post(url, bodyOf(config.token, []), headers, { ...means, abort });
+  const reply = await post(url, bodyOf(config.token, []), headers, work);
   const refused = reply.status === 401 || reply.status === 403 || reply.status === 404 || reply.status >= 500;
   const sentOn = reply.status >= 300 && reply.status < 400;
   if (refused || sentOn) throw refusal(url, reply, true);

@@ -1,7 +1,7 @@
 // Which places of File exports could be the same folder.
 
 import { expect, test } from "bun:test";
-import { filePlace, placesMeet } from "../../../../src/batch_exports/destinations/objects/file_place.ts";
+import { filePlace, placesMeet } from "../../../../src/batch_exports/destinations/file/file_place.ts";
 
 const meet = (one: string, other: string, path = "", model = "events") =>
   placesMeet(filePlace({ path, prefix: one }, model), filePlace({ path, prefix: other }, model));

@@ -7,15 +7,29 @@ import { pipeline } from "node:stream/promises";
 import { constants, createBrotliCompress, createGzip } from "node:zlib";
 import { exportLimits } from "../../limits.ts";
 import { type AzureRequest, put } from "./azure_request.ts";
-import { type ExportWork, rowStream } from "../../source/delivery.ts";
-import type { AzureBlobConfig } from "../config.ts";
+import { type ExportWork, rowStream, type Writing } from "../../source/delivery.ts";
+import { eventColumns } from "../../source/columns.ts";
+import { destinationKind } from "../destination.ts";
+import { hostOfUrl } from "../fields.ts";
+import { checkFileChoice } from "../objects/file_choice.ts";
+import { type AzureBlobConfig, azureFields, withoutConnectionString } from "./config.ts";
 import { ExportError } from "../failure.ts";
-import type { FileRows, ObjectStore, Writing } from "./objects.ts";
+import { deliverObjects, type FileRows, type ObjectStore, probeObjects } from "../objects/objects.ts";
 import { type RowCount, rowCount } from "./row_count.ts";
 import { fileOf, type ExportStatement } from "../../source/store.ts";
 
+export const azureBlob = destinationKind({
+  fields: azureFields,
+  read: withoutConnectionString,
+  check: checkFileChoice,
+  hostOf: hostOfUrl("endpoint_url"),
+  columns: eventColumns,
+  write: async (work, config) => await deliverObjects(work, azureStore(config), config),
+  probe: async (work, config) => await probeObjects(work, azureStore(config), config),
+});
+
 /** A container of Azure as a store of files. */
-export function azureStore(config: AzureBlobConfig): ObjectStore {
+function azureStore(config: AzureBlobConfig): ObjectStore {
   const send = async (work: Writing, request: Omit<AzureRequest, "headers">, headers = {}): Promise<void> =>
     await put(config, { ...request, headers }, work);
   const write = async (work: ExportWork, key: string, source: FileSource): Promise<void> =>

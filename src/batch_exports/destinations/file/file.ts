@@ -1,21 +1,40 @@
 // Files in a folder of the operator, written by the embedded ClickHouse. They get their names when they are complete.
 
 import { basename, join } from "node:path";
-import type { Means } from "../../source/delivery.ts";
-import type { FileConfig } from "../config.ts";
-import { type EngineStore, withNumber } from "./engine_objects.ts";
+import { eventColumns } from "../../source/columns.ts";
+import type { Means, Writing } from "../../source/delivery.ts";
+import { destinationKind } from "../destination.ts";
+import { files, prefix, type ValuesOf } from "../fields.ts";
+import { checkFileChoice } from "../objects/file_choice.ts";
+import { deliverObjects } from "../objects/objects.ts";
+import * as rules from "../value.ts";
+import { type EngineStore, withNumber, writtenByEngine } from "../objects/engine_objects.ts";
 import { type ExportFolder, openExportFolder } from "./export_folder.ts";
 import { exportError, ExportError } from "../failure.ts";
 
+const fields = {
+  /** A folder below EXPORT_FILE_DIR. */
+  path: { kind: "str", otherwise: "", rule: rules.folderPath },
+  prefix: { ...prefix, rule: rules.folderPrefix },
+  ...files,
+} as const;
+
+type FileConfig = ValuesOf<typeof fields>;
+
+export const file = destinationKind({
+  fields,
+  check: checkFileChoice,
+  columns: eventColumns,
+  whyNot: whyNoFiles,
+  write: async (work, config) => await deliverObjects(work, writtenByEngine(fileStore(config, work)), config),
+  probe: async ({ exportFileDir }, config) => probeFolder(config, exportFileDir),
+});
+
 /**
- * @param mark distinguishes the unfinished files of one run from those of others.
+ * The run's `mark` distinguishes its unfinished files from those of others.
  * @throws ExportError when files may not be written, or ClickHouse runs elsewhere.
  */
-export function fileStore(
-  config: FileConfig,
-  { clickhouse, exportFileDir }: Means,
-  mark: string,
-): EngineStore {
+function fileStore(config: FileConfig, { clickhouse, exportFileDir, mark }: Writing): EngineStore {
   const refusal = whyNoFiles({ clickhouse, exportFileDir });
   if (refusal !== undefined) throw new ExportError(refusal, true);
   let folder: ExportFolder | undefined;
@@ -63,7 +82,7 @@ export function fileStore(
 }
 
 /** Why this process cannot write files; undefined when it can. */
-export function whyNoFiles(means: Pick<Means, "clickhouse" | "exportFileDir">): string | undefined {
+function whyNoFiles(means: Pick<Means, "clickhouse" | "exportFileDir">): string | undefined {
   if (means.exportFileDir === undefined) {
     return "File destinations are switched off: EXPORT_FILE_DIR is not set";
   }
@@ -72,7 +91,7 @@ export function whyNoFiles(means: Pick<Means, "clickhouse" | "exportFileDir">): 
 }
 
 /** Creates the folder and a file in it, and removes the file. @throws ExportError */
-export function probeFolder(config: FileConfig, exportFileDir: string | undefined): void {
+function probeFolder(config: FileConfig, exportFileDir: string | undefined): void {
   const folder = openExportFolder(exportFileDir, config.path);
   const name = `.sluice-${crypto.randomUUID()}`;
   try {

@@ -3,10 +3,43 @@
 
 import { exportLimits } from "../../limits.ts";
 import { withoutLast } from "../../../core/trim.ts";
-import type { S3Config } from "../config.ts";
+import { reasonOf } from "../../../core/log.ts";
+import { eventColumns } from "../../source/columns.ts";
+import type { Writing } from "../../source/delivery.ts";
+import { destinationKind } from "../destination.ts";
+import { hostOfUrl } from "../fields.ts";
+import { checkFileChoice } from "../objects/file_choice.ts";
+import { deliverObjects, probeObjects } from "../objects/objects.ts";
+import { checkKeys, type S3Config, s3Fields } from "./config.ts";
 import { ExportError } from "../failure.ts";
-import { type EngineStore, withNumber } from "./engine_objects.ts";
+import { type EngineStore, withNumber, writtenByEngine } from "../objects/engine_objects.ts";
 import { explainS3 } from "./s3_refusal.ts";
+
+export const s3 = destinationKind({
+  fields: s3Fields,
+  check: (settings) => {
+    checkFileChoice(settings);
+    checkKeys(settings);
+  },
+  hostOf: hostOfUrl("endpoint_url"),
+  columns: eventColumns,
+  write: async (work, config) => await deliverObjects(work, await checkedStore(work, config), config),
+  probe: async (work, config) => await probeObjects(work, await checkedStore(work, config), config),
+});
+
+/**
+ * The store at a host that is checked just before ClickHouse connects to it, since ClickHouse resolves the name itself.
+ * @throws ExportError: final for a private address, else retryable.
+ */
+async function checkedStore({ addresses }: Writing, config: S3Config) {
+  const host = s3Host(config);
+  const refusal = await addresses.resolvedRefusalOf(host);
+  if (refusal !== undefined) throw new ExportError(refusal, true);
+  const checked = await addresses.lookedAt(host).catch((thrown: unknown) => {
+    throw new ExportError(reasonOf(thrown), false);
+  });
+  return writtenByEngine(s3Store(config, checked));
+}
 
 /**
  * @param checked the address to which the host resolved. A plain http:// request goes to this address; over https://

@@ -1,0 +1,47 @@
+// What a destination of batch exports is. Each has a folder and a line in destinations.ts.
+
+import type { ExportColumn } from "../source/columns.ts";
+import type { ExportWork, Means, Writing } from "../source/delivery.ts";
+import type { EventChoice, Field, Settings, ValuesOf } from "./fields.ts";
+
+export type DestinationFields = Readonly<Record<string, Field>>;
+
+export interface DestinationParts<Config> {
+  fields: DestinationFields;
+  /** Reads a request that has other fields as well. @throws Fault */
+  read?(given: Settings): Settings;
+  /** Checks what the rules of single fields cannot. @param settings without defaults. @throws Fault */
+  check?(settings: Settings): void;
+  /** The field that says where data goes, and its host; undefined where there is none. */
+  hostOf?(settings: Settings): { field: string; host: string } | undefined;
+  /** The columns of events, unless the owner selects others. */
+  columns: readonly ExportColumn[];
+  /** Why this process cannot write to any such destination; undefined when it can. */
+  whyNot?(means: Pick<Means, "clickhouse" | "exportFileDir">): string | undefined;
+  /**
+   * Writes the rows of an interval, of which there is at least one.
+   * @returns how many of them the destination has. @throws ExportError
+   */
+  write(work: ExportWork, config: Config): Promise<number>;
+  /** Tests a destination; at most one file is left there. @throws ExportError with the reason. */
+  probe(work: Writing, config: Config): Promise<void>;
+}
+
+/** Of any configuration: it was read by `fields` before. */
+export type DestinationKind = DestinationParts<Settings>;
+
+export function destinationKind<const Own extends DestinationFields>(
+  parts: Omit<DestinationParts<ValuesOf<Own>>, "fields"> & { fields: Own },
+): DestinationKind {
+  return parts as unknown as DestinationKind;
+}
+
+/** A destination with all its settings, secrets too. */
+export interface Destination {
+  kind: DestinationKind;
+  config: Settings;
+  /** The events that it includes. */
+  choice: EventChoice;
+  /** Values that it is sent and that must not be shown when its answer repeats them. */
+  secrets: readonly string[];
+}

@@ -1,0 +1,61 @@
+// Every type of destination: a folder and a line each.
+
+import { secretsInUrl } from "../../core/foreign_text.ts";
+import { measured, type ExportWorkSource, type Means, typed } from "../source/delivery.ts";
+import { azureBlob } from "./azure/azure.ts";
+import type { Destination, DestinationKind } from "./destination.ts";
+import type { EventChoice, Settings } from "./fields.ts";
+import { file } from "./file/file.ts";
+import { http } from "./http/http.ts";
+import { noOp } from "./no_op/no_op.ts";
+import { postgres } from "./postgres/postgres.ts";
+import { s3 } from "./s3/s3.ts";
+
+export const destinations = {
+  S3: s3,
+  AzureBlob: azureBlob,
+  Postgres: postgres,
+  HTTP: http,
+  File: file,
+  NoOp: noOp,
+} as const satisfies Record<string, DestinationKind>;
+
+export type DestinationType = keyof typeof destinations;
+export const destinationTypes = Object.keys(destinations) as DestinationType[];
+
+/** A stored destination with its secrets and defaults. It was checked when it was stored. */
+export function openDestination(type: DestinationType, shown: Settings, hidden: Settings): Destination {
+  const kind: DestinationKind = destinations[type];
+  const config: Settings = {};
+  const secrets: string[] = [];
+  for (const [name, { secret, otherwise }] of Object.entries(kind.fields)) {
+    const value = (secret ? hidden[name] : shown[name]) ?? structuredClone(otherwise);
+    config[name] = value;
+    if (typeof value !== "string") continue;
+    if (secret) secrets.push(value);
+    else if (name === "url" || name === "endpoint_url") secrets.push(...secretsInUrl(value));
+  }
+  const { include_events = [], exclude_events = [] } = config as Partial<EventChoice>;
+  return { kind, config, secrets, choice: { include_events, exclude_events } };
+}
+
+/** The types that this process cannot write to. */
+export function unableTypes(means: Pick<Means, "clickhouse" | "exportFileDir">): DestinationType[] {
+  return destinationTypes.filter((type) => destinations[type].whyNot?.(means) !== undefined);
+}
+
+/** @returns how many rows the destination has; 0, without contacting it, when there are none. */
+export async function deliver({ kind, config }: Destination, work: ExportWorkSource): Promise<number> {
+  return await measured(work, async (delivery) =>
+    delivery.rows === 0 ? 0 : await kind.write(await typed(delivery), config),
+  );
+}
+
+/** Tests a destination. @throws ExportError with the reason. */
+export async function probe({ kind, config }: Destination, means: Means): Promise<void> {
+  const mark = `sluice probe ${crypto.randomUUID()}`;
+  await kind.probe({ ...means, mark, abort: AbortSignal.timeout(probeMsMax) }, config);
+}
+
+/** Long enough for a slow store to refuse. */
+const probeMsMax = 30_000;

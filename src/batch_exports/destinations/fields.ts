@@ -1,0 +1,65 @@
+// The fields of destinations: types of values, rules, secrets, defaults, and which say where data goes.
+
+import type { FileFormat } from "./objects/object_key.ts";
+import * as rules from "./value.ts";
+
+interface Kinds {
+  str: string;
+  int: number;
+  bool: boolean;
+  list: string[];
+}
+
+export interface Field {
+  kind: keyof Kinds;
+  required?: true;
+  /** Stored encrypted, and in no reply. */
+  secret?: true;
+  /** The default; null where the field may be absent. */
+  otherwise?: unknown;
+  /**
+   * Whether it says where data goes: when it changes, the secrets must be given again, so that nobody sends them
+   * elsewhere.
+   */
+  place?: true;
+  /** What a value of the right type must be. */
+  rule?: rules.ValueRule;
+}
+
+export const required = { kind: "str", required: true } as const;
+export const optional = { kind: "str", otherwise: null } as const;
+/** Events by their exact names; an empty list filters nothing. */
+export const events = {
+  exclude_events: { kind: "list", otherwise: [] },
+  include_events: { kind: "list", otherwise: [] },
+} as const;
+export const files = {
+  ...events,
+  file_format: { kind: "str", otherwise: "JSONLines" },
+  compression: optional,
+  /** Files are split at about this size, in megabytes; null: one file for each run. */
+  max_file_size_mb: { kind: "int", otherwise: null, rule: rules.fileMegabytes },
+  // The name is that of other CSV writers. Off by default, since it alters the data.
+  /** In CSV, an apostrophe is put before cells that spreadsheets would take for formulas. */
+  escape_formulas: { kind: "bool", otherwise: false },
+} as const satisfies Record<string, Field>;
+/** May contain {year}, {month}, … of the interval. */
+export const prefix = { kind: "str", otherwise: "", rule: rules.keyPrefix } as const;
+export const endpoint = { ...optional, place: true, rule: rules.webAddress(true) } as const;
+
+type ValueOf<F extends Field> = Kinds[F["kind"]] | (F extends { otherwise: null } ? null : never);
+export type ValuesOf<Fields extends Record<string, Field>> = {
+  [Name in keyof Fields]: Name extends "file_format" ? FileFormat : ValueOf<Fields[Name]>;
+};
+export type EventChoice = ValuesOf<typeof events>;
+export type FileChoice = ValuesOf<typeof files>;
+
+/** The fields in a request. */
+export type Settings = Record<string, unknown>;
+
+/** The host of the URL in a field. */
+export function hostOfUrl(
+  field: string,
+): (settings: Settings) => { field: string; host: string } | undefined {
+  return ({ [field]: url }) => (typeof url === "string" ? { field, host: new URL(url).hostname } : undefined);
+}
