@@ -45,7 +45,7 @@ import { type DescribedRoute, docsRoutes } from "./http/docs/docs.ts";
 import { groupRoutes } from "./groups/operations.ts";
 import { healthRoutes } from "./http/metrics/health.ts";
 import { type Listening, findFree, listen, listenInside, openApplication } from "./http/listen.ts";
-import { type Metrics, openMetrics } from "./http/metrics/metrics.ts";
+import { type CaptureMetrics, openMetrics } from "./capture/metrics.ts";
 import { reachedAt } from "./http/pages/page.ts";
 import { Peers } from "./http/peer.ts";
 import { followProcess, followServer } from "./http/metrics/process_metrics.ts";
@@ -62,7 +62,7 @@ import { openDeletions } from "./persons/deletion/worker.ts";
 import { personRoutes } from "./persons/operations.ts";
 import { personalKeyRoutes } from "./personal_api_keys/operations.ts";
 import { projectRoutes } from "./projects/operations.ts";
-import { openQueryEngine } from "./query/engine.ts";
+import { openQueries } from "./query/open.ts";
 import { queryRoutes } from "./query/operations.ts";
 import { remoteConfigRoutes } from "./remote_config/route.ts";
 import { openRemoval } from "./session_recordings/remove.ts";
@@ -157,6 +157,7 @@ async function openParts(starting: Starting, closers: Closers): Promise<Omit<App
   const processes = async () => [metrics.registry.read(), ...(await pool.read())];
   const consoleRoom = openConsole({ ...stores, metrics: processes, clock: systemClock, log });
   const parts: Parts = { ...opening, ...capturing, ...rooms, pool, memory, peers, consoleRoom };
+  closers.push(rooms.engine.close);
   const working = workers(parts);
   closers.push(() => endAll(working, leftMs(limits.stopStoresMsMax + limits.stopFlushMsMin), log));
   let closing = false;
@@ -185,7 +186,7 @@ async function openParts(starting: Starting, closers: Closers): Promise<Omit<App
 
 interface Opening extends Starting {
   dataDir: string;
-  metrics: Metrics;
+  metrics: CaptureMetrics;
 }
 
 /**
@@ -250,15 +251,14 @@ function openRooms({ config, dataDir, metrics, log }: Opening, stores: Stores, s
   const { sql, clickhouse } = stores;
   const { smtpUrl, emailFrom, exportFileDir, secretKey } = config;
   const clock = systemClock;
-  const engine = openQueryEngine({ sql, clickhouse, clock });
+  const engine = openQueries({ sql, clickhouse, clock, log, settings: config });
   const addresses = openAddresses({ allowPrivate: config.allowPrivateDestinations });
   const secrets = openSecrets({ secretKey, dataDir });
   const own = { sql, clock, log, metrics, addresses, secrets };
   const reader = openInsightReader({ sql, queries: engine });
   const subscriptions = openSubscriptions({ ...own, reader, smtpUrl, emailFrom, siteUrl });
   const exports = openBatchExports({ ...own, clickhouse, exportFileDir });
-  const sharing = openSharing({ sql, clock, secrets });
-  return { exports, subscriptions, engine, addresses, sharing };
+  return { exports, subscriptions, engine, addresses, sharing: openSharing({ sql, clock, secrets }) };
 }
 
 /** Listens, and starts the workers, which share the port and forward all requests that are not captures. */
@@ -308,10 +308,11 @@ interface Parts extends Opening, Rooms, Capturing {
   consoleRoom: OpenedConsole;
 }
 
-function workers({ stores, exports, subscriptions, metrics, config, log }: Parts): Worker[] {
+function workers({ stores, exports, subscriptions, engine, metrics, config, log }: Parts): Worker[] {
   const { sql, clickhouse } = stores;
   const own = { sql, clickhouse, clock: systemClock, log };
-  const retention = openEventRetention({ ...own, metrics, retentionDays: config.eventRetentionDays });
+  const { eventRetentionDays: retentionDays } = config;
+  const retention = openEventRetention({ ...own, metrics, retentionDays, onExpired: engine.forgetResults });
   return [exports, subscriptions, openDeletions(own), openRemoval(own), retention];
 }
 

@@ -32,6 +32,9 @@ export function readConfig(environment: Environment, terminal = false) {
     flushIntervalMs: read.integer("FLUSH_INTERVAL_MS", 1000, 10, 3_600_000),
     workers: read.optionalInteger("WORKERS", 1, 256),
     managementRateLimit: read.optionalInteger("MANAGEMENT_RATE_LIMIT", 1, 1_000_000),
+    /** Of a query on a machine that is idle. */
+    querySecondsMax: read.integer("QUERY_SECONDS_MAX", 60, 1, 3600),
+    queryThreadsMax: read.optionalInteger("QUERY_THREADS_MAX", 1, 256),
     exportFileDir: read.text("EXPORT_FILE_DIR"),
     bodyBytesMax: read.integer("BODY_BYTES_MAX", 20_971_520, 1024, 1_073_741_824),
     journalBytesMax: read.integer("JOURNAL_BYTES_MAX", 10_737_418_240, 1_048_576, Number.MAX_SAFE_INTEGER),

@@ -10,8 +10,6 @@ export const limits = {
   eventBytesMax: 1_000_000,
   /** JSON nesting: enough for any real event, and any parser downstream takes it. */
   jsonDepthMax: 128,
-  /** The deepest nesting of any JSON that json_walker.ts takes. */
-  jsonDepthMost: 2048,
   /** A body after inflating, in bytes: five times the default wire limit, as in PostHog. */
   inflatedBytesMax: 104_857_600,
   /** Bytes copied in one turn of the event loop: about a millisecond into untouched memory. */

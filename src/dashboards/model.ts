@@ -12,6 +12,7 @@ import {
   nullable,
   readOnly,
   reference,
+  strictModel,
   text,
   type CreateInput,
   unsupported,
@@ -36,7 +37,7 @@ const properties = {
 const placeMax = 10_000;
 const place = () => integer({ minimum: 0, maximum: placeMax });
 
-const layout = model("TileLayout", {
+const layoutModel = model("TileLayout", {
   x: place(),
   y: place(),
   w: place(),
@@ -44,11 +45,13 @@ const layout = model("TileLayout", {
   minW: Type.Optional(place()),
   minH: Type.Optional(place()),
 });
+const layout = strictModel("TileLayout", layoutModel.properties, layoutModel);
 
-const layouts = model("TileLayouts", {
+const layoutsModel = model("TileLayouts", {
   sm: Type.Optional(nullable(layout, { description: "In a grid of twelve columns." })),
   xs: Type.Optional(nullable(layout, { description: "In a narrow window: a grid of one column." })),
 });
+const layouts = strictModel("TileLayouts", layoutsModel.properties, layoutsModel);
 
 const color = () =>
   nullable(text({ maxLength: 400, blank: true }), { description: "Of the tile's background." });
@@ -95,54 +98,72 @@ const refused = {
   variables: unsupported(ofOwn),
   use_template: unsupported("Templates are not supported."),
   use_dashboard: unsupported("Dashboards cannot be copied."),
+  duplicate_tiles: unsupported("Tiles cannot be copied."),
+  delete_insights: unsupported("Insights are deleted by themselves: send them deleted: true."),
+  quick_filter_ids: unsupported(ofOwn),
   restriction_level: unsupported(
     "Everybody who may write dashboards may change every one: only 21 is accepted.",
     [21],
   ),
 };
 
-export const dashboardBody = model("DashboardRequest", {
-  ...writable(dashboardModel).properties,
-  ...refused,
-  tiles: unsupported("Tiles are made when there is a dashboard: send them in a PATCH."),
-});
+export const dashboardBody = strictModel(
+  "DashboardRequest",
+  {
+    ...writable(dashboardModel).properties,
+    ...refused,
+    tiles: unsupported("Tiles are made when there is a dashboard: send them in a PATCH."),
+  },
+  dashboardModel,
+);
 
 /** PostHog's clients send whole tiles back: what a tile shows beside this is not changed by it. */
-const tileBody = model("DashboardTileRequest", {
-  id: Type.Optional(reference({ description: "Without one, a tile for the text is made." })),
-  text: Type.Optional(
-    nullable(
-      model("DashboardTextRequest", {
-        id: Type.Optional(reference()),
-        body: Type.Optional(
-          nullable(text({ maxLength: dashboardLimits.textCharsMax, blank: true }), {
-            description: "Markdown. Consoles may show it as it is.",
-            examples: ["## Key metrics"],
-          }),
+const tileBody = strictModel(
+  "DashboardTileRequest",
+  {
+    id: Type.Optional(reference({ description: "Without one, a tile for the text is made." })),
+    text: Type.Optional(
+      nullable(
+        strictModel(
+          "DashboardTextRequest",
+          {
+            id: Type.Optional(reference()),
+            body: Type.Optional(
+              nullable(text({ maxLength: dashboardLimits.textCharsMax, blank: true }), {
+                description: "Markdown. Consoles may show it as it is.",
+                examples: ["## Key metrics"],
+              }),
+            ),
+          },
+          textModel,
         ),
-      }),
+      ),
     ),
-  ),
-  layouts: Type.Optional(layouts),
-  color: Type.Optional(color()),
-  show_description: Type.Optional(show_description()),
-  deleted: Type.Optional(flag({ description: "true: removes the tile. An insight of it stays." })),
-  filters_overrides: unsupported("Filters of a tile are not supported."),
-  button_tile: unsupported("Buttons are not supported."),
-});
+    layouts: Type.Optional(layouts),
+    color: Type.Optional(color()),
+    show_description: Type.Optional(show_description()),
+    deleted: Type.Optional(flag({ description: "true: removes the tile. An insight of it stays." })),
+    filters_overrides: unsupported("Filters of a tile are not supported."),
+    button_tile: unsupported("Buttons are not supported."),
+  },
+  tileModel,
+);
 
 /** A change may say what becomes of tiles, too; which insights there are is said by the insights' `dashboards`. */
-export const dashboardChangeBody = model("DashboardChangeRequest", {
-  ...writable(dashboardModel).properties,
-  ...refused,
-  delete_insights: unsupported("Insights are deleted by themselves: send them deleted: true."),
-  tiles: Type.Optional(
-    Type.Array(tileBody, {
-      description: "Tiles that are made, changed or removed. Tiles that are not named stay as they are.",
-      maxItems: dashboardLimits.tilesMax,
-    }),
-  ),
-});
+export const dashboardChangeBody = strictModel(
+  "DashboardChangeRequest",
+  {
+    ...writable(dashboardModel).properties,
+    ...refused,
+    tiles: Type.Optional(
+      Type.Array(tileBody, {
+        description: "Tiles that are made, changed or removed. Tiles that are not named stay as they are.",
+        maxItems: dashboardLimits.tilesMax,
+      }),
+    ),
+  },
+  dashboardModel,
+);
 
 export type DashboardInput = CreateInput<typeof dashboardBody>;
 export type DashboardUpdate = UpdateInput<typeof dashboardChangeBody>;

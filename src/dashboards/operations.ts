@@ -33,8 +33,12 @@ interface ShownInsight {
 
 interface DashboardParts {
   sql: Postgres;
-  /** Shows insights of a project by id; `run`: with their results. */
-  insights: (project_id: number, ids: readonly number[], run: boolean) => Promise<Map<number, ShownInsight>>;
+  /** Shows insights of a project by id; to an asker with scopes, with their results. */
+  insights: (
+    project_id: number,
+    ids: readonly number[],
+    asker?: { scopes: readonly string[] },
+  ) => Promise<Map<number, ShownInsight>>;
 }
 
 const shownOne = reply("The dashboard.", dashboardModel);
@@ -97,7 +101,7 @@ function listOperations(parts: DashboardParts) {
       replies: { 201: shownOne },
       answer: async ({ access, project, body }) => {
         const id = await createDashboard(sql, body, { project_id: project.id, user_id: access.user.id });
-        return await show(parts, project.id, id, false);
+        return await show(parts, project.id, id);
       },
     }),
   ];
@@ -117,11 +121,14 @@ function oneOperations(parts: DashboardParts) {
         refresh: refreshParameter("true or blocking: with the insights' results, computed now."),
       },
       replies: { 200: shownOne },
-      answer: async ({ access, project, params, query: { refresh = false } }) => {
-        if (refresh) requireScopes(access.key.scopes, ["insight:read"]);
-        const id = rowIdOf(params.id);
-        present(await getDashboard(sql, project.id, id));
-        return await slicedJson(await show(parts, project.id, id, refresh), rowsBelow);
+      find: async ({ project, params }) => present(await getDashboard(sql, project.id, rowIdOf(params.id))),
+      answer: async ({ access, project, found, query: { refresh = false } }) => {
+        const { scopes } = access.key;
+        if (refresh) requireScopes(scopes, ["insight:read"]);
+        return await slicedJson(
+          await show(parts, project.id, found.id, refresh ? { scopes } : undefined),
+          rowsBelow,
+        );
       },
     }),
     projectOperation({
@@ -140,7 +147,7 @@ function oneOperations(parts: DashboardParts) {
         checkWhole(body.tiles);
         const named = { project_id: project.id, id: found.id, user_id: access.user.id };
         await updateDashboard(sql, named, body);
-        return await show(parts, project.id, found.id, false);
+        return await show(parts, project.id, found.id);
       },
     }),
     projectOperation({
@@ -173,12 +180,17 @@ function checkWhole(tiles: DashboardUpdate["tiles"] = []): void {
   }
 }
 
-/** Whether the request asks for results. */
-async function show({ sql, insights }: DashboardParts, project_id: number, id: number, run: boolean) {
+/** With results for an asker. */
+async function show(
+  { sql, insights }: DashboardParts,
+  project_id: number,
+  id: number,
+  asker?: { scopes: readonly string[] },
+) {
   const dashboard = present(await getDashboard(sql, project_id, id, { deletedToo: true }));
   const tiles = await listTiles(sql, id);
   const ids = tiles.flatMap(({ insight_id }) => insight_id ?? []);
-  const shown = await insights(project_id, ids, run);
+  const shown = await insights(project_id, ids, asker);
   const there = tiles.flatMap(({ insight_id, ...tile }) => {
     const insight = shown.get(insight_id ?? 0) ?? null;
     const { last_refresh = null, is_cached = false } = insight ?? {};

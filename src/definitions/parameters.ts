@@ -1,8 +1,8 @@
 // What lists of names are asked by: names, words, orders.
 
 import { fieldFault } from "../http/fields/field_fault.ts";
-import { checkChoice, checkInteger } from "../http/fields/field_rule.ts";
-import { namesParameter } from "../http/fields/list_parameters.ts";
+import { checkChoice, checkInteger, checkText } from "../http/fields/field_rule.ts";
+import { jsonListIn, namesParameter } from "../http/fields/list_parameters.ts";
 import { parameter } from "../http/fields/query.ts";
 import { definitionQueryLimits } from "./limits.ts";
 import type { EventOrder } from "./store.ts";
@@ -22,12 +22,18 @@ function checkedNames(names: readonly string[], name: string): readonly string[]
   throw fieldFault("max_length", detail, [name]);
 }
 
-/** Names with commas between them. */
+/** Names with commas between them, or as a JSON list. None at all is refused: it would list nothing. */
 export function commaNamesParameter(description: string) {
-  const names = parameter(description, (query, name) => {
+  const names = parameter(`${description} Or a JSON list of them.`, (query, name) => {
     if (!query.has(name)) return undefined;
-    const all = query.getAll(name).flatMap((text) => text.split(","));
-    return checkedNames(all.filter(Boolean), name);
+    const all = query
+      .getAll(name)
+      .flatMap((text) => jsonListIn(text, name) ?? text.split(",").filter(Boolean));
+    if (all.length === 0) throw fieldFault("blank", "This field may not be blank.", [name]);
+    return checkedNames(
+      all.map((one) => checkText({ minLength: 1, "x-exact": true }, one, [name])),
+      name,
+    );
   });
   return { ...names, repeats: true };
 }

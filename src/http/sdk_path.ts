@@ -1,18 +1,31 @@
 // Paths that SDKs request, from web pages too, and their spellings with repeated slashes.
 
-/** First segments of these paths: events, recordings, configuration, flags, scripts. */
+/**
+ * Where events are captured, and how such a body is read: without names, or all of it as a batch. Browsers send
+ * recordings to /s, and SDKs' wrappers of language models send events to /i/v0/ai/batch. Whether a body holds events or
+ * recordings follows from the body, not from the path.
+ */
+export const capturePaths: Readonly<Record<string, { nameless?: true; asBatch?: true }>> = {
+  "/capture": {},
+  "/e": {},
+  "/i/v0/e": {},
+  "/i/v0/ai/batch": { asBatch: true },
+  "/track": {},
+  "/engage": { nameless: true },
+  "/batch": { asBatch: true },
+  "/s": {},
+};
+
+/** Where PostHog's v1 protocol captures: SDKs send events of language models to the second, in the same format. */
+export const v1Paths = ["/i/v1/analytics/events", "/i/v1/ai/events"];
+
+/** First segments of SDKs' paths: events, and recordings, configuration, flags, scripts. */
 const roots: ReadonlySet<string> = new Set([
+  ...[...Object.keys(capturePaths), ...v1Paths].map((path) => path.split("/")[1]!),
   "array",
-  "batch",
-  "capture",
   "decide",
-  "e",
-  "engage",
   "flags",
-  "i",
-  "s",
   "static",
-  "track",
 ]);
 /** Second segments of these paths below /api/, where the management API is too. */
 const belowApi: ReadonlySet<string> = new Set([

@@ -13,13 +13,14 @@ import {
   nullable,
   readOnly,
   reference,
+  strictWritable,
   text,
   timezone,
   type CreateInput,
-  writable,
 } from "../http/fields/field.ts";
 import { modelNamed } from "../http/docs/models.ts";
 import { userModel } from "../http/fields/user.ts";
+import { queryDescription } from "../query/model.ts";
 
 const exampleQuery = {
   kind: "InsightVizNode",
@@ -48,9 +49,7 @@ export const insightModel = model("Insight", {
   derived_name: readOnly(nullable(Type.String({ description: "Made from the query." }))),
   query: Type.Unknown({
     "x-shown": modelNamed("Query"),
-    description:
-      "TrendsQuery, FunnelsQuery, RetentionQuery or EventsQuery, as itself or as the `source` of an " +
-      "InsightVizNode or a DataTableNode.",
+    description: queryDescription,
     examples: [exampleQuery],
   }),
   filters: emptyObject("Filters of PostHog's older insights are not supported. Send a `query`."),
@@ -97,7 +96,7 @@ export const insightModel = model("Insight", {
 
 export type Insight = Static<typeof insightModel>;
 
-export const insightBody = writable(insightModel);
+export const insightBody = strictWritable(insightModel);
 
 export type InsightInput = CreateInput<typeof insightBody>;
 export type InsightUpdate = UpdateInput<typeof insightBody>;

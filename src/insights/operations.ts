@@ -1,6 +1,6 @@
 // Insights over HTTP: saved queries.
 
-import type { Gate } from "../access/gate.ts";
+import type { Access, Gate } from "../access/gate.ts";
 import { Fault } from "../core/fault.ts";
 import { flagParameter, pageParameters, referenceParameter, refreshParameter } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
@@ -8,6 +8,7 @@ import { insightNameOf, notFound, present } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
+import type { QueryAsker } from "../query/engine.ts";
 import { insightFilter } from "./filter.ts";
 import { insightLimits } from "./limits.ts";
 import { sharingOperations } from "../sharing/operations.ts";
@@ -59,11 +60,12 @@ function listOperations(parts: InsightParts) {
       },
       replies: { 200: reply("The insights.", listSchema(insightModel)) },
       answer: async ({ access, project, query: { refresh = false, ...query }, url, request }) => {
-        if (refresh && query.limit > refreshedRowsMax) throw tooManyRefreshed();
+        const { limit, offset, ...filter } = query;
+        if (refresh && limit > refreshedRowsMax) throw tooManyRefreshed();
         const reader = { project_id: project.id, user_id: access.user.id };
-        const { count, rows } = await listInsights(sql, reader, query, query);
+        const { count, rows } = await listInsights(sql, reader, filter, { limit, offset });
         if (!refresh) return pageReply(url, query, count, rows);
-        const shown = await withResults(parts, project.id, rows, request.signal);
+        const shown = await withResults(parts, project.id, rows, askerOf(access, request));
         return await slicedJson({ ...pageReply(url, query, count, shown) }, rowsBelow);
       },
     }),
@@ -105,8 +107,8 @@ function oneOperations(parts: InsightParts) {
       find: async ({ project, params }) =>
         present(await getInsight(sql, project.id, insightNameOf(params.id))),
       replies: shownOne,
-      answer: async ({ found: row, query: { refresh = true, basic = false }, request }) => {
-        const result = refresh && !basic ? await resultOf(queries, row, request.signal) : undefined;
+      answer: async ({ access, found: row, query: { refresh = true, basic = false }, request }) => {
+        const result = refresh && !basic ? await resultOf(queries, row, askerOf(access, request)) : undefined;
         return await slicedJson(presentInsight(row, result));
       },
     }),
@@ -138,6 +140,9 @@ function oneOperations(parts: InsightParts) {
     }),
   ];
 }
+
+/** SQL asks for scopes of its own. */
+const askerOf = ({ key }: Access, { signal }: Request): QueryAsker => ({ scopes: key.scopes, abort: signal });
 
 const description = "`id` is its number or its short id. A short id of digits alone is not issued.";
 

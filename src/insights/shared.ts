@@ -3,12 +3,13 @@
 import { Fault } from "../core/fault.ts";
 import { fieldFault } from "../http/fields/field_fault.ts";
 import { insightNameOf, present } from "../http/found.ts";
+import type { QueryEngine } from "../query/engine.ts";
 import { sharingLimits } from "../sharing/limits.ts";
 import type { Shareable } from "../sharing/operations.ts";
 import type { BoardReader, SharedContent, SharedInsight } from "../sharing/results.ts";
 import type { SharedLink } from "../sharing/store.ts";
 import { getSharedDashboard } from "./shared_store.ts";
-import type { InsightParts, InsightQueries } from "./show.ts";
+import type { InsightParts } from "./show.ts";
 import { getInsight, getInsights, type InsightRow } from "./store.ts";
 
 const listOfEvents = "A list of events is not shown by a link.";
@@ -22,7 +23,7 @@ export function shareableInsights({ sql, queries }: InsightParts): Shareable<"in
     find: async (project_id, id) => String(present(await getInsight(sql, project_id, insightNameOf(id))).id),
     checkShared: async (project_id, target) => {
       const { query } = present(await getInsight(sql, project_id, Number(target)));
-      if (queries.check(query).kind !== "EventsQuery") return;
+      if (queries.check(query).type !== "table") return;
       throw fieldFault("invalid_input", listOfEvents, ["enabled"]);
     },
   };
@@ -66,9 +67,9 @@ interface SharedAnswer {
 }
 
 /** @throws the error of an unreachable or busy store: the computation is tried again. */
-async function answerOf(queries: InsightQueries, row: InsightRow, inTime: boolean): Promise<SharedAnswer> {
+async function answerOf(queries: QueryEngine, row: InsightRow, inTime: boolean): Promise<SharedAnswer> {
   try {
-    if (queries.check(row.query).kind === "EventsQuery") return { results: [], error: listOfEvents };
+    if (queries.check(row.query).type === "table") return { results: [], error: listOfEvents };
     if (!inTime) return { results: [], error: "The dashboard's other insights took too long." };
     const { results, timezone } = await queries.run(row.project_id, row.query);
     return { results: results.map(withoutOthers), timezone };

@@ -2,8 +2,9 @@
 
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
-import { insightLimits } from "./limits.ts";
+import type { QueryAsker, QueryEngine, QueryResult } from "../query/engine.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
+import { insightLimits } from "./limits.ts";
 import type { Insight } from "./model.ts";
 import {
   getDashboardInsights,
@@ -12,34 +13,12 @@ import {
   type InsightRow,
   notRun,
   presentInsight,
-  type QueryResult,
+  type ShownResult,
 } from "./store.ts";
-
-/** The answer to a query, as far as an insight shows it. */
-interface InsightAnswer {
-  kind: string;
-  interval: string | null;
-  date_from: string;
-  date_to: string;
-  timezone: string;
-  computed_at: string;
-  results: unknown[];
-  columns?: string[];
-  types?: string[];
-  hasMore?: boolean;
-}
-
-/** The query engine, as insights use it. */
-export interface InsightQueries {
-  /** @throws Fault for an invalid query. */
-  check(query: unknown, attr?: string): { kind: string; title: string; stored: unknown };
-  /** `abort` ends the query when no client waits for it. @throws Fault when it cannot be answered. */
-  run(project_id: number, query: unknown, attr?: string, abort?: AbortSignal): Promise<InsightAnswer>;
-}
 
 export interface InsightParts {
   sql: Postgres;
-  queries: InsightQueries;
+  queries: QueryEngine;
   clock: Clock;
 }
 
@@ -48,17 +27,17 @@ export interface InsightParts {
  * @throws the error of an unreachable or busy store, which a retry may overcome.
  */
 export async function resultOf(
-  queries: InsightQueries,
+  queries: QueryEngine,
   { project_id, query }: { project_id: number; query: unknown },
-  abort?: AbortSignal,
-): Promise<QueryResult> {
+  asker: QueryAsker,
+): Promise<ShownResult> {
   try {
-    const answer = await queries.run(project_id, query, undefined, abort);
+    const answer = await queries.run(project_id, query, asker);
     return {
       result: answer.results,
-      columns: answer.columns ?? null,
-      types: answer.types ?? null,
-      hasMore: answer.hasMore ?? null,
+      columns: answer.table?.columns ?? null,
+      types: answer.table?.types ?? null,
+      hasMore: answer.table?.hasMore ?? null,
       last_refresh: answer.computed_at,
       timezone: answer.timezone,
       is_cached: false,
@@ -70,16 +49,16 @@ export async function resultOf(
   }
 }
 
-function failed(error_message: string): QueryResult {
+function failed(error_message: string): ShownResult {
   return { ...notRun, query_status: { complete: true, error: true, error_message } };
 }
 
-/** The insights with results. Their queries run one after another, for at most `dashboardSecondsMax`, until `abort`. */
+/** The insights with results. Their queries run one after another, for at most `dashboardSecondsMax`. */
 export async function withResults(
   { queries, clock }: Pick<InsightParts, "queries" | "clock">,
   project_id: number,
   insights: readonly Insight[],
-  abort?: AbortSignal,
+  asker: QueryAsker,
 ): Promise<Insight[]> {
   const end = clock.elapsed() + insightLimits.dashboardSecondsMax * 1000;
   const late = failed("The other insights took too long.");
@@ -87,34 +66,34 @@ export async function withResults(
   for (const insight of insights) {
     const inTime = clock.elapsed() <= end;
     const { query } = insight;
-    shown.push({ ...insight, ...(inTime ? await resultOf(queries, { project_id, query }, abort) : late) });
+    shown.push({ ...insight, ...(inTime ? await resultOf(queries, { project_id, query }, asker) : late) });
   }
   return shown;
 }
 
-/** Returns a function that shows insights to other rooms: those that exist, by id; with `run`, with their results. */
+/** Returns a function that shows insights to other rooms: those that exist, by id; to an asker, with their results. */
 export function openInsightShow({ sql, ...parts }: InsightParts) {
-  return async (project_id: number, ids: readonly number[], run: boolean): Promise<Map<number, Insight>> => {
+  return async (
+    project_id: number,
+    ids: readonly number[],
+    asker?: QueryAsker,
+  ): Promise<Map<number, Insight>> => {
     const plain = (await getInsights(sql, project_id, ids)).map((row) => presentInsight(row));
-    const shown = run ? await withResults(parts, project_id, plain) : plain;
+    const shown = asker ? await withResults(parts, project_id, plain, asker) : plain;
     return new Map(shown.map((insight) => [insight.id, insight]));
   };
 }
 
-interface InsightResult {
+/** What its query answers; the times, the time zone and the type are null, and `results` empty, when it failed. */
+interface InsightResult extends Pick<QueryResult, "results" | "interval"> {
   id: number;
   short_id: string;
   /** The insight's name, or one derived from its query. */
   name: string;
-  kind: string;
-  /** hour, day, week or month; null for a kind without intervals. */
-  interval: string | null;
-  /** ISO 8601 in the project's time zone; null when the query failed. */
+  type: QueryResult["type"] | null;
   date_from: string | null;
   date_to: string | null;
   timezone: string | null;
-  /** In PostHog's format for this kind; empty when the query failed. */
-  results: unknown[];
   columns?: string[];
   /** Why there are no results, as a sentence to show. */
   error?: string;
@@ -155,26 +134,20 @@ export function openInsightReader({ sql, queries }: Omit<InsightParts, "clock">)
   };
 }
 
-async function read(queries: InsightQueries, row: InsightRow): Promise<InsightResult> {
+async function read(queries: QueryEngine, row: InsightRow): Promise<InsightResult> {
   const { id, short_id, project_id, query } = row;
-  const name = row.name || row.derived_name || `Insight ${short_id}`;
+  const named = { id, short_id, name: row.name || row.derived_name || `Insight ${short_id}` };
   try {
-    const answer = await queries.run(project_id, query);
-    const { kind, interval, date_from, date_to, timezone, results, columns } = answer;
-    const read = { id, short_id, name, kind, interval, date_from, date_to, timezone, results };
-    return columns ? { ...read, columns } : read;
+    const { type, interval, date_from, date_to, timezone, results, table } = await queries.run(
+      project_id,
+      query,
+    );
+    const read = { ...named, type, interval, date_from, date_to, timezone, results };
+    return table ? { ...read, columns: table.columns } : read;
   } catch (thrown) {
     // Other errors may contain a store's own words, which are not shown.
     const error = thrown instanceof Fault ? thrown.detail : "The event store cannot be reached.";
     const nothing = { interval: null, date_from: null, date_to: null, timezone: null, results: [] };
-    return { id, short_id, name, kind: kindOf(queries, query), ...nothing, error };
-  }
-}
-
-function kindOf(queries: InsightQueries, query: unknown): string {
-  try {
-    return queries.check(query).kind;
-  } catch {
-    return "unknown";
+    return { ...named, type: null, ...nothing, error };
   }
 }

@@ -14,17 +14,17 @@ import { insightConditions, insightOrder } from "./filter_store.ts";
 import type { Insight, InsightUpdate, InsightInput } from "./model.ts";
 
 /** The part of a reply that the query answers. */
-export type QueryResult = Pick<
+export type ShownResult = Pick<
   Insight,
   "result" | "columns" | "types" | "hasMore" | "last_refresh" | "timezone" | "is_cached" | "query_status"
 >;
 
 export type InsightRow = Stored<
-  Omit<Insight, keyof QueryResult | "filters" | "refreshing" | "dashboards" | "dashboard_tiles">,
+  Omit<Insight, keyof ShownResult | "filters" | "refreshing" | "dashboards" | "dashboard_tiles">,
   "created_at" | "updated_at" | "last_modified_at"
 > & { project_id: number; tiles: { id: number; dashboard_id: number }[] };
 
-export const notRun: QueryResult = {
+export const notRun: ShownResult = {
   result: null,
   columns: null,
   types: null,
@@ -36,7 +36,7 @@ export const notRun: QueryResult = {
 };
 
 /** @param result the query's, if it was run. */
-export function presentInsight(insight: InsightRow, result: QueryResult = notRun): Insight {
+export function presentInsight(insight: InsightRow, result: ShownResult = notRun): Insight {
   const { project_id: _, tiles, ...row } = insight;
   return {
     ...shownRow(row),
@@ -77,10 +77,13 @@ export async function listInsights(
   filter: InsightFilter,
   page: Page,
 ): Promise<Counted<Insight>> {
+  const isPlain = Object.values(filter).every((one) => one === undefined);
   const seen = sql`
     ${source(sql)}
-    WHERE i.project_id = ${project_id} AND NOT i.deleted ${insightConditions(sql, filter, user_id)}`;
-  const listing = { columns: columns(sql), seen, order: insightOrder(sql, filter.order), page };
+    WHERE i.project_id = ${project_id} AND NOT i.deleted
+    ${isPlain ? sql`` : insightConditions(sql, filter, user_id)}`;
+  const order = isPlain ? sql`i.id DESC` : insightOrder(sql, filter.order);
+  const listing = { columns: columns(sql), seen, order, page };
   return await countedPage(sql, {
     ...listing,
     show: (row: InsightRow) => presentInsight(row),

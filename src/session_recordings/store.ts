@@ -106,7 +106,7 @@ export async function hideSessions(reads: ProjectReads, session_ids: readonly st
   const params = { project_id: reads.project_id, session_ids, hashes: rows.map(({ hash }) => BigInt(hash)) };
   for (const [table, named] of Object.entries(tables)) {
     await reads.clickhouse.command(
-      `DELETE FROM ${table}
+      `DELETE FROM ${reads.clickhouse.tables.local(table)}
        WHERE project_id = {project_id:UInt32} AND session_hash IN {hashes:Array(UInt64)} ${named}`,
       params,
       { timeoutMs, settings: { lightweight_deletes_sync: 2 } },
@@ -118,6 +118,10 @@ export async function hideSessions(reads: ProjectReads, session_ids: readonly st
 export async function removeHidden(clickhouse: ClickHouse): Promise<void> {
   for (const table of Object.keys(tables)) {
     const options = { timeoutMs, settings: { mutations_sync: 1 } };
-    await clickhouse.command(`ALTER TABLE ${table} APPLY DELETED MASK`, undefined, options);
+    await clickhouse.command(
+      `ALTER TABLE ${clickhouse.tables.local(table)} APPLY DELETED MASK`,
+      undefined,
+      options,
+    );
   }
 }

@@ -92,10 +92,10 @@ describe.skipIf(posthogCli.missing !== "")(
       await call("query-trends", { series: trend.series, dateRange: { date_from: "-7d" } });
     });
 
-    test("SQL, and the upload of source maps, fail by a sentence that says what is missing", async () => {
+    test("SQL is answered, and the upload of source maps fails by a sentence that says what is missing", async () => {
       const asked = await use(posthogCli, "posthog-cli", "exp", "query", "run", "SELECT event FROM events");
-      expect(asked.exitCode).toBe(1);
-      expect(asked.output).toMatch(/"HogQLQuery" is not answered by this server\. .*For SQL, export events/);
+      expect(asked.output).not.toContain("is not answered by this server");
+      expect(asked.exitCode).toBe(0);
       const maps = makeFolder();
       writeFileSync(join(maps, "a.js"), "console.log(1);\n//# sourceMappingURL=a.js.map\n");
       const map = { version: 3, sources: ["a.ts"], mappings: "AAAA", names: [] };
@@ -129,10 +129,10 @@ describe.skipIf(bosshogg.missing !== "")(
       });
     });
 
-    test("events, which it reads by HogQL, fail by a sentence that says what is missing", async () => {
+    test("events, which it reads by HogQL, are listed", async () => {
       const asked = await list("event list");
-      expect(asked.exitCode).toBe(30);
-      expect(asked.output).toContain('\\"HogQLQuery\\" is not answered by this server.');
+      expect(asked.output).not.toContain("is not answered by this server");
+      expect(asked.exitCode).toBe(0);
     });
   },
 );

@@ -5,7 +5,7 @@ import { readConfig } from "../../src/config.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { healthRoutes } from "../../src/http/metrics/health.ts";
-import { openMetrics } from "../../src/http/metrics/metrics.ts";
+import { openMetrics } from "../../src/capture/metrics.ts";
 import { openProblems } from "../../src/http/problem.ts";
 import { Elysia } from "elysia";
 import { cleanUp } from "../support/cleanup.ts";

@@ -14,6 +14,7 @@ const textOf = (path: string): string => readFileSync(join(root, path), "utf8");
 const pages = [
   "README.md",
   "bench/README.md",
+  "bench/proof.md",
   ...["src", "sql"].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
       .filter((name) => name.endsWith(".md"))
@@ -91,3 +92,25 @@ test(
   },
   startMsMax,
 );
+
+test("each promise of reliability.md names a test that there is", () => {
+  const page = textOf("src/docs/reliability.md");
+  const [before = "", index = ""] = page.split("## Which test holds which promise");
+  const rows = [...index.matchAll(/^\| (.+?) +\| `(test\/.+?)` +\| (.+?) +\|$/gm)];
+  const wrong = rows.filter(([, promise, path, name]) => {
+    const isThere = existsSync(join(root, path!)) && textOf(path!).includes(`"${name}"`);
+    return !isThere || !before.replaceAll(/\s+/g, " ").includes(promise!);
+  });
+  expect(wrong.map(([row]) => row)).toEqual([]);
+  const sectionOf = (heading: string) => before.split(`## ${heading}\n`)[1]!.split("\n## ")[0]!;
+  const promises = [
+    ...sectionOf("Promises").matchAll(/^- (.+)$/gm),
+    ...sectionOf("When something fails").matchAll(/^\| (.+?) +\|/gm),
+  ].map(([, text]) => text!);
+  const isPromise = (text: string) => text !== "what" && !text.startsWith("---");
+  const untested = promises
+    .filter(isPromise)
+    .filter((text) => !rows.some(([, part]) => text.includes(part!)));
+  expect(untested).toEqual([]);
+  expect(promises.length).toBeGreaterThan(15);
+});

@@ -55,8 +55,8 @@ test("sharing an insight or a dashboard takes the scopes to see what the link sh
   const query = { kind: "TrendsQuery", series: [{ event: "e" }] };
   const all: Scope[] = ["insight:write", "query:read", "dashboard:write"];
   const ids = await Promise.all(
-    ["insights", "dashboards"].map(
-      async (things) => (await askWith(all, "POST", `${home}/${things}/`, { query })).body["id"],
+    Object.entries({ insights: { query }, dashboards: {} }).map(
+      async ([things, body]) => (await askWith(all, "POST", `${home}/${things}/`, body)).body["id"],
     ),
   );
   for (const [path, scopes] of [

@@ -115,6 +115,15 @@ function addressOf(path: string): string {
   return named.replaceAll("{organization_id}", String(organization_id)).replaceAll(/\{\w+\}/g, "1");
 }
 
+test("what a path names and is not there is a 404 before a parameter is read", async () => {
+  const home = `/api/projects/${app.bootstrapped!.project_id}`;
+  const nobody = "00000000-0000-4000-8000-000000000000";
+  const paths = ["dashboards/2147483647/", `events/${nobody}/`, `persons/${nobody}/activity/`];
+  for (const path of paths) {
+    expect([path, (await ask(app, "GET", `${home}/${path}?zebra=1`)).status]).toEqual([path, 404]);
+  }
+});
+
 test("no key, a key without the scope and a project that is not there come before a parameter", async () => {
   for (const { method, path, route } of operations) {
     const { status } = await ask(app, method, `${path}?zebra=1`, undefined, "phx_nobody");

@@ -23,7 +23,7 @@ function walkUnder(heading: string): Walk {
 const walks = { body: walkUnder("A 5 MB /batch"), read: walkUnder("A management read") };
 
 /** Lower them when a walk gets shorter. The goals are 30 and 14. */
-const filesMax = { body: 27, read: 17 };
+const filesMax = { body: 27, read: 14 };
 
 test("each file of the walks exists, is named once and is counted", () => {
   for (const [name, { files, told }] of Object.entries(walks)) {

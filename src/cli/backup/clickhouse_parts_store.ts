@@ -50,9 +50,7 @@ export async function listPartTables(clickhouse: ClickHouse): Promise<PartTable[
 /** Freezes the tables one after the other: links of the parts that each has at its moment. */
 export async function freeze(clickhouse: ClickHouse, tables: readonly PartTable[]): Promise<void> {
   for (const { name } of tables) {
-    await clickhouse.command(`ALTER TABLE {table:Identifier} FREEZE WITH NAME '${frozenName}'`, {
-      table: name,
-    });
+    await clickhouse.command(`ALTER TABLE ${clickhouse.tables.local(name)} FREEZE WITH NAME '${frozenName}'`);
   }
 }
 
@@ -79,7 +77,7 @@ export function detachedFolder(dataDir: string, { folder }: PartTable): string {
 
 /** Makes the parts in its detachedFolder() the table's. @throws UserError when the engine leaves one there. */
 export async function attach(clickhouse: ClickHouse, dataDir: string, table: PartTable): Promise<void> {
-  await clickhouse.command("ALTER TABLE {table:Identifier} ATTACH PARTITION ALL", { table: table.name });
+  await clickhouse.command(`ALTER TABLE ${clickhouse.tables.local(table.name)} ATTACH PARTITION ALL`);
   const [left] = await readdir(detachedFolder(dataDir, table));
   if (left !== undefined) throw new UserError(`ClickHouse does not take the part ${left} of ${table.name}`);
 }

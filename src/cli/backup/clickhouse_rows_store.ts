@@ -32,11 +32,14 @@ export async function withoutViews(clickhouse: ClickHouse, work: () => Promise<v
     `SELECT name FROM system.tables WHERE database = {database:String} AND ${writingViews}`,
     { database: clickhouse.database },
   );
-  for (const { name } of views) await clickhouse.command("DETACH TABLE {name:Identifier}", { name });
+  const all = async (verb: string): Promise<void> => {
+    for (const { name } of views) await clickhouse.command(`${verb} TABLE ${clickhouse.tables.local(name)}`);
+  };
+  await all("DETACH");
   try {
     await work();
   } finally {
-    for (const { name } of views) await clickhouse.command("ATTACH TABLE {name:Identifier}", { name });
+    await all("ATTACH");
   }
 }
 
@@ -45,7 +48,7 @@ export async function copyRowsOf(table: string, from: ClickHouse, to: ClickHouse
   // A part that was merged away could not be read on.
   await from.command("SYSTEM STOP MERGES {table:Identifier}", { table });
   const parts = await from.query<{ part: string; rows: string; bytes: string }>(
-    `SELECT name AS part, rows, data_uncompressed_bytes AS bytes FROM system.parts
+    `SELECT name AS part, rows, data_uncompressed_bytes AS bytes FROM ${from.tables.system("parts")}
      WHERE active AND database = {database:String} AND table = {table:String}`,
     { database: from.database, table },
   );

@@ -8,6 +8,7 @@ import Type, {
   type TSchema,
   type TUnion,
 } from "typebox";
+import { harmlessFieldsOf } from "./harmless_fields.ts";
 
 /** What any field may say of itself. A field with a `default` may be left out when a thing is made. */
 type FieldNotes = {
@@ -61,15 +62,20 @@ export function model<Properties extends TProperties>(title: string, properties:
 
 /**
  * An object without any other fields: a name that it does not have is refused.
- * @param shown a model that replies show: its other fields may be sent back, and change nothing.
+ * @param shown a model that replies show: its other fields and its harmless ones may be sent, and change nothing.
  */
 export function strictModel<Properties extends TProperties>(
   title: string,
   properties: Properties,
   shown?: TObject,
 ) {
-  const shownOnly = Object.keys(shown?.properties ?? {});
-  return Type.Object(properties, { title, additionalProperties: false, "x-shown-only": shownOnly });
+  return Type.Object(properties, { title, ...strictness(shown) });
+}
+
+function strictness(shown: TObject | undefined) {
+  const { title = "", properties = {} } = (shown ?? {}) as { title?: string; properties?: TProperties };
+  const dropped = [...Object.keys(properties), ...harmlessFieldsOf(title)];
+  return { additionalProperties: false, "x-dropped": dropped };
 }
 
 /**
@@ -111,7 +117,7 @@ export function emptyObject(refusal: string) {
  * @param refusal what any other value is answered with.
  * @param also values that are accepted too, because they mean the same as none.
  */
-export function unsupported(refusal: string, also: readonly (string | number)[] = []) {
+export function unsupported(refusal: string, also: readonly (string | number | boolean)[] = []) {
   const accepted = also.map((value) => `; \`${JSON.stringify(value)}\` means the same`).join("");
   return Type.Optional(
     Type.Unknown({
@@ -160,15 +166,11 @@ export function writable<Properties extends TProperties>(
   return Type.Object(Object.fromEntries(fields), named) as unknown as TObject<Writable<Properties>>;
 }
 
-/** A body of writable() that refuses other fields. What replies show may be sent back, and changes nothing. */
+/** A body of writable() that refuses other fields, as strictModel() does. */
 export function strictWritable<Properties extends TProperties>(
   model: TObject<Properties>,
 ): TObject<Writable<Properties>> {
-  const shown = Object.entries(model.properties).filter(([, schema]) => "readOnly" in schema);
-  const names = shown.map(([name]) => name);
-  return { ...writable(model), additionalProperties: false, "x-shown-only": names } as TObject<
-    Writable<Properties>
-  >;
+  return { ...writable(model), ...strictness(model) };
 }
 
 /**

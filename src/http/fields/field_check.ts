@@ -54,20 +54,23 @@ function checkObject(rule: Rule, value: unknown, path: FieldPath, purpose: Purpo
     } else if (field.default !== undefined) {
       if (purpose === "make") checked[name] = structuredClone(field.default);
     } else if (purpose !== "change" && rule.required?.includes(name)) {
+      // A name that is misspelt is refused before the one that is missing for it.
+      refuseUnknown(rule, value, path);
       throw fieldFault("required", "This field is required.", [...path, name]);
     }
   }
   for (const [name, field] of last) {
     checked[name] = checkValue(field, value[name], [...path, name], purpose);
   }
-  if (rule.additionalProperties === false) refuseUnknown(rule, value, path);
+  refuseUnknown(rule, value, path);
   return checked;
 }
 
 function refuseUnknown(rule: Rule, value: Record<string, unknown>, path: FieldPath): void {
-  const { properties = {}, "x-shown-only": shownOnly = [] } = rule;
+  if (rule.additionalProperties !== false) return;
+  const { properties = {}, "x-dropped": others = [] } = rule;
   // The key may be in a body; it was checked before.
-  const dropped = path.length === 0 ? ["personal_api_key", ...shownOnly] : shownOnly;
+  const dropped = path.length === 0 ? ["personal_api_key", ...others] : others;
   const isKnown = (name: string) => Object.hasOwn(properties, name) || dropped.includes(name);
   const unknown = Object.keys(value).find((name) => !isKnown(name));
   if (unknown === undefined) return;

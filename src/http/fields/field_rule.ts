@@ -25,8 +25,8 @@ export interface Rule {
   required?: readonly string[];
   /** false: a name that `properties` does not have is refused; by default it is dropped. */
   additionalProperties?: unknown;
-  /** Names that are dropped all the same, since replies show them. */
-  "x-shown-only"?: readonly string[];
+  /** Names that are dropped all the same, since they change nothing. */
+  "x-dropped"?: readonly string[];
   default?: unknown;
   "x-reference"?: boolean;
   /** Only an empty value is accepted; any other is refused with this. */
@@ -202,11 +202,16 @@ function notAChoice(value: unknown, path: FieldPath): Error {
   return fieldFault("invalid_choice", `"${shown(value)}" is not a valid choice.`, path);
 }
 
-/** @throws Fault for all but null, false, an empty object, list or text, and what the rule accepts beside them. */
+/**
+ * @throws Fault for all but null, an empty object, list or text, and what the rule accepts beside them. False is empty,
+ *   unless true means the same as nothing.
+ */
 export function checkEmpty(rule: Rule, value: unknown, path: FieldPath): undefined {
   const { "x-empty": refusal = "", "x-also": also = [] } = rule;
   const isEmpty =
-    typeof value === "object" ? Object.keys(value ?? {}).length === 0 : value === "" || value === false;
+    typeof value === "object"
+      ? Object.keys(value ?? {}).length === 0
+      : value === "" || (value === false && !also.includes(true));
   if (!isEmpty && !also.includes(value)) throw fieldFault("invalid_input", refusal, path);
 }
 

@@ -28,21 +28,29 @@ function listParameter<Item>(
   itemsMax: number,
   check: (value: unknown, path: string[]) => Item,
 ): Parameter<Item[] | undefined> {
-  return parameter(description, (query, name) => {
+  const read = (query: URLSearchParams, name: string) => {
     const items = query.getAll(name).flatMap((text) => itemsIn(text, name));
     if (items.length > itemsMax) {
       throw fieldFault("max_length", `Ensure this field has no more than ${itemsMax} elements.`, [name]);
     }
     return items.length === 0 ? undefined : items.map((one) => check(one, [name]));
-  });
+  };
+  return { ...parameter(description, read), optional: true };
 }
 
 function itemsIn(text: string, name: string): unknown[] {
   if (text === "") return [];
-  if (!text.startsWith("[")) return [text];
+  return jsonListIn(text, name) ?? [text];
+}
+
+/** The items of a JSON list; undefined for a text that is no JSON of several. @throws Fault for other JSON. */
+export function jsonListIn(text: string, name: string): unknown[] | undefined {
+  if (!text.startsWith("[") && !text.startsWith("{")) return undefined;
   try {
-    return JSON.parse(text) as unknown[];
+    const value: unknown = JSON.parse(text);
+    if (Array.isArray(value)) return value;
   } catch {
-    throw fieldFault("invalid_input", "Expected a JSON list.", [name]);
+    // Refused below.
   }
+  throw fieldFault("invalid_input", "Expected a JSON list.", [name]);
 }

@@ -30,6 +30,8 @@ export interface Parameter<Value> {
   refused?: string;
   /** The API's description does not have it, although it is answered. */
   hidden?: boolean;
+  /** Not read where it is not given. */
+  optional?: true;
   /** @throws Fault with `name` as its attr, where a wrong value is refused. */
   read(query: URLSearchParams, name: string): Value;
 }
@@ -47,7 +49,10 @@ export function readQuery<Parameters extends Query>(
   query: URLSearchParams,
 ): QueryValues<Parameters> {
   for (const name of new Set(query.keys())) checkName(parameters, query, name);
-  const entries = Object.entries(parameters).map(([name, { read }]) => [name, read(query, name)]);
+  const entries = Object.entries(parameters).map(([name, { read, optional }]) => [
+    name,
+    optional && !query.has(name) ? undefined : read(query, name),
+  ]);
   return Object.fromEntries(entries) as QueryValues<Parameters>;
 }
 
@@ -148,6 +153,7 @@ export function momentParameter(description: string, clock: Clock): Parameter<st
   return {
     description,
     schema: { anyOf: [{ type: "string", format: "date-time" }, { type: "string" }] },
+    optional: true,
     read: (query, name) => readMoment(query, name, clock),
   };
 }

@@ -70,7 +70,7 @@ function plainSchema(schema: TSchema): Record<string, unknown> {
     const {
       "x-shown": shown,
       "x-empty": _empty,
-      "x-shown-only": _shownOnly,
+      "x-dropped": _dropped,
       "x-also": _also,
       ...said
     } = value as Record<string, unknown>;

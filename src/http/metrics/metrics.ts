@@ -168,69 +168,9 @@ export class Registry {
   }
 }
 
-type MetricLane = "live" | "historical" | "recordings";
-
-export type Metrics = ReturnType<typeof openMetrics>;
-
-/** The metrics of the program, at zero. `registry` takes further ones. */
-export function openMetrics() {
-  const registry = new Registry();
-  const lanes: readonly MetricLane[] = ["live", "historical", "recordings"];
-  return {
-    registry,
-    eventsReceived: registry.counter("sluice_events_received_total", "Events found in accepted requests."),
-    eventsAccepted: registry.counters<MetricLane>(
-      "sluice_events_accepted_total",
-      "Events accepted, by lane.",
-      "lane",
-      lanes,
-    ),
-    eventsIgnored: registry.counters<string>(
-      "sluice_events_ignored_total",
-      "Events ignored, by reason; received = accepted + ignored.",
-      "reason",
-    ),
-    eventsWarned: registry.counters<string>(
-      "sluice_events_warned_total",
-      "Events accepted with a change or a missing property, by warning.",
-      "warning",
-    ),
-    requestsRefused: registry.counters<string>(
-      "sluice_requests_refused_total",
-      "Capture requests refused whole, by code.",
-      "code",
-    ),
-    eventsStored: registry.counters<MetricLane>(
-      "sluice_events_stored_total",
-      "Events ClickHouse has confirmed.",
-      "lane",
-      lanes,
-    ),
-    journalPendingEvents: registry.gauge(
-      "sluice_journal_pending_events",
-      "Events in the journal that are not yet stored.",
-    ),
-    journalPendingBytes: registry.gauge("sluice_journal_pending_bytes", "Bytes of these events on disk."),
-    sessionsPendingEvents: registry.gauge(
-      "sluice_sessions_pending_events",
-      "Stored events whose sessions are not yet derived.",
-    ),
-    sessionsBacklogBatches: registry.gauge(
-      "sluice_sessions_backlog_batches",
-      "Stored batches whose sessions ClickHouse refused to derive; they are tried again.",
-    ),
-    flushSeconds: registry.histogram(
-      "sluice_flush_seconds",
-      "Time from sealing a segment to ClickHouse's confirmation.",
-      [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
-    ),
-    captureSeconds: registry.histogram(
-      "sluice_capture_seconds",
-      "Time to answer a capture request.",
-      [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
-    ),
-    spikes: registry.counter("sluice_spikes_total", "Spikes of live events found."),
-  };
+/** What every room is given to register its own metrics in. */
+export interface Metrics {
+  registry: Registry;
 }
 
 function readHistogram(name: string, { bounds, counts, sum }: Histogram): MetricLines["lines"] {

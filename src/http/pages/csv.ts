@@ -5,7 +5,7 @@ import type { TObject } from "typebox";
 import { bytesOf } from "../../core/bytes.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
-import { Members, pastValue } from "../../core/json/json_skipper.ts";
+import { JsonCursor, pastValue } from "../../core/json/json_cursor.ts";
 import { limits } from "../../core/limits.ts";
 import { choiceParameter } from "../fields/query.ts";
 import { httpLimits } from "../limits.ts";
@@ -22,9 +22,13 @@ export const csvDescription =
 /** Whether a request wants CSV: by its query, or else by its Accept header. */
 export function wantsCsv(request: Request, format: "json" | "csv" | undefined): boolean {
   if (format !== undefined) return format === "csv";
-  const accepted = request.headers.get("accept") ?? "";
-  return accepted.includes("text/csv") && !accepted.includes("application/json");
+  const accepted = (request.headers.get("accept") ?? "").split(",").map((one) => one.trim().toLowerCase());
+  const accepts = (type: string) => accepted.some((one) => one.startsWith(type) && !refused.test(one));
+  return accepts("text/csv") && !accepts("application/json");
 }
+
+/** The weight of a type that must not be sent (RFC 9110, 12.4.2). */
+const refused = /;\s?q=0(\.0{0,3})?$/;
 
 /** A list's rows as JSON objects in whole pieces, each object with a comma before it. */
 interface Rows {
@@ -138,7 +142,7 @@ function rowAt(bytes: Buffer, from: number): CsvRow {
 
 function membersOf(bytes: Buffer, from: number): { name: string; value: number; end: number }[] {
   const found = [];
-  const members = new Members(bytes, from);
+  const members = new JsonCursor(bytes, from);
   while (members.next()) {
     const name = JSON.parse(bytes.toString("utf8", members.key - 1, members.keyEnd + 1)) as string;
     found.push({ name, value: members.value, end: members.end });

@@ -5,7 +5,7 @@ import Type, { type Static, type TProperties, type TSchema } from "typebox";
 import { operators } from "../../storage/events/property_value.ts";
 import { Check } from "typebox/schema";
 import { aiLimits } from "./limits.ts";
-import { choice, model, nullable, text } from "../../http/fields/field.ts";
+import { choice, model, strictModel, nullable, text } from "../../http/fields/field.ts";
 
 const short = { maxLength: aiLimits.promptedTextCharsMax };
 
@@ -116,7 +116,7 @@ export const regexPrompt = Type.Object({ regex: text({ maxLength: aiLimits.promp
 const person = Type.Optional(Type.Unknown({ description: "Taken, and not used." }));
 
 /** No field is required: without a prompt nothing is made. */
-export const filtersBody = model("AIFiltersRequest", {
+export const filtersBody = strictModel("AIFiltersRequest", {
   person,
   messages: Type.Optional(
     Type.Unknown({
@@ -127,7 +127,7 @@ export const filtersBody = model("AIFiltersRequest", {
   ),
 });
 
-export const regexBody = model("AIRegexRequest", {
+export const regexBody = strictModel("AIRegexRequest", {
   person,
   regex: Type.Optional(
     Type.Unknown({

@@ -55,7 +55,7 @@ function filterCondition(draft: Draft, filter: PropertyFilter): string {
 
 function leafCondition(draft: Draft, filter: PropertyCondition): string {
   const { positive, negated } = positiveOf(filter);
-  return `session_hash ${negated ? "NOT IN" : "IN"} ${setOf(draft, positive)}`;
+  return `session_hash GLOBAL ${negated ? "NOT IN" : "IN"} ${setOf(draft, positive)}`;
 }
 
 function setOf(draft: Draft, filter: PropertyCondition): string {
@@ -76,7 +76,7 @@ function setOf(draft: Draft, filter: PropertyCondition): string {
 }
 
 function eventCondition(draft: Draft, filter: EventFilter): string {
-  return `session_hash IN ${eventSet(draft, filter)}`;
+  return `session_hash GLOBAL IN ${eventSet(draft, filter)}`;
 }
 
 const own = "project_id = {project_id:UInt32}";
@@ -106,8 +106,8 @@ function eventSet(draft: Draft, { event, filters }: EventFilter): string {
 function personSet(draft: Draft, filter: PropertyCondition): string {
   const { params, now } = draft;
   const condition = compileOwnProperty(filter, params, nameOf(draft), { now });
-  return `(SELECT session_hash FROM session_recording_days WHERE ${own} AND distinct_id IN (
-    SELECT distinct_id FROM person_distinct_ids WHERE ${own} AND person_id IN (
+  return `(SELECT session_hash FROM session_recording_days WHERE ${own} AND distinct_id GLOBAL IN (
+    SELECT distinct_id FROM person_distinct_ids WHERE ${own} AND person_id GLOBAL IN (
       SELECT person_id FROM persons WHERE ${own} AND ${condition})))`;
 }
 

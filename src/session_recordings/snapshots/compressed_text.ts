@@ -9,7 +9,7 @@ import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { JsonWalker } from "../../core/json/json_walker.ts";
 import { snapshotLimits } from "./limits.ts";
-import type { ValueOffsets } from "./member_walker.ts";
+import type { ValueOffsets } from "./event_offsets.ts";
 
 /** Bytes that the compressed parts of one page may still inflate to. */
 export interface InflateBudget {

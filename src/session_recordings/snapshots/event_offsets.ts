@@ -3,10 +3,15 @@
 
 import { bytesOf, isTextAt } from "../../core/bytes.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
-import { JsonSkipper, pastGap } from "../../core/json/json_skipper.ts";
+import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { limits } from "../../core/limits.ts";
 import { snapshotLimits } from "./limits.ts";
-import { type ValueOffsets, MemberWalker } from "./member_walker.ts";
+
+/** Bytes [from, to). */
+export interface ValueOffsets {
+  from: number;
+  to: number;
+}
 
 export interface EventOffsets extends ValueOffsets {
   /** Milliseconds of the client's clock; 0 when it is not a number. */
@@ -36,34 +41,31 @@ const compressedForm = bytesOf('"2024-10"');
  */
 export async function findEvents(bytes: Uint8Array, eventsMax: number): Promise<PieceEvents> {
   const events: EventOffsets[] = [];
-  const members = new MemberWalker();
-  const skipper = new JsonSkipper();
+  // At the very start, an opening bracket is that of the array of events.
+  const items = new JsonCursor().openItems(bytes, bytes[0] === 0x5b ? 1 : 0);
+  const members = new JsonCursor();
   let goal = 0;
-  const pause = async (at: number) => {
+  /** Whether there are more bytes, after a turn of the event loop. */
+  const goOn = async ({ at }: JsonCursor): Promise<boolean> => {
     if (goal > 0) await yieldToEventLoop();
     goal = at + snapshotLimits.snapshotWalkBytesMax;
+    return at < bytes.length;
   };
-  // At the very start, an opening bracket is that of the array of events.
-  for (let at = bytes[0] === 0x5b ? 1 : 0; ;) {
-    if (at >= goal) await pause(at);
-    at = pastGap(bytes, at, goal);
-    if (at >= bytes.length || bytes[at] === 0x5d) return { events, bytesLeftOut: 0 };
-    if (at >= goal) continue;
-    if (bytes[at] === 0x7b) {
-      if (events.length === eventsMax) return { events, bytesLeftOut: bytes.length - at };
-      const event = new OpenEvent(at);
-      for (members.open(bytes, at); !members.through;) {
-        if (!members.next(goal)) {
-          if (members.at >= bytes.length) return { events, bytesLeftOut: 0 };
-          await pause(members.at);
-        } else if (!members.through) event.note(members);
-      }
-      at = members.at;
-      events.push(event.close(bytes, at));
+  const all = { events, bytesLeftOut: 0 };
+  for (;;) {
+    if (!items.seek(goal)) {
+      if (items.ended || !(await goOn(items))) return all;
+    } else if (bytes[items.value] !== 0x7b) {
+      while (!items.skip(goal)) if (!(await goOn(items))) return all;
     } else {
-      skipper.begin(bytes, at);
-      while (!skipper.go(goal) && skipper.at < bytes.length) await pause(skipper.at);
-      at = skipper.at;
+      if (events.length === eventsMax) return { events, bytesLeftOut: bytes.length - items.value };
+      const event = new OpenEvent(items.value);
+      for (members.open(bytes, items.value); !members.ended;) {
+        if (members.next(goal)) event.note(bytes, members);
+        else if (!members.ended && !(await goOn(members))) return all;
+      }
+      items.jump(members.at);
+      events.push(event.close(bytes, members.at));
     }
   }
 }
@@ -83,15 +85,15 @@ class OpenEvent {
     this.#from = from;
   }
 
-  note(members: MemberWalker): void {
-    const { key, value } = members;
+  note(bytes: Uint8Array, { key, keyEnd, value: from, end: to }: JsonCursor): void {
     // The comma after `cv` is removed with it.
-    if (this.#afterCv) this.#cvs.at(-1)!.to = key.from;
-    this.#afterCv = members.isNamed(names.cv);
-    if (this.#afterCv) this.#cvs.push({ from: key.from, to: value.to, value: { ...value } });
-    else this.#behind = value.to;
-    if (members.isNamed(names.timestamp)) this.#timestamp = { ...value };
-    else if (members.isNamed(names.data)) this.#datas.push({ ...value });
+    if (this.#afterCv) this.#cvs.at(-1)!.to = key - 1;
+    const value = { from, to };
+    this.#afterCv = isTextAt(bytes, key, keyEnd, names.cv);
+    if (this.#afterCv) this.#cvs.push({ from: key - 1, to, value });
+    else this.#behind = to;
+    if (isTextAt(bytes, key, keyEnd, names.timestamp)) this.#timestamp = value;
+    else if (isTextAt(bytes, key, keyEnd, names.data)) this.#datas.push(value);
   }
 
   close(bytes: Uint8Array, to: number): EventOffsets {

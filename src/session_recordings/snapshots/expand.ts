@@ -1,11 +1,11 @@
 // Inflates events that posthog-js compressed. An event that cannot be inflated, or exceeds the page's budget, is sent
 // as it came: PostHog's player inflates it itself.
 
-import { bytesOf } from "../../core/bytes.ts";
+import { bytesOf, isTextAt } from "../../core/bytes.ts";
+import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { snapshotLimits } from "./limits.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
-import type { EventOffsets } from "./event_offsets.ts";
-import { type ValueOffsets, MemberWalker } from "./member_walker.ts";
+import type { EventOffsets, ValueOffsets } from "./event_offsets.ts";
 import { type InflateBudget, inflateText } from "./compressed_text.ts";
 
 interface Splice extends ValueOffsets {
@@ -70,17 +70,16 @@ async function inflateData(
 /** Ranges of the compressed members of `data`; undefined when there are more than any recorder writes. */
 async function compressedTexts(bytes: Uint8Array, data: ValueOffsets): Promise<ValueOffsets[] | undefined> {
   const ranges: ValueOffsets[] = [];
-  const members = new MemberWalker();
-  members.open(bytes, data.from);
+  const members = new JsonCursor(bytes, data.from);
   for (;;) {
     const goal = members.at + snapshotLimits.snapshotWalkBytesMax;
     while (members.next(goal)) {
-      if (members.through) return ranges;
+      const { key, keyEnd, value: from, end: to } = members;
       const isCompressed =
-        bytes[members.value.from] === 0x22 && compressedMembers.some((name) => members.isNamed(name));
-      if (isCompressed && ranges.push({ ...members.value }) > compressedMembers.length) return undefined;
+        bytes[from] === 0x22 && compressedMembers.some((name) => isTextAt(bytes, key, keyEnd, name));
+      if (isCompressed && ranges.push({ from, to }) > compressedMembers.length) return undefined;
     }
-    if (members.at >= data.to) return ranges;
+    if (members.ended || members.at >= data.to) return ranges;
     await yieldToEventLoop();
   }
 }

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { systemClock } from "../../../src/core/clock.ts";
 import { openLog, silentLog } from "../../../src/core/log.ts";
 import { type HealthOptions, healthRoutes, openReadiness } from "../../../src/http/metrics/health.ts";
-import { openMetrics } from "../../../src/http/metrics/metrics.ts";
+import { openMetrics } from "../../../src/capture/metrics.ts";
 
 const well = async (): Promise<void> => {};
 const refused = (): Promise<void> =>

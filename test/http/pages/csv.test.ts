@@ -143,4 +143,11 @@ test("CSV is wanted by format, or else by Accept", () => {
     false,
     false,
   ]);
+  // What has no weight must not be sent.
+  expect([wants("text/csv;q=0"), wants("text/csv; q=0.000, */*"), wants("text/csv;q=0.5")]).toEqual([
+    false,
+    false,
+    true,
+  ]);
+  expect(wants("text/csv, application/json;q=0")).toBe(true);
 });

@@ -7,7 +7,7 @@ import pkgutil
 
 import sluice_client
 from sluice_client.models import (
-    BatchExportDestination,
+    BatchExportDestinationRequest,
     BatchExportRequest,
     EventsNode,
     InsightRequest,
@@ -39,7 +39,7 @@ export = sluice_client.BatchExportsApi(client).batch_exports_create(
     BatchExportRequest(
         name="made",
         interval="day",
-        destination=BatchExportDestination(type="NoOp", config={}),
+        destination=BatchExportDestinationRequest(type="NoOp", config={}),
         filters=[{"key": "plan", "operator": "exact", "value": ["paid"], "type": "event"}],
     ),
 )

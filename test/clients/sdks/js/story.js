@@ -13,6 +13,8 @@ function tell(posthog) {
   if (!posthog.group) posthog.people.set({ email: "zoë@example.com", plan: "free" });
   else posthog.group("company", `${who}-acme`, { name: "株式会社", seats: 3 });
   posthog.capture("joined");
+  // Of two changes within one millisecond, in requests of their own, none is the later one.
+  for (const at = Date.now(); Date.now() === at;);
   posthog.capture("renewed", { $set: { plan: "paid" }, $set_once: { first: "today" } });
   posthog.capture("values", {
     text: 'Zoë 🚲 日本語 \u2028 "quoted" \\ \t',

@@ -1,0 +1,52 @@
+// Fields of bodies that PostHog has, that its clients send and that change nothing here. Every other field is shown by
+// a reply of ours, answered, or refused by name.
+
+/** By why nothing would be another with it; then by the model that has them. */
+const harmlessByReason: Record<string, Record<string, readonly string[]>> = {
+  "PostHog shows it and nobody can set it: what was read there is sent back.": {
+    Insight: [
+      "alerts",
+      "cache_target_age",
+      "effective_privilege_level",
+      "effective_restriction_level",
+      "hogql",
+      "is_sample",
+      "last_viewed_at",
+      "next_allowed_client_refresh",
+      "resolved_date_range",
+      "user_access_level",
+    ],
+    Dashboard: [
+      "access_control_version",
+      "creation_mode",
+      "effective_privilege_level",
+      "effective_restriction_level",
+      "is_shared",
+      "last_accessed_at",
+      "last_refresh",
+      "last_viewed_at",
+      "persisted_filters",
+      "persisted_variables",
+      "team_id",
+      "user_access_level",
+    ],
+    DashboardTile: ["dashboard_id", "error", "refresh_attempt", "refreshing"],
+    DashboardText: ["dashboard_tiles", "team"],
+    Subscription: ["insight_short_id", "resource_name"],
+  },
+  "How it is drawn: for who draws it.": {
+    Dashboard: ["breakdown_colors", "data_color_theme_id"],
+    DashboardTile: ["transparent_background"],
+    TileLayouts: ["lg", "md", "xl", "xxs"],
+    TileLayout: ["i", "maxH", "maxW", "moved", "static"],
+  },
+  "The folder of PostHog's console in which a new thing is filed.": {
+    Insight: ["_create_in_folder"],
+    Dashboard: ["_create_in_folder"],
+  },
+};
+
+/** @param title of the model that a reply shows. */
+export function harmlessFieldsOf(title: string): string[] {
+  return Object.values(harmlessByReason).flatMap((names) => names[title] ?? []);
+}
