@@ -23,6 +23,8 @@ export interface Scale {
   bytes: number;
   /** Whether a first round is run and not counted, which compiles code and faults pages in for the others. */
   warm: boolean;
+  /** Whether only Sluice is asked, and none of those beside it: for a comparison of two commits. */
+  alone?: boolean;
 }
 
 export const scales = {
@@ -45,13 +47,14 @@ export function quantile(sorted: ArrayLike<number>, share: number): number {
 
 /** Runs the contestants in turn, round after round, so that disturbances of the machine reach all of them. */
 export async function interleaved<Run>(
-  { rounds, warm }: Scale,
+  { rounds, warm, alone = false }: Scale,
   contestants: Record<string, () => Promise<Run>>,
 ): Promise<Record<string, Run[]>> {
   const runs: Record<string, Run[]> = {};
-  if (warm) for (const run of Object.values(contestants)) await run();
+  const asked = Object.entries(contestants).filter(([name]) => !alone || name === "Sluice");
+  if (warm) for (const [, run] of asked) await run();
   for (let round = 0; round < rounds; round++) {
-    for (const [name, run] of Object.entries(contestants)) (runs[name] ??= []).push(await run());
+    for (const [name, run] of asked) (runs[name] ??= []).push(await run());
   }
   return runs;
 }

@@ -93,10 +93,12 @@ function answerOf(runs: Record<string, Run[]>, bytes: number): Answer {
       "p99 ms": of((run) => run.p99_ms),
     };
   });
-  const [sluice, json] = figures as [(typeof figures)[0], (typeof figures)[0]];
+  const question = `/capture, requests of ${Math.round(bytes)} bytes, ${connections} connections, server on one core`;
+  const [sluice, json] = figures;
+  if (!sluice || !json) return { question, figures, ratios: [] };
   const ratio = (head: "requests/s" | "per CPU-s of the server" | "of the tree") => sluice[head] / json[head];
   return {
-    question: `/capture, requests of ${Math.round(bytes)} bytes, ${connections} connections, server on one core`,
+    question,
     figures,
     ratios: [
       {

@@ -1,7 +1,8 @@
 // Is one commit faster than another? Both get a worktree of their own with this folder's bench in it, and take turns.
 //
-//   bun bench/compare.ts REF_A REF_B [--question NAME]… [--rounds N] [--own-bench] [--long] [--json]
+//   bun bench/compare.ts REF_A REF_B [--question NAME]… [--rounds N] [--own-bench] [--alone] [--long] [--json]
 //
+// --alone: batch and capture ask Sluice only, and none of the servers beside it.
 // --own-bench: each ref is asked by its own bench folder, for a ref whose src has its files elsewhere. Its questions must
 // mean the same.
 
@@ -96,6 +97,7 @@ if (import.meta.main) {
       "own-bench": { type: "boolean", default: false },
       long: { type: "boolean", default: false },
       tiny: { type: "boolean", default: false },
+      alone: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
     },
   });
@@ -106,7 +108,7 @@ if (import.meta.main) {
     questions: values.question,
     rounds: Number(values.rounds),
     ownBench: values["own-bench"],
-    flags: values.long ? ["--long"] : values.tiny ? ["--tiny"] : [],
+    flags: (["long", "tiny", "alone"] as const).filter((flag) => values[flag]).map((flag) => `--${flag}`),
   });
   process.stdout.write(values.json ? `${JSON.stringify(answers)}\n` : answers.map(linesOf).join(""));
 }

@@ -4,7 +4,7 @@
 import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { type Answer, type Scale, interleaved, median } from "./answer.ts";
-import { Journal } from "../src/capture/journal/journal.ts";
+import { CaptureJournal } from "../src/capture/capture_journal.ts";
 import type { Lane } from "../src/capture/journal/lane.ts";
 import { type Row, emptyRow } from "../src/capture/event/row.ts";
 import { systemClock } from "../src/core/clock.ts";
@@ -58,7 +58,7 @@ async function withJournal(
   run: (lane: Lane<Row>) => Promise<void>,
 ): Promise<Run> {
   const folder = makeFolder();
-  const journal = new Journal({
+  const journal = new CaptureJournal({
     folder,
     number: 1,
     flushIntervalMs: 3_600_000,

@@ -62,11 +62,12 @@ if (import.meta.main) {
       long: { type: "boolean", default: false },
       tiny: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
+      alone: { type: "boolean", default: false },
       rounds: { type: "string" },
     },
   });
   const sized = values.long ? scales.long : values.tiny ? scales.tiny : scales.quick;
-  const scale = { ...sized, rounds: Number(values.rounds ?? sized.rounds) };
+  const scale = { ...sized, rounds: Number(values.rounds ?? sized.rounds), alone: values.alone };
   const answers: Answer[] = [];
   for (const name of values.question ?? Object.keys(questions)) {
     const question = questions[name];

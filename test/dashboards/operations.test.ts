@@ -107,7 +107,7 @@ test("tiles stand where they were put, and tiles that are not named stay where t
   expect([moved.status, moved.body["name"]]).toEqual([200, "Board"]);
   await ask("PATCH", `dashboards/${id}/`, { name: "Moved", tiles: [{ id: two?.id, layouts: wide }] });
   expect((await tilesOf(id)).map(({ layouts }) => layouts)).toEqual([right, wide]);
-  // Other fields of a drawing library are dropped.
+  // Fields that drawing libraries add are dropped.
   const least = { sm: { ...right.sm, minW: 3, minH: 2 } };
   await ask("PATCH", `dashboards/${id}/`, {
     tiles: [{ id: one?.id, layouts: { sm: { ...least.sm, i: "1" }, xl: right.sm } }],

@@ -59,6 +59,7 @@ test("names of events are filtered and sorted", async () => {
   const listed = async (query: string) => names(await read(`event_definitions/?${query}`));
   expect(await listed("search=UP+sig")).toEqual(["Signed Up"]);
   expect(await listed("names=bought&names=nothing,Signed Up&ordering=name")).toEqual(["Signed Up", "bought"]);
+  expect(await listed('names=["bought","Signed Up"]&ordering=name')).toEqual(["Signed Up", "bought"]);
   expect(await listed('excluded_properties=["bought"]&ordering=-name')).toEqual([
     "left long ago",
     "Signed Up",
@@ -144,6 +145,17 @@ test("what cannot be answered is refused by name", async () => {
   expect(await refused("property_definitions/?group_type_index=0")).toEqual(
     invalid("invalid_input", "group_type_index"),
   );
+  for (const none of ["", ",", "[]"]) {
+    expect(await refused(`event_definitions/?names=${none}`)).toEqual(invalid("blank", "names"));
+    expect(await refused(`property_definitions/?properties=${none}`)).toEqual(invalid("blank", "properties"));
+  }
+  for (const other of ["{}", '{"bought":1}']) {
+    expect(await refused(`event_definitions/?names=${other}`)).toEqual(invalid("invalid_input", "names"));
+    expect(await refused(`property_definitions/?event_names=${other}`)).toEqual(
+      invalid("invalid_input", "event_names"),
+    );
+  }
+  expect(await refused('event_definitions/?names=["a",{}]')).toEqual(invalid("invalid_input", "names"));
   expect(await refused("property_definitions/?names=a")).toEqual(invalid("invalid_input", "names"));
   expect(await refused("event_definitions/?ordering=size")).toEqual(invalid("invalid_choice", "ordering"));
   expect(await refused("event_definitions/?event_type=action_event")).toEqual(

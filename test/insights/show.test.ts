@@ -6,6 +6,7 @@ import { createInsight, removeInsight } from "../../src/insights/store.ts";
 import { openQueryEngine } from "../../src/query/engine.ts";
 import { ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
 import type { Stores } from "../../src/storage/stores.ts";
+import { noSqlParser } from "../support/sql_parser.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
 
@@ -26,7 +27,10 @@ beforeAll(async () => {
   };
   project_id = (await bootstrap(sql, unset))?.project_id ?? 0;
   user_id = (await sql<{ id: number }[]>`SELECT id FROM users`)[0]?.id ?? 0;
-  reader = openInsightReader({ sql, queries: openQueryEngine({ ...stores, clock: systemClock }) });
+  reader = openInsightReader({
+    sql,
+    queries: openQueryEngine({ parser: noSqlParser, ...stores, clock: systemClock }),
+  });
 }, storesStartMsMax);
 
 const trend = {
@@ -64,7 +68,7 @@ test("an insight is read with its results, its span and a name", async () => {
   expect(await reader.insight(project_id, id)).toMatchObject({
     id,
     name: "seen count",
-    kind: "TrendsQuery",
+    type: "series",
     interval: "week",
     date_from: expect.stringMatching(/T00:00:00\+00:00$/),
     date_to: expect.stringMatching(/T23:59:59\+00:00$/),
@@ -81,10 +85,10 @@ test("a failing query is an error beside the others' results", async () => {
   const found = await reader.dashboard(project_id, dashboard);
   expect(found).toMatchObject({ id: dashboard, name: "Board" });
   expect(
-    found?.insights.map(({ name, kind, results, error }) => [name, kind, results.length, error]),
+    found?.insights.map(({ name, type, results, error }) => [name, type, results.length, error]),
   ).toEqual([
-    ["good", "TrendsQuery", 1, undefined],
-    ["bad", "TrendsQuery", 0, expect.stringContaining("date_from")],
+    ["good", "series", 1, undefined],
+    ["bad", null, 0, expect.stringContaining("date_from")],
   ] as never);
 });
 
@@ -98,11 +102,9 @@ test("the texts of a dashboard are left out", async () => {
 
 test("a store that is away is an error without its words", async () => {
   const id = await make({});
-  const queries = {
-    check: () => ({ kind: "TrendsQuery", title: "", stored: {} }),
-    run: () =>
-      Promise.reject(new ClickHouseError("connect ECONNREFUSED 10.0.0.1", "ECONNREFUSED", "NETWORK")),
-  };
+  const away = new ClickHouseError("connect ECONNREFUSED 10.0.0.1", "ECONNREFUSED", "NETWORK");
+  const engine = openQueryEngine({ parser: noSqlParser, ...stores, clock: systemClock });
+  const queries = { ...engine, run: () => Promise.reject(away) };
   const alone = openInsightReader({ sql: stores.sql, queries });
   expect((await alone.insight(project_id, id))?.error).toBe("The event store cannot be reached.");
 });

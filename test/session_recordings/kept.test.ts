@@ -69,7 +69,7 @@ test("a recording is kept as long as the operator says, then gone by itself", as
      SELECT 1, 'old', generateUUIDv4(), 'd', now64(6), now64(6) - INTERVAL 8 DAY, now64(6) - INTERVAL 1 DAY`,
   );
   for (const table of ["snapshot_chunks", "session_recording_days"]) {
-    await clickhouse.command(`OPTIMIZE TABLE ${table} FINAL`);
+    await clickhouse.command(`OPTIMIZE TABLE ${clickhouse.tables.local(table)} FINAL`);
     const rows = await clickhouse.query(
       `SELECT DISTINCT session_hash = sipHash64('s') AS is_s FROM ${table}`,
     );
@@ -91,7 +91,7 @@ test("days are derived again from a batch, and a second time changes nothing", a
   await deriveAgain(clickhouse, "snapshot_chunks", [7n]);
   await deriveAgain(clickhouse, "snapshot_chunks", [8n, 9n]);
   expect(await days()).toEqual(before);
-  await clickhouse.command("TRUNCATE TABLE session_recording_days");
+  await clickhouse.command(`TRUNCATE TABLE ${clickhouse.tables.local("session_recording_days")}`);
   await deriveAgain(clickhouse, "snapshot_chunks", [7n]);
   expect(await days()).toEqual(before);
 });

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openSecrets } from "../../src/access/secret.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { openMetrics } from "../../src/http/metrics/metrics.ts";
+import { openMetrics } from "../../src/capture/metrics.ts";
 import { sharingLimits } from "../../src/sharing/limits.ts";
 import { openLinkCache } from "../../src/sharing/links.ts";
 import { openSharedResults, type SharedBoard } from "../../src/sharing/results.ts";

@@ -6,7 +6,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import type { CookielessSetting, ProjectKeys } from "../../src/access/project_keys.ts";
 import type { UploadBounds } from "../../src/work/bodies/whole_body.ts";
 import { Salts } from "../../src/capture/cookieless/salts.ts";
-import { Journal } from "../../src/capture/journal/journal.ts";
+import { CaptureJournal } from "../../src/capture/capture_journal.ts";
 import type { DiskRoom } from "../../src/capture/journal/journal_room.ts";
 import type { AnswerOptions } from "../../src/capture/receive/single_event.ts";
 import { captureRoutes } from "../../src/capture/route.ts";
@@ -24,7 +24,7 @@ import { type NativeRow, readRows } from "./native_rows.ts";
 export const key = "phc_only_key";
 
 export interface Desk {
-  journal: Journal;
+  journal: CaptureJournal;
   book: WarningBook;
   /** What its routes hand to the pipeline. */
   options: AnswerOptions;
@@ -64,7 +64,7 @@ export interface DeskOptions {
 export function openDesk(options: DeskOptions = {}): Desk {
   const clock = options.clock ?? systemClock;
   const folder = makeFolder();
-  const journal = new Journal({
+  const journal = new CaptureJournal({
     folder,
     number: 1,
     flushIntervalMs: 3_600_000,

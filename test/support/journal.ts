@@ -1,6 +1,6 @@
 // A journal of a test's own, without stores, and rows for each of its lanes.
 
-import { Journal, type JournalOptions } from "../../src/capture/journal/journal.ts";
+import { CaptureJournal, type CaptureJournalOptions } from "../../src/capture/capture_journal.ts";
 import type { JournalIdentity } from "../../src/capture/journal/identity/journal_identity.ts";
 import { emptyRow, newUuidBytes } from "../../src/capture/event/row.ts";
 import type { LaneName } from "../../src/capture/journal/segments/segment.ts";
@@ -15,8 +15,8 @@ export function clockAt(millis: number): Clock & { millis: number } {
 }
 
 /** Opens a journal of number 3 whose segments are sealed when a test says so. */
-export function openJournal(folder: string, options: Partial<JournalOptions> = {}): Journal {
-  const journal = new Journal({
+export function openJournal(folder: string, options: Partial<CaptureJournalOptions> = {}): CaptureJournal {
+  const journal = new CaptureJournal({
     folder,
     number: 3,
     flushIntervalMs: 3_600_000,
@@ -32,7 +32,7 @@ export function openJournal(folder: string, options: Partial<JournalOptions> = {
 const text = (value: string) => ({ source: bytesOf(value), from: 0, to: bytesOf(value).length });
 
 /** Appends one row that tells by its content which it is. */
-export function appendTo(journal: Journal, lane: LaneName, place: number): void {
+export function appendTo(journal: CaptureJournal, lane: LaneName, place: number): void {
   const timestamp = Date.UTC(2024, 0, 15) * 1000;
   if (lane === "warnings") {
     const details = JSON.stringify({ place });

@@ -16,8 +16,7 @@ const opensBySupport = /from "[./]+\/support\/(?:batch_exports|export_process|te
 /** Why these are of the embedded engine only, or bring their own. A folder stands for all in it. */
 const elsewhere: Readonly<Record<string, string>> = {
   "test/batch_exports/destination_operations.test.ts": "File destinations need the embedded engine",
-  "test/batch_exports/destinations/objects/export_folder.test.ts":
-    "File destinations need the embedded engine",
+  "test/batch_exports/destinations/file/export_folder.test.ts": "File destinations need the embedded engine",
   "test/batch_exports/event_files.test.ts": "File destinations need the embedded engine",
   "test/batch_exports/native_files.test.ts": "File destinations need the embedded engine",
   "test/batch_exports/runs/worker.test.ts": "File destinations need the embedded engine",

@@ -7,7 +7,7 @@ import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { openProblems } from "../../src/http/problem.ts";
 import { subscriptionRoutes } from "../../src/subscriptions/operations.ts";
-import { openMetrics } from "../../src/http/metrics/metrics.ts";
+import { openMetrics } from "../../src/capture/metrics.ts";
 import { type OpenedSubscriptions, openSubscriptions } from "../../src/subscriptions/open.ts";
 import type { DashboardView, ReportReader } from "../../src/subscriptions/report/report.ts";
 import type { InsightView } from "../../src/subscriptions/report/section.ts";
@@ -140,7 +140,7 @@ const labels = ["13-Jan-2024", "14-Jan-2024", "15-Jan-2024"];
 export const signUps: InsightView = {
   id: 1,
   name: "Sign-ups",
-  kind: "TrendsQuery",
+  type: "series",
   interval: "day",
   date_from: "2024-01-13T00:00:00Z",
   date_to: "2024-01-15T23:59:59Z",
