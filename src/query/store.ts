@@ -10,7 +10,6 @@ import {
   isTooHeavy,
   type QueryOptions,
 } from "../storage/clickhouse/clickhouse.ts";
-import { rowsOf } from "../storage/clickhouse/read.ts";
 import { queryOptions } from "../storage/clickhouse/query_options.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import {
@@ -24,6 +23,7 @@ import { queryLimits } from "./limits.ts";
 import { clickhouseTime, type DateSpan, dateSpanOf } from "./date_range.ts";
 import type { DateRange, Interval } from "./parts/model.ts";
 import type { SqlParser } from "./sql/parser/parser.ts";
+import { type SqlTableRows, tableRowsOf, tableRowSettings } from "./table_rows.ts";
 import type { Entity } from "./parts/series.ts";
 
 /**
@@ -34,16 +34,10 @@ import type { Entity } from "./parts/series.ts";
 export type QueryRunner = <Row>(text: string, params: Record<string, unknown>) => Promise<Row[]>;
 
 /**
- * Runs a statement of a client's own SQL. Moments are ISO 8601, numbers are numbers.
+ * Runs a statement of a client's own SQL.
  * @throws as QueryRunner; SqlFailure for what is wrong in the SQL itself.
  */
 export type TableRunner = (text: string, params: Record<string, unknown>) => Promise<SqlTableRows>;
-
-export interface SqlTableRows {
-  /** ClickHouse's types of the columns. */
-  types: string[];
-  rows: unknown[][];
-}
 
 /** The engine's name for what is wrong. Its message is dropped: it may show values, of whichever rows were read. */
 export class SqlFailure extends Error {
@@ -89,16 +83,13 @@ export function openQueryRunners(
       const bytes = await within(({ settings, ...options }) =>
         clickhouse.bytes(`${text}\nFORMAT JSONCompactEachRowWithNamesAndTypes`, params, {
           ...options,
-          settings: { ...settings, ...tableSettings },
+          settings: { ...settings, ...tableRowSettings },
         }),
       ).catch(throwSqlFailure);
-      const [, types = [], ...rows] = await rowsOf<unknown[]>(new Response(bytes));
-      return { types: types as string[], rows };
+      return await tableRowsOf(bytes);
     },
   };
 }
-
-const tableSettings = { date_time_output_format: "iso", output_format_json_quote_64bit_integers: 0 } as const;
 
 /** @throws SqlFailure for what is wrong in the SQL, else what was thrown. */
 export function throwSqlFailure(thrown: unknown): never {

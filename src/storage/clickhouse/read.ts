@@ -229,8 +229,14 @@ function askedOf(
   return [`${origin}/?${search}`, request];
 }
 
-/** Parses an answer in JSONEachRow, where each line is a row; long answers slice by slice. */
-export async function rowsOf<Row>(reply: Response): Promise<Row[]> {
+/**
+ * Parses an answer in JSONEachRow, where each line is a row; long answers slice by slice.
+ * @param parse makes rows of a JSON list of them.
+ */
+export async function rowsOf<Row>(
+  reply: Response,
+  parse: (text: string) => Row[] = JSON.parse,
+): Promise<Row[]> {
   const bytes = Buffer.from(await reply.arrayBuffer());
   const rows: Row[] = [];
   for (let from = 0; from < bytes.length;) {
@@ -238,7 +244,7 @@ export async function rowsOf<Row>(reply: Response): Promise<Row[]> {
     const to = found < 0 ? bytes.length : found + 1;
     if (from > 0) await yieldToEventLoop();
     const lines = bytes.toString("utf8", from, to).trimEnd();
-    const some = JSON.parse(`[${lines.replaceAll("\n", ",")}]`) as Row[];
+    const some = parse(`[${lines.replaceAll("\n", ",")}]`);
     if (to === bytes.length && from === 0) return some;
     for (const row of some) rows.push(row);
     from = to;

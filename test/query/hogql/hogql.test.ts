@@ -57,6 +57,24 @@ test("a query is answered in PostHog's shape", async () => {
   expect(body["clickhouse"]).toContain("project_id = {project_id:UInt32}");
 });
 
+test("numbers keep all their digits, alone and in an insight, and moments have the project's offset", async () => {
+  const query = "select 9007199254740993 as n, [cityHash64('a')] as h, min(timestamp) as at from events";
+  await ask({ url: app.url } as never, "PATCH", "/api/projects/1/", { timezone: "Europe/Berlin" });
+  const row = '[[9007199254740993,[2603192927274642682],"2024-03-30T13:00:00.000000+01:00"]]';
+  const { text, body } = await run(query);
+  expect(text).toContain(`"results":${row}`);
+  expect(body["types"]).toEqual([
+    ["n", "UInt64"],
+    ["h", "Array(UInt64)"],
+    ["at", "DateTime64(6, 'Europe/Berlin')"],
+  ]);
+  const insight = { query: { kind: "HogQLQuery", query } };
+  const saved = await ask({ url: app.url } as never, "POST", "/api/projects/1/insights/", insight);
+  const read = await ask({ url: app.url } as never, "GET", `/api/projects/1/insights/${saved.body["id"]}/`);
+  expect(read.text).toContain(`"result":${row}`);
+  await ask({ url: app.url } as never, "PATCH", "/api/projects/1/", { timezone: "UTC" });
+});
+
 test("values, variables and filters stand where the text names them", async () => {
   const count = async (where: string, more: object) => {
     const { body } = await run(`select count() from events where ${where}`, more);

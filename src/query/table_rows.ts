@@ -1,0 +1,136 @@
+// The rows of an answer in SQL, as JSON shows them: numbers keep all their digits, and moments have the offset of their
+// column's zone, as at PostHog. The engine writes whole numbers of any length as numbers, and moments in UTC.
+
+import { rowsOf } from "../storage/clickhouse/read.ts";
+
+export interface SqlTableRows {
+  /** ClickHouse's types of the columns. */
+  types: string[];
+  rows: unknown[][];
+}
+
+/** Settings with which the engine writes what is read here. */
+export const tableRowSettings = {
+  date_time_output_format: "iso",
+  output_format_json_quote_64bit_integers: 0,
+} as const;
+
+/** @param answer in JSONCompactEachRowWithNamesAndTypes. */
+export async function tableRowsOf(answer: Uint8Array): Promise<SqlTableRows> {
+  const bytes = Buffer.from(answer.buffer, answer.byteOffset, answer.length);
+  const typesFrom = bytes.indexOf(newLine) + 1;
+  const rowsFrom = bytes.indexOf(newLine, typesFrom) + 1;
+  if (typesFrom === 0 || rowsFrom === 0) throw new Error("a table has no line of types");
+  const types = JSON.parse(bytes.toString("utf8", typesFrom, rowsFrom)) as string[];
+  const long = types.some((type) => type.includes("Decimal")) ? longDecimal : longInteger;
+  const shown = types.map(shownAs);
+  const rows = await rowsOf<unknown[]>(new Response(bytes.subarray(rowsFrom)), (text) => {
+    const some = (
+      long.test(text) ? JSON.parse(text, withAllDigits as Reviver) : JSON.parse(text)
+    ) as unknown[][];
+    for (const row of some) for (const [i, show] of shown.entries()) if (show) row[i] = show(row[i]);
+    return some;
+  });
+  return { types, rows };
+}
+
+const newLine = 0x0a;
+
+/** Texts that may have a number with more digits than JavaScript keeps; others are parsed five times faster. */
+const longInteger = /(?:^|[^.\d])\d{16}/;
+const longDecimal = /\d[\d.]{15}/;
+
+type Reviver = (key: string, value: unknown) => unknown;
+
+/** A number that is not the one that was written becomes the text that was, which JSON.stringify() writes again. */
+function withAllDigits(_key: string, value: unknown, { source }: { source?: string }): unknown {
+  if (typeof value !== "number" || source === undefined || String(value) === source) return value;
+  return (source.match(digit)?.length ?? 0) > 15 ? json.rawJSON(source) : value;
+}
+
+const digit = /\d/g;
+// TypeScript's own types do not have it yet.
+const json = JSON as typeof JSON & { rawJSON(text: string): object };
+
+type Show = (value: unknown) => unknown;
+
+/** How values of a type are shown, where not as the engine wrote them. */
+function shownAs(type: string): Show | undefined {
+  const open = type.indexOf("(");
+  if (open < 0) return undefined;
+  const name = type.slice(0, open);
+  const parts = partsOf(type.slice(open + 1, -1));
+  const inner = parts.map((part) => shownAs(name === "Tuple" ? part.replace(elementName, "") : part));
+  if (name === "DateTime" || name === "DateTime64") return momentShown(parts.at(-1)!);
+  if (name === "Nullable" || name === "LowCardinality") return inner[0];
+  if (!["Array", "Map", "Tuple"].includes(name) || !inner.some(Boolean)) return undefined;
+  const shown = (value: unknown, i: number): unknown => {
+    const show = name === "Tuple" ? inner[i] : inner.at(-1);
+    return show ? show(value) : value;
+  };
+  return (value) => {
+    if (Array.isArray(value)) return value.map(shown);
+    // A map, or a tuple whose elements have names, in their order.
+    const members = Object.entries(value as object).map(([key, one], i) => [key, shown(one, i)]);
+    return Object.fromEntries(members) as unknown;
+  };
+}
+
+/** Of an element of a tuple: `name Type`. */
+const elementName = /^(?:`(?:[^`\\]|\\.)*`|\w+) /;
+
+/** The arguments of a type, without the blanks between them. */
+function partsOf(text: string): string[] {
+  const parts: string[] = [];
+  let depth = 0;
+  let from = 0;
+  let quote = "";
+  for (let at = 0; at < text.length; at++) {
+    const letter = text[at]!;
+    if (quote !== "") {
+      if (letter === "\\") at++;
+      else if (letter === quote) quote = "";
+    } else if (letter === "'" || letter === "`") quote = letter;
+    else if (letter === "(") depth++;
+    else if (letter === ")") depth--;
+    else if (letter === "," && depth === 0) {
+      parts.push(text.slice(from, at).trim());
+      from = at + 1;
+    }
+  }
+  return [...parts, text.slice(from).trim()];
+}
+
+/** Zones change their offset at quarters of an hour. */
+const quarterMs = 900_000;
+
+/** Moments of a zone with its offset. @param quoted the zone of a type; of a type without one, a number or nothing. */
+function momentShown(quoted: string): Show | undefined {
+  const zone = quoted.startsWith("'") ? quoted.slice(1, -1) : "UTC";
+  if (zone === "UTC") return undefined;
+  const offsets = new Map<number, string>();
+  const offsetAt = (ms: number): string => {
+    const quarter = Math.floor(ms / quarterMs);
+    const known = offsets.get(quarter);
+    if (known !== undefined) return known;
+    const { offset } = Temporal.Instant.fromEpochMilliseconds(quarter * quarterMs).toZonedDateTimeISO(zone);
+    offsets.set(quarter, offset);
+    return offset;
+  };
+  try {
+    offsetAt(0);
+  } catch {
+    // A zone that only the engine knows.
+    return undefined;
+  }
+  return (text) => {
+    if (typeof text !== "string") return text;
+    const ms = Date.parse(`${text.slice(0, 19)}Z`);
+    const offset = offsetAt(ms);
+    // Local mean time, before zones were whole minutes apart, has no offset in ISO 8601.
+    if (offset.length > 6) return text;
+    const ahead = (Number(offset.slice(1, 3)) * 60 + Number(offset.slice(4))) * 60_000;
+    const local = new Date(ms + (offset.startsWith("-") ? -ahead : ahead)).toISOString();
+    return `${local.slice(0, 19)}${text.slice(19, -1)}${offset}`;
+  };
+}
