@@ -24,6 +24,9 @@ const beyondByText: readonly (readonly [RegExp, string])[] = [
 const beyondByPlace: Readonly<Record<string, string>> = {
   "test/bench": "starts what the benches measure",
   "test/crash": "kills servers and stores",
+  "test/http/hostile_requests.test.ts": "a megabyte in every field of every request",
+  "test/persons/model.test.ts": "random persons, some minutes of them",
+  "test/persons/reading/large_store.test.ts": "a person of 80,000 distinct ids",
   "test/storage/migrations/older_servers.test.ts": "older versions of the server",
 };
 
