@@ -4,13 +4,17 @@ import { eventsKind } from "./events/events.ts";
 import { funnelsKind } from "./funnel/funnel.ts";
 import { hogqlKind } from "./hogql/hogql.ts";
 import type { QueryKind } from "./kind.ts";
+import { lifecycleKind } from "./lifecycle/lifecycle.ts";
 import { retentionKind } from "./retention/retention.ts";
+import { stickinessKind } from "./stickiness/stickiness.ts";
 import { trendsKind } from "./trends/trends.ts";
 
 export const queryKinds: Readonly<Record<string, QueryKind>> = {
   TrendsQuery: trendsKind,
   FunnelsQuery: funnelsKind,
   RetentionQuery: retentionKind,
+  LifecycleQuery: lifecycleKind,
+  StickinessQuery: stickinessKind,
   HogQLQuery: hogqlKind,
   EventsQuery: eventsKind,
 };

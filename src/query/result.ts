@@ -20,7 +20,10 @@ export interface TrendLine {
   count: number;
   data: number[];
   labels: string[];
-  days: string[];
+  /** The starts of the intervals; of stickiness how many intervals they are. */
+  days: (string | number)[];
+  /** Of a lifecycle: new, returning, resurrecting or dormant. */
+  status?: string;
   /** When the display shows one number. */
   aggregated_value?: number;
   breakdown_value?: string;

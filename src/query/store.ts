@@ -258,14 +258,23 @@ export function filterCondition(draft: Draft, filters: readonly PropertyFilter[]
   return compilePropertyFilters(filters, draft.params, `f${draft.filters++}_`, { now, timezone });
 }
 
-/** The index of an event's bucket, from 0; `first` is the start of the first bucket. */
-export function bucketIndex(draft: Draft, interval: Interval, first: Temporal.ZonedDateTime): string {
+/**
+ * The index of a moment's bucket, from 0.
+ * @param first the start of the first bucket.
+ * @param column the moment; of an event unless it is another.
+ */
+export function bucketIndex(
+  draft: Draft,
+  interval: Interval,
+  first: Temporal.ZonedDateTime,
+  column = "timestamp",
+): string {
   if (interval === "hour") {
     draft.params["first_second"] = Math.floor(first.epochMilliseconds / 1000);
-    return `intDiv(toUnixTimestamp(timestamp) - {first_second:Int64}, 3600)`;
+    return `intDiv(toUnixTimestamp(${column}) - {first_second:Int64}, 3600)`;
   }
   draft.params["first_day"] = first.toPlainDate().toString();
-  const day = "toDate(timestamp, {tz:String})";
+  const day = `toDate(${column}, {tz:String})`;
   if (interval === "day") return `(${day} - {first_day:Date})`;
   if (interval === "week") return `intDiv(${day} - {first_day:Date}, 7)`;
   return `(toInt64(toRelativeMonthNum(${day})) - toInt64(toRelativeMonthNum({first_day:Date})))`;

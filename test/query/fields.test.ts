@@ -76,6 +76,12 @@ const retention: Fields = {
   dateRange: { date_to: "2024-03-31" },
   retentionFilter: { totalIntervals: 3, targetEntity: seen, returningEntity: seen },
 };
+const lifecycle: Fields = { kind: "LifecycleQuery", series: [{ event: "seen" }], dateRange };
+const stickiness: Fields = { kind: "StickinessQuery", series: [{ event: "seen" }], dateRange };
+const criteria = (operator: string, value: number): Fields => ({
+  ...stickiness,
+  stickinessFilter: { stickinessCriteria: { operator, value } },
+});
 const list: Fields = { kind: "EventsQuery", select: ["event", "distinct_id"], after: "2024-03-29" };
 
 function changed(from: Fields, changes: Fields, also: Fields = {}): Case {
@@ -192,6 +198,25 @@ const answered: Record<string, Record<string, Case>> = {
     "retentionFilter.targetEntity.id": entity({ id: "bought" }),
     "retentionFilter.targetEntity.properties": entity({ properties: plan }),
   },
+  LifecycleQuery: {
+    ...ranges(lifecycle),
+    ...every(lifecycle),
+    series: changed(lifecycle, { series: [{ event: "bought" }] }),
+    interval: changed(lifecycle, { interval: "week" }),
+  },
+  StickinessQuery: {
+    ...ranges(stickiness),
+    ...every(stickiness),
+    series: changed(stickiness, { series: [{ event: "bought" }] }),
+    interval: changed(stickiness, { interval: "week" }),
+    "compareFilter.compare": changed(stickiness, { compareFilter: { compare: true } }),
+    "stickinessFilter.computedAs": changed(stickiness, { stickinessFilter: { computedAs: "cumulative" } }),
+    "stickinessFilter.stickinessCriteria": changed(stickiness, {
+      stickinessFilter: { stickinessCriteria: { operator: "gte", value: 2 } },
+    }),
+    "stickinessFilter.stickinessCriteria.operator": changed(criteria("gte", 1), criteria("exact", 1)),
+    "stickinessFilter.stickinessCriteria.value": changed(criteria("gte", 1), criteria("gte", 2)),
+  },
   EventsQuery: {
     ...every(list),
     select: changed(list, { select: ["uuid"] }),
@@ -303,6 +328,25 @@ const refused: Record<string, Record<string, Fields>> = {
     "retentionFilter.retentionCustomBrackets": { retentionFilter: { retentionCustomBrackets: [1, 2] } },
     "retentionFilter.timeWindowMode": { retentionFilter: { timeWindowMode: "24_hour_windows" } },
   },
+  LifecycleQuery: {
+    kind: { kind: "Lifecycle" },
+    series: { series: [] },
+    samplingFactor: { samplingFactor: 0.1 },
+    aggregation_group_type_index: { aggregation_group_type_index: 0 },
+    modifiers: { modifiers: { a: 1 } },
+    customAggregationTarget: { customAggregationTarget: true },
+    "series[].math": { series: [{ math: "sum", math_property: "price" }] },
+  },
+  StickinessQuery: {
+    kind: { kind: "Stickiness" },
+    series: { series: [] },
+    samplingFactor: { samplingFactor: 0.1 },
+    aggregation_group_type_index: { aggregation_group_type_index: 0 },
+    modifiers: { modifiers: { a: 1 } },
+    intervalCount: { intervalCount: 3 },
+    "compareFilter.compare_to": { compareFilter: { compare: true, compare_to: "-1y" } },
+    "series[].math": { series: [{ math: "unique_session" }] },
+  },
   EventsQuery: {
     kind: { kind: "Events" },
     events: { events: ["seen"] },
@@ -357,6 +401,8 @@ const bases: Record<string, Fields> = {
   TrendsQuery: trend,
   FunnelsQuery: funnel,
   RetentionQuery: retention,
+  LifecycleQuery: lifecycle,
+  StickinessQuery: stickiness,
   EventsQuery: list,
   HogQLQuery: sqlCount,
 };

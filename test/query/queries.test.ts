@@ -307,6 +307,155 @@ test(
   storesStartMsMax,
 );
 
+/** The buckets in which each user was, by their indexes; -1: the bucket before the first one. */
+function activity(
+  { zone, events }: World,
+  keys: readonly string[],
+  interval: NaiveInterval,
+  end: number,
+  keep: (event: NaiveEvent) => boolean,
+): Map<string, number[]> {
+  const active = new Map<string, number[]>();
+  for (const one of events) {
+    const i = keys.indexOf(bucketKey(one.at, interval, zone));
+    if (i === -1 || one.at >= end || !keep(one)) continue;
+    active.set(one.distinct_id, [...(active.get(one.distinct_id) ?? []), i - 1]);
+  }
+  return active;
+}
+
+/** The bucket before the first one, then those of the range. */
+function keysWithBefore(
+  { date_from, date_to }: { date_from: string; date_to: string },
+  interval: NaiveInterval,
+  zone: string,
+): string[] {
+  const keys = bucketKeys(date_from, date_to, interval, zone);
+  const [before] = bucketKeys(
+    Temporal.PlainDate.from(date_from).subtract({ days: 40 }).toString(),
+    date_to,
+    interval,
+    zone,
+  )
+    .filter((key) => !keys.includes(key))
+    .toReversed();
+  return [before!, ...keys];
+}
+
+test(
+  "a lifecycle equals the naive one",
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        worldNumber,
+        ranges,
+        intervals,
+        names,
+        filters,
+        async (i, dateRange, interval, event, filter) => {
+          const world = worldOf(i);
+          const [properties, keep] = filter;
+          const query = { kind: "LifecycleQuery", series: [{ event }], interval, dateRange, properties };
+          const lines = (await engine.run(world.project_id, query)).results as TrendLine[];
+          const keys = keysWithBefore(dateRange, interval, world.zone);
+          const of = (one: NaiveEvent) => (event === null || one.event === event) && keep(one);
+          const active = activity(world, keys, interval, endOf(dateRange.date_to, world.zone), of);
+          const born = new Map(
+            firstOfEach(world.events).map((one) => [
+              one.distinct_id,
+              bucketKey(one.at, interval, world.zone),
+            ]),
+          );
+          const count = (is: (user: string, buckets: number[], at: number) => boolean) =>
+            keys
+              .slice(1)
+              .map((_, at) => [...active].filter(([user, buckets]) => is(user, buckets, at)).length);
+          const isNew = (user: string, at: number) => born.get(user) === keys[at + 1];
+          const expected = {
+            new: count((user, buckets, at) => buckets.includes(at) && isNew(user, at)),
+            returning: count(
+              (user, buckets, at) => buckets.includes(at) && !isNew(user, at) && buckets.includes(at - 1),
+            ),
+            resurrecting: count(
+              (user, buckets, at) => buckets.includes(at) && !isNew(user, at) && !buckets.includes(at - 1),
+            ),
+            dormant: count((_, buckets, at) => !buckets.includes(at) && buckets.includes(at - 1)).map(
+              (n) => 0 - n,
+            ),
+          };
+          expect(Object.fromEntries(lines.map(({ status, data }) => [status, data]))).toEqual(expected);
+        },
+      ),
+      { numRuns: 60, seed },
+    );
+  },
+  storesStartMsMax,
+);
+
+test(
+  "stickiness equals the naive count",
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        worldNumber,
+        ranges,
+        intervals,
+        names,
+        fc.boolean(),
+        fc.constantFrom(
+          null,
+          { operator: "gte", value: 2 },
+          { operator: "exact", value: 1 },
+          { operator: "lte", value: 1 },
+        ),
+        async (i, dateRange, interval, event, cumulative, stickinessCriteria) => {
+          const world = worldOf(i);
+          const stickinessFilter = {
+            computedAs: cumulative ? "cumulative" : "non_cumulative",
+            stickinessCriteria,
+          };
+          const query = {
+            kind: "StickinessQuery",
+            series: [{ event }],
+            interval,
+            dateRange,
+            stickinessFilter,
+          };
+          const [line] = (await engine.run(world.project_id, query)).results as TrendLine[];
+          const keys = keysWithBefore(dateRange, interval, world.zone);
+          const end = endOf(dateRange.date_to, world.zone);
+          const unique = {
+            ...world,
+            events: [...new Map(world.events.map((one) => [one.uuid, one])).values()],
+          };
+          const active = activity(
+            unique,
+            keys,
+            interval,
+            end,
+            (one) => event === null || one.event === event,
+          );
+          const { operator = "gte", value = 1 } = stickinessCriteria ?? {};
+          const passes = (n: number) =>
+            operator === "gte" ? n >= value : operator === "lte" ? n <= value : n === value;
+          const times = [...active.values()].map((buckets) => {
+            const shown = buckets.filter((at) => at >= 0);
+            return [...new Set(shown)].filter((at) => passes(shown.filter((one) => one === at).length))
+              .length;
+          });
+          const expected = keys
+            .slice(1)
+            .map((_, at) => times.filter((n) => (cumulative ? n > at : n === at + 1)).length);
+          expect(line?.data).toEqual(expected);
+          expect(line?.days).toEqual(expected.map((_, at) => at + 1));
+        },
+      ),
+      { numRuns: 60, seed },
+    );
+  },
+  storesStartMsMax,
+);
+
 test(
   "retention equals the naive table",
   async () => {

@@ -4,6 +4,7 @@ import { Fault } from "../../core/fault.ts";
 import { addIntervals, bucketsOf, clickhouseTime, type DateSpan, startOf } from "../date_range.ts";
 import { queryLimits } from "../limits.ts";
 import { queryKind } from "../kind.ts";
+import { actionOf, namesOf } from "../parts/lines.ts";
 import type { Interval } from "../parts/model.ts";
 import type { Series } from "../parts/series.ts";
 import { noValue, otherValues, type TrendLine } from "../result.ts";
@@ -116,21 +117,8 @@ function numbersOf(
   return {
     count,
     data,
-    labels: starts.map((at) => timeLabel(at, interval)),
-    days: starts.map((at) => dayOf(at, interval)),
+    ...namesOf(starts, interval),
   };
-}
-
-function dayOf(at: Temporal.ZonedDateTime, interval: Interval): string {
-  const day = at.toPlainDate().toString();
-  return interval === "hour" ? `${day} ${at.toPlainTime().toString({ smallestUnit: "second" })}` : day;
-}
-
-const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
-
-function timeLabel(at: Temporal.ZonedDateTime, interval: Interval): string {
-  const day = `${at.day}-${months[at.month - 1]}-${at.year}`;
-  return interval === "hour" ? `${day} ${at.toPlainTime().toString({ smallestUnit: "minute" })}` : day;
 }
 
 function labelOf({ name, custom_name }: Series, value: string | undefined, series: number): string {
@@ -138,21 +126,4 @@ function labelOf({ name, custom_name }: Series, value: string | undefined, serie
   if (value === undefined) return own;
   const shown = value === noValue ? "None" : value === otherValues ? "Other" : value;
   return series > 1 ? `${own} - ${shown}` : shown;
-}
-
-/** The series in the format of PostHog's older insights, which clients still read. */
-function actionOf({ node, math, event, name, custom_name }: Series, order: number): Record<string, unknown> {
-  return {
-    days: [],
-    id: event ?? null,
-    type: "events",
-    order,
-    name,
-    custom_name,
-    math,
-    math_property: node.math_property ?? null,
-    math_hogql: null,
-    math_group_type_index: node.math_group_type_index ?? null,
-    properties: node.properties ?? {},
-  };
 }

@@ -56,20 +56,28 @@ function TrendView({ series, small, height }: TrendProps) {
   const total = (one: TrendSeries) => one.data.reduce((before, value) => before + value, 0);
   const label = `Lines from ${days[0] ?? ""} to ${days.at(-1) ?? ""}: ${lines.map((line) => line.label).join(", ")}`;
   const rows = [
-    ...days.map((day, i) => ({ day, values: series.map(({ data }) => data[i] ?? 0) })),
+    ...days.map((day, i) => ({
+      day: typeof day === "string" ? day : (series[0]?.labels?.[i] ?? String(day)),
+      values: series.map(({ data }) => data[i] ?? 0),
+    })),
     { day: sum, values: series.map(total) },
   ];
+  const times = timesOfDays(days);
   return (
     <>
-      <Chart label={label} times={timesOfDays(days)} lines={lines} height={height} />
-      <details class="numbers" open={!small}>
+      {times.length > 0 && <Chart label={label} times={times} lines={lines} height={height} />}
+      <details class="numbers" open={!small || times.length === 0}>
         <summary>Numbers</summary>
         <Table
           caption="The numbers of the lines"
           rows={rows}
           id={({ day }) => day}
           columns={[
-            { name: "Time", cell: ({ day }) => (day === sum ? <strong>{sum}</strong> : day), fixed: true },
+            {
+              name: times.length > 0 ? "Time" : "Active in",
+              cell: ({ day }) => (day === sum ? <strong>{sum}</strong> : day),
+              fixed: true,
+            },
             ...lines.map((line, i) => ({
               name: line.label,
               cell: ({ values }: { values: number[] }) => numberText(values[i] ?? 0),

@@ -5,7 +5,9 @@ import { maths, needsProperty } from "./query.ts";
 export interface TrendSeries {
   label: string;
   data: number[];
-  days: string[];
+  /** Of stickiness: in how many intervals. */
+  days: (string | number)[];
+  labels?: string[];
   count: number;
   aggregated_value?: number;
   breakdown_value?: unknown;
@@ -77,7 +79,8 @@ function shownValue(value: unknown): string {
   return text === "$$_posthog_breakdown_other_$$" ? "(other)" : text;
 }
 
-/** Seconds since 1970 of the starts of intervals, as the days of a series name them. */
-export function timesOfDays(days: readonly string[]): number[] {
+/** Seconds since 1970 of the starts of intervals, as the days of a series name them; none where these are no times. */
+export function timesOfDays(series: readonly (string | number)[]): number[] {
+  const days = series.filter((day) => typeof day === "string");
   return days.map((day) => new Date(day.includes(":") ? `${day.replace(" ", "T")}Z` : day).getTime() / 1000);
 }

@@ -1,0 +1,73 @@
+// The statement of a lifecycle: persons by interval and status.
+
+import type { PropertyFilter } from "../../storage/events/property_filter.ts";
+import { addIntervals, type DateSpan } from "../date_range.ts";
+import type { Interval } from "../parts/model.ts";
+import type { Series } from "../parts/series.ts";
+import { bucketIndex, entityCondition, newDraft, type QueryContext, spanCondition } from "../store.ts";
+
+/** In PostHog's order. */
+export const statuses = ["new", "returning", "resurrecting", "dormant"] as const;
+
+interface LifecycleScope {
+  interval: Interval;
+  series: Series;
+  filters: readonly PropertyFilter[];
+}
+
+interface LifecycleRow {
+  /** Its index among the starts. */
+  bucket: number;
+  status: (typeof statuses)[number];
+  persons: string | number;
+}
+
+/**
+ * New is who was first seen, by any event, in the interval itself.
+ * @throws Fault when the query is too heavy.
+ */
+export async function lifecycleRows(
+  context: QueryContext,
+  { interval, series, filters }: LifecycleScope,
+  starts: readonly Temporal.ZonedDateTime[],
+  { from, to }: DateSpan,
+): Promise<LifecycleRow[]> {
+  const first = starts[0]!;
+  const before = addIntervals(interval, first, -1);
+  const draft = newDraft(context);
+  // The interval before the first one is read too: who was active in it returns, or stays away, in the first. With an
+  // explicit start within an interval, as much of the one before is read.
+  const earlier = addIntervals(interval, from, -1);
+  const span = spanCondition(draft, {
+    from: Temporal.ZonedDateTime.compare(from, first) > 0 ? earlier : before,
+    to,
+  });
+  const which = entityCondition(draft, { ...series, filters: [...filters, ...series.filters] });
+  // Buckets are counted from the earlier one: ClickHouse's division rounds negative numbers up.
+  const active = bucketIndex(draft, interval, before);
+  const born = bucketIndex(draft, interval, before, "born_at");
+  draft.params["count"] = starts.length;
+  return await context.run<LifecycleRow>(
+    `SELECT toInt32(one.1 - 1) AS bucket, one.2 AS status, count() AS persons FROM (
+       SELECT arrayJoin(arrayConcat(
+         arrayMap(
+           (at, before) -> (at, multiIf(at = born, 'new', at = before + 1, 'returning', 'resurrecting')),
+           active, arrayPushFront(arrayPopBack(active), toInt32(-2))),
+         arrayMap(
+           at -> (at + 1, 'dormant'),
+           arrayFilter((at, next) -> next != at + 1, active, arrayPushBack(arrayPopFront(active), toInt32(-2))))
+       )) AS one
+       FROM (
+         SELECT a.active AS active, if(p.born_at = toDateTime64(0, 6, 'UTC'), toInt32(-2), toInt32(${born})) AS born
+         FROM (
+           SELECT person_id, arraySort(groupUniqArray(toInt32(${active}))) AS active
+           FROM events WHERE ${span} AND ${which} GROUP BY person_id
+         ) AS a
+         LEFT ANY JOIN (
+           SELECT person_id, min(created_at) AS born_at FROM person_distinct_ids
+           WHERE project_id = {project_id:UInt32} GROUP BY person_id
+         ) AS p ON a.person_id = p.person_id))
+     WHERE bucket >= 0 AND bucket < {count:Int32} GROUP BY bucket, status`,
+    draft.params,
+  );
+}

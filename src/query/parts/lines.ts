@@ -1,0 +1,44 @@
+// What lines of different kinds share: their series as older insights have it, and the names of their intervals.
+
+import type { Interval } from "./model.ts";
+import type { Series } from "./series.ts";
+
+/** The series in the format of PostHog's older insights, which clients still read. */
+export function actionOf(
+  { node, math, event, name, custom_name }: Series,
+  order: number,
+): Record<string, unknown> {
+  return {
+    days: [],
+    id: event ?? null,
+    type: "events",
+    order,
+    name,
+    custom_name,
+    math,
+    math_property: node.math_property ?? null,
+    math_hogql: null,
+    math_group_type_index: node.math_group_type_index ?? null,
+    properties: node.properties ?? {},
+  };
+}
+
+/** The intervals' starts, as words and as dates. */
+export function namesOf(starts: readonly Temporal.ZonedDateTime[], interval: Interval) {
+  return {
+    labels: starts.map((at) => timeLabel(at, interval)),
+    days: starts.map((at) => dayOf(at, interval)),
+  };
+}
+
+function dayOf(at: Temporal.ZonedDateTime, interval: Interval): string {
+  const day = at.toPlainDate().toString();
+  return interval === "hour" ? `${day} ${at.toPlainTime().toString({ smallestUnit: "second" })}` : day;
+}
+
+const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+
+function timeLabel(at: Temporal.ZonedDateTime, interval: Interval): string {
+  const day = `${at.day}-${months[at.month - 1]}-${at.year}`;
+  return interval === "hour" ? `${day} ${at.toPlainTime().toString({ smallestUnit: "minute" })}` : day;
+}

@@ -1,0 +1,45 @@
+// The statement of stickiness: persons by the number of intervals in which they did something.
+
+import type { PropertyFilter } from "../../storage/events/property_filter.ts";
+import type { DateSpan } from "../date_range.ts";
+import type { Interval } from "../parts/model.ts";
+import type { Series } from "../parts/series.ts";
+import { bucketIndex, entityCondition, newDraft, type QueryContext, spanCondition } from "../store.ts";
+import type { StickinessQuery } from "./model.ts";
+
+interface StickinessScope {
+  query: StickinessQuery;
+  interval: Interval;
+  series: Series;
+  filters: readonly PropertyFilter[];
+}
+
+const operators = { gte: ">=", lte: "<=", exact: "=" } as const;
+
+/**
+ * `times`: in how many intervals.
+ * @throws Fault when the query is too heavy.
+ */
+export async function stickinessRows(
+  context: QueryContext,
+  { query, interval, series, filters }: StickinessScope,
+  first: Temporal.ZonedDateTime,
+  span: DateSpan,
+): Promise<{ times: number; persons: string | number }[]> {
+  const draft = newDraft(context);
+  const inSpan = spanCondition(draft, span);
+  const which = entityCondition(draft, { ...series, filters: [...filters, ...series.filters] });
+  const bucket = bucketIndex(draft, interval, first);
+  const criteria = query.stickinessFilter?.stickinessCriteria;
+  const having = criteria ? `HAVING count() ${operators[criteria.operator]} {criteria:UInt32}` : "";
+  if (criteria) draft.params["criteria"] = criteria.value;
+  return await context.run(
+    `SELECT toInt32(times) AS times, count() AS persons FROM (
+       SELECT person_id, count() AS times FROM (
+         SELECT person_id, ${bucket} AS bucket FROM events WHERE ${inSpan} AND ${which}
+         GROUP BY person_id, bucket ${having})
+       GROUP BY person_id)
+     GROUP BY times`,
+    draft.params,
+  );
+}
