@@ -8,6 +8,7 @@ import { filtersOf } from "../parts/series.ts";
 import { compileSelect, type SqlFilters, SqlProblem } from "../sql/compile/compile.ts";
 import { type QueryAnswer, type QueryContext, SqlFailure, throwSqlFailure } from "../store.ts";
 import { type HogQLQuery, hogqlModel } from "./model.ts";
+import { propertyTypesOf } from "./property_types.ts";
 import { checkStatement } from "./statement_check.ts";
 
 export const hogqlKind = queryKind({
@@ -40,6 +41,7 @@ async function answer(context: QueryContext, checked: CheckedHogQL): Promise<Que
       values: query.values ?? undefined,
       variables: variablesOf(query.variables),
       filters: filtersIn(context, checked),
+      propertyType: await propertyTypesOf(context, tree),
     });
     const { statement, parameters, columns, limit, offset } = compiled;
     requireScopes(context.scopes, [...compiled.scopes] as Scope[]);

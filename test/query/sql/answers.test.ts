@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cleanUp } from "../../support/cleanup.ts";
 import { storesStartMsMax } from "../../support/stores.ts";
+import type { PropertyTypes } from "../../../src/query/sql/compile/compile.ts";
 import type { NaiveEvent } from "../naive.ts";
 import { dayMs, madeEvents, openSqlWorld, type SqlWorld, zone } from "./sql_world.ts";
 
@@ -195,12 +196,53 @@ test("IN and NOT IN are truths in sums and of names; whole numbers keep their di
   expect(row?.slice(2).map(String)).toEqual(["1", "1", "1", "2", "1", "9007199254740993"]);
 });
 
+const knownTypes: PropertyTypes = (_, name) =>
+  (({ amount: "Numeric", is_new: "Boolean", seen_at: "DateTime" }) as const)[name];
+
 test("a property of known type is that type wherever it stands", async () => {
-  const types = (_: string, name: string) => ({ amount: "Numeric", is_new: "Boolean" })[name] as never;
   const query =
     "select properties.amount, properties.is_new from events order by properties.amount desc, uuid limit 2";
-  const [first] = await world.ask(query, { propertyType: types });
+  const [first] = await world.ask(query, { propertyType: knownTypes });
   expect(first).toEqual([239, false]);
+});
+
+/** Conditions on properties of known types, and of which events they are true. */
+const typed: [condition: string, isTrue: (event: NaiveEvent) => boolean][] = [
+  ["properties.amount > '99'", (one) => (amount(one) ?? 0) > 99],
+  ["properties.amount = '100.0'", (one) => amount(one) === 100],
+  ["properties.amount = 'none'", (one) => properties(one)["amount"] === "none"],
+  ["properties.amount != ''", () => true],
+  ["properties.amount in ('5', 'none')", (one) => [5, "none"].includes(properties(one)["amount"] as number)],
+  ["properties.amount in ('5.0', 7)", (one) => [5, 7].includes(amount(one) ?? 0)],
+  ["properties.amount like '10_'", (one) => /^10.$/.test(String(properties(one)["amount"]))],
+  ["properties.amount is null", (one) => amount(one) === undefined],
+  ["lower(properties.amount) = 'none'", (one) => properties(one)["amount"] === "none"],
+  ["length(properties.amount) = 3", (one) => (amount(one) ?? 0) >= 100],
+  [
+    "coalesce(properties.amount, properties.$browser) = 'Safari'",
+    (one) => properties(one)["amount"] === null && properties(one)["$browser"] === "Safari",
+  ],
+  ["properties.is_new", (one) => properties(one)["is_new"] === true],
+  ["properties.is_new = 'true'", (one) => properties(one)["is_new"] === true],
+  ["properties.is_new = 1", (one) => properties(one)["is_new"] === true],
+  ["properties.is_new != false", (one) => properties(one)["is_new"] === true],
+  ["properties.seen_at is null", () => true],
+  ["properties.seen_at > '2024-01-01'", () => false],
+  ["properties.seen_at = 'never'", () => false],
+];
+
+test.each(typed)("with types known, %s is true of the right events", async (condition, isTrue) => {
+  const query = `select count() from events where ${condition}`;
+  const [row] = await world.ask(query, { propertyType: knownTypes });
+  expect([condition, Number(row?.[0])]).toEqual([condition, madeEvents.filter(isTrue).length]);
+});
+
+test("truths of known type are counted, and moments written as texts", async () => {
+  const query = `select sum(properties.is_new), formatDateTime(parseDateTimeBestEffort('2024-03-05'), '%Y'),
+    max(properties.amount) from events`;
+  const [row] = await world.ask(query, { propertyType: knownTypes });
+  const numbers = madeEvents.flatMap((one) => amount(one) ?? []);
+  expect(row?.map(String)).toEqual(["120", "2024", String(Math.max(...numbers))]);
 });
 
 test("a name that an alias has is the alias, also where a column has it too", async () => {

@@ -72,7 +72,7 @@ export function callSql(draft: SqlDraft, node: CallNode, scope: SqlScope): Sql {
 }
 
 function plainCall(found: SqlFunction, args: readonly Sql[]): Sql {
-  const read = args.map((one) => (found.isNumeric ? asType(one, "number") : one));
+  const read = args.map((one) => argument(found, one));
   const texts = read.map(({ sql, type, nullable }) =>
     found.noNulls && nullable && type === "string" ? `ifNull(${sql}, '')` : sql,
   );
@@ -81,6 +81,14 @@ function plainCall(found: SqlFunction, args: readonly Sql[]): Sql {
   const floor = read.find((one) => one.floor)?.floor;
   const rounded = floor && days > 0 ? { floor: { raw: floor.raw, days: floor.days + days } } : {};
   return { sql: `${found.name}(${texts.join(", ")})`, type: found.type, nullable, ...rounded };
+}
+
+/** A property of a known type is its text again for functions of texts, as one of no known type is. */
+function argument(found: SqlFunction, one: Sql): Sql {
+  if (found.isNumeric) return asType(one, "number");
+  if (found.type === "unknown" || found.neverNull || found.isOfMoments) return one;
+  const givesText = ["string", "array", "boolean"].includes(found.type);
+  return one.type === "datetime" && !givesText ? one : asType(one, "string");
 }
 
 /** How many days a moment may lie behind what it is rounded down to, with a day for changes of clocks and zones. */

@@ -39,7 +39,8 @@ export function comparison(draft: SqlDraft, op: string, left: Sql, right: Sql, a
     if (op === "==") return truth(`isNull(${other.sql})`);
     if (op === "!=") return truth(`isNotNull(${other.sql})`);
   }
-  const [one, two] = sameTypes(draft, left, right, at);
+  const isText = op.endsWith("like");
+  const [one, two] = sameTypes(draft, isText ? asType(left, "string") : left, right, at);
   const indexed = byIndex(op, one, two) ?? byIndex(flipped[op] ?? op, two, one);
   if (indexed !== undefined) return truth(indexed);
   const plain = `${one.sql} ${sign} ${two.sql}`;
@@ -87,10 +88,12 @@ function matching(pattern: { ignoresCase: boolean; isNegated: boolean }, left: S
 function membership(draft: SqlDraft, isNegated: boolean, left: Sql, list: readonly Sql[], at: Placed): Sql {
   const values = list.filter((one) => one.constant !== null);
   const hasNull = values.length < list.length;
+  const isKnown = values.every((one) => typeof one.constant !== "string" || isValueOf(left, one.constant));
+  const beside = isKnown ? left : asType(left, "string");
   let mine = left;
   const theirs: string[] = [];
   for (const each of values) {
-    const [one, two] = sameTypes(draft, left, each, at);
+    const [one, two] = sameTypes(draft, beside, each, at);
     mine = one;
     theirs.push(two.sql);
   }
@@ -110,6 +113,8 @@ function membership(draft: SqlDraft, isNegated: boolean, left: Sql, list: readon
 
 /** Two values as they can be compared. @throws SqlProblem for a text that is no such value. */
 export function sameTypes(draft: SqlDraft, left: Sql, right: Sql, at: Placed): [Sql, Sql] {
+  if (isKnownBeside(left, right)) return [left, textBeside(draft, right, left, at)];
+  if (isKnownBeside(right, left)) return [textBeside(draft, left, right, at), right];
   const one = asType(left, right.type);
   const two = asType(right, left.type);
   if (typeof two.constant === "string") return [one, textBeside(draft, two, one, at)];
@@ -132,6 +137,18 @@ const parsed = ({ sql }: Sql): Sql => ({
 const uuidShape = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const dateShape = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/i;
 
+/** A property of a known type, and a text of the query that is such a value. */
+function isKnownBeside(one: Sql, other: Sql): boolean {
+  if (one.text === undefined || one.type === "string") return false;
+  return typeof other.constant === "string" && isValueOf(one, other.constant);
+}
+
+function isValueOf(one: Sql, text: string): boolean {
+  if (one.type === "number") return text.trim() !== "" && Number.isFinite(Number(text));
+  if (one.type === "boolean") return text === "true" || text === "false";
+  return isMoment(one) && dateShape.test(text);
+}
+
 /** A text of the query beside a value of another type. */
 function textBeside(draft: SqlDraft, text: Sql, other: Sql, at: Placed): Sql {
   const value = String(text.constant);
@@ -140,10 +157,10 @@ function textBeside(draft: SqlDraft, text: Sql, other: Sql, at: Placed): Sql {
     return { sql: draft.bind("UUID", value), type: "uuid", nullable: false };
   }
   if (isMoment(other)) return momentOf(draft, text, other.type === "date", at);
-  if (other.type === "number" && value.trim() !== "" && Number.isFinite(Number(value))) {
+  if (other.type === "number" && isValueOf(other, value)) {
     return { sql: draft.bind("Float64", Number(value)), type: "number", nullable: false };
   }
-  if (other.type === "boolean" && (value === "true" || value === "false")) return { ...truth(value) };
+  if (other.type === "boolean" && isValueOf(other, value)) return truth(value);
   return text;
 }
 

@@ -13,7 +13,7 @@ import { TableRead } from "./table_read.ts";
 import type { SqlType } from "./value.ts";
 
 export { SqlProblem } from "./problem.ts";
-export type { SqlContext, SqlFilters } from "./draft.ts";
+export type { PropertyTypes, SqlContext, SqlFilters } from "./draft.ts";
 export type { KnownType } from "./value.ts";
 
 export interface CompiledSelect {

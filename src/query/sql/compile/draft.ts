@@ -7,6 +7,9 @@ import { refuse } from "./problem.ts";
 import type { SqlTable } from "./lists/table.ts";
 import type { KnownType, Sql, SqlType } from "./value.ts";
 
+/** The type that is known of a property, of what has it. */
+export type PropertyTypes = (owner: "event" | "person" | "group", name: string) => KnownType | undefined;
+
 /** What a query is asked about, and by whom. */
 export interface SqlContext {
   project_id: number;
@@ -22,7 +25,7 @@ export interface SqlContext {
   /** What `{filters}` stands for; filters of test accounts are among `properties`. */
   filters?: SqlFilters | undefined;
   /** The type that is known of a property; properties without one are compared by what stands beside them. */
-  propertyType?: ((owner: "event" | "person" | "group", name: string) => KnownType | undefined) | undefined;
+  propertyType?: PropertyTypes | undefined;
 }
 
 export interface SqlFilters {
@@ -206,6 +209,8 @@ export function textAs(text: string, type: SqlType): string {
 /** A property beside something of another type is compared as that; anything else as it is. */
 export function asType(one: Sql, type: SqlType): Sql {
   if (one.text === undefined || one.type === type) return one;
+  // A truth counts as 0 and 1.
+  if (one.type === "boolean" && type === "number") return one;
   if (type === "string") return { sql: one.text, type, nullable: true, text: one.text };
   if (!["number", "boolean", "datetime", "date"].includes(type)) return one;
   return { sql: textAs(one.text, type), type, nullable: true, text: one.text };

@@ -67,13 +67,19 @@ const shifted =
     return of(`(${three.sql} ${sign} ${interval})`, three.type, two!.nullable || three.nullable);
   };
 
+/** Properties of several types have their text in common. */
+function propertiesType(values: readonly Sql[]): SqlType {
+  const [first] = values;
+  return values.every((one) => one.type === first?.type) ? (first?.type ?? "unknown") : "string";
+}
+
 /** Values of which one is the result: properties beside numbers are numbers. */
 const alike =
   (name: string, first: number, step = 1): Shape["sql"] =>
   (_, args) => {
     const isValue = (i: number): boolean => i >= first && ((i - first) % step === 0 || i === args.length - 1);
     const values = args.filter((one, i) => isValue(i) && one.constant !== null);
-    const type = values.find((one) => one.text === undefined)?.type ?? values[0]?.type ?? "unknown";
+    const type = values.find((one) => one.text === undefined)?.type ?? propertiesType(values);
     const same = args.map((one, i) => (isValue(i) ? asType(one, type) : one));
     const nullable =
       name === "ifNull" || name === "coalesce" ? same.every((one) => one.nullable) : anyNull(same);

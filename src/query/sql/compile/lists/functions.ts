@@ -11,6 +11,8 @@ export interface SqlFunction {
   type: SqlType;
   /** Properties among the arguments are read as numbers. */
   isNumeric?: boolean;
+  /** It gives a text of a moment. */
+  isOfMoments?: boolean;
   /** The engine refuses null for these arguments: a null text is read as an empty one. */
   noNulls?: boolean;
   /** The result may be null although no argument is. */

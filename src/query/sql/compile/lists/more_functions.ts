@@ -7,6 +7,7 @@ export { sqlFunctions };
 const any = 500;
 const numeric: Traits = { isNumeric: true };
 const noNulls: Traits = { noNulls: true };
+const ofMoments: Traits = { isOfMoments: true };
 const neverNull: Traits = { neverNull: true };
 const givesNull: Traits = { givesNull: true };
 
@@ -51,8 +52,8 @@ allow("datetime", 1, 1, "toStartOfTenMinutes toStartOfFifteenMinutes toTime");
 allow("datetime", 2, 3, "toStartOfInterval");
 allow("number", 3, 4, "dateDiff date_diff=dateDiff age");
 allow("datetime", 2, 3, "dateTrunc date_trunc=dateTrunc");
-allow("string", 2, 3, "formatDateTime to_char=formatDateTime dateName date_format=formatDateTime");
-allow("string", 1, 1, "monthName timeZoneOf");
+allow("string", 2, 3, "formatDateTime to_char=formatDateTime dateName date_format=formatDateTime", ofMoments);
+allow("string", 1, 1, "monthName timeZoneOf", ofMoments);
 allow("datetime", 2, 2, "addYears addQuarters addMonths addWeeks addDays addHours addMinutes addSeconds");
 allow(
   "datetime",

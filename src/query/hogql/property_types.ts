@@ -1,0 +1,56 @@
+// The types of the properties that a query in SQL names, as the project's definitions have them: at PostHog, too, a
+// property is compared, ordered and given as what its first value was.
+
+import type { PropertyTypes } from "../sql/compile/compile.ts";
+import type { SelectTree } from "../sql/tree.ts";
+import type { QueryContext } from "../store.ts";
+
+/** Kinds of definitions, by what has the property. */
+const owners = { 1: "event", 2: "person", 3: "group" } as const;
+
+interface TypeRow {
+  kind: keyof typeof owners;
+  name: string;
+  type: string;
+}
+
+/** One read, of the names that the query has; none for a query that names no property. */
+export async function propertyTypesOf(
+  { run, project_id }: Pick<QueryContext, "run" | "project_id">,
+  tree: SelectTree,
+): Promise<PropertyTypes> {
+  const names = new Set<string>();
+  collectNames(tree, names);
+  if (names.size === 0) return () => undefined;
+  // A name that properties of groups of several types have is of a type when all of them agree.
+  const rows = await run<TypeRow>(
+    `SELECT kind, name, any(detected) AS type
+     FROM (
+       SELECT kind, group_type, name, substring(min(typed), 22) AS detected
+       FROM definitions
+       WHERE project_id = {project_id:UInt32} AND kind IN (1, 2, 3) AND name IN {names:Array(String)}
+       GROUP BY kind, group_type, name
+     )
+     GROUP BY kind, name
+     HAVING uniqExact(detected) = 1 AND type IN ('Numeric', 'Boolean', 'DateTime')`,
+    { project_id, names: [...names] },
+  );
+  const types = new Map(rows.map(({ kind, name, type }) => [`${owners[kind]} ${name}`, type]));
+  return (owner, name) => types.get(`${owner} ${name}`) as ReturnType<PropertyTypes>;
+}
+
+/** What stands behind a dot or in brackets; the parser bounds how many words a query has. */
+function collectNames(node: unknown, names: Set<string>): void {
+  if (Array.isArray(node)) {
+    for (const one of node) collectNames(one, names);
+    return;
+  }
+  if (typeof node !== "object" || node === null) return;
+  const { node: kind, chain, property } = node as Record<string, unknown>;
+  if (kind === "Field" && Array.isArray(chain)) for (const name of chain.slice(1)) names.add(String(name));
+  if (kind === "ArrayAccess") {
+    const { value } = property as { value?: unknown };
+    if (typeof value === "string") names.add(value);
+  }
+  for (const member of Object.values(node)) if (typeof member === "object") collectNames(member, names);
+}
