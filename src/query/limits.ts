@@ -22,6 +22,10 @@ export const queryLimits = {
   resultRowsKeptMax: 10_000,
   /** Series of one trend, steps of one funnel; each series is a statement of its own. */
   querySeriesMax: 26,
+  /** Formulas of one trend, characters of one, and brackets within brackets. */
+  formulasMax: 10,
+  formulaCharsMax: 500,
+  formulaDepthMax: 20,
   /** Intervals of a query's date range: a year of hours, and a reply of some hundred kB. */
   queryBucketsMax: 10_000,
   /** Numbers in the reply of one trend, over all its lines: about 4 MB of JSON. */

@@ -13,8 +13,10 @@ export interface ResultShapes {
 export type ResultType = keyof ResultShapes;
 
 export interface TrendLine {
-  /** The series it belongs to. */
-  action: Record<string, unknown>;
+  /** The series it belongs to; null for a formula. */
+  action: Record<string, unknown> | null;
+  /** Of a formula: which one. */
+  order?: number;
   label: string;
   /** The sum of `data`. */
   count: number;

@@ -159,6 +159,15 @@ const answered: Record<string, Record<string, Case>> = {
     ),
     "compareFilter.compare": changed(trend, { compareFilter: { compare: true } }),
     "trendsFilter.display": changed(trend, { trendsFilter: { display: "BoldNumber" } }),
+    "trendsFilter.formula": changed(trend, { trendsFilter: { formula: "A * 2" } }),
+    "trendsFilter.formulas": changed(trend, { trendsFilter: { formulas: ["A", "A * 2"] } }),
+    "trendsFilter.formulaNodes[].formula": changed(trend, {
+      trendsFilter: { formulaNodes: [{ formula: "A + 1" }] },
+    }),
+    "trendsFilter.formulaNodes[].custom_name": {
+      from: { ...trend, trendsFilter: { formulaNodes: [{ formula: "A" }] } },
+      to: { ...trend, trendsFilter: { formulaNodes: [{ formula: "A", custom_name: "Seen" }] } },
+    },
   },
   FunnelsQuery: {
     ...ranges(funnel),
@@ -282,9 +291,6 @@ const refused: Record<string, Record<string, Fields>> = {
     "breakdownFilter.breakdown_normalize_url": { breakdownFilter: { breakdown_normalize_url: true } },
     "breakdownFilter.breakdown_path_cleaning": { breakdownFilter: { breakdown_path_cleaning: true } },
     "compareFilter.compare_to": { compareFilter: { compare: true, compare_to: "-1y" } },
-    "trendsFilter.formula": { trendsFilter: { formula: "A" } },
-    "trendsFilter.formulas": { trendsFilter: { formulas: ["A"] } },
-    "trendsFilter.formulaNodes": { trendsFilter: { formulaNodes: [{ formula: "A" }] } },
     "trendsFilter.smoothingIntervals": { trendsFilter: { smoothingIntervals: 7 } },
     "trendsFilter.breakdown_histogram_bin_count": { trendsFilter: { breakdown_histogram_bin_count: 5 } },
     "trendsFilter.hideWeekends": { trendsFilter: { hideWeekends: true } },
@@ -455,7 +461,13 @@ test("null and what means nothing are as good as no field", async () => {
     conversionGoal: null,
     breakdownFilter: { breakdown_type: "event", breakdown_normalize_url: false },
     compareFilter: { compare: false, compare_to: null },
-    trendsFilter: { formula: null, formulas: [], smoothingIntervals: 1, hideWeekends: false },
+    trendsFilter: {
+      formula: null,
+      formulas: [],
+      formulaNodes: null,
+      smoothingIntervals: 1,
+      hideWeekends: false,
+    },
   };
   expect((await run({ ...trend, ...nothing })).body["results"]).toEqual((await run(trend)).body["results"]);
   const funnelsFilter = { exclusions: [], funnelAggregateByHogQL: "person_id" };

@@ -262,6 +262,45 @@ describe("a trend equals the naive count", () => {
   );
 });
 
+test(
+  "a formula is computed of the numbers of each interval, value and period, and of the totals",
+  async () => {
+    const world = worldOf(1);
+    const ask = {
+      kind: "TrendsQuery",
+      series: [{ event: "seen" }, { event: "bought", math: "dau" }],
+      dateRange: { date_from: "2024-03-28", date_to: "2024-04-02" },
+      breakdownFilter: { breakdown: "plan" },
+      compareFilter: { compare: true },
+    };
+    const run = async (more: object) =>
+      (await engine.run(world.project_id, { ...ask, ...more })).results as TrendLine[];
+    const keyOf = (line: TrendLine) => `${line.compare_label} ${line.breakdown_value}`;
+    for (const display of ["ActionsLineGraph", "BoldNumber"]) {
+      const plain = await run({ trendsFilter: { display } });
+      const lines = await run({ trendsFilter: { display, formulas: ["A / B + 1", "B"] } });
+      const keys = [...new Set(plain.map(keyOf))];
+      expect(lines.map((line) => `${line.order} ${keyOf(line)}`).toSorted()).toEqual(
+        [...keys.map((key) => `0 ${key}`), ...keys.map((key) => `1 ${key}`)].toSorted(),
+      );
+      for (const line of lines) {
+        const [a, b] = [0, 1].map((order) =>
+          plain.find((one) => one.action?.["order"] === order && keyOf(one) === keyOf(line)),
+        );
+        const value = (x = 0, y = 0) => (line.order === 1 ? y : (y === 0 ? 0 : x / y) + 1);
+        close(
+          line.data,
+          line.data.map((_, i) => value(a?.data[i], b?.data[i])),
+        );
+        expect(line.data.length).toBe(display === "BoldNumber" ? 0 : 6);
+        if (display === "BoldNumber")
+          expect(line.aggregated_value).toBe(value(a?.aggregated_value, b?.aggregated_value));
+      }
+    }
+  },
+  storesStartMsMax,
+);
+
 function firstOfEach(events: readonly NaiveEvent[]): NaiveEvent[] {
   const first = new Map<string, NaiveEvent>();
   for (const one of events) {

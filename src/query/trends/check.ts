@@ -3,6 +3,7 @@
 import { Fault } from "../../core/fault.ts";
 import { queryLimits } from "../limits.ts";
 import type { EventsNode, Interval } from "../parts/model.ts";
+import { type Formula, readFormula } from "./formula.ts";
 import { filtersOf, isGiven, type Series, seriesOf, shownName, unsupportedField } from "../parts/series.ts";
 import { totalDisplays, type TrendsQuery } from "./model.ts";
 
@@ -19,7 +20,28 @@ export function checkTrends(query: TrendsQuery, attr: string) {
     series,
     filters: filtersOf(query, attr),
     breakdown: breakdownOf(query, attr),
+    formulas: formulasOf(query, attr),
   };
+}
+
+/** PostHog's three ways to write them: the newest that says anything counts. */
+function formulasOf({ series, trendsFilter }: TrendsQuery, attr: string): Formula[] {
+  const { formula, formulas, formulaNodes } = trendsFilter ?? {};
+  const at = `${attr}__trendsFilter`;
+  if (isGiven(formulaNodes)) {
+    return formulaNodes!.map((node, i) =>
+      readFormula(
+        node.formula,
+        node.custom_name ?? null,
+        series.length,
+        `${at}__formulaNodes__${i}__formula`,
+      ),
+    );
+  }
+  if (isGiven(formulas)) {
+    return formulas!.map((text, i) => readFormula(text, null, series.length, `${at}__formulas__${i}`));
+  }
+  return formula ? [readFormula(formula, null, series.length, `${at}__formula`)] : [];
 }
 
 const totals: ReadonlySet<string> = new Set(totalDisplays);
@@ -92,8 +114,10 @@ const mathWords: Record<string, string> = {
 };
 
 /** Like `signed up count & bought unique users`. */
-export function trendsTitle({ series, breakdown }: CheckedTrends): string {
-  return series.map(seriesTitle).join(" & ") + (breakdown ? ` by ${breakdown.property}` : "");
+export function trendsTitle({ series, breakdown, formulas }: CheckedTrends): string {
+  const named = formulas.map(({ text, custom_name }) => custom_name || text);
+  const lines = named.length > 0 ? named : series.map(seriesTitle);
+  return lines.join(" & ") + (breakdown ? ` by ${breakdown.property}` : "");
 }
 
 function seriesTitle(series: Series): string {

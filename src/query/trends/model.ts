@@ -1,7 +1,7 @@
 // The schema of a TrendsQuery.
 
 import Type, { type Static } from "typebox";
-import { choice, flag, strictModel } from "../../http/fields/field.ts";
+import { choice, flag, strictModel, text } from "../../http/fields/field.ts";
 import { queryLimits } from "../limits.ts";
 import {
   aboutRefused,
@@ -51,9 +51,17 @@ export const trendsModel = strictModel("TrendsQuery", {
   trendsFilter: maybe(
     strictModel("TrendsFilter", {
       display: maybe(choice(displays)),
-      formula: unanswered("A formula"),
-      formulas: unanswered("A formula"),
-      formulaNodes: unanswered("A formula"),
+      formula: maybe(text({ blank: true })),
+      formulas: maybe(Type.Array(text(), { maxItems: queryLimits.formulasMax })),
+      formulaNodes: maybe(
+        Type.Array(
+          strictModel("TrendsFormulaNode", {
+            formula: text(),
+            custom_name: maybe(text({ blank: true, maxLength: 400 })),
+          }),
+          { maxItems: queryLimits.formulasMax },
+        ),
+      ),
       smoothingIntervals: unanswered("Smoothing", [1]),
       breakdown_histogram_bin_count: unanswered("A histogram"),
       hideWeekends: unanswered("Hiding weekends"),

@@ -10,6 +10,7 @@ import type { Series } from "../parts/series.ts";
 import { noValue, otherValues, type TrendLine } from "../result.ts";
 import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
 import { type CheckedTrends, checkTrends, isTotal, trendsTitle } from "./check.ts";
+import type { Formula } from "./formula.ts";
 import { trendsModel } from "./model.ts";
 import { breakdownValues, type TrendRow, type TrendScope, trendRows } from "./store.ts";
 
@@ -45,11 +46,49 @@ async function answer(context: QueryContext, checked: CheckedTrends): Promise<Qu
       "Ask for fewer series, breakdown values or intervals.";
     throw new Fault("invalid_input", detail, { attr });
   }
-  const results: TrendLine[] = [];
+  const bySeries: TrendLine[][] = [];
   for (const [order, one] of series.entries()) {
-    for (const period of periods) results.push(...(await linesOf(context, checked, one, order, period)));
+    const own: TrendLine[] = [];
+    for (const period of periods) own.push(...(await linesOf(context, checked, one, order, period)));
+    bySeries.push(own);
   }
+  const { formulas } = checked;
+  const results =
+    formulas.length === 0
+      ? bySeries.flat()
+      : formulas.flatMap((formula, order) => formulaLines(formula, order, bySeries, total));
   return { interval, span, results };
+}
+
+/** One line for each value of the breakdown and each period that any series has; a series without it counts 0. */
+function formulaLines(
+  formula: Formula,
+  order: number,
+  bySeries: readonly (readonly TrendLine[])[],
+  total: boolean,
+): TrendLine[] {
+  const keyOf = ({ breakdown_value, compare_label }: TrendLine) =>
+    JSON.stringify([compare_label ?? null, breakdown_value ?? null]);
+  const known = bySeries.map((lines) => new Map(lines.map((line) => [keyOf(line), line])));
+  const firsts = new Map(
+    bySeries
+      .flat()
+      .toReversed()
+      .map((line) => [keyOf(line), line]),
+  );
+  return [...firsts].toReversed().map(([key, first]) => {
+    const own = known.map((lines) => lines.get(key));
+    const data = first.data.map((_, i) => formula.of(own.map((line) => line?.data[i] ?? 0)));
+    return {
+      ...first,
+      action: null,
+      order,
+      label: formula.custom_name || `Formula (${formula.text})`,
+      data,
+      count: data.reduce((sum, one) => sum + one, 0),
+      ...(total && { aggregated_value: formula.of(own.map((line) => line?.aggregated_value ?? 0)) }),
+    };
+  });
 }
 
 /** The period of the same length directly before: so many whole intervals, or days where there are none. */

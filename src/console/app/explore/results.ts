@@ -18,7 +18,7 @@ export interface TrendSeries {
     name?: string | null;
     math?: string | null;
     math_property?: string | null;
-  };
+  } | null;
 }
 
 export interface FunnelStep {
@@ -60,13 +60,13 @@ export function isTrends(results: Results): results is TrendSeries[] {
 /** The name of a series. */
 export function nameOfSeries({ label, action, breakdown_value, compare_label }: TrendSeries): string {
   const event = action?.custom_name ?? action?.name ?? label;
-  const counted = action?.custom_name ? "" : countedText(action);
+  const counted = action && !action.custom_name ? countedText(action) : "";
   const value = breakdown_value === undefined ? "" : ` · ${shownValue(breakdown_value)}`;
   return `${event || "All events"}${counted}${value}${compare_label === "previous" ? " (before)" : ""}`;
 }
 
 /** What is counted, unless it is events. */
-function countedText({ math, math_property: property }: NonNullable<TrendSeries["action"]> = {}): string {
+function countedText({ math, math_property: property }: NonNullable<TrendSeries["action"]>): string {
   if (!math || math === "total") return "";
   if (math === "unique_group") return " · Groups";
   const title = maths.find(([name]) => name === math)?.[1] ?? math;

@@ -1,0 +1,114 @@
+// Formulas over the series of a trend, as `A / B * 100`: letters are series in their order.
+
+import { Fault } from "../../core/fault.ts";
+import { queryLimits } from "../limits.ts";
+
+/** What it computes from the series' numbers at one place. */
+export interface Formula {
+  text: string;
+  custom_name: string | null;
+  /** Nothing divided by nothing, and anything by zero, is 0, as at PostHog. */
+  of(numbers: readonly number[]): number;
+}
+
+type Step = (numbers: readonly number[]) => number;
+
+const operators: Readonly<Record<string, [rank: number, compute: (a: number, b: number) => number]>> = {
+  "+": [1, (a, b) => a + b],
+  "-": [1, (a, b) => a - b],
+  "*": [2, (a, b) => a * b],
+  "/": [2, (a, b) => (b === 0 ? 0 : a / b)],
+  "%": [2, (a, b) => (b === 0 ? 0 : a % b)],
+};
+
+const tokens = /\s*(?:(\d{1,15}(?:\.\d{1,15})?)|([A-Za-z])(?![A-Za-z0-9_])|([-+*/%()]))/y;
+
+/**
+ * @param series how many there are.
+ * @throws Fault for what is no formula over them.
+ */
+export function readFormula(text: string, custom_name: string | null, series: number, attr: string): Formula {
+  const { formulaCharsMax, formulaDepthMax } = queryLimits;
+  if (text.length > formulaCharsMax) {
+    const detail = `A formula may have ${formulaCharsMax} characters.`;
+    throw new Fault("max_length", detail, { attr });
+  }
+  const reader = new Reader(text.trimEnd(), series, attr);
+  const compute = reader.sum(formulaDepthMax);
+  if (!reader.isAtEnd) reader.refuse();
+  return {
+    text,
+    custom_name,
+    of: (numbers) => {
+      const value = compute(numbers);
+      return Number.isFinite(value) ? value : 0;
+    },
+  };
+}
+
+class Reader {
+  readonly #text: string;
+  readonly #series: number;
+  readonly #attr: string;
+  #at = 0;
+
+  constructor(text: string, series: number, attr: string) {
+    this.#text = text;
+    this.#series = series;
+    this.#attr = attr;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at === this.#text.length;
+  }
+
+  /** Sums of products; with a rank, only what binds as closely. */
+  sum(depth: number, rank = 1): Step {
+    let left = this.#operand(depth);
+    for (;;) {
+      const before = this.#at;
+      const [, , , symbol = ""] = this.#next() ?? [];
+      const [own = 0, compute = undefined] = operators[symbol] ?? [];
+      if (!compute || own < rank) {
+        this.#at = before;
+        return left;
+      }
+      const [first, second] = [left, this.sum(depth, own + 1)];
+      left = (numbers) => compute(first(numbers), second(numbers));
+    }
+  }
+
+  refuse(): never {
+    const detail =
+      `The formula cannot be read at character ${this.#at + 1}. It has numbers, + - * / %, brackets, and the letters ` +
+      "of series, the first being A.";
+    throw new Fault("invalid_input", detail, { attr: this.#attr });
+  }
+
+  #operand(depth: number): Step {
+    const before = this.#at;
+    const [, number, letter, symbol] = this.#next() ?? [];
+    if (number !== undefined) return () => Number(number);
+    if (letter !== undefined) {
+      const index = letter.toUpperCase().charCodeAt(0) - 65;
+      if (index < this.#series) return (numbers) => numbers[index] ?? 0;
+    }
+    if (depth > 0 && symbol === "-") {
+      const value = this.#operand(depth - 1);
+      return (numbers) => 0 - value(numbers);
+    }
+    if (depth > 0 && symbol === "(") {
+      const value = this.sum(depth - 1);
+      if (this.#next()?.[3] === ")") return value;
+    }
+    this.#at = before;
+    return this.refuse();
+  }
+
+  #next(): RegExpExecArray | undefined {
+    tokens.lastIndex = this.#at;
+    const found = tokens.exec(this.#text);
+    if (found) this.#at = tokens.lastIndex;
+    return found ?? undefined;
+  }
+}
