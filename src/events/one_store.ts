@@ -2,6 +2,7 @@
 
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, queryOptions } from "../storage/clickhouse/query_options.ts";
+import { groupKeyAt, groupPlace } from "../storage/events/group_columns.ts";
 import { valueText } from "../storage/events/value_text.ts";
 import { eventText, plainSlashes } from "./block_store.ts";
 import { eventLimits } from "./limits.ts";
@@ -81,6 +82,15 @@ export function madeAt(uuid: string): number | undefined {
   return uuid[14] === "7" ? Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16) : undefined;
 }
 
+/** A property's JSON; `$group_0` to `$group_4` are the keys of the event's groups, as for filters. */
+function rawProperty(key: string): string {
+  const sent = "JSONExtractRaw(properties, {key:String})";
+  const place = groupPlace(key);
+  if (place === undefined) return sent;
+  const group = groupKeyAt(place);
+  return `if(${group} = '', ${sent}, toJSONString(${group}))`;
+}
+
 /** The most frequent values of a property among the events of the last days; with `search` those that contain it. */
 export async function listEventValues(
   clickhouse: ClickHouse,
@@ -96,7 +106,7 @@ export async function listEventValues(
   const rows = await clickhouse.query<{ name: string; count: string }>(
     `SELECT name, count() AS count FROM (
        SELECT substringUTF8(${valueText("value")}, 1, {chars:UInt64}) AS name FROM (
-         SELECT JSONExtractRaw(properties, {key:String}) AS value FROM stored_events
+         SELECT ${rawProperty(key)} AS value FROM stored_events
          WHERE project_id = {project_id:UInt32} AND timestamp >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
            ${events.length === 0 ? "" : "AND event IN {events:Array(String)}"}
        ) WHERE value NOT IN ('', 'null')

@@ -37,6 +37,7 @@ export function eventRoutes({ gate, clickhouse, clock }: RoomParts<"gate" | "cli
         properties: propertiesParameter("Only events that hold these: a JSON list of property filters.", [
           "event",
           "person",
+          "group",
         ]),
         orderBy: parameter(
           'By time: a JSON list with "timestamp" (or "timestamp ASC") or "-timestamp" (or "timestamp DESC").',

@@ -14,8 +14,8 @@ import { queryOptions } from "../storage/clickhouse/query_options.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import {
   compilePropertyFilters,
+  eventPropertyText,
   type PropertyFilter,
-  propertyText,
   readsPersons,
 } from "../storage/events/property_filter.ts";
 import { leastBounds, type QueryBounds } from "./bounds.ts";
@@ -283,6 +283,6 @@ export function bucketIndex(
 /** A property as a number; null when it is not a finite number. */
 export function propertyNumber(draft: Draft, property: string): string {
   draft.params["math_property"] = property;
-  const number = `toFloat64OrNull(${propertyText("{math_property:String}")})`;
+  const number = `toFloat64OrNull(${eventPropertyText(property, "{math_property:String}")})`;
   return `if(isFinite(${number}), ${number}, NULL)`;
 }

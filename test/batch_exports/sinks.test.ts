@@ -249,6 +249,12 @@ test("a native query chooses rows and columns, and filters choose rows", async (
   const filters = [{ key: "i", value: "11", operator: "exact", type: "event" }];
   const filtered = await exported({ type: "NoOp", config: {}, filters });
   expect([filtered.latest_error, filtered.records_completed]).toEqual([null, 1]);
+  const ofPersons = [{ key: "a", value: "[2499]", type: "person" }];
+  const theirs = await exported({ type: "NoOp", config: {}, filters: ofPersons });
+  expect([theirs.latest_error, theirs.records_completed]).toEqual([null, 0]);
+  const noGroup = { key: "size", type: "group", group_type_index: 0, operator: "is_not_set" };
+  const without = await exported({ type: "NoOp", config: {}, filters: [...filters, noGroup] });
+  expect([without.latest_error, without.records_completed]).toEqual([null, 1]);
 });
 
 test("Azure's blob store is written with signed requests, and a wrong key ends a run at once", async () => {

@@ -129,3 +129,23 @@ test("a stranger's key sees no event of a person", async () => {
   const own = await ask(app, "GET", path, undefined, key);
   expect([own.status, own.body["count"]]).toEqual([200, 0]);
 });
+
+test("events are found by their groups and what is known of these, and the keys of groups are counted", async () => {
+  const group = (day: number, properties: object) => event("in a group", "dan", day, properties);
+  const identify = { $group_type: "company", $group_key: "acme", $group_set: { size: 41 } };
+  const batch = [
+    { ...group(1, identify), event: "$groupidentify" },
+    group(2, { $groups: { company: "acme" } }),
+    { ...group(3, { $groups: { company: "other" } }), timestamp: new Date().toISOString() },
+  ];
+  const body = JSON.stringify({ api_key: projectKey, batch });
+  expect((await fetch(`${app.url}/batch/`, { method: "POST", body })).status).toBe(200);
+  await rested(app);
+  const listed = (filter: object) => found({ distinct_id: "dan", properties: JSON.stringify([filter]) });
+  expect(await listed({ key: "$group_0", value: "acme" })).toEqual(["in a group", "$groupidentify"]);
+  expect(await listed({ key: "$group_0", operator: "is_not", value: "acme" })).toEqual(["in a group"]);
+  const size = { key: "size", type: "group", group_type_index: 0, operator: "gt", value: 40 };
+  expect(await listed(size)).toEqual(["in a group", "$groupidentify"]);
+  const values = await ask(app, "GET", "/api/projects/1/events/values/?key=$group_0");
+  expect(values.body["results"]).toEqual([{ name: "other", count: 1 }]);
+});

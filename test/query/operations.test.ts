@@ -165,6 +165,24 @@ test("groups are counted by the place of their type", async () => {
   ]);
 });
 
+test("a group's key is the property `$group_0` to `$group_4` of its events: in filters, breakdowns, maths and SQL", async () => {
+  const counted = async (more: object, math: object = {}) => {
+    const { body } = await run({ ...trend, series: [{ event: "grouped", ...math }], ...more });
+    return (body["results"] as { count: number; label: string }[]).map(({ count, label }) => [label, count]);
+  };
+  const company = { key: "$group_0", value: "acme" };
+  expect(await counted({ properties: [company] })).toEqual([["grouped", 4]]);
+  expect(await counted({ properties: [company] }, { math: "first_time_for_user" })).toEqual([["grouped", 1]]);
+  expect(await counted({}, { math: "unique", math_property: "$group_1" })).toEqual([["grouped", 5]]);
+  expect(await counted({}, { math: "sum", math_property: "$group_1" })).toEqual([["grouped", 10]]);
+  const byCompany = await counted({ breakdownFilter: { breakdown: "$group_0", breakdown_type: "event" } });
+  expect(byCompany.map(([, count]) => count)).toEqual([4, 1]);
+  const query =
+    "SELECT properties.$group_1 AS team, $group_1 FROM events WHERE properties.$group_0 = 'acme' ORDER BY team";
+  const { body } = await run({ kind: "HogQLQuery", query });
+  expect(body["results"]).toEqual(["0", "1", "2", "3"].map((team) => [team, team]));
+});
+
 test("a funnel says who got how far and how long it took", async () => {
   const { body } = await run({
     kind: "FunnelsQuery",

@@ -154,15 +154,15 @@ function sourceOf(
     model,
     interval,
     choice: destination.choice,
-    conditions: filters === null ? [] : [filterOf(filters, model, now)],
+    conditions: filters === null ? [] : [filterOf(filters, run, now)],
     columns: own ? ownColumns(own) : model === "persons" ? personColumns : destination.kind.columns,
     own,
   };
 }
 
 /** Filters were checked when they were stored. */
-function filterOf(filters: unknown, rows: ClaimedRun["model"], now: number): ExportStatement {
-  const params: Record<string, unknown> = {};
+function filterOf(filters: unknown, { model: rows, project_id }: ClaimedRun, now: number): ExportStatement {
+  const params: Record<string, unknown> = { project_id };
   const text = compilePropertyFilters(checkPropertyFilters(filters, "filters"), params, "f", { rows, now });
   return { text, params };
 }

@@ -5,7 +5,7 @@ import { checkPropertyFilters, type PropertyFilter } from "../../storage/events/
 import { parameter } from "./query.ts";
 
 /** A JSON list whose filters must all match, or a group. @param types what its filters may be about. */
-export function propertiesParameter(description: string, types: readonly ("event" | "person")[]) {
+export function propertiesParameter(description: string, types: readonly ("event" | "person" | "group")[]) {
   return parameter(description, (query, name): PropertyFilter[] => {
     const text = query.get(name);
     return text === null ? [] : checkPropertyFilters(jsonIn(text, name), name, { types });

@@ -1,6 +1,11 @@
 // The statements of trends: one series over time, as numbers by bucket and breakdown value.
 
-import { type PropertyFilter, propertyText } from "../../storage/events/property_filter.ts";
+import { groupKeyAt } from "../../storage/events/group_columns.ts";
+import {
+  eventPropertyText,
+  type PropertyFilter,
+  propertyText,
+} from "../../storage/events/property_filter.ts";
 import { addIntervals, type DateSpan } from "../date_range.ts";
 import type { EventsNode, Interval, Math } from "../parts/model.ts";
 import type { Series } from "../parts/series.ts";
@@ -79,7 +84,7 @@ export async function breakdownValues(
   draft.params["breakdown"] = property;
   draft.params["limit"] = limit + 1;
   const rows = await scope.context.run<{ value: string | null }>(
-    `SELECT ${propertyText("{breakdown:String}")} AS value
+    `SELECT ${eventPropertyText(property, "{breakdown:String}")} AS value
      FROM ${from} GROUP BY value ORDER BY count() DESC, value LIMIT {limit:UInt32}`,
     draft.params,
   );
@@ -100,8 +105,10 @@ function rowsOf(draft: Draft, { series, filters, span }: TrendScope): string {
   const first = matched ? "1" : filterCondition(draft, all.filters);
   // All events before the end are read: a person's first one may be before the span.
   return `(
-       SELECT project_id, person_id, first_event.1 AS timestamp, first_event.2 AS properties FROM (
-         SELECT project_id, person_id, argMin((timestamp, properties), (timestamp, uuid)) AS first_event
+       SELECT project_id, person_id, first_event.1 AS timestamp, first_event.2 AS properties,
+         first_event.3 AS group_types, first_event.4 AS group_keys FROM (
+         SELECT project_id, person_id,
+           argMin((timestamp, properties, group_types, group_keys), (timestamp, uuid)) AS first_event
          FROM events
          WHERE project_id = {project_id:UInt32} AND timestamp < toDateTime64({to:String}, 6, 'UTC') AND ${which}
          GROUP BY project_id, person_id)
@@ -114,7 +121,7 @@ function breakdownLine(draft: Draft, breakdown: Breakdown | undefined): { line: 
   const { property, values, other } = breakdown;
   draft.params["breakdown"] = property;
   draft.params["values"] = values.filter((value) => value !== null);
-  const value = propertyText("{breakdown:String}");
+  const value = eventPropertyText(property, "{breakdown:String}");
   // Missing and null values have a line of their own when they are in the list; else they are among the others.
   const none = values.indexOf(null);
   const others = values.length;
@@ -143,13 +150,11 @@ function aggregate(
       return `uniqExact(nullIf(${propertyText("'$session_id'")}, ''))`;
     case "unique_group":
       draft.params["group_index"] = groupIndex ?? 0;
-      return `uniqExact(nullIf(group_keys[indexOf(group_types, (
-        SELECT any(group_type) FROM group_types
-        WHERE project_id = {project_id:UInt32} AND place = {group_index:UInt8}))], ''))`;
+      return `uniqExact(nullIf(${groupKeyAt("{group_index:UInt8}")}, ''))`;
     case "unique":
       if (!property) return "uniqExact(person_id)";
       draft.params["math_property"] = property;
-      return `uniqExact(${propertyText("{math_property:String}")})`;
+      return `uniqExact(${eventPropertyText(property, "{math_property:String}")})`;
     case "sum":
     case "avg":
     case "min":

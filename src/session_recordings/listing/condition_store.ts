@@ -61,6 +61,7 @@ function leafCondition(draft: Draft, filter: PropertyCondition): string {
 function setOf(draft: Draft, filter: PropertyCondition): string {
   switch (filter.type) {
     case "event":
+    case "group":
       return eventSet(draft, { event: undefined, filters: [filter] });
     case "person":
       return personSet(draft, filter);

@@ -47,7 +47,7 @@ export const logColumns: Readonly<Record<string, string>> = {
   error: "console_error_count",
 };
 
-const anyType = ["event", "person", "session", "recording", "log_entry"] as const;
+const anyType = ["event", "person", "group", "session", "recording", "log_entry"] as const;
 type FilterType = (typeof anyType)[number];
 
 /** Filters of these types in the query key `name`. @throws Fault */

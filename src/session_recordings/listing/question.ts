@@ -24,9 +24,9 @@ export interface RecordingOrder {
 
 export const questionParameters = {
   properties: parameter(
-    "Only recordings that match: a JSON list of property filters of type event, person, session, recording or " +
-      "log_entry, or a group of them. One of an event matches when the session has such an event, a negated one when " +
-      "it has none that the filter excludes.",
+    "Only recordings that match: a JSON list of property filters of type event, person, group, session, recording " +
+      "or log_entry, or a group of them. One of an event or its group matches when the session has such an event, " +
+      "a negated one when it has none that the filter excludes.",
     (query, name) => readFilters(query, name),
   ),
   events: parameter(

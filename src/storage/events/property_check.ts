@@ -2,18 +2,21 @@
 
 import { Fault } from "../../core/fault.ts";
 import { storageLimits } from "../limits.ts";
+import { groupPlaces } from "./group_columns.ts";
 import { checkValues, operators, type PropertyOperator, type PropertyValue } from "./property_value.ts";
 
 /** What has the property. */
-type Owner = "event" | "person" | "session" | "recording" | "log_entry";
+type Owner = "event" | "person" | "group" | "session" | "recording" | "log_entry";
 
-/** A condition on one property of an event, of its person, or of something else where that can be filtered. */
+/** A condition on one property of an event, of its person or group, or of something else where that can be filtered. */
 export interface PropertyCondition {
   type: Owner;
   key: string;
   operator: PropertyOperator;
   /** One of these must match; none for is_set and is_not_set, two for between. */
   values: readonly PropertyValue[];
+  /** The place of the group's type; of a group's property only. */
+  place?: number;
 }
 
 /** A group: all or any of its filters must match. */
@@ -30,11 +33,13 @@ interface FilterRules {
   types: readonly Owner[];
 }
 
-const filtersOfEvents: FilterRules = { types: ["event", "person"] };
+const filtersOfEvents: FilterRules = { types: ["event", "person", "group"] };
 
 /** The fields of PostHog's filters; `label` is for people. */
 const filterFields = ["key", "value", "operator", "type", "label"];
 const groupFields = ["type", "values"];
+/** Of a filter on a group's property: which of the project's types of groups, 0 to 4. */
+const placeField = "group_type_index";
 
 /**
  * What a request calls `properties`: a list of filters that must all hold, a group, or nothing.
@@ -113,14 +118,17 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
     const detail = `Property filters of type "${brief(asked)}" are not supported; ${known} ${are}.`;
     throw new Fault("invalid_choice", detail, { attr: `${attr}__type` });
   }
-  refuseOthers(value, filterFields, attr);
+  const isOfGroup = type === "group";
+  refuseOthers(value, isOfGroup ? [...filterFields, placeField] : filterFields, attr);
   const key = value["key"];
   if (key === undefined) throw new Fault("required", "This field is required.", { attr: `${attr}__key` });
   if (typeof key !== "string" || key.length > storageLimits.propertyKeyCharsMax || key.includes("\0")) {
     throw new Fault("invalid_input", "Not a valid property name.", { attr: `${attr}__key` });
   }
   const operator = operatorOf(value["operator"] ?? "exact", `${attr}__operator`);
-  return { type, key, operator, values: checkValues(operator, value["value"], `${attr}__value`) };
+  const values = checkValues(operator, value["value"], `${attr}__value`);
+  if (!isOfGroup) return { type, key, operator, values };
+  return { type, key, operator, values, place: placeOf(value[placeField], `${attr}__${placeField}`) };
 }
 
 /** @throws Fault for a field that would be ignored; null is as good as none. */
@@ -130,6 +138,14 @@ function refuseOthers(value: object, fields: readonly string[], attr: string): v
   const name = brief(other[0]);
   const detail = `A property filter has no field "${name}"; it has ${fields.join(", ")}.`;
   throw new Fault("invalid_input", detail, { attr: `${attr}__${name}` });
+}
+
+function placeOf(value: unknown, attr: string): number {
+  const place = groupPlaces.find((one) => one === value);
+  if (place !== undefined) return place;
+  throw value === undefined || value === null
+    ? new Fault("required", "This field is required.", { attr })
+    : new Fault("invalid_input", "A type of groups has an index from 0 to 4.", { attr });
 }
 
 function operatorOf(value: unknown, attr: string): PropertyOperator {

@@ -2,6 +2,7 @@
 
 import { ago, type TimeUnit } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
+import { groupKeyAt, groupPlace, groupTypeAt } from "./group_columns.ts";
 import type { PropertyCondition, PropertyFilter } from "./property_check.ts";
 import { type PropertyOperator, type PropertyValue, relativeDate } from "./property_value.ts";
 
@@ -13,7 +14,7 @@ export {
 } from "./property_check.ts";
 
 interface CompileOptions {
-  /** The rows: events (with `properties` and `person_id`), or persons (with `properties`). */
+  /** The rows: events (with `properties`, their groups and `person_id`), or persons (with `properties`). */
   rows?: "events" | "persons";
   /** The moment to which relative dates refer, in ms since 1970. */
   now?: number;
@@ -43,7 +44,8 @@ const personsOfEvents: PersonLookup = {
  * An invalid regular expression fails with CANNOT_COMPILE_REGEXP when the query runs.
  * For a property that is absent or null, is_not, not_icontains, not_regex and not_in hold.
  * @param prefix distinguishes these parameters' names from others.
- * @throws Fault invalid_input for an event's property where the rows are persons, or a relative date without `now`.
+ * @throws Fault invalid_input for an event's or group's property where the rows are persons, or a relative date
+ *   without `now`.
  */
 export function compilePropertyFilters(
   filters: readonly PropertyFilter[],
@@ -121,17 +123,27 @@ export function compileOwnProperty(
 
 function compileOne(compiler: Compiler, filter: PropertyCondition): string {
   const { rows = "events", lookup } = compiler.options;
-  if (rows === "persons" && filter.type === "event") {
+  if (rows === "persons" && filter.type !== "person") {
     throw new Fault("invalid_input", "Persons can only be filtered by their own properties.");
   }
   const { positive, negated } = positiveOf(filter);
   const key = bind(compiler, "String", filter.key);
-  const yes = compilePositive(compiler, key, positive);
+  const isOfEvent = filter.type === "event";
+  const text = isOfEvent ? eventPropertyText(filter.key, key) : propertyText(key);
+  const yes = compilePositive(compiler, text, positive);
   const not = negated ? "NOT " : "";
-  if (filter.type === "event" || (rows === "persons" && !lookup)) return `${not}${yes}`;
+  if (isOfEvent || (rows === "persons" && !lookup)) return `${not}${yes}`;
+  // A negated filter also matches events without such a group.
+  if (filter.type === "group")
+    return `${groupKeyAt(filter.place!)} GLOBAL ${not}IN (${groupsAt(filter.place!, yes)})`;
   // A negated filter also matches persons without any property, who are in no list: the excluded persons are looked up.
   const { column, of } = lookup ?? personsOfEvents;
   return `${column} GLOBAL ${not}IN (${of(key, yes)})`;
+}
+
+function groupsAt(place: number, holds: string): string {
+  return `SELECT group_key FROM groups
+    WHERE project_id = {project_id:UInt32} AND group_type = ${groupTypeAt(place)} AND ${holds}`;
 }
 
 /** Numbers that the engine's parser refuses, with the whole object around them: too many digits, or too large. */
@@ -149,10 +161,21 @@ export function propertyText(key: string): string {
   return `if(isNull(${plain}), if(JSONType(properties) = 'Object', NULL, ${mended}), ${plain})`;
 }
 
+/**
+ * An event's property as text. `$group_0` to `$group_4` are the keys of its groups, which clients send by their types;
+ * without such a group what the client called so.
+ * @param name the property's name. @param key an expression: the parameter with it.
+ */
+export function eventPropertyText(name: string, key: string): string {
+  const place = groupPlace(name);
+  return place === undefined
+    ? propertyText(key)
+    : `coalesce(nullIf(${groupKeyAt(place)}, ''), ${propertyText(key)})`;
+}
+
 const signs = { gt: ">", gte: ">=", lt: "<", lte: "<=" };
 
-function compilePositive(compiler: Compiler, key: string, { operator, values }: PropertyCondition): string {
-  const text = propertyText(key);
+function compilePositive(compiler: Compiler, text: string, { operator, values }: PropertyCondition): string {
   const number = `toFloat64OrNull(${text})`;
   const any = (each: (value: PropertyValue) => string) => `ifNull(${values.map(each).join(" OR ")}, 0)`;
   switch (operator) {

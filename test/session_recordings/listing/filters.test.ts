@@ -19,6 +19,7 @@ interface Visit {
   events: { event: string; properties: Record<string, unknown> }[];
 }
 
+const inGroup = (company: string) => ({ event: "seen", properties: { $groups: { company } } });
 const page = (path: string, more: Record<string, unknown> = {}) => ({
   event: "$pageview",
   properties: { $current_url: `https://shop.example${path}`, ...more },
@@ -56,6 +57,7 @@ const visits: Visit[] = [
   visit("b2", "ben", 50, { seconds: 61, events: [page("/docs"), page("/"), buy("pro", 7), buy("free", 90)] }),
   visit("c1", "cid", 3, { seconds: 5, keys: 1, events: [buy("pro", 5)] }),
   visit("d1", "dot", 4, { seconds: 300, clicks: 9, logs: ["error", "warn"] }),
+  visit("e1", "eve", 5, { events: [inGroup("acme")] }),
 ];
 
 const start = Date.parse("2026-03-04T00:00:00Z");
@@ -157,6 +159,12 @@ const cases: [Record<string, unknown>, (one: Visit) => boolean][] = [
     { properties: [session("$entry_current_url", "is_not_set")] },
     (one) => !has(one, (_, name) => name === "$pageview"),
   ],
+  [
+    { properties: [ofEvent("$group_0", "exact", "acme")] },
+    (one) => has(one, ({ $groups }) => $groups !== undefined),
+  ],
+  [{ properties: [{ ...filter("group")("size", "is_not_set"), group_type_index: 0 }] }, () => true],
+  [{ properties: [{ ...filter("group")("size", "is_set"), group_type_index: 0 }] }, () => false],
   [{ properties: [recording("click_count", "gte", 3)] }, ({ clicks }) => clicks >= 3],
   [{ properties: [recording("snapshot_source", "exact", "mobile")] }, () => false],
   [

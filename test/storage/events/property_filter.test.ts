@@ -160,6 +160,44 @@ describe("a filter on persons lets through the events of", () => {
     });
 });
 
+describe("a filter on groups lets through the events of", () => {
+  beforeAll(async () => {
+    // Companies are at place 1; `team` is of no project's types. Nothing is known of the group "none".
+    await stores.clickhouse.command(
+      "INSERT INTO group_type_rows (project_id, group_type, place, version) VALUES (8, 'company', 1, 1)",
+    );
+    await stores.clickhouse.command(`
+      INSERT INTO event_rows (uuid, project_id, event, distinct_id, properties, timestamp, created_at, gt, gk, pk, pw, pv, person_mode)
+      VALUES
+        (generateUUIDv4(), 8, '$groupidentify', 'a', '{}', 1716000000, now64(6), ['company'], ['acme'], ['size'], [3], ['41'], 2),
+        (generateUUIDv4(), 8, 'bought', 'b', '{}', 1716000001, now64(6), ['team', 'company'], ['red', 'acme'], [], [], [], 0),
+        (generateUUIDv4(), 8, 'seen', 'b', '{"$group_1":"sent"}', 1716000002, now64(6), ['company'], ['none'], [], [], [], 0),
+        (generateUUIDv4(), 8, 'own', 'b', '{"$group_1":"sent"}', 1716000003, now64(6), ['team'], ['red'], [], [], [], 0),
+        (generateUUIDv4(), 8, 'alone', 'c', '{}', 1716000004, now64(6), [], [], [], [], [], 0)`);
+  }, storesStartMsMax);
+
+  const size = (fields: object) => [{ key: "size", type: "group", group_type_index: 1, ...fields }];
+  const cases: [string, unknown[], string[]][] = [
+    ["a group by its key", one("exact", "acme", "$group_1"), ["$groupidentify", "bought"]],
+    ["a group by a part of its key", one("icontains", "NON", "$group_1"), ["seen"]],
+    ["no group of a type", one("is_not_set", undefined, "$group_1"), ["alone"]],
+    ["no type at a place", one("is_set", undefined, "$group_0"), []],
+    [
+      "a client's own property of the name, where they have no group",
+      one("exact", "sent", "$group_1"),
+      ["own"],
+    ],
+    ["groups with a value", size({ value: "41" }), ["$groupidentify", "bought"]],
+    ["groups with a number below", size({ operator: "lt", value: 42 }), ["$groupidentify", "bought"]],
+    ["groups without a value, or none", size({ operator: "is_not", value: 41 }), ["seen", "own", "alone"]],
+    ["groups of another type", size({ group_type_index: 0, value: "41" }), []],
+  ];
+  for (const [name, filter, expected] of cases)
+    test(name, async () => {
+      expect(await through(filter, "UTC", 8)).toEqual(expected);
+    });
+});
+
 describe("a filter is refused", () => {
   const cases: [string, unknown, string, string][] = [
     ["that is no list", "p = 1", "not_a_list", "properties"],
@@ -172,6 +210,24 @@ describe("a filter is refused", () => {
       "properties__0__type",
     ],
     ["that is SQL", [{ key: "1 = 1", type: "hogql" }], "invalid_choice", "properties__0__type"],
+    [
+      "of a group without its type",
+      [{ key: "a", type: "group", value: 1 }],
+      "required",
+      "properties__0__group_type_index",
+    ],
+    [
+      "of a group of a sixth type",
+      [{ key: "a", type: "group", value: 1, group_type_index: 5 }],
+      "invalid_input",
+      "properties__0__group_type_index",
+    ],
+    [
+      "of an event with a type of groups",
+      [{ key: "a", type: "event", value: 1, group_type_index: 0 }],
+      "invalid_input",
+      "properties__0__group_type_index",
+    ],
     ["with an operator nobody has", one("like", "x"), "invalid_choice", "properties__0__operator"],
     ["without a value", one("exact"), "required", "properties__0__value"],
     ["with no value of a list", one("exact", []), "required", "properties__0__value"],
@@ -208,10 +264,12 @@ describe("a filter is refused", () => {
     expect(refusalOf(() => checkPropertyFilters(grouped))?.code).toBe("max_length");
   });
 
-  test("by an event's property where the rows are persons", () => {
-    const filters = checkPropertyFilters(one("is_set"));
-    const compile = () => compilePropertyFilters(filters, { project_id: 1 }, "p", { rows: "persons" });
-    expect(refusalOf(compile)?.code).toBe("invalid_input");
+  test("by a property of an event or a group where the rows are persons", () => {
+    const ofGroup = [{ key: "p", type: "group", group_type_index: 0, operator: "is_set" }];
+    for (const filters of [one("is_set"), ofGroup].map((each) => checkPropertyFilters(each))) {
+      const compile = () => compilePropertyFilters(filters, { project_id: 1 }, "p", { rows: "persons" });
+      expect(refusalOf(compile)?.code).toBe("invalid_input");
+    }
   });
 });
 

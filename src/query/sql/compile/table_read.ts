@@ -3,6 +3,7 @@
 
 import {
   compilePropertyFilters,
+  eventPropertyText,
   propertyText,
   readsPersons,
 } from "../../../storage/events/property_filter.ts";
@@ -177,8 +178,11 @@ export class TableRead {
     if (text === undefined) {
       const bound = keys.map((key) => constantSql(this.#draft, key).sql);
       const isPlain = bound.length === 1 && column.sql === "properties" && typeof keys[0] === "string";
+      const name = String(keys[0]);
       const read = isPlain
-        ? propertyText(bound[0]!)
+        ? this.table.owner === "event"
+          ? eventPropertyText(name, bound[0]!)
+          : propertyText(bound[0]!)
         : `JSONExtract(${column.sql}, ${bound.join(", ")}, 'Nullable(String)')`;
       this.#properties.set(path, (text = this.#read(read)));
     }

@@ -1,16 +1,12 @@
 // The tables that a query may name, with their columns as PostHog names them. Every source is limited to the project
 // by its condition; the SQL of a column is over the source.
 
+import { groupKeyAt, groupPlaces, groupTypeAt } from "../../../../storage/events/group_columns.ts";
 import { propertyText } from "../../../../storage/events/property_filter.ts";
 import { ingestion_warnings, session_recordings, sessions } from "./session_tables.ts";
 import { sqlColumns, type SqlTable, type TableColumn, withoutDictionary, words } from "./table.ts";
 
-const places = [0, 1, 2, 3, 4];
 const ofProject = "project_id = {project_id:UInt32}";
-
-/** The type of groups at a place, as a statement. */
-const groupTypeAt = (place: number): string =>
-  `SELECT any(group_type) FROM group_types WHERE ${ofProject} AND place = ${place}`;
 
 const textOf = (property: string): TableColumn => ({
   sql: `ifNull(${propertyText(`'${property}'`)}, '')`,
@@ -34,10 +30,7 @@ const events: SqlTable = {
     $session_id: textOf("$session_id"),
     $window_id: textOf("$window_id"),
     ...Object.fromEntries(
-      places.map((place) => [
-        `$group_${place}`,
-        { sql: `group_keys[indexOf(group_types, (${groupTypeAt(place)}))]`, type: "string" } as const,
-      ]),
+      groupPlaces.map((place) => [`$group_${place}`, { sql: groupKeyAt(place), type: "string" } as const]),
     ),
     person_id: { sql: "person_id", type: "uuid", source: "events" },
     ...sqlColumns("boolean", "historical_migration"),
@@ -56,13 +49,13 @@ const events: SqlTable = {
     pdi: { table: "person_distinct_ids", left: "distinct_id", right: "distinct_id" },
     session: { table: "sessions", left: "$session_id", right: "session_id" },
     ...Object.fromEntries(
-      places.map((place) => [
+      groupPlaces.map((place) => [
         `group_${place}`,
         {
           table: "groups",
           left: `$group_${place}`,
           right: "key",
-          where: `group_type = (${groupTypeAt(place)})`,
+          where: `group_type = ${groupTypeAt(place)}`,
         },
       ]),
     ),
