@@ -10,7 +10,7 @@ import { openProjectKeys } from "./access/project_keys.ts";
 import { openKeyCache } from "./access/key_cache.ts";
 import { openSecrets } from "./access/secret.ts";
 import { openBatchExports } from "./batch_exports/open.ts";
-import { batchExportRoutes } from "./batch_exports/operations.ts";
+import { batchExportRoutes } from "./batch_exports/api/operations.ts";
 import {
   captureCounts,
   flushCounts,
@@ -313,7 +313,7 @@ function workers({ stores, exports, subscriptions, engine, metrics, config, log 
   const own = { sql, clickhouse, clock: systemClock, log };
   const { eventRetentionDays: retentionDays } = config;
   const retention = openEventRetention({ ...own, metrics, retentionDays, onExpired: engine.forgetResults });
-  return [exports, subscriptions, openDeletions(own), openRemoval(own), retention];
+  return [exports.worker, subscriptions, openDeletions(own), openRemoval(own), retention];
 }
 
 /** The routes for load balancers and Prometheus. */

@@ -3,39 +3,26 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Metrics } from "../http/metrics/metrics.ts";
-import type { BatchExportParts } from "./operations.ts";
-import type { RunCounts } from "./runs/attempt.ts";
-import { ExportWorker, type ExportWorkerOptions } from "./runs/worker.ts";
+import type { BatchExportParts } from "./api/operations.ts";
+import type { RunCounts, RunServices } from "./runs/run.ts";
+import { ExportWorker } from "./runs/worker.ts";
 
-type BatchExportOptions = Omit<ExportWorkerOptions, "counts"> & { metrics: Metrics };
+type BatchExportOptions = Omit<RunServices, "counts"> & { metrics: Metrics };
 
-export interface OpenedExports {
-  start(): void;
-  /** Stops running runs and releases them to other processes. */
-  close(): Promise<void>;
+/** `worker` starts and stops with the server. */
+export function openBatchExports({ metrics, ...options }: BatchExportOptions): {
+  worker: ExportWorker;
   parts: BatchExportParts;
-}
-
-export function openBatchExports({ metrics, ...options }: BatchExportOptions): OpenedExports {
+} {
   const exportFileDir = options.exportFileDir === undefined ? undefined : resolve(options.exportFileDir);
   if (exportFileDir !== undefined && !existsSync(exportFileDir)) {
     options.log.warn("EXPORT_FILE_DIR does not exist: exports into files fail until it does", {
       exportFileDir,
     });
   }
-  const worker = new ExportWorker({ ...options, exportFileDir, counts: exportCounts(metrics) });
-  const { sql, clickhouse, clock, addresses, secrets } = options;
-  const parts = {
-    sql,
-    clickhouse,
-    clock,
-    addresses,
-    secrets,
-    exportFileDir,
-    probe: worker.probe.bind(worker),
-    wake: worker.wake.bind(worker),
-  };
-  return { start: () => worker.start(), close: () => worker.close(), parts };
+  const services = { ...options, exportFileDir };
+  const worker = new ExportWorker({ ...services, counts: exportCounts(metrics) });
+  return { worker, parts: { ...services, probe: worker.probe.bind(worker), wake: worker.wake.bind(worker) } };
 }
 
 function exportCounts({ registry }: Metrics): RunCounts {

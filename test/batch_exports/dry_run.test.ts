@@ -7,7 +7,7 @@ import { openGate } from "../../src/access/gate.ts";
 import { openSecrets } from "../../src/access/secret.ts";
 import type { Destination } from "../../src/batch_exports/destinations/destination.ts";
 import { openDestination, probe } from "../../src/batch_exports/destinations/destinations.ts";
-import { batchExportRoutes } from "../../src/batch_exports/operations.ts";
+import { batchExportRoutes } from "../../src/batch_exports/api/operations.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { exportLimits } from "../../src/batch_exports/limits.ts";
 import { silentLog as log } from "../../src/core/log.ts";

@@ -4,7 +4,8 @@
 import { type Addresses, openAddresses } from "../../src/access/address.ts";
 import { openSecrets } from "../../src/access/secret.ts";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
-import { ExportWorker, type ExportWorkerOptions } from "../../src/batch_exports/runs/worker.ts";
+import type { RunServices } from "../../src/batch_exports/runs/run.ts";
+import { ExportWorker } from "../../src/batch_exports/runs/worker.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { later } from "./cleanup.ts";
@@ -19,7 +20,7 @@ export interface ExportProcess {
   stores: Stores;
   dataDir: string;
   /** A worker that has started; closed with the test file. */
-  open(options?: Partial<ExportWorkerOptions>): ExportWorker;
+  open(options?: Partial<RunServices>): ExportWorker;
   /** A backfill of the hour before noon has begun. */
   begin(made: MadeExport): Promise<string>;
   /** The same, and it has ended. */

@@ -48,10 +48,15 @@ Bun.plugin({
 
 type Answer = (...given: unknown[]) => unknown;
 
+/** Notes what `act` causes, at once or later, as it notes what a request does. */
+export function noting<T>(act: () => T): T {
+  return requests.run(passed, act);
+}
+
 /** The same options of a server, whose handlers run in the context of a request. */
 function traced(options: Record<string, unknown>): Record<string, unknown> {
   const inRequest = (answer: Answer): Answer => {
-    return (...given) => requests.run(passed, () => answer(...given));
+    return (...given) => noting(() => answer(...given));
   };
   const entries = Object.entries(options).map(([name, value]) => {
     if (typeof value === "function" && name !== "error") return [name, inRequest(value as Answer)];

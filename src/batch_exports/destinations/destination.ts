@@ -1,8 +1,9 @@
 // What a destination of batch exports is. Each has a folder and a line in destinations.ts.
 
 import type { ExportColumn } from "../source/columns.ts";
-import type { ExportWork, Means, Writing } from "../source/delivery.ts";
-import type { EventChoice, Field, Settings, ValuesOf } from "./fields.ts";
+import type { ExportWork, ExportServices, Writing } from "../source/statements.ts";
+import type { EventChoice } from "../source/store.ts";
+import type { Field, Settings, ValuesOf } from "./fields.ts";
 
 export type DestinationFields = Readonly<Record<string, Field>>;
 
@@ -17,7 +18,7 @@ export interface DestinationParts<Config> {
   /** The columns of events, unless the owner selects others. */
   columns: readonly ExportColumn[];
   /** Why this process cannot write to any such destination; undefined when it can. */
-  whyNot?(means: Pick<Means, "clickhouse" | "exportFileDir">): string | undefined;
+  whyNot?(means: Pick<ExportServices, "clickhouse" | "exportFileDir">): string | undefined;
   /**
    * Writes the rows of an interval, of which there is at least one.
    * @returns how many of them the destination has. @throws ExportError

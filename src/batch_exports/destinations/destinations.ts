@@ -1,10 +1,11 @@
 // Every type of destination: a folder and a line each.
 
 import { secretsInUrl } from "../../core/foreign_text.ts";
-import { measured, type ExportWorkSource, type Means, typed } from "../source/delivery.ts";
+import type { ExportServices } from "../source/statements.ts";
 import { azureBlob } from "./azure/azure.ts";
 import type { Destination, DestinationKind } from "./destination.ts";
-import type { EventChoice, Settings } from "./fields.ts";
+import type { EventChoice } from "../source/store.ts";
+import type { Settings } from "./fields.ts";
 import { file } from "./file/file.ts";
 import { http } from "./http/http.ts";
 import { noOp } from "./no_op/no_op.ts";
@@ -40,19 +41,14 @@ export function openDestination(type: DestinationType, shown: Settings, hidden: 
 }
 
 /** The types that this process cannot write to. */
-export function unableTypes(means: Pick<Means, "clickhouse" | "exportFileDir">): DestinationType[] {
+export function unsupportedTypes(
+  means: Pick<ExportServices, "clickhouse" | "exportFileDir">,
+): DestinationType[] {
   return destinationTypes.filter((type) => destinations[type].whyNot?.(means) !== undefined);
 }
 
-/** @returns how many rows the destination has; 0, without contacting it, when there are none. */
-export async function deliver({ kind, config }: Destination, work: ExportWorkSource): Promise<number> {
-  return await measured(work, async (delivery) =>
-    delivery.rows === 0 ? 0 : await kind.write(await typed(delivery), config),
-  );
-}
-
 /** Tests a destination. @throws ExportError with the reason. */
-export async function probe({ kind, config }: Destination, means: Means): Promise<void> {
+export async function probe({ kind, config }: Destination, means: ExportServices): Promise<void> {
   const mark = `sluice probe ${crypto.randomUUID()}`;
   await kind.probe({ ...means, mark, abort: AbortSignal.timeout(probeMsMax) }, config);
 }

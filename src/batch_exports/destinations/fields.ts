@@ -51,7 +51,6 @@ type ValueOf<F extends Field> = Kinds[F["kind"]] | (F extends { otherwise: null 
 export type ValuesOf<Fields extends Record<string, Field>> = {
   [Name in keyof Fields]: Name extends "file_format" ? FileFormat : ValueOf<Fields[Name]>;
 };
-export type EventChoice = ValuesOf<typeof events>;
 export type FileChoice = ValuesOf<typeof files>;
 
 /** The fields in a request. */

@@ -3,7 +3,7 @@
 import type { Addresses } from "../../access/address.ts";
 import { type ForeignAnswer, postTo } from "../../access/post.ts";
 import { reasonOf } from "../../core/log.ts";
-import { ExportError } from "./failure.ts";
+import { ExportError } from "../failure.ts";
 import { exportLimits } from "../limits.ts";
 
 interface Posting {

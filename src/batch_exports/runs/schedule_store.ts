@@ -2,7 +2,7 @@
 
 import { exportLimits } from "../limits.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import type { ExportInterval } from "./interval.ts";
+import type { ExportInterval } from "../interval.ts";
 import { openStatuses } from "../model.ts";
 
 type Transaction = Parameters<Parameters<Postgres["begin"]>[1]>[0];

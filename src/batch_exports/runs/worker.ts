@@ -9,12 +9,19 @@ import { LeaseQueue } from "../../storage/postgres/lease_queue.ts";
 import { readWatermarks } from "../../storage/watermark.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import type { Destination } from "../destinations/destination.ts";
-import { type DestinationType, probe, unableTypes } from "../destinations/destinations.ts";
-import { shownFailure } from "../destinations/failure.ts";
-import { alignedBefore, intervalMs, intervalsIn, nextDue, nextOfRange } from "./interval.ts";
-import { forgetLogs, writeLog } from "../logs/store.ts";
-import { attemptRun, type RunMeans } from "./attempt.ts";
-import { cancelOrphans, type ClaimedRun, type Due, leasedRuns, showUntaken } from "./store.ts";
+import { type DestinationType, probe, unsupportedTypes } from "../destinations/destinations.ts";
+import { shownFailure } from "../failure.ts";
+import { alignedBefore, intervalMs, intervalsIn, nextDue, nextOfRange } from "../interval.ts";
+import { attemptRun, type RunServices } from "./run.ts";
+import {
+  cancelOrphans,
+  type ClaimedRun,
+  type Due,
+  forgetLogs,
+  leasedRuns,
+  markUnservable,
+  writeLog,
+} from "./run_store.ts";
 import {
   advanceBackfill,
   completeBackfill,
@@ -26,15 +33,12 @@ import {
 } from "./schedule_store.ts";
 import { firstArrivalOf } from "../source/store.ts";
 
-export type ExportWorkerOptions = RunMeans;
-
 /** The same text in every process, so that it is logged once. */
-const untakenReason =
+const unservableReason =
   "No server takes this run: files are written by one that has EXPORT_FILE_DIR and the embedded ClickHouse";
 
-export class ExportWorker {
-  readonly #options: ExportWorkerOptions;
-  readonly #queue: LeaseQueue<ClaimedRun>;
+export class ExportWorker extends LeaseQueue<ClaimedRun> {
+  readonly #services: RunServices;
   readonly #probes = new Semaphore(
     exportLimits.probesAtOnceMax,
     exportLimits.probesWaitingMax,
@@ -42,20 +46,16 @@ export class ExportWorker {
   );
   readonly #unseen = new Set<string>();
   /** Destination types that this process cannot write to. */
-  readonly #unable: readonly DestinationType[];
+  readonly #unsupported: readonly DestinationType[];
   /** Every event that arrived before it is stored. */
-  #through = 0;
+  #watermark = 0;
   #forgotAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: ExportWorkerOptions) {
-    this.#options = options;
-    this.#unable = unableTypes(options);
-    const { sql, clock, log } = options;
+  constructor(services: RunServices) {
+    const { sql } = services;
     const { runsAtOnceMax: atOnceMax, tickMs: lookMs, leaseMs, beatMs } = exportLimits;
-    this.#queue = new LeaseQueue<ClaimedRun>({
-      sql,
-      clock,
-      log,
+    super({
+      ...services,
       atOnceMax,
       lookMs,
       leaseMs,
@@ -63,17 +63,10 @@ export class ExportWorker {
       name: "batch exports",
       rows: (_, now) => leasedRuns(sql, this.#due(now)),
       prepare: () => this.#prepare(),
-      attempt: (run, lease) => attemptRun(run, options, lease),
+      attempt: (run, lease) => attemptRun(run, services, lease),
     });
-  }
-
-  start(): void {
-    this.#queue.start();
-  }
-
-  /** Looks for work now instead of at the next tick. */
-  wake(): void {
-    this.#queue.wake();
+    this.#services = services;
+    this.#unsupported = unsupportedTypes(services);
   }
 
   /**
@@ -84,7 +77,7 @@ export class ExportWorker {
     const wait = { owner: project_id, msMax: exportLimits.probeWaitMsMax, busy: tooManyProbes };
     return await this.#probes.run(wait, async () => {
       try {
-        await probe(destination, this.#options);
+        await probe(destination, this.#services);
         return undefined;
       } catch (thrown) {
         return shownFailure(thrown, destination.secrets).message;
@@ -92,24 +85,22 @@ export class ExportWorker {
     });
   }
 
-  /** Stops the running runs and releases them to other processes; resolves when none is left. */
-  async close(): Promise<void> {
-    await this.#queue.close();
-  }
-
   /** What comes before runs are claimed: they are made, and those that nobody wants are ended. */
   async #prepare(): Promise<void> {
-    const { sql, clock } = this.#options;
+    const { sql, clock } = this.#services;
     await this.#forget();
     await cancelOrphans(sql, clock.now());
     await scheduleRuns(sql, clock.now(), (due) => this.#decide(due));
     await this.#backfill();
-    await this.#watermark();
+    const { through, unseen } = await readWatermarks(sql, clock.now());
+    this.#watermark = through;
+    this.#report(unseen);
+    if (this.#unsupported.length > 0) await this.#reportUnservable(this.#due(clock.now()));
   }
 
   #decide({ interval, scheduled_until, start_at, end_at }: DueExport) {
     const lengthMs = intervalMs(interval);
-    const now = this.#options.clock.now();
+    const now = this.#services.clock.now();
     const schedule = {
       lengthMs,
       until: scheduled_until.getTime(),
@@ -120,19 +111,22 @@ export class ExportWorker {
     return run ? { run } : { until: alignedBefore(now, lengthMs) };
   }
 
+  /** Backfills are no queue of leases: one is moved on by a single comparing UPDATE, so there is nothing to hold. */
   async #backfill(): Promise<void> {
-    for (const backfill of await waitingBackfills(this.#options.sql)) {
+    for (const backfill of await waitingBackfills(this.#services.sql)) {
       try {
         await this.#advance(backfill);
       } catch (thrown) {
-        const { log } = this.#options;
-        log.warn("a backfill could not be moved on", { backfill: backfill.id, reason: reasonOf(thrown) });
+        this.#services.log.warn("a backfill could not be moved on", {
+          backfill: backfill.id,
+          reason: reasonOf(thrown),
+        });
       }
     }
   }
 
   async #advance(backfill: OpenBackfill): Promise<void> {
-    const { sql, clock } = this.#options;
+    const { sql, clock } = this.#services;
     const lengthMs = intervalMs(backfill.interval);
     let end = backfill.range_end.getTime();
     const start = backfill.range_start?.getTime() ?? (await this.#firstMoment(backfill, lengthMs)) ?? end;
@@ -159,7 +153,7 @@ export class ExportWorker {
   /** The interval boundary before the project's first data; undefined when there is none. */
   async #firstMoment({ project_id, model }: OpenBackfill, lengthMs: number): Promise<number | undefined> {
     const { text, params } = firstArrivalOf(project_id, model);
-    const [found] = await this.#options.clickhouse.query<{ rows: string; first: string }>(text, params, {
+    const [found] = await this.#services.clickhouse.query<{ rows: string; first: string }>(text, params, {
       settings: { max_threads: 1 },
       kind: "export",
     });
@@ -167,24 +161,16 @@ export class ExportWorker {
     return alignedBefore(Number(found.first), lengthMs);
   }
 
-  async #watermark(): Promise<void> {
-    const { sql, clock } = this.#options;
-    const { through, unseen } = await readWatermarks(sql, clock.now());
-    this.#through = through;
-    this.#report(unseen);
-    if (this.#unable.length > 0) await this.#tellUntaken(this.#due(clock.now()));
-  }
-
   #due(now: number): Due {
-    return { now, through: this.#through, unable: this.#unable };
+    return { now, watermark: this.#watermark, unsupported: this.#unsupported };
   }
 
   /** Once for each run, whichever process reports it. */
-  async #tellUntaken(due: Due): Promise<void> {
-    const { sql, log } = this.#options;
-    for (const { id, batch_export_id } of await showUntaken(sql, due, untakenReason)) {
+  async #reportUnservable(due: Due): Promise<void> {
+    const { sql, log } = this.#services;
+    for (const { id, batch_export_id } of await markUnservable(sql, due, unservableReason)) {
       log.warn("no server takes a batch export's run", { batch_export: batch_export_id, run: id });
-      const line = { batch_export_id, run_id: id, level: "WARNING", message: untakenReason } as const;
+      const line = { batch_export_id, run_id: id, level: "WARNING", message: unservableReason } as const;
       await writeLog(sql, line, due.now);
     }
   }
@@ -193,14 +179,14 @@ export class ExportWorker {
   #report(unseen: readonly string[]): void {
     for (const journal of unseen) {
       if (this.#unseen.has(journal)) continue;
-      this.#options.log.warn("a journal was not seen for a while: exports go on without it", { journal });
+      this.#services.log.warn("a journal was not seen for a while: exports go on without it", { journal });
     }
     this.#unseen.clear();
     for (const journal of unseen) this.#unseen.add(journal);
   }
 
   async #forget(): Promise<void> {
-    const { sql, clock } = this.#options;
+    const { sql, clock } = this.#services;
     if (clock.elapsed() - this.#forgotAt < exportLimits.logsLookMs) return;
     this.#forgotAt = clock.elapsed();
     await forgetLogs(sql, clock.now());

@@ -2,14 +2,19 @@
 // parameters.
 
 import { type ExportColumn, isMoment, isoSql, personProperties } from "./columns.ts";
-import type { EventChoice } from "../destinations/fields.ts";
-import type { ExportInterval } from "../runs/interval.ts";
+import type { ExportInterval } from "../interval.ts";
 import type { CompiledQuery } from "../query/compile.ts";
 import type { Tables } from "../../storage/cluster/tables.ts";
 
 export interface ExportStatement {
   text: string;
   params: Record<string, unknown>;
+}
+
+/** Events by their exact names; an empty list filters nothing. */
+export interface EventChoice {
+  include_events: string[];
+  exclude_events: string[];
 }
 
 export interface ExportSource {

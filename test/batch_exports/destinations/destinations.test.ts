@@ -34,7 +34,7 @@ test("a destination is a folder and a line: everything else finds it there", asy
   const { readDestination } = await source.load<
     typeof import("../../../src/batch_exports/destinations/check.ts")
   >(`${room}/check.ts`);
-  const { openDestination, probe, unableTypes } = await source.load<
+  const { openDestination, probe, unsupportedTypes } = await source.load<
     typeof import("../../../src/batch_exports/destinations/destinations.ts")
   >(`${room}/destinations.ts`);
   const url = "https://counter.example/in";
@@ -46,7 +46,7 @@ test("a destination is a folder and a line: everything else finds it there", asy
   expect(kind.hostOf?.(config)).toEqual({ field: "url", host: "counter.example" });
   expect(await kind.write({ rows: 3 } as never, opened.config)).toBe(12);
   await expect(probe({ kind, ...opened }, {} as never)).rejects.toThrow(url);
-  expect(unableTypes({ clickhouse: {} as never, exportFileDir: undefined })).toEqual(["File"]);
+  expect(unsupportedTypes({ clickhouse: {} as never, exportFileDir: undefined })).toEqual(["File"]);
   const { exportModel } =
     await source.load<typeof import("../../../src/batch_exports/model.ts")>("batch_exports/model.ts");
   expect(JSON.stringify(exportModel)).toContain("NoOp, Counter.");

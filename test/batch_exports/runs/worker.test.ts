@@ -4,7 +4,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { openAddresses } from "../../../src/access/address.ts";
 import { openSecrets } from "../../../src/access/secret.ts";
 import { bootstrap } from "../../../src/accounts/bootstrap.ts";
-import { ExportWorker, type ExportWorkerOptions } from "../../../src/batch_exports/runs/worker.ts";
+import type { RunServices } from "../../../src/batch_exports/runs/run.ts";
+import { ExportWorker } from "../../../src/batch_exports/runs/worker.ts";
 import { type Log, openLog } from "../../../src/core/log.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
 import { silentLog } from "../../../src/core/log.ts";
@@ -41,7 +42,7 @@ beforeEach(async () => {
 const counted: string[] = [];
 
 /** A process of its own, as far as runs are concerned; it looks when told to. */
-function openProcess(log: Log = silentLog, able: Partial<ExportWorkerOptions> = {}): ExportWorker {
+function openProcess(log: Log = silentLog, able: Partial<RunServices> = {}): ExportWorker {
   const worker = new ExportWorker({
     sql: stores.sql,
     clickhouse: stores.clickhouse,

@@ -3,7 +3,7 @@
 
 import { beforeAll, describe, expect, test } from "bun:test";
 import { eventColumns, personColumns } from "../../../src/batch_exports/source/columns.ts";
-import type { ExportInterval } from "../../../src/batch_exports/runs/interval.ts";
+import type { ExportInterval } from "../../../src/batch_exports/interval.ts";
 import {
   countOf,
   daysOf,

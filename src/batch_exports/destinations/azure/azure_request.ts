@@ -5,9 +5,9 @@ import { setTimeout } from "node:timers/promises";
 import type { ForeignAnswer } from "../../../access/post.ts";
 import { exportLimits } from "../../limits.ts";
 import { withoutLast } from "../../../core/trim.ts";
-import type { ExportWork, Means } from "../../source/delivery.ts";
+import type { ExportWork, ExportServices } from "../../source/statements.ts";
 import type { AzureBlobConfig } from "./config.ts";
-import { ExportError } from "../failure.ts";
+import { ExportError } from "../../failure.ts";
 import { isPassing, post, retryAfterMs } from "../post.ts";
 
 export interface AzureRequest {
@@ -19,7 +19,7 @@ export interface AzureRequest {
   body: Uint8Array;
 }
 
-type Work = Pick<Means, "addresses" | "clock"> & Pick<ExportWork, "abort">;
+type Work = Pick<ExportServices, "addresses" | "clock"> & Pick<ExportWork, "abort">;
 
 const version = "2021-08-06";
 const contentType = "application/octet-stream";

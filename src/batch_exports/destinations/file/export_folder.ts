@@ -4,7 +4,7 @@
 import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync } from "node:fs";
 import { realpathSync, renameSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import { ExportError } from "../failure.ts";
+import { ExportError } from "../../failure.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_CREAT, O_EXCL, O_WRONLY } = constants;
 

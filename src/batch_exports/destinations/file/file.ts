@@ -2,15 +2,15 @@
 
 import { basename, join } from "node:path";
 import { eventColumns } from "../../source/columns.ts";
-import type { Means, Writing } from "../../source/delivery.ts";
+import type { ExportServices, Writing } from "../../source/statements.ts";
 import { destinationKind } from "../destination.ts";
 import { files, prefix, type ValuesOf } from "../fields.ts";
 import { checkFileChoice } from "../objects/file_choice.ts";
 import { deliverObjects } from "../objects/objects.ts";
 import * as rules from "../value.ts";
-import { type EngineStore, withNumber, writtenByEngine } from "../objects/engine_objects.ts";
+import { type EngineStore, withNumber, writtenByEngine } from "../objects/engine_store.ts";
 import { type ExportFolder, openExportFolder } from "./export_folder.ts";
-import { exportError, ExportError } from "../failure.ts";
+import { exportError, ExportError } from "../../failure.ts";
 
 const fields = {
   /** A folder below EXPORT_FILE_DIR. */
@@ -25,7 +25,7 @@ export const file = destinationKind({
   fields,
   check: checkFileChoice,
   columns: eventColumns,
-  whyNot: whyNoFiles,
+  whyNot: fileExportProblem,
   write: async (work, config) => await deliverObjects(work, writtenByEngine(fileStore(config, work)), config),
   probe: async ({ exportFileDir }, config) => probeFolder(config, exportFileDir),
 });
@@ -35,7 +35,7 @@ export const file = destinationKind({
  * @throws ExportError when files may not be written, or ClickHouse runs elsewhere.
  */
 function fileStore(config: FileConfig, { clickhouse, exportFileDir, mark }: Writing): EngineStore {
-  const refusal = whyNoFiles({ clickhouse, exportFileDir });
+  const refusal = fileExportProblem({ clickhouse, exportFileDir });
   if (refusal !== undefined) throw new ExportError(refusal, true);
   let folder: ExportFolder | undefined;
   const opened = (): ExportFolder => {
@@ -82,7 +82,7 @@ function fileStore(config: FileConfig, { clickhouse, exportFileDir, mark }: Writ
 }
 
 /** Why this process cannot write files; undefined when it can. */
-function whyNoFiles(means: Pick<Means, "clickhouse" | "exportFileDir">): string | undefined {
+function fileExportProblem(means: Pick<ExportServices, "clickhouse" | "exportFileDir">): string | undefined {
   if (means.exportFileDir === undefined) {
     return "File destinations are switched off: EXPORT_FILE_DIR is not set";
   }

@@ -3,12 +3,12 @@
 
 import type { ForeignAnswer } from "../../../access/post.ts";
 import { exportLimits } from "../../limits.ts";
-import { type ExportWork, rowStream, type Writing } from "../../source/delivery.ts";
+import { type ExportWork, rowStream, type Writing } from "../../source/statements.ts";
 import { captureColumns } from "../../source/columns.ts";
 import { destinationKind } from "../destination.ts";
 import { events, hostOfUrl, required, type ValuesOf } from "../fields.ts";
 import * as rules from "../value.ts";
-import { ExportError } from "../failure.ts";
+import { ExportError } from "../../failure.ts";
 import { isPassing, post, retryAfterMs } from "../post.ts";
 import { selectionOf } from "../../source/store.ts";
 

@@ -4,7 +4,7 @@
 import { exportLimits } from "../../limits.ts";
 import { shown } from "../../../http/fields/field_fault.ts";
 import { withoutFirst, withoutLast } from "../../../core/trim.ts";
-import type { ExportInterval } from "../../runs/interval.ts";
+import { type ExportInterval, isoText } from "../../interval.ts";
 
 /** The end of the names of each format's files, and its compressions, by their names in requests. */
 export const fileFormats = {
@@ -157,13 +157,6 @@ export function replacePlaceholders(prefix: string, valueOf: (name: string) => s
     const end = part.indexOf("}");
     return end < 0 ? `${filled}{${part}` : `${filled}${valueOf(part.slice(0, end))}${part.slice(end + 1)}`;
   }, head);
-}
-
-/** In Python's spelling: 2025-01-07T00:00:00+00:00, with microseconds only where there are some. */
-export function isoText(ms: number): string {
-  const text = new Date(ms).toISOString();
-  const fraction = text.slice(20, 23) === "000" ? "" : `.${text.slice(20, 23)}000`;
-  return `${text.slice(0, 19)}${fraction}+00:00`;
 }
 
 function endingOf(compression: string): string {

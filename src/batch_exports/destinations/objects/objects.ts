@@ -3,9 +3,9 @@
 
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { exportLimits } from "../../limits.ts";
-import { ask, type ExportWork, type Writing } from "../../source/delivery.ts";
+import { queryRows, type ExportWork, type Writing } from "../../source/statements.ts";
 import type { FileChoice } from "../fields.ts";
-import { exportError, ExportError } from "../failure.ts";
+import { exportError, ExportError } from "../../failure.ts";
 import {
   checkKey,
   type FileFormat,
@@ -143,7 +143,7 @@ async function split(
   files: number,
 ): Promise<string[]> {
   const keyOf = (file: string): string => objectKey(naming, file);
-  const used = await ask<{ file: string; rows: string }>(work, filesOf(rows.selection, files));
+  const used = await queryRows<{ file: string; rows: string }>(work, filesOf(rows.selection, files));
   const keys = used.map(({ file }) => keyOf(file));
   const list = manifestKey(naming);
   await store.open?.(folderOf(list));
@@ -163,7 +163,7 @@ async function filesNeeded(
 ): Promise<number | undefined> {
   if (choice.max_file_size_mb === null) return undefined;
   const bytesMax = choice.max_file_size_mb * 1024 * 1024;
-  const [size] = await ask<{ rows: string; bytes: string }>(work, sizeOf(selection));
+  const [size] = await queryRows<{ rows: string; bytes: string }>(work, sizeOf(selection));
   const shrunk = Number(size?.bytes ?? 0) * (await shrinking(work, selection, choice));
   // With some room: sizes vary, and no file may be much larger than asked for.
   return Math.max(1, Math.min(Number(size?.rows ?? 1), Math.ceil((shrunk * 1.05) / bytesMax)));
@@ -174,7 +174,7 @@ async function shrinking(work: ExportWork, selection: Selection, choice: FileCho
   if (choice.compression === null && choice.file_format !== "Parquet") return 1;
   // Rows may be a megabyte each: the engine stops at the block that reaches the limit.
   const statement = sampleStatement(selection, exportLimits.sampleRowsMax);
-  const sample = await ask<{ row: string }>(work, statement, {
+  const sample = await queryRows<{ row: string }>(work, statement, {
     max_result_bytes: exportLimits.sampleBytesMax,
     result_overflow_mode: "break",
     max_block_size: exportLimits.sampleBlockRows,

@@ -5,11 +5,11 @@ import type { Addresses } from "../../../access/address.ts";
 import { reasonOf } from "../../../core/log.ts";
 import { openForeignPostgres } from "../../../storage/postgres/foreign_postgres.ts";
 import type { Postgres } from "../../../storage/postgres/postgres.ts";
-import { type ExportWork, rowStream } from "../../source/delivery.ts";
+import { type ExportWork, rowStream } from "../../source/statements.ts";
 import { tableColumns } from "../../source/columns.ts";
 import { destinationKind } from "../destination.ts";
 import { type PostgresConfig, postgresFields } from "./config.ts";
-import { ExportError, exportError } from "../failure.ts";
+import { ExportError, exportError } from "../../failure.ts";
 import { selectionOf } from "../../source/store.ts";
 import { createTable, identityOf, replaceRows } from "./table_store.ts";
 

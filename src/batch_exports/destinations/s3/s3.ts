@@ -5,14 +5,14 @@ import { exportLimits } from "../../limits.ts";
 import { withoutLast } from "../../../core/trim.ts";
 import { reasonOf } from "../../../core/log.ts";
 import { eventColumns } from "../../source/columns.ts";
-import type { Writing } from "../../source/delivery.ts";
+import type { Writing } from "../../source/statements.ts";
 import { destinationKind } from "../destination.ts";
 import { hostOfUrl } from "../fields.ts";
 import { checkFileChoice } from "../objects/file_choice.ts";
 import { deliverObjects, probeObjects } from "../objects/objects.ts";
 import { checkKeys, type S3Config, s3Fields } from "./config.ts";
-import { ExportError } from "../failure.ts";
-import { type EngineStore, withNumber, writtenByEngine } from "../objects/engine_objects.ts";
+import { ExportError } from "../../failure.ts";
+import { type EngineStore, withNumber, writtenByEngine } from "../objects/engine_store.ts";
 import { explainS3 } from "./s3_refusal.ts";
 
 export const s3 = destinationKind({

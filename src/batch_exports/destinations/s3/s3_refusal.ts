@@ -5,13 +5,13 @@ import type { ForeignAnswer } from "../../../access/post.ts";
 import { exportLimits } from "../../limits.ts";
 import { reasonOf } from "../../../core/log.ts";
 import { ClickHouseError } from "../../../storage/clickhouse/clickhouse.ts";
-import type { ExportWork, Means } from "../../source/delivery.ts";
+import type { ExportWork, ExportServices } from "../../source/statements.ts";
 import type { S3Config } from "./config.ts";
-import { ExportError } from "../failure.ts";
+import { ExportError } from "../../failure.ts";
 import { checkKey } from "../objects/object_key.ts";
 import { post } from "../post.ts";
 
-type Explaining = Pick<Means, "addresses"> & Pick<ExportWork, "abort">;
+type Explaining = Pick<ExportServices, "addresses"> & Pick<ExportWork, "abort">;
 
 interface Refusal {
   /** In lower case; any one of them identifies the refusal. */

@@ -2,8 +2,8 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { isoText } from "../../../../src/batch_exports/interval.ts";
 import {
-  isoText,
   KeyError,
   manifestKey,
   manifestText,

@@ -1,13 +1,27 @@
 // Runs in Postgres while they are worked on: which are due, who claims them, how they end. All moments come from the
 // caller's clock.
 
+import { storableText } from "../../core/foreign_text.ts";
 import { exportLimits } from "../limits.ts";
 import type { LeasedRows } from "../../storage/postgres/lease_queue.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { DestinationType } from "../destinations/destinations.ts";
-import type { ExportFields } from "../exports/store.ts";
-import { openStatuses, type RunStatus } from "../model.ts";
-import { statusesBefore } from "./state.ts";
+import type { ExportFields } from "../stores/export_store.ts";
+import { type LogEntryLevel, openStatuses, type RunStatus } from "../model.ts";
+
+/** The statuses that each may follow. From Running to Running: another process takes over from one that is gone. */
+const before: Partial<Record<RunStatus, readonly RunStatus[]>> = {
+  Running: openStatuses,
+  Completed: ["Running"],
+  Failed: ["Running"],
+  FailedRetryable: ["Running"],
+  Cancelled: openStatuses,
+};
+
+/** The condition of an UPDATE to this status. */
+export function statusesBefore(status: RunStatus): readonly RunStatus[] {
+  return before[status] ?? [];
+}
 
 /** What of an export its runs do not need. */
 type OwnOfExports = "name" | "interval" | "paused" | "last_paused_at" | "start_at" | "end_at";
@@ -46,13 +60,13 @@ export async function cancelOrphans(sql: Postgres, now: number): Promise<void> {
 export interface Due {
   now: number;
   /** Every event that arrived before it is stored. */
-  through: number;
+  watermark: number;
   /** Destination types that this process cannot write to; their runs are left to other processes. */
-  unable: readonly DestinationType[];
+  unsupported: readonly DestinationType[];
 }
 
 /** The queue of runs: those that are due, and complete in ClickHouse. A backfill's run counts for two. */
-export function leasedRuns(sql: Postgres, { now, through, unable }: Due): LeasedRows {
+export function leasedRuns(sql: Postgres, { now, watermark, unsupported }: Due): LeasedRows {
   return {
     table: "batch_export_runs",
     claim: "lease_owner",
@@ -63,7 +77,7 @@ export function leasedRuns(sql: Postgres, { now, through, unable }: Due): Leased
     weight: sql`CASE WHEN q.backfill_id IS NULL THEN 1 ELSE ${exportLimits.backfillWeight}::integer END`,
     due: sql`
       q.status IN ${sql(statusesBefore("Running"))} AND q.next_attempt_at <= ${new Date(now)} AND NOT e.deleted
-        AND q.data_interval_end <= ${new Date(through)} AND e.destination_type <> ALL(${[...unable]}::text[])`,
+        AND q.data_interval_end <= ${new Date(watermark)} AND e.destination_type <> ALL(${[...unsupported]}::text[])`,
     order: sql`next_attempt_at, data_interval_end, id`,
     kept: sql`
       q.status = 'Running' AND NOT e.deleted AND NOT EXISTS (
@@ -83,9 +97,9 @@ export function leasedRuns(sql: Postgres, { now, through, unable }: Due): Leased
  * Marks runs that were due for untakenMsMax and that no process seems to serve, this one included. They stay due.
  * @returns those that were not marked before.
  */
-export async function showUntaken(
+export async function markUnservable(
   sql: Postgres,
-  { now, through, unable }: Due,
+  { now, watermark, unsupported }: Due,
   reason: string,
 ): Promise<{ id: string; batch_export_id: string }[]> {
   const at = new Date(now);
@@ -96,13 +110,13 @@ export async function showUntaken(
       WHERE r.status IN ${sql(statusesBefore("Running"))}
         AND r.next_attempt_at <= ${new Date(now - exportLimits.untakenMsMax)}
         AND (r.lease_until IS NULL OR r.lease_until < ${at})
-        AND r.data_interval_end <= ${new Date(through)} AND NOT e.deleted
-        AND e.destination_type = ANY(${[...unable]}::text[]) AND r.latest_error IS DISTINCT FROM ${reason}
+        AND r.data_interval_end <= ${new Date(watermark)} AND NOT e.deleted
+        AND e.destination_type = ANY(${[...unsupported]}::text[]) AND r.latest_error IS DISTINCT FROM ${reason}
       FOR UPDATE OF r SKIP LOCKED)
     RETURNING id, batch_export_id`;
 }
 
-export interface Ending {
+export interface AttemptResult {
   attempts: number;
   status: RunStatus;
   records_completed: number | null;
@@ -116,7 +130,7 @@ export interface Ending {
 export async function endRun(
   sql: Postgres,
   { id, claim }: ClaimedRun,
-  ending: Ending,
+  ending: AttemptResult,
   now: number,
 ): Promise<boolean> {
   const at = new Date(now);
@@ -152,4 +166,26 @@ export async function pauseFailing(sql: Postgres, batch_export_id: string, now: 
       WHERE batch_export_id = ${batch_export_id} AND status IN ('Starting', 'Running')`;
     return true;
   });
+}
+
+/** A line of an export's log, which its owner sees: no secret may be in it. */
+interface NewLogEntry {
+  batch_export_id: string;
+  /** Null for what concerns the export itself. */
+  run_id: string | null;
+  level: LogEntryLevel;
+  message: string;
+}
+
+/** @param now ms since 1970. */
+export async function writeLog(sql: Postgres, line: NewLogEntry, now: number): Promise<void> {
+  await sql`
+    INSERT INTO batch_export_logs (batch_export_id, run_id, "timestamp", level, message)
+    VALUES (${line.batch_export_id}, ${line.run_id}, ${new Date(now)}, ${line.level},
+      ${storableText(line.message, exportLimits.lineCharsMax)})`;
+}
+
+/** Deletes lines older than exportLimits.logsAgeMsMax. */
+export async function forgetLogs(sql: Postgres, now: number): Promise<void> {
+  await sql`DELETE FROM batch_export_logs WHERE "timestamp" < ${new Date(now - exportLimits.logsAgeMsMax)}`;
 }

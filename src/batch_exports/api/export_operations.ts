@@ -21,9 +21,9 @@ import {
   exportModel,
   organizationExportBody,
 } from "../model.ts";
-import { type ExportRequest, exportOf, exportOperation, scopeOf } from "../operation.ts";
+import { type ExportRequest, exportOf, exportOperation, scopeOf } from "./request.ts";
 import { checkExport, type Checks } from "./export_input.ts";
-import { shownExport, shownExports } from "./reply.ts";
+import { shownExport, shownExports } from "./export_reply.ts";
 import {
   canCreate,
   createExport,
@@ -35,7 +35,7 @@ import {
   updateExport,
   withPlace,
   withRuns,
-} from "./store.ts";
+} from "../stores/export_store.ts";
 
 export interface ExportParts extends Checks {
   sql: Postgres;

@@ -1,9 +1,10 @@
 // The life of a run.
 
 import { expect, test } from "bun:test";
-import { shownFailure } from "../../../src/batch_exports/destinations/failure.ts";
+import { shownFailure } from "../../../src/batch_exports/failure.ts";
 import type { RunStatus } from "../../../src/batch_exports/model.ts";
-import { backoffMs, statusesBefore } from "../../../src/batch_exports/runs/state.ts";
+import { backoffMs } from "../../../src/batch_exports/runs/run.ts";
+import { statusesBefore } from "../../../src/batch_exports/runs/run_store.ts";
 import { ClickHouseError } from "../../../src/storage/clickhouse/clickhouse.ts";
 
 test("a run ends only from where it runs, and never begins again once it is over", () => {

@@ -2,6 +2,7 @@
 
 import { Fault } from "../../core/fault.ts";
 import { isUuid } from "../../core/id.ts";
+import type { Postgres, PostgresFragment } from "../../storage/postgres/postgres.ts";
 
 /** The row behind which the page begins; before which it ends when `backwards`. */
 export interface Cursor {
@@ -28,6 +29,22 @@ export function readCursor(query: URLSearchParams): Cursor | undefined {
     return { key, id, backwards: way === "p" };
   }
   throw new Fault("not_found", "Invalid cursor");
+}
+
+/** The rows beyond a cursor, and their order; those before it are read in reverse. */
+export function fromCursor(
+  sql: Postgres,
+  [key, id]: [PostgresFragment, PostgresFragment],
+  descending: boolean,
+  cursor: Cursor | undefined,
+): { beyond: PostgresFragment; order: PostgresFragment } {
+  const falling = descending !== (cursor?.backwards ?? false);
+  const sign = falling ? sql`<` : sql`>`;
+  const way = falling ? sql`DESC` : sql`ASC`;
+  const beyond = cursor
+    ? sql`(${key}, ${id}) ${sign} (${cursor.key}::text::timestamptz, ${cursor.id}::uuid)`
+    : sql`true`;
+  return { beyond, order: sql`${key} ${way}, ${id} ${way}` };
 }
 
 /** @param rows up to one more than `limit`, read from the cursor on; in reverse order when it points backwards. */

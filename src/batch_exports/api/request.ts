@@ -1,9 +1,9 @@
 // What the operations on batch exports share, which are the same in projects and in organizations.
 
-import { present, uuidOf } from "../http/found.ts";
-import { type OperationRequest, operationsOf } from "../http/operation.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
-import { getExport, type ExportScope, type StoredExport } from "./exports/store.ts";
+import { present, uuidOf } from "../../http/found.ts";
+import { type OperationRequest, operationsOf } from "../../http/operation.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { getExport, type ExportScope, type StoredExport } from "../stores/export_store.ts";
 
 export const exportOperation = operationsOf("project", "organization");
 

@@ -1,32 +1,9 @@
 // The log of an export and its runs, for the export's owner. Its lines are shown: no secret may be written to it.
 
-import { storableText } from "../../core/foreign_text.ts";
 import { type Stored, shownRow } from "../../http/fields/field_time.ts";
 import { shownInTurns } from "../../work/turns.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { exportLimits } from "../limits.ts";
 import type { LogEntry, LogEntryLevel } from "../model.ts";
-
-interface NewLogEntry {
-  batch_export_id: string;
-  /** Null for what concerns the export itself. */
-  run_id: string | null;
-  level: LogEntryLevel;
-  message: string;
-}
-
-/** @param now ms since 1970. */
-export async function writeLog(sql: Postgres, line: NewLogEntry, now: number): Promise<void> {
-  await sql`
-    INSERT INTO batch_export_logs (batch_export_id, run_id, "timestamp", level, message)
-    VALUES (${line.batch_export_id}, ${line.run_id}, ${new Date(now)}, ${line.level},
-      ${storableText(line.message, exportLimits.lineCharsMax)})`;
-}
-
-/** Deletes lines older than exportLimits.logsAgeMsMax. */
-export async function forgetLogs(sql: Postgres, now: number): Promise<void> {
-  await sql`DELETE FROM batch_export_logs WHERE "timestamp" < ${new Date(now - exportLimits.logsAgeMsMax)}`;
-}
 
 /** Absent fields do not filter. Moments are text for Postgres, both exclusive. */
 export interface LogFilter {

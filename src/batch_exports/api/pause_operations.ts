@@ -2,13 +2,13 @@
 
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { reply } from "../../http/fields/schema.ts";
-import { runsIn } from "../backfills/backfill.ts";
-import type { BackfillParts } from "../backfills/operations.ts";
-import { createBackfill } from "../backfills/store.ts";
-import { alignedBefore, intervalMs } from "../runs/interval.ts";
+import { runsIn } from "./backfill_range.ts";
+import type { BackfillParts } from "./backfill_operations.ts";
+import { createBackfill } from "../stores/backfill_store.ts";
+import { alignedBefore, intervalMs } from "../interval.ts";
 import { pausedModel, unpauseBody } from "../model.ts";
-import { exportOf, exportOperation } from "../operation.ts";
-import { setPaused, type StoredExport } from "./store.ts";
+import { exportOf, exportOperation } from "./request.ts";
+import { setPaused, type StoredExport } from "../stores/export_store.ts";
 
 export function pauseOperations({ sql, clock, wake }: BackfillParts) {
   return [

@@ -12,7 +12,7 @@ import type { Settings } from "../destinations/fields.ts";
 import { type FilePlace, filePlace, placesMeet } from "../destinations/file/file_place.ts";
 import type { Run } from "../model.ts";
 import type { ExportModel } from "../export_model.ts";
-import { latestRuns } from "../runs/list_store.ts";
+import { latestRuns } from "./run_list_store.ts";
 
 /** Where a request looks: in one project, or in all of an organization. */
 export type ExportScope = { project_id: number } | { organization_id: string };

@@ -7,10 +7,10 @@ import { limitParameter, momentParameter, parameter, type QueryValues } from "..
 import { reply } from "../../http/fields/schema.ts";
 import { present, uuidOf } from "../../http/found.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { intervalNamed } from "../backfills/backfill.ts";
-import type { BackfillParts } from "../backfills/operations.ts";
-import { createBackfill } from "../backfills/store.ts";
-import type { StoredExport } from "../exports/store.ts";
+import { intervalNamed } from "./backfill_range.ts";
+import type { BackfillParts } from "./backfill_operations.ts";
+import { createBackfill } from "../stores/backfill_store.ts";
+import type { StoredExport } from "../stores/export_store.ts";
 import {
   cancelledModel,
   openStatuses,
@@ -19,10 +19,10 @@ import {
   runPageModel,
   startedBackfillModel,
 } from "../model.ts";
-import { type ExportRequest, exportOf, exportOperation, timestamptz } from "../operation.ts";
-import { cursorPage, readCursor } from "./cursor.ts";
+import { type ExportRequest, exportOf, exportOperation, timestamptz } from "./request.ts";
+import { cursorPage, readCursor } from "../stores/cursor.ts";
 import { exportLimits } from "../limits.ts";
-import { cancelRun, getRun, listRuns, type RunFilter } from "./list_store.ts";
+import { cancelRun, getRun, listRuns, type RunFilter } from "../stores/run_list_store.ts";
 
 export function runOperations(parts: BackfillParts) {
   return [...readOperations(parts), ...changeOperations(parts)];

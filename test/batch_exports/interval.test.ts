@@ -9,7 +9,7 @@ import {
   nextDue,
   intervalsIn,
   nextOfRange,
-} from "../../../src/batch_exports/runs/interval.ts";
+} from "../../src/batch_exports/interval.ts";
 
 const minute = 60_000;
 

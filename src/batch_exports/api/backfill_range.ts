@@ -1,11 +1,11 @@
 // The range of a backfill, and the intervals in it.
 
 import { Fault } from "../../core/fault.ts";
-import type { StoredExport } from "../exports/store.ts";
+import type { StoredExport } from "../stores/export_store.ts";
 import { exportLimits } from "../limits.ts";
 import { shown } from "../../http/fields/field_fault.ts";
 import { isoTimeOf } from "../../http/fields/field_time.ts";
-import { alignedBefore, intervalMs, intervalsIn } from "../runs/interval.ts";
+import { alignedBefore, intervalMs, intervalsIn } from "../interval.ts";
 
 interface Range {
   /** Null: from the first data on. */

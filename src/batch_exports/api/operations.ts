@@ -1,12 +1,12 @@
 // Batch exports over HTTP, in projects and in organizations alike.
 
-import type { Gate } from "../access/gate.ts";
-import { mounted } from "../http/operation.ts";
-import { backfillOperations, type BackfillParts } from "./backfills/operations.ts";
-import { exportOperations, type ExportParts } from "./exports/operations.ts";
-import { pauseOperations } from "./exports/pause.ts";
-import { logOperations } from "./logs/operations.ts";
-import { runOperations } from "./runs/operations.ts";
+import type { Gate } from "../../access/gate.ts";
+import { mounted } from "../../http/operation.ts";
+import { backfillOperations, type BackfillParts } from "./backfill_operations.ts";
+import { exportOperations, type ExportParts } from "./export_operations.ts";
+import { pauseOperations } from "./pause_operations.ts";
+import { logOperations } from "./log_operations.ts";
+import { runOperations } from "./run_operations.ts";
 
 export type BatchExportParts = ExportParts & BackfillParts;
 

@@ -4,7 +4,7 @@ import { yieldToEventLoop } from "../../core/clock.ts";
 import { isoOf } from "../../http/fields/field_time.ts";
 import type { BatchExport } from "../model.ts";
 import { writtenColumns } from "../query/compile.ts";
-import type { ShownExport } from "./store.ts";
+import type { ShownExport } from "../stores/export_store.ts";
 
 /** The exports of a page. Queries are parsed again, so the event loop gets a turn behind each. */
 export async function shownExports(

@@ -4,9 +4,8 @@ import { newUuid } from "../../core/id.ts";
 import { shownInTurns } from "../../work/turns.ts";
 import { type Stored, shownRow } from "../../http/fields/field_time.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import type { Cursor, Ordered } from "../runs/cursor.ts";
-import { fromCursor } from "../runs/list_store.ts";
-import type { Backfill } from "./model.ts";
+import { type Cursor, fromCursor, type Ordered } from "./cursor.ts";
+import type { Backfill } from "../model.ts";
 
 type BackfillRow = Stored<
   Omit<Backfill, "progress"> & Omit<Backfill["progress"], "progress">,

@@ -62,3 +62,10 @@ export function intervalsIn(start: number, end: number, lengthMs: number): numbe
 export function nextOfRange(from: number, end: number, lengthMs: number): ExportInterval | undefined {
   return from < end ? { start: from, end: Math.min(from + lengthMs, end) } : undefined;
 }
+
+/** In Python's spelling: 2025-01-07T00:00:00+00:00, with microseconds only where there are some. */
+export function isoText(ms: number): string {
+  const text = new Date(ms).toISOString();
+  const fraction = text.slice(20, 23) === "000" ? "" : `.${text.slice(20, 23)}000`;
+  return `${text.slice(0, 19)}${fraction}+00:00`;
+}

@@ -1,10 +1,10 @@
-// Files that ClickHouse writes by a table function; one statement may write several, each with its buffers.
+// Files that ClickHouse writes by a table function; one statement may write several, each with its buffers. Values are
+// parameters.
 
 import { exportLimits } from "../../limits.ts";
-import { write } from "../../source/delivery.ts";
+import { runInsert } from "../../source/statements.ts";
+import { type ExportStatement, marked, over } from "../../source/store.ts";
 import type { FileRows, ObjectStore } from "./objects.ts";
-import type { ExportStatement } from "../../source/store.ts";
-import { insertStatement, insertTextOf, splitInsertOf } from "./write_store.ts";
 
 export interface EngineStore extends Pick<ObjectStore, "open" | "explain" | "close" | "end"> {
   /**
@@ -28,22 +28,45 @@ export function writtenByEngine(store: EngineStore): ObjectStore {
     ...store,
     writeFile: async (work, key, rows) => {
       store.prepare?.([key]);
-      const statement = insertStatement(target(key, rows), rows.selection, work.mark);
-      await write(work, statement, { ...store.settings, ...rows.settings });
+      const { text, params } = rows.selection.select;
+      const into = target(key, rows);
+      const statement = over(
+        into,
+        (file) => `INSERT INTO FUNCTION ${file} ${text} ${marked(work.mark)}`,
+        params,
+      );
+      await runInsert(work, statement, { ...store.settings, ...rows.settings });
     },
     writeParts: async (work, keyOf, rows, { files, used }) => {
       store.prepare?.(used.map(({ file }) => keyOf(file)));
       const into = target(keyOf(numberMark), rows);
+      const { select, identity } = rows.selection;
+      // A row's file follows from the row's identity.
+      const file = `${identity} % {files:UInt64}`;
+      const where = `${file} >= {from_file:UInt64} AND ${file} < {to_file:UInt64}`;
+      const text = `SELECT * FROM (${select.text}) WHERE ${where} ${marked(work.mark)}`;
       for (let from = 0; from < files; from += exportLimits.filesAtOnceMax) {
-        const some = { files, from, to: Math.min(files, from + exportLimits.filesAtOnceMax) };
-        const statement = splitInsertOf(into, rows.selection, some, work.mark);
-        await write(work, statement, { ...store.settings, ...rows.settings });
+        const some = { files, from_file: from, to_file: Math.min(files, from + exportLimits.filesAtOnceMax) };
+        const statement = over(
+          into,
+          (all) => `INSERT INTO FUNCTION ${all} PARTITION BY toString(${file}) ${text}`,
+          {
+            ...select.params,
+            ...some,
+          },
+        );
+        await runInsert(work, statement, { ...store.settings, ...rows.settings });
       }
     },
     writeText: async (work, key, content) => {
       store.prepare?.([key]);
-      const file = store.file(key, "LineAsString", "line String", "none");
-      await write(work, insertTextOf(file, content, work.mark), store.settings);
+      const into = store.file(key, "LineAsString", "line String", "none");
+      const line = `SELECT {content:String} AS line ${marked(work.mark)}`;
+      await runInsert(
+        work,
+        over(into, (file) => `INSERT INTO FUNCTION ${file} ${line}`, { content }),
+        store.settings,
+      );
     },
   };
 }

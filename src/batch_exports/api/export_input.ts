@@ -22,7 +22,7 @@ import type { ExportModel } from "../export_model.ts";
 import { compileQuery } from "../query/compile.ts";
 import { whyNot } from "../query/check_store.ts";
 import { refuseQuery } from "../query/tokenize.ts";
-import type { ExportFields, StoredExport } from "./store.ts";
+import type { ExportFields, StoredExport } from "../stores/export_store.ts";
 
 export interface Checks {
   clickhouse: ClickHouse;

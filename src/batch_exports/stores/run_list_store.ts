@@ -2,8 +2,8 @@
 
 import { shownInTurns } from "../../work/turns.ts";
 import { type Stored, shownRow } from "../../http/fields/field_time.ts";
-import type { Postgres, PostgresFragment } from "../../storage/postgres/postgres.ts";
-import type { Cursor, Ordered } from "./cursor.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { type Cursor, fromCursor, type Ordered } from "./cursor.ts";
 import type { Run } from "../model.ts";
 
 type RunRow = Stored<
@@ -61,22 +61,6 @@ export async function listRuns(
       AND ${beyond}
     ORDER BY ${order} LIMIT ${limit + 1}`;
   return await shownInTurns(rows, ({ order_key, ...row }) => ({ row: shownRow(row), order_key }));
-}
-
-/** The rows beyond a cursor, and their order; those before it are read in reverse. */
-export function fromCursor(
-  sql: Postgres,
-  [key, id]: [PostgresFragment, PostgresFragment],
-  descending: boolean,
-  cursor: Cursor | undefined,
-): { beyond: PostgresFragment; order: PostgresFragment } {
-  const falling = descending !== (cursor?.backwards ?? false);
-  const sign = falling ? sql`<` : sql`>`;
-  const way = falling ? sql`DESC` : sql`ASC`;
-  const beyond = cursor
-    ? sql`(${key}, ${id}) ${sign} (${cursor.key}::text::timestamptz, ${cursor.id}::uuid)`
-    : sql`true`;
-  return { beyond, order: sql`${key} ${way}, ${id} ${way}` };
 }
 
 export async function getRun(sql: Postgres, batch_export_id: string, id: string): Promise<Run | undefined> {

@@ -1,6 +1,6 @@
 // Runs, backfills and logs over HTTP. Nothing runs here: what the scheduler would do is written by the tests.
 
-import { endOfRange } from "../../../src/batch_exports/backfills/backfill.ts";
+import { endOfRange } from "../../../src/batch_exports/api/backfill_range.ts";
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { startMsMax } from "../../support/accounts.ts";
 import { problemOf } from "../../support/ask.ts";

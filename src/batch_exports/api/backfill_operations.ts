@@ -7,14 +7,19 @@ import { limitParameter, parameter } from "../../http/fields/query.ts";
 import { reply } from "../../http/fields/schema.ts";
 import { present, uuidOf } from "../../http/found.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import type { StoredExport } from "../exports/store.ts";
+import type { StoredExport } from "../stores/export_store.ts";
 import { exportLimits } from "../limits.ts";
-import { cancelledModel, startedBackfillModel } from "../model.ts";
-import { type ExportRequest, exportOf, exportOperation } from "../operation.ts";
-import { cursorPage, readCursor } from "../runs/cursor.ts";
-import { backfillBody, backfillModel, backfillPageModel } from "./model.ts";
-import { endOfRange, readRange, runsIn } from "./backfill.ts";
-import { cancelBackfill, createBackfill, getBackfill, listBackfills } from "./store.ts";
+import {
+  backfillBody,
+  backfillModel,
+  backfillPageModel,
+  cancelledModel,
+  startedBackfillModel,
+} from "../model.ts";
+import { type ExportRequest, exportOf, exportOperation } from "./request.ts";
+import { cursorPage, readCursor } from "../stores/cursor.ts";
+import { endOfRange, readRange, runsIn } from "./backfill_range.ts";
+import { cancelBackfill, createBackfill, getBackfill, listBackfills } from "../stores/backfill_store.ts";
 
 export interface BackfillParts {
   sql: Postgres;

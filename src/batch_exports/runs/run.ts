@@ -1,0 +1,216 @@
+// A run of an export, from top to bottom. Its steps:
+//
+//   claim      run_store.ts leases a run that is due to this process, as long as the process lives
+//   watermark  it is due only when every journal has passed its interval's end: nothing of it can come later
+//   read       the rows are counted; persons are copied first, since they change
+//   convert    the columns of a native_query get the types that the engine gives them
+//   write      the destination gets the rows, under the same names in every attempt
+//   record     the end is stored, unless the claim was lost; then its log and its counts
+
+import type { Secrets } from "../../access/secret.ts";
+import { limits } from "../../core/limits.ts";
+import { type Log, reasonOf } from "../../core/log.ts";
+import { checkPropertyFilters, compilePropertyFilters } from "../../storage/events/property_filter.ts";
+import type { Lease } from "../../storage/postgres/lease_queue.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
+import type { Destination } from "../destinations/destination.ts";
+import { openDestination } from "../destinations/destinations.ts";
+import { ExportError, shownFailure } from "../failure.ts";
+import { isoText } from "../interval.ts";
+import { exportLimits } from "../limits.ts";
+import type { LogEntryLevel, RunStatus } from "../model.ts";
+import { compileQuery } from "../query/compile.ts";
+import { ownColumns, personColumns, typedColumn } from "../source/columns.ts";
+import {
+  type ExportServices,
+  type ExportWork,
+  killStatements,
+  queryRows,
+  runInsert,
+  type UncountedWork,
+} from "../source/statements.ts";
+import {
+  countOf,
+  daysOf,
+  describeOf,
+  dropHeldOf,
+  type ExportSource,
+  type ExportStatement,
+  holdOf,
+} from "../source/store.ts";
+import { type AttemptResult, type ClaimedRun, endRun, pauseFailing, writeLog } from "./run_store.ts";
+
+export interface RunCounts {
+  /** An attempt ended with this status. */
+  ended(status: RunStatus): void;
+  rows(count: number): void;
+  /** The duration of an attempt, in seconds. */
+  seconds(value: number): void;
+}
+
+export interface RunServices extends ExportServices {
+  sql: Postgres;
+  secrets: Secrets;
+  log: Log;
+  counts: RunCounts;
+}
+
+/** One attempt at a claimed run. What a step throws is the attempt's end. */
+export async function attemptRun(run: ClaimedRun, services: RunServices, lease: Lease): Promise<void> {
+  const { signal: abort } = lease;
+  if (abort.aborted) return;
+  const { clock } = services;
+  const began = clock.elapsed();
+  let secrets: readonly string[] = [];
+  let result: AttemptResult;
+  try {
+    const mark = `sluice export run ${run.id}`;
+    await begin(run, services, mark);
+    const hidden = services.secrets.open(run.destination_secrets);
+    const destination = openDestination(run.destination_type, run.destination_config, hidden);
+    secrets = destination.secrets;
+    const source = sourceOf(run, destination, clock.now());
+    const rows = await read({ ...services, source, mark, abort }, async (work) =>
+      work.rows === 0 ? 0 : await destination.kind.write(await convert(work), destination.config),
+    );
+    const counted = { records_completed: rows, records_total_count: rows };
+    result = { status: "Completed", attempts: run.attempts, latest_error: null, ...counted };
+  } catch (thrown) {
+    result = failed(run, shownFailure(thrown, secrets), clock.now());
+  }
+  if (!abort.aborted) await record(run, services, lease, result, began);
+}
+
+async function begin(run: ClaimedRun, services: RunServices, mark: string): Promise<void> {
+  if (run.attempts >= exportLimits.attemptsMax) {
+    const why = `Given up: ${run.attempts} attempts failed, or their process ended while it ran`;
+    throw new ExportError(why, true);
+  }
+  await say(run, services, "INFO", `Starting batch export for range ${rangeText(run)}`);
+  if (!run.taken_over) return;
+  await say(run, services, "WARNING", "Its process is gone; another one takes it over from the beginning");
+  await killStatements(services.clickhouse, mark).catch(() => {});
+}
+
+function sourceOf(run: ClaimedRun, destination: Destination, now: number): ExportSource {
+  const { project_id, model, native_query, filters } = run;
+  const own = native_query === null ? undefined : compileQuery(native_query, model);
+  return {
+    project_id,
+    model,
+    interval: { start: run.data_interval_start?.getTime() ?? null, end: run.data_interval_end.getTime() },
+    choice: destination.choice,
+    conditions: filters === null ? [] : [filterOf(filters, run, now)],
+    columns: own ? ownColumns(own) : model === "persons" ? personColumns : destination.kind.columns,
+    own,
+  };
+}
+
+/** Filters were checked when they were stored. */
+function filterOf(filters: unknown, { model: rows, project_id }: ClaimedRun, now: number): ExportStatement {
+  const params: Record<string, unknown> = { project_id };
+  const text = compilePropertyFilters(checkPropertyFilters(filters, "filters"), params, "f", { rows, now });
+  return { text, params };
+}
+
+/** Persons are in a table of their own until `use` has ended: the rows that are written must be those counted. */
+async function read(work: UncountedWork, use: (work: ExportWork) => Promise<number>): Promise<number> {
+  if (work.source.model === "events") return await use(await counted(work));
+  const held = crypto.randomUUID();
+  try {
+    await runInsert(work, holdOf(work.source, held, work.mark), {});
+    return await use(await counted({ ...work, source: { ...work.source, held } }));
+  } finally {
+    const { text, params } = dropHeldOf(held, work.clickhouse.tables);
+    // A table that could not be dropped is dropped later, by its age.
+    await work.clickhouse.command(text, params, { timeoutMs: limits.connectMsMax }).catch(() => {});
+  }
+}
+
+async function counted(work: UncountedWork): Promise<ExportWork> {
+  const days = (await queryRows<{ day: string }>(work, daysOf(work.source))).map(({ day }) => day);
+  if (days.length === 0) return { ...work, days, rows: 0 };
+  const [found] = await queryRows<{ rows: string }>(work, countOf(work.source, days));
+  return { ...work, days, rows: Number(found?.rows ?? 0) };
+}
+
+async function convert(work: ExportWork): Promise<ExportWork> {
+  const { source, days } = work;
+  if (!source.own) return work;
+  const types = await queryRows<{ type: string }>(work, describeOf(source, days));
+  const columns = source.columns.map((column, i) => typedColumn(column, types[i]?.type ?? "String"));
+  return { ...work, source: { ...source, columns } };
+}
+
+function failed(
+  run: ClaimedRun,
+  { message, final }: ReturnType<typeof shownFailure>,
+  now: number,
+): AttemptResult {
+  const attempts = Math.min(exportLimits.attemptsMax, run.attempts + 1);
+  return {
+    status: final || attempts >= exportLimits.attemptsMax ? "Failed" : "FailedRetryable",
+    attempts,
+    records_completed: null,
+    records_total_count: null,
+    latest_error: message,
+    next_attempt_at: now + backoffMs(attempts, exportLimits.retryMsMin, exportLimits.retryMsMax),
+  };
+}
+
+/** The pause after the nth failed attempt, in ms: doubles each time, up to `lastMs`. */
+export function backoffMs(failures: number, firstMs: number, lastMs: number): number {
+  return Math.min(lastMs, firstMs * 2 ** Math.max(0, failures - 1));
+}
+
+/** Stores nothing when the claim was lost. An export that keeps failing is paused. */
+async function record(
+  run: ClaimedRun,
+  services: RunServices,
+  lease: Lease,
+  result: AttemptResult,
+  began: number,
+): Promise<void> {
+  const { sql, clock, counts, log } = services;
+  const { status, latest_error: error, records_completed: rows } = result;
+  const bare = { ...result, latest_error: error && "The run failed, and why could not be stored" };
+  const isOurs = await lease.end((isBare) => endRun(sql, run, isBare ? bare : result, clock.now()));
+  if (!isOurs) return;
+  counts.ended(status);
+  counts.rows(rows ?? 0);
+  counts.seconds((clock.elapsed() - began) / 1000);
+  const range = rangeText(run);
+  const about = `Batch export for range ${range}`;
+  if (status === "Completed") {
+    const none = "Batch export will finish early as there is no data matching specified filters in range";
+    if (rows === 0) await say(run, services, "INFO", `${none} ${range}`);
+    await say(run, services, "INFO", `${about} finished successfully with ${rows} records exported`);
+  } else if (status === "FailedRetryable") {
+    const seconds = Math.round(((result.next_attempt_at ?? 0) - clock.now()) / 1000);
+    const again = `attempt ${result.attempts} failed; the next one begins in ${seconds} s`;
+    await say(run, services, "WARNING", `${about}: ${again}: ${error}`);
+  } else {
+    await say(run, services, "ERROR", `${about} failed with a non-recoverable error: ${error}`);
+    log.warn("a batch export's run failed", { batch_export: run.batch_export_id, run: run.id });
+    const { failuresMax, failuresAmong } = exportLimits;
+    const paused = `Batch export paused: ${failuresMax} of its last ${failuresAmong} runs failed`;
+    if (await pauseFailing(sql, run.batch_export_id, clock.now())) await say(run, services, "ERROR", paused);
+  }
+}
+
+/** A log line that cannot be written does not fail the run. */
+async function say(
+  run: ClaimedRun,
+  { sql, clock, log }: RunServices,
+  level: LogEntryLevel,
+  message: string,
+): Promise<void> {
+  const line = { batch_export_id: run.batch_export_id, run_id: run.id, level, message };
+  await writeLog(sql, line, clock.now()).catch((thrown: unknown) => {
+    log.debug("a line of an export's log was lost", { message, reason: reasonOf(thrown) });
+  });
+}
+
+function rangeText({ data_interval_start: start, data_interval_end: end }: ClaimedRun): string {
+  return `${start === null ? "START" : isoText(start.getTime())} - ${isoText(end.getTime())}`;
+}
