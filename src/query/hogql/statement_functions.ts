@@ -1,7 +1,7 @@
 // What a finished statement may call: the lists of the language, and what the compiler writes for its own use.
 
 import { sqlAggregate } from "../sql/compile/lists/aggregates.ts";
-import { sqlFunctions } from "../sql/compile/lists/more_functions.ts";
+import { sqlFunctions } from "../sql/compile/lists/functions.ts";
 
 /** Operators as the engine names them, and functions of shapes, columns and filters that the lists have not. */
 const own =

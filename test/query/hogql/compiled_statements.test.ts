@@ -5,7 +5,7 @@ import { systemClock } from "../../../src/core/clock.ts";
 import { checkStatement } from "../../../src/query/hogql/statement_check.ts";
 import { aggregateNames, sqlAggregate } from "../../../src/query/sql/compile/lists/aggregates.ts";
 import { functionShapes } from "../../../src/query/sql/compile/lists/function_shapes.ts";
-import { sqlFunctions } from "../../../src/query/sql/compile/lists/more_functions.ts";
+import { sqlFunctions } from "../../../src/query/sql/compile/lists/functions.ts";
 import { sqlTables } from "../../../src/query/sql/compile/lists/tables.ts";
 import type { SqlFilters } from "../../../src/query/sql/compile/compile.ts";
 import { openQueryRunners } from "../../../src/query/store.ts";

@@ -5,8 +5,8 @@ import { aggregateNames, sqlAggregate, type SqlAggregate } from "./lists/aggrega
 import { comparison, truth } from "./compare.ts";
 import { asType, type SqlDraft, type SqlScope } from "./draft.ts";
 import { functionShapes, refuseFunction } from "./lists/function_shapes.ts";
-import type { SqlFunction } from "./lists/functions.ts";
-import { functionNames, sqlFunction } from "./lists/more_functions.ts";
+import { functionNames, type SqlFunction, sqlFunction } from "./lists/functions.ts";
+
 import { meant, refuse, quotedName } from "./problem.ts";
 import type { Sql } from "./value.ts";
 
@@ -116,7 +116,7 @@ function aggregateSql(
   scope: SqlScope,
 ): Sql {
   arity(node, args.length, found.argsMin, found.argsMax);
-  const params = parametersOf(node, node.params ?? [], found.paramsMax);
+  const params = parametersOf(node, node.params ?? [], found.paramsMax ?? 0);
   const [first, ...rest] = args;
   const read = first ? [found.isNumeric ? asType(first, "number") : first, ...rest] : [];
   let { name } = found;

@@ -5,7 +5,7 @@ import { arity, isStar, parametersOf } from "./calls.ts";
 import { asType, type SqlDraft, type SqlScope } from "./draft.ts";
 import { sqlAggregate } from "./lists/aggregates.ts";
 import { refuseFunction } from "./lists/function_shapes.ts";
-import { sqlFunction } from "./lists/more_functions.ts";
+import { sqlFunction } from "./lists/functions.ts";
 import { refuse } from "./problem.ts";
 import type { Sql } from "./value.ts";
 
@@ -18,13 +18,14 @@ export function windowSql(
   if (node.over_identifier) refuse("A WINDOW with a name is not supported: write it behind OVER.", node);
   const name = node.name.toLowerCase();
   const aggregate = sqlAggregate(name);
-  const hasParameters = aggregate !== undefined && aggregate.paramsMax > 0 && (node.args ?? []).length > 0;
+  const { paramsMax = 0 } = aggregate ?? {};
+  const hasParameters = paramsMax > 0 && (node.args ?? []).length > 0;
   const nodes = hasParameters ? (node.args ?? []) : [...(node.exprs ?? []), ...(node.args ?? [])];
   const args = nodes.filter((one) => !isStar(one)).map((one) => draft.expression(one, scope));
   const found = aggregate ?? sqlFunction(name);
   if (!found) return refuseFunction(node.name, "", { ...node, node: "Call", args: [] });
   arity(node, args.length, found.argsMin, found.argsMax);
-  const params = hasParameters ? parametersOf(node, node.exprs ?? [], aggregate.paramsMax) : "";
+  const params = hasParameters ? parametersOf(node, node.exprs ?? [], paramsMax) : "";
   const read = args.map((one, i) => (found.isNumeric && i === 0 ? asType(one, "number") : one));
   const called = `${found.name}${params}(${read.map((one) => one.sql).join(", ")})`;
   const type = found.type === "unknown" ? (read[0]?.type ?? "unknown") : found.type;

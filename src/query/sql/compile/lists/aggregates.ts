@@ -1,73 +1,42 @@
 // The aggregate functions that a query may call, and what may stand behind their names.
 
 import type { SqlType } from "../value.ts";
+import { functionsIn, type SqlFunction } from "./functions.ts";
 
-export interface SqlAggregate {
-  /** The engine's spelling, with what stands behind. */
-  name: string;
-  argsMin: number;
-  argsMax: number;
-  /** Parameters in brackets before the arguments. */
-  paramsMax: number;
-  type: SqlType;
-  /** Its first argument is read as a number. */
-  isNumeric: boolean;
+export interface SqlAggregate extends SqlFunction {
+  /** Parameters in brackets before the arguments; none where it is absent. */
+  paramsMax?: number;
 }
 
-const aggregates = new Map<string, SqlAggregate>();
-
-function allow(
-  type: SqlType,
-  argsMin: number,
-  argsMax: number,
-  names: string,
-  { paramsMax = 0, isNumeric = false } = {},
-): void {
-  for (const one of names.split(" ")) {
-    const [known = "", name = known] = one.split("=");
-    aggregates.set(known.toLowerCase(), { name, argsMin, argsMax, paramsMax, type, isNumeric });
-  }
-}
-
-const any = 100;
-const isNumeric = true;
-allow("number", 0, 1, "count");
-allow(
-  "number",
-  1,
-  any,
-  "uniq uniqExact uniqHLL12 uniqTheta uniqCombined uniqCombined64 countDistinct=uniqExact",
+/** The engine's spelling of a name has what stands behind it. A numeric one reads its first argument as a number. */
+const aggregates = functionsIn<Pick<SqlAggregate, "paramsMax">>(
+  `
+number 0-1: count
+number 1-*: uniq uniqExact uniqHLL12 uniqTheta uniqCombined uniqCombined64 countDistinct=uniqExact boolAnd=min
+number 1-*: boolOr=max
+number 1: approx_distinct=uniq medianExact medianTDigest medianDeterministic
+number 1 isNumeric: sum avg median sumWithOverflow stddevPop stddevSamp varPop varSamp sumKahan stddev=stddevSamp
+number 1 isNumeric: variance=varSamp skewSamp skewPop kurtSamp kurtPop deltaSum groupBitAnd groupBitOr groupBitXor
+number 1 isNumeric: entropy boundingRatio
+number 1 isNumeric paramsMax-1: quantile quantileExact quantileTDigest quantileTiming quantileExactLow
+number 1 isNumeric paramsMax-1: quantileExactHigh quantileBFloat16
+array 1 isNumeric paramsMax-20: quantiles quantilesExact quantilesTDigest quantilesTiming
+number 2 isNumeric paramsMax-1: quantileExactWeighted quantileTDigestWeighted
+number 2 isNumeric: avgWeighted corr covarPop covarSamp deltaSumTimestamp
+unknown 1: min max any any_value=any anyHeavy anyLast first_value last_value singleValueOrNull
+unknown 2: argMin argMax min_by=argMin max_by=argMax
+array 1 paramsMax-1: groupArray groupUniqArray groupArraySorted array_agg=groupArray topK
+array 1 paramsMax-2: groupArraySample
+array 1 isNumeric paramsMax-1: groupArrayMovingAvg groupArrayMovingSum
+array 2 paramsMax-2: groupArrayInsertAt
+array 2 paramsMax-1: topKWeighted
+unknown 1-2: sumMap minMap maxMap
+number 2-* paramsMax-5: windowFunnel
+array 1-*: retention
+array 2 isNumeric: simpleLinearRegression
+`,
+  100,
 );
-allow("number", 1, 1, "approx_distinct=uniq");
-allow("number", 1, 1, "sum avg median sumWithOverflow stddevPop stddevSamp varPop varSamp sumKahan", {
-  isNumeric,
-});
-allow("number", 1, 1, "stddev=stddevSamp variance=varSamp skewSamp skewPop kurtSamp kurtPop deltaSum", {
-  isNumeric,
-});
-allow("number", 1, 1, "groupBitAnd groupBitOr groupBitXor entropy boundingRatio", { isNumeric });
-allow("number", 1, 1, "medianExact medianTDigest medianDeterministic");
-allow("number", 1, 1, "quantile quantileExact quantileTDigest quantileTiming", { isNumeric, paramsMax: 1 });
-allow("number", 1, 1, "quantileExactLow quantileExactHigh quantileBFloat16", { isNumeric, paramsMax: 1 });
-allow("array", 1, 1, "quantiles quantilesExact quantilesTDigest quantilesTiming", {
-  isNumeric,
-  paramsMax: 20,
-});
-allow("number", 2, 2, "quantileExactWeighted quantileTDigestWeighted", { isNumeric, paramsMax: 1 });
-allow("number", 2, 2, "avgWeighted corr covarPop covarSamp deltaSumTimestamp", { isNumeric });
-allow("unknown", 1, 1, "min max any any_value=any anyHeavy anyLast first_value last_value singleValueOrNull");
-allow("unknown", 2, 2, "argMin argMax min_by=argMin max_by=argMax");
-allow("array", 1, 1, "groupArray groupUniqArray groupArraySorted array_agg=groupArray", { paramsMax: 1 });
-allow("array", 1, 1, "groupArraySample", { paramsMax: 2 });
-allow("array", 1, 1, "groupArrayMovingAvg groupArrayMovingSum", { paramsMax: 1, isNumeric });
-allow("array", 2, 2, "groupArrayInsertAt", { paramsMax: 2 });
-allow("array", 1, 1, "topK", { paramsMax: 1 });
-allow("array", 2, 2, "topKWeighted", { paramsMax: 1 });
-allow("unknown", 1, 2, "sumMap minMap maxMap");
-allow("number", 2, any, "windowFunnel", { paramsMax: 5 });
-allow("array", 1, any, "retention");
-allow("array", 2, 2, "simpleLinearRegression", { isNumeric });
-allow("number", 1, any, "boolAnd=min boolOr=max");
 
 /** What may stand behind the name of an aggregate, and how many arguments more it takes. */
 const combinators: readonly [suffix: string, args: number, type?: SqlType][] = [
@@ -94,7 +63,7 @@ export function sqlAggregate(asked: string, deep = 0): SqlAggregate | undefined 
     if (!name.endsWith(suffix.toLowerCase())) continue;
     const base = sqlAggregate(name.slice(0, -suffix.length), deep + 1);
     if (!base) continue;
-    const isNumeric = base.isNumeric && (suffix === "If" || suffix.startsWith("Or"));
+    const isNumeric = base.isNumeric === true && (suffix === "If" || suffix.startsWith("Or"));
     return {
       ...base,
       name: `${base.name}${suffix}`,
