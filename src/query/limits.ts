@@ -30,6 +30,8 @@ export const queryLimits = {
   queryBucketsMax: 10_000,
   /** Numbers in the reply of one trend, over all its lines: about 4 MB of JSON. */
   queryNumbersMax: 250_000,
+  /** Properties of one breakdown: PostHog's number. */
+  breakdownPartsMax: 3,
   /** Values of a breakdown that get a line of their own: the default, and the most that can be requested. */
   breakdownValuesDefault: 25,
   breakdownValuesMax: 200,

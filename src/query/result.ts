@@ -28,7 +28,8 @@ export interface TrendLine {
   status?: string;
   /** When the display shows one number. */
   aggregated_value?: number;
-  breakdown_value?: string;
+  /** Of several properties: a value of each. */
+  breakdown_value?: string | string[];
   compare?: true;
   compare_label?: "current" | "previous";
   filter: { date_from: string; date_to: string };

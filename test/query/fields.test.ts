@@ -271,9 +271,9 @@ const refused: Record<string, Record<string, Fields>> = {
       series: [{ math_property_revenue_currency: { static: "EUR" } }],
     },
     "series[].optionalInFunnel": { series: [{ optionalInFunnel: true }] },
-    "breakdownFilter.breakdown_type": { breakdownFilter: { breakdown_type: "person" } },
+    "breakdownFilter.breakdown_type": { breakdownFilter: { breakdown_type: "hogql" } },
     "breakdownFilter.breakdowns[].type": {
-      breakdownFilter: { breakdowns: [{ property: "a", type: "person" }] },
+      breakdownFilter: { breakdowns: [{ property: "a", type: "cohort" }] },
     },
     "breakdownFilter.breakdowns[].normalize_url": {
       breakdownFilter: { breakdowns: [{ property: "a", normalize_url: true }] },
@@ -282,12 +282,12 @@ const refused: Record<string, Record<string, Fields>> = {
       breakdownFilter: { breakdowns: [{ property: "a", histogram_bin_count: 5 }] },
     },
     "breakdownFilter.breakdowns[].group_type_index": {
-      breakdownFilter: { breakdowns: [{ property: "a", group_type_index: 0 }] },
+      breakdownFilter: { breakdowns: [{ property: "a", type: "group", group_type_index: 9 }] },
     },
     "breakdownFilter.breakdown_histogram_bin_count": {
       breakdownFilter: { breakdown_histogram_bin_count: 5 },
     },
-    "breakdownFilter.breakdown_group_type_index": { breakdownFilter: { breakdown_group_type_index: 0 } },
+    "breakdownFilter.breakdown_group_type_index": { breakdownFilter: { breakdown_group_type_index: 9 } },
     "breakdownFilter.breakdown_normalize_url": { breakdownFilter: { breakdown_normalize_url: true } },
     "breakdownFilter.breakdown_path_cleaning": { breakdownFilter: { breakdown_path_cleaning: true } },
     "compareFilter.compare_to": { compareFilter: { compare: true, compare_to: "-1y" } },

@@ -170,14 +170,14 @@ describe("a trend equals the naive count", () => {
           const totals = new Map<string, number>();
           const valueOf = ({ properties }: NaiveEvent) => textOf(properties, "plan") ?? noValue;
           for (const one of all.flat()) totals.set(valueOf(one), (totals.get(valueOf(one)) ?? 0) + 1);
-          const shown = lines.map(({ breakdown_value = "" }) => breakdown_value);
+          const shown = lines.map(({ breakdown_value }) => String(breakdown_value));
           expect(new Set(shown).size).toBe(shown.length);
           expect(shown).toHaveLength(Math.min(limit, totals.size) + (totals.size > limit ? 1 : 0));
           const own = shown.filter((value) => value !== otherValues);
           expect(own.map((value) => totals.get(value) ?? 0)).toEqual(
             [...totals.values()].toSorted((a, b) => b - a).slice(0, limit),
           );
-          for (const { breakdown_value = "", data } of lines) {
+          for (const { breakdown_value, data } of lines) {
             const isOwn = (one: NaiveEvent) =>
               breakdown_value === otherValues
                 ? !own.includes(valueOf(one))

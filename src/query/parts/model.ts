@@ -90,23 +90,25 @@ export const insightFields = {
   modifiers: unanswered("A modifier"),
 };
 
+const breakdownTypes = ["event", "person", "group"] as const;
+
 const breakdown = strictModel("Breakdown", {
   property: anything(),
-  type: anything(),
+  type: maybe(choice(breakdownTypes)),
   normalize_url: unanswered("A breakdown by normalized addresses"),
   histogram_bin_count: unanswered("A histogram"),
-  group_type_index: unanswered("A breakdown by a group's property"),
+  group_type_index: maybe(integer({ minimum: 0, maximum: 4 })),
 });
 
 export const breakdownFilter = maybe(
   strictModel("BreakdownFilter", {
     breakdown: anything(),
-    breakdown_type: maybe(choice(["event"])),
+    breakdown_type: maybe(choice(breakdownTypes)),
     breakdown_limit: maybe(integer({ minimum: 1, maximum: queryLimits.breakdownValuesMax })),
     breakdown_hide_other_aggregation: maybe(flag()),
     breakdowns: maybe(Type.Array(breakdown)),
     breakdown_histogram_bin_count: unanswered("A histogram"),
-    breakdown_group_type_index: unanswered("A breakdown by a group's property"),
+    breakdown_group_type_index: maybe(integer({ minimum: 0, maximum: 4 })),
     breakdown_normalize_url: unanswered("A breakdown by normalized addresses"),
     breakdown_path_cleaning: unanswered("A breakdown by cleaned paths"),
   }),

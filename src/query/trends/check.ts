@@ -1,17 +1,19 @@
 // What the schema of a TrendsQuery cannot refuse: math without what it needs, breakdowns by several properties.
 
 import { Fault } from "../../core/fault.ts";
-import { queryLimits } from "../limits.ts";
 import type { EventsNode, Interval } from "../parts/model.ts";
+import { breakdownOf } from "./breakdown.ts";
 import { type Formula, readFormula } from "./formula.ts";
-import { filtersOf, isGiven, type Series, seriesOf, shownName, unsupportedField } from "../parts/series.ts";
+import { filtersOf, isGiven, type Series, seriesOf, shownName } from "../parts/series.ts";
 import { totalDisplays, type TrendsQuery } from "./model.ts";
 
 export type CheckedTrends = ReturnType<typeof checkTrends>;
 
 export function checkTrends(query: TrendsQuery, attr: string) {
   const series = query.series.map((node, i) => seriesOf(node, `${attr}__series__${i}`));
-  for (const [i, { node }] of series.entries()) refuseMath(query, node, `${attr}__series__${i}__math`, attr);
+  const breakdown = breakdownOf(query, attr);
+  for (const [i, { node }] of series.entries())
+    refuseMath(query, node, `${attr}__series__${i}__math`, breakdown !== undefined);
   const interval = (query.interval ?? "day") as Interval;
   return {
     attr,
@@ -19,7 +21,7 @@ export function checkTrends(query: TrendsQuery, attr: string) {
     interval,
     series,
     filters: filtersOf(query, attr),
-    breakdown: breakdownOf(query, attr),
+    breakdown,
     formulas: formulasOf(query, attr),
   };
 }
@@ -53,7 +55,7 @@ export function isTotal(display: string | null | undefined): boolean {
 
 const mathsOfProperty = new Set(["sum", "avg", "min", "max", "median", "p75", "p90", "p95", "p99"]);
 
-function refuseMath(query: TrendsQuery, node: EventsNode, at: string, attr: string): void {
+function refuseMath(query: TrendsQuery, node: EventsNode, at: string, isBroken: boolean): void {
   const { math, math_property, math_group_type_index } = node;
   if (math && mathsOfProperty.has(math) && !math_property) {
     throw new Fault("required", `The math "${math}" needs a property.`, { attr: `${at}_property` });
@@ -67,39 +69,12 @@ function refuseMath(query: TrendsQuery, node: EventsNode, at: string, attr: stri
   if (sliding && ((query.interval ?? "day") !== "day" || isTotal(display))) {
     throw new Fault("invalid_input", `"${math}" is only supported for a line by day.`, { attr: at });
   }
-  if (sliding && query.breakdownFilter && breakdownOf(query, attr)) {
+  if (sliding && isBroken) {
     throw new Fault("invalid_input", `"${math}" is not supported with a breakdown.`, { attr: at });
   }
   if (display === "ActionsLineGraphCumulative" && (math ?? "total") !== "total" && math !== "sum") {
     throw new Fault("invalid_input", `"${math}" cannot be added up over time.`, { attr: at });
   }
-}
-
-function breakdownOf({ breakdownFilter: filter }: TrendsQuery, attr: string) {
-  if (!filter) return undefined;
-  const at = `${attr}__breakdownFilter`;
-  const named = isGiven(filter.breakdowns) ? filter.breakdowns : filter.breakdown;
-  const list: unknown[] = Array.isArray(named) ? named : isGiven(named) ? [named] : [];
-  if (list.length === 0) return undefined;
-  const field = isGiven(filter.breakdowns) ? `${at}__breakdowns` : `${at}__breakdown`;
-  if (list.length > 1) throw unsupportedField("A breakdown by several properties", field);
-  const [one] = list;
-  const { property = undefined, type = "event" } = isDictionary(one) ? one : { property: one };
-  if ((type ?? "event") !== "event") {
-    throw unsupportedField("A breakdown by anything but an event's property", `${field}__0__type`);
-  }
-  if (typeof property !== "string" || property.includes("\0")) {
-    throw new Fault("invalid_input", "Not a valid property name.", { attr: field });
-  }
-  return {
-    property,
-    limit: filter.breakdown_limit ?? queryLimits.breakdownValuesDefault,
-    other: filter.breakdown_hide_other_aggregation !== true,
-  };
-}
-
-function isDictionary(value: unknown): value is { property?: unknown; type?: unknown } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const mathWords: Record<string, string> = {
@@ -117,7 +92,10 @@ const mathWords: Record<string, string> = {
 export function trendsTitle({ series, breakdown, formulas }: CheckedTrends): string {
   const named = formulas.map(({ text, custom_name }) => custom_name || text);
   const lines = named.length > 0 ? named : series.map(seriesTitle);
-  return lines.join(" & ") + (breakdown ? ` by ${breakdown.property}` : "");
+  return (
+    lines.join(" & ") +
+    (breakdown ? ` by ${breakdown.parts.map(({ property }) => property).join(" and ")}` : "")
+  );
 }
 
 function seriesTitle(series: Series): string {

@@ -9,6 +9,8 @@ import {
 import { addIntervals, type DateSpan } from "../date_range.ts";
 import type { EventsNode, Interval, Math } from "../parts/model.ts";
 import type { Series } from "../parts/series.ts";
+import type { Breakdown } from "./breakdown.ts";
+import { breaksPersons, brokenRows } from "./breakdown_store.ts";
 import {
   bucketIndex,
   type Draft,
@@ -31,11 +33,9 @@ export interface TrendScope {
   buckets: { interval: Interval; first: Temporal.ZonedDateTime; count: number } | undefined;
 }
 
-/** One line for each value of a property, and one for all others when `other` is set. */
-interface Breakdown {
-  property: string;
+/** The values that get a line of their own, by brokenRows(). */
+export interface BreakdownLines extends Breakdown {
   values: readonly (string | null)[];
-  other: boolean;
 }
 
 /** `line`: the index of the breakdown's value; the number of values stands for all others. */
@@ -55,16 +55,18 @@ const personal: ReadonlySet<Math> = new Set<Math>([
 ]);
 
 /** The numbers of one series, by bucket and line. @throws Fault when the query is too heavy. */
-export async function trendRows(scope: TrendScope, breakdown: Breakdown | undefined): Promise<TrendRow[]> {
+export async function trendRows(
+  scope: TrendScope,
+  breakdown: BreakdownLines | undefined,
+): Promise<TrendRow[]> {
   const { context, series, buckets } = scope;
   const { math } = series;
   if ((math === "weekly_active" || math === "monthly_active") && buckets) {
     return await activeRows(scope, buckets, math === "weekly_active" ? 7 : 30);
   }
   const draft = newDraft(context);
-  const from = rowsOf(draft, scope);
+  const { from, line, only } = linedRows(draft, rowsOf(draft, scope, breakdown), breakdown);
   const bucket = buckets ? bucketIndex(draft, buckets.interval, buckets.first) : "0";
-  const { line, only } = breakdownLine(draft, breakdown);
   return await context.run<TrendRow>(
     `SELECT toInt32(${bucket}) AS bucket, toInt32(${line}) AS line,
        toFloat64(${aggregate(draft, math, series.node)}) AS value
@@ -76,28 +78,31 @@ export async function trendRows(scope: TrendScope, breakdown: Breakdown | undefi
 /** The values of a breakdown with the most events, and whether there are more. */
 export async function breakdownValues(
   scope: TrendScope,
-  property: string,
-  limit: number,
+  breakdown: Breakdown,
 ): Promise<{ values: (string | null)[]; more: boolean }> {
+  const { limit } = breakdown;
   const draft = newDraft(scope.context);
-  const from = rowsOf(draft, scope);
-  draft.params["breakdown"] = property;
+  const { from, value } = brokenRows(draft, rowsOf(draft, scope, breakdown), breakdown);
   draft.params["limit"] = limit + 1;
   const rows = await scope.context.run<{ value: string | null }>(
-    `SELECT ${eventPropertyText(property, "{breakdown:String}")} AS value
-     FROM ${from} GROUP BY value ORDER BY count() DESC, value LIMIT {limit:UInt32}`,
+    `SELECT ${value} AS value FROM ${from} GROUP BY value ORDER BY count() DESC, value LIMIT {limit:UInt32}`,
     draft.params,
   );
-  return { values: rows.slice(0, limit).map(({ value }) => value), more: rows.length > limit };
+  return { values: rows.slice(0, limit).map((row) => row.value), more: rows.length > limit };
 }
 
 /** The text after FROM: the events of a series, or the first one of each person. */
-function rowsOf(draft: Draft, { series, filters, span }: TrendScope): string {
+function rowsOf(
+  draft: Draft,
+  { series, filters, span }: TrendScope,
+  breakdown: Breakdown | undefined,
+): string {
   const { math } = series;
   const span_condition = spanCondition(draft, span);
   const all = { ...series, filters: [...filters, ...series.filters] };
   if (math !== "first_time_for_user" && math !== "first_matching_event_for_user") {
-    const withPersons = personal.has(math) || (math === "unique" && !series.node.math_property);
+    const counted = personal.has(math) || (math === "unique" && !series.node.math_property);
+    const withPersons = counted || (breakdown !== undefined && breaksPersons(breakdown));
     return `${eventTable(all.filters, withPersons)} WHERE ${span_condition} AND ${entityCondition(draft, all)}`;
   }
   const matched = math === "first_matching_event_for_user";
@@ -115,13 +120,16 @@ function rowsOf(draft: Draft, { series, filters, span }: TrendScope): string {
      ) WHERE ${span_condition} AND ${first}`;
 }
 
-/** The expression of a row's line, and a condition that leaves out the others where they are not wanted. */
-function breakdownLine(draft: Draft, breakdown: Breakdown | undefined): { line: string; only: string } {
-  if (!breakdown) return { line: "0", only: "" };
-  const { property, values, other } = breakdown;
-  draft.params["breakdown"] = property;
-  draft.params["values"] = values.filter((value) => value !== null);
-  const value = eventPropertyText(property, "{breakdown:String}");
+/** The rows, the expression of a row's line, and a condition that leaves out the others where they are not wanted. */
+function linedRows(
+  draft: Draft,
+  rows: string,
+  breakdown: BreakdownLines | undefined,
+): { from: string; line: string; only: string } {
+  if (!breakdown) return { from: rows, line: "0", only: "" };
+  const { values, other } = breakdown;
+  draft.params["values"] = values.filter((one) => one !== null);
+  const { from, value } = brokenRows(draft, rows, breakdown);
   // Missing and null values have a line of their own when they are in the list; else they are among the others.
   const none = values.indexOf(null);
   const others = values.length;
@@ -129,7 +137,7 @@ function breakdownLine(draft: Draft, breakdown: Breakdown | undefined): { line: 
   // Null is not in the array: the values after it are one index lower there.
   const shifted = none === -1 ? `${found} - 1` : `${found} - if(${found} <= ${none}, 1, 0)`;
   const line = `multiIf(${value} IS NULL, ${none === -1 ? others : none}, ${found} = 0, ${others}, ${shifted})`;
-  return { line, only: other ? "" : ` AND ${line} < ${others}` };
+  return { from, line, only: other ? "" : ` AND ${line} < ${others}` };
 }
 
 function aggregate(

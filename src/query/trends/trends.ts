@@ -7,8 +7,9 @@ import { queryKind } from "../kind.ts";
 import { actionOf, namesOf } from "../parts/lines.ts";
 import type { Interval } from "../parts/model.ts";
 import type { Series } from "../parts/series.ts";
-import { noValue, otherValues, type TrendLine } from "../result.ts";
+import type { TrendLine } from "../result.ts";
 import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
+import { type Breakdown, breakdownValue, shownBreakdown } from "./breakdown.ts";
 import { type CheckedTrends, checkTrends, isTotal, trendsTitle } from "./check.ts";
 import type { Formula } from "./formula.ts";
 import { trendsModel } from "./model.ts";
@@ -121,10 +122,9 @@ async function linesOf(
   const [first] = starts;
   const buckets = first && { interval, first, count: starts.length };
   const scope: TrendScope = { context, series, filters, span, buckets };
-  const found = breakdown && (await breakdownValues(scope, breakdown.property, breakdown.limit));
+  const found = breakdown && (await breakdownValues(scope, breakdown));
   const rows = await trendRows(scope, breakdown && found && { ...breakdown, values: found.values });
-  const values: (string | undefined)[] = found ? found.values.map((value) => value ?? noValue) : [undefined];
-  if (found?.more && breakdown?.other) values.push(otherValues);
+  const values = breakdown && found ? valuesShown(breakdown, found) : [undefined];
   return values.map((value, i) => {
     const own = rows.filter(({ line }) => line === i);
     return {
@@ -160,9 +160,22 @@ function numbersOf(
   };
 }
 
-function labelOf({ name, custom_name }: Series, value: string | undefined, series: number): string {
+/** Of each line; the last one is all others'. */
+function valuesShown(
+  breakdown: Breakdown,
+  { values, more }: { values: readonly (string | null)[]; more: boolean },
+): (string | string[])[] {
+  const own = values.map((value) => breakdownValue(breakdown, value));
+  return more && breakdown.other ? [...own, breakdownValue(breakdown, undefined)] : own;
+}
+
+function labelOf(
+  { name, custom_name }: Series,
+  value: string | string[] | undefined,
+  series: number,
+): string {
   const own = custom_name ?? name;
   if (value === undefined) return own;
-  const shown = value === noValue ? "None" : value === otherValues ? "Other" : value;
+  const shown = shownBreakdown(value);
   return series > 1 ? `${own} - ${shown}` : shown;
 }

@@ -1,0 +1,64 @@
+// What the lines of a trend are broken down by: up to three properties of events, persons and groups.
+
+import { Fault } from "../../core/fault.ts";
+import { queryLimits } from "../limits.ts";
+import { isGiven } from "../parts/series.ts";
+import { noValue, otherValues } from "../result.ts";
+import type { TrendsQuery } from "./model.ts";
+
+interface BreakdownPart {
+  property: string;
+  type: "event" | "person" | "group";
+  /** Of a group: the place of its type. */
+  place: number;
+}
+
+export interface Breakdown {
+  parts: BreakdownPart[];
+  /** Values that get a line of their own. */
+  limit: number;
+  /** Whether all others get one together. */
+  other: boolean;
+}
+
+/** @throws Fault for what is no breakdown. */
+export function breakdownOf({ breakdownFilter: filter }: TrendsQuery, attr: string): Breakdown | undefined {
+  if (!filter) return undefined;
+  const { breakdown, breakdowns, breakdown_type, breakdown_group_type_index } = filter;
+  const field = `${attr}__breakdownFilter__${isGiven(breakdowns) ? "breakdowns" : "breakdown"}`;
+  const older = { type: breakdown_type, group_type_index: breakdown_group_type_index };
+  const named: unknown[] = Array.isArray(breakdown) ? breakdown : isGiven(breakdown) ? [breakdown] : [];
+  const list = isGiven(breakdowns) ? breakdowns! : named.map((property) => ({ property, ...older }));
+  if (list.length === 0) return undefined;
+  if (list.length > queryLimits.breakdownPartsMax) {
+    const detail = `A trend is broken down by ${queryLimits.breakdownPartsMax} properties at most.`;
+    throw new Fault("invalid_input", detail, { attr: field });
+  }
+  const parts = list.map(({ property, type, group_type_index: place }): BreakdownPart => {
+    if (typeof property !== "string" || property.includes("\0")) {
+      throw new Fault("invalid_input", "Not a valid property name.", { attr: field });
+    }
+    if (type === "group" && typeof place !== "number") {
+      throw new Fault("required", "A breakdown by a group's property needs a group type.", { attr: field });
+    }
+    return { property, type: (type ?? "event") as BreakdownPart["type"], place: place ?? 0 };
+  });
+  return {
+    parts,
+    limit: filter.breakdown_limit ?? queryLimits.breakdownValuesDefault,
+    other: filter.breakdown_hide_other_aggregation !== true,
+  };
+}
+
+/** The value of a line as the reply shows it. @param value as brokenRows() has it; undefined: all others. */
+export function breakdownValue({ parts }: Breakdown, value: string | null | undefined): string | string[] {
+  if (value === undefined) return parts.length === 1 ? otherValues : parts.map(() => otherValues);
+  if (parts.length === 1) return value ?? noValue;
+  return (JSON.parse(value ?? "[]") as (string | null)[]).map((one) => one ?? noValue);
+}
+
+/** What labels call it. */
+export function shownBreakdown(value: string | string[]): string {
+  if (Array.isArray(value)) return value.map(shownBreakdown).join("::");
+  return value === noValue ? "None" : value === otherValues ? "Other" : value;
+}

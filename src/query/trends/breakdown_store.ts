@@ -1,0 +1,49 @@
+// The part of a trend's statement that reads the values of its breakdown.
+
+import { groupKeyAt, groupTypeAt } from "../../storage/events/group_columns.ts";
+import { eventPropertyText, propertyText } from "../../storage/events/property_filter.ts";
+import type { Draft } from "../store.ts";
+import type { Breakdown } from "./breakdown.ts";
+
+/** Whether its rows need `person_id`. */
+export function breaksPersons({ parts }: Breakdown): boolean {
+  return parts.some(({ type }) => type === "person");
+}
+
+/**
+ * The rows with what the breakdown reads, and the text of its value: null where one property is missing, of several a
+ * JSON list of texts and nulls.
+ * @param rows the text after FROM, with its WHERE.
+ * @returns from: the same; conditions follow it with AND.
+ */
+export function brokenRows(
+  draft: Draft,
+  rows: string,
+  { parts }: Breakdown,
+): { from: string; value: string } {
+  const keys: string[] = [];
+  const joins: string[] = [];
+  const values = parts.map(({ property, type, place }, i) => {
+    draft.params[`breakdown_${i}`] = property;
+    const key = `{breakdown_${i}:String}`;
+    if (type === "event") return eventPropertyText(property, key);
+    const text = propertyText(key);
+    if (type === "person") {
+      joins.push(`LEFT ANY JOIN (
+        SELECT person_id AS owner_${i}, ${text} AS value_${i} FROM persons WHERE project_id = {project_id:UInt32}
+      ) AS b${i} ON e.person_id = b${i}.owner_${i}`);
+      return `b${i}.value_${i}`;
+    }
+    draft.params[`place_${i}`] = place;
+    const at = `{place_${i}:UInt8}`;
+    keys.push(`, ${groupKeyAt(at)} AS key_${i}`);
+    joins.push(`LEFT ANY JOIN (
+        SELECT group_key AS owner_${i}, ${text} AS value_${i} FROM groups
+        WHERE project_id = {project_id:UInt32} AND group_type = ${groupTypeAt(at)}
+      ) AS b${i} ON e.key_${i} = b${i}.owner_${i}`);
+    return `b${i}.value_${i}`;
+  });
+  const value = values.length === 1 ? values[0]! : `toJSONString([${values.join(", ")}])`;
+  if (joins.length === 0) return { from: rows, value };
+  return { from: `(SELECT *${keys.join("")} FROM ${rows}) AS e ${joins.join(" ")} WHERE 1`, value };
+}
