@@ -1,25 +1,50 @@
-// The journal that capture keeps, with its lanes as their owners make them.
+// The journal that capture keeps: its lanes, as their owners make them, and who may take how much of it.
 
-import { eventLane } from "./columns/block.ts";
-import { mergeLane } from "./event/merge_row.ts";
-import { Journal, type JournalOptions, type LaneOf } from "./journal/journal.ts";
+import { historicalLane, liveLane } from "./columns/block.ts";
+import { type MergeTaker, mergeLane } from "./event/merge_row.ts";
+import { emptyRow } from "./event/row.ts";
+import { Journal, type JournalOptions } from "./journal/journal.ts";
+import { systemIo } from "./journal/journal_io.ts";
+import type { JournalSetup } from "./journal/lane_kind.ts";
+import { CaptureQuota } from "./quota.ts";
 import { recordingLane } from "./recordings/snapshot_block.ts";
 import { warningLane } from "./warnings/warning.ts";
 
-export const captureLanes = {
-  live: eventLane,
-  historical: eventLane,
-  warnings: warningLane,
-  merges: mergeLane,
-  recordings: recordingLane,
-};
+/** Their order is part of the journal's format: a new lane comes last. */
+export const captureLanes = [liveLane, historicalLane, warningLane, mergeLane, recordingLane];
 
-type CaptureLanes = typeof captureLanes;
-export type EventLane = LaneOf<CaptureLanes["live"]>;
-export type CaptureJournalOptions = Omit<JournalOptions<CaptureLanes>, "lanes">;
+/** What reads or copies the files of a journal on this machine. */
+export const captureSetup: JournalSetup = { io: systemIo, lanes: captureLanes };
 
-export class CaptureJournal extends Journal<CaptureLanes> {
+export interface CaptureJournalOptions
+  extends Omit<JournalOptions, keyof JournalSetup>, Partial<JournalSetup> {
+  /** Takes merges instead of this journal's own lane. */
+  mergesTo?: MergeTaker;
+}
+
+export class CaptureJournal extends Journal {
+  readonly live = this.laneOf(liveLane);
+  readonly historical = this.laneOf(historicalLane);
+  readonly warnings = this.laneOf(warningLane);
+  readonly merges = this.laneOf(mergeLane);
+  readonly recordings = this.laneOf(recordingLane);
+  /** Where merges go: their lane, or another process's. */
+  readonly merging: MergeTaker;
+  readonly quota: CaptureQuota<EventLane>;
+  /** Reused for every event that is read; its values are valid until the next await. */
+  readonly row = emptyRow();
+
   constructor(options: CaptureJournalOptions) {
-    super({ ...options, lanes: captureLanes });
+    super({ ...captureSetup, ...options });
+    this.merging = options.mergesTo ?? this.merges;
+    this.quota = new CaptureQuota({
+      lanes: this,
+      bytesMax: options.bytesMax,
+      freeBytes: () => this.freeBytes,
+      recordingBytes: () => this.bytesIn(recordingLane),
+      isTight: () => this.tight,
+    });
   }
 }
+
+export type EventLane = CaptureJournal["live"];

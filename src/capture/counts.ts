@@ -39,10 +39,10 @@ export function flushCounts(metrics: CaptureMetrics): OpenCaptureOptions["counts
       unreadable.add(damage.bytes);
     },
     stored: (lane, rows) => {
-      if (lane !== "warnings" && lane !== "merges") metrics.eventsStored.of(lane).add(rows);
+      if (lane.isCounted) metrics.eventsStored.of(lane.name).add(rows);
     },
     quarantined: (lane, rows) => {
-      if (lane !== "warnings" && lane !== "merges") quarantined.add(rows);
+      if (lane.isCounted) quarantined.add(rows);
     },
     spiked: () => metrics.spikes.add(),
     seconds: (value) => metrics.flushSeconds.observe(value),

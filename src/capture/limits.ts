@@ -3,6 +3,16 @@
 export const captureLimits = {
   /** distinct_id, in characters: PostHog cuts there too. */
   distinctIdCharsMax: 200,
+  /** Bytes after which a live segment is sealed: about 50,000 events, a second at full load. */
+  liveSegmentBytesMax: 32 * 1024 * 1024,
+  /** Bytes of an import's segment: more, so that each year gets a decent part; a part costs 5 ms, however small. */
+  historicalSegmentBytesMax: 256 * 1024 * 1024,
+  /** Segments of imports that are flushed at once: an INSERT keeps one core busy. */
+  historicalFlushesMax: 2,
+  /** Flush intervals for which a historical segment may grow, so that years fill up. */
+  historicalPatience: 10,
+  /** Bytes after which a segment of merges is sealed: some 30,000, a second's transaction. */
+  mergeSegmentBytesMax: 2 * 1024 * 1024,
   /** Rows of one INSERT: about what its bytes are for usual events. */
   batchRowsMax: 100_000,
   /**

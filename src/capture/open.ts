@@ -16,9 +16,9 @@ import { type Ticking, every } from "../work/tick.ts";
 import { takeOverJournals, leftOf } from "./journal/recovery/orphan_journals.ts";
 import { type Salts, openSalts } from "./cookieless/salts.ts";
 import { DefinitionBook, type Unrecorded } from "./definitions/definition_book.ts";
-import { DiskRoom } from "./journal/journal_room.ts";
+import { DiskReserve } from "./journal/disk_reserve.ts";
 import { Flush, type FlushCounts } from "./flush/flush.ts";
-import { CaptureJournal } from "./capture_journal.ts";
+import { CaptureJournal, captureSetup } from "./capture_journal.ts";
 import { writeDurably } from "./journal/segments/files.ts";
 import { journalLimits } from "./journal/limits.ts";
 import { type JournalPair, openPair } from "./journal/identity/journal_pair.ts";
@@ -95,10 +95,10 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const { postgres = embeddedAddress } = options;
   const pair = await openPair({ sql: stores.sql, folder, postgres, clock, log });
   const damaged = (damage: Damage) => options.counts.damaged(damage);
-  const adopted = await takeOverJournals(folder, leftOf(pair, options), damaged, log);
-  const room = new DiskRoom({ folder, log });
-  await room.look();
-  const journal = openJournal(options, folder, pair.number, room);
+  const adopted = await takeOverJournals(captureSetup, folder, leftOf(pair, options), damaged, log);
+  const reserve = new DiskReserve({ folder, log });
+  await reserve.look();
+  const journal = openJournal(options, folder, pair.number, reserve);
   if (!shared) pair.logCopy();
   await settle(pair, journal);
   const book = new WarningBook({
@@ -112,7 +112,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const { flush, merges } = openFlushes(options, { journal, book, definitions });
   const groupTypes = new KnownGroupTypes(({ project_id, name }) => announce(journal, project_id, name));
   const learning = followGroupTypes(groupTypes, stores.sql, log);
-  const looks = openLooks(room, book, log);
+  const looks = openLooks(reserve, book, log);
   const publish = publisher(options, journal, pair, adopted);
   // Published before anything is captured, so that exports know of this journal; but Postgres may be away.
   const published = withinMs(publish(), limits.healthMsMax).catch(() => {});
@@ -139,7 +139,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
     verified: pair.verified,
     broken: pair.broken,
     startFlush: () => void pair.verified.then(startFlush),
-    freeBytes: () => room.freeBytes ?? Number.NaN,
+    freeBytes: () => reserve.freeBytes ?? Number.NaN,
     sessionBacklog: () => flush.sessionBacklog,
     check: () => checkJournal(journal),
     close: async (ms) => {
@@ -172,10 +172,10 @@ async function sealLast(
 }
 
 /** Looks at the disk's free space, and at minutes that are over, on a clock. */
-function openLooks(room: DiskRoom, book: WarningBook, log: Log): Ticking[] {
+function openLooks(reserve: DiskReserve, book: WarningBook, log: Log): Ticking[] {
   const { diskLookMs, minuteLookMs } = captureLimits;
   return [
-    every(diskLookMs, "looking at the disk's free space", () => room.look(), log),
+    every(diskLookMs, "looking at the disk's free space", () => reserve.look(), log),
     every(minuteLookMs, "looking at the minutes that are over", () => book.look(), log),
   ];
 }
@@ -191,7 +191,7 @@ function openFlushes(
   { dataDir, ownDir = dataDir, stores: { sql, clickhouse }, counts, clock, log }: OpenCaptureOptions,
   { journal, book, definitions }: { journal: CaptureJournal; book: WarningBook; definitions: DefinitionBook },
 ): { flush: Flush; merges: MergeFlush } {
-  const quarantine = new Quarantine(dataDir);
+  const quarantine = new Quarantine(captureSetup, dataDir);
   const backlog = openSessionBacklog(sql);
   const own = { journal, definitions, quarantine, backlog, folder: `${ownDir}/flush` };
   const flush = new Flush({ ...own, clickhouse, counts, clock, log });
@@ -246,12 +246,12 @@ function openJournal(
   options: OpenCaptureOptions,
   folder: string,
   number: number,
-  room: DiskRoom,
+  reserve: DiskReserve,
 ): CaptureJournal {
   const { clock, log, flushIntervalMs, journalBytesMax: bytesMax, shared } = options;
   const merging = shared && { mergesTo: shared.merges };
   const damaged = (damage: Damage) => options.counts.damaged(damage);
-  const own = { folder, number, flushIntervalMs, bytesMax, damaged, room };
+  const own = { folder, number, flushIntervalMs, bytesMax, damaged, reserve };
   const journal = new CaptureJournal({ ...own, ...merging, clock, log });
   journal.open();
   const found = journal.pending();
@@ -266,7 +266,11 @@ async function checkJournal(journal: CaptureJournal): Promise<void> {
   if (journal.full) throw wrong("the journal is full", "JOURNAL_FULL");
   if (journal.isFailing()) throw wrong("the journal could not be written just now", "JOURNAL_FAILING");
   // An empty file can be made even where nothing can be written.
-  await writeDurably(`${journal.folder}/check`, new Uint8Array(journalLimits.journalProbeBytes).fill(1));
+  await writeDurably(
+    journal.io,
+    `${journal.folder}/check`,
+    new Uint8Array(journalLimits.journalProbeBytes).fill(1),
+  );
 }
 
 /** A new group type travels in the lane of merges, since its place must be decided in order as well. */

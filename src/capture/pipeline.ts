@@ -17,7 +17,6 @@ import { Recorder } from "./recordings/recorder.ts";
 import { repairBody } from "./decode/repair.ts";
 import { BodyScanner } from "./scan/body_scanner.ts";
 import { readEventTime } from "./scan/timestamp.ts";
-import type { EventLaneName } from "./journal/segments/segment.ts";
 import { type EventIndex, isHistorical, isNoBatch, keyOf } from "./scan/event_index.ts";
 import { RepairableFault } from "../core/json/json_walker.ts";
 import { CommitGroups } from "./journal/lane.ts";
@@ -27,7 +26,7 @@ import type { WarningBook } from "./warnings/warning_book.ts";
 export interface CaptureCounts {
   /** Every event of an answered request: accepted + ignored. */
   received(events: number): void;
-  accepted(lane: EventLaneName, events: number): void;
+  accepted(lane: string, events: number): void;
   ignored(reason: Reason, events: number): void;
   /** Accepted events that were altered or lack what their kind needs; one event may have several warnings. */
   warned(warning: Warning, events: number): void;
@@ -157,7 +156,7 @@ interface Taking extends Appending {
 
 /**
  * Prepares the append: the lane, the client's clock skew, how cookieless events are handled.
- * @throws Fault as JournalRoom.laneFor() and refuseVisits().
+ * @throws Fault as CaptureQuota.laneFor() and refuseVisits().
  */
 function begin(
   scanner: BodyScanner,
@@ -198,17 +197,17 @@ class UsedLanes {
   readonly #project_id: number;
   readonly #used: EventLane[];
 
-  /** @throws Fault as JournalRoom.laneFor(). */
+  /** @throws Fault as CaptureQuota.laneFor(). */
   constructor(journal: CaptureJournal, project_id: number, isHistorical: boolean) {
     this.#journal = journal;
     this.#project_id = project_id;
-    this.#used = [journal.room.laneFor(project_id, isHistorical)];
+    this.#used = [journal.quota.laneFor(project_id, isHistorical)];
   }
 
   /** The lane for the next rows. It refuses nothing: a body that was begun is taken to its end. */
   next(): EventLane {
-    const { live, historical, room } = this.#journal;
-    if (this.#used.at(-1) === live && room.isAhead(this.#project_id)) this.#used.push(historical);
+    const { live, historical, quota } = this.#journal;
+    if (this.#used.at(-1) === live && quota.isAhead(this.#project_id)) this.#used.push(historical);
     return this.#used.at(-1)!;
   }
 

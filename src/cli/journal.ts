@@ -2,6 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { captureSetup } from "../capture/capture_journal.ts";
 import { Quarantine } from "../capture/journal/quarantine.ts";
 import { UserError } from "../core/fault.ts";
 import { readArguments } from "./args.ts";
@@ -29,7 +30,7 @@ function run(args: string[], { config, print }: CliContext): number {
   const [verb, id, ...rest] = positionals;
   const dataDir = resolve(config.dataDir);
   if (!existsSync(dataDir)) throw new UserError(`DATA_DIR ${dataDir} does not exist`);
-  const quarantine = new Quarantine(dataDir);
+  const quarantine = new Quarantine(captureSetup, dataDir);
   if (verb === "list" && id === undefined) return list(quarantine, values.json === true, print);
   if ((verb !== "retry" && verb !== "discard") || id === undefined || rest.length > 0) {
     throw new UserError("expected list, retry ID|all or discard ID|all", 2);

@@ -2,6 +2,7 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { readdirSync, rmSync, statfsSync, writeSync, openSync, closeSync } from "node:fs";
+import { liveLane } from "../../src/capture/columns/block.ts";
 import { openLog } from "../../src/core/log.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { appendTo, openJournal } from "../support/journal.ts";
@@ -81,7 +82,7 @@ test.skipIf(!canMount)(
       appendTo(journal, "live", segment);
       await journal.live.seal();
     }
-    await journal.finish(journal.nextSealed("live")!);
+    await journal.finish(journal.nextSealed(liveLane)!);
     appendTo(journal, "live", 3);
     await journal.live.commit();
     const filler = fill(disk);

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { captureLimits } from "../../src/capture/limits.ts";
 import { yieldToEventLoop } from "../../src/core/clock.ts";
-import { DiskRoom, NoRoom } from "../../src/capture/journal/journal_room.ts";
+import { DiskReserve, DiskFullError } from "../../src/capture/journal/disk_reserve.ts";
 import { type Captured, capture } from "../../src/capture/pipeline.ts";
 import { ArenaPool, ReceivedBody } from "../../src/capture/receive/received_body.ts";
 import { entryLength } from "../../src/capture/scan/event_fields.ts";
@@ -102,14 +102,14 @@ test("more events than an index holds are kept in parts, each once, when the end
 const one = { api_key: key, event: "e", distinct_id: "d" };
 
 /** Room on the disk that runs `first` when the first group is written, and has none for that one. */
-function roomFailingOnce(first: () => void): DiskRoom {
-  const room = new DiskRoom({ folder: "/", log: silentLog });
+function roomFailingOnce(first: () => void): DiskReserve {
+  const room = new DiskReserve({ folder: "/", log: silentLog });
   let isFirst = true;
   room.take = () => {
     if (!isFirst) return;
     isFirst = false;
     first();
-    throw new NoRoom("no room");
+    throw new DiskFullError("no room");
   };
   return room;
 }
@@ -120,7 +120,7 @@ test("another's group that could not be written refuses nobody whose rows are on
     const body = new ReceivedBody(new ArenaPool(1 << 20), Buffer.from(JSON.stringify(one)));
     second = capture({ body, sent_at: Number.NaN, nameless: false }, desk.options);
   });
-  const desk = openDesk({ room });
+  const desk = openDesk({ reserve: room });
   expect((await desk.send("/batch/", { api_key: key, batch: [one] })).status).toBe(503);
   expect(await second).toMatchObject({ accepted: 1 });
   expect(await desk.kept()).toMatchObject({ live: 1 });
@@ -129,7 +129,7 @@ test("another's group that could not be written refuses nobody whose rows are on
 
 test("a request is refused when the group that failed held its rows, though a later one was written", async () => {
   const room = roomFailingOnce(() => {});
-  const desk = openDesk({ room, bodyBytesMax: 1 << 23 });
+  const desk = openDesk({ reserve: room, bodyBytesMax: 1 << 23 });
   // Several slices, of which the first is in the group that another request starts.
   const batch = Array.from({ length: 9000 }, () => ({ ...one, properties: { text: "x".repeat(250) } }));
   const append = desk.journal.live.appendMany.bind(desk.journal.live);

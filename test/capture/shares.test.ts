@@ -2,8 +2,9 @@
 
 import { noDefinitions } from "../support/definitions.ts";
 import { afterAll, expect, test } from "bun:test";
+import { historicalLane } from "../../src/capture/columns/block.ts";
 import { Flush } from "../../src/capture/flush/flush.ts";
-import { CaptureJournal } from "../../src/capture/capture_journal.ts";
+import { CaptureJournal, captureSetup } from "../../src/capture/capture_journal.ts";
 import { Quarantine } from "../../src/capture/journal/quarantine.ts";
 import type { Segment } from "../../src/capture/journal/segments/segment.ts";
 import { planInserts } from "../../src/capture/flush/insert_plan.ts";
@@ -44,7 +45,7 @@ async function fill(desk: Desk, body: unknown, path = "/e/"): Promise<{ status: 
 
 function flushed(journal: CaptureJournal): Promise<void[]> {
   const segments: Segment[] = [];
-  for (const lane of ["live", "historical", "recordings"] as const) {
+  for (const lane of [journal.live.kind, journal.historical.kind, journal.recordings.kind]) {
     const taken = new Set<Segment>();
     for (let one = journal.nextSealed(lane, taken); one; one = journal.nextSealed(lane, taken)) {
       taken.add(one);
@@ -112,8 +113,8 @@ test("the shares of what an earlier process left are known at the next start", a
     expect(bytes).toBeGreaterThan(known[i]! * 0.9);
     expect(bytes).toBeLessThan(known[i]! * 1.3);
   }
-  expect(() => again.room.laneFor(own, false)).toThrow("of this project wait to be stored");
-  expect(again.room.laneFor(9, false)).toBe(again.live);
+  expect(() => again.quota.laneFor(own, false)).toThrow("of this project wait to be stored");
+  expect(again.quota.laneFor(9, false)).toBe(again.live);
 });
 
 test("one project's recordings fill nine tenths of theirs, and others' still go on", async () => {
@@ -171,7 +172,7 @@ test("an insert derives no more than half a million rows", async () => {
   const taken = new Set<Segment>();
   let changes = 0;
   for (;;) {
-    const segment = desk.journal.nextSealed("historical", taken);
+    const segment = desk.journal.nextSealed(historicalLane, taken);
     if (!segment) break;
     taken.add(segment);
     for (const batches of planInserts(segment)) {
@@ -185,7 +186,7 @@ test("an insert derives no more than half a million rows", async () => {
 
 test("a project with a minute's changes waiting is told to come back, others are not", async () => {
   const desk = openDesk({ projects });
-  const { historical, room: space } = desk.journal;
+  const { historical, quota: space } = desk.journal;
   space.isStoreAway = false;
   historical.usage.add(own, 1000, journalLimits.changesBacklogMax / 2 + 1);
   const imported = (api_key: string) => ({ historical_migration: true, batch: [event(api_key)], api_key });
@@ -222,19 +223,19 @@ test("the journal knows whether the engine takes inserts", async () => {
   const parts = {
     journal,
     clickhouse,
-    quarantine: new Quarantine(dataDir),
+    quarantine: new Quarantine(captureSetup, dataDir),
     folder: `${dataDir}/flush`,
     counts,
   };
   const flush = new Flush({ ...parts, definitions: noDefinitions, clock: systemClock, log: silentLog });
-  expect(journal.room.isStoreAway).toBe(true);
+  expect(journal.quota.isStoreAway).toBe(true);
   flush.start();
-  expect(journal.room.isStoreAway).toBe(false);
+  expect(journal.quota.isStoreAway).toBe(false);
   expect((await send("/e/", event(key))).status).toBe(200);
   await journal.live.seal();
-  await until(() => Promise.resolve(journal.room.isStoreAway));
+  await until(() => Promise.resolve(journal.quota.isStoreAway));
   isDown = false;
-  await until(() => Promise.resolve(!journal.room.isStoreAway && journal.pending().events === 0));
+  await until(() => Promise.resolve(!journal.quota.isStoreAway && journal.pending().events === 0));
   expect(journal.live.usage.total).toEqual({ bytes: 0, changes: 0 });
   await flush.drain(1000);
 });

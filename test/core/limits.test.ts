@@ -2,10 +2,12 @@
 
 import { expect, test } from "bun:test";
 import { accessLimits } from "../../src/access/limits.ts";
+import { captureLanes } from "../../src/capture/capture_journal.ts";
+import { recordingLimits } from "../../src/capture/recordings/limits.ts";
 import { exportLimits } from "../../src/batch_exports/limits.ts";
 import { cookielessLimits } from "../../src/capture/cookieless/limits.ts";
 import { journalLimits } from "../../src/capture/journal/limits.ts";
-import { batchId, flushedLanes, laneKinds, segmentId } from "../../src/capture/journal/segments/segment.ts";
+import { batchId, segmentId } from "../../src/capture/journal/segments/segment.ts";
 import { captureLimits } from "../../src/capture/limits.ts";
 import { v1Limits } from "../../src/capture/v1/limits.ts";
 import { workerLimits } from "../../src/capture/workers/limits.ts";
@@ -35,18 +37,18 @@ test("a batch number has 11 bits of place and 12 of journal, and fits 64 bits un
 });
 
 test("a segment holds what the reserve of the disk and an INSERT allow", () => {
-  expect(journalLimits.diskReserveBytesMax).toBe(4 * journalLimits.historicalSegmentBytesMax);
+  expect(journalLimits.diskReserveBytesMax).toBe(4 * captureLimits.historicalSegmentBytesMax);
   expectRising(journalLimits.diskReserveBytesMin, journalLimits.diskReserveBytesMax);
   expectRising(captureLimits.batchBytesMax, 256 * 1024 * 1024);
   expect(captureLimits.insertPartitionsMax).toBeLessThanOrEqual(journalLimits.segmentBatchesMax);
-  expect(captureLimits.snapshotBytesMax).toBeLessThanOrEqual(journalLimits.snapshotSegmentBytesMax);
+  expect(captureLimits.snapshotBytesMax).toBeLessThanOrEqual(recordingLimits.snapshotSegmentBytesMax);
 });
 
 test("INSERTs that run at once leave memory of the smallest engine to reads and merges", () => {
   // As read, squashed to one block, sorted, and compressed.
   const timesBytes = 4;
-  const { batchBytesMax } = captureLimits;
-  const atOnce = batchBytesMax * (journalLimits.historicalFlushesMax + 1) + journalLimits.liveSegmentBytesMax;
+  const { batchBytesMax, historicalFlushesMax, liveSegmentBytesMax } = captureLimits;
+  const atOnce = batchBytesMax * (historicalFlushesMax + 1) + liveSegmentBytesMax;
   expect(atOnce * timesBytes).toBeLessThanOrEqual(embeddedLimits.engineMemoryBytesMin / 2);
 });
 
@@ -95,8 +97,10 @@ test("the embedded engine has places, memory and texts for all that this program
     readExportPlaces * readExportBytesMax +
     readFlushPlaces * readFlushBytesMax;
   expect(reads).toBe(1_200_000_000);
-  const flushes = laneKinds.live.flushesAtOnce + laneKinds.historical.flushesAtOnce;
+  const flushed = captureLanes.filter(({ sink }) => sink === "clickhouse");
+  const natives = flushed.filter(({ isNative }) => isNative);
+  const flushes = natives.reduce((sum, { flushesAtOnce }) => sum + flushesAtOnce, 0);
   expect(workerLimits.workersUnaskedMax * flushes).toBeLessThan(storageLimits.engineStatementsMax);
-  expect(flushedLanes.length).toBeLessThan(clickhouseLimits.clickhouseConnectionsMax);
+  expect(flushed.length).toBeLessThan(clickhouseLimits.clickhouseConnectionsMax);
   expectRising(clickhouseLimits.clickhouseParamBytesMax, chdbServerLimits.paramBytesMax);
 });

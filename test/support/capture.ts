@@ -6,8 +6,8 @@ import { readFileSync, readdirSync } from "node:fs";
 import type { CookielessSetting, ProjectKeys } from "../../src/access/project_keys.ts";
 import type { UploadBounds } from "../../src/work/bodies/whole_body.ts";
 import { Salts } from "../../src/capture/cookieless/salts.ts";
-import { CaptureJournal } from "../../src/capture/capture_journal.ts";
-import type { DiskRoom } from "../../src/capture/journal/journal_room.ts";
+import { CaptureJournal, captureSetup } from "../../src/capture/capture_journal.ts";
+import type { DiskReserve } from "../../src/capture/journal/disk_reserve.ts";
 import type { AnswerOptions } from "../../src/capture/receive/single_event.ts";
 import { captureRoutes } from "../../src/capture/route.ts";
 import { readSegment } from "../../src/capture/journal/segments/segment_reader.ts";
@@ -44,7 +44,7 @@ export interface DeskOptions {
   bodyBytesMax?: number;
   journalBytesMax?: number;
   /** How much the journal may write; as much as there is unless told. */
-  room?: DiskRoom;
+  reserve?: DiskReserve;
   uploadBounds?: UploadBounds;
   memory?: MemoryBudget;
   /** Whether the project wants recordings. */
@@ -71,7 +71,7 @@ export function openDesk(options: DeskOptions = {}): Desk {
     bytesMax: options.journalBytesMax ?? 2 ** 40,
     clock,
     log: silentLog,
-    ...(options.room && { room: options.room }),
+    ...(options.reserve && { reserve: options.reserve }),
   });
   journal.open();
   later(async () => {
@@ -129,8 +129,8 @@ export function openDesk(options: DeskOptions = {}): Desk {
     );
     const rows: Record<string, number> = { live: 0, historical: 0, warnings: 0 };
     for (const name of readdirSync(folder).filter((file) => file.endsWith(".segment"))) {
-      const { segment } = readSegment(`${folder}/${name}`)!;
-      rows[segment.lane] = (rows[segment.lane] ?? 0) + segment.rows;
+      const { segment } = readSegment(captureSetup, `${folder}/${name}`)!;
+      rows[segment.lane.name] = (rows[segment.lane.name] ?? 0) + segment.rows;
     }
     return rows;
   };
@@ -141,7 +141,9 @@ export function openDesk(options: DeskOptions = {}): Desk {
       .toSorted()
       .flatMap((file) => {
         const bytes = readFileSync(`${folder}/${file}`);
-        const frames = readSegment(`${folder}/${file}`)!.segment.batches.flatMap((batch) => batch.frames);
+        const frames = readSegment(captureSetup, `${folder}/${file}`)!.segment.batches.flatMap(
+          (batch) => batch.frames,
+        );
         return frames.flatMap(({ offset, length }) => readRows(bytes.subarray(offset, offset + length)));
       });
   return { journal, book, options: routeOptions, counts, send, handle, kept, rows };

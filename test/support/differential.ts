@@ -7,12 +7,12 @@ import { Block } from "../../src/capture/columns/block.ts";
 import type { Sending } from "../../src/capture/event/event.ts";
 import { CommitGroups, CommitWaiters } from "../../src/capture/journal/lane.ts";
 import type { CaptureJournal, EventLane } from "../../src/capture/capture_journal.ts";
-import { appendEvents, takeTurns } from "../../src/capture/columns/append_events.ts";
+import { appendEvents } from "../../src/capture/columns/append_events.ts";
 import { entryLength, field } from "../../src/capture/scan/event_fields.ts";
 import type { EventIndex } from "../../src/capture/scan/event_index.ts";
 import { Outcomes, type Warning } from "../../src/capture/event/outcome.ts";
 import { yearOf } from "../../src/capture/journal/segments/partition.ts";
-import type { Row } from "../../src/capture/event/row.ts";
+import { type Row, emptyRow } from "../../src/capture/event/row.ts";
 import { Recorder } from "../../src/capture/recordings/recorder.ts";
 import { BodyScanner } from "../../src/capture/scan/body_scanner.ts";
 import { type ColumnBatch, ScanArena } from "../../src/capture/wasm/scan_arena.ts";
@@ -70,13 +70,13 @@ export async function outcomeOf(
   const sending: Sending = { project_id: 7, historical_migration: true, received, skew, groupTypes };
   const append = (row: unknown) => merged.push(JSON.stringify(row));
   const merging = { append, crowded: false, openRows: 0 };
-  const journal = { stamp: () => received, merging } as unknown as CaptureJournal;
+  let turns = 0;
+  const takeTurns = (count: number) => (turns += count) - count;
+  const journal = { stamp: () => received, takeTurns, row: emptyRow(), merging } as unknown as CaptureJournal;
   const definitions = openBook();
   const groups = new CommitGroups();
   const ofProject = { project_id: 7, received, wanted: false, retentionDays: 1 };
   const recorder = new Recorder({ ...ofProject, journal, groups });
-  // Turns begin at 0, so that the same event has the same.
-  takeTurns(0x40000000 - takeTurns(0));
   const lanes = { next: () => lane as unknown as EventLane };
   const columns = appendEvents({
     scanner,

@@ -1,13 +1,24 @@
 // A journal of a test's own, without stores, and rows for each of its lanes.
 
-import { CaptureJournal, type CaptureJournalOptions } from "../../src/capture/capture_journal.ts";
+import {
+  CaptureJournal,
+  type CaptureJournalOptions,
+  captureLanes,
+} from "../../src/capture/capture_journal.ts";
 import type { JournalIdentity } from "../../src/capture/journal/identity/journal_identity.ts";
 import { emptyRow, newUuidBytes } from "../../src/capture/event/row.ts";
-import type { LaneName } from "../../src/capture/journal/segments/segment.ts";
+import type { LaneKind } from "../../src/capture/journal/lane_kind.ts";
 import { FactsCollector } from "../../src/capture/recordings/snapshot_facts.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
+
+export const laneNames = ["live", "historical", "warnings", "merges", "recordings"] as const;
+export type LaneName = (typeof laneNames)[number];
+
+export function laneNamed(name: LaneName): LaneKind {
+  return captureLanes.find((lane) => lane.name === name)!;
+}
 
 export function clockAt(millis: number): Clock & { millis: number } {
   const clock = { millis, now: () => clock.millis, elapsed: () => clock.millis };

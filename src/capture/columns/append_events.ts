@@ -13,7 +13,7 @@ import { entryLength, field } from "../scan/event_fields.ts";
 import { type Outcomes, type Reason, type Warning, warningBit, warnings } from "../event/outcome.ts";
 import type { MergeRow } from "../event/merge_row.ts";
 import type { Recorder } from "../recordings/recorder.ts";
-import { type Row, emptyRow } from "../event/row.ts";
+import type { Row } from "../event/row.ts";
 import type { BodyScanner } from "../scan/body_scanner.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { shapeUnknown } from "../wasm/layout.ts";
@@ -98,7 +98,7 @@ async function appendRest(first: Slice, course: Course): Promise<number> {
     const slice = index.fast
       ? await appendFast(index.fast, next, created, course)
       : isLongSnapshot(index, next * entryLength)
-        ? await appendLong(next, created, takeTurns(1), course)
+        ? await appendLong(next, created, journal.takeTurns(1), course)
         : appendSlice(next, created, course);
     next += slice.through;
     accepted += slice.rows;
@@ -175,10 +175,10 @@ function appendAtOnce(fast: ScanArena, course: Course): Slice {
 function judgeSlice(
   fast: ScanArena,
   first: number,
-  { index, sending }: Course,
+  { index, sending, journal }: Course,
 ): { through: number; turn: number } {
   const through = fast.judge(first, index.count, sending, sending.received + aheadMicrosMax);
-  return { through, turn: takeTurns(through) };
+  return { through, turn: journal.takeTurns(through) };
 }
 
 /**
@@ -188,7 +188,7 @@ function judgeSlice(
 function recordShapes(
   fast: ScanArena,
   slice: { first: number; place: number; through: number; created: number },
-  { index, sending, definitions }: Course,
+  { index, sending, definitions, journal: { row } }: Course,
 ): number {
   const { first, through } = slice;
   const { shapes } = fast;
@@ -238,26 +238,10 @@ function appendSlice(first: number, created: number, course: Course): Slice {
   let rows = 0;
   for (; at < last && entries[at * entryLength + field.item]! <= bytesEnd; at++) {
     if (isLongSnapshot(course.index, at * entryLength)) break;
-    rows += appendOne(at * entryLength, created, takeTurns(1), course);
+    rows += appendOne(at * entryLength, created, course.journal.takeTurns(1), course);
   }
   return { through: at - first, rows };
 }
-
-/**
- * The next turn, of 30 bits. It rises from event to event, so that of two events of one moment without a uuid the later
- * gets the higher uuid.
- */
-let turns = crypto.getRandomValues(new Uint32Array(1))[0]! & 0x3fffffff;
-
-/** Takes `count` turns; returns the first. */
-export function takeTurns(count: number): number {
-  const first = turns;
-  turns = (turns + count) & 0x3fffffff;
-  return first;
-}
-
-/** Reused for every event; its values are valid until the next await. */
-const row = emptyRow();
 
 /** Appends entry number `which`, a long one; a piece of a recording is read in slices. */
 async function appendLong(which: number, created: number, turn: number, course: Course): Promise<Slice> {
@@ -282,6 +266,7 @@ function recorderOf(course: Course): Recorder {
 
 function readRow(at: number, created: number, turn: number, course: Course): ReturnType<typeof readEvent> {
   const { index, sending, journal, groups } = course;
+  const { row } = journal;
   const { openRows } = journal.merging;
   row.created_at = created;
   row.turn = turn;
@@ -295,6 +280,7 @@ function readRow(at: number, created: number, turn: number, course: Course): Ret
 function finishRow(at: number, reason: Reason | undefined, course: Course): number {
   if (reason) return ignore(at, reason, course);
   const { index, warned, lane, journal, groups, definitions } = course;
+  const { row } = journal;
   definitions.note(row);
   lane.append(row);
   groups.join(lane);
@@ -302,7 +288,7 @@ function finishRow(at: number, reason: Reason | undefined, course: Course): numb
     journal.merging.append(mergeOf(row));
     groups.join(journal.merging);
   }
-  if (row.warned !== 0) noteWarnings(index, at, warned);
+  if (row.warned !== 0) noteWarnings(index, at, row, warned);
   return 1;
 }
 
@@ -311,7 +297,7 @@ function ignore(at: number, reason: Reason | undefined, { index }: Course): 0 {
   return 0;
 }
 
-function noteWarnings(index: EventIndex, at: number, warned: Outcomes<Warning>): void {
+function noteWarnings(index: EventIndex, at: number, row: Row, warned: Outcomes<Warning>): void {
   for (const warning of warnings) {
     if ((row.warned & warningBit[warning]) === 0) continue;
     warned.add(index.entries[at + field.ordinal]!, warning, index.entries, at, row.uuid);

@@ -1,12 +1,18 @@
 // A block: rows of one lane and year, as columns, until they are sealed into a journal frame.
 
 import { captureLimits } from "../limits.ts";
-import { ByteColumn, writeBlockHead, writeColumnHead, writeRowKeys } from "../../storage/native/native.ts";
+import {
+  ByteColumn,
+  Dictionary,
+  writeBlockHead,
+  writeColumnHead,
+  writeRowKeys,
+} from "../../storage/native/native.ts";
 import { type ColumnFill, cutBlock } from "../../storage/native/native_cut.ts";
-import { Dictionary } from "./dictionary.ts";
 import { IdentityColumns, tellsNothing } from "./identity_columns.ts";
 import { layout } from "../wasm/layout.ts";
-import type { LaneBlock, LaneKind } from "../journal/lane.ts";
+import { type LaneBlock, type LaneKind, plainLane } from "../journal/lane_kind.ts";
+import { journalLimits } from "../journal/limits.ts";
 import { yearOf } from "../journal/segments/partition.ts";
 import type { Row } from "../event/row.ts";
 import type { ColumnBatch } from "../wasm/scan_arena.ts";
@@ -14,10 +20,30 @@ import type { ColumnBatch } from "../wasm/scan_arena.ts";
 const microsType = "DateTime64(6, 'UTC')";
 
 /** Events, by year. */
-export const eventLane: LaneKind<Block> = {
+const eventLane = {
+  ...plainLane,
   table: "event_rows",
   partitionOf: yearOf,
   openBlock: () => new Block(),
+  isNative: true,
+  isCounted: true,
+  watermark: "stored",
+} as const;
+
+export const liveLane: LaneKind<Block> = {
+  ...eventLane,
+  name: "live",
+  segmentBytesMax: captureLimits.liveSegmentBytesMax,
+  preparedBytesMax: journalLimits.preparedBytesMax,
+};
+
+/** An import's groups are long, and one sync more is nothing to them: no file is made ahead. */
+export const historicalLane: LaneKind<Block> = {
+  ...eventLane,
+  name: "historical",
+  segmentBytesMax: captureLimits.historicalSegmentBytesMax,
+  flushesAtOnce: captureLimits.historicalFlushesMax,
+  patience: captureLimits.historicalPatience,
 };
 
 export class Block implements LaneBlock<Row> {

@@ -1,9 +1,8 @@
 // The columns of persons and groups in a block: written only when one of its rows has something for them, so that other
 // events cost nothing.
 
-import { ByteColumn, writeColumnHead } from "../../storage/native/native.ts";
-import { ArrayOffsets } from "../../storage/native/native_arrays.ts";
-import { Dictionary } from "./dictionary.ts";
+import { ByteColumn, Dictionary, writeColumnHead } from "../../storage/native/native.ts";
+import { ArrayOffsets, writeLowCardinalityArrays } from "../../storage/native/native_arrays.ts";
 import { layout } from "../wasm/layout.ts";
 import type { Row } from "../event/row.ts";
 import type { ColumnBatch, IdentityBatch } from "../wasm/scan_arena.ts";
@@ -92,7 +91,7 @@ export class IdentityColumns {
     writeColumnHead(out, "person_mode", "UInt8");
     out.raw(this.#mode.bytes, 0, this.#mode.length);
     writeColumnHead(out, "pk", "Array(LowCardinality(String))");
-    this.#keys.encodeArrays(out, this.#changes);
+    writeLowCardinalityArrays(out, this.#changes, this.#keys);
     const arrays = (name: string, type: string, offsets: ArrayOffsets, items: ByteColumn) => {
       writeColumnHead(out, name, type);
       offsets.encode(out);
@@ -101,7 +100,7 @@ export class IdentityColumns {
     arrays("pw", "Array(Int8)", this.#changes, this.#ops);
     arrays("pv", "Array(String)", this.#changes, this.#values);
     writeColumnHead(out, "gt", "Array(LowCardinality(String))");
-    this.#groupTypes.encodeArrays(out, this.#groups);
+    writeLowCardinalityArrays(out, this.#groups, this.#groupTypes);
     arrays("gk", "Array(String)", this.#groups, this.#groupKeys);
   }
 

@@ -138,6 +138,7 @@ export class Repair {
       return at + 3;
     }
     const code = ((high - 0xd800) << 10) + low - 0xdc00 + 0x10000;
+    const pair = new Uint8Array(4);
     for (let i = 0; i < 4; i++) pair[i] = (i === 0 ? 0xf0 : 0x80) | ((code >> (18 - 6 * i)) & 0x3f);
     this.#replace(at, 6, pair);
     return at + 6;
@@ -166,8 +167,6 @@ export class Repair {
 
 const replacement = new Uint8Array([0xef, 0xbf, 0xbd]);
 const nullWord = new Uint8Array([0x6e, 0x75, 0x6c, 0x6c]);
-/** Reused for every character that is made of two surrogates. */
-const pair = new Uint8Array(4);
 
 /** One bit for each byte of the copy. */
 function markBytes(size: number): number {

@@ -5,7 +5,10 @@ import { limits } from "../../core/limits.ts";
 import { type Merge, mergeKind } from "../../persons/merge.ts";
 import type { SightedType } from "../../persons/group_type_store.ts";
 import { ByteColumn } from "../../storage/native/native.ts";
-import type { LaneBlock, LaneKind, RowTaker } from "../journal/lane.ts";
+import type { RowTaker } from "../journal/lane.ts";
+import { type LaneBlock, type LaneKind, plainLane } from "../journal/lane_kind.ts";
+import { journalLimits } from "../journal/limits.ts";
+import { captureLimits } from "../limits.ts";
 
 /** A merge; or, with kind group_type, a type of groups that was seen: `into` is its name. */
 export interface MergeRow extends Merge {
@@ -18,9 +21,16 @@ export type MergeTaker = RowTaker<MergeRow>;
 
 /** Merges have one partition, as they end in Postgres; `merged_ids` mirrors them. */
 export const mergeLane: LaneKind<MergeBlock> = {
+  ...plainLane,
+  name: "merges",
+  // In which they are applied in order.
+  sink: "postgres",
   table: "merged_ids",
   partitionOf: () => 0,
   openBlock: () => new MergeBlock(),
+  watermark: "stored",
+  segmentBytesMax: captureLimits.mergeSegmentBytesMax,
+  preparedBytesMax: journalLimits.preparedBytesMax,
 };
 
 /** A type of groups that was seen for the first time; `at` in microseconds. */

@@ -89,15 +89,9 @@ export function uuidText(uuid: Uint8Array): string {
   return hex;
 }
 
-const entropy = new Uint8Array(8192);
-let entropyAt = entropy.length;
-
 /** A new UUIDv7 in ClickHouse's order, its time part from `millis`, and then its turn, which has 30 bits. */
 export function newUuidBytes(millis: number, out: Uint8Array, turn: number): void {
-  if (entropyAt + 6 > entropy.length) {
-    crypto.getRandomValues(entropy);
-    entropyAt = 0;
-  }
+  crypto.getRandomValues(out);
   const time = Math.max(0, Math.floor(millis));
   let rest = time;
   for (let place = 2; place < 8; place++) {
@@ -108,7 +102,5 @@ export function newUuidBytes(millis: number, out: Uint8Array, turn: number): voi
   out[0] = (turn >>> 18) & 0xff;
   out[15] = 0x80 | ((turn >>> 12) & 0x3f);
   out[14] = (turn >>> 4) & 0xff;
-  out[13] = ((turn & 0x0f) << 4) | (entropy[entropyAt]! & 0x0f);
-  for (let byte = 8; byte < 13; byte++) out[byte] = entropy[entropyAt + byte - 7]!;
-  entropyAt += 6;
+  out[13] = ((turn & 0x0f) << 4) | (out[13]! & 0x0f);
 }

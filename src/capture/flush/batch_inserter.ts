@@ -2,27 +2,29 @@
 // a batch's rows are there. Has one INSERT under way at a time.
 
 import type { Clock } from "../../core/clock.ts";
-import { captureLanes } from "../capture_journal.ts";
 import { flushLimits } from "./limits.ts";
 import type { Log } from "../../core/log.ts";
 import { type ClickHouse, ClickHouseError } from "../../storage/clickhouse/clickhouse.ts";
 import { retryUntilDone } from "../../work/retry.ts";
 import { rebatch } from "../columns/block.ts";
+import type { JournalIo } from "../journal/journal_io.ts";
+import type { LaneKind } from "../journal/lane_kind.ts";
 import type { Quarantine } from "../journal/quarantine.ts";
-import { type Batch, type LaneName, type Segment, batchId } from "../journal/segments/segment.ts";
+import { type Batch, type Segment, batchId } from "../journal/segments/segment.ts";
 import type { BatchSender } from "./batch_sender.ts";
 import { type LoadedBatch, cutBatch, planInserts, readBatches } from "./insert_plan.ts";
 import { deriveAgain, storedBatches } from "../store.ts";
 
 export interface BatchInserterOptions {
+  io: JournalIo;
   clickhouse: ClickHouse;
   quarantine: Quarantine;
   sender: BatchSender;
   /** A segment id that was not used before and will not be again. */
   nextId(): Promise<bigint>;
   counts: {
-    stored(lane: LaneName, rows: number): void;
-    quarantined(lane: LaneName, rows: number): void;
+    stored(lane: LaneKind, rows: number): void;
+    quarantined(lane: LaneKind, rows: number): void;
     seconds(value: number): void;
   };
   /** Called after each attempt: whether ClickHouse took the insert. */
@@ -73,7 +75,7 @@ export class BatchInserter {
     send: (missing: B[]) => Promise<number>,
   ): Promise<number | undefined> {
     const { clickhouse, answered, stopping, log } = this.#options;
-    const table = captureLanes[lane].table;
+    const { name, table } = lane;
     let doubt = doubtful;
     const step = async (): Promise<number> => {
       const there = doubt ? await storedBatches(clickhouse, table, batches) : new Set<bigint>();
@@ -97,7 +99,7 @@ export class BatchInserter {
       }
     };
     const saying = "flush failed, trying again";
-    return retryUntilDone(watched, { stopping, log, saying, about: { lane } });
+    return retryUntilDone(watched, { stopping, log, saying, about: { lane: name } });
   }
 
   /** One INSERT; if ClickHouse refuses it for good, its halves, down to the rows at fault. */
@@ -109,7 +111,7 @@ export class BatchInserter {
     } catch (thrown) {
       const refusal = this.#refusal(thrown);
       if (batches.length === 1) {
-        const [batch] = await readBatches(segment.path, batches);
+        const [batch] = await readBatches(this.#options.io, segment.path, batches);
         return await this.#split(segment, batch!, refusal);
       }
       // Some batches may have been stored before the engine refused another.

@@ -2,32 +2,35 @@
 // nothing else, or the spool. The spool is overwritten again and again, as pages that exist cost far less than new
 // ones, but not while the engine may still read it.
 
-import { type FileHandle, open, rm } from "node:fs/promises";
 import type { ClickHouse, NativeBody } from "../../storage/clickhouse/clickhouse.ts";
+import type { JournalFile, JournalIo } from "../journal/journal_io.ts";
+import type { LaneKind } from "../journal/lane_kind.ts";
 import { readWhole, writeWhole } from "../journal/segments/files.ts";
-import { type Batch, type FileRange, type LaneName, type Segment } from "../journal/segments/segment.ts";
+import type { Batch, FileRange, Segment } from "../journal/segments/segment.ts";
 import { insertBatches } from "../store.ts";
 import { type LoadedBatch, areWholeFile, fileRangesOf, readBatches } from "./insert_plan.ts";
-import { captureLanes } from "../capture_journal.ts";
 import { flushLimits } from "./limits.ts";
 
 /** Sends blocks of a lane. Its default stores them. */
-type Insert = (lane: LaneName, body: NativeBody) => Promise<void>;
+type Insert = (lane: LaneKind, body: NativeBody) => Promise<void>;
 
 export class BatchSender {
+  readonly #io: JournalIo;
   readonly #clickhouse: ClickHouse;
   readonly #insert: Insert;
   readonly #spoolStem: string;
   #generation = 0;
-  #file: FileHandle | undefined;
+  #file: JournalFile | undefined;
   #buffer: Uint8Array | undefined;
 
   /** `spoolStem`: the path of the spool without its ending. */
   constructor(
+    io: JournalIo,
     clickhouse: ClickHouse,
     spoolStem: string,
-    insert: Insert = (lane, body) => insertBatches(clickhouse, captureLanes[lane].table, body),
+    insert: Insert = (lane, body) => insertBatches(clickhouse, lane.table, body),
   ) {
+    this.#io = io;
     this.#clickhouse = clickhouse;
     this.#insert = insert;
     this.#spoolStem = spoolStem;
@@ -40,24 +43,24 @@ export class BatchSender {
 
   async send(segment: Segment, batches: Batch[]): Promise<void> {
     if (!this.#clickhouse.embedded) {
-      await this.sendLoaded(segment.lane, await readBatches(segment.path, batches));
-    } else if (await areWholeFile(batches, segment)) {
+      await this.sendLoaded(segment.lane, await readBatches(this.#io, segment.path, batches));
+    } else if (areWholeFile(this.#io, batches, segment)) {
       // After a failure the engine may still read the file.
       await this.#sendFile(segment.lane, segment.path, () => (segment.borrowed = true));
     } else await this.#sendSpool(segment.lane, this.#copy(segment.path, fileRangesOf(batches)));
   }
 
-  async sendLoaded(lane: LaneName, batches: LoadedBatch[]): Promise<void> {
+  async sendLoaded(lane: LaneKind, batches: LoadedBatch[]): Promise<void> {
     const bytes = batches.flatMap(({ blocks }) => blocks.map(({ native }) => native));
     if (this.#clickhouse.embedded) await this.#sendSpool(lane, this.#put(bytes));
     else await this.#insert(lane, { bytes });
   }
 
-  #sendSpool(lane: LaneName, path: Promise<string>): Promise<void> {
+  #sendSpool(lane: LaneKind, path: Promise<string>): Promise<void> {
     return this.#sendFile(lane, path, () => this.abandon());
   }
 
-  async #sendFile(lane: LaneName, path: string | Promise<string>, failed: () => unknown): Promise<void> {
+  async #sendFile(lane: LaneKind, path: string | Promise<string>, failed: () => unknown): Promise<void> {
     try {
       await this.#insert(lane, { path: await path });
     } catch (thrown) {
@@ -85,7 +88,7 @@ export class BatchSender {
   async #copy(from: string, ranges: FileRange[]): Promise<string> {
     const file = await this.#opened();
     const buffer = (this.#buffer ??= new Uint8Array(flushLimits.spoolRoomBytes));
-    const source = await open(from, "r");
+    const source = await this.#io.open(from, "r");
     let [size, held] = [0, 0];
     const write = async () => {
       await writeWhole(file, buffer.subarray(0, held), size);
@@ -114,7 +117,7 @@ export class BatchSender {
   async abandon(): Promise<void> {
     await this.#file?.close();
     this.#file = undefined;
-    await rm(this.#path, { force: true });
+    await this.#io.removeSoon(this.#path);
     this.#generation++;
   }
 
@@ -122,7 +125,7 @@ export class BatchSender {
     return `${this.#spoolStem}-${this.#generation}.native`;
   }
 
-  async #opened(): Promise<FileHandle> {
-    return (this.#file ??= await open(this.#path, "w", 0o600));
+  async #opened(): Promise<JournalFile> {
+    return (this.#file ??= await this.#io.open(this.#path, "w"));
   }
 }

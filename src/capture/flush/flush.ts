@@ -1,10 +1,10 @@
 // The flush: sends sealed segments to ClickHouse, and removes each once ClickHouse has all of it.
 
-import { mkdirSync, rmSync } from "node:fs";
 import { flushLimits } from "./limits.ts";
 import { retryUntilDone } from "../../work/retry.ts";
 import type { CaptureJournal } from "../capture_journal.ts";
-import { type LaneName, type Segment, flushedLanes, laneKinds } from "../journal/segments/segment.ts";
+import type { LaneKind } from "../journal/lane_kind.ts";
+import type { Segment } from "../journal/segments/segment.ts";
 import type { SessionBacklog } from "./session_backlog_store.ts";
 import type { DefinitionBook } from "../definitions/definition_book.ts";
 import { SessionDeriver } from "./session_deriver.ts";
@@ -15,7 +15,10 @@ import { deriveBlocks } from "../store.ts";
 
 export type FlushCounts = BatchInserterOptions["counts"];
 
-interface FlushOptions extends Omit<BatchInserterOptions, "sender" | "nextId" | "answered" | "stopping"> {
+interface FlushOptions extends Omit<
+  BatchInserterOptions,
+  "io" | "sender" | "nextId" | "answered" | "stopping"
+> {
   journal: CaptureJournal;
   definitions: Pick<DefinitionBook, "recover" | "settle">;
   /** A folder for files that an embedded engine reads by name; emptied at the start. */
@@ -36,8 +39,8 @@ export class Flush {
     this.#options = options;
     const { journal, clickhouse, backlog, definitions, clock, log } = options;
     const stopping = this.#stopping.signal;
-    const derive = (_lane: LaneName, body: NativeBody) => deriveBlocks(clickhouse, body, stopping);
-    const sender = new BatchSender(clickhouse, `${options.folder}/sessions`, derive);
+    const derive = (_lane: LaneKind, body: NativeBody) => deriveBlocks(clickhouse, body, stopping);
+    const sender = new BatchSender(journal.io, clickhouse, `${options.folder}/sessions`, derive);
     this.#sessions = new SessionDeriver({
       journal,
       clickhouse,
@@ -57,14 +60,16 @@ export class Flush {
 
   /** Starts loops for each lane, so that an import never makes a live event wait. */
   start(): void {
-    const { clickhouse, folder } = this.#options;
-    rmSync(folder, { recursive: true, force: true });
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    this.#options.journal.room.isStoreAway = false;
+    const { journal, clickhouse, folder } = this.#options;
+    const { io, lanes } = journal;
+    io.remove(folder);
+    io.makeFolder(folder);
+    journal.quota.isStoreAway = false;
     this.#deriving = this.#sessions.run();
-    this.#loops = flushedLanes.flatMap((lane) =>
-      Array.from({ length: laneKinds[lane].flushesAtOnce }, (_, place) =>
-        this.#run(lane, new BatchSender(clickhouse, `${folder}/${lane}-${place}`)),
+    const flushed = lanes.filter(({ sink }) => sink === "clickhouse");
+    this.#loops = flushed.flatMap((lane) =>
+      Array.from({ length: lane.flushesAtOnce }, (_, place) =>
+        this.#run(lane, new BatchSender(io, clickhouse, `${folder}/${lane.name}-${place}`)),
       ),
     );
   }
@@ -80,25 +85,30 @@ export class Flush {
     clearTimeout(timer);
   }
 
-  #inserter(lane: LaneName, sender: BatchSender): BatchInserter {
+  #inserter(lane: LaneKind, sender: BatchSender): BatchInserter {
     const { journal } = this.#options;
     const nextId = () => journal.lastingId();
-    const options = { ...this.#options, sender, nextId, stopping: this.#stopping.signal };
-    const answered = (isWell: boolean): void => void (journal.room.isStoreAway = !isWell);
-    return new BatchInserter(laneKinds[lane].isNative ? { ...options, answered } : options);
+    const options = { ...this.#options, io: journal.io, sender, nextId, stopping: this.#stopping.signal };
+    const answered = (isWell: boolean): void => void (journal.quota.isStoreAway = !isWell);
+    return new BatchInserter(lane.isNative ? { ...options, answered } : options);
   }
 
-  async #run(lane: LaneName, sender: BatchSender): Promise<void> {
+  async #run(lane: LaneKind, sender: BatchSender): Promise<void> {
     const inserter = this.#inserter(lane, sender);
     const stopping = this.#stopping.signal;
     // A folder may be unreadable for a while, as where a process has too many files open.
-    const how = { stopping, log: this.#options.log, saying: "flush failed, trying again", about: { lane } };
+    const how = {
+      stopping,
+      log: this.#options.log,
+      saying: "flush failed, trying again",
+      about: { lane: lane.name },
+    };
     while (await retryUntilDone(() => this.#step(lane, inserter, sender), how));
     await sender.abandon();
   }
 
   /** Stores the oldest segment of the lane, or waits for one; false when all is drained. */
-  async #step(lane: LaneName, inserter: BatchInserter, sender: BatchSender): Promise<boolean> {
+  async #step(lane: LaneKind, inserter: BatchInserter, sender: BatchSender): Promise<boolean> {
     const { journal } = this.#options;
     if (this.#sessions.isBehind(lane) && !this.#draining) {
       await journal.sealedSoon(flushLimits.returnedLookMs);
@@ -110,7 +120,7 @@ export class Flush {
     else {
       sender.rest();
       // Deleted recordings must not stay in a file here; and on a full disk, nothing must.
-      if (lane === "recordings" || journal.tight) await sender.abandon();
+      if (!lane.isRecycled || journal.tight) await sender.abandon();
       journal.takeReturned();
       // drain() may have been called meanwhile; its nudge would be missed.
       if (!this.#draining) await journal.sealedSoon(flushLimits.returnedLookMs);
@@ -126,10 +136,10 @@ export class Flush {
       const batches = await inserter.ship(segment);
       if (!batches) return;
       const changes = segment.batches.reduce((sum, batch) => sum + (batch.changes ?? 0), 0);
-      journal.room.noteDerived(changes, clock.elapsed() - started);
-      const [stopping, about] = [this.#stopping.signal, { lane: segment.lane }];
+      journal.quota.noteDerived(changes, clock.elapsed() - started);
+      const [stopping, about] = [this.#stopping.signal, { lane: segment.lane.name }];
       const saying = "flush failed, trying again";
-      if (laneKinds[segment.lane].isNative) return this.#sessions.add(segment, batches);
+      if (segment.lane.isNative) return this.#sessions.add(segment, batches);
       await retryUntilDone(() => journal.finish(segment), { stopping, log, saying, about });
     } finally {
       this.#taken.delete(segment);

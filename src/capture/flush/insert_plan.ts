@@ -1,11 +1,11 @@
 // Plans the INSERTs of a segment, and reads and cuts batches. A batch is of one partition and so becomes one part,
 // stored whole or not at all; of the batches in one INSERT some may be stored and others not.
 
-import { open, stat } from "node:fs/promises";
 import { captureLimits } from "../limits.ts";
 import { rebatch } from "../columns/block.ts";
+import type { JournalIo } from "../journal/journal_io.ts";
 import { readWhole } from "../journal/segments/files.ts";
-import { type Batch, type FileRange, type Segment, laneKinds } from "../journal/segments/segment.ts";
+import type { Batch, FileRange, Segment } from "../journal/segments/segment.ts";
 
 /** A batch whose Native blocks are in memory. */
 export interface LoadedBatch {
@@ -39,10 +39,10 @@ export function planInserts({ batches }: Segment): Batch[][] {
 }
 
 /** Whether the segment's file holds these batches and nothing else, so that the engine can read it as it is. */
-export async function areWholeFile(batches: Batch[], segment: Segment): Promise<boolean> {
-  if (!laneKinds[segment.lane].isNative || batches.length !== segment.batches.length) return false;
+export function areWholeFile(io: JournalIo, batches: Batch[], segment: Segment): boolean {
+  if (!segment.lane.isNative || batches.length !== segment.batches.length) return false;
   const bytes = batches.reduce((sum, batch) => sum + batch.bytes, 0);
-  return bytes === segment.bytes && (await stat(segment.path)).size === bytes;
+  return bytes === segment.bytes && io.stat(segment.path).size === bytes;
 }
 
 /** The ranges of the batches' frames in their segment's file, in order; adjacent frames are one range. */
@@ -58,8 +58,8 @@ export function fileRangesOf(batches: Batch[]): FileRange[] {
 }
 
 /** Reads the Native blocks of batches from their segment's file. @throws when the file ends before. */
-export async function readBatches(path: string, batches: Batch[]): Promise<LoadedBatch[]> {
-  const file = await open(path, "r");
+export async function readBatches(io: JournalIo, path: string, batches: Batch[]): Promise<LoadedBatch[]> {
+  const file = await io.open(path, "r");
   try {
     const loaded: LoadedBatch[] = [];
     for (const { id, partition, rows, frames } of batches) {

@@ -51,7 +51,7 @@ export class MergeFlush {
   async #run(): Promise<void> {
     const { journal } = this.#options;
     while (!this.#stopping.signal.aborted) {
-      const segment = journal.nextSealed("merges");
+      const segment = journal.nextSealed(journal.merges.kind);
       if (segment) await retryUntilDone(() => this.#apply(segment), this.#retrying);
       else if (this.#draining) return;
       else if (!this.#forgetful || !(await this.#forgetRest()))

@@ -10,7 +10,8 @@ import { retryUntilDone } from "../../work/retry.ts";
 import { Wakeup } from "../../work/wakeup.ts";
 import type { DefinitionBook } from "../definitions/definition_book.ts";
 import type { CaptureJournal } from "../capture_journal.ts";
-import type { LaneName, Segment } from "../journal/segments/segment.ts";
+import type { LaneKind } from "../journal/lane_kind.ts";
+import type { Segment } from "../journal/segments/segment.ts";
 import { captureLimits } from "../limits.ts";
 import { type BatchPart, deriveStored } from "../store.ts";
 import type { BatchSender } from "./batch_sender.ts";
@@ -77,9 +78,9 @@ export class SessionDeriver {
   }
 
   /** Whether so much waits that no more of this lane should be stored until some is derived. */
-  isBehind(lane: LaneName): boolean {
+  isBehind({ name }: LaneKind): boolean {
     const { sessionsBehindBytesMax: most } = flushLimits;
-    return (lane === "live" || lane === "historical") && this.#bytes >= most[lane];
+    return (name === "live" || name === "historical") && this.#bytes >= most[name];
   }
 
   /** Batches whose sessions wait in the backlog, of all servers. */

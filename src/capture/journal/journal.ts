@@ -1,37 +1,39 @@
 // The journal: acknowledged events on disk until ClickHouse has them. Owns its lanes; asks no store.
 
-import { mkdirSync } from "node:fs";
 import type { Clock } from "../../core/clock.ts";
 import { journalLimits } from "./limits.ts";
 import type { Log } from "../../core/log.ts";
 import { RepeatedLog } from "../../work/repeated_log.ts";
 import { Wakeup } from "../../work/wakeup.ts";
-import { type DiskRoom, JournalRoom, type Pending } from "./journal_room.ts";
-import { Lane, type LaneKind, type LaneRow, type RowTaker } from "./lane.ts";
+import type { DiskReserve } from "./disk_reserve.ts";
+import type { JournalIo } from "./journal_io.ts";
+import { Lane } from "./lane.ts";
+import type { LaneBlock, LaneKind, LaneRow } from "./lane_kind.ts";
 import { Ledger } from "./ledger.ts";
 import { type Damage, Recovery } from "./recovery/recovery.ts";
 import { syncFolder } from "./segments/files.ts";
 import { SealedSegments, SegmentRecycler } from "./segments/sealed_segments.ts";
-import { type LaneName, type Segment, isOfJournal, laneKinds, segmentId } from "./segments/segment.ts";
+import { type Segment, isOfJournal, segmentId } from "./segments/segment.ts";
 import { foundUsage } from "./segments/segment_reader.ts";
 
-type LaneKinds = Readonly<Record<LaneName, LaneKind>>;
-type BlockOf<Kind extends LaneKind> = ReturnType<Kind["openBlock"]>;
-type RowOf<Kind extends LaneKind> = Parameters<BlockOf<Kind>["append"]>[0];
-export type LaneOf<Kind extends LaneKind> = Lane<RowOf<Kind>, BlockOf<Kind>>;
+type RowOf<Block extends LaneBlock<LaneRow>> = Parameters<Block["append"]>[0];
 
-export interface JournalOptions<Kinds extends LaneKinds> {
-  lanes: Kinds;
+export interface Pending {
+  events: number;
+  bytes: number;
+}
+
+export interface JournalOptions {
+  io: JournalIo;
+  lanes: readonly LaneKind[];
   folder: string;
   /** This journal's number among all journals that feed the same ClickHouse. */
   number: number;
   flushIntervalMs: number;
   bytesMax: number;
-  /** Takes merges instead of this journal's own lane. */
-  mergesTo?: RowTaker<RowOf<Kinds["merges"]>>;
   damaged?(damage: Damage): void;
   /** How much may be written; without it, all that is free. */
-  room?: DiskRoom;
+  reserve?: DiskReserve;
   clock: Clock;
   log: Log;
 }
@@ -56,65 +58,58 @@ interface SegmentAge {
   isFirst: boolean;
 }
 
-export class Journal<Kinds extends LaneKinds = LaneKinds> {
-  readonly live: LaneOf<Kinds["live"]>;
-  readonly historical: LaneOf<Kinds["historical"]>;
-  readonly warnings: LaneOf<Kinds["warnings"]>;
-  readonly merges: LaneOf<Kinds["merges"]>;
-  /** Where merges go: their lane, or another process's. */
-  readonly merging: RowTaker<RowOf<Kinds["merges"]>>;
-  readonly recordings: LaneOf<Kinds["recordings"]>;
-  readonly room: JournalRoom<LaneOf<Kinds["live"] | Kinds["historical"]>>;
+export class Journal {
+  readonly io: JournalIo;
+  readonly lanes: readonly LaneKind[];
   readonly folder: string;
   damagedFiles = 0;
-  readonly #options: JournalOptions<Kinds>;
+  readonly #options: JournalOptions;
+  readonly #lanes: ReadonlyMap<LaneKind, Lane<LaneRow>>;
   #number: number;
   readonly #ledger: Ledger;
   readonly #recycler: SegmentRecycler;
   readonly #lookMs: number;
-  readonly #sealed = new SealedSegments();
+  readonly #sealed: SealedSegments;
   /** Segments whose rows are stored, until their sessions are derived. */
   readonly #held = new Set<Segment>();
   #lastMillis = 0;
   #lastMicros = 0;
+  #turns: number;
   readonly #wakeup = new Wakeup();
   /** Growing segments, since when they are looked at. */
   readonly #ages = new Map<bigint, SegmentAge>();
   /** When the last segment of an import was sealed. */
   #importedAt = Number.NEGATIVE_INFINITY;
   /** When a lane last had a segment that grows; only lanes that had one since they rested. */
-  readonly #busyAt = new Map<LaneName, number>();
+  readonly #busyAt = new Map<LaneKind, number>();
   #timer: ReturnType<typeof setInterval> | undefined;
   /** For failures that may repeat with each group. */
   readonly #log: RepeatedLog;
   #failedAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: JournalOptions<Kinds>) {
+  constructor(options: JournalOptions) {
     this.#options = options;
     this.#number = options.number;
+    this.io = options.io;
+    this.lanes = options.lanes;
     this.folder = options.folder;
-    this.#ledger = new Ledger(options.folder);
+    this.#ledger = new Ledger(options, options.folder);
+    this.#sealed = new SealedSegments(options);
     this.#recycler = new SegmentRecycler(
+      options,
       options.folder,
       options.bytesMax / journalLimits.recycledFilesShare,
       options.clock,
     );
+    this.#turns = options.io.random() & 0x3fffffff;
     this.#log = new RepeatedLog(options.log, options.clock);
     this.#lookMs = Math.max(2, Math.min(100, options.flushIntervalMs / 10));
-    this.live = this.#openLane("live");
-    this.historical = this.#openLane("historical");
-    this.warnings = this.#openLane("warnings");
-    this.merges = this.#openLane("merges");
-    this.merging = options.mergesTo ?? this.merges;
-    this.recordings = this.#openLane("recordings");
-    const { bytesMax } = options;
-    const isTight = () => this.tight;
-    this.room = new JournalRoom({ lanes: this, sealed: this.#sealed.lanes, bytesMax, isTight });
+    this.#lanes = new Map(options.lanes.map((kind) => [kind, this.#openLane(kind)]));
   }
 
   /** Recovers what an earlier process left, then starts the clock that seals segments by age. */
   open(): void {
-    mkdirSync(this.folder, { recursive: true, mode: 0o700 });
+    this.io.makeFolder(this.folder);
     const recovery = this.#recovery();
     recovery.takeFolder(this.#ledger);
     this.#takeRecovered(recovery);
@@ -127,7 +122,7 @@ export class Journal<Kinds extends LaneKinds = LaneKinds> {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#log.close();
-    await Promise.all(this.#lanes.map((lane) => lane.close()));
+    await Promise.all(this.#lanes.values().map((lane) => lane.close()));
   }
 
   /** Closes the ledger; after the last flush. */
@@ -141,36 +136,69 @@ export class Journal<Kinds extends LaneKinds = LaneKinds> {
     return this.#lastMicros;
   }
 
-  watermarks(): Watermarks {
-    const stored = this.#storedOf([this.live, this.historical, this.merges]);
-    let derived = stored;
-    for (const segment of this.#held) derived = Math.min(derived, segment.oldest);
-    return { stored, derived, recordings: this.#storedOf([this.recordings]) };
+  /**
+   * Takes `count` turns, of 30 bits; returns the first. They rise from row to row, so that of two events of one moment
+   * without a uuid the later gets the higher uuid.
+   */
+  takeTurns(count: number): number {
+    const first = this.#turns;
+    this.#turns = (first + count) & 0x3fffffff;
+    return first;
   }
 
-  /** Every row that these lanes took before this time (microseconds) is stored. */
-  #storedOf(lanes: readonly Pick<Lane<LaneRow>, "name" | "oldest" | "segment">[]): number {
+  watermarks(): Watermarks {
+    const stored = this.#storedOf("stored");
+    let derived = stored;
+    for (const segment of this.#held) derived = Math.min(derived, segment.oldest);
+    return { stored, derived, recordings: this.#storedOf("recordings") };
+  }
+
+  /** Every row that the lanes of this watermark took before this time (microseconds) is stored. */
+  #storedOf(name: LaneKind["watermark"]): number {
     let watermark = this.stamp();
-    for (const lane of lanes) {
+    for (const [kind, lane] of this.#lanes) {
+      if (kind.watermark !== name) continue;
       for (const oldest of [lane.oldest, lane.segment?.rows ? lane.segment.oldest : undefined]) {
         if (oldest !== undefined) watermark = Math.min(watermark, oldest);
       }
-      for (const segment of this.#sealed.lanes[lane.name]) watermark = Math.min(watermark, segment.oldest);
+      for (const segment of this.#sealed.lanes.get(kind)!) watermark = Math.min(watermark, segment.oldest);
     }
     return watermark;
   }
 
   pending(): Pending {
-    return this.room.pending();
+    const pending = { events: 0, bytes: 0 };
+    for (const [kind, { openRows, writingRows, segment }] of this.#lanes) {
+      if (kind.isCounted) pending.events += openRows + writingRows;
+      for (const { rows, bytes } of [...(segment ? [segment] : []), ...this.#sealed.lanes.get(kind)!]) {
+        if (kind.isCounted) pending.events += rows;
+        pending.bytes += rows > 0 ? bytes : 0;
+      }
+    }
+    return pending;
+  }
+
+  /** Bytes that a lane holds, on disk and on their way there. */
+  bytesIn(kind: LaneKind): number {
+    const { openBytes, segment } = this.#lanes.get(kind)!;
+    let bytes = openBytes + (segment?.bytes ?? 0);
+    for (const sealed of this.#sealed.lanes.get(kind)!) bytes += sealed.bytes;
+    return bytes;
+  }
+
+  get freeBytes(): number {
+    let free = this.#options.bytesMax;
+    for (const kind of this.#lanes.keys()) free -= this.bytesIn(kind);
+    return free;
   }
 
   /** True when no more may be taken until a flush has made room. */
   get full(): boolean {
-    return this.room.full;
+    return this.tight || this.freeBytes <= 0;
   }
 
   get tight(): boolean {
-    return this.#options.room?.low === true;
+    return this.#options.reserve?.low === true;
   }
 
   /** Whether nothing waits, so that the journal may leave when its process stops: nobody would wait for it in vain. */
@@ -190,8 +218,8 @@ export class Journal<Kinds extends LaneKinds = LaneKinds> {
   }
 
   /** The oldest sealed segment of a lane that is not among `taken`. */
-  nextSealed(lane: LaneName, taken?: ReadonlySet<Segment>): Segment | undefined {
-    return this.#sealed.lanes[lane].find((segment) => !taken?.has(segment));
+  nextSealed(kind: LaneKind, taken?: ReadonlySet<Segment>): Segment | undefined {
+    return this.#sealed.lanes.get(kind)!.find((segment) => !taken?.has(segment));
   }
 
   /** Resolves every sealedSoon(). */
@@ -205,17 +233,16 @@ export class Journal<Kinds extends LaneKinds = LaneKinds> {
   }
 
   /** Resolves when every row of this lane that is on disk now is in ClickHouse, or in quarantine. */
-  async stored(lane: { name: LaneName; segment: Segment | undefined }): Promise<void> {
+  async stored(lane: { kind: LaneKind; segment: Segment | undefined }): Promise<void> {
     const growing = lane.segment && lane.segment.rows > 0 ? [lane.segment] : [];
-    const segments = [...this.#sealed.lanes[lane.name], ...growing];
+    const segments = [...this.#sealed.lanes.get(lane.kind)!, ...growing];
     await Promise.all(segments.map((segment) => this.#sealed.gone(segment)));
   }
 
   /** Its rows are in ClickHouse; its file waits for finish(), when all is derived from them. */
   hold(segment: Segment): void {
     this.#held.add(segment);
-    this[segment.lane].usage.free(segment.id);
-    this.#sealed.stored(segment);
+    this.#storedNow(segment);
   }
 
   /** Removes a flushed segment. The order matters: a note in the ledger, the file, a sync of the folder. */
@@ -223,12 +250,14 @@ export class Journal<Kinds extends LaneKinds = LaneKinds> {
     await segment.closed;
     await this.#ledger.note(segment, this.#lastMillis);
     await this.#recycler.keep(segment, this.tight);
-    await syncFolder(this.folder);
-    if (!this.#held.delete(segment)) {
-      this[segment.lane].usage.free(segment.id);
-      this.#sealed.stored(segment);
-    }
+    await syncFolder(this.io, this.folder);
+    if (!this.#held.delete(segment)) this.#storedNow(segment);
     this.#sealed.paths.delete(segment.path);
+  }
+
+  #storedNow(segment: Segment): void {
+    this.#lanes.get(segment.lane)!.usage.free(segment.id);
+    this.#sealed.stored(segment);
   }
 
   get number(): number {
@@ -242,8 +271,10 @@ export class Journal<Kinds extends LaneKinds = LaneKinds> {
 
   /** Whether events wait to be stored, or an import is coming in. */
   get isBusy(): boolean {
-    const { live, historical } = this.#sealed.lanes;
-    return live.length + historical.length > 0 || (this.historical.segment?.rows ?? 0) > 0;
+    return this.#lanes.entries().some(([kind, { segment }]) => {
+      const isImport = kind.patience > 1 && segment !== undefined && segment.rows > 0;
+      return kind.isNative && (isImport || this.#sealed.lanes.get(kind)!.length > 0);
+    });
   }
 
   /** Gives further segments this number; their ids go on rising. */
@@ -277,45 +308,47 @@ export class Journal<Kinds extends LaneKinds = LaneKinds> {
       this.damagedFiles += damage.files;
       this.#options.damaged?.(damage);
     };
-    return new Recovery({ folder: this.folder, damaged, log: this.#options.log });
+    return new Recovery({ setup: this.#options, folder: this.folder, damaged, log: this.#options.log });
   }
 
   #takeRecovered({ segments, lastMillis }: Recovery): void {
     this.#lastMillis = Math.max(this.#lastMillis, lastMillis);
     this.#sealed.addFound(segments);
-    for (const segment of segments) this[segment.lane].usage.found(segment.id, foundUsage(segment));
+    for (const segment of segments) {
+      this.#lanes.get(segment.lane)!.usage.found(segment.id, foundUsage(this.#options, segment));
+    }
   }
 
-  #openLane<Name extends LaneName>(name: Name): LaneOf<Kinds[Name]> {
-    const { folder, room, lanes } = this.#options;
-    const { segmentBytesMax } = laneKinds[name];
-    const kind = lanes[name] as LaneKind<BlockOf<Kinds[Name]>>;
-    return new Lane<RowOf<Kinds[Name]>, BlockOf<Kinds[Name]>>({
-      name,
+  /** The lane of a kind. */
+  laneOf<Block extends LaneBlock<LaneRow>>(kind: LaneKind<Block>): Lane<RowOf<Block>, Block> {
+    return this.#lanes.get(kind) as unknown as Lane<RowOf<Block>, Block>;
+  }
+
+  #openLane(kind: LaneKind): Lane<LaneRow> {
+    const { folder, reserve } = this.#options;
+    const { segmentBytesMax } = kind;
+    return new Lane({
+      setup: this.#options,
+      kind,
       folder,
       log: this.#log,
-      segmentBytesMax: Math.min(segmentBytesMax, room?.segmentBytesMax ?? segmentBytesMax),
-      kind,
+      segmentBytesMax: Math.min(segmentBytesMax, reserve?.segmentBytesMax ?? segmentBytesMax),
       nextId: () => this.nextId(),
       isOwnId: (id) => isOfJournal(id, this.#number),
-      takeRecycled: () => this.#recycler.take(name),
-      takeRoom: (bytes) => room?.take(bytes),
-      hasRoom: (bytes) => room?.has(bytes) ?? true,
+      takeRecycled: () => this.#recycler.take(kind),
+      takeRoom: (bytes) => reserve?.take(bytes),
+      hasRoom: (bytes) => reserve?.has(bytes) ?? true,
       onSynced: (segment) => this.#ledger.marks.note(segment),
       onSealed: (segment) => this.#takeSealed(segment),
       onFailed: () => void (this.#failedAtMs = this.#options.clock.elapsed()),
     });
   }
 
-  get #lanes() {
-    return [this.live, this.historical, this.warnings, this.merges, this.recordings];
-  }
-
   #takeSealed(segment: Segment): void {
     this.#ages.delete(segment.id);
     const now = this.#options.clock.elapsed();
     this.#busyAt.set(segment.lane, now);
-    if (segment.lane === "historical") this.#importedAt = now;
+    if (segment.lane.patience > 1) this.#importedAt = now;
     this.#ledger.sealed(segment, this.#lastMillis);
     this.#sealed.add(segment);
     this.nudge();
@@ -329,41 +362,39 @@ export class Journal<Kinds extends LaneKinds = LaneKinds> {
     this.#sealByAge();
     this.#log.look();
     await this.#recycler.look(this.tight);
-    await Promise.all(this.#lanes.map((lane) => this.#restIdle(lane)));
+    await Promise.all(this.#lanes.values().map((lane) => this.#restIdle(lane)));
   }
 
   /** Gives back what a lane keeps for its next segment, after a long rest or where the disk is nearly full. */
-  async #restIdle(lane: Pick<Lane<LaneRow>, "name" | "segment" | "openRows" | "rest">): Promise<void> {
+  async #restIdle(lane: Lane<LaneRow>): Promise<void> {
     const now = this.#options.clock.elapsed();
-    if (lane.segment || lane.openRows > 0) this.#busyAt.set(lane.name, now);
-    const idleMs = now - (this.#busyAt.get(lane.name) ?? now);
+    if (lane.segment || lane.openRows > 0) this.#busyAt.set(lane.kind, now);
+    const idleMs = now - (this.#busyAt.get(lane.kind) ?? now);
     if (!this.tight && idleMs < journalLimits.recycledIdleMs) return;
-    this.#busyAt.delete(lane.name);
+    this.#busyAt.delete(lane.kind);
     await lane.rest();
   }
 
   #sealByAge(): void {
-    for (const lane of this.#lanes) {
-      const segment = lane.segment;
+    for (const [kind, lane] of this.#lanes) {
+      const { segment } = lane;
       // While the flush is behind, a segment goes on growing: fewer and bigger inserts.
-      const behind = this.#sealed.lanes[lane.name].length >= laneKinds[lane.name].flushesAtOnce;
+      const behind = this.#sealed.lanes.get(kind)!.length >= kind.flushesAtOnce;
       if (!segment || segment.rows === 0 || behind) continue;
       if (this.#isDue(segment)) void lane.seal();
     }
   }
 
-  /** Whether a segment has grown for long enough; a historical one may grow longer while it does grow. */
+  /** Whether a segment has grown for long enough; one of a patient lane may grow longer while it does grow. */
   #isDue({ id, lane, bytes }: Segment): boolean {
     const now = this.#options.clock.elapsed();
     const intervalMs = this.#options.flushIntervalMs - this.#lookMs;
-    const isFirst = now - this.#importedAt > intervalMs * journalLimits.historicalPatience;
+    const isFirst = now - this.#importedAt > intervalMs * lane.patience;
     const age = this.#ages.get(id) ?? { openedMs: now, grownMs: now, bytes, isFirst };
     this.#ages.set(id, age);
     if (bytes > age.bytes) Object.assign(age, { grownMs: now, bytes });
     // The first segment of an import does not grow: the engine has nothing else to do.
-    if (lane !== "historical" || age.isFirst) return now - age.openedMs >= intervalMs;
-    return (
-      now - age.openedMs >= intervalMs * journalLimits.historicalPatience || now - age.grownMs >= intervalMs
-    );
+    if (lane.patience === 1 || age.isFirst) return now - age.openedMs >= intervalMs;
+    return now - age.openedMs >= intervalMs * lane.patience || now - age.grownMs >= intervalMs;
   }
 }

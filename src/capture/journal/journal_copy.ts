@@ -1,9 +1,10 @@
 // A copy of a journal's folder, made while a process writes to it: all that was acknowledged before the copy began and
 // is not stored yet. A segment that is finished meanwhile is left out, since ClickHouse has it.
 
-import { existsSync, readdirSync, rmSync, statSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { type Expected, Ledger } from "./ledger.ts";
+import type { JournalIo } from "./journal_io.ts";
+import type { JournalSetup } from "./lane_kind.ts";
 import { judgeSegment } from "./recovery/verdict.ts";
 import { type Segment, millisOfSegment, returnedSuffix } from "./segments/segment.ts";
 import { readSegment, withoutFramesFrom } from "./segments/segment_reader.ts";
@@ -11,6 +12,7 @@ import { readSegment, withoutFramesFrom } from "./segments/segment_reader.ts";
 const identityNames = ["identity.json", "identity.copy.json"];
 
 export interface JournalCopy {
+  setup: JournalSetup;
   /** The journal's own folder. */
   folder: string;
   /** Does not exist yet. */
@@ -23,38 +25,40 @@ export interface JournalCopy {
 
 /** The marks of what is synced are not copied: the copy's ledger has all that they say. */
 export async function copyJournal(options: JournalCopy): Promise<void> {
-  const { folder, target, copy } = options;
+  const { setup, folder, target, copy } = options;
+  const { io } = setup;
   for (const name of identityNames) {
-    if (existsSync(join(folder, name))) await copy(join(folder, name), join(target, name));
+    if (io.exists(join(folder, name))) await copy(join(folder, name), join(target, name));
   }
-  const { finished, lastMillis } = new Ledger(folder).read();
-  const names = readdirSync(folder).filter((name) => name.endsWith(".segment") && !finished.includes(name));
+  const { finished, lastMillis } = new Ledger(setup, folder).read();
+  const names = io.list(folder).filter((name) => name.endsWith(".segment") && !finished.includes(name));
   const waiting: Segment[] = [];
   for (const name of names.toSorted()) {
     const segment = await copySegment(options, name);
     if (segment) waiting.push(segment);
   }
-  if (!existsSync(target)) return;
-  const ledger = new Ledger(target);
+  if (!io.exists(target)) return;
+  const ledger = new Ledger(setup, target);
   ledger.restart(Math.max(lastMillis, ...waiting.map(({ id }) => millisOfSegment(id))), waiting);
   await ledger.close();
-  rmSync(join(target, "synced"), { force: true });
+  io.remove(join(target, "synced"));
 }
 
 /** Resolves to what the copy's ledger says of it; undefined for rows that come back from quarantine, and for none. */
 async function copySegment(options: JournalCopy, name: string): Promise<Segment | undefined> {
-  const { folder, target, copy, attemptsMax } = options;
+  const { setup, folder, target, copy, attemptsMax } = options;
+  const { io } = setup;
   const [from, to] = [join(folder, name), join(target, name)];
   for (let attempt = 1; ; attempt++) {
-    const expected = new Ledger(folder).read().expected.get(name);
-    const before = inodeOf(from);
-    if (before === undefined || !(await copied(() => copy(from, to))) || inodeOf(from) !== before) {
+    const expected = new Ledger(setup, folder).read().expected.get(name);
+    const before = inodeOf(io, from);
+    if (before === undefined || !(await copied(() => copy(from, to))) || inodeOf(io, from) !== before) {
       // It was finished, and its file may hold another segment by now.
-      rmSync(to, { force: true });
+      io.remove(to);
       return undefined;
     }
     if (name.endsWith(returnedSuffix)) return undefined;
-    const whole = readSegment(to);
+    const whole = readSegment(setup, to);
     if (!whole) return undefined;
     const read = expected?.behind === "sealed" ? withoutFramesFrom(whole, expected.bytes) : whole;
     const { segment } = read;
@@ -62,10 +66,10 @@ async function copySegment(options: JournalCopy, name: string): Promise<Segment 
     if (isDamaged && attempt === attemptsMax) return asExpected(segment, expected);
     if (!isDamaged && segment.rows > 0) {
       // What follows is half a write, or an earlier segment's.
-      truncateSync(to, segment.bytes);
+      io.truncate(to, segment.bytes);
       return segment;
     }
-    rmSync(to);
+    io.remove(to);
     if (!isDamaged) return undefined;
   }
 }
@@ -85,6 +89,6 @@ async function copied(copy: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-function inodeOf(path: string): bigint | undefined {
-  return statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
+function inodeOf(io: JournalIo, path: string): number | undefined {
+  return io.exists(path) ? io.stat(path).ino : undefined;
 }

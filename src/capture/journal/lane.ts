@@ -3,33 +3,10 @@
 import { yieldToEventLoop, sleep } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { reasonOf } from "../../core/log.ts";
-import { LaneUsage } from "./journal_room.ts";
+import type { LaneBlock, LaneKind, LaneRow } from "./lane_kind.ts";
 import { journalLimits } from "./limits.ts";
-import { type FrameBlock, type LaneName, type Segment } from "./segments/segment.ts";
+import type { Segment } from "./segments/segment.ts";
 import { SegmentWriter, type SegmentWriterOptions } from "./segments/segment_writer.ts";
-
-export interface LaneRow {
-  project_id: number;
-  /** Decides the partition; in microseconds since 1970. */
-  timestamp: number;
-}
-
-/** Rows of one partition as columns, until they are written. */
-export interface LaneBlock<Row extends LaneRow> extends FrameBlock {
-  /** Appends a row; returns about how many bytes it takes. */
-  append(row: Row): number;
-  /** Empties the columns and keeps their memory. */
-  clear(): void;
-}
-
-/** A lane as the owner of its rows makes it. */
-export interface LaneKind<Block extends LaneBlock<LaneRow> = LaneBlock<LaneRow>> {
-  /** Where its rows are stored in the end. */
-  readonly table: string;
-  /** The partition of that table for a row of this time, in microseconds since 1970. */
-  partitionOf(this: void, micros: number): number;
-  openBlock(this: void): Block;
-}
 
 interface LaneOptions<Block extends LaneBlock<LaneRow>> extends SegmentWriterOptions {
   kind: LaneKind<Block>;
@@ -38,10 +15,10 @@ interface LaneOptions<Block extends LaneBlock<LaneRow>> extends SegmentWriterOpt
 }
 
 export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<Row>> {
-  readonly name: LaneName;
+  readonly kind: LaneKind<Block>;
   openRows = 0;
   openBytes = 0;
-  readonly usage = new LaneUsage();
+  readonly usage = new PendingByProject();
   readonly #options: LaneOptions<Block>;
   readonly #writer: SegmentWriter;
   #open = new Map<number, Block>();
@@ -55,7 +32,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   #requests = 0;
 
   constructor(options: LaneOptions<Block>) {
-    this.name = options.name;
+    this.kind = options.kind;
     this.#options = options;
     const onSynced = (segment: Segment): void => {
       this.usage.place(segment.id);
@@ -85,7 +62,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
 
   /** Appends a row to its partition's open block. Nothing is promised until commit() resolves. */
   append(row: Row): void {
-    const block = this.#blockOf(this.#options.kind.partitionOf(row.timestamp));
+    const block = this.#blockOf(this.kind.partitionOf(row.timestamp));
     const before = block.changes;
     this.#note(row.project_id, 1, block.append(row), block.changes - before);
   }
@@ -109,7 +86,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   #blockOf(partition: number): Block {
     let block = this.#open.get(partition);
     if (!block) {
-      block = this.#recycled.pop() ?? this.#options.kind.openBlock();
+      block = this.#recycled.pop() ?? this.kind.openBlock();
       block.partition = partition;
       this.#open.set(partition, block);
     }
@@ -199,7 +176,10 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     } catch (thrown) {
       this.#options.onFailed();
       const reason = reasonOf(thrown);
-      this.#options.log.error("journal write failed; its events were refused", { lane: this.name, reason });
+      this.#options.log.error("journal write failed; its events were refused", {
+        lane: this.kind.name,
+        reason,
+      });
     }
     this.#writing = undefined;
     this.usage.drop();
@@ -298,4 +278,119 @@ export class CommitGroups {
     for (const { lane, group } of this.#joined) if (lane.group === group) void lane.commit();
     for (const { group } of this.#joined) await group.promise;
   }
+}
+
+export interface Use {
+  /** As blocks estimate them; for segments found at the start, as in the file. */
+  bytes: number;
+  /** Of persons and groups; each becomes a row when stored. Unknown, and 0, for segments found at the start. */
+  changes: number;
+}
+
+type Uses = Map<number, Use>;
+
+/**
+ * What is pending in a lane, by project: bytes, and changes of persons and groups, from the open block until their
+ * segment is flushed.
+ */
+export class PendingByProject {
+  readonly total = nothing();
+  /** The sum by project; only projects that have something. */
+  readonly #held: Uses = new Map();
+  /** Its parts: in open blocks, in the group that is being written, and in segments that are not flushed. */
+  #open: Uses = new Map();
+  #writing: Uses = new Map();
+  readonly #segments = new Map<bigint, Uses>();
+  /** The counts of the last project: rows of one project come in runs. */
+  #project = -1;
+  #projectOpen = nothing();
+  #projectHeld = nothing();
+
+  of(project_id: number): Readonly<Use> {
+    return this.#held.get(project_id) ?? noUse;
+  }
+
+  /** Adds rows of an open block. */
+  add(project_id: number, bytes: number, changes: number): void {
+    if (project_id !== this.#project) {
+      this.#projectOpen = useIn(this.#open, project_id);
+      this.#projectHeld = useIn(this.#held, project_id);
+      this.#project = project_id;
+    }
+    this.#projectOpen.bytes += bytes;
+    this.#projectOpen.changes += changes;
+    this.#projectHeld.bytes += bytes;
+    this.#projectHeld.changes += changes;
+    this.total.bytes += bytes;
+    this.total.changes += changes;
+  }
+
+  /** The open blocks become the group that is written. */
+  begin(): void {
+    this.#writing = this.#open;
+    this.#open = new Map();
+    this.#project = -1;
+  }
+
+  /** The group, or its first part, was written to this segment. */
+  place(segment: bigint): void {
+    this.found(segment, this.#writing, false);
+    this.#writing = new Map();
+  }
+
+  /** Subtracts the part of the group that could not be written. */
+  drop(): void {
+    this.#subtract(this.#writing);
+    this.#writing = new Map();
+  }
+
+  /** Adds what a segment of an earlier process holds. */
+  found(segment: bigint, uses: ReadonlyMap<number, Use>, isNew = true): void {
+    if (uses.size === 0) return;
+    let held = this.#segments.get(segment);
+    if (!held) this.#segments.set(segment, (held = new Map()));
+    for (const [project_id, use] of uses) {
+      addTo(useIn(held, project_id), use);
+      if (!isNew) continue;
+      addTo(useIn(this.#held, project_id), use);
+      addTo(this.total, use);
+    }
+  }
+
+  free(segment: bigint): void {
+    const uses = this.#segments.get(segment);
+    if (!uses) return;
+    this.#segments.delete(segment);
+    this.#subtract(uses);
+  }
+
+  #subtract(uses: Uses): void {
+    for (const [project_id, { bytes, changes }] of uses) {
+      const held = useIn(this.#held, project_id);
+      held.bytes -= bytes;
+      held.changes -= changes;
+      this.total.bytes -= bytes;
+      this.total.changes -= changes;
+      if (held.bytes <= 0 && held.changes <= 0) this.#held.delete(project_id);
+    }
+    // The last project's counts may have been deleted.
+    this.#project = -1;
+  }
+}
+
+const noUse: Readonly<Use> = nothing();
+
+function nothing(): Use {
+  return { bytes: 0, changes: 0 };
+}
+
+function useIn(uses: Uses, project_id: number): Use {
+  let use = uses.get(project_id);
+  if (!use) uses.set(project_id, (use = nothing()));
+  return use;
+}
+
+function addTo(use: Use, { bytes, changes }: Use): void {
+  use.bytes += bytes;
+  use.changes += changes;
 }

@@ -2,24 +2,14 @@
 // segment is noted before its file is removed, so that a crash in between neither sends it again nor, if the clock went
 // back, uses an id twice. FORMAT.md has the lines.
 
-import {
-  copyFileSync,
-  existsSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { crc32 } from "node:zlib";
-import { isFull, syncFolderNow, writeDurably, writeDurablyNow } from "./segments/files.ts";
-import { type LaneName, type Segment, byLane, millisOfSegment } from "./segments/segment.ts";
+import type { JournalFile } from "./journal_io.ts";
+import { type JournalSetup, type LaneKind, byLane } from "./lane_kind.ts";
+import { journalLimits } from "./limits.ts";
+import { isFull, writeDurably, writeDurablyNow } from "./segments/files.ts";
+import { type Segment, millisOfSegment } from "./segments/segment.ts";
 import { type Extent, SyncedMarks } from "./segments/synced_marks.ts";
-
-/** Past this many bytes the ledger is rewritten. */
-const ledgerBytesMax = 1024 * 1024;
 
 export interface Expected extends Extent {
   /**
@@ -39,24 +29,26 @@ export interface Noted {
   /**
    * The newest segment of each lane that has anything acknowledged in it, or 0n; undefined when that is not certain.
    */
-  newest: Record<LaneName, bigint> | undefined;
+  newest: ReadonlyMap<LaneKind, bigint> | undefined;
 }
 
 export class Ledger {
+  readonly #setup: JournalSetup;
   readonly #path: string;
   /** How far growing segments are synced. */
   readonly marks: SyncedMarks;
   /** Notes of all lanes, one after the other: concurrent ones would open the file twice. */
   #notes: Promise<void> = Promise.resolve();
-  #file: FileHandle | undefined;
+  #file: JournalFile | undefined;
   #bytes = 0;
   /** True when a note failed: the file may end within a line, which would spoil the next one. */
   #isTorn = false;
   readonly #sealed = new Map<string, Extent>();
 
-  constructor(folder: string) {
+  constructor(setup: JournalSetup, folder: string) {
+    this.#setup = setup;
     this.#path = `${folder}/ledger`;
-    this.marks = new SyncedMarks(folder);
+    this.marks = new SyncedMarks(setup, folder);
   }
 
   /** What the last process noted; empty on the first start. A torn last line is skipped. */
@@ -69,7 +61,7 @@ export class Ledger {
       newest: undefined,
     };
     const marks = this.marks.read();
-    const lines = readLines(this.#path);
+    const lines = this.#readLines();
     for (const [name, { id, bytes, rows }] of marks.extents) {
       noted.lastMillis = Math.max(noted.lastMillis, millisOfSegment(id));
       noted.expected.set(name, { bytes, rows, behind: marks.exact ? "synced" : "least" });
@@ -77,8 +69,8 @@ export class Ledger {
     noted.unreadable += marks.unreadable;
     if (marks.exact && marks.unreadable === 0) {
       const marked = [...marks.extents.values()];
-      noted.newest = byLane((name) =>
-        marked.reduce((id, one) => (one.lane === name && one.id > id ? one.id : id), 0n),
+      noted.newest = byLane(this.#setup, (lane) =>
+        marked.reduce((id, one) => (one.lane === lane && one.id > id ? one.id : id), 0n),
       );
     }
     // Each start writes a first line, and marks only after that.
@@ -96,8 +88,9 @@ export class Ledger {
 
   /** Keeps a copy of a damaged ledger; returns its path, or undefined when there is no file. */
   keepAside(): string | undefined {
-    if (!existsSync(this.#path)) return undefined;
-    copyFileSync(this.#path, `${this.#path}.damaged`);
+    const { io } = this.#setup;
+    if (!io.exists(this.#path)) return undefined;
+    io.copy(this.#path, `${this.#path}.damaged`);
     return `${this.#path}.damaged`;
   }
 
@@ -110,20 +103,21 @@ export class Ledger {
     for (const { path, bytes, rows } of waiting) this.#sealed.set(basename(path), { bytes, rows });
     const text = this.#beginning(lastMillis);
     // There must be a ledger before there are marks: marks alone mean that it was lost.
-    if (!existsSync(this.#path)) writeDurablyNow(this.#path, text);
+    const { io } = this.#setup;
+    if (!io.exists(this.#path)) writeDurablyNow(io, this.#path, text);
     const aside = `${this.#path}.part`;
     try {
-      writeFileSync(aside, text, { mode: 0o600, flush: true });
+      io.write(aside, text);
     } catch (thrown) {
-      rmSync(aside, { force: true });
+      io.remove(aside);
       if (!isFull(thrown)) throw thrown;
-      cutTornLine(this.#path);
+      this.#cutTornLine();
       this.marks.open();
       return false;
     }
     this.marks.restart();
-    renameSync(aside, this.#path);
-    syncFolderNow(dirname(this.#path));
+    io.rename(aside, this.#path);
+    io.sync(dirname(this.#path));
     return true;
   }
 
@@ -163,8 +157,8 @@ export class Ledger {
   }
 
   async #append(line: string, lastMillis: number, durably: boolean): Promise<void> {
-    if (this.#isTorn || this.#bytes > ledgerBytesMax) await this.#mend(lastMillis);
-    this.#file ??= await open(this.#path, "a", 0o600);
+    if (this.#isTorn || this.#bytes > journalLimits.ledgerBytesMax) await this.#mend(lastMillis);
+    this.#file ??= await this.#setup.io.open(this.#path, "a");
     this.#isTorn = true;
     for (let rest = Buffer.from(line); rest.length > 0;) {
       rest = rest.subarray((await this.#file.write(rest)).bytesWritten);
@@ -180,7 +174,7 @@ export class Ledger {
       await this.#restartLater(lastMillis);
     } catch (thrown) {
       if (!isFull(thrown)) throw thrown;
-      cutTornLine(this.#path);
+      this.#cutTornLine();
     }
   }
 
@@ -193,8 +187,22 @@ export class Ledger {
     await this.#closeFile();
     // First make durable that the marks of segments which the new file leaves out are gone.
     this.marks.sync();
-    await writeDurably(this.#path, this.#beginning(lastMillis));
+    await writeDurably(this.#setup.io, this.#path, this.#beginning(lastMillis));
     this.#bytes = 0;
+  }
+
+  /** Cuts what is behind the last whole line, since it would spoil the next one. Needs no room. */
+  #cutTornLine(): void {
+    const bytes = Buffer.from(this.#setup.io.read(this.#path));
+    const end = bytes.lastIndexOf("\n") + 1;
+    if (end < bytes.length) this.#setup.io.truncate(this.#path, end);
+  }
+
+  /** The complete lines; undefined when there is no such file. */
+  #readLines(): string[] | undefined {
+    const { io } = this.#setup;
+    if (!io.exists(this.#path)) return undefined;
+    return Buffer.from(io.read(this.#path)).toString("latin1").split("\n").slice(0, -1);
   }
 
   #beginning(lastMillis: number): string {
@@ -213,18 +221,6 @@ function summed(text: string): string {
 
 function sumOf(text: string): string {
   return crc32(text).toString(16).padStart(8, "0");
-}
-
-/** Cuts what is behind the last whole line, since it would spoil the next one. Needs no room. */
-function cutTornLine(path: string): void {
-  const bytes = readFileSync(path);
-  const end = bytes.lastIndexOf("\n") + 1;
-  if (end < bytes.length) truncateSync(path, end);
-}
-
-/** The complete lines; undefined when there is no such file. */
-function readLines(path: string): string[] | undefined {
-  return existsSync(path) ? readFileSync(path, "latin1").split("\n").slice(0, -1) : undefined;
 }
 
 const lineShape = /^(\+?)([\w.-]{1,100}) (\d{1,14})(?: (\d{1,10}) (\d{1,10}))?$/;

@@ -1,14 +1,10 @@
 // Bounds of the journal: its lanes, segments, room and recovery, with their units and reasons.
 
 export const journalLimits = {
+  /** Bytes of the ledger past which it is rewritten. */
+  ledgerBytesMax: 1024 * 1024,
   /** Batches in one segment; a power of two, as its exponent is the bits of a place in batch numbers. */
   segmentBatchesMax: 2 ** 11,
-  /** Bytes after which a live segment is sealed: about 50,000 events, a second at full load. */
-  liveSegmentBytesMax: 32 * 1024 * 1024,
-  /** The same for imports: bigger, so that each year gets a decent part; a part costs 5 ms, however small. */
-  historicalSegmentBytesMax: 256 * 1024 * 1024,
-  /** Segments of imports that are flushed at once: an INSERT keeps one core busy. */
-  historicalFlushesMax: 2,
   /**
    * Bytes and rows in open blocks of one lane after which its writers wait for the disk: one commit.
    */
@@ -31,8 +27,6 @@ export const journalLimits = {
    */
   preparedBytesMax: 4 * 1024 * 1024,
   preparedBytesMin: 64 * 1024,
-  /** Flush intervals for which a historical segment may grow, so that years fill up. */
-  historicalPatience: 10,
   /**
    * How long a start watches whether another process publishes the watermark of the same journal, in ms; a running one
    * does every watermarkMs.
@@ -42,10 +36,6 @@ export const journalLimits = {
   journalClaimsMax: 5,
   /** Journals with different numbers in batch numbers; a power of two likewise. */
   journalsCountMax: 2 ** 12,
-  /** Bytes after which a segment of warnings is sealed: they are few and small. */
-  warningSegmentBytesMax: 8 * 1024 * 1024,
-  /** Bytes after which a segment of merges is sealed: some 30,000, a second's transaction. */
-  mergeSegmentBytesMax: 2 * 1024 * 1024,
   /**
    * What the journal leaves free of its volume for the stores: an eighth; at least enough for a small segment and
    * Postgres's log, at most four of the largest segments, and not more than a quarter.
@@ -72,8 +62,6 @@ export const journalLimits = {
   gatherMs: 1,
   /** Bytes of a long frame that are summed before other requests get their turn: about a millisecond. */
   sumBytesMax: 2 * 1024 * 1024,
-  /** Bytes after which a segment of recordings is sealed: some 30 s of 200 recorders. */
-  snapshotSegmentBytesMax: 32 * 1024 * 1024,
   /** The part of the journal's room that recordings may fill, so that events always find some. */
   recordingsJournalShare: 0.5,
   /**

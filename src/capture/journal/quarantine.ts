@@ -1,18 +1,18 @@
 // Quarantine: rows that ClickHouse refuses for good, each in a file of its own beside the reason, so that they do not
 // block the rows behind them.
 
-import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { reasonOf } from "../../core/log.ts";
 import { Pieces } from "../../storage/native/native.ts";
+import type { JournalSetup, LaneKind } from "./lane_kind.ts";
 import { writeDurably } from "./segments/files.ts";
 import { writeFrame } from "./segments/frame.ts";
-import { type LaneName, returnedSuffix, segmentHead, segmentOf } from "./segments/segment.ts";
+import { returnedSuffix, segmentHead, segmentOf } from "./segments/segment.ts";
 import { readSegment } from "./segments/segment_reader.ts";
 
 interface Quarantined {
   /** The batch number in hexadecimal; the argument of `journal retry` and `journal discard`. */
   id: string;
-  lane: LaneName;
+  lane: string;
   /** Of the lane's table. */
   partition: number;
   reason: string;
@@ -21,20 +21,23 @@ interface Quarantined {
 }
 
 /** One refused row as a Native block, and where it belongs. */
-export interface Refused extends Pick<Quarantined, "lane" | "partition" | "reason"> {
+export interface Refused extends Pick<Quarantined, "partition" | "reason"> {
+  lane: LaneKind;
   batch: bigint;
   oldest: number;
   native: Uint8Array;
 }
 
 export class Quarantine {
+  readonly #setup: JournalSetup;
   readonly #folder: string;
   readonly #journalFolder: string;
 
-  constructor(dataDir: string) {
+  constructor(setup: JournalSetup, dataDir: string) {
+    this.#setup = setup;
     this.#folder = `${dataDir}/quarantine`;
     this.#journalFolder = `${dataDir}/journal`;
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    setup.io.makeFolder(this.#folder);
   }
 
   get count(): number {
@@ -45,42 +48,42 @@ export class Quarantine {
   async add(refused: Refused, now: Date): Promise<void> {
     const id = refused.batch.toString(16).padStart(16, "0");
     const { lane, partition, reason } = refused;
-    const note: Quarantined = { id, lane, partition, reason, at: now.toISOString() };
-    await writeDurably(`${this.#folder}/${id}.json`, JSON.stringify(note));
+    const note: Quarantined = { id, lane: lane.name, partition, reason, at: now.toISOString() };
+    await writeDurably(this.#setup.io, `${this.#folder}/${id}.json`, JSON.stringify(note));
     const out = new Pieces(256);
-    out.raw(segmentHead(lane, segmentOf(refused.batch)));
+    out.raw(segmentHead(this.#setup, lane, segmentOf(refused.batch)));
     const head = { batch: refused.batch, partition, rows: 1, oldest: refused.oldest, synced: 0, before: 0 };
     await writeFrame(out, head, (payload) => payload.raw(refused.native));
-    await writeDurably(`${this.#folder}/${id}.segment`, Buffer.concat(out.list()));
+    await writeDurably(this.#setup.io, `${this.#folder}/${id}.segment`, Buffer.concat(out.list()));
   }
 
   /** The rows by id; where a note cannot be read, `reason` says so. */
   list(): Quarantined[] {
-    return this.#ids().map((id) => readNote(`${this.#folder}/${id}.json`, id));
+    return this.#ids().map((id) => this.#readNote(`${this.#folder}/${id}.json`, id));
   }
 
   /** The row's Native bytes as text an operator can search; undefined when there is no such id. */
   peek(id: string): Uint8Array | undefined {
     if (!this.#ids().includes(id)) return undefined;
     const path = `${this.#folder}/${id}.segment`;
-    const frame = readSegment(path)?.segment.batches[0]?.frames[0];
+    const frame = readSegment(this.#setup, path)?.segment.batches[0]?.frames[0];
     if (!frame) return undefined;
-    return new Uint8Array(readFileSync(path)).subarray(frame.offset, frame.offset + frame.length);
+    return this.#setup.io.read(path).subarray(frame.offset, frame.offset + frame.length);
   }
 
   /** Returns rows to the journal, which takes them within seconds, or at the next start. Returns how many. */
   retry(id: string | "all"): number {
+    const { io } = this.#setup;
     return this.#each(id, (one) => {
-      mkdirSync(this.#journalFolder, { recursive: true, mode: 0o700 });
-      renameSync(`${this.#folder}/${one}.segment`, `${this.#journalFolder}/${one}${returnedSuffix}`);
-      rmSync(`${this.#folder}/${one}.json`, { force: true });
+      io.makeFolder(this.#journalFolder);
+      io.rename(`${this.#folder}/${one}.segment`, `${this.#journalFolder}/${one}${returnedSuffix}`);
+      io.remove(`${this.#folder}/${one}.json`);
     });
   }
 
   discard(id: string | "all"): number {
     return this.#each(id, (one) => {
-      rmSync(`${this.#folder}/${one}.segment`, { force: true });
-      rmSync(`${this.#folder}/${one}.json`, { force: true });
+      for (const ending of ["segment", "json"]) this.#setup.io.remove(`${this.#folder}/${one}.${ending}`);
     });
   }
 
@@ -91,22 +94,24 @@ export class Quarantine {
   }
 
   #ids(): string[] {
-    return readdirSync(this.#folder)
+    return this.#setup.io
+      .list(this.#folder)
       .filter((name) => name.endsWith(".segment"))
       .map((name) => name.slice(0, -".segment".length))
       .toSorted();
   }
-}
 
-/** A row whose note cannot be read can be retried or discarded all the same: its file says where it belongs. */
-function readNote(path: string, id: string): Quarantined {
-  try {
-    const note = JSON.parse(readFileSync(path, "utf8")) as Quarantined;
-    if (note.id !== id) throw new Error("it is another row's");
-    return note;
-  } catch (thrown) {
-    const reason = `the note ${path} cannot be read: ${reasonOf(thrown)}`;
-    const at = statSync(path.replace(/json$/, "segment")).mtime.toISOString();
-    return { id, lane: "live", partition: 0, reason, at };
+  /** A row whose note cannot be read can be retried or discarded all the same: its file says where it belongs. */
+  #readNote(path: string, id: string): Quarantined {
+    const { io } = this.#setup;
+    try {
+      const note = JSON.parse(Buffer.from(io.read(path)).toString()) as Quarantined;
+      if (note.id !== id) throw new Error("it is another row's");
+      return note;
+    } catch (thrown) {
+      const reason = `the note ${path} cannot be read: ${reasonOf(thrown)}`;
+      const at = io.stat(path.replace(/json$/, "segment")).mtime.toISOString();
+      return { id, lane: "unknown", partition: 0, reason, at };
+    }
   }
 }

@@ -7,7 +7,7 @@ import {
   writeColumnHead,
   writeRowKeys,
 } from "../../storage/native/native.ts";
-import type { LaneBlock, LaneRow } from "./lane.ts";
+import type { LaneBlock, LaneRow } from "./lane_kind.ts";
 
 /** Appends a row's values to the columns; returns about how many bytes they take. */
 type Put<Row, Name extends string> = (columns: Readonly<Record<Name, Pieces>>, row: Row) => number;

@@ -11,7 +11,6 @@ import type { CommitWaiter } from "../journal/lane.ts";
 import { type Envelope, isHistorical, keyOf } from "../scan/event_index.ts";
 import { entryLength, envelope } from "../scan/event_fields.ts";
 import type { CaptureOptions, Sent } from "../pipeline.ts";
-import { takeTurns } from "../columns/append_events.ts";
 import { type ArenaPool, ReceivedBody } from "./received_body.ts";
 import { type RefusalOptions, captureRefusal, usualReply } from "./reply.ts";
 import { exhausted } from "../../work/bodies/body_faults.ts";
@@ -68,7 +67,7 @@ export class SingleEvents implements Envelope {
   /**
    * Appends the event of a body shorter than captureLimits.arenaBodyBytesMin; returns its lane and fills `taken`.
    * Undefined, and nothing is appended, when the body is not one plain event of a known project, or has to wait.
-   * @throws Fault as keyOf() and JournalRoom.laneFor() do.
+   * @throws Fault as keyOf() and CaptureQuota.laneFor() do.
    */
   take(body: Uint8Array, taken: SingleEventRequest): EventLane | undefined {
     this.#opened = undefined;
@@ -81,7 +80,7 @@ export class SingleEvents implements Envelope {
     const project_id = keys.find(keyOf(this));
     if (project_id === undefined) return undefined;
     const historical_migration = isHistorical(this);
-    const lane = journal.room.laneFor(project_id, historical_migration);
+    const lane = journal.quota.laneFor(project_id, historical_migration);
     if (lane.crowded) return undefined;
     const sending = this.#sending;
     sending.project_id = project_id;
@@ -91,7 +90,7 @@ export class SingleEvents implements Envelope {
     if (arena.slow > 0 || arena.years !== 1) return undefined;
     // The pipeline reads the names of an event of a new shape.
     if (!definitions.shapesOf(project_id).has(arena.shapes[0]!, arena.shapes[1]!)) return undefined;
-    this.#columns = arena.writeColumns(0, 0, sending, journal.stamp(), takeTurns(1));
+    this.#columns = arena.writeColumns(0, 0, sending, journal.stamp(), journal.takeTurns(1));
     lane.appendMany(arena.yearAt(0), 1, this.#append, project_id);
     taken.project_id = project_id;
     taken.historical_migration = historical_migration;

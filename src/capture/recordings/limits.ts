@@ -1,6 +1,8 @@
 // Limits of capturing recordings.
 
 export const recordingLimits = {
+  /** Bytes after which a segment of recordings is sealed: some 30 s of 200 recorders. */
+  snapshotSegmentBytesMax: 32 * 1024 * 1024,
   /**
    * Bytes of a snapshot that are read, hashed or copied before other requests get their turn: one or two milliseconds
    * where all of them are short events. Many requests may do as much in one turn of the event loop.

@@ -62,11 +62,11 @@ export class Recorder {
   #keep(row: SnapshotRow | Reason): Reason | undefined {
     if (typeof row === "string") return row;
     const { journal, retentionDays, project_id, groups } = this.#options;
-    if (journal.room.recordingsFull) {
+    if (journal.quota.recordingsFull) {
       const detail = "Recordings cannot be kept right now. Send them again later.";
       throw new Fault("unavailable", detail, { retryAfterSeconds: 5 });
     }
-    const refusal = journal.room.recordingRefusal(project_id);
+    const refusal = journal.quota.recordingRefusal(project_id);
     if (refusal) throw refusal;
     row.timestamp = journal.stamp();
     row.expires_at = row.timestamp + retentionDays * dayMicros;

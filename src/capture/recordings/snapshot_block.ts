@@ -1,9 +1,11 @@
 // Pieces of recordings as columns, until they are sealed into a frame.
 
 import { captureLimits } from "../limits.ts";
-import type { LaneKind } from "../journal/lane.ts";
+import { type LaneKind, plainLane } from "../journal/lane_kind.ts";
+import { journalLimits } from "../journal/limits.ts";
 import { monthOf } from "../journal/segments/partition.ts";
 import { TableBlock } from "../journal/table_block.ts";
+import { recordingLimits } from "./limits.ts";
 import type { SnapshotRow } from "./snapshot.ts";
 
 const microsType = "DateTime64(6, 'UTC')";
@@ -34,9 +36,17 @@ const columnTypes = {
 
 /** Pieces of recordings, by month. */
 export const recordingLane: LaneKind<ReturnType<typeof snapshotBlock>> = {
+  ...plainLane,
+  name: "recordings",
   table: "snapshot_chunks",
   partitionOf: monthOf,
   openBlock: snapshotBlock,
+  isCounted: true,
+  watermark: "recordings",
+  segmentBytesMax: recordingLimits.snapshotSegmentBytesMax,
+  preparedBytesMax: journalLimits.preparedBytesMax,
+  // Deleted recordings must not stay in a file.
+  isRecycled: false,
 };
 
 function snapshotBlock() {

@@ -1,6 +1,8 @@
 // Limits of ingestion warnings and spikes.
 
 export const warningLimits = {
+  /** Bytes after which a segment of warnings is sealed: they are few and small. */
+  warningSegmentBytesMax: 8 * 1024 * 1024,
   /** Characters of an SDK's own warning, which names the page it comes from. */
   clientMessageCharsMax: 1000,
   /**

@@ -1,8 +1,9 @@
 // A warning as a row, and rows of warnings as columns until they are sealed into a frame.
 
-import type { LaneKind } from "../journal/lane.ts";
+import { type LaneKind, plainLane } from "../journal/lane_kind.ts";
 import { monthOf } from "../journal/segments/partition.ts";
 import { TableBlock } from "../journal/table_block.ts";
+import { warningLimits } from "./limits.ts";
 
 export interface WarningRow {
   project_id: number;
@@ -31,9 +32,12 @@ const columnTypes = {
 
 /** Warnings, by month. */
 export const warningLane: LaneKind<ReturnType<typeof warningBlock>> = {
+  ...plainLane,
+  name: "warnings",
   table: "ingestion_warnings",
   partitionOf: monthOf,
   openBlock: warningBlock,
+  segmentBytesMax: warningLimits.warningSegmentBytesMax,
 };
 
 function warningBlock() {

@@ -13,7 +13,7 @@ import {
   singleNumbers,
   sliceChangesMax,
 } from "./layout.ts";
-import type { Names } from "../columns/dictionary.ts";
+import type { Names } from "../../storage/native/native.ts";
 import type { GroupTypes } from "../event/changes.ts";
 import {
   entryLength,

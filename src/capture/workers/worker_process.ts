@@ -8,6 +8,7 @@ import { type Log, reasonOf } from "../../core/log.ts";
 import { type MetricsRead, countedBy } from "../../http/metrics/metrics.ts";
 import { type Child, type ChildPlan, type ChildProcess, startChild } from "../../storage/embedded/child.ts";
 import { type Answers, type RpcMessage, type Rpc, openRpc } from "../../work/rpc.ts";
+import { captureSetup } from "../capture_journal.ts";
 import { Ledger } from "../journal/ledger.ts";
 import type { WorkerConfig } from "./worker.ts";
 
@@ -168,7 +169,7 @@ const firstPauseMs = 200;
 
 function leftBytes(folder: string): number {
   try {
-    const { expected } = new Ledger(folder).read();
+    const { expected } = new Ledger(captureSetup, folder).read();
     return expected.values().reduce((sum, { bytes }) => sum + bytes, 0);
   } catch {
     return 0;

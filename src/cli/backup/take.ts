@@ -4,6 +4,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { mkdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
+import { captureSetup } from "../../capture/capture_journal.ts";
 import { copyJournal } from "../../capture/journal/journal_copy.ts";
 import type { Clock } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
@@ -135,6 +136,7 @@ async function copyData(dataDir: string, target: string): Promise<void> {
     const folder = join(dataDir, own, "journal");
     if (!existsSync(folder)) continue;
     await copyJournal({
+      setup: captureSetup,
       folder,
       target: join(target, own, "journal"),
       copy: copyFile,

@@ -2,6 +2,7 @@
 // names its inputs, and a resumed import compares the rows read again by their digest.
 
 import { rm } from "node:fs/promises";
+import { systemIo } from "../../capture/journal/journal_io.ts";
 import { writeDurably } from "../../capture/journal/segments/files.ts";
 import { UserError } from "../../core/fault.ts";
 import { reasonOf } from "../../core/log.ts";
@@ -155,7 +156,7 @@ async function readState(path: string): Promise<State | undefined> {
 
 async function replaceFile(path: string, text: string): Promise<void> {
   try {
-    await writeDurably(path, text);
+    await writeDurably(systemIo, path, text);
   } catch (thrown) {
     throw new UserError(
       `cannot write the checkpoint ${path} (${reasonOf(thrown)}); --state puts it elsewhere`,

@@ -1,6 +1,6 @@
 // Arrays in ClickHouse's Native format: the offset at which each row's items end, then the items.
 
-import { type ByteColumn, writeLowCardinalityBody } from "./native.ts";
+import type { ByteColumn, Dictionary } from "./native.ts";
 
 /** A column's array offsets: where each row's items end. Rows without items may be left to `pad`. */
 export class ArrayOffsets {
@@ -53,11 +53,9 @@ export class ArrayOffsets {
 export function writeLowCardinalityArrays(
   out: ByteColumn,
   offsets: ArrayOffsets,
-  dictionary: Uint8Array,
-  keys: number,
-  indexes: Uint32Array,
+  dictionary: Dictionary,
 ): void {
   out.u64(1n);
   offsets.encode(out);
-  if (offsets.items > 0) writeLowCardinalityBody(out, dictionary, keys, indexes, offsets.items);
+  if (offsets.items > 0) dictionary.encodeBody(out, offsets.items);
 }

@@ -6,7 +6,7 @@ import { CommitGroups, CommitWaiters } from "../../../src/capture/journal/lane.t
 import { appendEvents } from "../../../src/capture/columns/append_events.ts";
 import { Outcomes, type Warning } from "../../../src/capture/event/outcome.ts";
 import { Recorder } from "../../../src/capture/recordings/recorder.ts";
-import type { Row } from "../../../src/capture/event/row.ts";
+import { type Row, emptyRow } from "../../../src/capture/event/row.ts";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { type ColumnBatch, ScanArena } from "../../../src/capture/wasm/scan_arena.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
@@ -45,7 +45,7 @@ async function columns(items: string[]): Promise<Laid> {
   } as unknown as EventLane;
   const merging = { append: () => {}, crowded: false, openRows: 0 };
   const stamp = () => ++micros;
-  const journal = { stamp, merging } as unknown as CaptureJournal;
+  const journal = { stamp, takeTurns: () => 0, row: emptyRow(), merging } as unknown as CaptureJournal;
   const groups = new CommitGroups();
   const ofProject = { project_id: 7, received, wanted: false, retentionDays: 1 };
   const recorder = new Recorder({ ...ofProject, journal, groups });

@@ -2,11 +2,12 @@ import { afterAll, expect, test } from "bun:test";
 import { noDefinitions } from "../../support/definitions.ts";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
+import { liveLane } from "../../../src/capture/columns/block.ts";
 import { ownTables } from "../../../src/storage/cluster/tables.ts";
 import { openLongReads } from "../../../src/storage/clickhouse/long_reads.ts";
 import { Flush } from "../../../src/capture/flush/flush.ts";
 import { flushLimits } from "../../../src/capture/flush/limits.ts";
-import { CaptureJournal } from "../../../src/capture/capture_journal.ts";
+import { CaptureJournal, captureSetup } from "../../../src/capture/capture_journal.ts";
 import { yearOf } from "../../../src/capture/journal/segments/partition.ts";
 import { Quarantine } from "../../../src/capture/journal/quarantine.ts";
 import { emptyRow, newUuidBytes } from "../../../src/capture/event/row.ts";
@@ -157,7 +158,7 @@ function openFlush(dataDir: string, journal: CaptureJournal, clickhouse: ClickHo
     journal,
     definitions: noDefinitions,
     clickhouse,
-    quarantine: new Quarantine(dataDir),
+    quarantine: new Quarantine(captureSetup, dataDir),
     folder: `${dataDir}/flush`,
     counts: {
       stored: (_lane, rows) => void (counted.stored += rows),
@@ -202,7 +203,7 @@ test("every event is stored once or in quarantine, whatever answers are lost, ac
         const good = uuids.filter((event) => !event.poisoned).map((event) => event.uuid);
         expect([...engine.stored.keys()].toSorted()).toEqual(good.toSorted());
         expect([...engine.stored.values()].every((times) => times === 1)).toBe(true);
-        expect(new Quarantine(dataDir).count).toBe(events.length - good.length);
+        expect(new Quarantine(captureSetup, dataDir).count).toBe(events.length - good.length);
         expect(counted).toEqual({ stored: good.length, quarantined: events.length - good.length });
         expect(after.pending()).toEqual({ events: 0, bytes: 0 });
       },
@@ -221,7 +222,7 @@ test("quarantined events can be listed, handed back and discarded", async () => 
   await journal.live.seal();
   flush.start();
   await flush.drain(60_000);
-  const quarantine = new Quarantine(dataDir);
+  const quarantine = new Quarantine(captureSetup, dataDir);
   const listed = quarantine.list();
   expect(listed.map(({ lane, partition, reason }) => ({ lane, partition, reason }))).toEqual([
     { lane: "live", partition: 1950, reason: "poison" },
@@ -301,7 +302,7 @@ test("sessions are derived from what is stored of a batch that was taken apart, 
   send(journal, event);
   send(journal, event);
   await journal.live.seal();
-  const [whole] = journal.nextSealed("live")!.batches;
+  const [whole] = journal.nextSealed(liveLane)!.batches;
   flush.start();
   await flush.drain(60_000);
   expect(fed).toBe(0);

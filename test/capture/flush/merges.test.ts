@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { basename } from "node:path";
+import { mergeLane } from "../../../src/capture/event/merge_row.ts";
 import { MergeFlush } from "../../../src/capture/flush/merges.ts";
 import type { CaptureJournal } from "../../../src/capture/capture_journal.ts";
 import { silentLog as log } from "../../../src/core/log.ts";
@@ -57,10 +58,10 @@ test("a segment whose process was killed before it was removed is not applied tw
   const journal = openJournal(makeFolder());
   appendTo(journal, "merges", 1);
   await journal.merges.seal();
-  await note(done, basename(journal.nextSealed("merges")!.path));
+  await note(done, basename(journal.nextSealed(mergeLane)!.path));
   openFlush(journal).start();
   await until(async () => (await noted()).length === 0);
-  expect(journal.nextSealed("merges")).toBeUndefined();
+  expect(journal.nextSealed(mergeLane)).toBeUndefined();
   expect(await mergedIds()).toBe(0);
 });
 
@@ -70,5 +71,5 @@ test("a segment is applied, and forgotten with its file", async () => {
   appendTo(journal, "merges", 1);
   await journal.merges.seal();
   await until(async () => (await mergedIds()) === 2);
-  await until(async () => (await noted()).length === 0 && journal.nextSealed("merges") === undefined);
+  await until(async () => (await noted()).length === 0 && journal.nextSealed(mergeLane) === undefined);
 });

@@ -3,6 +3,8 @@
 import { afterEach, expect, test } from "bun:test";
 import { flushLimits } from "../../../src/capture/flush/limits.ts";
 import { SessionDeriver } from "../../../src/capture/flush/session_deriver.ts";
+import { historicalLane, liveLane } from "../../../src/capture/columns/block.ts";
+import { recordingLane } from "../../../src/capture/recordings/snapshot_block.ts";
 import type { Batch, Segment } from "../../../src/capture/journal/segments/segment.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { type ClickHouse, ClickHouseError } from "../../../src/storage/clickhouse/clickhouse.ts";
@@ -15,7 +17,7 @@ afterEach(cleanUp);
 function segmentOf(id: number, bytes = 1000, numbers: bigint[] = [BigInt(id)]): Segment {
   return {
     id: BigInt(id),
-    lane: "live",
+    lane: liveLane,
     path: `${id}`,
     bytes,
     rows: 10,
@@ -240,7 +242,7 @@ test("events of a lane wait to be stored while too much waits to be derived, imp
   const { deriver, world, done } = openDeriver();
   world.isBusy = true;
   const { historical, live } = flushLimits.sessionsBehindBytesMax;
-  const behind = () => (["live", "historical", "recordings"] as const).map((lane) => deriver.isBehind(lane));
+  const behind = () => [liveLane, historicalLane, recordingLane].map((lane) => deriver.isBehind(lane));
   deriver.add(segmentOf(1, historical), [1n]);
   expect(behind()).toEqual([false, true, false]);
   deriver.add(segmentOf(2, live - historical), [2n]);

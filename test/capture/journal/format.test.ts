@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { readFrame } from "../../../src/capture/journal/segments/frame.ts";
 import { readNativeFrame } from "../../../src/capture/journal/segments/native_frame.ts";
-import type { LaneName, Segment } from "../../../src/capture/journal/segments/segment.ts";
+import type { Segment } from "../../../src/capture/journal/segments/segment.ts";
 import { cleanUpEach, later } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
-import { appendTo, openJournal } from "../../support/journal.ts";
+import { type LaneName, appendTo, laneNames, openJournal } from "../../support/journal.ts";
 
 cleanUpEach();
 
@@ -37,8 +37,7 @@ async function written(lane: LaneName): Promise<{ bytes: Buffer; segment: Segmen
   }
   const segment = journal[lane].segment!;
   const bytes = readFileSync(segment.path).subarray(0, segment.bytes);
-  const lanes = ["live", "historical", "warnings", "merges", "recordings"];
-  const slot = 64 * (1 + 2 * lanes.indexOf(lane));
+  const slot = 64 * (1 + 2 * laneNames.indexOf(lane));
   const marks = readFileSync(`${folder}/synced`).subarray(slot, slot + 128);
   const mark = [marks.subarray(0, 64), marks.subarray(64)].find(
     (one) => one.readBigUInt64LE() === segment.id,

@@ -13,14 +13,15 @@ import {
 } from "node:fs";
 import { basename } from "node:path";
 import fc from "fast-check";
-import { CaptureJournal } from "../../../src/capture/capture_journal.ts";
+import { historicalLane, liveLane } from "../../../src/capture/columns/block.ts";
+import { CaptureJournal, captureSetup } from "../../../src/capture/capture_journal.ts";
 import { emptyRow } from "../../../src/capture/event/row.ts";
 import { isOfJournal, segmentName } from "../../../src/capture/journal/segments/segment.ts";
 import { readSegment } from "../../../src/capture/journal/segments/segment_reader.ts";
 import type { Clock } from "../../../src/core/clock.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
 import { silentLog } from "../../../src/core/log.ts";
-import { DiskRoom, reserveOf } from "../../../src/capture/journal/journal_room.ts";
+import { DiskReserve, reserveOf } from "../../../src/capture/journal/disk_reserve.ts";
 import { journalLimits } from "../../../src/capture/journal/limits.ts";
 import { openJournal as openWith } from "../../support/journal.ts";
 import { makeFolder } from "../../support/folder.ts";
@@ -85,13 +86,13 @@ test("rows are on the disk when commit resolves, and a journal opened after a cr
   await journal.live.commit();
   const after = openJournal(folder);
   expect(after.pending().events).toBe(4);
-  const batches = after.nextSealed("historical")!.batches;
+  const batches = after.nextSealed(historicalLane)!.batches;
   expect(batches.map(({ partition, rows }) => [partition, rows])).toEqual([
     [2024, 2],
     [2025, 1],
   ]);
-  expect(after.nextSealed("live")!.rows).toBe(1);
-  expect(after.nextSealed("live")!.recovered).toBe(true);
+  expect(after.nextSealed(liveLane)!.rows).toBe(1);
+  expect(after.nextSealed(liveLane)!.recovered).toBe(true);
 });
 
 test("rows appended together are one group, and their frames lie where the index says", async () => {
@@ -103,9 +104,10 @@ test("rows appended together are one group, and their frames lie where the index
   await Promise.all([first, journal.live.commit()]);
   appendRow(journal, false, january);
   await journal.live.commit();
-  const known = structuredClone(journal.live.segment!);
+  const { oldest, batches } = journal.live.segment!;
+  const known = structuredClone({ oldest, batches });
   await journal.close();
-  const read = readSegment(journal.nextSealed("live")!.path)!;
+  const read = readSegment(captureSetup, journal.nextSealed(liveLane)!.path)!;
   expect(known.batches[0]!.frames.map((frame) => frame.rows)).toEqual([2, 1]);
   expect(read.segment.batches).toEqual(known.batches);
   expect(read.segment.oldest).toBe(known.oldest);
@@ -113,7 +115,7 @@ test("rows appended together are one group, and their frames lie where the index
 
 test("a seal ends the segment with the rows that waited, though others keep coming", async () => {
   const journal = openJournal(makeFolder());
-  const sealed = () => journal.nextSealed("live")?.rows ?? 0;
+  const sealed = () => journal.nextSealed(liveLane)?.rows ?? 0;
   const keepSending = async () => {
     // Bounded, so that a seal that waits for silence fails the test instead of holding it up.
     for (let sent = 0; sent < 2000 && sealed() === 0; sent++) {
@@ -171,7 +173,7 @@ test("a segment noted in the ledger but not removed is not taken in again", asyn
   const journal = openJournal(folder);
   appendRow(journal, false, january);
   await journal.close();
-  const segment = journal.nextSealed("live")!;
+  const segment = journal.nextSealed(liveLane)!;
   copyFileSync(segment.path, `${folder}/copy`);
   await journal.finish(segment);
   expect(existsSync(segment.path)).toBe(false);
@@ -186,7 +188,7 @@ test("numbers of segments rise even when the clock goes back between two runs", 
   const journal = openJournal(folder, clockAt(1_700_000_000_000));
   appendRow(journal, false, january);
   await journal.close();
-  const segment = journal.nextSealed("live")!;
+  const segment = journal.nextSealed(liveLane)!;
   await journal.finish(segment);
   await journal.release();
   expect(openJournal(folder, clockAt(1_600_000_000_000)).nextId()).toBeGreaterThan(segment.id);
@@ -202,10 +204,10 @@ test("a segment whose file is gone by an attempt that failed later is finished",
   const journal = openJournal(`${makeFolder()}/journal`);
   appendRow(journal, false, january);
   await journal.close();
-  const segment = journal.nextSealed("live")!;
+  const segment = journal.nextSealed(liveLane)!;
   rmSync(segment.path);
   await journal.finish(segment);
-  expect(journal.nextSealed("live")).toBeUndefined();
+  expect(journal.nextSealed(liveLane)).toBeUndefined();
   await journal.release();
 });
 
@@ -253,18 +255,18 @@ test("the watermark never passes a row that is not flushed, whatever the order o
         if (one === "live" || one === "historical") appendRow(journal, one === "historical", january);
         if (one === "commit") void Promise.all([journal.live.commit(), journal.historical.commit()]);
         if (one === "seal") await Promise.all([journal.live.seal(), journal.historical.seal()]);
-        const sealed = journal.nextSealed("live");
+        const sealed = journal.nextSealed(liveLane);
         if (one === "finish" && sealed) await journal.finish(sealed);
-        const older = journal.nextSealed("historical");
-        const newer = older && journal.nextSealed("historical", new Set([older]));
+        const older = journal.nextSealed(historicalLane);
+        const newer = older && journal.nextSealed(historicalLane, new Set([older]));
         // Two of an import are under way at once, and the newer one may be there first.
         if (one === "overtake" && newer) await journal.finish(newer);
         if (one === "tick") clock.millis += 7;
         const unflushed = [journal.live.oldest, journal.historical.oldest].filter((at) => at !== undefined);
-        for (const name of ["live", "historical"] as const) {
-          const segment = journal.nextSealed(name);
+        for (const lane of [journal.live, journal.historical]) {
+          const segment = journal.nextSealed(lane.kind);
           if (segment) unflushed.push(segment.oldest);
-          const growing = journal[name].segment;
+          const growing = lane.segment;
           if (growing && growing.rows > 0) unflushed.push(growing.oldest);
         }
         expect(journal.watermarks().derived).toBe(Math.min(clock.millis * 1000, ...unflushed));
@@ -282,7 +284,7 @@ test("stored() resolves only when every segment that was on the disk by then is 
   const waiting = journal.stored(journal.live).then(() => (stored = true));
   await journal.live.seal();
   expect(stored).toBe(false);
-  const segment = journal.nextSealed("live")!;
+  const segment = journal.nextSealed(liveLane)!;
   await journal.finish(segment);
   await waiting;
   expect(stored).toBe(true);
@@ -311,7 +313,7 @@ test("a finished segment's file is written over, and its old frames never come b
     await journal.live.commit();
   }
   await journal.live.seal();
-  const old = journal.nextSealed("live")!;
+  const old = journal.nextSealed(liveLane)!;
   const { bytes, path } = old;
   await journal.finish(old);
   expect(existsSync(path)).toBe(false);
@@ -319,7 +321,7 @@ test("a finished segment's file is written over, and its old frames never come b
   // The file of the next segment was made before; that of the one behind it is the old one.
   appendLarge(journal, 10_000, "c");
   await journal.live.seal();
-  await journal.finish(journal.nextSealed("live")!);
+  await journal.finish(journal.nextSealed(liveLane)!);
   // A first frame as long as the old file's: what follows is a whole old frame, at the very place of the next.
   appendLarge(journal, 1_000_000, "b");
   await journal.live.commit();
@@ -328,7 +330,7 @@ test("a finished segment's file is written over, and its old frames never come b
   expect(sparesOf(folder)).not.toContain(`live-${basename(path)}.spare`);
   const after = openJournal(folder);
   expect(after.damagedFiles).toBe(0);
-  expect(after.nextSealed("live")!.batches.map(({ rows, frames }) => [rows, frames.length])).toEqual([
+  expect(after.nextSealed(liveLane)!.batches.map(({ rows, frames }) => [rows, frames.length])).toEqual([
     [10, 1],
   ]);
   expect(readFileSync(segment.path).includes("aaaa")).toBe(false);
@@ -340,7 +342,7 @@ test("a segment whose file went before its folder could be synced is finished by
   for (const letter of ["a", "b"]) {
     appendLarge(journal, 2_000_000, letter);
     await journal.live.seal();
-    const segment = journal.nextSealed("live")!;
+    const segment = journal.nextSealed(liveLane)!;
     if (letter === "a") journal.hold(segment);
     rmSync(segment.path);
     await journal.finish(segment);
@@ -353,11 +355,11 @@ test("a crash while a file changes its owner leaves a spare or an empty segment,
   const journal = openJournal(folder);
   appendLarge(journal, 2_000_000, "a");
   await journal.live.seal();
-  await journal.finish(journal.nextSealed("live")!);
+  await journal.finish(journal.nextSealed(liveLane)!);
   const spare = readdirSync(folder).find((name) => name.endsWith(".spare"))!;
   const content = readFileSync(`${folder}/${spare}`);
   const id = journal.nextId();
-  for (const named of [`${folder}/${spare}`, `${folder}/${segmentName("live", id)}`]) {
+  for (const named of [`${folder}/${spare}`, `${folder}/${segmentName(liveLane, id)}`]) {
     rmSync(`${folder}/${spare}`, { force: true });
     writeFileSync(named, content);
     const after = openJournal(folder);
@@ -371,7 +373,7 @@ test("a segment grows in a file that was made ahead: named, as large as the last
   const journal = openJournal(folder);
   appendLarge(journal, 500_000, "a");
   await journal.live.seal();
-  const first = journal.nextSealed("live")!;
+  const first = journal.nextSealed(liveLane)!;
   expect(statSync(first.path).size).toBe(first.bytes);
   appendRow(journal, false, january);
   await journal.live.commit();
@@ -392,7 +394,7 @@ test("a segment's file is not used again before it is cut and closed", async () 
   const journal = openJournal(`${makeFolder()}/journal`);
   appendLarge(journal, 500_000, "a");
   await journal.live.seal();
-  const segment = journal.nextSealed("live")!;
+  const segment = journal.nextSealed(liveLane)!;
   const closed = Promise.withResolvers<void>();
   segment.closed = closed.promise;
   const finished = journal.finish(segment);
@@ -415,7 +417,7 @@ for (const lived of ["long", "for a moment only"]) {
     await journal.live.commit();
     if (lived === "long") await journal.look();
     await journal.live.seal();
-    await journal.finish(journal.nextSealed("live")!);
+    await journal.finish(journal.nextSealed(liveLane)!);
     const segments = () => readdirSync(folder).filter((name) => name.endsWith(".segment"));
     await journal.look();
     expect(segments()).toHaveLength(1);
@@ -433,9 +435,9 @@ test("a file made ahead takes no room that groups may need", async () => {
   const folder = `${makeFolder()}/journal`;
   const totalBytes = 4e9;
   const read = () => Promise.resolve({ freeBytes: reserveOf(totalBytes) + 50_000, totalBytes });
-  const room = new DiskRoom({ folder, read, log: silentLog });
+  const room = new DiskReserve({ folder, read, log: silentLog });
   await room.look();
-  const journal = openWith(folder, { room });
+  const journal = openWith(folder, { reserve: room });
   appendRow(journal, false, january);
   await journal.live.commit();
   await journal.live.seal();
@@ -464,7 +466,7 @@ test("a file that an engine may still read is not written over", async () => {
   const journal = openJournal(folder);
   appendLarge(journal, 2_000_000, "a");
   await journal.live.seal();
-  const segment = journal.nextSealed("live")!;
+  const segment = journal.nextSealed(liveLane)!;
   segment.borrowed = true;
   await journal.finish(segment);
   expect(existsSync(segment.path)).toBe(false);
@@ -484,9 +486,9 @@ test("a segment of one year ends with its batch, so that it is a file the engine
     await journal.live.commit();
   }
   await journal.live.seal();
-  const first = journal.nextSealed("live")!;
+  const first = journal.nextSealed(liveLane)!;
   expect(first.batches.map((batch) => [batch.rows, batch.bytes])).toEqual([[2 * rows, first.bytes]]);
   expect(readFileSync(first.path).length).toBe(first.bytes);
   await journal.finish(first);
-  expect(journal.nextSealed("live")!.rows).toBe(rows);
+  expect(journal.nextSealed(liveLane)!.rows).toBe(rows);
 });

@@ -11,15 +11,15 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { captureSetup } from "../../../src/capture/capture_journal.ts";
 import type { CaptureJournal } from "../../../src/capture/capture_journal.ts";
 import { copyJournal } from "../../../src/capture/journal/journal_copy.ts";
 import { Ledger } from "../../../src/capture/journal/ledger.ts";
 import { type Damage, Recovery } from "../../../src/capture/journal/recovery/recovery.ts";
-import { lanes } from "../../../src/capture/journal/segments/segment.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
-import { appendTo, openJournal } from "../../support/journal.ts";
+import { appendTo, laneNames, openJournal } from "../../support/journal.ts";
 
 afterAll(cleanUp);
 
@@ -52,28 +52,33 @@ async function found(
   copy: (from: string, to: string) => Promise<void> = copyPlain,
 ): Promise<{ rows: Record<string, number>; damage: Damage[] }> {
   const target = join(makeFolder(), "copy");
-  await copyJournal({ folder, target, copy, attemptsMax: 3 });
+  await copyJournal({ setup: captureSetup, folder, target, copy, attemptsMax: 3 });
   const damage: Damage[] = [];
   if (!existsSync(target)) return { rows: {}, damage };
-  const recovery = new Recovery({ folder: target, damaged: (one) => damage.push(one), log: silentLog });
-  recovery.takeFolder(new Ledger(target));
-  return { rows: Object.fromEntries(recovery.segments.map(({ lane, rows }) => [lane, rows])), damage };
+  const recovery = new Recovery({
+    setup: captureSetup,
+    folder: target,
+    damaged: (one) => damage.push(one),
+    log: silentLog,
+  });
+  recovery.takeFolder(new Ledger(captureSetup, target));
+  return { rows: Object.fromEntries(recovery.segments.map(({ lane, rows }) => [lane.name, rows])), damage };
 }
 
 async function write(journal: CaptureJournal, rows: number): Promise<void> {
-  for (let place = 0; place < rows; place++) for (const lane of lanes) appendTo(journal, lane, place);
-  for (const lane of lanes) await journal[lane].commit();
+  for (let place = 0; place < rows; place++) for (const lane of laneNames) appendTo(journal, lane, place);
+  for (const lane of laneNames) await journal[lane].commit();
 }
 
 /** The names of segments that grow; files made ahead are beside them. */
 const growing = (journal: CaptureJournal) =>
-  lanes.map((lane) => basename(journal[lane].segment!.path)).toSorted();
+  laneNames.map((lane) => basename(journal[lane].segment!.path)).toSorted();
 
-test("the growing segments of all lanes are copied with every row that was committed", async () => {
+test("the growing segments of all laneNames are copied with every row that was committed", async () => {
   const { journal, folder } = open();
   await write(journal, 2);
   await write(journal, 1);
-  const rows = Object.fromEntries(lanes.map((lane) => [lane, 3]));
+  const rows = Object.fromEntries(laneNames.map((lane) => [lane, 3]));
   expect(await found(folder)).toEqual({ rows, damage: [] });
 });
 
@@ -85,7 +90,7 @@ test("half a write behind them is left out, and is no damage", async () => {
     // The beginning of the frame that is being written, which bears this segment's number.
     if (basename(from).startsWith("live-")) appendFileSync(to, await Bun.file(from).slice(0, 150).bytes());
   };
-  const rows = Object.fromEntries(lanes.map((lane) => [lane, 2]));
+  const rows = Object.fromEntries(laneNames.map((lane) => [lane, 2]));
   expect(await found(folder, half)).toEqual({ rows, damage: [] });
 });
 

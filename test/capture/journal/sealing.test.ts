@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, expect, test } from "bun:test";
 import type { CaptureJournal } from "../../../src/capture/capture_journal.ts";
-import { journalLimits } from "../../../src/capture/journal/limits.ts";
+import { captureLimits } from "../../../src/capture/limits.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
 import { appendTo, clockAt, openJournal } from "../../support/journal.ts";
@@ -23,7 +23,7 @@ function open() {
   /** Appends twice an interval; resolves to after how many intervals a segment is sealed. */
   const intervalsUntilSealed = async (lane: "live" | "historical"): Promise<number> => {
     for (let halves = 0; ; halves++) {
-      const sealed = journal.nextSealed(lane);
+      const sealed = journal.nextSealed(journal[lane].kind);
       if (sealed) {
         await journal.finish(sealed);
         return (halves - 1) / 2;
@@ -46,7 +46,7 @@ test("a segment of live events is sealed after one interval", async () => {
 
 test("an import's first segment is sealed after one interval, and later ones grow for longer", async () => {
   const { clock, intervalsUntilSealed } = open();
-  const patience = journalLimits.historicalPatience;
+  const patience = captureLimits.historicalPatience;
   expect(await intervalsUntilSealed("historical")).toBe(1);
   for (let i = 0; i < 3; i++) expect(await intervalsUntilSealed("historical")).toBe(patience);
   // The next import.

@@ -6,9 +6,9 @@ import { ownTables } from "../../../src/storage/cluster/tables.ts";
 import { openLongReads } from "../../../src/storage/clickhouse/long_reads.ts";
 import { rebatch } from "../../../src/capture/columns/block.ts";
 import { Flush } from "../../../src/capture/flush/flush.ts";
-import { CaptureJournal } from "../../../src/capture/capture_journal.ts";
+import { CaptureJournal, captureSetup } from "../../../src/capture/capture_journal.ts";
 import { Quarantine } from "../../../src/capture/journal/quarantine.ts";
-import type { LaneName } from "../../../src/capture/journal/segments/segment.ts";
+import type { LaneKind } from "../../../src/capture/journal/lane_kind.ts";
 import { warningLane, type WarningRow } from "../../../src/capture/warnings/warning.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { silentLog } from "../../../src/core/log.ts";
@@ -133,13 +133,13 @@ test("warnings reach their own table exactly once, whatever answers are lost, an
         await journal.release();
         const after = openJournal(`${dataDir}/journal`);
         const engine = new FaultyEngine(fates);
-        const stored: [LaneName, number][] = [];
+        const stored: [string, number][] = [];
         const counts = {
-          stored: (lane: LaneName, rows: number) => void stored.push([lane, rows]),
+          stored: (lane: LaneKind, rows: number) => void stored.push([lane.name, rows]),
           quarantined: () => {},
           seconds: () => {},
         };
-        const quarantine = new Quarantine(dataDir);
+        const quarantine = new Quarantine(captureSetup, dataDir);
         const flush = new Flush({
           journal: after,
           definitions: noDefinitions,

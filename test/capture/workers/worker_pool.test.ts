@@ -1,5 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { captureSetup } from "../../../src/capture/capture_journal.ts";
+import { liveLane } from "../../../src/capture/columns/block.ts";
 import { takeOverJournals } from "../../../src/capture/journal/recovery/orphan_journals.ts";
 import { writeIdentity } from "../../../src/capture/journal/identity/journal_identity.ts";
 import { Ledger } from "../../../src/capture/journal/ledger.ts";
@@ -45,7 +47,7 @@ test("a journal that is taken in loses what is done with, keeps its number, and 
     appendTo(journal, "live", place);
     await journal.live.seal();
   }
-  await journal.finish(journal.nextSealed("live")!);
+  await journal.finish(journal.nextSealed(liveLane)!);
   await journal.close();
   await journal.release();
   const [waiting, damaged] = readdirSync(from)
@@ -58,14 +60,20 @@ test("a journal that is taken in loses what is done with, keeps its number, and 
   await writeIdentity(from, identityOf({ name: "the second", number: 9 }));
   let rows = 0;
   const adopt = () =>
-    takeOverJournals(to, [`${dataDir}/workers/2`], (damage) => void (rows += damage.rows), silentLog);
+    takeOverJournals(
+      captureSetup,
+      to,
+      [`${dataDir}/workers/2`],
+      (damage) => void (rows += damage.rows),
+      silentLog,
+    );
   expect(await adopt()).toEqual(["the second"]);
   expect(readdirSync(to)).toEqual([waiting!]);
   expect(rows).toBe(1);
   const left = ["identity.copy.json", "identity.json", "ledger", `${damaged}.damaged`, "synced"];
   expect(readdirSync(from).toSorted()).toEqual(left);
   // A clock that went back meanwhile cannot make it use the same number again.
-  const { finished, lastMillis, unreadable } = new Ledger(from).read();
+  const { finished, lastMillis, unreadable } = new Ledger(captureSetup, from).read();
   expect([finished, unreadable]).toEqual([[], 0]);
   expect(lastMillis).toBeGreaterThanOrEqual(millis + 2);
   expect(await adopt()).toEqual(["the second"]);

@@ -2,6 +2,7 @@
 // What is readable goes on, what is not is told with its file and count, and nothing is made up.
 
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { captureSetup } from "../../../src/capture/capture_journal.ts";
 import type { CaptureJournal } from "../../../src/capture/capture_journal.ts";
 import { readSegment } from "../../../src/capture/journal/segments/segment_reader.ts";
 import { openLog } from "../../../src/core/log.ts";
@@ -84,7 +85,7 @@ async function leave(lane: "live" | "historical", how: "killed" | "sealed"): Pro
     .filter((one) => one.endsWith(".segment"))
     .toSorted() as [string];
   const bytes = readFileSync(`${copy}/${name}`);
-  const read = readSegment(`${copy}/${name}`)!;
+  const read = readSegment(captureSetup, `${copy}/${name}`)!;
   const frames = read.frames.map(({ at, offset, end }) => {
     const places = placesIn(bytes.subarray(offset, end));
     return { from: at, to: end, places };
@@ -192,7 +193,7 @@ function compare(left: Left, harm: Harm, name: string, result: DamageResult): vo
 function placesOf(journal: CaptureJournal, folder: string): number[] {
   const taken = new Set<NonNullable<ReturnType<CaptureJournal["nextSealed"]>>>();
   const places: number[] = [];
-  for (const lane of ["live", "historical"] as const) {
+  for (const lane of [journal.live.kind, journal.historical.kind]) {
     for (let one = journal.nextSealed(lane, taken); one; one = journal.nextSealed(lane, taken)) {
       taken.add(one);
       const bytes = readFileSync(one.path.startsWith("/") ? one.path : `${folder}/${one.path}`);

@@ -1,162 +1,146 @@
-// Bugs to be planted in the server's text, which the simulation must find.
+// Bugs that are planted in a simulated server, which the simulation must find: what it is handed does less than it says,
+// or a step of it is left out.
 
-export interface Plant {
-  /** Below src. */
-  file: string;
-  /** Found once in it. */
-  text: string;
-  instead: string;
+import { BatchInserter } from "../../../src/capture/flush/batch_inserter.ts";
+import { SessionDeriver } from "../../../src/capture/flush/session_deriver.ts";
+import { Journal } from "../../../src/capture/journal/journal.ts";
+import type { JournalFile, JournalIo } from "../../../src/capture/journal/journal_io.ts";
+import { Lane } from "../../../src/capture/journal/lane.ts";
+import { segmentId } from "../../../src/capture/journal/segments/segment.ts";
+import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
+import { folders } from "./simulated_io.ts";
+
+/** What a life of the server is handed, to be changed. */
+export interface Handed {
+  io: JournalIo;
+  clickhouse: ClickHouse;
+  /** The journal of this life, once it is open. */
+  journal(): Journal;
+  now(): number;
 }
 
-export interface PlantedBug {
-  changes: Plant[];
+interface PlantedBug {
+  plant(handed: Handed): void;
   /** Few seeds find it: where the search may begin. */
   from?: number;
 }
 
+const isSegment = (path: string) => path.endsWith(".segment");
+
+/** Changes the files that are opened from now on. */
+function changeFiles(io: JournalIo, change: (file: JournalFile, path: string) => Partial<JournalFile>): void {
+  const open = io.open.bind(io);
+  io.open = async (path, flags) => {
+    const file = await open(path, flags);
+    return Object.assign(file, change(file, path));
+  };
+}
+
+function leaveSyncOut(io: JournalIo, isMeant: (path: string) => boolean): void {
+  const sync = io.sync.bind(io);
+  io.sync = (path) => {
+    if (!isMeant(path)) sync(path);
+  };
+}
+
 export const plants: Record<string, PlantedBug> = {
   "sync left out": {
-    changes: [
-      {
-        file: "capture/journal/segments/segment_writer.ts",
-        text: "    await file.datasync();\n",
-        instead: "",
-      },
-    ],
+    plant: ({ io }) => changeFiles(io, () => ({ datasync: () => Promise.resolve() })),
   },
   "name not synced": {
-    changes: [
-      { file: "capture/journal/segments/segment_writer.ts", text: "    await this.#named;\n", instead: "" },
-      {
-        file: "capture/journal/segments/segment_files.ts",
-        text: "const named = syncFolder(folder);",
-        instead: "const named = Promise.resolve();",
-      },
-    ],
+    plant: ({ io }) =>
+      changeFiles(io, (_, path) => (path === folders.journal ? { sync: () => Promise.resolve() } : {})),
   },
   "ledger before insert": {
-    changes: [
-      {
-        file: "capture/flush/flush.ts",
-        text: "      const batches = await inserter.ship(segment);\n",
-        instead:
-          "      await journal.finish(segment);\n      const batches = await inserter.ship(segment);\n",
-      },
-      {
-        file: "capture/flush/flush.ts",
-        text: "return this.#sessions.add(segment, batches);",
-        instead: "return;",
-      },
-    ],
+    plant: ({ journal }) => {
+      const { ship } = originals;
+      BatchInserter.prototype.ship = async function shipLate(segment) {
+        await journal().finish(segment);
+        return await ship.call(this, segment);
+      };
+      SessionDeriver.prototype.add = () => {};
+    },
   },
   "read-back that counts": {
-    changes: [
-      {
-        file: "capture/flush/batch_inserter.ts",
-        text: "const missing = batches.filter(({ id }) => !there.has(id));",
-        instead: "const missing = batches.slice(there.size);",
-      },
-    ],
+    plant: ({ clickhouse }) => {
+      const { query } = clickhouse;
+      clickhouse.query = async (text, params, ...more) => {
+        const found = await query.call(clickhouse, text, params, ...more);
+        const batches = params!["batches"] as bigint[];
+        return batches.slice(0, found.length).map((batch) => ({ batch: String(batch) })) as never;
+      };
+    },
   },
   "no read-back": {
-    changes: [{ file: "capture/flush/batch_inserter.ts", text: "      doubt = true;\n", instead: "" }],
+    plant: ({ clickhouse }) => void (clickhouse.query = () => Promise.resolve([])),
   },
   "no read-back after a start": {
-    changes: [
-      {
-        file: "capture/flush/batch_inserter.ts",
-        text: "batches, segment.recovered, send",
-        instead: "batches, false, send",
-      },
-    ],
+    plant: () => {
+      BatchInserter.prototype.ship = function shipBlindly(segment) {
+        return originals.ship.call(this, { ...segment, recovered: false });
+      };
+    },
   },
-  "marks before the sync": {
-    changes: [
-      {
-        file: "capture/journal/segments/segment_writer.ts",
-        text: "    await file.datasync();\n",
-        instead:
-          "    this.#options.onSynced({ ...segment, bytes: segment.bytes + out.total, rows: before });\n    await file.datasync();\n",
-      },
-    ],
+  "a sync that is not waited for": {
+    plant: ({ io }) =>
+      changeFiles(io, (file, path) => {
+        const datasync = file.datasync.bind(file);
+        if (!isSegment(path)) return {};
+        return { datasync: () => (void datasync().catch(() => {}), Promise.resolve()) };
+      }),
   },
   "numbers of halves forgotten": {
     from: 22_700,
-    changes: [
-      {
-        file: "capture/flush/flush.ts",
-        text: "journal.lastingId()",
-        instead: "Promise.resolve(journal.nextId())",
-      },
-    ],
+    plant: () => {
+      Journal.prototype.lastingId = function forgottenId() {
+        return Promise.resolve(this.nextId());
+      };
+    },
   },
   "numbers that go back": {
-    changes: [
-      {
-        file: "capture/journal/journal.ts",
-        text: "this.#lastMillis = Math.max(this.#lastMillis + 1, this.#options.clock.now());",
-        instead: "this.#lastMillis = this.#options.clock.now();",
-      },
-    ],
+    plant: ({ now }) => {
+      Journal.prototype.nextId = function idByClock() {
+        return segmentId(now(), this.number);
+      };
+    },
   },
   "sessions before their time": {
-    changes: [
-      {
-        file: "capture/flush/flush.ts",
-        text: "return this.#sessions.add(segment, batches);",
-        instead: "return journal.finish(segment);",
-      },
-    ],
+    plant: ({ journal }) => {
+      SessionDeriver.prototype.add = (segment) => void journal().finish(segment);
+    },
   },
   "ledger that goes on behind a torn line": {
-    changes: [
-      {
-        file: "capture/journal/ledger.ts",
-        text: "if (this.#isTorn || this.#bytes > ledgerBytesMax)",
-        instead: "if (this.#bytes > ledgerBytesMax)",
-      },
-      {
-        file: "capture/journal/ledger.ts",
-        text: "rest = rest.subarray((await this.#file.write(rest)).bytesWritten);",
-        instead: "rest = rest.subarray((await this.#file.write(rest)).bytesWritten, 0);",
-      },
-    ],
+    plant: ({ io }) =>
+      changeFiles(io, (file, path) => {
+        const write = file.write.bind(file);
+        if (path !== `${folders.journal}/ledger`) return {};
+        return { write: async (bytes) => (await write(bytes), { bytesWritten: bytes.length }) };
+      }),
   },
   "what a kill left is not synced": {
-    changes: [
-      {
-        file: "capture/journal/recovery/recovery.ts",
-        text: "for (const { path } of this.segments) syncFileNow(path);",
-        instead: "",
-      },
-    ],
+    plant: ({ io }) => leaveSyncOut(io, isSegment),
   },
   "file removed before its note lasts": {
     from: 10_200,
-    changes: [
-      {
-        file: "capture/journal/recovery/recovery.ts",
-        text: "if (noted.finished.length > 0) syncFileNow(`${folder}/ledger`);",
-        instead: "",
-      },
-    ],
+    plant: ({ io }) => leaveSyncOut(io, (path) => path === `${folders.journal}/ledger`),
   },
   "not derived again": {
-    changes: [
-      {
-        file: "capture/flush/batch_inserter.ts",
-        text: "if (there.size > 0) await deriveAgain(",
-        instead: "if (there.size < 0) await deriveAgain(",
-      },
-    ],
+    plant: ({ clickhouse }) => {
+      const { command } = clickhouse;
+      clickhouse.command = async (text, ...more) => {
+        if (text.includes("INTO session_facts")) await command.call(clickhouse, text, ...more);
+      };
+    },
   },
   "watermark without the group": {
-    changes: [
-      {
-        file: "capture/journal/lane.ts",
-        text: "for (const block of [...(this.#writing?.blocks ?? []), ...this.#open.values()]) {",
-        instead: "for (const block of [...this.#open.values()]) {",
-      },
-    ],
+    plant: () => {
+      const oldest = Object.getOwnPropertyDescriptor(Lane.prototype, "oldest")!.get!;
+      const get = function oldestOpen(this: Lane<never>) {
+        return this.writingRows > 0 ? undefined : (oldest.call(this) as number | undefined);
+      };
+      Object.defineProperty(Lane.prototype, "oldest", { get });
+    },
   },
 };
+
+const originals = { ship: BatchInserter.prototype.ship };

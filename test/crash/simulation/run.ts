@@ -4,7 +4,10 @@
 
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { loadSimulated } from "./load.ts";
+import { openLog, silentLog } from "../../../src/core/log.ts";
+import { takeGlobals } from "./machine.ts";
+import { plants } from "./plants.ts";
+import { simulate } from "./world.ts";
 
 const { values } = parseArgs({
   args: Bun.argv.slice(2),
@@ -36,15 +39,17 @@ const sums: Record<string, number> = {
 /** Seeds that are printed. */
 const shownMax = 20;
 
-async function simulateHere(every: number): Promise<void> {
-  loadSimulated(values.plant);
-  const { simulate } = await import("./world.ts");
-  const { openLog, silentLog } = await import("../../../src/core/log.ts");
+function simulateHere(every: number): void {
+  const planted = values.plant === undefined ? undefined : plants[values.plant];
+  if (values.plant !== undefined && !planted) {
+    throw new Error(`no bug is called ${values.plant}: ${Object.keys(plants).join(", ")}`);
+  }
+  takeGlobals();
   const write = (line: string): void => console.log(line);
   const clock = { now: () => 0, elapsed: () => 0 };
   const log = values.log ? openLog({ level: "debug", format: "json", write, clock }) : silentLog;
   for (let seed = from; seed < from + count; seed += every) {
-    const { problems, ...result } = simulate(seed, log);
+    const { problems, ...result } = simulate(seed, log, planted?.plant);
     const figures: Record<string, number> = { ...result, seeds: 1, broken: problems.length > 0 ? 1 : 0 };
     for (const name of Object.keys(sums)) sums[name]! += figures[name]!;
     if (problems.length === 0) continue;
@@ -70,12 +75,12 @@ async function simulateShared(processes: number): Promise<void> {
 }
 
 if (values.every !== undefined) {
-  await simulateHere(Number(values.every));
+  simulateHere(Number(values.every));
   console.log(JSON.stringify(sums));
 } else {
   const processes = values["until-found"] || values.log ? 1 : Math.min(count, availableParallelism());
   if (processes > 1) await simulateShared(processes);
-  else await simulateHere(1);
+  else simulateHere(1);
   const figures = Object.entries(sums).map(([name, sum]) => `${name} ${sum}`);
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   console.log([...figures, `${seconds} s`].join(" · "));

@@ -6,7 +6,7 @@ import { drainMicrotasks } from "bun:jsc";
 import { emptyRow } from "../../../src/capture/event/row.ts";
 import { Flush } from "../../../src/capture/flush/flush.ts";
 import { flushLimits } from "../../../src/capture/flush/limits.ts";
-import { CaptureJournal } from "../../../src/capture/capture_journal.ts";
+import { CaptureJournal, captureLanes } from "../../../src/capture/capture_journal.ts";
 import { journalLimits } from "../../../src/capture/journal/limits.ts";
 import { Quarantine } from "../../../src/capture/journal/quarantine.ts";
 import type { Damage } from "../../../src/capture/journal/recovery/recovery.ts";
@@ -15,8 +15,9 @@ import type { Log } from "../../../src/core/log.ts";
 import { type DiskFaults, SimulatedDisk } from "./disk.ts";
 import { Engine, poison } from "./engine.ts";
 import { Chance, type Life, type Machine, VirtualTime, setMachine } from "./machine.ts";
-import { endProcess, folders } from "./node_fs.ts";
+import type { Handed } from "./plants.ts";
 import { type Plan, planOf } from "./plan.ts";
+import { SimulatedIo, folders } from "./simulated_io.ts";
 
 export interface SeedResult {
   seed: number;
@@ -34,7 +35,7 @@ export interface SeedResult {
 }
 
 /** Small files, so that a few rows fill segments, rewrite the ledger and recycle files. */
-Object.assign(journalLimits, { recycledBytesMin: 600, preparedBytesMin: 1000, journalProbeBytes: 16 });
+Object.assign(journalLimits, { recycledBytesMin: 600, preparedBytesMin: 1000, ledgerBytesMax: 1024 });
 Object.assign(flushLimits, { spoolRoomBytes: 4096, sessionsEveryMs: 50, sessionsLateMs: 200 });
 
 /** Virtual ms of a life, and until everything must be stored once nothing fails any more. */
@@ -44,8 +45,9 @@ const beganMs = Date.UTC(2026, 0, 5);
 
 type End = "kill" | "power" | "close";
 
-export function simulate(seed: number, log: Log): SeedResult {
-  return new World(seed, log).run();
+/** @param plant changes what each life of the server is handed. */
+export function simulate(seed: number, log: Log, plant: (handed: Handed) => void = () => {}): SeedResult {
+  return new World(seed, log, plant).run();
 }
 
 interface SentRow {
@@ -56,6 +58,7 @@ interface SentRow {
 class World {
   readonly #seed: number;
   readonly #log: Log;
+  readonly #plant: (handed: Handed) => void;
   readonly #chance: Chance;
   readonly #machine: Machine;
   readonly #plan: Plan;
@@ -69,13 +72,15 @@ class World {
   #watermark = 0;
   #skewMs = 0;
   #journal: CaptureJournal | undefined;
+  #io: SimulatedIo | undefined;
   #storedRows = 0;
   #isClosing = false;
   readonly #row = emptyRow();
 
-  constructor(seed: number, log: Log) {
+  constructor(seed: number, log: Log, plant: (handed: Handed) => void) {
     this.#seed = seed;
     this.#log = log;
+    this.#plant = plant;
     const chance = new Chance(seed * 2_654_435_761 + 1);
     this.#chance = chance;
     const die = (): void => {
@@ -117,17 +122,23 @@ class World {
       this.#damage.rows += rows;
       this.#damage.bytes += bytes;
     };
+    const { flushIntervalMs, embedded } = this.#plan;
+    const io = new SimulatedIo(machine);
+    this.#io = io;
+    const clickhouse = this.#engine.client(embedded);
+    const opened: { journal?: CaptureJournal } = {};
+    this.#plant({ io, clickhouse, journal: () => opened.journal!, now: clock.now });
     try {
-      const { flushIntervalMs, embedded } = this.#plan;
       const folder = folders.journal;
-      const own = { folder, number: 3, flushIntervalMs, bytesMax: 1 << 30, damaged };
+      const own = { io, folder, number: 3, flushIntervalMs, bytesMax: 1 << 30, damaged };
       const journal = new CaptureJournal({ ...own, clock, log: this.#log });
+      opened.journal = journal;
       journal.open();
       const flush = new Flush({
         journal,
         definitions: noDefinitions,
-        clickhouse: this.#engine.client(embedded),
-        quarantine: new Quarantine("/data"),
+        clickhouse,
+        quarantine: new Quarantine({ io, lanes: captureLanes }, "/data"),
         folder: folders.flush,
         counts: { stored: () => {}, quarantined: () => {}, seconds: () => {} },
         clock,
@@ -139,7 +150,7 @@ class World {
     } catch {
       // A start that fails ends the process; the next one finds what is there.
       machine.life.isOver = true;
-      endProcess();
+      io.end();
       return undefined;
     }
   }
@@ -170,7 +181,7 @@ class World {
     this.#journal = undefined;
     this.#isClosing = false;
     machine.disk.begin({ fails: 0, shortens: 0, bytesMax: Infinity }, Infinity);
-    endProcess();
+    this.#io?.end();
     if (end === "power") {
       machine.disk.losePower();
       // An embedded engine is on the same machine.

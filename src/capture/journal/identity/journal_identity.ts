@@ -7,6 +7,7 @@ import { hostname } from "node:os";
 import { UserError } from "../../../core/fault.ts";
 import { type Log, reasonOf } from "../../../core/log.ts";
 import { readSummedJson, summedJson } from "../../../core/json/summed_json.ts";
+import { systemIo } from "../journal_io.ts";
 import { writeDurably } from "../segments/files.ts";
 
 export interface Home {
@@ -88,7 +89,7 @@ export async function mendIdentity(folder: string, log: Log): Promise<JournalIde
 /** Durable, in both files, when it resolves. */
 export async function writeIdentity(folder: string, identity: JournalIdentity): Promise<void> {
   for (const file of fileNames)
-    await writeDurably(`${folder}/${file}`, summedJson({ format: journalFormat, ...identity }));
+    await writeDurably(systemIo, `${folder}/${file}`, summedJson({ format: journalFormat, ...identity }));
 }
 
 function newestOf(read: readonly Read[]): JournalIdentity | undefined {

@@ -2,7 +2,7 @@
 // whether the two still belong together, and whether another process has the same journal; no watermark is published
 // and nothing is flushed before that.
 
-import type { Watermarks } from "../journal.ts";
+import type { Pending, Watermarks } from "../journal.ts";
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Clock, sleep } from "../../../core/clock.ts";
@@ -14,7 +14,6 @@ import { type Log, reasonOf } from "../../../core/log.ts";
 import { knownMigrations } from "../../../storage/migrations/files.ts";
 import { embeddedAddress } from "../../../storage/embedded/connection.ts";
 import type { Postgres } from "../../../storage/postgres/postgres.ts";
-import type { Pending } from "../journal_room.ts";
 import { journalLimits } from "../limits.ts";
 import { isFull } from "../segments/files.ts";
 import {

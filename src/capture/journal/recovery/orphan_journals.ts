@@ -1,10 +1,10 @@
 // Journals of workers that are not started any more: their segments move to another journal. A journal that a process
 // still writes is not touched.
 
-import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename } from "node:path";
 import { UserError } from "../../../core/fault.ts";
 import { sleep } from "../../../core/clock.ts";
+import type { JournalSetup } from "../lane_kind.ts";
 import { journalLimits } from "../limits.ts";
 import type { Log } from "../../../core/log.ts";
 import { type Owning, ownDataDir } from "../../../storage/lock.ts";
@@ -46,6 +46,7 @@ export function leftOf(
  * @throws UserError when one of them is still written.
  */
 export async function takeOverJournals(
+  setup: JournalSetup,
   folder: string,
   leftDirs: readonly string[],
   damaged: (damage: Damage) => void,
@@ -56,8 +57,8 @@ export async function takeOverJournals(
     const owning = await ownSoon(dir);
     try {
       const from = `${dir}/journal`;
-      const moved = existsSync(from) ? await moveSegments(from, folder, damaged, log) : 0;
-      rmSync(`${dir}/flush`, { recursive: true, force: true });
+      const moved = setup.io.exists(from) ? await moveSegments(setup, from, folder, damaged, log) : 0;
+      setup.io.remove(`${dir}/flush`);
       if (moved > 0)
         log.info("took in the journal of a worker that is not started any more", { dir, segments: moved });
       const name = readJournalIdentity(from)?.name;
@@ -85,16 +86,17 @@ const againMs = 50;
 
 /** Damaged files are reported, and stay where they are. */
 async function moveSegments(
+  setup: JournalSetup,
   from: string,
   to: string,
   damaged: (damage: Damage) => void,
   log: Log,
 ): Promise<number> {
-  const ledger = new Ledger(from);
-  const recovery = new Recovery({ folder: from, damaged, log });
+  const ledger = new Ledger(setup, from);
+  const recovery = new Recovery({ setup, folder: from, damaged, log });
   recovery.takeFolder(ledger);
-  for (const name of readdirSync(from))
-    if (name.endsWith(".spare")) rmSync(`${from}/${name}`, { force: true });
+  const { io } = setup;
+  for (const name of io.list(from)) if (name.endsWith(".spare")) io.remove(`${from}/${name}`);
   // A worker that is started here again must not use an id twice.
   if (!ledger.restart(recovery.lastMillis)) {
     throw new UserError(
@@ -102,8 +104,8 @@ async function moveSegments(
     );
   }
   await ledger.close();
-  for (const { path } of recovery.segments) renameSync(path, `${to}/${basename(path)}`);
-  await syncFolder(to);
-  await syncFolder(from);
+  for (const { path } of recovery.segments) io.rename(path, `${to}/${basename(path)}`);
+  await syncFolder(io, to);
+  await syncFolder(io, from);
   return recovery.segments.length;
 }

@@ -1,20 +1,11 @@
 // Recovery: reads at a start what an earlier process left in a journal's folder. Acknowledged rows go on, or are logged
 // as lost and their file kept aside; what was not acknowledged is cut.
 
-import {
-  copyFileSync,
-  existsSync,
-  linkSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  truncateSync,
-} from "node:fs";
 import { basename, dirname } from "node:path";
 import { type Log, reasonOf } from "../../../core/log.ts";
 import type { Expected, Ledger, Noted } from "../ledger.ts";
-import { syncFileNow } from "../segments/files.ts";
+import type { JournalIo } from "../journal_io.ts";
+import type { JournalSetup } from "../lane_kind.ts";
 import { findMisnamed, renameBack } from "./misnamed.ts";
 import { type Segment, millisOfSegment, readSegmentName, returnedSuffix } from "../segments/segment.ts";
 import { type ReadSegment, readSegment, withoutFramesFrom } from "../segments/segment_reader.ts";
@@ -28,6 +19,7 @@ export interface Damage {
 }
 
 interface RecoveryOptions {
+  setup: JournalSetup;
   folder: string;
   damaged(damage: Damage): void;
   log: Log;
@@ -47,7 +39,7 @@ export class Recovery {
 
   /** Recovers the whole folder; reads the ledger and does not rewrite it. */
   takeFolder(ledger: Ledger): void {
-    const { folder } = this.#options;
+    const { setup, folder } = this.#options;
     const noted = ledger.read();
     this.lastMillis = noted.lastMillis;
     if (noted.unreadable > 0) {
@@ -57,11 +49,11 @@ export class Recovery {
       this.#report(text, { file: `${folder}/ledger`, kept, unreadable: noted.unreadable });
     }
     // A killed process may not have synced its last note, which must be there for longer than the file.
-    if (noted.finished.length > 0) syncFileNow(`${folder}/ledger`);
-    for (const name of noted.finished) rmSync(`${folder}/${basename(name)}`, { force: true });
+    if (noted.finished.length > 0) setup.io.sync(`${folder}/ledger`);
+    for (const name of noted.finished) setup.io.remove(`${folder}/${basename(name)}`);
     this.#renameMisnamed(noted);
-    const names = segmentNames(folder);
-    for (const name of names) this.take(`${folder}/${name}`, expectedOf(name, noted));
+    const names = segmentNames(setup.io, folder);
+    for (const name of names) this.take(`${folder}/${name}`, expectedOf(setup, name, noted));
     for (const [name, { rows, bytes }] of noted.expected) {
       if (names.includes(name)) continue;
       const about = { file: `${folder}/${name}`, lost_rows: rows, lost_bytes: bytes };
@@ -70,17 +62,17 @@ export class Recovery {
   }
 
   beginLedger(ledger: Ledger): void {
-    const { folder, log } = this.#options;
+    const { setup, folder, log } = this.#options;
     // What a killed process wrote and did not sync is noted as there: a loss of power must not take it.
-    for (const { path } of this.segments) syncFileNow(path);
+    for (const { path } of this.segments) setup.io.sync(path);
     if (ledger.restart(this.lastMillis, this.segments)) return;
     log.warn("the disk is full: the journal's ledger goes on as it is", { folder });
   }
 
   /** Recovers rows returned from quarantine, except from files that are `known`. */
   takeReturned(known: ReadonlySet<string>): void {
-    const { folder } = this.#options;
-    const names = readdirSync(folder).filter((name) => name.endsWith(returnedSuffix));
+    const { setup, folder } = this.#options;
+    const names = setup.io.list(folder).filter((name) => name.endsWith(returnedSuffix));
     const paths = names.map((name) => `${folder}/${name}`).filter((path) => !known.has(path));
     for (const path of paths.toSorted()) this.take(path);
   }
@@ -94,7 +86,7 @@ export class Recovery {
     const { segment } = read;
     const isEmpty = segment.rows === 0;
     if (verdict.damaged) this.#tell(path, read, verdict);
-    else if (isEmpty) rmSync(path);
+    else if (isEmpty) this.#options.setup.io.remove(path);
     else if (segment.bytes < read.fileBytes) this.#cut(path, read);
     if (isEmpty) return;
     this.lastMillis = Math.max(this.lastMillis, millisOfSegment(segment.id));
@@ -103,7 +95,7 @@ export class Recovery {
 
   #read(path: string): ReadSegment | undefined {
     try {
-      return readSegment(path);
+      return readSegment(this.#options.setup, path);
     } catch (thrown) {
       this.#options.log.error("a journal file cannot be read", { file: path, reason: reasonOf(thrown) });
       return undefined;
@@ -111,43 +103,45 @@ export class Recovery {
   }
 
   #renameMisnamed(noted: Noted): void {
-    const { folder, log } = this.#options;
-    for (const { from, to } of findMisnamed(folder, segmentNames(folder), noted.expected)) {
+    const { setup, folder, log } = this.#options;
+    for (const { from, to } of findMisnamed(setup, folder, segmentNames(setup.io, folder), noted.expected)) {
       this.#report("a journal file has the name of another; it goes on under its own", {
         file: from,
         name: to,
       });
     }
-    for (const copy of renameBack(folder)) {
-      const kept = setAside(copy);
+    for (const copy of renameBack(setup.io, folder)) {
+      const kept = setAside(setup.io, copy);
       log.error("a journal file is there twice; the one under another's name was set aside", { kept });
     }
   }
 
   /** Cuts a torn write, or what a recycled file held before; not in a file that is also kept aside. */
   #cut(path: string, { segment, fileBytes }: ReadSegment): void {
-    if (statSync(path).nlink > 1) return;
+    const { setup, log } = this.#options;
+    if (setup.io.stat(path).nlink > 1) return;
     const bytes = fileBytes - segment.bytes;
     const text = "cut what follows the last whole frame and was never acknowledged";
-    this.#options.log.info(text, { path, bytes });
-    truncateSync(path, segment.bytes);
+    log.info(text, { path, bytes });
+    setup.io.truncate(path, segment.bytes);
   }
 
   #tell(path: string, read: ReadSegment, { lostRows, badBytes, doubtful }: SegmentVerdict): void {
     const { segment, bad, headDamaged } = read;
-    if (lostRows === 0 && isAside(path)) {
+    const { io } = this.#options.setup;
+    if (lostRows === 0 && isAside(io, path)) {
       const text = "a journal segment was found damaged before; what is sound of it waits";
       this.#options.log.info(text, { file: path });
       return;
     }
-    const kept = segment.rows > 0 ? keepAside(path) : setAside(path);
+    const kept = segment.rows > 0 ? keepAside(io, path) : setAside(io, path);
     const text = doubtful
       ? "a journal segment ends in what cannot be read and may have been acknowledged; it was kept aside"
       : "a journal segment is damaged; what is sound of it goes on, the file was kept aside";
     const about = {
       file: path,
       kept,
-      lane: segment.lane,
+      lane: segment.lane.name,
       sound_rows: segment.rows,
       lost_rows: lostRows ?? "unknown",
       lost_bytes: badBytes,
@@ -158,9 +152,10 @@ export class Recovery {
   }
 
   #leaveAside(path: string, expected: Expected | undefined): void {
-    const bytes = statSync(path).size;
-    if (bytes === 0 && !expected) return rmSync(path);
-    const kept = setAside(path);
+    const { io } = this.#options.setup;
+    const bytes = io.stat(path).size;
+    if (bytes === 0 && !expected) return io.remove(path);
+    const kept = setAside(io, path);
     const text = "a file among the journal's segments is none; it was set aside";
     const about = { file: path, kept, bytes, lost_rows: expected?.rows ?? "unknown" };
     this.#report(text, about, { rows: expected?.rows ?? 0, bytes });
@@ -173,52 +168,52 @@ export class Recovery {
 }
 
 /** What a segment must contain; undefined when nothing is known of it. */
-function expectedOf(name: string, { expected, newest }: Noted): Expected | undefined {
+function expectedOf(setup: JournalSetup, name: string, { expected, newest }: Noted): Expected | undefined {
   const known = expected.get(name);
-  const segment = readSegmentName(name);
-  if (known || !segment || !newest || segment.id <= newest[segment.lane]) return known;
+  const segment = readSegmentName(setup, name);
+  if (known || !segment || !newest || segment.id <= newest.get(segment.lane)!) return known;
   // It was begun behind the last mark: nobody was told of anything in it.
   return { bytes: 0, rows: 0, behind: "synced" };
 }
 
 /** By lane, from the oldest. */
-function segmentNames(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith(".segment"))
-    .map(({ name }) => name)
+function segmentNames(io: JournalIo, folder: string): string[] {
+  return io
+    .list(folder)
+    .filter((name) => name.endsWith(".segment"))
     .toSorted();
 }
 
 /** Keeps the file under a second name by a hard link, which takes no space, or as a copy. Returns the name. */
-function keepAside(path: string): string {
-  const aside = freeName(path);
+function keepAside(io: JournalIo, path: string): string {
+  const aside = freeName(io, path);
   try {
-    linkSync(path, aside);
+    io.link(path, aside);
   } catch {
-    copyFileSync(path, `${aside}.part`);
-    renameSync(`${aside}.part`, aside);
+    io.copy(path, `${aside}.part`);
+    io.rename(`${aside}.part`, aside);
   }
   return aside;
 }
 
 /** Renames the file so that it is not read again. Returns its new name. */
-function setAside(path: string): string {
-  const aside = freeName(path);
-  renameSync(path, aside);
+function setAside(io: JournalIo, path: string): string {
+  const aside = freeName(io, path);
+  io.rename(path, aside);
   return aside;
 }
 
-function isAside(path: string): boolean {
-  const { ino, nlink } = statSync(path);
+function isAside(io: JournalIo, path: string): boolean {
+  const { ino, nlink } = io.stat(path);
   if (nlink === 1) return false;
-  const own = readdirSync(dirname(path)).filter((name) => name.startsWith(`${basename(path)}.`));
-  return own.some((name) => statSync(`${dirname(path)}/${name}`).ino === ino);
+  const own = io.list(dirname(path)).filter((name) => name.startsWith(`${basename(path)}.`));
+  return own.some((name) => io.stat(`${dirname(path)}/${name}`).ino === ino);
 }
 
 /** A name that no file kept aside has. */
-function freeName(path: string): string {
+function freeName(io: JournalIo, path: string): string {
   for (let place = 1; ; place++) {
     const name = place === 1 ? `${path}.damaged` : `${path}.${place}.damaged`;
-    if (!existsSync(name)) return name;
+    if (!io.exists(name)) return name;
   }
 }

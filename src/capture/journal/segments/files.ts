@@ -1,12 +1,11 @@
 // Durable files: written under another name, synced, renamed, so that no half-written file has the final name.
 
-import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from "node:fs";
-import { type FileHandle, open, rename, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
+import type { JournalFile, JournalIo } from "../journal_io.ts";
 
 /** Makes a folder's entries durable: new, renamed and removed files. */
-export async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r");
+export async function syncFolder(io: JournalIo, folder: string): Promise<void> {
+  const handle = await io.open(folder, "r");
   try {
     await handle.sync();
   } finally {
@@ -15,38 +14,24 @@ export async function syncFolder(folder: string): Promise<void> {
 }
 
 /** Replaces the file at `path`, whole or not at all; durable when it resolves. */
-export async function writeDurably(path: string, content: string | Uint8Array): Promise<void> {
+export async function writeDurably(io: JournalIo, path: string, content: string | Uint8Array): Promise<void> {
   const aside = `${path}.part`;
-  const handle = await open(aside, "w", 0o600);
+  const handle = await io.open(aside, "w");
   try {
     await handle.writeFile(content);
     await handle.sync();
   } finally {
     await handle.close();
   }
-  await rename(aside, path);
-  await syncFolder(dirname(path));
+  await io.renameSoon(aside, path);
+  await syncFolder(io, dirname(path));
 }
 
-/** The same, synchronously; for the start, when no request waits. */
-export function writeDurablyNow(path: string, content: string | Uint8Array): void {
-  writeFileSync(`${path}.part`, content, { mode: 0o600, flush: true });
-  renameSync(`${path}.part`, path);
-  syncFolderNow(dirname(path));
-}
-
-export function syncFolderNow(folder: string): void {
-  syncFileNow(folder);
-}
-
-/** Makes a file, or a folder's entries, durable. */
-export function syncFileNow(path: string): void {
-  const handle = openSync(path, "r");
-  try {
-    fsyncSync(handle);
-  } finally {
-    closeSync(handle);
-  }
+/** writeDurably() for the start, when no request waits. */
+export function writeDurablyNow(io: JournalIo, path: string, content: string | Uint8Array): void {
+  io.write(`${path}.part`, content);
+  io.rename(`${path}.part`, path);
+  io.sync(dirname(path));
 }
 
 /** Whether a write failed because the disk, or the user's quota, is full. */
@@ -57,28 +42,29 @@ export function isFull(thrown: unknown): boolean {
 
 /** Opens a segment's file under its name, with its head if it has one: a new file, or the recycled one `spare`. */
 export async function openSegmentFile(
+  io: JournalIo,
   path: string,
   head: Uint8Array | undefined,
   spare: string | undefined,
-): Promise<FileHandle> {
-  const file = await (spare === undefined ? open(path, "wx", 0o600) : open(spare, "r+"));
+): Promise<JournalFile> {
+  const file = await (spare === undefined ? io.open(path, "wx") : io.open(spare, "r+"));
   try {
     if (head) await writeWhole(file, head, 0);
     if (spare !== undefined) {
       // Under its new name the file must not begin with the old head.
       if (head) await file.datasync();
-      await rename(spare, path);
+      await io.renameSoon(spare, path);
     }
     return file;
   } catch (thrown) {
     await file.close().catch(() => {});
-    await unlink(spare ?? path).catch(() => {});
+    await io.removeSoon(spare ?? path).catch(() => {});
     throw thrown;
   }
 }
 
 /** Writes all bytes; short writes are normal. */
-export async function writeWhole(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+export async function writeWhole(file: JournalFile, bytes: Uint8Array, position: number): Promise<void> {
   for (let done = 0; done < bytes.length;) {
     const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done);
     if (bytesWritten <= 0) throw new Error("the disk took no more bytes");
@@ -87,7 +73,7 @@ export async function writeWhole(file: FileHandle, bytes: Uint8Array, position: 
 }
 
 /** Fills `into`; short reads are normal. @throws when the file ends before. */
-export async function readWhole(file: FileHandle, into: Uint8Array, position: number): Promise<void> {
+export async function readWhole(file: JournalFile, into: Uint8Array, position: number): Promise<void> {
   for (let done = 0; done < into.length;) {
     const { bytesRead } = await file.read(into, done, into.length - done, position + done);
     if (bytesRead === 0) throw new Error("a segment ends early");

@@ -2,18 +2,19 @@
 // rest, half of the batch could be stored without the other.
 
 const dayMicros = 86_400_000_000;
-let lastDay = Number.NaN;
-let lastMonth = 0;
 
 /** toYYYYMM of a time in microseconds since 1970, UTC. */
 export function monthOf(micros: number): number {
-  const day = Math.floor(micros / dayMicros);
-  if (day !== lastDay) {
-    const date = new Date(day * 86_400_000);
-    lastMonth = date.getUTCFullYear() * 100 + date.getUTCMonth() + 1;
-    lastDay = day;
-  }
-  return lastMonth;
+  // Days since March 1 of the year 0, in eras of 400 years; months are counted from March.
+  const days = Math.floor(micros / dayMicros) + 719_468;
+  const era = Math.floor(days / 146_097);
+  const day = days - era * 146_097;
+  const leaps = Math.floor(day / 1460) - Math.floor(day / 36_524) + Math.floor(day / 146_096);
+  const year = Math.floor((day - leaps) / 365);
+  const dayOfYear = day - 365 * year - Math.floor(year / 4) + Math.floor(year / 100);
+  const month = Math.floor((5 * dayOfYear + 2) / 153);
+  const isNext = month >= 10;
+  return (era * 400 + year + (isNext ? 1 : 0)) * 100 + month + (isNext ? -9 : 3);
 }
 
 /** toYear of a time in microseconds since 1970, UTC. */

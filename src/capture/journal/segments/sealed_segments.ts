@@ -1,33 +1,36 @@
 // Segments that grow no more: those that wait for the flush, and the files of those that are finished.
 
-import { existsSync, readdirSync, rmSync } from "node:fs";
-import { rename, unlink } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Clock } from "../../../core/clock.ts";
+import { type JournalSetup, type LaneKind, byLane } from "../lane_kind.ts";
 import { journalLimits } from "../limits.ts";
-import { type LaneName, type Segment, byLane, lanes } from "./segment.ts";
+import type { Segment } from "./segment.ts";
 
 /** The sealed segments of each lane, from the oldest, until they are flushed; and who waits for that. */
 export class SealedSegments {
-  readonly lanes: Readonly<Record<LaneName, Segment[]>> = byLane<Segment[]>(() => []);
+  readonly lanes: ReadonlyMap<LaneKind, Segment[]>;
   /** Of all segments whose files are there. */
   readonly paths = new Set<string>();
   readonly #waits = new Map<bigint, PromiseWithResolvers<void>>();
 
+  constructor(setup: JournalSetup) {
+    this.lanes = byLane(setup, () => []);
+  }
+
   add(segment: Segment): void {
     this.paths.add(segment.path);
-    this.lanes[segment.lane].push(segment);
+    this.lanes.get(segment.lane)!.push(segment);
   }
 
   /** Adds segments of any age. */
   addFound(segments: readonly Segment[]): void {
     for (const segment of segments) this.add(segment);
-    for (const lane of lanes) this.lanes[lane].sort((a, b) => (a.id < b.id ? -1 : 1));
+    for (const lane of this.lanes.values()) lane.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
   /** Takes a segment off its lane; its path stays known while its file is there. */
   stored(segment: Segment): void {
-    const queue = this.lanes[segment.lane];
+    const queue = this.lanes.get(segment.lane)!;
     queue.splice(queue.indexOf(segment), 1);
     this.#waits.get(segment.id)?.resolve();
     this.#waits.delete(segment.id);
@@ -48,17 +51,20 @@ const suffix = ".spare";
  * are recognized by their batch numbers.
  */
 export class SegmentRecycler {
+  readonly #setup: JournalSetup;
   readonly #folder: string;
   readonly #bytesMax: number;
-  readonly #files = byLane<{ path: string; bytes: number }[]>(() => []);
+  readonly #files: ReadonlyMap<LaneKind, { path: string; bytes: number }[]>;
   readonly #clock: Clock;
   /** When a lane last kept or took a file. */
-  readonly #usedAt = new Map<LaneName, number>();
+  readonly #usedAt = new Map<LaneKind, number>();
   #bytes = 0;
   #looking: Promise<void> = Promise.resolve();
 
   /** Keeps at most `bytesMax` bytes, and at most journalLimits.recycledEachMax files for each lane. */
-  constructor(folder: string, bytesMax: number, clock: Clock) {
+  constructor(setup: JournalSetup, folder: string, bytesMax: number, clock: Clock) {
+    this.#setup = setup;
+    this.#files = byLane(setup, () => []);
     this.#folder = folder;
     this.#bytesMax = bytesMax;
     this.#clock = clock;
@@ -66,29 +72,31 @@ export class SegmentRecycler {
 
   /** Takes over the files of an earlier process; deletes them when the disk is nearly full (`tight`). */
   open(tight: boolean): void {
-    for (const name of readdirSync(this.#folder).filter((one) => one.endsWith(suffix))) {
+    const { io, lanes } = this.#setup;
+    for (const name of io.list(this.#folder).filter((one) => one.endsWith(suffix))) {
       const path = `${this.#folder}/${name}`;
-      const lane = lanes.find((one) => name.startsWith(`${one}-`));
-      const bytes = Bun.file(path).size;
+      const lane = lanes.find((one) => name.startsWith(`${one.name}-`));
+      const bytes = io.stat(path).size;
       if (lane && !tight && this.#wants(lane, bytes)) this.#add(lane, path, bytes);
-      else rmSync(path, { force: true });
+      else io.remove(path);
     }
   }
 
   /** Renames a finished segment's file and keeps it, or deletes it; an attempt before may have done so. */
   async keep({ lane, path, bytes, borrowed, recovered }: Segment, tight: boolean): Promise<void> {
-    if (!existsSync(path)) return;
-    if (borrowed || recovered || tight || !this.#wants(lane, bytes)) return await unlink(path);
-    const spare = `${this.#folder}/${lane}-${basename(path)}${suffix}`;
-    await rename(path, spare);
+    const { io } = this.#setup;
+    if (!io.exists(path)) return;
+    if (borrowed || recovered || tight || !this.#wants(lane, bytes)) return await io.removeSoon(path);
+    const spare = `${this.#folder}/${lane.name}-${basename(path)}${suffix}`;
+    await io.renameSoon(path, spare);
     // Another segment of the lane may have been kept meanwhile.
     if (this.#wants(lane, bytes)) this.#add(lane, spare, bytes);
-    else await unlink(spare);
+    else await io.removeSoon(spare);
   }
 
   /** A file to overwrite and rename, if there is one. */
-  take(lane: LaneName): string | undefined {
-    const file = this.#files[lane].pop();
+  take(lane: LaneKind): string | undefined {
+    const file = this.#files.get(lane)!.pop();
     if (!file) return undefined;
     this.#bytes -= file.bytes;
     this.#usedAt.set(lane, this.#clock.elapsed());
@@ -104,25 +112,23 @@ export class SegmentRecycler {
   async #look(tight: boolean): Promise<void> {
     if (this.#bytes === 0) return;
     const now = this.#clock.elapsed();
-    for (const lane of lanes) {
+    for (const lane of this.#setup.lanes) {
       const idle = now - (this.#usedAt.get(lane) ?? now) >= journalLimits.recycledIdleMs;
       if (!tight && !idle) continue;
       for (let path = this.take(lane); path !== undefined; path = this.take(lane)) {
-        await unlink(path).catch(() => {});
+        await this.#setup.io.removeSoon(path).catch(() => {});
       }
     }
   }
 
-  #wants(lane: LaneName, bytes: number): boolean {
-    // Deleted recordings must not stay in a file here.
-    if (lane === "recordings") return false;
-    if (bytes < journalLimits.recycledBytesMin || this.#files[lane].length >= journalLimits.recycledEachMax)
-      return false;
+  #wants(lane: LaneKind, bytes: number): boolean {
+    const isFull = this.#files.get(lane)!.length >= journalLimits.recycledEachMax;
+    if (!lane.isRecycled || isFull || bytes < journalLimits.recycledBytesMin) return false;
     return this.#bytes + bytes <= this.#bytesMax;
   }
 
-  #add(lane: LaneName, path: string, bytes: number): void {
-    this.#files[lane].push({ path, bytes });
+  #add(lane: LaneKind, path: string, bytes: number): void {
+    this.#files.get(lane)!.push({ path, bytes });
     this.#bytes += bytes;
     this.#usedAt.set(lane, this.#clock.elapsed());
   }

@@ -3,60 +3,8 @@
 // may hold several batches.
 
 import { crc32 } from "node:zlib";
-import type { ByteColumn } from "../../../storage/native/native.ts";
+import type { JournalSetup, LaneKind } from "../lane_kind.ts";
 import { journalLimits } from "../limits.ts";
-
-/** The order is part of the file format. */
-export const lanes = ["live", "historical", "warnings", "merges", "recordings"] as const;
-export type LaneName = (typeof lanes)[number];
-export type EventLaneName = Exclude<LaneName, "warnings" | "merges">;
-/** Lanes whose frames are Native blocks for ClickHouse; merges go to Postgres. */
-export const flushedLanes = ["live", "historical", "warnings", "recordings"] as const;
-
-/** What differs from lane to lane. */
-interface LaneKind {
-  /** Whether its segments consist of Native blocks only. */
-  isNative: boolean;
-  segmentBytesMax: number;
-  /** The largest file that is made ahead for a segment; 0 for none. */
-  preparedBytesMax: number;
-  flushesAtOnce: number;
-}
-
-const events = { isNative: true };
-const tables = { isNative: false, flushesAtOnce: 1, preparedBytesMax: 0 };
-
-export const laneKinds: Readonly<Record<LaneName, LaneKind>> = {
-  live: {
-    ...events,
-    segmentBytesMax: journalLimits.liveSegmentBytesMax,
-    preparedBytesMax: journalLimits.preparedBytesMax,
-    flushesAtOnce: 1,
-  },
-  historical: {
-    ...events,
-    segmentBytesMax: journalLimits.historicalSegmentBytesMax,
-    // An import's groups are long, and one sync more is nothing to them.
-    preparedBytesMax: 0,
-    flushesAtOnce: journalLimits.historicalFlushesMax,
-  },
-  warnings: {
-    ...tables,
-    segmentBytesMax: journalLimits.warningSegmentBytesMax,
-  },
-  merges: {
-    isNative: false,
-    segmentBytesMax: journalLimits.mergeSegmentBytesMax,
-    preparedBytesMax: journalLimits.preparedBytesMax,
-    // Merges are applied in order.
-    flushesAtOnce: 1,
-  },
-  recordings: {
-    ...tables,
-    segmentBytesMax: journalLimits.snapshotSegmentBytesMax,
-    preparedBytesMax: journalLimits.preparedBytesMax,
-  },
-};
 
 export const segmentHeadBytes = 24;
 const headSumAt = 20;
@@ -65,26 +13,10 @@ const epochMs = Date.UTC(2020, 0, 1);
 const journalBits = BigInt(Math.log2(journalLimits.journalsCountMax));
 const placeBits = BigInt(Math.log2(journalLimits.segmentBatchesMax));
 
-export function byLane<T>(make: (lane: LaneName) => T): Record<LaneName, T> {
-  return Object.fromEntries(lanes.map((lane) => [lane, make(lane)])) as Record<LaneName, T>;
-}
-
 /** A range of bytes of a file. */
 export interface FileRange {
   offset: number;
   length: number;
-}
-
-/** Rows of one partition as columns, until they are written as a frame. */
-export interface FrameBlock {
-  partition: number;
-  rows: number;
-  /** created_at of the first row, in microseconds. */
-  oldest: number;
-  /** Changes of persons and groups in these rows; each becomes a row when they are stored. */
-  readonly changes: number;
-  /** Writes the rows as one Native block. */
-  encode(out: ByteColumn, batch: bigint, firstRow: number): void;
 }
 
 /** Where a frame's payload lies in its segment's file. */
@@ -104,7 +36,7 @@ export interface Batch {
 
 export interface Segment {
   id: bigint;
-  lane: LaneName;
+  lane: LaneKind;
   path: string;
   /** File size so far. */
   bytes: number;
@@ -148,8 +80,8 @@ export function segmentOf(batch: bigint): bigint {
 /** The end of a file name for rows that come back from quarantine. */
 export const returnedSuffix = ".returned.segment";
 
-export function segmentName(lane: LaneName, id: bigint): string {
-  return `${lane}-${id.toString(16).padStart(16, "0")}.segment`;
+export function segmentName({ name }: Pick<LaneKind, "name">, id: bigint): string {
+  return `${name}-${id.toString(16).padStart(16, "0")}.segment`;
 }
 
 /** How the names of this journal's segments end: with its three hexadecimal digits of their ids. */
@@ -158,7 +90,7 @@ export function segmentEnding(journal: number): string {
 }
 
 /** The head of a segment that is not of events. */
-export function segmentHead(lane: LaneName, id: bigint): Uint8Array {
+export function segmentHead({ lanes }: JournalSetup, lane: LaneKind, id: bigint): Uint8Array {
   const head = new Uint8Array(segmentHeadBytes);
   const view = new DataView(head.buffer);
   head.set(magic);
@@ -171,7 +103,7 @@ export function segmentHead(lane: LaneName, id: bigint): Uint8Array {
 export type KnownSegment = Pick<Segment, "id" | "lane">;
 
 /** What a file's first bytes say; undefined when they are not a sound head. */
-export function readSegmentHead(bytes: Uint8Array): KnownSegment | undefined {
+export function readSegmentHead({ lanes }: JournalSetup, bytes: Uint8Array): KnownSegment | undefined {
   const lane = lanes[bytes[16] ?? 255];
   if (bytes.length < segmentHeadBytes || !lane || !magic.every((byte, i) => bytes[i] === byte))
     return undefined;
@@ -181,8 +113,8 @@ export function readSegmentHead(bytes: Uint8Array): KnownSegment | undefined {
 }
 
 /** What a file name says; undefined for any other file. */
-export function readSegmentName(name: string): KnownSegment | undefined {
+export function readSegmentName({ lanes }: JournalSetup, name: string): KnownSegment | undefined {
   const [, word, id] = /^([a-z]+)-([0-9a-f]{16})\.segment$/.exec(name) ?? [];
-  const lane = lanes.find((one) => one === word);
+  const lane = lanes.find((one) => one.name === word);
   return lane && id ? { id: BigInt(`0x${id}`), lane } : undefined;
 }

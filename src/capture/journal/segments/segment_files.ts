@@ -2,13 +2,15 @@
 // it, all of it synced. So the first group of a segment waits for no folder, and no group for the file system's own
 // journal, behind which lies what imports write.
 
-import { type FileHandle, unlink } from "node:fs/promises";
+import type { JournalFile } from "../journal_io.ts";
+import type { JournalSetup, LaneKind } from "../lane_kind.ts";
 import { journalLimits } from "../limits.ts";
 import { openSegmentFile, syncFolder, writeWhole } from "./files.ts";
-import { type LaneName, laneKinds, segmentHead, segmentName } from "./segment.ts";
+import { segmentHead, segmentName } from "./segment.ts";
 
 export interface SegmentFilesOptions {
-  name: LaneName;
+  setup: JournalSetup;
+  kind: LaneKind;
   folder: string;
   /** A new segment's id, greater than every earlier one of this journal. */
   nextId(): bigint;
@@ -25,7 +27,7 @@ export interface SegmentFilesOptions {
 export interface SegmentFile {
   id: bigint;
   path: string;
-  file: FileHandle;
+  file: JournalFile;
   /** Bytes of the head that is written already. */
   headBytes: number;
   /** Resolves when its name is durable. */
@@ -46,13 +48,13 @@ export class SegmentFiles {
   async open(): Promise<SegmentFile> {
     const next = await this.#taken();
     if (next && this.#options.isOwnId(next.id)) return next;
-    if (next) await remove(next);
+    if (next) await this.#remove(next);
     return await this.#make();
   }
 
   /** Makes the next file, for a segment of about so many bytes; at once, and without a word when that fails. */
   prepare(bytes: number): void {
-    const max = laneKinds[this.#options.name].preparedBytesMax;
+    const max = this.#options.kind.preparedBytesMax;
     const size = Math.min(max, Math.max(journalLimits.preparedBytesMin, bytes));
     if (max === 0 || this.#next || this.#isClosed || !this.#options.hasRoom(size)) return;
     // open() makes one itself then, and tells why it cannot.
@@ -62,7 +64,7 @@ export class SegmentFiles {
   /** Removes the file that was made ahead, as it holds room, and perhaps rows of a finished segment. */
   async drop(): Promise<void> {
     const next = await this.#taken();
-    if (next) await remove(next);
+    if (next) await this.#remove(next);
   }
 
   /** The same, and no further one is made. */
@@ -79,12 +81,12 @@ export class SegmentFiles {
   }
 
   async #make(): Promise<SegmentFile> {
-    const { name: lane, folder, nextId, takeRecycled } = this.#options;
+    const { setup, kind, folder, nextId, takeRecycled } = this.#options;
     const id = nextId();
-    const path = `${folder}/${segmentName(lane, id)}`;
-    const head = laneKinds[lane].isNative ? undefined : segmentHead(lane, id);
-    const file = await openSegmentFile(path, head, takeRecycled());
-    const named = syncFolder(folder);
+    const path = `${folder}/${segmentName(kind, id)}`;
+    const head = kind.isNative ? undefined : segmentHead(setup, kind, id);
+    const file = await openSegmentFile(setup.io, path, head, takeRecycled());
+    const named = syncFolder(setup.io, folder);
     named.catch(() => {});
     return { id, path, file, headBytes: head?.length ?? 0, named };
   }
@@ -102,13 +104,13 @@ export class SegmentFiles {
       await made.named;
       return made;
     } catch (thrown) {
-      await remove(made);
+      await this.#remove(made);
       throw thrown;
     }
   }
-}
 
-async function remove({ file, path }: SegmentFile): Promise<void> {
-  await file.close().catch(() => {});
-  await unlink(path).catch(() => {});
+  async #remove({ file, path }: SegmentFile): Promise<void> {
+    await file.close().catch(() => {});
+    await this.#options.setup.io.removeSoon(path).catch(() => {});
+  }
 }

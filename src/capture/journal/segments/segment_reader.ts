@@ -1,17 +1,16 @@
 // Reads a segment after a restart: its sound frames, the ranges of the file that are not sound, and whose rows it
 // holds. Changes nothing; recovery/verdict.ts judges the bad ranges.
 
-import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 import { basename } from "node:path";
 import { fixedColumnOf } from "../../../storage/native/native_cut.ts";
-import type { Use } from "../journal_room.ts";
+import type { JournalSetup } from "../lane_kind.ts";
+import type { Use } from "../lane.ts";
 import { type FoundFrame, batchAt, nextFrame, readFrame } from "./frame.ts";
 import { nativeBatchAt, nextNativeFrame, readNativeFrame } from "./native_frame.ts";
 import {
   type Frame,
   type Segment,
   batchId,
-  laneKinds,
   readSegmentHead,
   readSegmentName,
   segmentHeadBytes,
@@ -37,13 +36,13 @@ export interface ReadSegment {
 }
 
 /** Reads a segment's file; undefined when neither its head nor its name says which segment it is. */
-export function readSegment(path: string): ReadSegment | undefined {
-  const bytes = new Uint8Array(readFileSync(path));
-  const head = readSegmentHead(bytes);
-  const known = head ?? readSegmentName(basename(path));
+export function readSegment(setup: JournalSetup, path: string): ReadSegment | undefined {
+  const bytes = setup.io.read(path);
+  const head = readSegmentHead(setup, bytes);
+  const known = head ?? readSegmentName(setup, basename(path));
   if (!known) return undefined;
   // Rows of events that come back from quarantine have a head as well.
-  const headed = head !== undefined || !laneKinds[known.lane].isNative;
+  const headed = head !== undefined || !known.lane.isNative;
   const from = headed ? segmentHeadBytes : 0;
   const { id, lane } = known;
   const segment: Segment = { id, lane, path, bytes: from, rows: 0, oldest: 0, batches: [], recovered: true };
@@ -126,21 +125,19 @@ const headBytes = 512;
  * rows. Changes are not counted: they are at a block's end, and a start flushes these segments first. A frame that
  * cannot be read counts for no project.
  */
-export function foundUsage({ path, lane, batches }: Segment): Map<number, Use> {
+export function foundUsage({ io }: JournalSetup, { path, lane, batches }: Segment): Map<number, Use> {
   const uses = new Map<number, Use>();
-  if (lane === "merges" || lane === "warnings") return uses;
-  const file = openSync(path, "r");
-  try {
-    for (const { frames } of batches) for (const frame of frames) addUse(uses, file, frame);
-  } finally {
-    closeSync(file);
-  }
+  if (!lane.isCounted) return uses;
+  const frames = batches.flatMap((batch) => batch.frames);
+  const parts = frames.map(({ offset, length, rows }) => ({
+    offset,
+    length: Math.min(length, headBytes + rows * 20),
+  }));
+  for (const [i, head] of io.readParts(path, parts).entries()) addUse(uses, head, frames[i]!);
   return uses;
 }
 
-function addUse(uses: Map<number, Use>, file: number, { offset, length, rows }: Frame): void {
-  const head = Buffer.alloc(Math.min(length, headBytes + rows * 20));
-  readSync(file, head, 0, head.length, offset);
+function addUse(uses: Map<number, Use>, head: Uint8Array, { length, rows }: Frame): void {
   const projects = projectsOf(head);
   if (!projects) return;
   const counts = new Map<number, number>();

@@ -1,16 +1,16 @@
 // The growing segment of a lane: frames are appended to its file, synced, and only then counted in.
 
-import { writevSync } from "node:fs";
-import { type FileHandle, unlink } from "node:fs/promises";
 import { yieldToEventLoop } from "../../../core/clock.ts";
 import { type Log, reasonOf } from "../../../core/log.ts";
 import { Pieces } from "../../../storage/native/native.ts";
 import { captureLimits } from "../../limits.ts";
-import { NoRoom } from "../journal_room.ts";
+import { DiskFullError } from "../disk_reserve.ts";
+import type { JournalFile, JournalIo } from "../journal_io.ts";
+import type { FrameBlock } from "../lane_kind.ts";
 import { journalLimits } from "../limits.ts";
 import { writeFrame } from "./frame.ts";
 import { writeNativeFrame } from "./native_frame.ts";
-import { type Batch, type Frame, type FrameBlock, type Segment, batchId, laneKinds } from "./segment.ts";
+import { type Batch, type Frame, type Segment, batchId } from "./segment.ts";
 import { SegmentFiles, type SegmentFilesOptions } from "./segment_files.ts";
 
 export interface SegmentWriterOptions extends SegmentFilesOptions {
@@ -24,7 +24,7 @@ export interface SegmentWriterOptions extends SegmentFilesOptions {
 
 export class SegmentWriter {
   readonly #options: SegmentWriterOptions;
-  #file: FileHandle | undefined;
+  #file: JournalFile | undefined;
   #segment: Segment | undefined;
   readonly #files: SegmentFiles;
   /** Resolves when the growing segment's name is durable. */
@@ -58,9 +58,9 @@ export class SegmentWriter {
         if (rest.length > 0 || segment.bytes >= this.#options.segmentBytesMax) this.close();
       } catch (thrown) {
         // Nothing was written: the file can still be used.
-        if (thrown instanceof NoRoom) throw thrown;
-        const { name: lane, log } = this.#options;
-        log.warn("journal segment given up", { lane, reason: reasonOf(thrown) });
+        if (thrown instanceof DiskFullError) throw thrown;
+        const { kind, log } = this.#options;
+        log.warn("journal segment given up", { lane: kind.name, reason: reasonOf(thrown) });
         this.close();
         // Nobody is told that the group was refused while it may still come back.
         await this.closed();
@@ -82,7 +82,7 @@ export class SegmentWriter {
       if (!batch) break;
       const { rows, partition, oldest, changes } = block;
       const head = { batch: batch.id, partition, rows, oldest, synced: segment.bytes, before };
-      const write = laneKinds[segment.lane].isNative ? writeNativeFrame : writeFrame;
+      const write = segment.lane.isNative ? writeNativeFrame : writeFrame;
       const place = await write(out, head, (payload) => block.encode(payload, batch.id, batch.rows));
       before += rows;
       const frame = { offset: segment.bytes + place.offset, length: place.length, rows };
@@ -91,7 +91,7 @@ export class SegmentWriter {
     this.#options.takeRoom(out.total);
     const file = this.#file;
     if (!file) throw new Error("the segment's file is closed");
-    await writePieces(file, out.list(), segment.bytes);
+    await writePieces(this.#options.setup.io, file, out.list(), segment.bytes);
     await file.datasync();
     await this.#named;
     const oldest = Math.min(...blocks.slice(0, written.length).map((block) => block.oldest));
@@ -111,7 +111,7 @@ export class SegmentWriter {
     const { id, path, file, headBytes, named } = await this.#files.open();
     this.#file = file;
     this.#named = named;
-    const lane = this.#options.name;
+    const lane = this.#options.kind;
     this.#segment = { id, lane, path, bytes: headBytes, rows: 0, oldest: 0, batches: [], recovered: false };
     return this.#segment;
   }
@@ -146,7 +146,7 @@ export class SegmentWriter {
     await this.#files.close();
   }
 
-  async #cut({ path, bytes, rows }: Segment, file: FileHandle): Promise<void> {
+  async #cut({ path, bytes, rows }: Segment, file: JournalFile): Promise<void> {
     // What follows the last acknowledged frame is zeros, another segment's, or a refused group's: that must not come
     // back after a restart.
     await file.truncate(bytes).catch((thrown: unknown) => {
@@ -154,7 +154,7 @@ export class SegmentWriter {
     });
     await file.close().catch(() => {});
     // An empty segment holds no acknowledged row.
-    if (rows === 0) await unlink(path).catch(() => {});
+    if (rows === 0) await this.#options.setup.io.removeSoon(path).catch(() => {});
   }
 }
 
@@ -165,13 +165,18 @@ const piecesMax = 512;
  * Writes several pieces without copying them; short writes are normal. Few bytes are written synchronously, which takes
  * 20 µs; more by another thread, so that other requests do not wait.
  */
-async function writePieces(file: FileHandle, pieces: Uint8Array[], position: number): Promise<void> {
+async function writePieces(
+  io: JournalIo,
+  file: JournalFile,
+  pieces: Uint8Array[],
+  position: number,
+): Promise<void> {
   const now = pieces.reduce((sum, piece) => sum + piece.length, 0) <= journalLimits.writeNowBytesMax;
   let at = position;
   for (let next = 0; next < pieces.length; next += piecesMax) {
     let left = pieces.slice(next, next + piecesMax);
     while (left.length > 0) {
-      const bytesWritten = now ? writevSync(file.fd, left, at) : (await file.writev(left, at)).bytesWritten;
+      const bytesWritten = now ? io.writevNow(file, left, at) : (await file.writev(left, at)).bytesWritten;
       if (bytesWritten <= 0) throw new Error("the disk took no more bytes");
       at += bytesWritten;
       left = behind(left, bytesWritten);

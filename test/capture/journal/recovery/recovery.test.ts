@@ -4,14 +4,13 @@
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
+import { captureSetup } from "../../../../src/capture/capture_journal.ts";
+import { historicalLane, liveLane } from "../../../../src/capture/columns/block.ts";
 import type { CaptureJournal } from "../../../../src/capture/capture_journal.ts";
 import { Ledger } from "../../../../src/capture/journal/ledger.ts";
 import { type Damage, Recovery } from "../../../../src/capture/journal/recovery/recovery.ts";
 import {
-  type LaneName,
   type Segment,
-  laneKinds,
-  lanes,
   readSegmentName,
   segmentName,
 } from "../../../../src/capture/journal/segments/segment.ts";
@@ -19,7 +18,14 @@ import { readSegment } from "../../../../src/capture/journal/segments/segment_re
 import { openLog } from "../../../../src/core/log.ts";
 import { cleanUp } from "../../../support/cleanup.ts";
 import { makeFolder } from "../../../support/folder.ts";
-import { appendTo, clockAt, openJournal } from "../../../support/journal.ts";
+import {
+  type LaneName,
+  laneNamed,
+  laneNames,
+  appendTo,
+  clockAt,
+  openJournal,
+} from "../../../support/journal.ts";
 
 afterAll(cleanUp);
 
@@ -74,7 +80,12 @@ async function leave(lane: LaneName, how: "killed" | "sealed", millis = 1_700_00
     await journal.close();
     await journal.release();
   }
-  return { files: filesOf(folder), name: basename(path), frames: framesOf(readSegment(path)!.segment), ends };
+  return {
+    files: filesOf(folder),
+    name: basename(path),
+    frames: framesOf(readSegment(captureSetup, path)!.segment),
+    ends,
+  };
 }
 
 function framesOf({ path, batches }: Segment): Buffer[] {
@@ -115,8 +126,8 @@ function recover(folder: string): Found {
     damage.rows += more.rows;
     damage.bytes += more.bytes;
   };
-  const recovery = new Recovery({ folder, damaged, log });
-  recovery.takeFolder(new Ledger(folder));
+  const recovery = new Recovery({ setup: captureSetup, folder, damaged, log });
+  recovery.takeFolder(new Ledger(captureSetup, folder));
   return { segments: recovery.segments, damage, errors: told.filter(({ level }) => level === "error") };
 }
 
@@ -156,7 +167,7 @@ const changes: Record<string, (bytes: Buffer<ArrayBuffer>, at: number) => Buffer
 };
 
 for (const how of ["killed", "sealed"] as const) {
-  for (const lane of lanes) {
+  for (const lane of laneNames) {
     test(`of ${lane} ${how}, what any damage took is told with its file and count, and the rest goes on`, async () => {
       const left = await leave(lane, how);
       const folder = `${makeFolder()}/journal`;
@@ -170,7 +181,7 @@ for (const how of ["killed", "sealed"] as const) {
           const lost = expectHonest(left, folder, found);
           const label = `${change} at ${at}`;
           // One frame holds each byte but those of the head, which the name can stand for.
-          const isHead = !laneKinds[lane].isNative && at < 24 && change === "a flipped bit";
+          const isHead = !laneNamed(lane).isNative && at < 24 && change === "a flipped bit";
           if (change === "a flipped bit") expect([label, lost]).toEqual([label, isHead ? 0 : rowsEach]);
           expect([label, found.damage.files, found.errors.length]).toEqual([label, 1, 1]);
           const { kept } = found.errors[0]!;
@@ -182,7 +193,7 @@ for (const how of ["killed", "sealed"] as const) {
   }
 }
 
-for (const lane of lanes) {
+for (const lane of laneNames) {
   test(`of ${lane}, bytes behind what was acknowledged are cut and not told, whatever they are`, async () => {
     const left = await leave(lane, "killed");
     const folder = `${makeFolder()}/journal`;
@@ -217,12 +228,12 @@ for (const lane of lanes) {
 }
 
 test("files that were swapped, or renamed, go on under their own names", async () => {
-  for (const lane of lanes) {
+  for (const lane of laneNames) {
     const [first, second] = [await leave(lane, "sealed"), await leave(lane, "sealed", 1_700_000_100_000)];
     const folder = `${makeFolder()}/journal`;
     const [one, two] = [first.files.get(first.name)!, second.files.get(second.name)!];
-    const other = lane === "live" ? "historical" : "live";
-    const { id } = readSegmentName(second.name)!;
+    const other = lane === "live" ? historicalLane : liveLane;
+    const { id } = readSegmentName(captureSetup, second.name)!;
     const renamed = segmentName(other, id + (7n << 12n));
     const ledger = Buffer.concat([first.files.get("ledger")!, second.files.get("ledger")!]);
     const cases: [string, Files][] = [
@@ -282,7 +293,7 @@ test("a copy under another's name is set aside, and stored once", async () => {
   for (const lane of ["live", "recordings"] as const) {
     const left = await leave(lane, "sealed");
     const folder = `${makeFolder()}/journal`;
-    const copy = segmentName("historical", readSegmentName(left.name)!.id + (7n << 12n));
+    const copy = segmentName(historicalLane, readSegmentName(captureSetup, left.name)!.id + (7n << 12n));
     putFiles(folder, new Map(left.files).set(copy, left.files.get(left.name)!));
     const { segments, errors } = recover(folder);
     expect(segments.flatMap(framesOf)).toEqual(left.frames);
@@ -307,7 +318,7 @@ test("a file that is missing is told with its rows; one that is done with, or mo
   for (let segment = 0; segment < 3; segment++) {
     appendTo(journal, "live", segment);
     await journal.live.seal();
-    await journal.finish(journal.nextSealed("live")!);
+    await journal.finish(journal.nextSealed(liveLane)!);
   }
   const again = openJournal(folder, { log });
   opened.push(again);
@@ -315,12 +326,12 @@ test("a file that is missing is told with its rows; one that is done with, or mo
 });
 
 test("frames that changed places, or were copied over each other, are told and never doubled", async () => {
-  for (const lane of lanes) {
+  for (const lane of laneNames) {
     const left = await leave(lane, "killed");
     const folder = `${makeFolder()}/journal`;
     const whole = left.files.get(left.name)!;
     const [first, second] = [left.ends[0]!, left.ends[1]!];
-    const start = laneKinds[lane].isNative ? 0 : 24;
+    const start = laneNamed(lane).isNative ? 0 : 24;
     const [a, b, c] = [whole.subarray(start, first), whole.subarray(first, second), whole.subarray(second)];
     const [begin, swapped] = [whole.subarray(0, start), [b, a, c]];
     for (const frames of [swapped, [a, a, c], [b, b, c], [a, c, b], [a, b, b]]) {
@@ -339,7 +350,7 @@ test("a file that was written over tells nothing of what it held before, wheneve
   };
   fill();
   await journal.live.seal();
-  await journal.finish(journal.nextSealed("live")!);
+  await journal.finish(journal.nextSealed(liveLane)!);
   appendTo(journal, "live", 0);
   await journal.live.commit();
   const files = filesOf(folder);
@@ -354,7 +365,7 @@ test("a file that was written over tells nothing of what it held before, wheneve
 });
 
 test("damage is told once: the next start goes on with what is sound, and tells what is damaged since", async () => {
-  for (const lane of lanes) {
+  for (const lane of laneNames) {
     const left = await leave(lane, "killed");
     const folder = `${makeFolder()}/journal`;
     putFiles(folder, left.files);
@@ -365,7 +376,7 @@ test("damage is told once: the next start goes on with what is sound, and tells 
     };
     const start = async () => {
       const journal = openJournal(folder, { log });
-      const found = [journal.damagedFiles, journal.nextSealed(lane)?.rows];
+      const found = [journal.damagedFiles, journal.nextSealed(laneNamed(lane))?.rows];
       await journal.close();
       await journal.release();
       return found;
@@ -400,7 +411,7 @@ test("the ledger and the marks may be damaged anywhere: no row is lost or double
   const journal = openJournal(folder, { log, clock: clockAt(1_600_000_000_000) });
   opened.push(journal);
   expect(told.find(({ level }) => level === "error")).toMatchObject({ file: `${folder}/ledger` });
-  expect(journal.nextId()).toBeGreaterThan(journal.nextSealed("live")!.id);
+  expect(journal.nextId()).toBeGreaterThan(journal.nextSealed(liveLane)!.id);
   expect(readFileSync(`${folder}/ledger.damaged`, "utf8")).toBe("nothing of ours\n");
 });
 

@@ -10,6 +10,7 @@ import {
   cases,
   judgeSegment,
 } from "../../../../src/capture/journal/recovery/verdict.ts";
+import { liveLane } from "../../../../src/capture/columns/block.ts";
 import type { ReadSegment } from "../../../../src/capture/journal/segments/segment_reader.ts";
 
 function frame(at: number, group: { synced: number; before: number }) {
@@ -19,7 +20,7 @@ function frame(at: number, group: { synced: number; before: number }) {
 function read(frames: ReturnType<typeof frame>[], bad: ReadSegment["bad"], headDamaged = false): ReadSegment {
   const segment = {
     id: 1n,
-    lane: "live" as const,
+    lane: liveLane,
     path: "",
     bytes: 300,
     rows: 4,

@@ -2,7 +2,8 @@
 
 import { afterAll, afterEach, expect, test } from "bun:test";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
-import { DiskRoom, type VolumeFigures, reserveOf } from "../../../src/capture/journal/journal_room.ts";
+import { historicalLane, liveLane } from "../../../src/capture/columns/block.ts";
+import { DiskReserve, type VolumeFigures, reserveOf } from "../../../src/capture/journal/disk_reserve.ts";
 import type { CaptureJournal, CaptureJournalOptions } from "../../../src/capture/capture_journal.ts";
 import { journalLimits } from "../../../src/capture/journal/limits.ts";
 import { openLog } from "../../../src/core/log.ts";
@@ -34,8 +35,8 @@ const gibibyte = 1024 * mebibyte;
 function openRoom(freeBytes: number, totalBytes: number, lines: string[] = []) {
   const figures: VolumeFigures = { freeBytes, totalBytes };
   const log = openLog({ level: "info", format: "json", write: (line) => void lines.push(line) });
-  const room = new DiskRoom({ folder: "/", read: async () => ({ ...figures }), log });
-  return { figures, room };
+  const room = new DiskReserve({ folder: "/", read: async () => ({ ...figures }), log });
+  return { figures, reserve: room };
 }
 
 test("the reserve is an eighth of the volume, from 16 MiB to 1 GiB, and never more than a quarter", () => {
@@ -48,7 +49,7 @@ test("segments are so short that the reserve has room for one several times", as
     [64 * mebibyte, 4],
     [8 * gibibyte, 256],
   ] as const) {
-    const { room } = openRoom(total, total);
+    const { reserve: room } = openRoom(total, total);
     await room.look();
     expect(room.segmentBytesMax).toBe(segment * mebibyte);
   }
@@ -56,7 +57,7 @@ test("segments are so short that the reserve has room for one several times", as
 
 test("what would come out of the reserve is refused until there is more room than at the border", async () => {
   const lines: string[] = [];
-  const { figures, room } = openRoom(26 * mebibyte, 64 * mebibyte, lines);
+  const { figures, reserve: room } = openRoom(26 * mebibyte, 64 * mebibyte, lines);
   await room.look();
   room.take(8 * mebibyte);
   expect(room.low).toBe(false);
@@ -86,7 +87,7 @@ test("a volume whose figures cannot be read holds nothing up, and is told once",
   const lines: string[] = [];
   const log = openLog({ level: "info", format: "json", write: (line) => void lines.push(line) });
   const read = () => Promise.reject(new Error("no such device"));
-  const room = new DiskRoom({ folder: "/", read, log });
+  const room = new DiskReserve({ folder: "/", read, log });
   await room.look();
   await room.look();
   room.take(gibibyte);
@@ -94,16 +95,16 @@ test("a volume whose figures cannot be read holds nothing up, and is told once",
 });
 
 test("the journal refuses a group that has no room, leaves its file as it is, and goes on when there is", async () => {
-  const { figures, room } = openRoom(16 * mebibyte + 1000, 64 * mebibyte);
+  const { figures, reserve: room } = openRoom(16 * mebibyte + 1000, 64 * mebibyte);
   await room.look();
   const folder = `${makeFolder()}/journal`;
-  const journal = open(folder, { room });
+  const journal = open(folder, { reserve: room });
   appendTo(journal, "live", 1);
   await journal.live.commit();
   const { path } = journal.live.segment!;
   for (let place = 0; place < 50; place++) appendTo(journal, "live", place);
   await expect(journal.live.commit()).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 5 });
-  expect([journal.full, journal.room.recordingsFull, journal.tight, journal.isFailing()]).toEqual([
+  expect([journal.full, journal.quota.recordingsFull, journal.tight, journal.isFailing()]).toEqual([
     true,
     true,
     true,
@@ -116,20 +117,20 @@ test("the journal refuses a group that has no room, leaves its file as it is, an
   appendTo(journal, "live", 2);
   await journal.live.commit();
   expect(journal.live.segment!.path).toBe(path);
-  expect(open(folder).nextSealed("live")!.rows).toBe(2);
+  expect(open(folder).nextSealed(liveLane)!.rows).toBe(2);
 });
 
 test("who waits for stored rows does not wait for a segment that nothing was written to", async () => {
-  const { room } = openRoom(mebibyte, 64 * mebibyte);
+  const { reserve: room } = openRoom(mebibyte, 64 * mebibyte);
   await room.look();
-  const journal = open(`${makeFolder()}/journal`, { room });
+  const journal = open(`${makeFolder()}/journal`, { reserve: room });
   appendTo(journal, "live", 1);
   await journal.live.commit().catch(() => {});
   expect(journal.live.segment).toMatchObject({ rows: 0 });
   await journal.stored(journal.live);
   await journal.live.seal();
   expect(readdirSync(journal.folder).filter((name) => name.endsWith(".segment"))).toEqual([]);
-  expect(journal.nextSealed("live")).toBeUndefined();
+  expect(journal.nextSealed(liveLane)).toBeUndefined();
 });
 
 test("a group that could not be written makes the journal unready for as long as clients are told to wait", async () => {
@@ -154,7 +155,7 @@ async function withSpares(folder: string, options: Partial<CaptureJournalOptions
     for (let row = 0; row < 20_000; row++) appendTo(journal, "historical", row);
     await journal.historical.seal();
   }
-  for (let segment = 0; segment < 3; segment++) await journal.finish(journal.nextSealed("historical")!);
+  for (let segment = 0; segment < 3; segment++) await journal.finish(journal.nextSealed(historicalLane)!);
   return journal;
 }
 
@@ -178,9 +179,9 @@ test("files kept to be written over are given back when nobody imports for ten m
 
 test("where room runs low they are given back at once, none is kept, and a start takes none in", async () => {
   const folder = `${makeFolder()}/journal`;
-  const { figures, room } = openRoom(40 * mebibyte, 64 * mebibyte);
+  const { figures, reserve: room } = openRoom(40 * mebibyte, 64 * mebibyte);
   await room.look();
-  const journal = await withSpares(folder, { room });
+  const journal = await withSpares(folder, { reserve: room });
   expect(sparesIn(folder)).toBe(3);
   for (let row = 0; row < 20_000; row++) appendTo(journal, "live", row);
   await journal.live.seal();
@@ -188,9 +189,9 @@ test("where room runs low they are given back at once, none is kept, and a start
   await room.look();
   await journal.look();
   expect(sparesIn(folder)).toBe(0);
-  await journal.finish(journal.nextSealed("live")!);
+  await journal.finish(journal.nextSealed(liveLane)!);
   expect(sparesIn(folder)).toBe(0);
   writeFileSync(`${folder}/live-live-1.segment.spare`, new Uint8Array(2 * mebibyte));
-  open(folder, { room });
+  open(folder, { reserve: room });
   expect(sparesIn(folder)).toBe(0);
 });

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { LaneUsage } from "../../../src/capture/journal/journal_room.ts";
+import { PendingByProject } from "../../../src/capture/journal/lane.ts";
 
 test("what a project has waiting is counted from its block until its segment is flushed", () => {
-  const usage = new LaneUsage();
+  const usage = new PendingByProject();
   usage.add(1, 100, 2);
   usage.add(2, 10, 0);
   usage.add(1, 50, 1);
@@ -25,7 +25,7 @@ test("what a project has waiting is counted from its block until its segment is 
 });
 
 test("a group that could not be written counts no more", () => {
-  const usage = new LaneUsage();
+  const usage = new PendingByProject();
   usage.add(1, 100, 2);
   usage.begin();
   usage.drop();
@@ -44,7 +44,7 @@ test("whatever the order of steps, projects' counts add up to the whole, and to 
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
-      const usage = new LaneUsage();
+      const usage = new PendingByProject();
       const segments: bigint[] = [];
       let next = 1n;
       const flush = () => {

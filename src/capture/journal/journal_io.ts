@@ -1,0 +1,115 @@
+// What a journal asks of its machine: files, chance, and which boot of the system this is. It is handed to every part
+// of a journal, so that a simulated machine can stand in for the real one.
+
+import fs from "node:fs";
+import { type FileHandle, open, rename, rm } from "node:fs/promises";
+import { bootId } from "../../core/machine.ts";
+
+/** An open file. Writes and reads may be short. */
+export interface JournalFile extends Pick<
+  FileHandle,
+  "fd" | "writeFile" | "sync" | "datasync" | "truncate" | "close"
+> {
+  stat(): Promise<{ size: number }>;
+  write(bytes: Uint8Array, from?: number, length?: number, at?: number): Promise<{ bytesWritten: number }>;
+  writev(pieces: Uint8Array[], at: number): Promise<{ bytesWritten: number }>;
+  read(into: Uint8Array, from: number, length: number, at: number): Promise<{ bytesRead: number }>;
+}
+
+/** The file of marks, which is written at once. */
+export interface MarksFile {
+  /** Returns how many bytes of `bytes`, from `from` on, were written to place `at`. */
+  write(bytes: Uint8Array, from: number, at: number): number;
+  sync(): void;
+  close(): void;
+  /** The file as memory, where the file system writes a page in place: a store is a write then. */
+  map(): Uint8Array | undefined;
+}
+
+export interface JournalIo {
+  /** 32 random bits. */
+  random(): number;
+  /** The id of the running system since its last boot; undefined where it has none. */
+  bootId(): string | undefined;
+  exists(path: string): boolean;
+  /** The names of the files in a folder. */
+  list(folder: string): string[];
+  stat(path: string): { size: number; nlink: number; ino: number; mtime: Date };
+  read(path: string): Uint8Array;
+  /** Parts of a file; shorter ones where it ends. */
+  readParts(path: string, parts: readonly { offset: number; length: number }[]): Uint8Array[];
+  /** Replaces a file's content, which is durable then; its name is when its folder is synced. */
+  write(path: string, content: string | Uint8Array): void;
+  rename(from: string, to: string): void;
+  link(from: string, to: string): void;
+  copy(from: string, to: string): void;
+  truncate(path: string, size: number): void;
+  /** Removes a file, or a folder with all that is in it; nothing when there is none. */
+  remove(path: string): void;
+  makeFolder(path: string): void;
+  /** Makes a file, or a folder's entries, durable. */
+  sync(path: string): void;
+  openMarks(path: string): MarksFile;
+  open(path: string, flags: "a" | "r" | "r+" | "w" | "wx"): Promise<JournalFile>;
+  /** writev() without waiting for another thread: quicker for few bytes. */
+  writevNow(file: JournalFile, pieces: Uint8Array[], at: number): number;
+  renameSoon(from: string, to: string): Promise<void>;
+  /** Removes a file; nothing when there is none. */
+  removeSoon(path: string): Promise<void>;
+}
+
+/**
+ * Types of file systems, as statfs(2) numbers them, that write a page in place once it has its room: ext2 to ext4, XFS,
+ * tmpfs. One that takes new room for every write would end the process (SIGBUS) when the disk is full.
+ */
+const inPlaceTypes: ReadonlySet<number> = new Set([0xef53, 0x58465342, 0x01021994]);
+
+const ownerOnly = 0o600;
+
+export const systemIo: JournalIo = {
+  random: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
+  bootId: () => bootId(),
+  exists: fs.existsSync,
+  list: (folder) =>
+    fs.readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isFile() ? [entry.name] : [])),
+  stat: (path) => fs.statSync(path),
+  read: (path) => new Uint8Array(fs.readFileSync(path)),
+  readParts: (path, parts) =>
+    withFile(path, (file) =>
+      parts.map(({ offset, length }) => {
+        const bytes = new Uint8Array(length);
+        return bytes.subarray(0, fs.readSync(file, bytes, 0, length, offset));
+      }),
+    ),
+  write: (path, content) => fs.writeFileSync(path, content, { mode: ownerOnly, flush: true }),
+  rename: fs.renameSync,
+  link: fs.linkSync,
+  copy: fs.copyFileSync,
+  truncate: fs.truncateSync,
+  remove: (path) => fs.rmSync(path, { recursive: true, force: true }),
+  makeFolder: (path) => void fs.mkdirSync(path, { recursive: true, mode: 0o700 }),
+  sync: (path) => withFile(path, fs.fsyncSync),
+  openMarks: (path) => {
+    // Without O_TRUNC: the file must not be empty in between.
+    const file = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT, ownerOnly);
+    return {
+      write: (bytes, from, at) => fs.writeSync(file, bytes, from, bytes.length - from, at),
+      sync: () => fs.fdatasyncSync(file),
+      close: () => fs.closeSync(file),
+      map: () => (inPlaceTypes.has(fs.statfsSync(path).type) ? Bun.mmap(path, { shared: true }) : undefined),
+    };
+  },
+  open: (path, flags) => open(path, flags, ownerOnly),
+  writevNow: (file, pieces, at) => fs.writevSync(file.fd, pieces, at),
+  renameSoon: rename,
+  removeSoon: (path) => rm(path, { force: true }),
+};
+
+function withFile<Done>(path: string, act: (file: number) => Done): Done {
+  const file = fs.openSync(path, "r");
+  try {
+    return act(file);
+  } finally {
+    fs.closeSync(file);
+  }
+}

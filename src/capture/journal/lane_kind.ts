@@ -1,0 +1,77 @@
+// A lane as the owner of its rows makes it, and what every part of a journal works with.
+
+import type { ByteColumn } from "../../storage/native/native.ts";
+import type { JournalIo } from "./journal_io.ts";
+
+export interface LaneRow {
+  project_id: number;
+  /** Decides the partition; in microseconds since 1970. */
+  timestamp: number;
+}
+
+/** Rows of one partition as columns, until they are written as a frame. */
+export interface FrameBlock {
+  partition: number;
+  rows: number;
+  /** created_at of the first row, in microseconds. */
+  oldest: number;
+  /** Changes of persons and groups in these rows; each becomes a row when they are stored. */
+  readonly changes: number;
+  /** Writes the rows as one Native block. */
+  encode(out: ByteColumn, batch: bigint, firstRow: number): void;
+}
+
+export interface LaneBlock<Row extends LaneRow> extends FrameBlock {
+  /** Appends a row; returns about how many bytes it takes. */
+  append(row: Row): number;
+  /** Empties the columns and keeps their memory. */
+  clear(): void;
+}
+
+export interface LaneKind<Block extends LaneBlock<LaneRow> = LaneBlock<LaneRow>> {
+  /** Lower-case letters: the names of its files begin with it. */
+  readonly name: string;
+  /** Where its rows are stored in the end. */
+  readonly sink: "clickhouse" | "postgres";
+  readonly table: string;
+  /** The partition of that table for a row of this time, in microseconds since 1970. */
+  partitionOf(this: void, micros: number): number;
+  openBlock(this: void): Block;
+  /** Whether its segments are Native blocks of events and nothing else, so that the engine can read them. */
+  readonly isNative: boolean;
+  /** Whether its rows count among the events that wait, of all and of their projects. */
+  readonly isCounted: boolean;
+  /** The watermark that its rows hold back until they are stored. */
+  readonly watermark?: "stored" | "recordings";
+  /** Bytes after which a segment is sealed. */
+  readonly segmentBytesMax: number;
+  /** The largest file that is made ahead for a segment; 0 for none. */
+  readonly preparedBytesMax: number;
+  readonly flushesAtOnce: number;
+  /** Flush intervals for which a segment may grow, while it does grow and is not the first after a pause. */
+  readonly patience: number;
+  /** Whether files of finished segments may be kept, to be written over. */
+  readonly isRecycled: boolean;
+}
+
+/** What is common to a kind's lanes that nothing is said of. */
+export const plainLane = {
+  sink: "clickhouse",
+  isNative: false,
+  isCounted: false,
+  preparedBytesMax: 0,
+  flushesAtOnce: 1,
+  patience: 1,
+  isRecycled: true,
+} as const;
+
+/** What every part of a journal works with. */
+export interface JournalSetup {
+  readonly io: JournalIo;
+  /** Their order is part of the file format: a new lane comes last. */
+  readonly lanes: readonly LaneKind[];
+}
+
+export function byLane<T>({ lanes }: JournalSetup, make: (lane: LaneKind) => T): ReadonlyMap<LaneKind, T> {
+  return new Map(lanes.map((lane) => [lane, make(lane)]));
+}
