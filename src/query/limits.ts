@@ -39,6 +39,9 @@ export const queryLimits = {
   retentionIntervalsMax: 100,
   /** Columns of one list of events. */
   queryColumnsMax: 50,
+  /** Characters of one expression in a list of events, and names of events in one. */
+  expressionCharsMax: 4000,
+  eventNamesMax: 1000,
   /** Rows of one list of events. */
   queryRowsMax: 1000,
   /** Bytes of properties on one page of events: reading them must not delay captures. */

@@ -230,6 +230,9 @@ const answered: Record<string, Record<string, Case>> = {
     ...every(list),
     select: changed(list, { select: ["uuid"] }),
     event: changed(list, { event: "bought" }),
+    events: changed(list, { events: ["bought"] }),
+    personId: changed(list, { personId: "00000000-0000-4000-8000-000000000000" }),
+    where: changed(list, { where: ["event = 'bought'"] }),
     fixedProperties: changed(list, { fixedProperties: plan }),
     after: changed(list, { after: "2024-03-30" }),
     before: changed(list, { before: "2024-03-30" }),
@@ -355,12 +358,9 @@ const refused: Record<string, Record<string, Fields>> = {
   },
   EventsQuery: {
     kind: { kind: "Events" },
-    events: { events: ["seen"] },
-    personId: { personId: "00000000-0000-4000-8000-000000000000" },
     actionId: { actionId: 1 },
     source: { source: { kind: "InsightActorsQuery" } },
     modifiers: { modifiers: { a: 1 } },
-    where: { where: ["1 = 1"] },
   },
   HogQLQuery: {
     kind: { kind: "SQL" },

@@ -1,6 +1,5 @@
 // The columns that a list of events can have, and the value of each.
 
-import { Fault } from "../../core/fault.ts";
 import { isoOfStored } from "../../http/fields/field_time.ts";
 
 /** An event as stored. */
@@ -41,18 +40,15 @@ const fixed: Record<string, Column> = {
 /** A property by name: `properties.plan`, `properties.$browser`, `properties['a name']`. */
 const property = /^properties(?:\.([\p{L}_$][\p{L}\p{N}_$]*)|\[(?:'([^'\\]+)'|"([^"\\]+)")\])$/u;
 
-/** @throws Fault for a name that is not a column. */
-export function columnsOf(select: readonly string[], attr: string): Column[] {
-  return select.map((name, i) => {
+/** undefined when one of them is an expression. */
+export function columnsOf(select: readonly string[]): Column[] | undefined {
+  const columns = select.map((name): Column | undefined => {
     const [, plain, single, double] = property.exec(name) ?? [];
     const key = plain ?? single ?? double;
     if (key !== undefined) return { type: "String", of: ({ parsed }) => propertyOf(parsed, key) };
-    const column = Object.hasOwn(fixed, name) ? fixed[name] : undefined;
-    if (column) return column;
-    const known = `${Object.keys(fixed).join(", ")}, properties.name`;
-    const detail = `"${name.slice(0, 100)}" is not a column. SQL is not supported; these are: ${known}.`;
-    throw new Fault("invalid_choice", detail, { attr: `${attr}__select__${i}` });
+    return Object.hasOwn(fixed, name) ? fixed[name] : undefined;
   });
+  return columns.every((column) => column !== undefined) ? columns : undefined;
 }
 
 /** Parses an event's properties, once for all columns. */
@@ -65,16 +61,12 @@ function propertyOf(value: unknown, key: string): unknown {
   return has ? (value as Record<string, unknown>)[key] : null;
 }
 
-/** Whether the order is descending; it is without `orderBy`. @throws Fault for any order but by time. */
-export function isNewestFirst(orderBy: readonly string[] | null | undefined, attr: string): boolean {
+/** Whether the order is by descending time, as it is without `orderBy`; undefined for any order but by time. */
+export function isNewestFirst(orderBy: readonly string[] | null | undefined): boolean | undefined {
   const [order = "timestamp DESC", ...others] = orderBy ?? [];
   const [column, direction = "asc", ...rest] = order.trim().toLowerCase().split(/\s+/, 3);
   const isKnown = column === "timestamp" && (direction === "asc" || direction === "desc");
-  if (others.length > 0 || rest.length > 0 || !isKnown) {
-    const detail = 'Only ["timestamp ASC"] and ["timestamp DESC"] are supported.';
-    throw new Fault("invalid_choice", detail, { attr: `${attr}__orderBy` });
-  }
-  return direction === "desc";
+  return others.length > 0 || rest.length > 0 || !isKnown ? undefined : direction === "desc";
 }
 
 function wholeOf(row: ParsedEvent): Record<string, unknown> {
@@ -82,7 +74,8 @@ function wholeOf(row: ParsedEvent): Record<string, unknown> {
   return { uuid, event, properties, timestamp: isoOfStored(row.timestamp), distinct_id, person_id };
 }
 
-function jsonOf(text: string): unknown {
+/** A text that is no JSON stays a text. */
+export function jsonOf(text: string): unknown {
   if (text === "") return null;
   try {
     return JSON.parse(text);

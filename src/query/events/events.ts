@@ -8,6 +8,7 @@ import { queryKind } from "../kind.ts";
 import { filtersOf } from "../parts/series.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
 import { type Column, columnsOf, type EventRow, isNewestFirst, parseEvent } from "./columns.ts";
+import { expressionRows } from "./expressions.ts";
 import { eventsModel, type EventsQuery } from "./model.ts";
 import { eventRows } from "./store.ts";
 
@@ -21,8 +22,11 @@ export const eventsKind = queryKind({
 
 function check(query: EventsQuery, attr: string) {
   const filters = filtersOf(query, attr);
-  const newestFirst = isNewestFirst(query.orderBy, attr);
-  return { attr, query, filters, newestFirst, columns: columnsOf(query.select, attr) };
+  const newestFirst = isNewestFirst(query.orderBy);
+  const columns = columnsOf(query.select);
+  const isPlain = !query.where?.length && !query.events?.length && !query.personId;
+  const plain = isPlain && columns && newestFirst !== undefined ? { columns, newestFirst } : undefined;
+  return { attr, query, filters, plain };
 }
 
 /** @throws Fault when it is too heavy, or its events are too large for one page. */
@@ -30,11 +34,13 @@ async function answer(
   context: QueryContext,
   checked: ReturnType<typeof check>,
 ): Promise<QueryAnswer<unknown[]>> {
-  const { query, attr, columns } = checked;
+  const { query, attr, plain, filters } = checked;
   const span = spanBetween(context, query, attr);
   const limit = query.limit ?? limits.pageDefault;
   const offset = query.offset ?? 0;
-  const rows = await eventRows(context, checked, span, { limit, offset });
+  if (!plain) return await expressionRows(context, checked, span, { limit, offset });
+  const { columns, newestFirst } = plain;
+  const rows = await eventRows(context, { query, filters, newestFirst }, span, { limit, offset });
   return {
     span,
     results: await cellsOf(rows.slice(0, limit), columns),

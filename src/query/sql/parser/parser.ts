@@ -50,10 +50,21 @@ export function openSqlParser(log: Log): SqlParser {
       if ("failed" in result) throw new SqlProblem(failures[result.failed]);
       const tree: unknown = JSON.parse(withWholeNumbers(result.json));
       if (isError(tree)) throw new SqlProblem(sentenceOf(tree), tree);
+      if (kind === "order") refuseRest(text, tree as OrderExpr);
       return tree as never;
     },
     close: () => child.close(),
   };
+}
+
+/** The parser does not see what follows an order. */
+function refuseRest(text: string, { end }: OrderExpr): void {
+  const rest = [...text]
+    .slice(end?.offset ?? 0)
+    .join("")
+    .trim();
+  if (rest === "" || rest.startsWith("--")) return;
+  throw new SqlProblem("An order is one expression, with ASC or DESC behind it.", { start: end, end });
 }
 
 /** Whole numbers that JSON.parse would round, as texts. A text within JSON has no bare `"value":`. */

@@ -47,6 +47,14 @@ test("what is wrong is said with its place", async () => {
   expect((await problemOf("1 +", "expression")).message).toContain("not valid HogQL");
 });
 
+test("what follows an order is refused: the parser would read past it", async () => {
+  for (const text of ["timestamp sideways", "timestamp desc, event", "timestamp desc limit 1"]) {
+    const refused = await parser.parse(text, "order", 1).catch((thrown: unknown) => thrown);
+    expect([text, refused]).toEqual([text, expect.any(SqlProblem) as unknown]);
+  }
+  expect(await parser.parse("timestamp desc -- newest", "order", 1)).toMatchObject({ order: "DESC" });
+});
+
 const { textDepthMax } = parserLimits;
 /** Each breaks the parser, or takes ten times as long as a text may on a quick machine. */
 const bombs: Record<string, string> = {

@@ -1,0 +1,73 @@
+// Runs a query in SQL: compiled, held against its scopes, read again by the engine, and sent.
+
+import { requireScopes, type Scope } from "../../access/scope.ts";
+import { Fault } from "../../core/fault.ts";
+import { compileSelect, type SqlContext, SqlProblem } from "../sql/compile/compile.ts";
+import type { SelectTree } from "../sql/tree.ts";
+import { type QueryContext, SqlFailure, throwSqlFailure } from "../store.ts";
+import { propertyTypesOf } from "./property_types.ts";
+import { checkStatement } from "./statement_check.ts";
+
+export interface SqlRows {
+  columns: string[];
+  /** ClickHouse's types of the columns. */
+  types: string[];
+  rows: unknown[][];
+  hasMore: boolean;
+  limit: number;
+  offset: number;
+  /** For keys that may do everything. */
+  clickhouse?: string;
+}
+
+/**
+ * The rows of a tree, at most as many as its LIMIT says, and whether there are more.
+ * @throws SqlProblem for what is wrong in the query; SqlFailure for what the engine finds wrong in it; Fault for scopes
+ *   that the key does not have.
+ */
+export async function runTree(
+  context: QueryContext,
+  tree: SelectTree,
+  asked: Pick<SqlContext, "text" | "values" | "variables" | "filters">,
+): Promise<SqlRows> {
+  const { project_id, timezone, now, scopes } = context;
+  const propertyType = await propertyTypesOf(context, tree);
+  const compiled = compileSelect(tree, { project_id, timezone, now, ...asked, propertyType });
+  const { statement, parameters, columns, limit, offset } = compiled;
+  requireScopes(scopes, [...compiled.scopes] as Scope[]);
+  await checkStatement(context, statement, parameters).catch(throwSqlFailure);
+  const { types, rows } = await context.table(statement, parameters);
+  const hasMore = rows.length > limit;
+  const shown = { columns, types, rows: rows.slice(0, limit), hasMore, limit, offset };
+  return { ...shown, ...(scopes.includes("*") && { clickhouse: statement }) };
+}
+
+/**
+ * The fault for what runTree() throws, named by `attr`; anything else unchanged.
+ * @param text the query, for the place of what is wrong in it.
+ */
+export function sqlFault(thrown: unknown, attr: string, text?: string): unknown {
+  if (thrown instanceof SqlProblem) return new Fault("invalid_input", placed(thrown, text), { attr });
+  if (thrown instanceof SqlFailure) return new Fault("invalid_input", failed(thrown), { attr });
+  return thrown;
+}
+
+/** Its sentence, with the place as people count it. */
+function placed({ message, start }: SqlProblem, text: string | undefined): string {
+  if (start === undefined || text === undefined) return message;
+  const before = [...text].slice(0, start).join("").split("\n");
+  return `${message} (Line ${before.length}, column ${[...before.at(-1)!].length + 1}.)`;
+}
+
+/** What ClickHouse found wrong in running it, by its own name of the error. */
+function failed({ type }: SqlFailure): string {
+  return sentences[type] ?? `The query cannot be computed: ${type.toLowerCase().replaceAll("_", " ")}.`;
+}
+
+const sentences: Readonly<Record<string, string>> = {
+  ILLEGAL_TYPE_OF_ARGUMENT: "A function or operator has an argument of a type that it does not take.",
+  NO_COMMON_TYPE: "Values that are compared or put together have no common type.",
+  NOT_AN_AGGREGATE: "A column is neither in GROUP BY nor within an aggregate function.",
+  ILLEGAL_AGGREGATION: "An aggregate function stands where none can, such as in WHERE or within another.",
+  NUMBER_OF_ARGUMENTS_DOESNT_MATCH: "A function has too many or too few arguments.",
+};
