@@ -103,6 +103,7 @@ const propertyQuery = {
     "true: without those that SDKs set: names that begin with `$`, and advertising parameters.",
   ),
   exclude_hidden: flagParameter("No property is hidden here."),
+  exclude_restricted: flagParameter("No property is kept from a key that may list any."),
   verified: flagParameter("No property is verified here: true lists none."),
   tags: listedNamesParameter("No property has tags here: with any in this JSON list, none is listed."),
   ...pageParameters("Names"),
