@@ -191,11 +191,17 @@ test("a split whose process was killed before ClickHouse had it is carried out b
 test("a split changes its persons for exports", async () => {
   await merged("exported");
   const changed = async () => {
-    const rows = await stores.clickhouse.query<{ distinct_id: string; at: string; person_id: string }>(
-      `SELECT distinct_id, toUnixTimestamp64Micro(_inserted_at) AS at, person_id FROM exported_persons
+    const rows = await stores.clickhouse.query<{
+      distinct_id: string;
+      at: string;
+      person_id: string;
+      version: string;
+    }>(
+      `SELECT distinct_id, toUnixTimestamp64Micro(_inserted_at) AS at, person_id,
+         person_distinct_id_version AS version FROM exported_persons
        WHERE project_id = 1 AND startsWith(distinct_id, 'exported') ORDER BY distinct_id`,
     );
-    return rows.map((row) => [row.distinct_id, Number(row.at), row.person_id] as const);
+    return rows.map((row) => [row.distinct_id, Number(row.at), row.person_id, Number(row.version)] as const);
   };
   const before = await changed();
   await splitOf("exported", { distinct_ids_to_split: ["exported-1"] });
@@ -206,4 +212,11 @@ test("a split changes its persons for exports", async () => {
     ["exported-2", ownPersonId(1, "exported")],
   ]);
   for (const [i, [, at]] of after.entries()) expect(at).toBeGreaterThan(before[i]![1]);
+  // Receivers keep the row of the highest version: whoever has another person now has a higher one, and again when merged.
+  const versions = (rows: typeof after) => rows.map(([, , , version]) => version);
+  const [main, split, other] = versions(before) as [number, number, number];
+  expect(versions(after)).toEqual([main, expect.any(Number) as number, other]);
+  expect(versions(after)[1]).toBeGreaterThan(split);
+  await stores.clickhouse.command("OPTIMIZE TABLE merged_ids FINAL");
+  expect(versions(await changed())).toEqual(versions(after));
 });

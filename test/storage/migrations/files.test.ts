@@ -32,9 +32,10 @@ test("a file that says nothing, or something else, or says it later, is refused 
     `SELECT 1;\n${goOn}`,
     "",
   ]) {
-    const { clickhouseDir } = ownAnd({}, { "0010_more.sql": text });
+    const name = `${String(known.clickhouse + 1).padStart(4, "0")}_more.sql`;
+    const { clickhouseDir } = ownAnd({}, { [name]: text });
     expect(() => readFolder(clickhouseDir)).toThrow(
-      "sql/clickhouse/0010_more.sql: expected one of these as its first line: " +
+      `sql/clickhouse/${name}: expected one of these as its first line: ` +
         "-- Older servers: go on. -- Older servers: must stop.",
     );
   }
