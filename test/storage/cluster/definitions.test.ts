@@ -52,7 +52,9 @@ describe("every statement of sql/clickhouse", () => {
     // Made by migrate.ts.
     const others = ["schema_migrations"];
     expect([...made, ...others].toSorted()).toEqual(Object.keys(tables).toSorted());
-    expect(defined(/^CREATE OR REPLACE VIEW (\w+)/).toSorted()).toEqual(Object.keys(views).toSorted());
+    // A later file may define a view anew.
+    const shown = new Set(defined(/^CREATE OR REPLACE VIEW (\w+)/));
+    expect([...shown].toSorted()).toEqual(Object.keys(views).toSorted());
   });
 
   test("keeps its text but for names and engines", () => {
