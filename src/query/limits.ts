@@ -50,6 +50,8 @@ export const queryLimits = {
   sqlPartsMax: 5_000,
   /** Characters of a statement's part, and of all values in it: a long query has some thousand. */
   sqlStatementCharsMax: 256 * 1024,
+  /** Characters of all parts, each with those within it: a thousand operators in a row come to 13 MB. */
+  sqlMadeCharsMax: 16 * 1024 * 1024,
   sqlValuesCharsMax: 1024 * 1024,
   /** Rows of an answer in SQL without a LIMIT, and the most with one: PostHog's numbers. */
   sqlRowsDefault: 100,

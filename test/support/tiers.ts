@@ -27,6 +27,7 @@ const beyondByPlace: Readonly<Record<string, string>> = {
   "test/http/hostile_requests.test.ts": "a megabyte in every field of every request",
   "test/persons/model.test.ts": "random persons, some minutes of them",
   "test/persons/reading/large_store.test.ts": "a person of 80,000 distinct ids",
+  "test/query/hogql/hostile_texts.test.ts": "keeps the engine busy for a minute",
   "test/storage/migrations/older_servers.test.ts": "older versions of the server",
 };
 

@@ -28,6 +28,8 @@ const tableFunctions: ReadonlySet<string> = new Set([
 interface TreeLine {
   depth: number;
   text: string;
+  /** The place of the line that it stands below; -1 for the first. */
+  parent: number;
 }
 
 /** @throws Error when the statement names what it must not, or a table without its project's condition. */
@@ -46,9 +48,7 @@ export async function checkStatement(
 
 /** What is wrong in a query tree, as the engine prints it: a node a line, below its parent by two blanks. */
 export function wrongIn(printed: readonly string[], project_id: number): string | undefined {
-  const lines = printed
-    .flatMap((text) => text.split("\n"))
-    .map((line): TreeLine => ({ depth: (line.length - line.trimStart().length) / 2, text: line.trim() }));
+  const lines = treeLines(printed.flatMap((text) => text.split("\n")));
   if (lines[0] === undefined || !/^(?:QUERY|UNION) id: /.test(lines[0].text)) return "it has no tree";
   for (const [i, { text, depth }] of lines.entries()) {
     const functionName = valueOf(text, "FUNCTION", "function_name");
@@ -66,6 +66,19 @@ export function wrongIn(printed: readonly string[], project_id: number): string 
   return undefined;
 }
 
+function treeLines(printed: readonly string[]): TreeLine[] {
+  /** The last line and those that it stands below, the first of all first. */
+  const open: number[] = [];
+  const lines: TreeLine[] = [];
+  for (const [i, line] of printed.entries()) {
+    const depth = (line.length - line.trimStart().length) / 2;
+    while (open.length > 0 && lines[open.at(-1)!]!.depth >= depth) open.pop();
+    lines.push({ depth, text: line.trim(), parent: open.at(-1) ?? -1 });
+    open.push(i);
+  }
+  return lines;
+}
+
 /** `name: value` of a node of this sort; its value ends at a comma. */
 function valueOf(text: string, node: string, name: string): string | undefined {
   if (!text.startsWith(`${node} id: `)) return undefined;
@@ -78,29 +91,27 @@ const places = /^(?:JOIN TREE|(?:LEFT |RIGHT )?TABLE EXPRESSION)$/;
 /** The name of the table that this line reads. */
 function tableAt(lines: readonly TreeLine[], i: number): string | undefined {
   const name = valueOf(lines[i]!.text, "IDENTIFIER", "identifier");
-  return name !== undefined && places.test(parentOf(lines, i)?.text ?? "") ? name : undefined;
+  return name !== undefined && places.test(textAt(lines, lines[i]!.parent)) ? name : undefined;
 }
 
 /** Whether this is what stands behind IN by a bare name, which the engine takes for a table. */
 function isSetTable(lines: readonly TreeLine[], i: number): boolean {
   const name = valueOf(lines[i]!.text, "IDENTIFIER", "identifier");
   if (name === undefined || (name.includes(".") && !name.startsWith("system."))) return false;
-  const list = lines.indexOf(parentOf(lines, i)!);
-  const above = list < 0 ? undefined : parentOf(lines, list);
-  const call = above?.text === "ARGUMENTS" ? parentOf(lines, lines.indexOf(above)) : undefined;
-  const isIn = /\bfunction_name: (?:global)?(?:not)?(?:null)?in(?:ignoreset)?,/i.test(call?.text ?? "");
-  return isIn && !lines.slice(list + 1, i).every(({ depth }) => depth !== lines[i]!.depth);
+  // FUNCTION in → ARGUMENTS → LIST → its members, of which the first stands before IN.
+  const list = lines[i]!.parent;
+  const above = lines[list]?.parent ?? -1;
+  if (i === list + 1 || textAt(lines, above) !== "ARGUMENTS") return false;
+  const call = textAt(lines, lines[above]!.parent);
+  return /\bfunction_name: (?:global)?(?:not)?(?:null)?in(?:ignoreset)?,/i.test(call);
 }
 
-function parentOf(lines: readonly TreeLine[], i: number): TreeLine | undefined {
-  for (let at = i - 1; at >= 0; at--) if (lines[at]!.depth < lines[i]!.depth) return lines[at];
-  return undefined;
-}
+const textAt = (lines: readonly TreeLine[], i: number): string => lines[i]?.text ?? "";
 
 /** Whether the query whose only table this is has `project_id = <the project>` as its WHERE, or joined by AND. */
 function hasCondition(lines: readonly TreeLine[], i: number, depth: number, project_id: number): boolean {
   // The table is the JOIN TREE's own child; JOIN TREE and WHERE are siblings.
-  if (parentOf(lines, i)?.text !== "JOIN TREE") return false;
+  if (textAt(lines, lines[i]!.parent) !== "JOIN TREE") return false;
   const level = depth - 1;
   let where = i + 1;
   while (where < lines.length && lines[where]!.depth > level) where++;

@@ -325,3 +325,18 @@ test("properties of persons come with their events, those of persons without any
   const direct = "select properties.email, properties.age from persons where properties.age = 41";
   expect(await world.ask(direct)).toEqual([["u1@example.com", "41"]]);
 });
+
+for (const [text, numbers] of [
+  ["select number from numbers(3) union all select number from numbers(3) limit 1", ["0", "0", "1", "2"]],
+  [
+    "(select number from numbers(3) limit 1) union all (select number from numbers(3) limit 2)",
+    ["0", "0", "1"],
+  ],
+] as const) {
+  test(`the engine means by it what is answered: ${text}`, async () => {
+    const rowsOf = (rows: unknown[][]) => rows.flat().toSorted();
+    const direct = await world.stores.clickhouse.query<Record<string, unknown>>(text, {});
+    expect(rowsOf(direct.map((row) => Object.values(row)))).toEqual([...numbers]);
+    expect(rowsOf(await world.ask(text))).toEqual([...numbers]);
+  });
+}

@@ -1,6 +1,8 @@
 import { afterAll, expect, test } from "bun:test";
 import { compileExpressions, compileSelect, SqlProblem } from "../../../src/query/sql/compile/compile.ts";
+import { meant } from "../../../src/query/sql/compile/problem.ts";
 import { queryLimits } from "../../../src/query/limits.ts";
+import type { ExpressionNode, JoinExpr } from "../../../src/query/sql/tree.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { openSqlParser } from "../../../src/query/sql/parser/parser.ts";
 import { cleanUp, later } from "../../support/cleanup.ts";
@@ -238,4 +240,68 @@ test("what a short text makes of itself is bounded: values, stars, parts written
   );
   const doubled = Array.from({ length: 21 }, (_, i) => `nullif(c${i} == c0, 1) as c${i + 1}`);
   expect(await problem(`with nullif(1, 2) as c0, ${doubled.join(", ")} select c21`)).toContain("too long");
+});
+
+/** Parts of a query, of which each is counted when it is compiled: then its `member` is read. */
+function countedParts(count: number, part: ExpressionNode, member: "args" | "value") {
+  const compiled = new Set<number>();
+  const value: unknown = Reflect.get(part, member);
+  const parts = Array.from({ length: count }, (_, i) =>
+    Object.defineProperty({ ...part }, member, { get: () => (compiled.add(i), value) }),
+  );
+  return { parts, compiled };
+}
+
+const constant = (value: number): ExpressionNode => ({ node: "Constant", value });
+const nullIf = (...args: ExpressionNode[]): ExpressionNode => ({ node: "Call", name: "nullIf", args });
+
+/** A value that is written twice at each level: 150 kB of the statement. */
+function longPart(levels = 10): ExpressionNode {
+  const least = nullIf(constant(1), constant(2));
+  if (levels === 0) return least;
+  return nullIf(
+    { node: "CompareOperation", op: "==", left: longPart(levels - 1), right: least },
+    constant(1),
+  );
+}
+
+test("a long part that stands in a query many times is refused after some of them, before they are joined", () => {
+  const context = { project_id: 1, timezone: "UTC", now: 0, text: "" };
+  const again = ["concat", "tuple", "array"].map((name) => [name, longPart(), "args"] as const);
+  for (const [name, part, member] of [...again, ["_caseWithExpression", constant(1), "value"] as const]) {
+    const { parts, compiled } = countedParts(2000, part, member);
+    const call: ExpressionNode = { node: "Call", name, args: [longPart(), ...parts] };
+    expect(() => compileSelect({ node: "SelectQuery", select: [call] }, context)).toThrow(SqlProblem);
+    expect([name, compiled.size > 0, compiled.size < 300]).toEqual([name, true, true]);
+  }
+});
+
+test("a long value beside a long list of several types is refused", () => {
+  const field = (chain: string[]): ExpressionNode => ({ node: "Field", chain });
+  const coalesce = (args: ExpressionNode[]): ExpressionNode => ({ node: "Call", name: "coalesce", args });
+  const properties = Array.from({ length: 200 }, (_, i) => field(["properties", `k${i % 9}`]));
+  const long = coalesce(Array.from({ length: 12 }, () => coalesce(properties)));
+  const lengthWith = (count: number): number => {
+    const exprs = Array.from({ length: count }, (_, i) =>
+      i % 2 ? constant(i) : ({ node: "Constant", value: "a" } as const),
+    );
+    const select: ExpressionNode[] = [
+      { node: "CompareOperation", op: "in", left: long, right: { node: "Tuple", exprs } },
+    ];
+    const select_from: JoinExpr = { node: "JoinExpr", table: { node: "Field", chain: ["events"] } };
+    const context = { project_id: 1, timezone: "UTC", now: 0, text: "" };
+    return compileSelect({ node: "SelectQuery", select, select_from }, context).statement.length;
+  };
+  expect(lengthWith(4)).toBeGreaterThan(70_000);
+  expect(() => lengthWith(2000)).toThrow("The query becomes too long.");
+});
+
+test("what a name perhaps meant is looked for among a thousand names", () => {
+  const names = (count: number): string[] => [
+    ...Array.from({ length: count }, (_, i) => `column ${i}`),
+    "wanted",
+  ];
+  expect(meant("wonted", names(900))).toBe(' Did you mean "wanted"?');
+  expect(meant("wonted", names(1100))).toBe("");
+  expect(meant(`wanted${"d".repeat(40)}`, names(0))).toBe("");
 });

@@ -169,10 +169,10 @@ export const isStar = (one: ExpressionNode): boolean => one.node === "Field" && 
 function caseOf(draft: SqlDraft, node: CallNode, scope: SqlScope): Sql {
   const [first, ...others] = node.args;
   const subject = draft.expression(first!, scope);
-  const values: Sql[] = others.map((one) => draft.expression(one, scope));
-  const parts = values.map((one, i) =>
-    i % 2 === 0 && i < values.length - 1 ? comparison(draft, "==", subject, one, node) : one,
-  );
+  const parts = others.map((one, i) => {
+    const value = draft.expression(one, scope);
+    return i % 2 === 0 && i < others.length - 1 ? comparison(draft, "==", subject, value, node) : value;
+  });
   return functionShapes["multiif"]!.sql(draft, parts, node);
 }
 

@@ -1,7 +1,6 @@
 // Comparisons as PostHog's: null equals no value and differs from any; properties, which are texts, are compared as
 // what stands beside them.
 
-import { queryLimits } from "../../limits.ts";
 import type { ExpressionNode, Placed } from "../tree.ts";
 import { asType, type SqlDraft, type SqlScope } from "./draft.ts";
 import { refuse } from "./problem.ts";
@@ -28,7 +27,12 @@ const patterns: Readonly<Record<string, { ignoresCase: boolean; isNegated: boole
   "!~*": { ignoresCase: true, isNegated: true },
 };
 
+/** Its operands may stand in it twice, and beside others. */
 export function comparison(draft: SqlDraft, op: string, left: Sql, right: Sql, at: Placed): Sql {
+  return draft.made(compared(draft, op, left, right, at), at);
+}
+
+function compared(draft: SqlDraft, op: string, left: Sql, right: Sql, at: Placed): Sql {
   const pattern = patterns[op];
   if (pattern) return matching(pattern, left, right);
   const known = signs[op];
@@ -99,9 +103,7 @@ function membership(draft: SqlDraft, isNegated: boolean, left: Sql, list: readon
   }
   const types = new Set(values.map(({ type }) => type));
   if (types.size > 1 && left.text !== undefined) {
-    // Of several types: each is compared by itself, and the left side stands as often.
-    if (left.sql.length * list.length > queryLimits.sqlStatementCharsMax)
-      refuse("The query becomes too long.", at);
+    // Of several types: each is compared by itself.
     const each = list.map((one) => comparison(draft, "==", left, one, at).sql);
     return truth(`(${each.join(" OR ")})`, isNegated);
   }

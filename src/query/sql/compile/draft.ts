@@ -96,6 +96,8 @@ export interface SqlDraft {
   fresh: (prefix: string) => string;
   /** Counts a part of the query. */
   spend: (at: Placed | undefined) => void;
+  /** A part that was made, if neither it nor all of them together are too long. */
+  made: <Part extends { sql: string }>(part: Part, at: Placed | undefined) => Part;
   expression: (node: ExpressionNode, scope: SqlScope) => Sql;
   /** A SELECT within the statement. */
   select: (node: SelectQuery | SelectSetQuery, scope: SqlScope) => SelectSql;
@@ -110,19 +112,24 @@ export function newSqlDraft(
   let names = 0;
   let parts = 0;
   let chars = 0;
+  let madeChars = 0;
   const bound = new Map<string, string>();
   let characters: readonly string[] | undefined;
   const fresh = (prefix: string): string => {
     return `${prefix}${names++}`;
   };
   /** What is written twice for each level of a query doubles with each: it ends before it is joined to one text. */
-  const short = <Part extends { sql: string }>(part: Part, at: Placed): Part => {
-    if (part.sql.length > queryLimits.sqlStatementCharsMax) refuse("The query becomes too long.", at);
+  const made: SqlDraft["made"] = (part, at) => {
+    madeChars += part.sql.length;
+    if (part.sql.length > queryLimits.sqlStatementCharsMax || madeChars > queryLimits.sqlMadeCharsMax) {
+      refuse("The query becomes too long.", at);
+    }
     return part;
   };
   return {
-    expression: (node, scope) => short(compilers.expression(node, scope), node),
-    select: (node, scope) => short(compilers.select(node, scope), node),
+    expression: (node, scope) => made(compilers.expression(node, scope), node),
+    select: (node, scope) => made(compilers.select(node, scope), node),
+    made,
     context,
     characters: () => (characters ??= [...context.text]),
     params,

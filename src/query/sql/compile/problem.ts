@@ -24,12 +24,19 @@ export function quotedName(name: string): string {
   return JSON.stringify(name.length > 64 ? `${name.slice(0, 64)}…` : name);
 }
 
-/** ` Did you mean "x"?` when a known name is near; empty otherwise. */
+/** Names are compared letter by letter: with so many, of so many letters, in some ms. */
+const namesComparedMax = 1000;
+const nameComparedCharsMax = 40;
+
+/** ` Did you mean "x"?` when one of the first known names is near; empty otherwise. */
 export function meant(name: string, known: Iterable<string>): string {
-  const asked = name.toLowerCase().slice(0, 64);
+  if (name.length > nameComparedCharsMax) return "";
+  const asked = name.toLowerCase();
   let best: string | undefined;
   let least = Math.min(asked.length - 1, Math.max(2, Math.floor(asked.length / 3))) + 1;
+  let looked = 0;
   for (const one of known) {
+    if (++looked > namesComparedMax) break;
     if (Math.abs(one.length - asked.length) >= least) continue;
     const distance = editsBetween(asked, one.toLowerCase());
     if (distance < least) [best, least] = [one, distance];

@@ -1,0 +1,152 @@
+// Texts that mean harm, over HTTP, beside a project whose every value has a mark: nothing of it is in any answer, and
+// no answer to them depends on it. Time and memory are printed: a busy machine decides them, too.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { startMsMax } from "../../support/accounts.ts";
+import { type RunningApp, startApp } from "../../support/app.ts";
+import { type Answer, ask } from "../../support/ask.ts";
+import { cleanUp } from "../../support/cleanup.ts";
+import { event } from "../../support/recordings.ts";
+import { post, rested, storesOf } from "../../support/server.ts";
+
+afterAll(cleanUp, startMsMax);
+
+const mark = "zqsecret_marker";
+const lines = readFileSync(join(import.meta.dir, "../../fixtures/hogql/hostile.txt"), "utf8").split("\n");
+
+/** `<<3|, |a$i>>` is `a1, a2, a3`; `$h` is one less. */
+function whole(line: string): string {
+  return line.replace(/<<(\d+)\|(.*?)\|(.*?)>>/g, (_, count: string, between: string, part: string) => {
+    if (!part.includes("$i") && between === "") return part.repeat(Number(count));
+    const parts = Array.from({ length: Number(count) }, (_, h) =>
+      part.replaceAll("$i", String(h + 1)).replaceAll("$h", String(h)),
+    );
+    return parts.join(between);
+  });
+}
+
+/** The texts below a heading. */
+function textsOf(heading: string): string[] {
+  const from = lines.findIndex((line) => line.startsWith(`# ${heading}:`)) + 1;
+  const to = lines.findIndex((line, i) => i >= from && (line.startsWith("# ") || line === ""));
+  return lines.slice(from, to);
+}
+
+let app: RunningApp;
+/** Of this process: the server's, and the client's here. */
+const loop = monitorEventLoopDelay({ resolution: 5 });
+
+function run(text: string, more: object = {}): Promise<Answer> {
+  const body = { query: { kind: "HogQLQuery", query: text, ...more } };
+  return ask({ url: app.url } as never, "POST", "/api/projects/1/query/", body);
+}
+
+/** As run, again for as long as the machine is too busy. */
+async function patiently(text: string): Promise<Answer> {
+  for (;;) {
+    const answer = await run(text);
+    if (answer.status !== 503) return answer;
+  }
+}
+
+const millions = (bytes: number): number => Math.round(bytes / 1_000_000);
+
+/** Events, persons, groups, sessions, recordings and warnings of a project; every text of theirs begins with `word`. */
+async function fill(key: string, word: string): Promise<void> {
+  const at = Date.now() - 3_600_000;
+  const common = { $session_id: `${word} session`, $current_url: `https://${word}.example.com/`, plan: word };
+  const one = (name: string, i: number, properties: object = {}) => ({
+    event: name,
+    distinct_id: `${word} user ${i % 3}`,
+    timestamp: new Date(at + i * 1000).toISOString(),
+    properties: { ...common, ...properties },
+  });
+  const batch = [
+    ...Array.from({ length: 30 }, (_, i) => one(i % 2 ? word : `${word} more`, i, { n: i })),
+    ...[0, 1, 2].map((i) => one("$identify", i, { $set: { email: `${word}@example.com`, plan: word } })),
+    one("$groupidentify", 1, { $group_type: word, $group_key: `${word} key`, $group_set: { name: word } }),
+    one(word, 2, { $groups: { [word]: `${word} key` } }),
+    // Ignored, with a warning that names it.
+    { ...one(word, 3), distinct_id: "", properties: { ...common, large: word } },
+  ];
+  await post({ url: app.url }, "/batch/", { api_key: key, batch });
+  const properties = { token: key, distinct_id: `${word} user 0`, $session_id: `${word} recorded` };
+  const $snapshot_data = [event.page(at, `https://${word}.example.com/`), event.click(at + 1000)];
+  const snapshot = {
+    uuid: crypto.randomUUID(),
+    event: "$snapshot",
+    properties: { ...properties, $window_id: "w1", $snapshot_bytes: 1, $snapshot_data, $lib: "web" },
+    offset: 5,
+  };
+  await post({ url: app.url }, "/s/", [snapshot]);
+  await rested({ url: app.url });
+}
+
+let otherKey: string;
+beforeAll(async () => {
+  app = await startApp({ QUERY_SECONDS_MAX: "1" });
+  const { sql } = await storesOf(app);
+  const made = await ask({ url: app.url } as never, "POST", "/api/projects/", { name: "Other" });
+  otherKey = String(made.body["api_token"]);
+  await sql`UPDATE projects SET session_recording_opt_in = true`;
+  await fill("phc_test_project_key_0123456789", "seen");
+}, startMsMax);
+
+const outcomeOf = ({ status, body }: Answer): unknown => [status, body["results"] ?? body["detail"]];
+
+test("no answer shows another project's values, or depends on them", async () => {
+  const texts = textsOf("answered");
+  const alone = new Map<string, unknown>();
+  for (const text of texts) alone.set(text, outcomeOf(await patiently(text)));
+  await fill(otherKey, mark);
+  const { clickhouse } = await storesOf(app);
+  await clickhouse.command("OPTIMIZE TABLE event_rows FINAL", {});
+  const rows = await clickhouse.query<{ n: string }>(
+    "SELECT count() AS n FROM event_rows WHERE event LIKE {like:String}",
+    { like: `${mark}%` },
+  );
+  expect(Number(rows[0]!.n)).toBeGreaterThan(20);
+  let answered = 0;
+  for (const text of texts) {
+    const answer = await patiently(text);
+    if (answer.status === 200) answered++;
+    expect([text, outcomeOf(answer)]).toEqual([text, alone.get(text)]);
+    expect([text, answer.text.includes(mark)]).toEqual([text, false]);
+  }
+  expect(answered).toBeGreaterThan(60);
+}, 300_000);
+
+test("what is not of the language is refused, with the reason", async () => {
+  for (const text of textsOf("refused")) {
+    const { status, body, text: said } = await run(text, { values: {}, variables: {} });
+    expect([text, status, body["type"]]).toEqual([text, 400, "validation_error"]);
+    expect([text, String(body["detail"]).length > 10, said.includes(mark)]).toEqual([text, true, false]);
+  }
+}, 300_000);
+
+test("bombs end, by a bound, and nobody else waits for them", async () => {
+  loop.enable();
+  const before = process.memoryUsage().rss;
+  let most = before;
+  const statuses = new Map<number, number>();
+  const slow: string[] = [];
+  for (const line of textsOf("bounded")) {
+    const text = whole(line);
+    loop.reset();
+    const { status, text: said } = await run(text);
+    const held = Math.round(loop.max / 1_000_000);
+    if (held > 50) slow.push(`${held} ms: ${line.slice(0, 60)}`);
+    most = Math.max(most, process.memoryUsage().rss);
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    expect([line, [200, 400, 413, 503].includes(status)]).toEqual([line, true]);
+    expect([line, said.includes(mark)]).toEqual([line, false]);
+  }
+  loop.disable();
+  console.log(`bombs: ${JSON.stringify([...statuses])}, memory +${millions(most - before)} MB`);
+  console.log(`the event loop was held for over 50 ms by ${slow.length}:`, slow);
+  const after = await patiently("select count() from events where event like 'seen%'");
+  expect(outcomeOf(after)).toEqual([200, [[expect.any(Number)]]]);
+}, 600_000);
