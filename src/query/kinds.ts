@@ -8,6 +8,8 @@ import { lifecycleKind } from "./lifecycle/lifecycle.ts";
 import { retentionKind } from "./retention/retention.ts";
 import { stickinessKind } from "./stickiness/stickiness.ts";
 import { trendsKind } from "./trends/trends.ts";
+import { webOverviewKind } from "./web/overview.ts";
+import { webStatsTableKind } from "./web/stats_table.ts";
 
 export const queryKinds: Readonly<Record<string, QueryKind>> = {
   TrendsQuery: trendsKind,
@@ -17,4 +19,6 @@ export const queryKinds: Readonly<Record<string, QueryKind>> = {
   StickinessQuery: stickinessKind,
   HogQLQuery: hogqlKind,
   EventsQuery: eventsKind,
+  WebOverviewQuery: webOverviewKind,
+  WebStatsTableQuery: webStatsTableKind,
 };

@@ -42,6 +42,8 @@ export const queryLimits = {
   /** Characters of one expression in a list of events, and names of events in one. */
   expressionCharsMax: 4000,
   eventNamesMax: 1000,
+  /** Rows of one table of a site's pages, sources and the like. */
+  webRowsMax: 1000,
   /** Rows of one list of events. */
   queryRowsMax: 1000,
   /** Bytes of properties on one page of events: reading them must not delay captures. */

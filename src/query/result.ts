@@ -6,6 +6,7 @@ export interface ResultShapes {
   series: TrendLine;
   steps: FunnelStep;
   grid: RetentionCohort;
+  figures: WebFigure;
   /** Cells, as `columns` names them. */
   table: unknown[];
 }
@@ -63,4 +64,16 @@ export interface RetentionCohort {
   date: string;
   /** First the persons of the cohort, then how many of them came back in each later interval. */
   values: { count: number; label: string }[];
+}
+
+/** One figure of a site. */
+export interface WebFigure {
+  key: string;
+  kind: "unit" | "duration_s" | "percentage";
+  /** null: of no visits. */
+  value: number | null;
+  /** Of the time before; null where nothing is compared, too. */
+  previous: number | null;
+  changeFromPreviousPct: number | null;
+  isIncreaseBad: boolean | null;
 }

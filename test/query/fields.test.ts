@@ -8,7 +8,7 @@ import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { type Answer, ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { storesOf } from "../support/server.ts";
+import { projectKey, rested, storesOf } from "../support/server.ts";
 import { storeEvents } from "./naive.ts";
 
 afterAll(cleanUp, startMsMax);
@@ -39,9 +39,29 @@ beforeAll(async () => {
     event(8, "seen", "eve", noon + 5 * hour + 1000, { plan: "team", price: 8 }),
     event(9, "bought", "eve", noon - 28 * hour),
   ]);
+  await capture(app, [
+    { ...view("web", 0, "/"), distinct_id: "fay" },
+    { ...view("web", 60, "/tea"), distinct_id: "fay" },
+    { ...view("inner", 3600, "/", "localhost"), distinct_id: "dev" },
+    { ...view("early", -24 * 3600, "/tea"), distinct_id: "gus" },
+    { ...view("other", 90, "/cup"), distinct_id: "hal" },
+  ]);
   const test_account_filters = [{ key: "$host", operator: "is_not", value: "localhost" }];
   await ask(app, "PATCH", `${home}/`, { test_account_filters });
 }, startMsMax);
+
+/** A page view, so many seconds after noon. */
+function view(session: string, seconds: number, $pathname: string, $host = "shop.example"): object {
+  const properties = { $session_id: session, $pathname, $host, plan: session === "web" ? "pro" : "free" };
+  return { event: "$pageview", timestamp: new Date(noon + seconds * 1000).toISOString(), properties };
+}
+
+async function capture(to: RunningApp, batch: object[]): Promise<void> {
+  const headers = { "content-type": "application/json" };
+  const body = JSON.stringify({ api_key: projectKey, batch });
+  expect((await fetch(`${to.url}/batch/`, { method: "POST", headers, body })).status).toBe(200);
+  await rested(to);
+}
 
 function run(query: unknown, more: object = {}): Promise<Answer> {
   return ask(app, "POST", `${home}/query/`, { query, ...more });
@@ -82,6 +102,8 @@ const criteria = (operator: string, value: number): Fields => ({
   ...stickiness,
   stickinessFilter: { stickinessCriteria: { operator, value } },
 });
+const overview: Fields = { kind: "WebOverviewQuery", properties: [], dateRange };
+const pages: Fields = { kind: "WebStatsTableQuery", breakdownBy: "Page", properties: [], dateRange };
 const list: Fields = { kind: "EventsQuery", select: ["event", "distinct_id"], after: "2024-03-29" };
 
 function changed(from: Fields, changes: Fields, also: Fields = {}): Case {
@@ -226,6 +248,22 @@ const answered: Record<string, Record<string, Case>> = {
     "stickinessFilter.stickinessCriteria.operator": changed(criteria("gte", 1), criteria("exact", 1)),
     "stickinessFilter.stickinessCriteria.value": changed(criteria("gte", 1), criteria("gte", 2)),
   },
+  WebOverviewQuery: {
+    ...ranges(overview),
+    ...every(overview),
+    compare: changed(overview, { compare: true }),
+    "compareFilter.compare": changed(overview, { compareFilter: { compare: true } }),
+  },
+  WebStatsTableQuery: {
+    ...ranges(pages),
+    ...every(pages),
+    breakdownBy: changed(pages, { breakdownBy: "InitialPage" }),
+    includeBounceRate: changed(pages, { includeBounceRate: true }),
+    compare: changed(pages, { compare: true }),
+    "compareFilter.compare": changed(pages, { compareFilter: { compare: true } }),
+    limit: changed(pages, { limit: 1 }),
+    offset: changed(pages, { offset: 1 }),
+  },
   EventsQuery: {
     ...every(list),
     select: changed(list, { select: ["uuid"] }),
@@ -356,6 +394,34 @@ const refused: Record<string, Record<string, Fields>> = {
     "compareFilter.compare_to": { compareFilter: { compare: true, compare_to: "-1y" } },
     "series[].math": { series: [{ math: "unique_session" }] },
   },
+  WebOverviewQuery: {
+    kind: { kind: "WebOverview" },
+    conversionGoal: { conversionGoal: { actionId: 1 } },
+    doPathCleaning: { doPathCleaning: true },
+    includeRevenue: { includeRevenue: true },
+    sampling: { sampling: { enabled: true } },
+    samplingFactor: { samplingFactor: 0.1 },
+    aggregation_group_type_index: { aggregation_group_type_index: 0 },
+    interval: { interval: "day" },
+    modifiers: { modifiers: { a: 1 } },
+    "compareFilter.compare_to": { compareFilter: { compare: true, compare_to: "-1y" } },
+  },
+  WebStatsTableQuery: {
+    kind: { kind: "WebStats" },
+    breakdownBy: { breakdownBy: "FrustrationMetrics" },
+    includeScrollDepth: { includeScrollDepth: true },
+    includeAvgTimeOnPage: { includeAvgTimeOnPage: true },
+    includeHost: { includeHost: true },
+    conversionGoal: { conversionGoal: { actionId: 1 } },
+    doPathCleaning: { doPathCleaning: true },
+    includeRevenue: { includeRevenue: true },
+    sampling: { sampling: { enabled: true } },
+    samplingFactor: { samplingFactor: 0.1 },
+    aggregation_group_type_index: { aggregation_group_type_index: 0 },
+    interval: { interval: "day" },
+    modifiers: { modifiers: { a: 1 } },
+    "compareFilter.compare_to": { compareFilter: { compare: true, compare_to: "-1y" } },
+  },
   EventsQuery: {
     kind: { kind: "Events" },
     actionId: { actionId: 1 },
@@ -410,6 +476,8 @@ const bases: Record<string, Fields> = {
   LifecycleQuery: lifecycle,
   StickinessQuery: stickiness,
   EventsQuery: list,
+  WebOverviewQuery: overview,
+  WebStatsTableQuery: pages,
   HogQLQuery: sqlCount,
 };
 

@@ -27,7 +27,7 @@ test("a kind of query is a folder and a line: everything else finds it there", a
         `import { eventsKind } from "./events/events.ts";\n`,
         `import { countKind } from "./count/model.ts";\n`,
       ],
-      ["  EventsQuery: eventsKind,\n", "  CountQuery: countKind,\n"],
+      ["  WebStatsTableQuery: webStatsTableKind,\n", "  CountQuery: countKind,\n"],
     ],
   });
   expect(source.touched).toEqual(["query/count/model.ts", "query/kinds.ts"]);
@@ -40,5 +40,5 @@ test("a kind of query is a folder and a line: everything else finds it there", a
   expect(storedQuery(query)).toEqual(query);
   expect(() => checkQuery({ kind: "CountQuery", limit: 1 })).toThrow("limit");
   const { queryDescription } = await source.load<typeof import("../../src/query/model.ts")>("query/model.ts");
-  expect(queryDescription).toContain("EventsQuery or CountQuery");
+  expect(queryDescription).toContain("WebStatsTableQuery or CountQuery");
 });

@@ -65,6 +65,7 @@ const contents: Record<ResultType, (results: unknown, columns: readonly string[]
   series: (results) => trendsContent(objectsIn(results)),
   steps: funnelContent,
   grid: (results) => retentionContent(objectsIn(results)),
+  figures: (results) => figuresContent(objectsIn(results)),
   table: (results, columns) => eventsContent(columns, results),
 };
 
@@ -92,6 +93,21 @@ function trendsContent(results: Fields[]): Content {
   }
   const series = shown.map(({ label, values }) => ({ label, values }));
   return { figures, chart: { kind: "line", labels, series, unit: "" }, table: trendsTable(all, labels) };
+}
+
+/** A site's figures: what each was before is of the query's own comparison, not of the last delivery. */
+function figuresContent(results: Fields[]): Content {
+  const rows = results.map((one): Cell[] => [
+    labelOf(one["key"]),
+    ...["value", "previous"].map((name) => {
+      const value = numberIn(one[name]);
+      if (value === undefined) return "";
+      const [shown, kind] = [Math.round(value * 10) / 10, one["kind"]];
+      return kind === "duration_s" ? durationText(value) : kind === "percentage" ? `${shown}%` : shown;
+    }),
+  ]);
+  if (rows.length === 0) return nothing;
+  return { figures: [], chart: null, table: tableOf(["Figure", "Value", "Before"], rows) };
 }
 
 /** One row for each date, newest first, when the series fit as columns; otherwise one row for each series. */

@@ -5,9 +5,11 @@ import { durationText, numberText, percentText } from "../ui/format.ts";
 import { Table } from "../ui/table.tsx";
 import {
   type Cohort,
+  type Figure,
   type FunnelStep,
   funnelsIn,
   isCohorts,
+  isFigures,
   isTrends,
   nameOfSeries,
   type Results,
@@ -30,6 +32,7 @@ export function ResultView({ results, small = false, height = 280, columns = [] 
   if (isCohorts(results)) return <RetentionView cohorts={results} />;
   const funnels = funnelsIn(results);
   if (funnels) return <FunnelView funnels={funnels} />;
+  if (isFigures(results)) return <FiguresView figures={results} />;
   if (isTrends(results)) return <TrendView series={results} small={small} height={height} />;
   return <RowsView rows={results} columns={columns} />;
 }
@@ -87,6 +90,29 @@ function TrendView({ series, small, height }: TrendProps) {
         />
       </details>
     </>
+  );
+}
+
+/** "visitors" as "Visitors". */
+const titled = (key: string) => key.slice(0, 1).toUpperCase() + key.slice(1);
+
+function FiguresView({ figures }: { figures: Figure[] }) {
+  const shown = (value: number | null, { kind }: Figure) => {
+    if (value === null) return "";
+    if (kind === "duration_s") return durationText(value);
+    return kind === "percentage" ? percentText(value, 100) : numberText(value);
+  };
+  return (
+    <Table
+      caption="The figures of the site"
+      rows={figures}
+      id={({ key }) => key}
+      columns={[
+        { name: "Figure", cell: ({ key }) => titled(key), fixed: true },
+        { name: "Value", cell: (one) => shown(one.value, one), number: true },
+        { name: "Before", cell: (one) => shown(one.previous, one), number: true },
+      ]}
+    />
   );
 }
 
@@ -188,7 +214,13 @@ function CohortCell({ count, first }: { count: number | undefined; first: number
 function RowsView({ rows, columns }: { rows: unknown[]; columns: readonly string[] }) {
   const lists = rows.map((row) => (Array.isArray(row) ? row : [row]) as unknown[]);
   const width = Math.max(...lists.map((row) => row.length));
-  const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+  // A pair is a number and the one of the time before, which is null where nothing is compared.
+  const textOf = (value: unknown): string | undefined =>
+    Array.isArray(value) && value.length === 2 && value[1] === null
+      ? textOf(value[0])
+      : typeof value === "string"
+        ? value
+        : JSON.stringify(value);
   const ids = new Map(lists.map((row, i) => [row, i]));
   return (
     <Table
@@ -196,7 +228,7 @@ function RowsView({ rows, columns }: { rows: unknown[]; columns: readonly string
       rows={lists}
       id={(row) => ids.get(row) ?? 0}
       columns={Array.from({ length: width }, (_, i) => ({
-        name: columns[i] ?? `Column ${i + 1}`,
+        name: columns[i]?.replace("context.columns.", "") ?? `Column ${i + 1}`,
         cell: (row: unknown[]) => textOf(row[i]) ?? "",
       }))}
     />

@@ -57,6 +57,19 @@ export function isTrends(results: Results): results is TrendSeries[] {
   return Array.isArray((results[0] as TrendSeries | undefined)?.data);
 }
 
+/** A figure of a site. */
+export interface Figure {
+  key: string;
+  kind: "unit" | "duration_s" | "percentage";
+  value: number | null;
+  previous: number | null;
+}
+
+export function isFigures(results: Results): results is Figure[] {
+  const first = results[0];
+  return typeof first === "object" && first !== null && "key" in first && "previous" in first;
+}
+
 /** The name of a series. */
 export function nameOfSeries({ label, action, breakdown_value, compare_label }: TrendSeries): string {
   const event = action?.custom_name ?? action?.name ?? label;

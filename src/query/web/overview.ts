@@ -1,0 +1,52 @@
+// Answers a WebOverviewQuery: the figures of a site, and what they were before.
+
+import { queryKind } from "../kind.ts";
+import { filtersOf } from "../parts/series.ts";
+import type { WebFigure } from "../result.ts";
+import type { QueryAnswer, QueryContext } from "../store.ts";
+import { type WebOverviewQuery, webOverviewModel } from "./model.ts";
+import { both, runVisits, visitSpans, visitsText } from "./visits.ts";
+
+export const webOverviewKind = queryKind({
+  schema: webOverviewModel,
+  result: "figures",
+  check: (query: WebOverviewQuery, attr) => ({ attr, query, filters: filtersOf(query, attr) }),
+  title: () => "Web overview",
+  answer,
+});
+
+/** In PostHog's order: their keys, kinds, and SQL over visits. */
+const figures: readonly [key: string, kind: WebFigure["kind"], of: (condition: string) => string][] = [
+  ["visitors", "unit", (condition) => `uniqIf(person, ${condition})`],
+  ["views", "unit", (condition) => `sumIf(views, ${condition})`],
+  ["sessions", "unit", (condition) => `countIf(${condition})`],
+  ["session duration", "duration_s", (condition) => `avgIf(duration, ${condition})`],
+  ["bounce rate", "percentage", (condition) => `avgIf(bounced, ${condition}) * 100`],
+];
+
+async function answer(
+  context: QueryContext,
+  checked: { attr: string; query: WebOverviewQuery; filters: ReturnType<typeof filtersOf> },
+): Promise<QueryAnswer<WebFigure>> {
+  const spans = await visitSpans(context, checked);
+  const columns = figures.map(([, , of]) => both(of, spans)).join(", ");
+  const { rows } = await runVisits(context, checked, spans, `select ${columns} from ${visitsText()}`);
+  const results = figures.map(([key, kind], i): WebFigure => {
+    const [value, previous] = [rows[0]?.[2 * i], rows[0]?.[2 * i + 1]].map(numberOf);
+    return {
+      key,
+      kind,
+      value: value ?? null,
+      previous: previous ?? null,
+      changeFromPreviousPct:
+        value != null && previous ? Math.round((100 * (value - previous)) / previous) : null,
+      isIncreaseBad: key === "bounce rate" ? true : null,
+    };
+  });
+  return { span: spans.span, results };
+}
+
+/** The mean of nothing is no number. */
+function numberOf(value: unknown): number | null {
+  return typeof value === "number" && Number.isFinite(value) ? value : null;
+}

@@ -1,0 +1,57 @@
+// Answers a WebStatsTableQuery: visitors and views by page, source, browser and the like.
+
+import { limits } from "../../core/limits.ts";
+import { queryKind } from "../kind.ts";
+import { filtersOf } from "../parts/series.ts";
+import type { QueryAnswer, QueryContext } from "../store.ts";
+import { webBreakdowns, type WebStatsTableQuery, webStatsTableModel } from "./model.ts";
+import { both, runVisits, visitSpans, visitsText } from "./visits.ts";
+
+export const webStatsTableKind = queryKind({
+  schema: webStatsTableModel,
+  result: "table",
+  check: (query: WebStatsTableQuery, attr) => ({ attr, query, filters: filtersOf(query, attr) }),
+  title: ({ query }) => `Visitors by ${query.breakdownBy}`,
+  answer,
+});
+
+async function answer(
+  context: QueryContext,
+  checked: { attr: string; query: WebStatsTableQuery; filters: ReturnType<typeof filtersOf> },
+): Promise<QueryAnswer<unknown[]>> {
+  const { breakdownBy, includeBounceRate, limit = limits.pageDefault, offset = 0 } = checked.query;
+  const spans = await visitSpans(context, checked);
+  const isOfSession = breakdownBy.startsWith("Initial");
+  // A page is bounced from by those who entered the site there.
+  const entered = breakdownBy === "Page" ? " and entry = value" : "";
+  const columns: [name: string, of: (condition: string) => string][] = [
+    ["visitors", (condition) => `uniqIf(person, ${condition})`],
+    ["views", (condition) => `sumIf(views, ${condition})`],
+  ];
+  if (includeBounceRate)
+    columns.push(["bounce_rate", (condition) => `avgIf(bounced, ${condition}${entered})`]);
+  const text = `
+    select value, ${columns.map(([, of]) => both(of, spans)).join(", ")}
+    from ${visitsText(webBreakdowns[breakdownBy])}
+    ${isOfSession ? "" : "where value is not null and value != ''"}
+    group by value order by 2 desc, 4 desc, value
+    limit ${limit ?? limits.pageDefault} offset ${offset ?? 0}`;
+  const { rows, types, ...page } = await runVisits(context, checked, spans, text);
+  return {
+    span: spans.span,
+    results: rows.map(([value, ...numbers]) => [
+      value,
+      ...columns.map((_, i) => [shown(numbers[2 * i]), shown(numbers[2 * i + 1])]),
+    ]),
+    table: {
+      ...page,
+      columns: ["breakdown_value", ...columns.map(([name]) => name)].map((name) => `context.columns.${name}`),
+      types: [types[0]!, ...columns.map((_, i) => `Tuple(${types[2 * i + 1]}, ${types[2 * i + 2]})`)],
+    },
+  };
+}
+
+/** The mean of nothing is no number. */
+function shown(value: unknown): unknown {
+  return typeof value === "number" && !Number.isFinite(value) ? null : value;
+}
