@@ -68,8 +68,8 @@ function listOperations(parts: SubscriptionParts) {
       replies: { 200: reply("The subscriptions.", listSchema(subscriptionModel)) },
       answer: async ({ project, query, url }) => {
         const filter = { ...query, deleted: query.deleted ?? false, project_id: project.id };
-        const { count, subscriptions } = await listSubscriptions(sql, filter, query);
-        return pageReply(url, query, count, subscriptions);
+        const { count, rows } = await listSubscriptions(sql, filter, query);
+        return pageReply(url, query, count, rows);
       },
     }),
     projectOperation({

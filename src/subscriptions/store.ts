@@ -2,10 +2,9 @@
 
 import { shownRow } from "../http/fields/field_time.ts";
 import { present, rowIdOf } from "../http/found.ts";
-import { checkFits } from "../http/pages/page.ts";
-import { shownInTurns } from "../work/turns.ts";
+import { checkFits, type Page } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { rowBytes, userJson } from "../storage/postgres/rows.ts";
+import { type Counted, countedPage, exactMoment, userJson } from "../storage/postgres/rows.ts";
 import { withoutAddress } from "./channels/address_list.ts";
 import { subscriptionLimits } from "./limits.ts";
 import type { Subscription, SubscriptionUpdate, SubscriptionInput } from "./model.ts";
@@ -19,14 +18,11 @@ export type StoredSubscription = Omit<Subscription, "created_at" | "next_deliver
   disabled_at: Date | null;
 };
 
-/** Times from clients are read as text: a Date would round their microseconds. */
 function columns(sql: Postgres) {
-  const shape = 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"';
   return sql`
     s.id, s.project_id, s.dashboard_id AS dashboard, s.insight_id AS insight, s.target_type, s.target_value,
     s.frequency, s.interval, s.byweekday, s.bysetpos, s.count,
-    replace(to_char(s.start_date AT TIME ZONE 'UTC', ${shape}), '.000000Z', 'Z') AS start_date,
-    replace(to_char(s.until_date AT TIME ZONE 'UTC', ${shape}), '.000000Z', 'Z') AS until_date,
+    ${exactMoment(sql, "s", "start_date")}, ${exactMoment(sql, "s", "until_date")},
     s.created_at, ${userJson(sql, "u")} AS created_by, s.deleted, s.title, '' AS summary, s.next_delivery_date,
     s.invite_message, s.timezone, s.disabled_at`;
 }
@@ -45,19 +41,15 @@ interface SubscriptionFilter {
 export async function listSubscriptions(
   sql: Postgres,
   { project_id, deleted, insight = undefined, dashboard = undefined }: SubscriptionFilter,
-  page: { limit: number; offset: number },
-): Promise<{ count: number; subscriptions: Subscription[] }> {
-  const where = sql`
+  page: Page,
+): Promise<Counted<Subscription>> {
+  const seen = sql`
     FROM subscriptions s LEFT JOIN users u ON u.id = s.created_by
     WHERE s.project_id = ${project_id} AND s.deleted = ${deleted}
       AND (${insight ?? null}::integer IS NULL OR s.insight_id = ${insight ?? null})
       AND (${dashboard ?? null}::integer IS NULL OR s.dashboard_id = ${dashboard ?? null})`;
-  const [counted] = await sql<{ count: number }[]>`SELECT count(*)::integer AS count ${where}`;
-  const statement = sql`
-    SELECT ${columns(sql)} ${where} ORDER BY s.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
-  checkFits(await rowBytes(sql, statement));
-  const rows = await sql<StoredSubscription[]>`${statement}`;
-  return { count: counted?.count ?? 0, subscriptions: await shownInTurns(rows, shownOf) };
+  const listing = { columns: columns(sql), seen, order: sql`s.id DESC`, page, check: checkFits };
+  return await countedPage(sql, { ...listing, show: shownOf });
 }
 
 /** A subscription of the project, deleted or not; undefined when there is none. */

@@ -63,8 +63,8 @@ function readOperations({ sql }: ExportParts) {
       replies: { 200: reply("The exports.", listSchema(exportModel)) },
       answer: async (request) => {
         const { query, url } = request;
-        const { count, exports } = await listExports(sql, scopeOf(request), query);
-        const shown = await begunTexts(shownBlocks(sql, exports), (one) => JSON.stringify(one));
+        const { count, rows } = await listExports(sql, scopeOf(request), query);
+        const shown = await begunTexts(shownBlocks(sql, rows), (one) => JSON.stringify(one));
         return await streamedPage(url, query, count, shown);
       },
     }),

@@ -25,8 +25,8 @@ export function logOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
   const replies = { 200: reply("The lines.", listSchema(logModel)) };
   const lines = async (url: URL, own: LogFilter, { after, before, ...page }: QueryValues<typeof query>) => {
     const filter = { ...page, ...own, after: timestamptz(after), before: timestamptz(before) };
-    const { count, entries } = await listLogs(sql, { ...filter, levels: page.level }, page);
-    return pageReply(url, page, count, entries);
+    const { count, rows } = await listLogs(sql, { ...filter, levels: page.level }, page);
+    return pageReply(url, page, count, rows);
   };
   return [
     exportOperation({

@@ -5,8 +5,7 @@ import { exportLimits } from "../limits.ts";
 import { typeNameOf, shown } from "../../http/fields/field_fault.ts";
 import type { DestinationKind, DestinationFields } from "./destination.ts";
 import { destinations, type DestinationType, destinationTypes } from "./destinations.ts";
-import type { Field, Settings } from "./fields.ts";
-import { missing, wrong, wrongValue } from "./setting_fault.ts";
+import { type Field, missing, type Settings, wrong, wrongValue } from "./fields.ts";
 
 /** A destination without its secrets, which are stored encrypted. */
 export interface SplitDestination {

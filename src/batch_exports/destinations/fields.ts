@@ -1,6 +1,9 @@
-// The fields of destinations: types of values, rules, secrets, defaults, and which say where data goes.
+// The fields of destinations: types of values, rules, secrets, defaults, and which say where data goes; refusals of
+// settings, in PostHog's words.
 
-import type { FileFormat } from "./objects/object_key.ts";
+import { Fault } from "../../core/fault.ts";
+import { shown } from "../../http/fields/field_fault.ts";
+import { type FileFormat, fileFormats } from "./objects/object_key.ts";
 import * as rules from "./value.ts";
 
 interface Kinds {
@@ -61,4 +64,42 @@ export function hostOfUrl(
   field: string,
 ): (settings: Settings) => { field: string; host: string } | undefined {
   return ({ [field]: url }) => (typeof url === "string" ? { field, host: new URL(url).hostname } : undefined);
+}
+
+export function wrong(detail: string, attr = "destination__non_field_errors"): Fault {
+  return new Fault("invalid_input", detail, { attr });
+}
+
+export function wrongValue(name: string, complaint: string): Fault {
+  const detail = `Configuration has invalid value for field '${name}': ${complaint}`;
+  return wrong(detail, `destination__config__${name}`);
+}
+
+export function missing(name: string): Fault {
+  return wrong(`Configuration missing required field: '${name}'`);
+}
+
+/** Formats and compressions of files go together. @throws Fault */
+export function checkFileChoice(settings: Settings): void {
+  const asked = settings["file_format"] ?? "JSONLines";
+  const formats = Object.keys(fileFormats) as FileFormat[];
+  const format = formats.find((one) => one === asked);
+  if (!format) {
+    const detail = `File format ${shown(asked)} is not supported. Supported file formats are ${listed(formats)}`;
+    throw wrong(detail, "destination");
+  }
+  if (settings["escape_formulas"] === true && format !== "CSV") {
+    throw wrongValue("escape_formulas", "only CSV has cells");
+  }
+  const compression = settings["compression"] ?? null;
+  const { compressions } = fileFormats[format];
+  if (compression === null || compressions.some((one) => one === compression)) return;
+  const detail =
+    `Compression ${shown(compression)} is not supported for file format ${format}. ` +
+    `Supported compressions are ${listed(compressions)}`;
+  throw wrong(detail, "destination");
+}
+
+function listed(names: readonly string[]): string {
+  return `[${names.map((name) => `'${name}'`).join(", ")}]`;
 }

@@ -5,8 +5,8 @@ import { newUuid } from "../../core/id.ts";
 import { exportLimits } from "../limits.ts";
 import { Fault } from "../../core/fault.ts";
 import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
-import { checkFits } from "../../http/pages/page.ts";
-import { rowBytes } from "../../storage/postgres/rows.ts";
+import { checkFits, type Page } from "../../http/pages/page.ts";
+import { type Counted, countedPage, exactMoment } from "../../storage/postgres/rows.ts";
 import type { DestinationType } from "../destinations/destinations.ts";
 import type { Settings } from "../destinations/fields.ts";
 import { type FilePlace, filePlace, placesMeet } from "../destinations/file/file_place.ts";
@@ -53,18 +53,11 @@ export type ShownExport = StoredExport & { latest_runs: Run[] };
 export async function listExports(
   sql: Postgres,
   place: ExportScope,
-  page: { limit: number; offset: number },
-): Promise<{ count: number; exports: StoredExport[] }> {
-  const there = sql`FROM batch_exports e WHERE NOT e.deleted AND ${within(sql, place)}`;
-  const [counted] = await sql<{ count: number }[]>`SELECT count(*)::integer AS count ${there}`;
-  const statement = sql`
-    SELECT e.*, e.xmin::text AS revision, ${exact(sql)} ${there}
-    ORDER BY e.created_at DESC, e.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
-  const placed = sql`SELECT e.* ${there}
-    ORDER BY e.created_at DESC, e.id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
-  checkFits(await rowBytes(sql, placed));
-  const rows = await sql<StoredExport[]>`${statement}`;
-  return { count: counted?.count ?? 0, exports: rows };
+  page: Page,
+): Promise<Counted<StoredExport>> {
+  const seen = sql`FROM batch_exports e WHERE NOT e.deleted AND ${within(sql, place)}`;
+  const listing = { columns: columns(sql), seen, order: sql`e.created_at DESC, e.id DESC`, page };
+  return await countedPage(sql, { ...listing, check: checkFits, show: (row: StoredExport) => row });
 }
 
 /** These exports with their latest runs, in the same order. */
@@ -80,8 +73,7 @@ export async function getExport(
   id: string,
 ): Promise<StoredExport | undefined> {
   const [row] = await sql<StoredExport[]>`
-    SELECT e.*, e.xmin::text AS revision, ${exact(sql)}
-    FROM batch_exports e WHERE e.id = ${id} AND NOT e.deleted AND ${within(sql, place)}`;
+    SELECT ${columns(sql)} FROM batch_exports e WHERE e.id = ${id} AND NOT e.deleted AND ${within(sql, place)}`;
   return row;
 }
 
@@ -131,7 +123,7 @@ export async function createExport(
 ): Promise<StoredExport | undefined> {
   const { project_id, created_by, now, ...fields } = founding;
   const [row] = await sql<StoredExport[]>`
-    INSERT INTO batch_exports (
+    INSERT INTO batch_exports AS e (
       id, project_id, created_by, created_at, last_updated_at, scheduled_until, name, model, "interval", paused,
       last_paused_at, start_at, end_at, native_query, filters, destination_type, destination_config,
       destination_secrets)
@@ -142,7 +134,7 @@ export async function createExport(
       ${fields.destination_type}::text, ${jsonOf(sql, fields.destination_config)}::jsonb,
       ${fields.destination_secrets}::bytea
     FROM projects p WHERE p.id = ${project_id} AND ${hasRoom(sql)}
-    RETURNING *, xmin::text AS revision, ${exact(sql)}`;
+    RETURNING ${columns(sql)}`;
   return row;
 }
 
@@ -173,7 +165,7 @@ export async function updateExport(
 ): Promise<StoredExport | undefined> {
   const resumed = stored.paused && !fields.paused;
   const [row] = await sql<StoredExport[]>`
-    UPDATE batch_exports SET
+    UPDATE batch_exports e SET
       name = ${fields.name}, model = ${fields.model}, "interval" = ${fields.interval}, paused = ${fields.paused},
       last_paused_at = ${fields.last_paused_at}::text::timestamptz, start_at = ${fields.start_at}::text::timestamptz,
       end_at = ${fields.end_at}::text::timestamptz, native_query = ${fields.native_query}::text,
@@ -183,7 +175,7 @@ export async function updateExport(
       scheduled_until = CASE WHEN ${resumed} THEN ${now}::timestamptz ELSE scheduled_until END,
       last_updated_at = ${now}::timestamptz
     WHERE id = ${stored.id} AND NOT deleted AND xmin::text = ${stored.revision}
-    RETURNING *, xmin::text AS revision, ${exact(sql)}`;
+    RETURNING ${columns(sql)}`;
   return row;
 }
 
@@ -195,13 +187,13 @@ export async function setPaused(
   now: Date,
 ): Promise<StoredExport | undefined> {
   const [row] = await sql<StoredExport[]>`
-    UPDATE batch_exports SET
+    UPDATE batch_exports e SET
       paused = ${paused},
       last_paused_at = CASE WHEN ${paused} THEN ${now}::timestamptz ELSE last_paused_at END,
       scheduled_until = CASE WHEN ${paused} THEN scheduled_until ELSE ${now}::timestamptz END,
       last_updated_at = ${now}::timestamptz
     WHERE id = ${id} AND NOT deleted AND paused <> ${paused}
-    RETURNING *, xmin::text AS revision, ${exact(sql)}`;
+    RETURNING ${columns(sql)}`;
   return row;
 }
 
@@ -254,11 +246,8 @@ function jsonOf(sql: Postgres | PostgresTransaction, value: unknown) {
   return value === null || value === undefined ? null : sql.json(value as never);
 }
 
-/** The moments that requests set, in the spelling of replies; they replace the columns of the same name. */
-function exact(sql: Postgres | PostgresTransaction) {
-  const shape = 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"';
-  return sql`
-    replace(to_char(last_paused_at AT TIME ZONE 'UTC', ${shape}), '.000000Z', 'Z') AS last_paused_at,
-    replace(to_char(start_at AT TIME ZONE 'UTC', ${shape}), '.000000Z', 'Z') AS start_at,
-    replace(to_char(end_at AT TIME ZONE 'UTC', ${shape}), '.000000Z', 'Z') AS end_at`;
+/** Of the row e. The moments that requests set replace the columns of their names. */
+function columns(sql: Postgres | PostgresTransaction) {
+  const set = ["last_paused_at", "start_at", "end_at"].map((name) => sql`, ${exactMoment(sql, "e", name)}`);
+  return sql`e.*, e.xmin::text AS revision${set}`;
 }

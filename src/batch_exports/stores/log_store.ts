@@ -1,8 +1,9 @@
 // The log of an export and its runs, for the export's owner. Its lines are shown: no secret may be written to it.
 
 import { type Stored, shownRow } from "../../http/fields/field_time.ts";
-import { shownInTurns } from "../../work/turns.ts";
+import type { Page } from "../../http/pages/page.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { containing, type Counted, countedPage } from "../../storage/postgres/rows.ts";
 import type { LogEntry, LogEntryLevel } from "../model.ts";
 
 /** Absent fields do not filter. Moments are text for Postgres, both exclusive. */
@@ -16,24 +17,21 @@ export interface LogFilter {
 }
 
 /** A page, newest first, and the count of all. */
-export async function listLogs(
-  sql: Postgres,
-  filter: LogFilter,
-  { limit, offset }: { limit: number; offset: number },
-): Promise<{ count: number; entries: LogEntry[] }> {
-  const { run_id = null, levels = null, search, after = null, before = null } = filter;
-  const pattern = search === undefined ? null : `%${search.replace(/[\\%_]/g, String.raw`\$&`)}%`;
-  const found = sql`
-    FROM batch_export_logs l
-    WHERE l.batch_export_id = ${filter.batch_export_id}
-      AND (${run_id}::uuid IS NULL OR l.run_id = ${run_id}::uuid)
-      AND (${levels}::text[] IS NULL OR l.level = ANY(${levels}::text[]))
-      AND (${pattern}::text IS NULL OR l.message ILIKE ${pattern}::text)
-      AND l."timestamp" > coalesce(${after}::text::timestamptz, '-infinity')
-      AND l."timestamp" < coalesce(${before}::text::timestamptz, 'infinity')`;
-  const [counted] = await sql<{ count: number }[]>`SELECT count(*)::integer AS count ${found}`;
-  const rows = await sql<Stored<LogEntry, "timestamp">[]>`
-    SELECT l.batch_export_id AS log_source_id, l.run_id AS instance_id, l."timestamp", l.level, l.message
-    ${found} ORDER BY l."timestamp" DESC, l.id DESC LIMIT ${limit} OFFSET ${offset}`;
-  return { count: counted?.count ?? 0, entries: await shownInTurns(rows, shownRow) };
+export async function listLogs(sql: Postgres, filter: LogFilter, page: Page): Promise<Counted<LogEntry>> {
+  const { run_id = null, levels = null, after = null, before = null } = filter;
+  const pattern = containing(filter.search);
+  return await countedPage<Stored<LogEntry, "timestamp">, LogEntry>(sql, {
+    columns: sql`l.batch_export_id AS log_source_id, l.run_id AS instance_id, l."timestamp", l.level, l.message`,
+    seen: sql`
+      FROM batch_export_logs l
+      WHERE l.batch_export_id = ${filter.batch_export_id}
+        AND (${run_id}::uuid IS NULL OR l.run_id = ${run_id}::uuid)
+        AND (${levels}::text[] IS NULL OR l.level = ANY(${levels}::text[]))
+        AND (${pattern}::text IS NULL OR l.message ILIKE ${pattern}::text)
+        AND l."timestamp" > coalesce(${after}::text::timestamptz, '-infinity')
+        AND l."timestamp" < coalesce(${before}::text::timestamptz, 'infinity')`,
+    order: sql`l."timestamp" DESC, l.id DESC`,
+    page,
+    show: shownRow,
+  });
 }

@@ -1,7 +1,7 @@
 // SQL that several stores share: a page of rows with the count of all, the sizes of rows, a user as replies show one.
 
 import { shownInTurns } from "../../work/turns.ts";
-import type { Postgres, PostgresFragment } from "./postgres.ts";
+import type { Postgres, PostgresFragment, PostgresTransaction } from "./postgres.ts";
 
 interface Listing<Row, Shown> {
   columns: PostgresFragment;
@@ -33,21 +33,28 @@ export async function countedPage<Row, Shown>(
 ): Promise<Counted<Shown>> {
   const rest = sql`${seen} ORDER BY ${order} LIMIT ${page.limit} OFFSET ${page.offset}`;
   if (check) check(await rowBytes(sql, sql`SELECT ${columns} ${rest}`));
-  const count = sql`SELECT count(*)::integer AS count ${seen}`;
-  const rows = await sql<(Row & { count: number })[]>`SELECT ${columns}, (${count}) ${rest}`;
+  // Under a name that no column has: a subscription has a `count` of its own.
+  const all = sql`SELECT count(*)::integer AS rows_in_all ${seen}`;
+  const rows = await sql<(Row & { rows_in_all: number })[]>`SELECT ${columns}, (${all}) ${rest}`;
   const [first] = rows;
-  const [counted] = first || page.offset === 0 ? [first] : await sql<{ count: number }[]>`${count}`;
+  const [counted] = first || page.offset === 0 ? [first] : await sql<{ rows_in_all: number }[]>`${all}`;
   const shown = await shownInTurns(rows, (row) => {
-    const { count: _, ...own } = row;
+    const { rows_in_all: _, ...own } = row;
     return show(own as unknown as Row);
   });
-  return { count: counted?.count ?? 0, rows: shown };
+  return { count: counted?.rows_in_all ?? 0, rows: shown };
 }
 
 /** Bytes of each row of a SELECT as text, in order. */
 export async function rowBytes(sql: Postgres, page: PostgresFragment): Promise<number[]> {
   const rows = await sql<{ bytes: number }[]>`SELECT octet_length(one::text) AS bytes FROM (${page}) AS one`;
   return rows.map(({ bytes }) => bytes);
+}
+
+/** A column of a row `alias`, a moment, in the spelling of replies: a Date would lose its microseconds. */
+export function exactMoment(sql: Postgres | PostgresTransaction, alias: string, column: string) {
+  const text = sql`to_char(${sql(`${alias}.${column}`)} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+  return sql`replace(${text}, '.000000Z', 'Z') AS ${sql(column)}`;
 }
 
 /** A pattern of ILIKE for texts with this in them; null for none. Its wildcards are plain characters. */

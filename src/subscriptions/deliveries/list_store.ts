@@ -2,8 +2,9 @@
 
 import { newUuid } from "../../core/id.ts";
 import { type Stored, shownRow } from "../../http/fields/field_time.ts";
+import type { Page } from "../../http/pages/page.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { shownInTurns } from "../../work/turns.ts";
+import { type Counted, countedPage } from "../../storage/postgres/rows.ts";
 import { subscriptionLimits } from "../limits.ts";
 import type { Delivery } from "../model.ts";
 
@@ -13,15 +14,11 @@ type DeliveryRow = Stored<Delivery, "delivered_at" | "due_at" | "next_attempt_at
 export async function listDeliveries(
   sql: Postgres,
   subscription_id: number,
-  page: { limit: number; offset: number },
-): Promise<{ count: number; deliveries: Delivery[] }> {
-  const [counted] = await sql<{ count: number }[]>`
-    SELECT count(*)::integer AS count FROM subscription_deliveries WHERE subscription_id = ${subscription_id}`;
-  const rows = await sql<DeliveryRow[]>`
-    SELECT id, status, error, delivered_at, due_at, test, attempts, next_attempt_at, created_at
-    FROM subscription_deliveries WHERE subscription_id = ${subscription_id}
-    ORDER BY id DESC LIMIT ${page.limit} OFFSET ${page.offset}`;
-  return { count: counted?.count ?? 0, deliveries: await shownInTurns(rows, shownRow) };
+  page: Page,
+): Promise<Counted<Delivery>> {
+  const seen = sql`FROM subscription_deliveries WHERE subscription_id = ${subscription_id}`;
+  const listing = { columns: columns(sql), seen, order: sql`id DESC`, page };
+  return await countedPage(sql, { ...listing, show: shownRow<DeliveryRow> });
 }
 
 /** Adds a delivery that is due now; undefined when subscriptionLimits.testDeliveriesMax are unfinished. */
@@ -36,6 +33,10 @@ export async function addTestDelivery(
     WHERE (SELECT count(*) FROM subscription_deliveries
            WHERE subscription_id = ${subscription_id} AND test AND next_attempt_at IS NOT NULL)
       < ${subscriptionLimits.testDeliveriesMax}
-    RETURNING id, status, error, delivered_at, due_at, test, attempts, next_attempt_at, created_at`;
+    RETURNING ${columns(sql)}`;
   return row && shownRow(row);
+}
+
+function columns(sql: Postgres) {
+  return sql`id, status, error, delivered_at, due_at, test, attempts, next_attempt_at, created_at`;
 }

@@ -25,8 +25,8 @@ export function deliveryOperations({ sql, clock }: { sql: Postgres; clock: Clock
       query: pageParameters("Deliveries"),
       replies: { 200: reply("The deliveries.", listSchema(deliveryModel)) },
       answer: async ({ found, query, url }) => {
-        const { count, deliveries } = await listDeliveries(sql, found.id, query);
-        return pageReply(url, query, count, deliveries);
+        const { count, rows } = await listDeliveries(sql, found.id, query);
+        return pageReply(url, query, count, rows);
       },
     }),
     projectOperation({

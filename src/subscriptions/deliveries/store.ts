@@ -3,6 +3,7 @@
 import { newUuid } from "../../core/id.ts";
 import type { LeasedRows } from "../../storage/postgres/lease_queue.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { exactMoment } from "../../storage/postgres/rows.ts";
 import type { TargetType } from "../model.ts";
 import type { Report } from "../report/model.ts";
 import type { ReportRequest } from "../report/report.ts";
@@ -26,9 +27,8 @@ export async function enqueueDue(
   return await sql.begin(async (tx) => {
     const due = await tx<DueSubscription[]>`
       SELECT id, frequency, interval, byweekday, bysetpos, count, timezone, next_delivery_date,
-        to_char(start_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS start_date,
-        to_char(until_date AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS until_date
-      FROM subscriptions
+        ${exactMoment(tx, "s", "start_date")}, ${exactMoment(tx, "s", "until_date")}
+      FROM subscriptions s
       WHERE next_delivery_date <= ${now} AND NOT deleted AND disabled_at IS NULL
       ORDER BY next_delivery_date LIMIT ${subscriptionLimits.dueAtOnceMax}
       FOR UPDATE SKIP LOCKED`;

@@ -100,47 +100,14 @@ function refusal(url: URL, { status, header }: ForeignAnswer, final: boolean): E
 }
 
 /** The error codes in Azure's documentation; other texts could be anything and are not shown. */
-const knownCodes: ReadonlySet<string> = new Set([
-  "AccountBeingCreated",
-  "AccountIsDisabled",
-  "AuthenticationFailed",
-  "AuthorizationFailure",
-  "AuthorizationPermissionMismatch",
-  "AuthorizationProtocolMismatch",
-  "AuthorizationServiceMismatch",
-  "AuthorizationSourceIPMismatch",
-  "BlobArchived",
-  "BlobBeingRehydrated",
-  "BlobImmutableDueToPolicy",
-  "BlobTierInadequateForContentLength",
-  "BlockCountExceedsLimit",
-  "BlockListTooLong",
-  "ContainerBeingDeleted",
-  "ContainerDisabled",
-  "ContainerNotFound",
-  "FeatureVersionMismatch",
-  "InsufficientAccountPermissions",
-  "InternalError",
-  "InvalidAuthenticationInfo",
-  "InvalidBlobOrBlock",
-  "InvalidBlobType",
-  "InvalidBlockId",
-  "InvalidBlockList",
-  "InvalidHeaderValue",
-  "InvalidInput",
-  "InvalidQueryParameterValue",
-  "InvalidResourceName",
-  "InvalidUri",
-  "KeyBasedAuthenticationNotPermitted",
-  "LeaseIdMissing",
-  "MissingRequiredHeader",
-  "NoAuthenticationInformation",
-  "OperationTimedOut",
-  "OutOfRangeInput",
-  "PublicAccessNotPermitted",
-  "RequestBodyTooLarge",
-  "ResourceNotFound",
-  "ServerBusy",
-  "UnsupportedHeader",
-  "UnsupportedHttpVerb",
-]);
+const knownCodes: ReadonlySet<string> = new Set(
+  `AccountBeingCreated AccountIsDisabled AuthenticationFailed AuthorizationFailure AuthorizationPermissionMismatch
+  AuthorizationProtocolMismatch AuthorizationServiceMismatch AuthorizationSourceIPMismatch BlobArchived
+  BlobBeingRehydrated BlobImmutableDueToPolicy BlobTierInadequateForContentLength BlockCountExceedsLimit
+  BlockListTooLong ContainerBeingDeleted ContainerDisabled ContainerNotFound FeatureVersionMismatch
+  InsufficientAccountPermissions InternalError InvalidAuthenticationInfo InvalidBlobOrBlock InvalidBlobType
+  InvalidBlockId InvalidBlockList InvalidHeaderValue InvalidInput InvalidQueryParameterValue InvalidResourceName
+  InvalidUri KeyBasedAuthenticationNotPermitted LeaseIdMissing MissingRequiredHeader NoAuthenticationInformation
+  OperationTimedOut OutOfRangeInput PublicAccessNotPermitted RequestBodyTooLarge ResourceNotFound ServerBusy
+  UnsupportedHeader UnsupportedHttpVerb`.split(/\s+/),
+);

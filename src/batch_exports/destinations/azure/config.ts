@@ -1,7 +1,6 @@
 // The settings of an Azure container; connection strings, as Azure's portal shows them, are read into fields.
 
-import { endpoint, files, prefix, required, type Settings, type ValuesOf } from "../fields.ts";
-import { wrongValue } from "../setting_fault.ts";
+import { endpoint, files, prefix, required, type Settings, type ValuesOf, wrongValue } from "../fields.ts";
 import * as rules from "../value.ts";
 
 export const azureFields = {

@@ -3,15 +3,21 @@
 
 import { exportLimits } from "../../limits.ts";
 import { shown } from "../../../http/fields/field_fault.ts";
+import { ExportError } from "../../failure.ts";
 import { withoutFirst, withoutLast } from "../../../core/trim.ts";
 import { type ExportInterval, isoText } from "../../interval.ts";
 
-/** The end of the names of each format's files, and its compressions, by their names in requests. */
+/** Each format's end of names, compressions by their names in requests, and how the engine writes it. */
 export const fileFormats = {
-  Parquet: { ending: "parquet", compressions: ["zstd", "lz4", "snappy", "gzip", "brotli"] },
-  JSONLines: { ending: "jsonl", compressions: ["gzip", "brotli"] },
-  CSV: { ending: "csv", compressions: ["gzip", "brotli"] },
-};
+  Parquet: {
+    ending: "parquet",
+    compressions: ["zstd", "lz4", "snappy", "gzip", "brotli"],
+    layout: "columns",
+    format: "Parquet",
+  },
+  JSONLines: { ending: "jsonl", compressions: ["gzip", "brotli"], layout: "lines", format: "LineAsString" },
+  CSV: { ending: "csv", compressions: ["gzip", "brotli"], layout: "texts", format: "CSVWithNames" },
+} as const;
 export type FileFormat = keyof typeof fileFormats;
 
 export interface ObjectNaming {
@@ -31,13 +37,10 @@ const compressionEndings: Readonly<Record<string, string>> = {
   lz4: "lz4",
 };
 
-/** A prefix with an unknown placeholder. */
-export class KeyError extends Error {}
-
 /**
  * The key of one file.
  * @param file its number; undefined when files are not split.
- * @throws KeyError
+ * @throws ExportError
  */
 export function objectKey(naming: ObjectNaming, file?: number | string): string {
   const number = file === undefined ? "" : `-${file}`;
@@ -116,7 +119,10 @@ function stem({ prefix, model, interval }: ObjectNaming): string {
   const key = withoutFirst(`${folder}/${name}`, "/");
   // oxlint-disable-next-line no-control-regex
   if (readsAsPattern(key) || /[\x00-\x1f]/.test(key)) {
-    throw new KeyError("An invalid S3 key was provided: it must not contain * ? { } or control characters");
+    throw new ExportError(
+      "An invalid S3 key was provided: it must not contain * ? { } or control characters",
+      true,
+    );
   }
   return key;
 }
@@ -145,7 +151,8 @@ function filledPrefix(prefix: string, model: string, interval: ExportInterval): 
   const values = filling(model, interval);
   return replacePlaceholders(prefix, (name) => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
-    if (value === undefined) throw new KeyError(`An invalid S3 key was provided: '${name}' is unknown`);
+    if (value === undefined)
+      throw new ExportError(`An invalid S3 key was provided: '${name}' is unknown`, true);
     return value;
   });
 }
@@ -161,6 +168,6 @@ export function replacePlaceholders(prefix: string, valueOf: (name: string) => s
 
 function endingOf(compression: string): string {
   const ending = compressionEndings[compression];
-  if (ending === undefined) throw new KeyError(`The compression "${compression}" is unknown`);
+  if (ending === undefined) throw new ExportError(`The compression "${compression}" is unknown`, true);
   return ending;
 }

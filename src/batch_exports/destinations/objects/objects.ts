@@ -5,24 +5,16 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { exportLimits } from "../../limits.ts";
 import { queryRows, type ExportWork, type Writing } from "../../source/statements.ts";
 import type { FileChoice } from "../fields.ts";
-import { exportError, ExportError } from "../../failure.ts";
+import { exportError, type ExportError } from "../../failure.ts";
 import {
   checkKey,
-  type FileFormat,
-  KeyError,
+  fileFormats,
   manifestKey,
   manifestText,
   objectKey,
   type ObjectNaming,
 } from "./object_key.ts";
-import {
-  filesOf,
-  type FileLayout,
-  sampleStatement,
-  type Selection,
-  selectionOf,
-  sizeOf,
-} from "../../source/store.ts";
+import { filesOf, sampleStatement, type Selection, selectionOf, sizeOf } from "../../source/store.ts";
 
 export interface ObjectStore {
   writeFile(work: ExportWork, key: string, rows: FileRows): Promise<void>;
@@ -60,12 +52,6 @@ interface ObjectParts {
   used: readonly { file: string; rows: string }[];
 }
 
-const layouts: Readonly<Record<FileFormat, { layout: FileLayout; format: string }>> = {
-  JSONLines: { layout: "lines", format: "LineAsString" },
-  CSV: { layout: "texts", format: "CSVWithNames" },
-  Parquet: { layout: "columns", format: "Parquet" },
-};
-
 const wholeFile: Readonly<Record<string, string>> = { gzip: "gzip", brotli: "br" };
 
 /** How many rows were written: all. @throws ExportError */
@@ -75,7 +61,7 @@ export async function deliverObjects(
   choice: FileChoice & { prefix: string },
 ): Promise<number> {
   try {
-    const { format, layout } = layouts[choice.file_format];
+    const { format, layout } = fileFormats[choice.file_format];
     const harmless = layout === "texts" && choice.escape_formulas;
     const naming: ObjectNaming = {
       prefix: choice.prefix,
@@ -98,7 +84,6 @@ export async function deliverObjects(
     await store.close?.(keys);
     return work.rows;
   } catch (thrown) {
-    if (thrown instanceof KeyError) throw new ExportError(thrown.message, true);
     throw await failureOf(thrown, store, work);
   } finally {
     store.end?.();

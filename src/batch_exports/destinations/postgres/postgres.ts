@@ -8,13 +8,28 @@ import type { Postgres } from "../../../storage/postgres/postgres.ts";
 import { type ExportWork, rowStream } from "../../source/statements.ts";
 import { tableColumns } from "../../source/columns.ts";
 import { destinationKind } from "../destination.ts";
-import { type PostgresConfig, postgresFields } from "./config.ts";
+import { events, required, type ValuesOf } from "../fields.ts";
+import * as rules from "../value.ts";
 import { ExportError, exportError } from "../../failure.ts";
 import { selectionOf } from "../../source/store.ts";
 import { createTable, identityOf, replaceRows } from "./table_store.ts";
 
+const fields = {
+  user: { ...required, secret: true, rule: rules.filled },
+  password: { ...required, secret: true },
+  host: { ...required, place: true, rule: rules.filled },
+  database: { ...required, rule: rules.name },
+  port: { kind: "int", otherwise: 5432, place: true, rule: rules.portNumber },
+  schema: { kind: "str", otherwise: "public", rule: rules.name },
+  table_name: { kind: "str", otherwise: "events", rule: rules.name },
+  has_self_signed_cert: { kind: "bool", otherwise: false },
+  ...events,
+} as const;
+
+type PostgresConfig = ValuesOf<typeof fields>;
+
 export const postgres = destinationKind({
-  fields: postgresFields,
+  fields,
   hostOf: ({ host }) => ({ field: "host", host: String(host) }),
   columns: tableColumns,
   write,

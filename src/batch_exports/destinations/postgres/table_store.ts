@@ -3,9 +3,11 @@
 
 import { once } from "node:events";
 import type { Postgres } from "../../../storage/postgres/postgres.ts";
-import type { PostgresConfig } from "./config.ts";
 
-type TargetTable = Pick<PostgresConfig, "schema" | "table_name">;
+interface TargetTable {
+  schema: string;
+  table_name: string;
+}
 
 /** The columns of a table that we create, in order, and its key. */
 const created = {

@@ -1,7 +1,15 @@
 // The settings of an S3 bucket.
 
-import { endpoint, files, optional, prefix, required, type Settings, type ValuesOf } from "../fields.ts";
-import { missing } from "../setting_fault.ts";
+import {
+  endpoint,
+  files,
+  missing,
+  optional,
+  prefix,
+  required,
+  type Settings,
+  type ValuesOf,
+} from "../fields.ts";
 import * as rules from "../value.ts";
 
 export const s3Fields = {

@@ -14,82 +14,59 @@ import { post } from "../post.ts";
 type Explaining = Pick<ExportServices, "addresses"> & Pick<ExportWork, "abort">;
 
 interface Refusal {
+  said: string;
   /** In lower case; any one of them identifies the refusal. */
   signs: readonly string[];
-  said: string;
   final: boolean;
 }
 
-const refusedForGood = (said: string, ...signs: string[]): Refusal => ({ signs, said, final: true });
-const passing = (said: string, ...signs: string[]): Refusal => ({ signs, said, final: false });
+/** A line each: what is said, then the signs. */
+function refusalsIn(text: string, final: boolean): Refusal[] {
+  const lines = text.trim().split("\n");
+  return lines.map((line) => {
+    const [said = "", signs = ""] = line.split(" | ");
+    return { said, signs: signs.split(", "), final };
+  });
+}
 
 /** By S3's codes and the texts that Amazon and others send with them, since ClickHouse drops most codes. */
-const known: readonly Refusal[] = [
-  refusedForGood("InvalidAccessKeyId: the access key does not exist", "invalidaccesskeyid", "access key id"),
-  refusedForGood(
-    "SignatureDoesNotMatch: the secret access key is wrong",
-    "signaturedoesnotmatch",
-    "signature does not match",
-    "signature doesn't match",
-    "signature we calculated does not match",
+const known = [
+  ...refusalsIn(
+    `
+InvalidAccessKeyId: the access key does not exist | invalidaccesskeyid, access key id
+SignatureDoesNotMatch: the secret access key is wrong | signaturedoesnotmatch, signature does not match
+SignatureDoesNotMatch: the secret access key is wrong | signature doesn't match, signature we calculated does not match
+AuthorizationHeaderMalformed: the region is wrong | authorizationheadermalformed, authorization header is malformed
+NoSuchBucket: the bucket does not exist | nosuchbucket, bucket does not exist, no such bucket
+InvalidBucketName: the bucket's name is not valid | invalidbucketname, bucket is not valid
+ExpiredToken: the token has expired | expiredtoken, token has expired
+InvalidToken: the token is not valid | invalidtoken, token is malformed, invalid token
+AccountProblem: the account is disabled | accountproblem, allaccessdisabled
+KMS: the encryption key cannot be used | kms.
+EntityTooLarge: the file is too large: set max_file_size_mb | entitytoolarge
+AccessDenied: Access Denied | accessdenied, access denied, forbidden, not authorized`,
+    true,
   ),
-  refusedForGood(
-    "AuthorizationHeaderMalformed: the region is wrong",
-    "authorizationheadermalformed",
-    "authorization header is malformed",
+  ...refusalsIn(
+    `
+RequestTimeTooSkewed: the clocks are apart | requesttimetooskewed, difference between the request time
+SlowDown: too many requests | slowdown, reduce your request rate, toomanyrequests
+ServiceUnavailable: it is not available now | serviceunavailable, service unavailable
+InternalError: it failed | internalerror, internal error`,
+    false,
   ),
-  refusedForGood(
-    "NoSuchBucket: the bucket does not exist",
-    "nosuchbucket",
-    "bucket does not exist",
-    "no such bucket",
-  ),
-  refusedForGood(
-    "InvalidBucketName: the bucket's name is not valid",
-    "invalidbucketname",
-    "bucket is not valid",
-  ),
-  refusedForGood("ExpiredToken: the token has expired", "expiredtoken", "token has expired"),
-  refusedForGood(
-    "InvalidToken: the token is not valid",
-    "invalidtoken",
-    "token is malformed",
-    "invalid token",
-  ),
-  refusedForGood("AccountProblem: the account is disabled", "accountproblem", "allaccessdisabled"),
-  refusedForGood("KMS: the encryption key cannot be used", "kms."),
-  refusedForGood("EntityTooLarge: the file is too large: set max_file_size_mb", "entitytoolarge"),
-  refusedForGood(
-    "AccessDenied: Access Denied",
-    "accessdenied",
-    "access denied",
-    "forbidden",
-    "not authorized",
-  ),
-  passing(
-    "RequestTimeTooSkewed: the clocks are apart",
-    "requesttimetooskewed",
-    "difference between the request time",
-  ),
-  passing("SlowDown: too many requests", "slowdown", "reduce your request rate", "toomanyrequests"),
-  passing("ServiceUnavailable: it is not available now", "serviceunavailable", "service unavailable"),
-  passing("InternalError: it failed", "internalerror", "internal error"),
 ];
 
-const connection: readonly Refusal[] = [
-  passing("the connection was refused", "connection refused"),
-  passing(
-    "the connection was closed",
-    "connection reset",
-    "broken pipe",
-    "unexpected eof",
-    "connection aborted",
-  ),
-  passing("it did not answer in time", "timeout", "timed out"),
-  passing("its name does not resolve", "host not found", "dns error", "not found address", "temporary dns"),
-  passing("its certificate is not valid", "certificate", "ssl exception", "ssl_error"),
-  passing("the network is unreachable", "unreachable"),
-];
+const connection = refusalsIn(
+  `
+the connection was refused | connection refused
+the connection was closed | connection reset, broken pipe, unexpected eof, connection aborted
+it did not answer in time | timeout, timed out
+its name does not resolve | host not found, dns error, not found address, temporary dns
+its certificate is not valid | certificate, ssl exception, ssl_error
+the network is unreachable | unreachable`,
+  false,
+);
 
 /**
  * Explains a failed statement that writes to S3, without the server's own words.

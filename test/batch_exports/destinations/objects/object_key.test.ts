@@ -2,9 +2,9 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { ExportError } from "../../../../src/batch_exports/failure.ts";
 import { isoText } from "../../../../src/batch_exports/interval.ts";
 import {
-  KeyError,
   manifestKey,
   manifestText,
   objectKey,
@@ -47,7 +47,7 @@ test("the prefix is filled in from the interval's end", () => {
 
 test("what cannot be filled in or written is refused", () => {
   for (const prefix of ["{yaer}", "{}", "a*b", "a?b", "{", "a}", "{constructor}", "a\nb"]) {
-    expect(() => objectKey({ ...naming, prefix })).toThrow(KeyError);
+    expect(() => objectKey({ ...naming, prefix })).toThrow(ExportError);
   }
 });
 
