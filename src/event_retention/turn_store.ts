@@ -1,4 +1,5 @@
 // The lease in Postgres to delete expired events, and the retention of projects. Timestamps are those of the processes.
+// It is no queue of leases: there is one pass and no share in it, and one that waits or fails is due at the next look.
 
 import { limits } from "../core/limits.ts";
 import { retentionLimits } from "./limits.ts";

@@ -8,7 +8,7 @@ import type { Log } from "../core/log.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { type Ticking, every } from "../work/tick.ts";
+import { tickingWorker } from "../work/tick.ts";
 import { expireEvents } from "./pass.ts";
 import { SteadyClock } from "./expiry.ts";
 
@@ -59,17 +59,13 @@ export function openEventRetention({ metrics, onExpired = () => {}, ...options }
     }
   };
 
-  let ticking: Ticking | undefined;
-  return {
-    start: () => {
-      const steady = new SteadyClock(clock);
-      const lookSteadily = async () => void (steady.isSteady() && (await look()));
-      ticking = every(retentionLimits.expiryLookMs, "deleting expired events", lookSteadily, log);
-    },
-    /** Resolves when no work is left here; ClickHouse finishes the statement it has. */
-    close: async () => {
-      stop.abort();
-      await ticking?.close();
-    },
+  const steady = new SteadyClock(clock);
+  const lookSteadily = async () => void (steady.isSteady() && (await look()));
+  const worker = tickingWorker(retentionLimits.expiryLookMs, "deleting expired events", lookSteadily, log);
+  /** Resolves when no work is left here; ClickHouse finishes the statement it has. */
+  const close = async () => {
+    stop.abort();
+    await worker.close();
   };
+  return { ...worker, close };
 }

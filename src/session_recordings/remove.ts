@@ -1,5 +1,5 @@
 // The worker that removes deleted recordings: hidden from every query within seconds, gone from ClickHouse's files
-// within a day.
+// within a day. No queue of leases: all that is deleted is hidden in one statement, which may be repeated.
 
 import type { Clock } from "../core/clock.ts";
 import { sessionRecordingLimits } from "./limits.ts";
@@ -7,7 +7,8 @@ import type { Log } from "../core/log.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../storage/clickhouse/query_options.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { type Ticking, every } from "../work/tick.ts";
+import { tickingWorker } from "../work/tick.ts";
+import type { Worker } from "../work/worker.ts";
 import { listDeletions, noteHidden, noteRemoved, oldestHidden } from "./mark/store.ts";
 import { findRemains, hideSessions, removeHidden } from "./store.ts";
 
@@ -18,17 +19,13 @@ export interface RemovalOptions {
   log: Log;
 }
 
-export function openRemoval(options: RemovalOptions) {
-  let ticking: Ticking | undefined;
+export function openRemoval(options: RemovalOptions): Worker {
   const look = async () => {
     await hideDeleted(options);
     await removeOld(options);
   };
   const ms = sessionRecordingLimits.recordingHideMs;
-  return {
-    start: () => void (ticking = every(ms, "removing deleted recordings", look, options.log)),
-    close: async () => await ticking?.close(),
-  };
+  return tickingWorker(ms, "removing deleted recordings", look, options.log);
 }
 
 /** Hides deleted recordings and their late pieces. Resolves to the number of sessions that had any. */

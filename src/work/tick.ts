@@ -1,6 +1,7 @@
 // Tasks that repeat on a timer. A tick never overlaps the next, and a failing one is logged once until it works again.
 
 import { type Log, reasonOf } from "../core/log.ts";
+import type { Worker } from "./worker.ts";
 
 export interface Ticking {
   /** Starts no further tick; resolves when the running one has ended. */
@@ -37,5 +38,14 @@ export function every(ms: number, name: string, tick: () => Promise<void>, log: 
       clearTimeout(timer);
       await running;
     },
+  };
+}
+
+/** A worker that does this from its start on. */
+export function tickingWorker(...task: Parameters<typeof every>): Worker {
+  let ticking: Ticking | undefined;
+  return {
+    start: () => void (ticking = every(...task)),
+    close: async () => await ticking?.close(),
   };
 }

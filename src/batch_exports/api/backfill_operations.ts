@@ -18,8 +18,8 @@ import {
 } from "../model.ts";
 import { type ExportRequest, exportOf, exportOperation } from "./request.ts";
 import { cursorPage, readCursor } from "../stores/cursor.ts";
-import { endOfRange, readRange, runsIn } from "./backfill_range.ts";
-import { cancelBackfill, createBackfill, getBackfill, listBackfills } from "../stores/backfill_store.ts";
+import { beginBackfill, endOfRange, readRange } from "./backfill_range.ts";
+import { cancelBackfill, getBackfill, listBackfills } from "../stores/backfill_store.ts";
 
 export interface BackfillParts {
   sql: Postgres;
@@ -71,7 +71,7 @@ export function backfillOperations(parts: BackfillParts) {
   ];
 }
 
-function startOperations(parts: BackfillParts) {
+function startOperations({ sql, clock, wake }: BackfillParts) {
   const start = {
     method: "POST",
     scope: "batch_export:write",
@@ -80,11 +80,16 @@ function startOperations(parts: BackfillParts) {
       "it, one after the other, beginning at once. Without `start_at` it begins with the first data; without " +
       "`end_at` it goes until now, and leaves the interval that has not ended to the schedule of an export that " +
       "is not paused.",
-    find: (request: ExportRequest & { params: { id: string } }) => exportOf(parts.sql, request),
+    find: (request: ExportRequest & { params: { id: string } }) => exportOf(sql, request),
     body: backfillBody,
     replies: { 200: reply("It was started.", startedBackfillModel) },
-    answer: async ({ found, body }: { found: StoredExport; body: Parameters<typeof readRange>[0] }) =>
-      await startBackfill(parts, found, body),
+    answer: async ({ found, body }: { found: StoredExport; body: Parameters<typeof readRange>[0] }) => {
+      const now = new Date(clock.now());
+      const range = readRange(body, now);
+      const backfill_id = await beginBackfill(sql, found, range, endOfRange(range, found, now), now);
+      wake();
+      return { backfill_id };
+    },
   } as const;
   return [
     exportOperation({
@@ -99,28 +104,6 @@ function startOperations(parts: BackfillParts) {
       deprecated: true,
     }),
   ];
-}
-
-async function startBackfill(
-  { sql, clock, wake }: BackfillParts,
-  stored: StoredExport,
-  body: Parameters<typeof readRange>[0],
-): Promise<{ backfill_id: string }> {
-  const { id, interval } = stored;
-  const now = new Date(clock.now());
-  const range = readRange(body, now);
-  const end = endOfRange(range, stored, now);
-  const input = {
-    batch_export_id: id,
-    start_at: range.start,
-    end_at: range.end,
-    range_end: end,
-    interval,
-    total_runs: runsIn({ start: range.start, end }, interval, now),
-  };
-  const backfill_id = await createBackfill(sql, input, now);
-  wake();
-  return { backfill_id };
 }
 
 async function backfillOf(

@@ -1,25 +1,20 @@
-// The range of a backfill, and the intervals in it.
+// The range of a backfill, and how one is begun.
 
 import { Fault } from "../../core/fault.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { type BackfillRange, createBackfill } from "../stores/backfill_store.ts";
 import type { StoredExport } from "../stores/export_store.ts";
 import { exportLimits } from "../limits.ts";
 import { shown } from "../../http/fields/field_fault.ts";
 import { isoTimeOf } from "../../http/fields/field_time.ts";
 import { alignedBefore, intervalMs, intervalsIn } from "../interval.ts";
 
-interface Range {
-  /** Null: from the first data on. */
-  start: Date | null;
-  /** Null: until now. */
-  end: Date | null;
-}
-
 /**
  * The range in a request.
  * @throws Fault, in PostHog's words, for a text that is not a moment, has no offset, or an end before the start or in
  *   the future.
  */
-export function readRange(body: { start_at?: unknown; end_at?: unknown }, now: Date): Range {
+export function readRange(body: { start_at?: unknown; end_at?: unknown }, now: Date): BackfillRange {
   const start = momentIn(body.start_at);
   const end = momentIn(body.end_at);
   if (start && start >= (end ?? now)) {
@@ -37,7 +32,7 @@ export function readRange(body: { start_at?: unknown; end_at?: unknown }, now: D
  * the schedule, if the schedule will run it.
  */
 export function endOfRange(
-  { start, end }: Range,
+  { start, end }: BackfillRange,
   of: Pick<StoredExport, "interval" | "paused" | "end_at">,
   now: Date,
 ): Date {
@@ -48,13 +43,25 @@ export function endOfRange(
   return goesOn && !(start && start.getTime() >= grid) ? new Date(grid) : now;
 }
 
-/** The number of runs in the range; null while its start is unknown. @throws Fault when there are too many. */
-export function runsIn({ start, end }: Range, interval: string, now: Date): number | null {
-  if (!start) return null;
-  const runs = intervalsIn(start.getTime(), (end ?? now).getTime(), intervalMs(interval));
-  if (runs <= exportLimits.backfillRunsMax) return runs;
-  const detail = `This range has ${runs} intervals; a backfill can have at most ${exportLimits.backfillRunsMax}.`;
-  throw new Fault("invalid_input", detail);
+/**
+ * Begins a backfill of this range, which is run up to `end`, in intervals of the export or of the length given.
+ * @throws Fault when there are too many.
+ */
+export async function beginBackfill(
+  sql: Postgres,
+  of: { id: string; interval: string },
+  range: BackfillRange,
+  end: Date,
+  now: Date,
+): Promise<string> {
+  const { start } = range;
+  const runs = start && intervalsIn(start.getTime(), end.getTime(), intervalMs(of.interval));
+  const most = exportLimits.backfillRunsMax;
+  if (runs !== null && runs > most) {
+    const detail = `This range has ${runs} intervals; a backfill can have at most ${most}.`;
+    throw new Fault("invalid_input", detail);
+  }
+  return await createBackfill(sql, of, range, { end, total_runs: runs, now });
 }
 
 /** An interval of this length in the spelling of exports; undefined when there is none. */

@@ -2,9 +2,8 @@
 
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { reply } from "../../http/fields/schema.ts";
-import { runsIn } from "./backfill_range.ts";
+import { beginBackfill } from "./backfill_range.ts";
 import type { BackfillParts } from "./backfill_operations.ts";
-import { createBackfill } from "../stores/backfill_store.ts";
 import { alignedBefore, intervalMs } from "../interval.ts";
 import { pausedModel, unpauseBody } from "../model.ts";
 import { exportOf, exportOperation } from "./request.ts";
@@ -46,14 +45,11 @@ export function pauseOperations({ sql, clock, wake }: BackfillParts) {
 
 /** The range from the paused schedule to the interval with which it goes on. */
 async function backfillMissed(sql: Postgres, stored: StoredExport, now: Date): Promise<void> {
-  const { id, interval, created_at, scheduled_until, last_paused_at } = stored;
+  const { interval, created_at, scheduled_until, last_paused_at } = stored;
   const lengthMs = intervalMs(interval);
   const paused = last_paused_at === null ? now.getTime() : Date.parse(last_paused_at);
   const stood = Math.min((scheduled_until ?? created_at).getTime(), paused);
   const start = new Date(alignedBefore(stood, lengthMs));
   const end = new Date(alignedBefore(now.getTime(), lengthMs));
-  if (start >= end) return;
-  const total_runs = runsIn({ start, end }, interval, now);
-  const range = { start_at: start, end_at: end, range_end: end };
-  await createBackfill(sql, { batch_export_id: id, interval, total_runs, ...range }, now);
+  if (start < end) await beginBackfill(sql, stored, { start, end }, end, now);
 }

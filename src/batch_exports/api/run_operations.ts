@@ -7,9 +7,8 @@ import { limitParameter, momentParameter, parameter, type QueryValues } from "..
 import { reply } from "../../http/fields/schema.ts";
 import { present, uuidOf } from "../../http/found.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { intervalNamed } from "./backfill_range.ts";
+import { beginBackfill, intervalNamed } from "./backfill_range.ts";
 import type { BackfillParts } from "./backfill_operations.ts";
-import { createBackfill } from "../stores/backfill_store.ts";
 import type { StoredExport } from "../stores/export_store.ts";
 import {
   cancelledModel,
@@ -145,9 +144,7 @@ async function runAgain(sql: Postgres, stored: StoredExport, run: Run, now: Date
   const start = run.data_interval_start === null ? null : new Date(run.data_interval_start);
   // The export's interval may have changed: the retry has the length of the run.
   const interval = (start && intervalNamed(end.getTime() - start.getTime())) ?? stored.interval;
-  const total_runs = start ? 1 : null;
-  const range = { start_at: start, end_at: end, range_end: end };
-  return await createBackfill(sql, { batch_export_id: stored.id, interval, total_runs, ...range }, now);
+  return await beginBackfill(sql, { id: stored.id, interval }, { start, end }, end, now);
 }
 
 async function runOf(

@@ -12,28 +12,30 @@ type BackfillRow = Stored<
   "start_at" | "end_at" | "created_at" | "finished_at" | "last_updated_at"
 >;
 
-interface BackfillInput {
-  batch_export_id: string;
-  /** The range in the request; a start of null is the first data. */
-  start_at: Date | null;
-  end_at: Date | null;
-  /** Where the range that is run ends. */
-  range_end: Date;
-  /** The length of its runs, in the spelling of exports. */
-  interval: string;
-  /** Null until the start is known. */
-  total_runs: number | null;
+/** Half-open. A start of null is the first data, an end of null now. */
+export interface BackfillRange {
+  start: Date | null;
+  end: Date | null;
 }
 
-export async function createBackfill(sql: Postgres, input: BackfillInput, now: Date): Promise<string> {
+/**
+ * @param range as it was asked for; it is run up to `end`.
+ * @param total_runs null until the start is known.
+ */
+export async function createBackfill(
+  sql: Postgres,
+  { id: batch_export_id, interval }: { id: string; interval: string },
+  range: BackfillRange,
+  { end, total_runs, now }: { end: Date; total_runs: number | null; now: Date },
+): Promise<string> {
   const id = newUuid();
   await sql`
     INSERT INTO batch_export_backfills (
       id, batch_export_id, start_at, end_at, range_start, range_end, "interval", total_runs, created_at,
       last_updated_at)
     VALUES (
-      ${id}, ${input.batch_export_id}, ${input.start_at}, ${input.end_at}, ${input.start_at}, ${input.range_end},
-      ${input.interval}, ${input.total_runs}, ${now}, ${now})`;
+      ${id}, ${batch_export_id}, ${range.start}, ${range.end}, ${range.start}, ${end}, ${interval}, ${total_runs},
+      ${now}, ${now})`;
   return id;
 }
 
