@@ -6,17 +6,7 @@ import { useSession } from "../session/session.ts";
 import { type Action, useAction, useLoaded } from "../session/use_loaded.ts";
 import { Copied } from "../ui/copied.tsx";
 import { agoText } from "../ui/format.ts";
-import {
-  Button,
-  Card,
-  CheckField,
-  Form,
-  Outcome,
-  PageHead,
-  Shown,
-  SureButton,
-  TextField,
-} from "../ui/parts.tsx";
+import { Card, CheckField, FormCard, Outcome, PageHead, Shown, SureButton, TextField } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 
 interface KeyRow {
@@ -95,18 +85,11 @@ interface KeyTableProps {
 }
 
 function KeyTable({ keys, own, action, show, changed }: KeyTableProps) {
-  const { api } = useSession();
+  const rolled = "Rolled. The old value is no longer valid.";
   const roll = ({ id }: KeyRow) =>
-    action.run(async () => {
-      show(await api.send<IssuedKey>("POST", `/api/personal_api_keys/${id}/roll/`, {}));
-      return "Rolled. The old value is no longer valid.";
-    });
+    action.send("POST", `/api/personal_api_keys/${id}/roll/`, {}, rolled, show);
   const revoke = ({ id, label }: KeyRow) =>
-    action.run(async () => {
-      await api.send("DELETE", `/api/personal_api_keys/${id}/`);
-      changed();
-      return `${label} is revoked.`;
-    });
+    action.send("DELETE", `/api/personal_api_keys/${id}/`, undefined, `${label} is revoked.`, changed);
   return (
     <Table
       caption="Personal API keys"
@@ -157,47 +140,41 @@ const usual = [
 ];
 
 function NewKey({ show }: { show: (key: IssuedKey) => void }) {
-  const { api, project } = useSession();
+  const { project } = useSession();
   const [label, setLabel] = useState("");
   const [all, setAll] = useState(false);
   const [scopes, setScopes] = useState<string[]>(["query:read", "project:read"]);
   const [held, setHeld] = useState(false);
   const action = useAction();
+  const body = { label, scopes: all ? ["*"] : scopes, scoped_teams: held ? [project.id] : [] };
+  const done = "Created. Its value is shown above, this once.";
   const make = () =>
-    action.run(async () => {
-      const body = { label, scopes: all ? ["*"] : scopes, scoped_teams: held ? [project.id] : [] };
-      show(await api.send<IssuedKey>("POST", "/api/personal_api_keys/", body));
+    action.send("POST", "/api/personal_api_keys/", body, done, (key: IssuedKey) => {
+      show(key);
       setLabel("");
-      return "Created. Its value is shown above, this once.";
     });
   const toggle = (scope: string, on: boolean) =>
     setScopes(on ? [...scopes, scope] : scopes.filter((one) => one !== scope));
   return (
-    <Card title="New key">
-      <Form send={make}>
-        <TextField label="Label" value={label} set={setLabel} required />
-        <CheckField label={`Only for ${project.name}`} value={held} set={setHeld} />
-        <CheckField label="All scopes (*)" value={all} set={setAll} />
-        {!all && (
-          <fieldset class="whole">
-            <legend>Scopes</legend>
-            <div class="checks">
-              {usual.map((scope) => (
-                <CheckField
-                  key={scope}
-                  label={scope}
-                  value={scopes.includes(scope)}
-                  set={(on) => toggle(scope, on)}
-                />
-              ))}
-            </div>
-          </fieldset>
-        )}
-        <Button type="submit" disabled={action.running}>
-          Create
-        </Button>
-      </Form>
-      <Outcome action={action} />
-    </Card>
+    <FormCard title="New key" send={make} action={action}>
+      <TextField label="Label" value={label} set={setLabel} required />
+      <CheckField label={`Only for ${project.name}`} value={held} set={setHeld} />
+      <CheckField label="All scopes (*)" value={all} set={setAll} />
+      {!all && (
+        <fieldset class="whole">
+          <legend>Scopes</legend>
+          <div class="checks">
+            {usual.map((scope) => (
+              <CheckField
+                key={scope}
+                label={scope}
+                value={scopes.includes(scope)}
+                set={(on) => toggle(scope, on)}
+              />
+            ))}
+          </div>
+        </fieldset>
+      )}
+    </FormCard>
   );
 }

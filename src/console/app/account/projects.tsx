@@ -5,7 +5,17 @@ import { hrefOf } from "../session/route.ts";
 import { type ProjectRow, useAllowed, useSession } from "../session/session.ts";
 import { useAction } from "../session/use_loaded.ts";
 import { Copied } from "../ui/copied.tsx";
-import { Button, Card, CheckField, Form, Outcome, PageHead, SureButton, TextField } from "../ui/parts.tsx";
+import {
+  Button,
+  Card,
+  CheckField,
+  Form,
+  FormCard,
+  Outcome,
+  PageHead,
+  SureButton,
+  TextField,
+} from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 
 export function Projects() {
@@ -34,24 +44,16 @@ export function Projects() {
 }
 
 function ChosenProject({ project }: { project: ProjectRow }) {
-  const { api, refresh } = useSession();
+  const { refresh } = useSession();
   const [name, setName] = useState(project.name);
   const [timezone, setTimezone] = useState(project.timezone);
   const [records, setRecords] = useState(project.session_recording_opt_in);
   const action = useAction();
   const path = `/api/projects/${project.id}`;
-  const save = () =>
-    action.run(async () => {
-      await api.send("PATCH", `${path}/`, { name, timezone, session_recording_opt_in: records });
-      refresh();
-      return "Saved.";
-    });
-  const roll = () =>
-    action.run(async () => {
-      await api.send("PATCH", `${path}/reset_token/`, {});
-      refresh();
-      return "The project has a new key. Events with the old one are refused.";
-    });
+  const changes = { name, timezone, session_recording_opt_in: records };
+  const save = () => action.send("PATCH", `${path}/`, changes, "Saved.", refresh);
+  const rolled = "The project has a new key. Events with the old one are refused.";
+  const roll = () => action.send("PATCH", `${path}/reset_token/`, {}, rolled, refresh);
   return (
     <Card title={`Settings of ${project.name}`}>
       <Form send={save}>
@@ -76,25 +78,17 @@ function ChosenProject({ project }: { project: ProjectRow }) {
 }
 
 function NewProject() {
-  const { api, refresh } = useSession();
+  const { refresh } = useSession();
   const [name, setName] = useState("");
   const action = useAction();
   const make = () =>
-    action.run(async () => {
-      await api.send("POST", "/api/projects/", { name });
+    action.send("POST", "/api/projects/", { name }, `${name} is created. Choose it at the top.`, () => {
       refresh();
       setName("");
-      return `${name} is created. Choose it at the top.`;
     });
   return (
-    <Card title="New project">
-      <Form send={make}>
-        <TextField label="Name of the project" value={name} set={setName} required />
-        <Button type="submit" disabled={action.running}>
-          Create
-        </Button>
-      </Form>
-      <Outcome action={action} />
-    </Card>
+    <FormCard title="New project" send={make} action={action}>
+      <TextField label="Name of the project" value={name} set={setName} required />
+    </FormCard>
   );
 }

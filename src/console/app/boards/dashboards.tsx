@@ -1,13 +1,12 @@
 // Dashboards: insights side by side. Listed, each with a page of its own.
 
 import { useState } from "preact/hooks";
-import type { ListReply } from "../session/api.ts";
 import { type Route, go, hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useAction, useLoaded } from "../session/use_loaded.ts";
+import { useAction, useList } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
 import { ListPage } from "../ui/list_page.tsx";
-import { Button, Card, Form, Outcome, TextField } from "../ui/parts.tsx";
+import { FormCard, TextField } from "../ui/parts.tsx";
 import { dashboardName, type DashboardRow, OneDashboard } from "./one_dashboard.tsx";
 
 export function Dashboards({ route }: { route: Route }) {
@@ -16,16 +15,13 @@ export function Dashboards({ route }: { route: Route }) {
 }
 
 function DashboardList() {
-  const { api, home, project } = useSession();
-  const asked = useLoaded(
-    (signal) => api.get<ListReply<DashboardRow>>(`${home}/dashboards/`, { limit: 500 }, signal),
-    [home],
-  );
+  const { project } = useSession();
+  const list = useList<DashboardRow>("dashboards/", 500);
   const mayWrite = useAllowed("dashboard:write");
   return (
     <ListPage
       title="Dashboards"
-      asked={asked}
+      {...list}
       id={(row) => row.id}
       empty="No dashboards yet."
       columns={[
@@ -43,24 +39,14 @@ function DashboardList() {
 }
 
 function NewDashboard() {
-  const { api, home, project } = useSession();
+  const { home, project } = useSession();
   const [name, setName] = useState("");
   const action = useAction();
-  const make = () =>
-    action.run(async () => {
-      const { id } = await api.send<DashboardRow>("POST", `${home}/dashboards/`, { name });
-      go(hrefOf(project.id, "dashboards", [id]));
-      return "Created.";
-    });
+  const open = ({ id }: DashboardRow) => go(hrefOf(project.id, "dashboards", [id]));
+  const make = () => action.send("POST", `${home}/dashboards/`, { name }, "Created.", open);
   return (
-    <Card title="New dashboard">
-      <Form send={make}>
-        <TextField label="Name of the dashboard" value={name} set={setName} required />
-        <Button type="submit" disabled={action.running}>
-          Create
-        </Button>
-      </Form>
-      <Outcome action={action} />
-    </Card>
+    <FormCard title="New dashboard" send={make} action={action}>
+      <TextField label="Name of the dashboard" value={name} set={setName} required />
+    </FormCard>
   );
 }

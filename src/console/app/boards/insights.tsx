@@ -1,10 +1,8 @@
 // Saved questions: listed, each with a page of its own.
 
-import { useState } from "preact/hooks";
-import type { ListReply } from "../session/api.ts";
 import { type Route, hrefOf } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
-import { useLoaded } from "../session/use_loaded.ts";
+import { useList } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
 import { ListPage } from "../ui/list_page.tsx";
 import { insightName, type InsightRow } from "./insight_row.tsx";
@@ -15,23 +13,16 @@ export function Insights({ route }: { route: Route }) {
   return id > 0 ? <OneInsight key={id} id={id} /> : <InsightList />;
 }
 
-const limit = 50;
-
 function InsightList() {
-  const { api, home, project } = useSession();
-  const [offset, setOffset] = useState(0);
-  const asked = useLoaded(
-    (signal) => api.get<ListReply<InsightRow>>(`${home}/insights/`, { limit, offset }, signal),
-    [home, offset],
-  );
+  const { project } = useSession();
+  const list = useList<InsightRow>("insights/", 50);
   return (
     <ListPage
       title="Insights"
-      asked={asked}
+      {...list}
       id={(row) => row.id}
       empty="No insights yet. Explore, and save what you find."
       actions={<a href={hrefOf(project.id, "explore")}>Make one by exploring</a>}
-      page={{ offset, limit, set: setOffset }}
       columns={[
         {
           name: "Name",

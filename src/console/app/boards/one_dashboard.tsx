@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { type Action, type Loaded, useAction, useLoaded } from "../session/use_loaded.ts";
-import { Button, Card, CheckField, Form, Outcome, PageHead, Shown, TextField } from "../ui/parts.tsx";
+import { Button, CheckField, FormCard, Outcome, PageHead, Shown, TextField } from "../ui/parts.tsx";
 import { RemoveButton } from "../ui/remove_button.tsx";
 import { Sharing } from "../ui/sharing.tsx";
 import { insightName, InsightResult, type InsightRow } from "./insight_row.tsx";
@@ -99,29 +99,18 @@ interface NamingProps {
 }
 
 function Naming({ path, dashboard, changed }: NamingProps) {
-  const { api } = useSession();
   const [name, setName] = useState(dashboard.name ?? "");
   const [description, setDescription] = useState(dashboard.description ?? "");
   const [pinned, setPinned] = useState(dashboard.pinned);
   const action = useAction();
   const save = () =>
-    action.run(async () => {
-      await api.send("PATCH", path, { name: name || null, description, pinned });
-      changed();
-      return "Saved.";
-    });
+    action.send("PATCH", path, { name: name || null, description, pinned }, "Saved.", changed);
   return (
-    <Card title="Name and description">
-      <Form send={save}>
-        <TextField label="Name" value={name} set={setName} />
-        <TextField label="Description" value={description} set={setDescription} />
-        <CheckField label="Pinned: first in the list" value={pinned} set={setPinned} />
-        <Button type="submit" disabled={action.running}>
-          Save
-        </Button>
-      </Form>
-      <Outcome action={action} />
-    </Card>
+    <FormCard title="Name and description" send={save} action={action} button="Save">
+      <TextField label="Name" value={name} set={setName} />
+      <TextField label="Description" value={description} set={setDescription} />
+      <CheckField label="Pinned: first in the list" value={pinned} set={setPinned} />
+    </FormCard>
   );
 }
 

@@ -8,7 +8,17 @@ import type { ListReply } from "../session/api.ts";
 import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useLoaded } from "../session/use_loaded.ts";
-import { Button, Card, ChoiceField, Form, Outcome, PageHead, Shown, TextField } from "../ui/parts.tsx";
+import {
+  Button,
+  Card,
+  ChoiceField,
+  Form,
+  FormCard,
+  Outcome,
+  PageHead,
+  Shown,
+  TextField,
+} from "../ui/parts.tsx";
 import { RemoveButton } from "../ui/remove_button.tsx";
 import { Sharing } from "../ui/sharing.tsx";
 import { insightName, InsightResult, type InsightRow } from "./insight_row.tsx";
@@ -78,27 +88,15 @@ interface PartProps {
 }
 
 function Naming({ insight, path, changed }: PartProps) {
-  const { api } = useSession();
   const [name, setName] = useState(insight.name ?? "");
   const [description, setDescription] = useState(insight.description ?? "");
   const action = useAction();
-  const save = () =>
-    action.run(async () => {
-      await api.send("PATCH", path, { name: name || null, description });
-      changed();
-      return "Saved.";
-    });
+  const save = () => action.send("PATCH", path, { name: name || null, description }, "Saved.", changed);
   return (
-    <Card title="Name and description">
-      <Form send={save}>
-        <TextField label="Name" value={name} set={setName} placeholder={insight.derived_name ?? ""} />
-        <TextField label="Description" value={description} set={setDescription} />
-        <Button type="submit" disabled={action.running}>
-          Save
-        </Button>
-      </Form>
-      <Outcome action={action} />
-    </Card>
+    <FormCard title="Name and description" send={save} action={action} button="Save">
+      <TextField label="Name" value={name} set={setName} placeholder={insight.derived_name ?? ""} />
+      <TextField label="Description" value={description} set={setDescription} />
+    </FormCard>
   );
 }
 
@@ -112,11 +110,9 @@ function OnDashboards({ insight, path, changed }: PartProps) {
   const [chosen, setChosen] = useState("");
   const action = useAction();
   const show = (dashboards: number[], done: string) =>
-    action.run(async () => {
-      await api.send("PATCH", path, { dashboards });
+    action.send("PATCH", path, { dashboards }, done, () => {
       setChosen("");
       changed();
-      return done;
     });
   const names = new Map(boards.value?.results.map(({ id, name }) => [id, name || `Dashboard ${id}`]));
   const nameOf = (id: number) => names.get(id) ?? `Dashboard ${id}`;

@@ -1,7 +1,6 @@
 // Texts of a dashboard, shown as they were written: never as a client's HTML.
 
 import { useState } from "preact/hooks";
-import { useSession } from "../session/session.ts";
 import { useAction } from "../session/use_loaded.ts";
 import { Button, Card, Field, Form, Outcome, SureButton } from "../ui/parts.tsx";
 
@@ -53,15 +52,12 @@ interface TextFormProps {
 }
 
 function TextForm({ path, id, body: before, button, changed }: TextFormProps) {
-  const { api } = useSession();
   const [body, setBody] = useState(before);
   const action = useAction();
   const send = (tile: object, done: string) =>
-    action.run(async () => {
-      await api.send("PATCH", path, { tiles: [{ ...(id !== undefined && { id }), ...tile }] });
+    action.send("PATCH", path, { tiles: [{ ...(id !== undefined && { id }), ...tile }] }, done, () => {
       if (id === undefined) setBody("");
       changed();
-      return done;
     });
   return (
     <>

@@ -1,13 +1,12 @@
 // Batch exports: listed, and one with its runs, backfills and log.
 
 import { useState } from "preact/hooks";
-import type { ListReply } from "../session/api.ts";
 import { type Route, go, hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useAction, useLoaded } from "../session/use_loaded.ts";
+import { useAction, useList } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
 import { ListPage } from "../ui/list_page.tsx";
-import { Button, Card, ChoiceField, Field, Form, Outcome, Status, TextField } from "../ui/parts.tsx";
+import { ChoiceField, Field, FormCard, Status, TextField } from "../ui/parts.tsx";
 import { OneExport } from "./one_export.tsx";
 import type { ExportRow, RunRow } from "./rows.ts";
 
@@ -17,16 +16,13 @@ export function Exports({ route }: { route: Route }) {
 }
 
 function ExportList() {
-  const { api, home, project } = useSession();
-  const asked = useLoaded(
-    (signal) => api.get<ListReply<ExportRow>>(`${home}/batch_exports/`, { limit: 200 }, signal),
-    [home],
-  );
+  const { project } = useSession();
+  const list = useList<ExportRow>("batch_exports/", 200);
   const mayWrite = useAllowed("batch_export:write");
   return (
     <ListPage
       title="Exports"
-      asked={asked}
+      {...list}
       id={(row) => row.id}
       empty="No exports yet. An export copies events or persons elsewhere, interval by interval."
       columns={[
@@ -96,7 +92,7 @@ function settingsIn(text: string): unknown {
 }
 
 function NewExport() {
-  const { api, home, project } = useSession();
+  const { home, project } = useSession();
   const [name, setName] = useState("");
   const [model, setModel] = useState("events");
   const [type, setType] = useState("S3");
@@ -108,31 +104,20 @@ function NewExport() {
     if (config === exampleOf(type)) setConfig(exampleOf(chosen));
     setType(chosen);
   };
-  const make = () =>
-    action.run(async () => {
-      const destination = { type, config: settingsIn(config) };
-      const body = { name, model, interval, destination };
-      const { id } = await api.send<ExportRow>("POST", `${home}/batch_exports/`, body);
-      go(hrefOf(project.id, "exports", [id]));
-      return "Created.";
-    });
+  const body = () => ({ name, model, interval, destination: { type, config: settingsIn(config) } });
+  const open = ({ id }: ExportRow) => go(hrefOf(project.id, "exports", [id]));
+  const make = () => action.send("POST", `${home}/batch_exports/`, body, "Created.", open);
   return (
-    <Card title="New export">
-      <Form send={make}>
-        <TextField label="Name of the export" value={name} set={setName} required />
-        <ChoiceField label="What to export" value={model} set={setModel} options={models} />
-        <ChoiceField label="Destination" value={type} set={choose} options={destinations} />
-        <ChoiceField label="Every" value={interval} set={setEvery} options={intervals} />
-        <Field label="Settings of the destination, as JSON">
-          {(id) => (
-            <textarea id={id} value={config} onInput={(event) => setConfig(event.currentTarget.value)} />
-          )}
-        </Field>
-        <Button type="submit" disabled={action.running}>
-          Create
-        </Button>
-      </Form>
-      <Outcome action={action} />
-    </Card>
+    <FormCard title="New export" send={make} action={action}>
+      <TextField label="Name of the export" value={name} set={setName} required />
+      <ChoiceField label="What to export" value={model} set={setModel} options={models} />
+      <ChoiceField label="Destination" value={type} set={choose} options={destinations} />
+      <ChoiceField label="Every" value={interval} set={setEvery} options={intervals} />
+      <Field label="Settings of the destination, as JSON">
+        {(id) => (
+          <textarea id={id} value={config} onInput={(event) => setConfig(event.currentTarget.value)} />
+        )}
+      </Field>
+    </FormCard>
   );
 }

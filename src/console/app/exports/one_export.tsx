@@ -62,7 +62,7 @@ export function OneExport({ id }: { id: string }) {
 }
 
 function Acts({ path, action, changed, row }: PartProps & { row: ExportRow }) {
-  const { api, project } = useSession();
+  const { project } = useSession();
   // The newest run may be one of a backfill, of an interval long ago.
   const last =
     row.latest_runs
@@ -70,19 +70,15 @@ function Acts({ path, action, changed, row }: PartProps & { row: ExportRow }) {
       .toSorted()
       .at(-1) ?? null;
   const pause = () =>
-    action.run(async () => {
-      await api.send("POST", `${path}/${row.paused ? "unpause" : "pause"}/`, {});
-      changed();
-      return row.paused ? "The export is running again." : "The export is paused.";
-    });
-  const runNow = () =>
-    action.run(async () => {
-      await api.send("POST", `${path}/backfills/`, { start_at: last, end_at: null });
-      changed();
-      return last === null
-        ? "A backfill of everything has begun."
-        : `A backfill has begun: everything since ${timeText(last)}.`;
-    });
+    row.paused
+      ? action.send("POST", `${path}/unpause/`, {}, "The export is running again.", changed)
+      : action.send("POST", `${path}/pause/`, {}, "The export is paused.", changed);
+  const begun =
+    last === null
+      ? "A backfill of everything has begun."
+      : `A backfill has begun: everything since ${timeText(last)}.`;
+  const since = { start_at: last, end_at: null };
+  const runNow = () => action.send("POST", `${path}/backfills/`, since, begun, changed);
   return (
     <>
       <Button disabled={action.running} onClick={pause}>
@@ -105,16 +101,11 @@ function Acts({ path, action, changed, row }: PartProps & { row: ExportRow }) {
 const dayMs = 86_400_000;
 
 function BackfillForm({ path, action, changed }: PartProps) {
-  const { api } = useSession();
   const [from, setFrom] = useState(fieldTime(-dayMs).slice(0, 11) + "00:00");
   const [to, setTo] = useState(fieldTime(0).slice(0, 11) + "00:00");
   const iso = (field: string) => (field === "" ? null : new Date(field).toISOString());
-  const start = () =>
-    action.run(async () => {
-      await api.send("POST", `${path}/backfills/`, { start_at: iso(from), end_at: iso(to) });
-      changed();
-      return "The backfill has begun.";
-    });
+  const range = () => ({ start_at: iso(from), end_at: iso(to) });
+  const start = () => action.send("POST", `${path}/backfills/`, range, "The backfill has begun.", changed);
   return (
     <Card title="Backfill">
       <Form send={start}>
@@ -140,13 +131,9 @@ function isOpen({ status }: { status: string }): boolean {
 }
 
 function Runs({ path, action, changed, runs, mayWrite }: PartProps & { runs: RunRow[]; mayWrite: boolean }) {
-  const { api } = useSession();
+  const done = { retry: "The run has begun again.", cancel: "The run is cancelled." };
   const act = (run: RunRow, verb: "retry" | "cancel") =>
-    action.run(async () => {
-      await api.send("POST", `${path}/runs/${run.id}/${verb}/`, {});
-      changed();
-      return verb === "retry" ? "The run has begun again." : "The run is cancelled.";
-    });
+    action.send("POST", `${path}/runs/${run.id}/${verb}/`, {}, done[verb], changed);
   return (
     <Table
       caption="The newest runs"

@@ -1,10 +1,9 @@
 // Groups: by type and key, with their properties.
 
 import { useState } from "preact/hooks";
-import type { ListReply } from "../session/api.ts";
 import type { Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
-import { useLoaded } from "../session/use_loaded.ts";
+import { useList, useLoaded } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
 import { ListPage } from "../ui/list_page.tsx";
 import { Button, ChoiceField, Form, TextField } from "../ui/parts.tsx";
@@ -17,8 +16,6 @@ interface GroupRow {
   created_at: string;
 }
 
-const limit = 50;
-
 export function Groups({ route }: { route: Route }) {
   const [type, key] = [route.query.get("type") ?? "", route.query.get("key") ?? ""];
   return <GroupList key={`${type} ${key}`} type={type} group={key} />;
@@ -28,30 +25,25 @@ function GroupList({ type: firstType, group }: { type: string; group: string }) 
   const { api, home } = useSession();
   const [type, setType] = useState(firstType);
   const [key, setKey] = useState(group);
-  const [page, setPage] = useState({ group_type: firstType, group_key: group, offset: 0 });
+  const list = useList<GroupRow>("groups/", 50, { group_type: firstType, group_key: group });
   const types = useLoaded(
     (signal) => api.get<{ group_type: string }[]>(`${home}/groups_types/`, {}, signal),
     [home],
-  );
-  const asked = useLoaded(
-    (signal) => api.get<ListReply<GroupRow>>(`${home}/groups/`, { ...page, limit }, signal),
-    [home, page],
   );
   const names = types.value?.map(({ group_type }) => [group_type, group_type] as const) ?? [];
   return (
     <ListPage
       title="Groups"
-      asked={asked}
+      {...list}
       id={(row) => JSON.stringify([row.group_type, row.group_key])}
       empty="No groups. A $groupidentify event creates one."
       search={
-        <Form send={() => setPage({ group_type: type, group_key: key.trim(), offset: 0 })}>
+        <Form send={() => list.show({ group_type: type, group_key: key.trim() })}>
           <ChoiceField label="Type" value={type} set={setType} options={[["", "All types"], ...names]} />
           <TextField label="Key" value={key} set={setKey} />
           <Button type="submit">Show</Button>
         </Form>
       }
-      page={{ offset: page.offset, limit, set: (offset) => setPage({ ...page, offset }) }}
       columns={[
         { name: "Type", cell: (row) => row.group_type },
         { name: "Key", cell: (row) => row.group_key },

@@ -5,7 +5,7 @@ import { EventList, type ShownEvent } from "../live/event_row.tsx";
 import type { ListReply } from "../session/api.ts";
 import { type Route, hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useAction, useLoaded } from "../session/use_loaded.ts";
+import { useAction, useList, useLoaded } from "../session/use_loaded.ts";
 import { agoText, timeText } from "../ui/format.ts";
 import { ListPage } from "../ui/list_page.tsx";
 import { Button, Card, Form, Outcome, PageHead, Shown, TextField } from "../ui/parts.tsx";
@@ -30,32 +30,26 @@ export function Persons({ route }: { route: Route }) {
   return <PersonList key={distinct_id} distinct_id={distinct_id} />;
 }
 
-const limit = 50;
-
 function PersonList({ distinct_id }: { distinct_id: string }) {
-  const { api, home, project } = useSession();
+  const { project } = useSession();
   const [search, setSearch] = useState("");
-  const [page, setPage] = useState({ search: "", distinct_id, offset: 0 });
-  const asked = useLoaded(
-    (signal) => api.get<ListReply<PersonRow>>(`${home}/persons/`, { ...page, limit }, signal),
-    [home, page],
-  );
+  const list = useList<PersonRow>("persons/", 50, { distinct_id });
+  const found = list.filter["distinct_id"];
   return (
     <ListPage
       title="Persons"
-      asked={asked}
+      {...list}
       id={(row) => row.uuid}
       empty="Nobody found."
       search={
         <>
-          <Form send={() => setPage({ search: search.trim(), distinct_id: "", offset: 0 })}>
+          <Form send={() => list.show({ search: search.trim() })}>
             <TextField label="Id, e-mail address or name" value={search} set={setSearch} type="search" />
             <Button type="submit">Search</Button>
           </Form>
-          {page.distinct_id !== "" && <p class="quiet">The person with the id {page.distinct_id}:</p>}
+          {found && <p class="quiet">The person with the id {found}:</p>}
         </>
       }
-      page={{ offset: page.offset, limit, set: (offset) => setPage({ ...page, offset }) }}
       columns={[
         {
           name: "Person",

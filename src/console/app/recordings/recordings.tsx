@@ -1,10 +1,9 @@
 // Session recordings: listed, and one played with the events beside it.
 
 import { useState } from "preact/hooks";
-import type { ListReply } from "../session/api.ts";
 import { type Route, hrefOf } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
-import { useLoaded } from "../session/use_loaded.ts";
+import { useList } from "../session/use_loaded.ts";
 import { durationText, timeText } from "../ui/format.ts";
 import { ListPage } from "../ui/list_page.tsx";
 import { Button, ChoiceField, Form, Status, TextField } from "../ui/parts.tsx";
@@ -16,7 +15,6 @@ export function Recordings({ route }: { route: Route }) {
   return id ? <OneRecording key={id} id={id} /> : <RecordingList />;
 }
 
-const limit = 30;
 const ranges = [
   ["", "Any time"],
   ["-24h", "24 hours"],
@@ -25,18 +23,14 @@ const ranges = [
 ] as const;
 
 function RecordingList() {
-  const { api, home, project } = useSession();
+  const { project } = useSession();
   const [range, setRange] = useState("");
   const [distinct_id, setDistinctId] = useState("");
-  const [page, setPage] = useState({ date_from: "", distinct_id: "", offset: 0 });
-  const asked = useLoaded(
-    (signal) => api.get<ListReply<RecordingRow>>(`${home}/session_recordings/`, { ...page, limit }, signal),
-    [home, page],
-  );
+  const list = useList<RecordingRow>("session_recordings/", 30);
   return (
     <ListPage
       title="Recordings"
-      asked={asked}
+      {...list}
       id={(row) => row.id}
       empty="No recordings."
       search={
@@ -47,14 +41,13 @@ function RecordingList() {
               <a href={hrefOf(project.id, "projects")}>Projects</a>.
             </p>
           )}
-          <Form send={() => setPage({ date_from: range, distinct_id: distinct_id.trim(), offset: 0 })}>
+          <Form send={() => list.show({ date_from: range, distinct_id: distinct_id.trim() })}>
             <ChoiceField label="Began within" value={range} set={setRange} options={ranges} />
             <TextField label="Distinct id" value={distinct_id} set={setDistinctId} />
             <Button type="submit">Show</Button>
           </Form>
         </>
       }
-      page={{ offset: page.offset, limit, set: (offset) => setPage({ ...page, offset }) }}
       columns={[
         {
           name: "Began",

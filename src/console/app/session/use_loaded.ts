@@ -1,7 +1,8 @@
 // Requests of a page: the reply or the error, and a way to ask again. And what its buttons do.
 
 import { useCallback, useEffect, useState } from "preact/hooks";
-import { Away } from "./api.ts";
+import { Away, type ListReply, type Query } from "./api.ts";
+import { useSession } from "./session.ts";
 
 export interface Loaded<Value> {
   value: Value | undefined;
@@ -66,10 +67,19 @@ export interface Action {
   /** What was done last, in words. */
   done: string;
   run(act: () => Promise<string>): void;
+  /** Sends a change; then does what follows from the reply, and says that it is `done`. A body may be made on the way. */
+  send<Reply>(
+    method: "POST" | "PATCH" | "DELETE",
+    path: string,
+    body: object | undefined | (() => object),
+    done: string,
+    after?: (reply: Reply) => void,
+  ): void;
 }
 
 /** What a button does, with its outcome in words. */
 export function useAction(): Action {
+  const { api } = useSession();
   const [state, setState] = useState({ running: false, error: undefined as unknown, done: "" });
   const run = useCallback((act: () => Promise<string>) => {
     setState({ running: true, error: undefined, done: "" });
@@ -78,5 +88,25 @@ export function useAction(): Action {
       (error: unknown) => setState({ running: false, error, done: "" }),
     );
   }, []);
-  return { ...state, run };
+  const send: Action["send"] = (method, path, body, done, after) =>
+    run(async () => {
+      const sent = typeof body === "function" ? body() : body;
+      const reply = await api.send<never>(method, path, sent);
+      after?.(reply);
+      return done;
+    });
+  return { ...state, run, send };
+}
+
+/** A list below the project's path, a page at a time. `show` begins anew with another filter. */
+export function useList<Row>(path: string, limit: number, filter: Query = {}) {
+  const { api, home } = useSession();
+  const [asking, ask] = useState<Query & { offset: number }>({ ...filter, offset: 0 });
+  const asked = useLoaded(
+    (signal) => api.get<ListReply<Row>>(`${home}/${path}`, { ...asking, limit }, signal),
+    [home, asking],
+  );
+  const set = (offset: number) => ask({ ...asking, offset });
+  const show = (other: Query) => ask({ ...other, offset: 0 });
+  return { asked, page: { offset: asking.offset, limit, set }, filter: asking, show };
 }

@@ -5,7 +5,7 @@ import { fieldTime } from "../clock.ts";
 import type { ListReply } from "../session/api.ts";
 import { useSession } from "../session/session.ts";
 import { useAction, useLoaded } from "../session/use_loaded.ts";
-import { Button, Card, ChoiceField, Form, Outcome, TextField } from "../ui/parts.tsx";
+import { ChoiceField, FormCard, TextField } from "../ui/parts.tsx";
 
 interface Named {
   id: number;
@@ -21,7 +21,7 @@ const targets = [
 const frequencies = ["daily", "weekly", "monthly", "yearly"].map((name) => [name, name] as const);
 
 export function NewSubscription({ made }: { made: () => void }) {
-  const { api, home } = useSession();
+  const { home } = useSession();
   const [what, setWhat] = useState("");
   const [target_type, setType] = useState("email");
   const [target_value, setValue] = useState("");
@@ -30,30 +30,21 @@ export function NewSubscription({ made }: { made: () => void }) {
   const [title, setTitle] = useState("");
   const action = useAction();
   const options = useSendable();
-  const make = () =>
-    action.run(async () => {
-      const [kind = "insight", id] = what.split(" ");
-      const start_date = new Date(start).toISOString();
-      const body = { [kind]: Number(id), target_type, target_value, frequency, start_date, title };
-      await api.send("POST", `${home}/subscriptions/`, body);
-      made();
-      return "Created.";
-    });
+  const body = () => {
+    const [kind = "insight", id] = what.split(" ");
+    const start_date = new Date(start).toISOString();
+    return { [kind]: Number(id), target_type, target_value, frequency, start_date, title };
+  };
+  const make = () => action.send("POST", `${home}/subscriptions/`, body, "Created.", made);
   return (
-    <Card title="New subscription">
-      <Form send={make}>
-        <ChoiceField label="What to send" value={what} set={setWhat} options={[["", "Choose"], ...options]} />
-        <ChoiceField label="By" value={target_type} set={setType} options={targets} />
-        <TextField label="To" value={target_value} set={setValue} required placeholder="me@example.com" />
-        <ChoiceField label="How often" value={frequency} set={setFrequency} options={frequencies} />
-        <TextField label="First at" type="datetime-local" value={start} set={setStart} required />
-        <TextField label="Title" value={title} set={setTitle} />
-        <Button type="submit" disabled={action.running || what === ""}>
-          Create
-        </Button>
-      </Form>
-      <Outcome action={action} />
-    </Card>
+    <FormCard title="New subscription" send={make} action={action} disabled={what === ""}>
+      <ChoiceField label="What to send" value={what} set={setWhat} options={[["", "Choose"], ...options]} />
+      <ChoiceField label="By" value={target_type} set={setType} options={targets} />
+      <TextField label="To" value={target_value} set={setValue} required placeholder="me@example.com" />
+      <ChoiceField label="How often" value={frequency} set={setFrequency} options={frequencies} />
+      <TextField label="First at" type="datetime-local" value={start} set={setStart} required />
+      <TextField label="Title" value={title} set={setTitle} />
+    </FormCard>
   );
 }
 

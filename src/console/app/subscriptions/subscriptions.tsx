@@ -167,22 +167,14 @@ interface ActsProps {
 }
 
 function Acts({ path, row, changed }: ActsProps) {
-  const { api } = useSession();
   const mayWrite = useAllowed("subscription:write");
   const action = useAction();
   if (!mayWrite) return null;
-  const deliver = () =>
-    action.run(async () => {
-      await api.send("POST", `${path}/test_delivery/`, {});
-      changed();
-      return "A delivery has begun.";
-    });
-  const stop = (deleted: boolean) =>
-    action.run(async () => {
-      await api.send("PATCH", `${path}/`, { deleted });
-      changed();
-      return deleted ? "The subscription is paused." : "The subscription is running again.";
-    });
+  const deliver = () => action.send("POST", `${path}/test_delivery/`, {}, "A delivery has begun.", changed);
+  const stop = (deleted: boolean) => {
+    const done = deleted ? "The subscription is paused." : "The subscription is running again.";
+    action.send("PATCH", `${path}/`, { deleted }, done, changed);
+  };
   return (
     <>
       <p class="page-actions">

@@ -220,6 +220,31 @@ export function Form({ send, children }: { send: () => void; children: Component
   );
 }
 
+interface FormCardProps {
+  title: string;
+  send: () => void;
+  action: Action;
+  /** What the button says. */
+  button?: string;
+  disabled?: boolean;
+  children: ComponentChildren;
+}
+
+/** A form in a card of its own, with the outcome of sending it. */
+export function FormCard({ title, send, action, button = "Create", disabled, children }: FormCardProps) {
+  return (
+    <Card title={title}>
+      <Form send={send}>
+        {children}
+        <Button type="submit" disabled={action.running || disabled}>
+          {button}
+        </Button>
+      </Form>
+      <Outcome action={action} />
+    </Card>
+  );
+}
+
 export function Status({ text }: { text: string }) {
   const good = ["Completed", "delivered", "running", "live", "ready"].includes(text);
   const bad = ["Failed", "FailedRetryable", "FailedBilling", "failed", "TimedOut", "Terminated"].includes(

@@ -1,6 +1,5 @@
 // A button that deletes what the page shows, after asking again, and goes back to the list.
 
-import { useSession } from "../session/session.ts";
 import { go } from "../session/route.ts";
 import type { Action } from "../session/use_loaded.ts";
 import { SureButton } from "./parts.tsx";
@@ -15,12 +14,6 @@ interface RemoveProps {
 }
 
 export function RemoveButton({ path, sure, action, back }: RemoveProps) {
-  const { api } = useSession();
-  const remove = () =>
-    action.run(async () => {
-      await api.send("DELETE", path);
-      go(back);
-      return "Deleted.";
-    });
+  const remove = () => action.send("DELETE", path, undefined, "Deleted.", () => go(back));
   return <SureButton label="Delete" sure={sure} act={remove} />;
 }

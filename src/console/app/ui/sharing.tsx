@@ -28,18 +28,13 @@ export function Sharing({ path, what }: SharingProps) {
     if (seesSharing) api.get<SharingReply>(`${path}/sharing/`).then(setShared, () => undefined);
   }, [path]);
   if (!shared) return null;
-  const share = (enabled: boolean) =>
-    action.run(async () => {
-      setShared(await api.send<SharingReply>("PATCH", `${path}/sharing/`, { enabled }));
-      return enabled
-        ? `Shared: everybody with the link can see the ${what}.`
-        : "No longer shared: the link opens nothing.";
-    });
-  const renew = () =>
-    action.run(async () => {
-      setShared(await api.send<SharingReply>("POST", `${path}/sharing/refresh/`));
-      return "There is a new link. The old one opens nothing.";
-    });
+  const share = (enabled: boolean) => {
+    const shown = `Shared: everybody with the link can see the ${what}.`;
+    const done = enabled ? shown : "No longer shared: the link opens nothing.";
+    action.send("PATCH", `${path}/sharing/`, { enabled }, done, setShared);
+  };
+  const done = "There is a new link. The old one opens nothing.";
+  const renew = () => action.send("POST", `${path}/sharing/refresh/`, undefined, done, setShared);
   return (
     <Card title="Sharing" wide>
       {shared.enabled ? (
