@@ -20,7 +20,7 @@ export function absentResourceRoutes({ gate }: { gate: Gate }) {
         ...pageParameters("Rows"),
       },
       replies: { 200: reply("An empty list.", emptyListModel) },
-      answer: ({ query, url }) => pageReply(url, query, 0, []),
+      answer: ({ query, url }) => pageReply(url, query, { count: 0, rows: [] }),
     }),
   );
   return mounted(gate, "Absent resources", lists);

@@ -86,10 +86,8 @@ function listOperations(parts: DashboardParts) {
         ...pageParameters("Rows"),
       },
       replies: { 200: reply("The dashboards.", listSchema(dashboardRowModel)) },
-      answer: async ({ project, query, url }) => {
-        const { count, rows } = await listDashboards(sql, project.id, query, query);
-        return pageReply(url, query, count, rows);
-      },
+      answer: async ({ project, query, url }) =>
+        pageReply(url, query, await listDashboards(sql, project.id, query, query)),
     }),
     projectOperation({
       method: "POST",

@@ -55,7 +55,7 @@ function eventOperations(clickhouse: ClickHouse) {
       replies: { 200: reply("The names.", listSchema(eventDefinitionModel)) },
       answer: async ({ project, query, request, url }) => {
         const { search, names, excluded_properties: excluded = [], event_type, verified, tags = [] } = query;
-        if (verified || tags.length > 0) return pageReply(url, query, 0, []);
+        if (verified || tags.length > 0) return pageReply(url, query, { count: 0, rows: [] });
         const filter = {
           words: wordsOf(search),
           names,
@@ -66,7 +66,7 @@ function eventOperations(clickhouse: ClickHouse) {
         const reads = readsUntil(clickhouse, request.signal);
         const order = query.ordering ?? newestFirst;
         const { count, rows } = await listEventNames(reads, project.id, filter, order, query);
-        return pageReply(url, query, count, rows.map(eventReply));
+        return pageReply(url, query, { count, rows: rows.map(eventReply) });
       },
     }),
     projectOperation({
@@ -127,7 +127,8 @@ function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
       answer: async ({ project, query, request, url }) => {
         const { type = "event", group_type_index, event_names, verified, tags = [] } = query;
         if (group_type_index !== undefined && type !== "group") throw ofGroupsOnly();
-        if (type === "session" || verified || tags.length > 0) return pageReply(url, query, 0, []);
+        if (type === "session" || verified || tags.length > 0)
+          return pageReply(url, query, { count: 0, rows: [] });
         const filter = {
           type,
           group_type_index,
@@ -144,7 +145,7 @@ function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
         const { count, rows } = await listPropertyNames(reads, project.id, filter, query);
         const places = await placesOf(project.id, rows);
         const shown = rows.map((row) => propertyReply(row, places, event_names !== undefined));
-        return pageReply(url, query, count, shown);
+        return pageReply(url, query, { count, rows: shown });
       },
     }),
     projectOperation({

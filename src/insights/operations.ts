@@ -64,9 +64,9 @@ function listOperations(parts: InsightParts) {
         if (refresh && limit > refreshedRowsMax) throw tooManyRefreshed();
         const reader = { project_id: project.id, user_id: access.user.id };
         const { count, rows } = await listInsights(sql, reader, filter, { limit, offset });
-        if (!refresh) return pageReply(url, query, count, rows);
+        if (!refresh) return pageReply(url, query, { count, rows });
         const shown = await withResults(parts, project.id, rows, askerOf(access, request));
-        return await slicedJson({ ...pageReply(url, query, count, shown) }, rowsBelow);
+        return await slicedJson({ ...pageReply(url, query, { count, rows: shown }) }, rowsBelow);
       },
     }),
     projectOperation({

@@ -42,8 +42,7 @@ function listOperations(sql: Postgres) {
       replies: { 200: reply("The user's organizations.", listSchema(organizationModel)) },
       answer: async ({ access, query, url }) => {
         const reader = { user_id: access.user.id, scoped_organizations: access.key.scoped_organizations };
-        const { count, rows } = await listOrganizations(sql, reader, query);
-        return pageReply(url, query, count, rows);
+        return pageReply(url, query, await listOrganizations(sql, reader, query));
       },
     }),
     operation({

@@ -50,10 +50,8 @@ function listOperations(sql: Postgres) {
       summary: "List one's personal API keys, newest first",
       query: pageParameters("Rows"),
       replies: { 200: reply("The keys, without their values.", listSchema(personalKeyModel)) },
-      answer: async ({ access, query, url }) => {
-        const { count, rows } = await listKeysPage(sql, access.user.id, query);
-        return pageReply(url, query, count, rows);
-      },
+      answer: async ({ access, query, url }) =>
+        pageReply(url, query, await listKeysPage(sql, access.user.id, query)),
     }),
     operation({
       method: "POST",

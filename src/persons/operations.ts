@@ -71,7 +71,7 @@ function listOperations(parts: CountedParts) {
           main_id,
           query,
         );
-        return pageReply(url, query, count, distinct_ids);
+        return pageReply(url, query, { count, rows: distinct_ids });
       },
     }),
   ];

@@ -54,8 +54,7 @@ function listOperations(parts: ProjectParts) {
         const { scoped_teams, scoped_organizations } = access.key;
         const within = organization ? [organization.id] : scoped_organizations;
         const reader = { user_id: access.user.id, scoped_teams, scoped_organizations: within };
-        const { count, rows } = await listProjects(sql, reader, query);
-        return pageReply(url, query, count, rows);
+        return pageReply(url, query, await listProjects(sql, reader, query));
       },
     }),
     operation({

@@ -105,7 +105,7 @@ function listOperations(parts: Counted) {
               : thrown;
           },
         );
-        return await slicedJson({ ...pageReply(url, query, count, recordings) });
+        return await slicedJson({ ...pageReply(url, query, { count, rows: recordings }) });
       },
     }),
   ];

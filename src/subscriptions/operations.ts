@@ -8,7 +8,7 @@ import { missingReference } from "../http/fields/field_fault.ts";
 import { flagParameter, pageParameters, referenceParameter } from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { present } from "../http/found.ts";
-import { type OperationRequest, mounted, projectOperation } from "../http/operation.ts";
+import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { deliveryOperations } from "./deliveries/operations.ts";
@@ -68,8 +68,7 @@ function listOperations(parts: SubscriptionParts) {
       replies: { 200: reply("The subscriptions.", listSchema(subscriptionModel)) },
       answer: async ({ project, query, url }) => {
         const filter = { ...query, deleted: query.deleted ?? false, project_id: project.id };
-        const { count, rows } = await listSubscriptions(sql, filter, query);
-        return pageReply(url, query, count, rows);
+        return pageReply(url, query, await listSubscriptions(sql, filter, query));
       },
     }),
     projectOperation({
@@ -100,15 +99,6 @@ function listOperations(parts: SubscriptionParts) {
 
 function oneOperations(parts: SubscriptionParts) {
   const { sql } = parts;
-  const change = {
-    path: "subscriptions/:id/",
-    scope: "subscription:write",
-    find: (asked: OperationRequest<"project", "subscriptions/:id/">) => subscriptionOf(sql, asked),
-    body: subscriptionBody,
-    replies: shownOne,
-    answer: ({ found, body }: { found: StoredSubscription; body: SubscriptionUpdate }) =>
-      changeSubscription(parts, found, body),
-  } as const;
   return [
     projectOperation({
       method: "GET",
@@ -121,20 +111,20 @@ function oneOperations(parts: SubscriptionParts) {
     }),
     projectOperation({
       method: "PATCH",
+      path: "subscriptions/:id/",
+      scope: "subscription:write",
       summary: "Change or delete a subscription",
       description:
         '`{"deleted": true}` deletes it. A change gives one that was disabled after failures another chance.',
-      ...change,
-    }),
-    projectOperation({
-      method: "PUT",
-      summary: "Change a subscription; fields without a default are required",
-      ...change,
+      put: "Change a subscription; fields without a default are required",
+      find: (request) => subscriptionOf(sql, request),
+      body: subscriptionBody,
+      replies: shownOne,
+      answer: ({ found, body }) => changeSubscription(parts, found, body),
     }),
   ];
 }
 
-/** @throws Fault invalid_input for an id that is no whole number. */
 /** @param whole the subscription as it will be, as far as its target goes. */
 async function checkInput(
   { sql, addresses }: SubscriptionParts,

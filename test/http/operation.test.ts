@@ -76,7 +76,7 @@ function openRoom() {
       replies: { 200: reply("The things.", listSchema(thing)) },
       answer: ({ query: { limit }, url }) => {
         const page = { limit, offset: 0 };
-        return pageReply(url, page, limit, things(limit));
+        return pageReply(url, page, { count: limit, rows: things(limit) });
       },
     }),
     projectOperation({

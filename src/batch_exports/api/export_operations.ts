@@ -173,27 +173,20 @@ type OneExportRequest = ExportRequest & { params: { id: string } };
 
 function changeOperations(parts: ExportParts) {
   const { sql, clock } = parts;
-  const replace = {
-    path,
-    scope: "batch_export:write",
-    find: (request: OneExportRequest) => exportOf(sql, request),
-    body: exportBody,
-    replies: shownOne,
-    answer: (request: OneExportRequest & { body: ExportUpdate }) => change(parts, request, request.body),
-  } as const;
   return [
     exportOperation({
       method: "PATCH",
+      path,
+      scope: "batch_export:write",
       summary: "Change a batch export",
       description:
         "`destination.config` is merged into what is there. When the data is to go elsewhere, secrets are " +
         "asked for again.",
-      ...replace,
-    }),
-    exportOperation({
-      method: "PUT",
-      summary: "Change a batch export; fields without a default are required",
-      ...replace,
+      put: "Change a batch export; fields without a default are required",
+      find: (request) => exportOf(sql, request),
+      body: exportBody,
+      replies: shownOne,
+      answer: (request) => change(parts, request, request.body),
     }),
     exportOperation({
       method: "DELETE",

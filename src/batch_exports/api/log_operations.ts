@@ -25,8 +25,7 @@ export function logOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
   const replies = { 200: reply("The lines.", listSchema(logModel)) };
   const lines = async (url: URL, own: LogFilter, { after, before, ...page }: QueryValues<typeof query>) => {
     const filter = { ...page, ...own, after: timestamptz(after), before: timestamptz(before) };
-    const { count, rows } = await listLogs(sql, { ...filter, levels: page.level }, page);
-    return pageReply(url, page, count, rows);
+    return pageReply(url, page, await listLogs(sql, { ...filter, levels: page.level }, page));
   };
   return [
     exportOperation({

@@ -53,13 +53,11 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
 
   constructor(services: RunServices) {
     const { sql } = services;
-    const { runsAtOnceMax: atOnceMax, tickMs: lookMs, leaseMs, beatMs } = exportLimits;
     super({
       ...services,
-      atOnceMax,
-      lookMs,
-      leaseMs,
-      beatMs,
+      ...exportLimits,
+      atOnceMax: exportLimits.runsAtOnceMax,
+      lookMs: exportLimits.tickMs,
       name: "batch exports",
       rows: (_, now) => leasedRuns(sql, this.#due(now)),
       prepare: () => this.#prepare(),

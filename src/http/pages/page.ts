@@ -3,6 +3,7 @@
 import { bytesOf } from "../../core/bytes.ts";
 import { Fault } from "../../core/fault.ts";
 import { withoutLast } from "../../core/trim.ts";
+import type { Counted } from "../../storage/postgres/rows.ts";
 import { httpLimits } from "../limits.ts";
 import { streamedReply } from "./sliced.ts";
 
@@ -53,9 +54,8 @@ export function pageLinks(url: URL, { limit, offset }: Page, count: number): Pag
   return { next, previous };
 }
 
-/** @param count all rows; `results`: those of this page. */
-export function pageReply<Row>(url: URL, page: Page, count: number, results: Row[]): PageReply<Row> {
-  return { count, ...pageLinks(url, page, count), results };
+export function pageReply<Row>(url: URL, page: Page, { count, rows }: Counted<Row>): PageReply<Row> {
+  return { count, ...pageLinks(url, page, count), results: rows };
 }
 
 /** The same page sent as it is read, for results that come as JSON in pieces, each with a comma before it. */

@@ -29,10 +29,8 @@ export function memberOperations(sql: Postgres) {
       summary: "List members",
       query: { order, ...pageParameters("Rows") },
       replies: { 200: reply("The members.", listSchema(memberModel)) },
-      answer: async ({ organization, query, url }) => {
-        const { count, rows } = await listMembers(sql, organization.id, query, query.order);
-        return pageReply(url, query, count, rows);
-      },
+      answer: async ({ organization, query, url }) =>
+        pageReply(url, query, await listMembers(sql, organization.id, query, query.order)),
     }),
     operation({
       method: "GET",

@@ -71,7 +71,7 @@ async function activityPage(
   const { count, rows } = await listActivity(sql, project_id, uuid, asked);
   const link = new URL(url);
   link.searchParams.delete("page");
-  return { ...pageReply(link, asked, count, rows.map(shownActivity)), total_count: count };
+  return { ...pageReply(link, asked, { count, rows: rows.map(shownActivity) }), total_count: count };
 }
 
 const changesOf: Record<ActivityRow["activity"], { action: string; field: string | null }[]> = {

@@ -24,10 +24,8 @@ export function deliveryOperations({ sql, clock }: { sql: Postgres; clock: Clock
       find: (request) => subscriptionOf(sql, request),
       query: pageParameters("Deliveries"),
       replies: { 200: reply("The deliveries.", listSchema(deliveryModel)) },
-      answer: async ({ found, query, url }) => {
-        const { count, rows } = await listDeliveries(sql, found.id, query);
-        return pageReply(url, query, count, rows);
-      },
+      answer: async ({ found, query, url }) =>
+        pageReply(url, query, await listDeliveries(sql, found.id, query)),
     }),
     projectOperation({
       method: "POST",

@@ -24,20 +24,13 @@ export interface DeliveryCounts {
 export type DeliveryWork = Pick<LeaseQueue<ClaimedDelivery>, "start" | "close" | "look" | "rest">;
 
 export function openDeliveryWork(parts: AttemptParts, counts: DeliveryCounts): DeliveryWork {
-  const { sql, clock, log } = parts;
-  const {
-    deliveriesAtOnceMax: atOnceMax,
-    deliveryLookMs: lookMs,
-    deliveryClaimMs: leaseMs,
-  } = subscriptionLimits;
+  const { sql, clock } = parts;
   return new LeaseQueue<ClaimedDelivery>({
-    sql,
-    clock,
-    log,
-    atOnceMax,
-    lookMs,
-    leaseMs,
-    beatMs: leaseMs / 4,
+    ...parts,
+    atOnceMax: subscriptionLimits.deliveriesAtOnceMax,
+    lookMs: subscriptionLimits.deliveryLookMs,
+    leaseMs: subscriptionLimits.deliveryClaimMs,
+    beatMs: subscriptionLimits.deliveryClaimMs / 4,
     name: "deliveries of subscriptions",
     rows: leasedDeliveries,
     prepare: async () => {

@@ -61,7 +61,7 @@ test("the last page has no next one, and a previous one at the start has no offs
 });
 
 test("a page past the end still leads back", () => {
-  const reply = pageReply(url("?limit=5&offset=50"), { limit: 5, offset: 50 }, 8, []);
+  const reply = pageReply(url("?limit=5&offset=50"), { limit: 5, offset: 50 }, { count: 8, rows: [] });
   expect(reply).toEqual({
     count: 8,
     next: null,
