@@ -107,6 +107,19 @@ test("the journal knows none of those whose rows it keeps: of capture it imports
   expect(others.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
 });
 
+test("the parts of batch exports lie as data flows: none imports one above it, nor its neighbour", () => {
+  const room = "src/batch_exports/";
+  const parts = ["source", "destinations", "stores", "runs api"];
+  const floorOfPart = (path: string) =>
+    parts.findIndex((names) => names.split(" ").includes(path.slice(room.length).split("/")[0]!));
+  const up = ownImports.filter(({ from, to }) => {
+    const [here, there] = [floorOfPart(from), floorOfPart(to)];
+    const isSame = from.split("/")[2] === to.split("/")[2];
+    return from.startsWith(room) && to.startsWith(room) && !isSame && here >= 0 && there >= here;
+  });
+  expect(up.map(({ from, to }) => `${from} imports ${to}`)).toEqual([]);
+});
+
 test("no file imports itself round a corner", () => {
   const next = new Map(
     sources.map((path) => [path, ownImports.filter(({ from }) => from === path).map(({ to }) => to)]),

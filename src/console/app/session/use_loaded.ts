@@ -67,7 +67,7 @@ export interface Action {
   /** What was done last, in words. */
   done: string;
   run(act: () => Promise<string>): void;
-  /** Sends a change; then does what follows from the reply, and says that it is `done`. A body may be made on the way. */
+  /** Sends a change, whose body may be made on the way; then does what follows, and says that it is `done`. */
   send<Reply>(
     method: "POST" | "PATCH" | "DELETE",
     path: string,
