@@ -12,7 +12,7 @@ import { Semaphore } from "../work/semaphore.ts";
 import { openMail } from "./channels/smtp.ts";
 import { openWeb } from "./channels/web.ts";
 import { sharedReader } from "./deliveries/reading.ts";
-import { type DeliveryCounts, type DeliveryWork, openDeliveryWork } from "./deliveries/work.ts";
+import { type DeliveryWork, openDeliveryWork } from "./deliveries/work.ts";
 import { subscriptionLimits } from "./limits.ts";
 import { type Links, openLinks } from "./links/links.ts";
 import { openPictures, type Pictures } from "./report/png.ts";
@@ -50,8 +50,8 @@ export function openSubscriptions(options: SubscriptionOptions): OpenedSubscript
   const reader = sharedReader(options.reader, semaphore, clock);
   const web = openWeb(addresses);
   const throttle = openThrottle(subscriptionLimits.emailGapMs);
-  const counts = deliveryCounts(options.metrics);
-  const work = openDeliveryWork({ sql, clock, log, reader, pictures, links, mail, web, throttle }, counts);
+  const parts = { sql, clock, log, reader, pictures, links, mail, web, throttle };
+  const work = openDeliveryWork(parts, options.metrics);
   return {
     start: () => work.start(),
     look: () => work.look(),
@@ -63,30 +63,5 @@ export function openSubscriptions(options: SubscriptionOptions): OpenedSubscript
       mail.close();
       pictures.close();
     },
-  };
-}
-
-function deliveryCounts({ registry }: Metrics): DeliveryCounts {
-  const ended = registry.counters<string>(
-    "sluice_subscription_deliveries_total",
-    "Attempts at deliveries that ended, by their result.",
-    "status",
-    ["delivered", "retrying", "failed"],
-  );
-  const seconds = registry.histogram(
-    "sluice_subscription_delivery_seconds",
-    "Time of one attempt: reading, drawing and sending.",
-    [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
-  );
-  const disabled = registry.counter(
-    "sluice_subscriptions_disabled_total",
-    "Subscriptions disabled after consecutive failures.",
-  );
-  return {
-    ended: (status, took) => {
-      ended.of(status).add();
-      seconds.observe(took);
-    },
-    disabled: () => disabled.add(),
   };
 }

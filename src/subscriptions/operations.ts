@@ -23,7 +23,7 @@ import {
   webUrlOf,
   wrongTarget,
 } from "./model.ts";
-import { nextOccurrence, type Schedule } from "./schedule.ts";
+import { nextDate, type Schedule } from "./schedule.ts";
 import {
   createSubscription,
   findMissing,
@@ -171,9 +171,4 @@ function isSame(name: (typeof scheduleFields)[number], before: Schedule, after: 
   if (name !== "start_date" && name !== "until_date") return Bun.deepEquals(before[name], after[name]);
   const [one, other] = [before[name], after[name]];
   return one === null || other === null ? one === other : Date.parse(one) === Date.parse(other);
-}
-
-function nextDate(schedule: Schedule, now: number): Date | null {
-  const next = nextOccurrence(schedule, now + subscriptionLimits.deliveryLeadMs);
-  return next === undefined ? null : new Date(next);
 }

@@ -1,5 +1,7 @@
 // When a subscription is due: the recurrence rules of RFC 5545, as far as the fields of a subscription express them.
 
+import { subscriptionLimits } from "./limits.ts";
+
 export const frequencies = ["daily", "weekly", "monthly", "yearly"] as const;
 type Frequency = (typeof frequencies)[number];
 
@@ -62,6 +64,12 @@ export function nextOccurrence(schedule: Schedule, after: number): number | unde
       if (at > after) return at;
     }
   }
+}
+
+/** The next delivery, at least deliveryLeadMs from now: what was missed since `last` is skipped. */
+export function nextDate(schedule: Schedule, now: number, last = now): Date | null {
+  const next = nextOccurrence(schedule, Math.max(last, now + subscriptionLimits.deliveryLeadMs));
+  return next === undefined ? null : new Date(next);
 }
 
 const positionWords: Record<number, string> = {

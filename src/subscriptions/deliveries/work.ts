@@ -1,29 +1,24 @@
 // The worker of deliveries: due subscriptions become deliveries, and deliveries are attempted, a few at a time. Several
 // processes share the work; a claim keeps each delivery to one of them.
 
+import type { Metrics } from "../../http/metrics/metrics.ts";
 import { type Lease, LeaseQueue } from "../../storage/postgres/lease_queue.ts";
 import { subscriptionLimits } from "../limits.ts";
-import { nextOccurrence } from "../schedule.ts";
+import { nextDate } from "../schedule.ts";
 import { attemptDelivery, type AttemptParts } from "./attempt.ts";
 import {
   type AttemptEnd,
   type ClaimedDelivery,
-  type DueSubscription,
   endAttempt,
   enqueueDue,
   leasedDeliveries,
   releaseDelivery,
 } from "./store.ts";
 
-export interface DeliveryCounts {
-  /** `status`: delivered, failed or retrying. */
-  ended(status: string, seconds: number): void;
-  disabled(): void;
-}
-
 export type DeliveryWork = Pick<LeaseQueue<ClaimedDelivery>, "start" | "close" | "look" | "rest">;
 
-export function openDeliveryWork(parts: AttemptParts, counts: DeliveryCounts): DeliveryWork {
+export function openDeliveryWork(parts: AttemptParts, metrics: Metrics): DeliveryWork {
+  const counts = deliveryCounts(metrics);
   const { sql, clock } = parts;
   return new LeaseQueue<ClaimedDelivery>({
     ...parts,
@@ -36,7 +31,9 @@ export function openDeliveryWork(parts: AttemptParts, counts: DeliveryCounts): D
     prepare: async () => {
       for (let taken: number = dueAtOnceMax; taken === dueAtOnceMax;) {
         const now = clock.now();
-        taken = await enqueueDue(sql, new Date(now), (due) => nextDate(due, now));
+        taken = await enqueueDue(sql, new Date(now), (due) =>
+          nextDate(due, now, due.next_delivery_date.getTime()),
+        );
       }
     },
     attempt: (delivery, lease) => runAttempt(parts, counts, delivery, lease),
@@ -45,10 +42,29 @@ export function openDeliveryWork(parts: AttemptParts, counts: DeliveryCounts): D
 
 const { dueAtOnceMax } = subscriptionLimits;
 
+function deliveryCounts({ registry }: Metrics) {
+  const ended = registry.counters<string>(
+    "sluice_subscription_deliveries_total",
+    "Attempts at deliveries that ended, by their result.",
+    "status",
+    ["delivered", "retrying", "failed"],
+  );
+  const seconds = registry.histogram(
+    "sluice_subscription_delivery_seconds",
+    "Time of one attempt: reading, drawing and sending.",
+    [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+  );
+  const disabled = registry.counter(
+    "sluice_subscriptions_disabled_total",
+    "Subscriptions disabled after consecutive failures.",
+  );
+  return { ended, seconds, disabled };
+}
+
 /** Runs one attempt, stores its end, and counts it. */
 async function runAttempt(
   parts: AttemptParts,
-  counts: DeliveryCounts,
+  counts: ReturnType<typeof deliveryCounts>,
   delivery: ClaimedDelivery,
   lease: Lease,
 ): Promise<void> {
@@ -63,8 +79,9 @@ async function runAttempt(
   const disabled = await lease.end((bare) =>
     endAttempt(sql, delivery, bare ? withoutErrorTexts(end) : end, new Date(clock.now())),
   );
-  counts.ended(end.status, (clock.elapsed() - started) / 1000);
-  if (disabled) counts.disabled();
+  counts.ended.of(end.status).add();
+  counts.seconds.observe((clock.elapsed() - started) / 1000);
+  if (disabled) counts.disabled.add();
   if (end.status === "failed" || disabled) {
     const { subscription_id, project_id } = delivery;
     const reason = end.error;
@@ -78,11 +95,4 @@ function withoutErrorTexts(end: AttemptEnd): AttemptEnd {
     return [target, one.error === undefined ? one : { ...one, error: unstorable }] as const;
   });
   return { ...end, error: end.error && unstorable, recipients: Object.fromEntries(recipients) };
-}
-
-/** The next date after now: dates that were missed while no server ran are skipped. */
-function nextDate(due: DueSubscription, now: number): Date | null {
-  const from = Math.max(due.next_delivery_date.getTime(), now + subscriptionLimits.deliveryLeadMs);
-  const next = nextOccurrence(due, from);
-  return next === undefined ? null : new Date(next);
 }
