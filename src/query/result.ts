@@ -4,7 +4,8 @@
 /** The members of `results`, by type. */
 export interface ResultShapes {
   series: TrendLine;
-  steps: FunnelStep;
+  /** With a breakdown the steps of each value. */
+  steps: FunnelStep | FunnelStep[];
   grid: RetentionCohort;
   figures: WebFigure;
   /** Cells, as `columns` names them. */
@@ -55,6 +56,9 @@ export interface FunnelStep {
    */
   average_conversion_time: number | null;
   median_conversion_time: number | null;
+  /** The values of its breakdown, in PostHog's two names. */
+  breakdown?: string[];
+  breakdown_value?: string[];
 }
 
 export interface RetentionCohort {

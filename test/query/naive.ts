@@ -139,22 +139,47 @@ function quantileOf(sorted: readonly number[], part: number): number {
   return below + (above - below) * (place - Math.floor(place));
 }
 
-/** How many users get through each step: from every first step on, each next one as soon as it comes. */
+/**
+ * How many users get through each step: from every first step on, each next one as soon as it comes; of a strict funnel
+ * with no other event in between.
+ */
 export function funnelCounts(
   of: readonly NaiveEvent[],
   steps: readonly string[],
   windowMs: number,
+  strict = false,
 ): number[] {
   const counts = steps.map(() => 0);
   for (const user of users) {
     const own = of
-      .filter(({ distinct_id, event }) => distinct_id === user && steps.includes(event))
+      .filter(({ distinct_id, event }) => distinct_id === user && (strict || steps.includes(event)))
       // Of one moment, what is needed first comes first.
       .toSorted((a, b) => a.at - b.at || maskOf(a.event, steps) - maskOf(b.event, steps));
-    const reached = Math.max(0, ...own.map((_, start) => stepsFrom(own, start, steps, windowMs)));
+    const reached = Math.max(0, ...own.map((_, start) => stepsFrom(own, start, steps, windowMs, strict)));
     for (let i = 0; i < reached; i++) counts[i] = (counts[i] ?? 0) + 1;
   }
   return counts;
+}
+
+/** The value of `plan` that each user counts for: of the first, or last, event of the funnel that has one. */
+export function plansTouched(
+  of: readonly NaiveEvent[],
+  steps: readonly string[],
+  touch: "first" | "last",
+): Map<string, string | null> {
+  const touched = users.map((user): [string, string | null] => {
+    const own = of
+      .filter(({ distinct_id, event }) => distinct_id === user && steps.includes(event))
+      .map(({ at, event, properties }) => ({
+        at,
+        mask: maskOf(event, steps),
+        value: textOf(properties, "plan"),
+      }))
+      .filter((one): one is typeof one & { value: string } => one.value !== null)
+      .toSorted((a, b) => a.at - b.at || a.mask - b.mask || (a.value < b.value ? -1 : 1));
+    return [user, (touch === "first" ? own[0] : own.at(-1))?.value ?? null];
+  });
+  return new Map(touched);
 }
 
 function maskOf(event: string, steps: readonly string[]): number {
@@ -166,12 +191,14 @@ function stepsFrom(
   start: number,
   steps: readonly string[],
   windowMs: number,
+  strict: boolean,
 ): number {
   const first = own[start];
   if (!first || first.event !== steps[0]) return 0;
   let step = 1;
   for (const { event, at } of own.slice(start + 1)) {
     if (step < steps.length && event === steps[step] && at - first.at <= windowMs) step++;
+    else if (strict) break;
   }
   return step;
 }

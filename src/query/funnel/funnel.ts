@@ -1,11 +1,12 @@
 // Answers a FunnelsQuery: how many persons did one thing after the other.
 
 import { queryKind } from "../kind.ts";
-import { filtersOf, refuseBreakdown, seriesOf, shownName, unsupportedField } from "../parts/series.ts";
+import { breakdownOf, breakdownValue } from "../parts/breakdown.ts";
+import { filtersOf, seriesOf, shownName, unsupportedField } from "../parts/series.ts";
 import type { FunnelStep } from "../result.ts";
 import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
 import { funnelsModel, type FunnelsQuery } from "./model.ts";
-import { funnelRow } from "./store.ts";
+import { type FunnelRow, funnelRows, funnelValues } from "./store.ts";
 
 export const funnelsKind = queryKind({
   schema: funnelsModel,
@@ -16,12 +17,20 @@ export const funnelsKind = queryKind({
 });
 
 function check(query: FunnelsQuery, attr: string) {
-  refuseBreakdown(query, attr);
   const series = query.series.map((node, i) => seriesOf(node, `${attr}__series__${i}`));
   for (const [i, { math }] of series.entries()) {
     if (math !== "total") throw unsupportedField("Math on a funnel's step", `${attr}__series__${i}__math`);
   }
-  return { attr, query, series, filters: filtersOf(query, attr) };
+  const { funnelOrderType, breakdownAttributionType } = query.funnelsFilter ?? {};
+  return {
+    attr,
+    query,
+    series,
+    filters: filtersOf(query, attr),
+    isStrict: funnelOrderType === "strict",
+    breakdown: breakdownOf(query, attr),
+    touch: breakdownAttributionType === "last_touch" ? ("last" as const) : ("first" as const),
+  };
 }
 
 const unitSeconds: Record<string, number> = {
@@ -40,21 +49,34 @@ const windowDefault = { count: 14, unit: "day" };
 async function answer(
   context: QueryContext,
   checked: ReturnType<typeof check>,
-): Promise<QueryAnswer<FunnelStep>> {
+): Promise<QueryAnswer<FunnelStep | FunnelStep[]>> {
   const span = await spanOf(context, checked);
   const { funnelWindowInterval: count, funnelWindowIntervalUnit: unit } = checked.query.funnelsFilter ?? {};
   const seconds = (count ?? windowDefault.count) * (unitSeconds[unit ?? windowDefault.unit] ?? 0);
-  const row = await funnelRow(context, checked, span, seconds * 1_000_000);
-  const results = checked.series.map(({ event, name, custom_name }, order): FunnelStep => ({
+  const { breakdown } = checked;
+  const scope = { ...checked, span, windowMicros: seconds * 1_000_000 };
+  if (!breakdown) return { span, results: stepsOf(checked, (await funnelRows(context, scope))[0]) };
+  const { values, more } = await funnelValues(context, scope, breakdown);
+  const rows = await funnelRows(context, scope, { ...breakdown, values });
+  const lines = more && breakdown.other ? [...values, undefined] : values;
+  const results = lines.map((value, line) => {
+    const shown = [breakdownValue(breakdown, value)].flat();
+    const row = rows.find((one) => one.line === line);
+    return stepsOf(checked, row).map((step) => ({ ...step, breakdown: shown, breakdown_value: shown }));
+  });
+  return { span, results };
+}
+
+function stepsOf({ series }: ReturnType<typeof check>, row: FunnelRow | undefined): FunnelStep[] {
+  return series.map(({ event, name, custom_name }, order): FunnelStep => ({
     action_id: event ?? null,
     name,
     custom_name,
     order,
     people: [],
-    count: Number(row.persons[order] ?? 0),
+    count: Number(row?.persons[order] ?? 0),
     type: "events",
-    average_conversion_time: order === 0 ? null : (row.average_seconds[order] ?? null),
-    median_conversion_time: order === 0 ? null : (row.median_seconds[order] ?? null),
+    average_conversion_time: order === 0 ? null : (row?.average_seconds[order] ?? null),
+    median_conversion_time: order === 0 ? null : (row?.median_seconds[order] ?? null),
   }));
-  return { span, results };
 }

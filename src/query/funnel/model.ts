@@ -28,7 +28,8 @@ export const funnelsModel = strictModel("FunnelsQuery", {
   ),
   funnelsFilter: maybe(
     strictModel("FunnelsFilter", {
-      funnelOrderType: maybe(choice(["ordered"])),
+      funnelOrderType: maybe(choice(["ordered", "strict"])),
+      breakdownAttributionType: maybe(choice(["first_touch", "last_touch"])),
       funnelVizType: maybe(choice(["steps"])),
       funnelWindowInterval: maybe(integer({ minimum: 1, maximum: 100_000 })),
       funnelWindowIntervalUnit: maybe(choice(["second", "minute", "hour", "day", "week", "month"])),
@@ -42,7 +43,7 @@ export const funnelsModel = strictModel("FunnelsQuery", {
       ),
       ...unreadFields(
         aboutRefused,
-        "binCount breakdownAttributionType breakdownAttributionValue breakdownSorting funnelFromStep funnelToStep " +
+        "binCount breakdownAttributionValue breakdownSorting funnelFromStep funnelToStep " +
           "hideIncompleteConversionWindowPeriods",
       ),
       ...unreadFields("Chooses between two ways of computing the same in PostHog.", "useUdf"),

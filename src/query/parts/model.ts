@@ -114,6 +114,7 @@ export const breakdownFilter = maybe(
   }),
 );
 
+export type BreakdownFilter = Static<typeof breakdownFilter>;
 export type EventsNode = Static<typeof node>;
 export type Interval = (typeof intervals)[number];
 export type Math = (typeof maths)[number];

@@ -2,7 +2,7 @@
 
 import { Fault } from "../../core/fault.ts";
 import type { EventsNode, Interval } from "../parts/model.ts";
-import { breakdownOf } from "./breakdown.ts";
+import { breakdownOf } from "../parts/breakdown.ts";
 import { type Formula, readFormula } from "./formula.ts";
 import { filtersOf, isGiven, type Series, seriesOf, shownName } from "../parts/series.ts";
 import { totalDisplays, type TrendsQuery } from "./model.ts";

@@ -9,8 +9,8 @@ import {
 import { addIntervals, type DateSpan } from "../date_range.ts";
 import type { EventsNode, Interval, Math } from "../parts/model.ts";
 import type { Series } from "../parts/series.ts";
-import type { Breakdown } from "./breakdown.ts";
-import { breaksPersons, brokenRows } from "./breakdown_store.ts";
+import type { Breakdown } from "../parts/breakdown.ts";
+import { type BreakdownLines, breaksPersons, brokenRows, breakdownLine } from "../parts/breakdown_store.ts";
 import {
   bucketIndex,
   type Draft,
@@ -31,11 +31,6 @@ export interface TrendScope {
   span: DateSpan;
   /** undefined: one number for the whole span. */
   buckets: { interval: Interval; first: Temporal.ZonedDateTime; count: number } | undefined;
-}
-
-/** The values that get a line of their own, by brokenRows(). */
-export interface BreakdownLines extends Breakdown {
-  values: readonly (string | null)[];
 }
 
 /** `line`: the index of the breakdown's value; the number of values stands for all others. */
@@ -128,16 +123,9 @@ function linedRows(
 ): { from: string; line: string; only: string } {
   if (!breakdown) return { from: rows, line: "0", only: "" };
   const { values, other } = breakdown;
-  draft.params["values"] = values.filter((one) => one !== null);
   const { from, value } = brokenRows(draft, rows, breakdown);
-  // Missing and null values have a line of their own when they are in the list; else they are among the others.
-  const none = values.indexOf(null);
-  const others = values.length;
-  const found = `indexOf({values:Array(String)}, assumeNotNull(${value}))`;
-  // Null is not in the array: the values after it are one index lower there.
-  const shifted = none === -1 ? `${found} - 1` : `${found} - if(${found} <= ${none}, 1, 0)`;
-  const line = `multiIf(${value} IS NULL, ${none === -1 ? others : none}, ${found} = 0, ${others}, ${shifted})`;
-  return { from, line, only: other ? "" : ` AND ${line} < ${others}` };
+  const line = breakdownLine(draft, value, breakdown);
+  return { from, line, only: other ? "" : ` AND ${line} < ${values.length}` };
 }
 
 function aggregate(

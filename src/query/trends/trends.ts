@@ -9,7 +9,7 @@ import type { Interval } from "../parts/model.ts";
 import type { Series } from "../parts/series.ts";
 import type { TrendLine } from "../result.ts";
 import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
-import { type Breakdown, breakdownValue, shownBreakdown } from "./breakdown.ts";
+import { type Breakdown, breakdownValue, shownBreakdown } from "../parts/breakdown.ts";
 import { type CheckedTrends, checkTrends, isTotal, trendsTitle } from "./check.ts";
 import type { Formula } from "./formula.ts";
 import { trendsModel } from "./model.ts";

@@ -1,10 +1,11 @@
-// What the lines of a trend are broken down by: up to three properties of events, persons and groups.
+// What the lines of a trend and the persons of a funnel are broken down by: up to three properties of events, persons
+// and groups.
 
 import { Fault } from "../../core/fault.ts";
 import { queryLimits } from "../limits.ts";
-import { isGiven } from "../parts/series.ts";
+import { isGiven } from "./series.ts";
 import { noValue, otherValues } from "../result.ts";
-import type { TrendsQuery } from "./model.ts";
+import type { BreakdownFilter } from "./model.ts";
 
 interface BreakdownPart {
   property: string;
@@ -22,7 +23,10 @@ export interface Breakdown {
 }
 
 /** @throws Fault for what is no breakdown. */
-export function breakdownOf({ breakdownFilter: filter }: TrendsQuery, attr: string): Breakdown | undefined {
+export function breakdownOf(
+  { breakdownFilter: filter }: { breakdownFilter?: BreakdownFilter },
+  attr: string,
+): Breakdown | undefined {
   if (!filter) return undefined;
   const { breakdown, breakdowns, breakdown_type, breakdown_group_type_index } = filter;
   const field = `${attr}__breakdownFilter__${isGiven(breakdowns) ? "breakdowns" : "breakdown"}`;
@@ -31,7 +35,7 @@ export function breakdownOf({ breakdownFilter: filter }: TrendsQuery, attr: stri
   const list = isGiven(breakdowns) ? breakdowns! : named.map((property) => ({ property, ...older }));
   if (list.length === 0) return undefined;
   if (list.length > queryLimits.breakdownPartsMax) {
-    const detail = `A trend is broken down by ${queryLimits.breakdownPartsMax} properties at most.`;
+    const detail = `A query is broken down by ${queryLimits.breakdownPartsMax} properties at most.`;
     throw new Fault("invalid_input", detail, { attr: field });
   }
   const parts = list.map(({ property, type, group_type_index: place }): BreakdownPart => {

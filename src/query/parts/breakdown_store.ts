@@ -1,4 +1,4 @@
-// The part of a trend's statement that reads the values of its breakdown.
+// The part of a statement that reads the values of its breakdown.
 
 import { groupKeyAt, groupTypeAt } from "../../storage/events/group_columns.ts";
 import { eventPropertyText, propertyText } from "../../storage/events/property_filter.ts";
@@ -46,4 +46,21 @@ export function brokenRows(
   const value = values.length === 1 ? values[0]! : `toJSONString([${values.join(", ")}])`;
   if (joins.length === 0) return { from: rows, value };
   return { from: `(SELECT *${keys.join("")} FROM ${rows}) AS e ${joins.join(" ")} WHERE 1`, value };
+}
+
+/** The values that get a line of their own, by brokenRows(). */
+export interface BreakdownLines extends Breakdown {
+  values: readonly (string | null)[];
+}
+
+/** The index of a row's line; the number of values stands for all others. @param value an expression. */
+export function breakdownLine(draft: Draft, value: string, { values }: BreakdownLines): string {
+  draft.params["values"] = values.filter((one) => one !== null);
+  // Missing and null values have a line of their own when they are in the list; else they are among the others.
+  const none = values.indexOf(null);
+  const others = values.length;
+  const found = `indexOf({values:Array(String)}, assumeNotNull(${value}))`;
+  // Null is not in the array: the values after it are one index lower there.
+  const shifted = none === -1 ? `${found} - 1` : `${found} - if(${found} <= ${none}, 1, 0)`;
+  return `multiIf(${value} IS NULL, ${none === -1 ? others : none}, ${found} = 0, ${others}, ${shifted})`;
 }
