@@ -380,7 +380,7 @@ function routes(parts: Parts) {
     .use(projectRoutes({ gate, sql, clickhouse, eventRetentionDays: config.eventRetentionDays }))
     .use(personalKeyRoutes({ gate, sql }))
     .use(batchExportRoutes({ gate, ...exports.parts }))
-    .use(eventRoutes({ gate, clickhouse, clock }))
+    .use(eventRoutes({ gate, clickhouse, clock, engine }))
     .use(personRoutes({ gate, sql, clickhouse, clock, send: openServerEvents(answering) }))
     .use(groupRoutes({ gate, sql, clickhouse, clock }))
     .use(ingestionWarningRoutes({ gate, clickhouse, clock }))

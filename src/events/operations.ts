@@ -9,6 +9,8 @@ import {
   textParameter,
   uuidParameter,
 } from "../http/fields/query.ts";
+import { jsonListIn } from "../http/fields/list_parameters.ts";
+import { checkText } from "../http/fields/field_rule.ts";
 import { fieldFault } from "../http/fields/field_fault.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
@@ -16,11 +18,17 @@ import { type Page, streamedPage } from "../http/pages/page.ts";
 import { csvDescription, csvReply, formatParameter, wantsCsv } from "../http/pages/csv.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
+import type { QueryEngine } from "../query/engine.ts";
+import { queryLimits } from "../query/limits.ts";
 import { eventModel } from "./model.ts";
 import { oneEventOperations } from "./one_operations.ts";
-import { listEvents } from "./store.ts";
+import { listEvents, listEventsWhere } from "./store.ts";
 
-export function eventRoutes({ gate, clickhouse, clock }: RoomParts<"gate" | "clickhouse" | "clock">) {
+interface EventParts extends RoomParts<"gate" | "clickhouse" | "clock"> {
+  engine: Pick<QueryEngine, "within">;
+}
+
+export function eventRoutes({ gate, clickhouse, clock, engine }: EventParts) {
   return mounted(gate, "Events", [
     projectOperation({
       method: "GET",
@@ -44,16 +52,24 @@ export function eventRoutes({ gate, clickhouse, clock }: RoomParts<"gate" | "cli
           readsOldestFirst,
         ),
         select: refusedParameter("Events are shown whole here; an EventsQuery to query/ selects columns."),
-        where: refusedParameter("Filter by properties here, or send a query to query/."),
+        where: parameter(
+          "Only events for which these hold: a JSON list of expressions of SQL, as those of an EventsQuery.",
+          readConditions,
+        ),
         format: formatParameter,
         ...pageParameters("Events"),
       },
       replies: { 200: reply("The events.", listSchema(eventModel)) },
-      answer: async ({ project, query, request, url }) => {
+      answer: async ({ access, project, query, request, url }) => {
         const reader = readsUntil(clickhouse, request.signal);
         const filter = { ...query, oldestFirst: query.orderBy, project_id: project.id, now: clock.now() };
+        const asker = { scopes: access.key.scopes, abort: request.signal };
+        const list = (page: Page) =>
+          filter.where.length > 0
+            ? listEventsWhere(reader, engine, filter, asker, page)
+            : listEvents(reader, filter, page);
         const read = async (page: Page) =>
-          await listEvents(reader, filter, page).catch((thrown: unknown) => {
+          await list(page).catch((thrown: unknown) => {
             throw query.properties.length > 0
               ? filterFault(thrown, "properties", "event, after or before")
               : thrown;
@@ -67,6 +83,27 @@ export function eventRoutes({ gate, clickhouse, clock }: RoomParts<"gate" | "cli
     }),
     ...oneEventOperations({ clickhouse, clock }),
   ]);
+}
+
+/** None without it. @throws Fault for what is no JSON list of expressions, or is too long. */
+function readConditions(query: URLSearchParams, name: string): string[] {
+  const text = query.get(name);
+  if (text === null) return [];
+  const list = jsonListIn(text.trim(), name);
+  if (list === undefined) {
+    throw fieldFault(
+      "not_a_list",
+      "Expected a JSON list of expressions, like [\"properties.plan = 'pro'\"].",
+      [name],
+    );
+  }
+  const { queryColumnsMax, expressionCharsMax: maxLength } = queryLimits;
+  if (list.length > queryColumnsMax) {
+    throw fieldFault("max_length", `Ensure this field has no more than ${queryColumnsMax} elements.`, [name]);
+  }
+  return list.map((one, i) =>
+    checkText({ minLength: 1, maxLength, "x-exact": true }, one, [`${name}__${i}`]),
+  );
 }
 
 const orders = new Map(
@@ -84,7 +121,9 @@ function readsOldestFirst(query: URLSearchParams, name: string): boolean {
   if (text === null) return false;
   const oldestFirst = orders.get(orderIn(text)?.trim().toLowerCase() ?? "");
   if (oldestFirst !== undefined) return oldestFirst;
-  throw fieldFault("invalid_choice", 'Only ["timestamp"] and ["-timestamp"] are supported.', [name]);
+  const detail =
+    'Only ["timestamp"] and ["-timestamp"] are supported; an EventsQuery to query/ has other orders.';
+  throw fieldFault("invalid_choice", detail, [name]);
 }
 
 function orderIn(text: string): string | undefined {

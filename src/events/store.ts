@@ -9,6 +9,9 @@ import {
 } from "../storage/events/property_filter.ts";
 import { blockedEvents, eventText, type PageQuestion, plainSlashes } from "./block_store.ts";
 import { findMainId } from "../persons/reading/main_id_store.ts";
+import { findEventKeys, type EventConditions } from "../query/events/keys.ts";
+import type { QueryAsker, QueryEngine } from "../query/engine.ts";
+import { hasKey, keyParams } from "../storage/events/stored_properties.ts";
 import { queryOptions, readsOf, wholePageOptions } from "../storage/clickhouse/query_options.ts";
 
 /** Absent fields do not filter. `after` and `before` are `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive. */
@@ -70,9 +73,39 @@ export async function listEvents(
       offset: span.offset,
     },
   };
-  const whole = span.rows > pageSpanRowsMax ? undefined : await wholeEvents(clickhouse, page);
-  const rows = whole ? inOnePiece(whole) : await blockedEvents(clickhouse, filter.project_id, page);
-  return { count, rows };
+  return { count, rows: await pageRows(clickhouse, filter.project_id, page, span.rows > pageSpanRowsMax) };
+}
+
+/** @param isLong whether its properties are read in blocks at once: only its keys tell which rows these are. */
+async function pageRows(
+  clickhouse: ClickHouse,
+  project_id: number,
+  page: PageQuestion,
+  isLong: boolean,
+): Promise<AsyncGenerator<Uint8Array, void>> {
+  const whole = isLong ? undefined : await wholeEvents(clickhouse, page);
+  return whole ? inOnePiece(whole) : await blockedEvents(clickhouse, project_id, page);
+}
+
+/** What passes conditions in SQL is found as queries find it, and shown as all events are. @throws as listEvents. */
+export async function listEventsWhere(
+  clickhouse: ClickHouse,
+  engine: Pick<QueryEngine, "within">,
+  { project_id, oldestFirst = false, ...filter }: EventFilter & EventConditions,
+  asker: QueryAsker,
+  page: { limit: number; offset: number },
+): Promise<EventPage> {
+  const { count, keys } = await engine.within(project_id, asker, (context) =>
+    findEventKeys(context, filter, oldestFirst, page),
+  );
+  if (keys.length === 0) return { count, rows: inOnePiece(new Uint8Array(0)) };
+  const order = oldestFirst ? "ASC" : "DESC";
+  const question: PageQuestion = {
+    from: `FROM events
+     WHERE project_id = {project_id:UInt32} AND ${hasKey} ORDER BY timestamp ${order}, uuid ${order}`,
+    params: keyParams(project_id, keys),
+  };
+  return { count, rows: await pageRows(clickhouse, project_id, question, false) };
 }
 
 /** Events on the days of a page above which its keys are read first, and its properties in blocks. */

@@ -16,7 +16,13 @@ import { queryLimits } from "./limits.ts";
 import type { ResultType } from "./result.ts";
 import { ResultRoom } from "./result_room.ts";
 import type { SqlParser } from "./sql/parser/parser.ts";
-import { type AskedProject, projectAskedOf, openQueryRunners, type QueryAnswer } from "./store.ts";
+import {
+  type AskedProject,
+  projectAskedOf,
+  openQueryRunners,
+  type QueryAnswer,
+  type QueryContext,
+} from "./store.ts";
 
 export interface QueryResult extends Pick<QueryAnswer, "results" | "table"> {
   kind: string;
@@ -48,6 +54,15 @@ export interface QueryEngine {
   run(project_id: number, query: unknown, asker?: QueryAsker): Promise<QueryResult>;
   /** Runs a query, or gives a result of it that was kept. @throws as run. */
   ask(project_id: number, query: unknown, ask: QueryAsk): Promise<QueryResult & { is_cached: boolean }>;
+  /**
+   * Does what reads events as queries do, on a place of theirs and within their bounds.
+   * @throws what `work` throws; otherwise as run.
+   */
+  within<Value>(
+    project_id: number,
+    asker: QueryAsker,
+    work: (context: QueryContext) => Promise<Value>,
+  ): Promise<Value>;
   /** Drops all results that were kept: events they count were deleted. */
   forgetResults(): void;
 }
@@ -88,14 +103,24 @@ export function openQueryEngine({
   const kept = new ResultRoom<QueryResult>(clock);
   let running = 0;
 
-  const compute = async (asked: AskedQuery, abort?: AbortSignal): Promise<QueryResult> => {
-    const { query, project_id, timezone, now, filters, scopes } = asked;
+  /** @param work what is done for a query that holds a place. */
+  const bounded = async <Value>(
+    asked: Asked,
+    abort: AbortSignal | undefined,
+    work: (context: QueryContext) => Promise<Value>,
+  ): Promise<Value> => {
+    const { project_id, timezone, now, scopes } = asked;
     const bounds = boundsOfQuery(settings, machine, running++);
     const runners = openQueryRunners(abort ? readsUntil(clickhouse, abort) : clickhouse, clock, bounds);
     const { parse } = parser;
-    const { span, interval, ...answer } = await query
-      .answer({ ...runners, parse, scopes, project_id, timezone, now }, filters)
-      .finally(() => running--);
+    return await work({ ...runners, parse, scopes, project_id, timezone, now }).finally(() => running--);
+  };
+
+  const compute = async (asked: AskedQuery, abort?: AbortSignal): Promise<QueryResult> => {
+    const { query, timezone, now, filters } = asked;
+    const { span, interval, ...answer } = await bounded(asked, abort, (context) =>
+      query.answer(context, filters),
+    );
     return {
       ...answer,
       kind: query.kind,
@@ -108,13 +133,18 @@ export function openQueryEngine({
     };
   };
 
+  const projectOf = async (project_id: number): Promise<AskedProject> => {
+    const asked = await projectAskedOf(sql, project_id);
+    if (asked === undefined) throw new Fault("not_found", "Project not found.");
+    return asked;
+  };
+
   const prepare = async (
     project_id: number,
     query: KnownQuery,
     scopes: readonly string[] = [],
   ): Promise<AskedQuery & AskedProject> => {
-    const asked = await projectAskedOf(sql, project_id);
-    if (asked === undefined) throw new Fault("not_found", "Project not found.");
+    const asked = await projectOf(project_id);
     const filters = query.filtersTestAccounts ? await testAccountFilters(sql, project_id) : [];
     return { ...asked, query, project_id, now: clock.now(), filters, scopes };
   };
@@ -149,19 +179,22 @@ export function openQueryEngine({
         return { ...result, is_cached: false };
       });
     },
+    within: async (project_id, { scopes = [], abort }, work) =>
+      await onPlace(project_id, async () => {
+        const { timezone } = await projectOf(project_id);
+        return await bounded({ project_id, timezone, now: clock.now(), scopes }, abort, work);
+      }),
     forgetResults: () => kept.clear(),
   };
 }
 
+/** Of whom and when something is asked. */
+type Asked = Pick<QueryContext, "project_id" | "timezone" | "now" | "scopes">;
+
 /** A query that is about to be computed. */
-interface AskedQuery {
+interface AskedQuery extends Asked {
   query: KnownQuery;
-  project_id: number;
-  timezone: string;
-  /** In ms since 1970. */
-  now: number;
   filters: PropertyFilter[];
-  scopes: readonly string[];
 }
 
 /** What makes two questions the same: also what the key may see, the last deletion, filters of test accounts. */

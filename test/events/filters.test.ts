@@ -1,6 +1,7 @@
 // Events of a person, and their order.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { issueKey } from "../../src/personal_api_keys/store.ts";
 import { ownPersonId } from "../../src/persons/identity.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { addStranger, type Answer, ask } from "../support/ask.ts";
@@ -111,13 +112,83 @@ test("the same list is a table with format=csv", async () => {
   expect(headers.get("x-total-count")).toBe("4");
 });
 
-test("what cannot be answered says what can", async () => {
-  for (const name of ["select", "where"]) {
-    const { status, body } = await get({ [name]: '["event"]' });
-    expect([status, body["attr"]]).toEqual([400, name]);
-    expect(body["detail"]).toContain("query/");
-    expect(body["detail"]).toContain("person_id");
+const where = (...expressions: string[]) => ({ where: JSON.stringify(expressions) });
+
+test("conditions in SQL all hold, and combine with the other filters", async () => {
+  const chosen = await found(where("properties.page = '/a' or event in ('first', 'other')"));
+  expect(chosen).toEqual(["other", "third", "first"]);
+  expect(await found(where("timestamp >= '2024-01-03'", "event != 'other'"))).toEqual([
+    "personless",
+    "third",
+    "$identify",
+  ]);
+  const oldest = { ...where("person.properties.plan = 'pro'"), orderBy: '["timestamp"]' };
+  expect(await found(oldest)).toEqual(["first", "second", "$identify", "third", "other"]);
+  const ids = where("startsWith(distinct_id, 'web')");
+  expect(await found({ ...ids, event: "third" })).toEqual(["third"]);
+  expect(await found({ ...ids, distinct_id: "ann" })).toEqual([]);
+  expect(await found({ ...where("distinct_id != 'ann'"), person_id: ann })).toEqual(["third", "first"]);
+  expect(await found({ ...ids, after: "2024-01-01", before: "2024-01-04" })).toEqual([]);
+  expect(await found({ ...ids, after: "2023-12-31T23:59:59.999999Z", before: "2024-01-04" })).toEqual([
+    "first",
+  ]);
+  const page = JSON.stringify([{ key: "page", operator: "is_set" }]);
+  expect(await found({ ...ids, properties: page })).toEqual(["third"]);
+  expect(await found(where("event = 'nothing'"))).toEqual([]);
+  expect(await found({ where: "[]" })).toHaveLength(6);
+});
+
+test("events that conditions in SQL find are shown as others are, page by page and as a table", async () => {
+  const conditions = where("event in ('first', 'second', 'third')");
+  const whole = await get(conditions);
+  const all = (await get({})).body["results"] as { event: string }[];
+  const three = new Set(["first", "second", "third"]);
+  expect(whole.body["results"]).toEqual(all.filter((row) => three.has(row.event)));
+  const page = await get({ ...conditions, limit: "1", offset: "1" });
+  expect(page.body).toMatchObject({ count: 3, results: [{ event: "second" }] });
+  expect(page.body["next"]).toContain("where=");
+  const table = await get({ ...conditions, format: "csv" });
+  expect(
+    table.text
+      .trim()
+      .split("\r\n")
+      .slice(1)
+      .map((line) => line.split(",")[2]),
+  ).toEqual(["third", "second", "first"]);
+});
+
+test("what is wrong in a condition is named by its place, and a key asks for what its scopes open", async () => {
+  const wrong: [string, string, string][] = [
+    ["event = 'a'", "not_a_list", "where"],
+    ['{"a":1}', "invalid_input", "where"],
+    ["[1]", "invalid_input", "where__0"],
+    ['["event = 1", "event ="]', "invalid_input", "where__1"],
+    ['["evnt = 1"]', "invalid_input", "where"],
+    ['["count() > 1"]', "invalid_input", "where"],
+    ['["event = 1) or (1 = 1"]', "invalid_input", "where__0"],
+    [JSON.stringify([`event = '${"a".repeat(4000)}'`]), "max_length", "where__0"],
+    [JSON.stringify(Array.from({ length: 51 }, () => "1 = 1")), "max_length", "where"],
+  ];
+  for (const [text, code, attr] of wrong) {
+    expect([text, await found({ where: text })]).toEqual([text, [400, code, attr]]);
   }
+  const { sql } = await storesOf(app);
+  const { value } = await issueKey(sql, 1, { label: "events", scopes: ["query:read"] });
+  const asked = (condition: string) => {
+    const path = `/api/projects/1/events/?${new URLSearchParams(where(condition))}`;
+    return ask(app, "GET", path, undefined, value);
+  };
+  expect((await asked("event = 'third'")).body["count"]).toBe(1);
+  const person = await asked("person.properties.plan = 'pro'");
+  expect([person.status, person.body["code"]]).toEqual([403, "permission_denied"]);
+  expect(person.body["detail"]).toContain("person:read");
+});
+
+test("what cannot be answered says what can", async () => {
+  const { status, body } = await get({ select: '["event"]' });
+  expect([status, body["attr"]]).toEqual([400, "select"]);
+  expect(body["detail"]).toContain("query/");
+  expect(body["detail"]).toContain("person_id");
   expect(await found({ include_person: "true" })).toEqual([400, "invalid_input", "include_person"]);
   const cohort = JSON.stringify([{ key: "id", value: 3, type: "cohort" }]);
   expect(await found({ properties: cohort })).toEqual([400, "invalid_choice", "properties__0__type"]);
@@ -126,8 +197,10 @@ test("what cannot be answered says what can", async () => {
 test("a stranger's key sees no event of a person", async () => {
   const { key } = await addStranger((await storesOf(app)).sql);
   const path = `/api/projects/@current/events/?person_id=${ann}`;
-  const own = await ask(app, "GET", path, undefined, key);
-  expect([own.status, own.body["count"]]).toEqual([200, 0]);
+  for (const filter of ["", `&${new URLSearchParams(where("1 = 1"))}`]) {
+    const own = await ask(app, "GET", `${path}${filter}`, undefined, key);
+    expect([own.status, own.body["count"]]).toEqual([200, 0]);
+  }
 });
 
 test("events are found by their groups and what is known of these, and the keys of groups are counted", async () => {

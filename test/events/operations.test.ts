@@ -6,11 +6,13 @@ import type { Clock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { eventRoutes } from "../../src/events/operations.ts";
 import { openProblems } from "../../src/http/problem.ts";
+import { openQueryEngine } from "../../src/query/engine.ts";
 import { findUserId, issueKey } from "../../src/personal_api_keys/store.ts";
 import { createProject } from "../../src/projects/store.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { cleanUp } from "../support/cleanup.ts";
+import { noSqlParser } from "../support/sql_parser.ts";
 import { openMadeStores } from "../support/stores.ts";
 
 const clock: Clock = { now: () => Date.UTC(2024, 0, 10), elapsed: () => 0 };
@@ -37,7 +39,8 @@ beforeAll(async () => {
   empty_id = (await createProject(sql, { organization_id, name: "Empty" })).id;
   odd_id = (await createProject(sql, { organization_id, name: "Odd" })).id;
   const gate = openGate({ sql, clock, log: silentLog });
-  const room = eventRoutes({ gate, clickhouse, clock });
+  const engine = openQueryEngine({ parser: noSqlParser, sql, clickhouse, clock });
+  const room = eventRoutes({ gate, clickhouse, clock, engine });
   app = new Elysia().onError(openProblems({ log: silentLog, routes: () => room.routes })).use(room);
   await addEvents();
 }, startMsMax);

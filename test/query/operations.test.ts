@@ -172,7 +172,8 @@ test("a group's key is the property `$group_0` to `$group_4` of its events: in f
   };
   const company = { key: "$group_0", value: "acme" };
   expect(await counted({ properties: [company] })).toEqual([["grouped", 4]]);
-  expect(await counted({ properties: [company] }, { math: "first_time_for_user" })).toEqual([["grouped", 1]]);
+  const inTeam = { properties: [{ key: "$group_1", operator: "is_set" }] };
+  expect(await counted(inTeam, { math: "first_time_for_user" })).toEqual([["grouped", 1]]);
   expect(await counted({}, { math: "unique", math_property: "$group_1" })).toEqual([["grouped", 5]]);
   expect(await counted({}, { math: "sum", math_property: "$group_1" })).toEqual([["grouped", 10]]);
   const byCompany = await counted({ breakdownFilter: { breakdown: "$group_0", breakdown_type: "event" } });
@@ -181,6 +182,9 @@ test("a group's key is the property `$group_0` to `$group_4` of its events: in f
     "SELECT properties.$group_1 AS team, $group_1 FROM events WHERE properties.$group_0 = 'acme' ORDER BY team";
   const { body } = await run({ kind: "HogQLQuery", query });
   expect(body["results"]).toEqual(["0", "1", "2", "3"].map((team) => [team, team]));
+  const list = { kind: "EventsQuery", select: ["properties.$group_1"], properties: [company], after: "all" };
+  const listed = (await run(list)).body["results"] as string[][];
+  expect(listed.flat().toSorted()).toEqual(["0", "1", "2", "3"]);
 });
 
 test("a funnel says who got how far and how long it took", async () => {

@@ -1,5 +1,6 @@
 // The columns that a list of events can have, and the value of each.
 
+import { groupPlace } from "../../storage/events/group_columns.ts";
 import { isoOfStored } from "../../http/fields/field_time.ts";
 
 /** An event as stored. */
@@ -45,6 +46,8 @@ export function columnsOf(select: readonly string[]): Column[] | undefined {
   const columns = select.map((name): Column | undefined => {
     const [, plain, single, double] = property.exec(name) ?? [];
     const key = plain ?? single ?? double;
+    // A group is not among the properties that were sent.
+    if (key !== undefined && groupPlace(key) !== undefined) return undefined;
     if (key !== undefined) return { type: "String", of: ({ parsed }) => propertyOf(parsed, key) };
     return Object.hasOwn(fixed, name) ? fixed[name] : undefined;
   });

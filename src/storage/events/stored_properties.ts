@@ -16,14 +16,23 @@ export const keyColumns =
   "toString(toDate(timestamp)) AS day, event, toString(cityHash64(distinct_id)) AS id_hash, uuid, " +
   "toString(toUnixTimestamp64Micro(created_at)) AS arrived";
 
-/** Later arrivals of an event sent twice have another key; duplicates within one batch are equal. */
-const ofKeys = `FROM event_rows
-  WHERE project_id = {project_id:UInt32}
-    AND (toDate(timestamp), event, cityHash64(distinct_id), uuid) IN (
+/** The day of a moment in microseconds as the sorting key has it: the engine counts days since 1970 in 16 bits. */
+export function keyDay(micros: bigint): string {
+  const days = Math.floor(Number(micros / 1_000_000n) / 86_400) & 0xffff;
+  return new Date(days * 86_400_000).toISOString().slice(0, 10);
+}
+
+/** The condition on rows of events with one of the keys, by the table's sorting key. */
+export const hasKey = `(toDate(timestamp), event, cityHash64(distinct_id), uuid) IN (
       SELECT arrayJoin(arrayZip(
         {days:Array(Date)}, {events:Array(String)}, {id_hashes:Array(UInt64)}, {uuids:Array(UUID)}
       ))
-    )
+    )`;
+
+/** Later arrivals of an event sent twice have another key; duplicates within one batch are equal. */
+const ofKeys = `FROM event_rows
+  WHERE project_id = {project_id:UInt32}
+    AND ${hasKey}
     AND (uuid, toUnixTimestamp64Micro(created_at)) IN (
       SELECT arrayJoin(arrayZip({uuids:Array(UUID)}, {arrived:Array(Int64)}))
     )`;
