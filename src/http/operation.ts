@@ -89,6 +89,8 @@ type Bodies<R extends Replies> = {
 type Input<M extends Method, B extends TObject> = M extends "POST" ? CreateInput<B> : UpdateInput<B>;
 
 export type OperationRequest<H extends Home, P extends string = string> = Admitted[H] & {
+  /** For what outlives its request. */
+  readmit: Readmit<Admitted[H]>;
   request: Request;
   /** The URL as its client sees it; links begin with it. */
   url: URL;
@@ -245,7 +247,7 @@ function handlerOf(record: ErasedRecord) {
     const params = Object.fromEntries(
       Object.entries(segments ?? {}).map(([name, text]) => [name, text ?? ""]),
     );
-    const operationRequest = { access, project, organization, own, request, params, url };
+    const operationRequest = { access, project, organization, own, readmit, request, params, url };
     const found = await find?.(operationRequest);
     const query = readQuery(parameters, url.searchParams);
     const body = schema && (await readFields(request, schema, purposes[record.method]));

@@ -153,7 +153,7 @@ function matches(pattern: readonly string[], requested: readonly string[]): bool
 }
 
 /** A fault for a store that is unreachable or too slow: neither our error nor the client's. */
-function storeFault(error: unknown): Fault | undefined {
+export function storeFault(error: unknown): Fault | undefined {
   if (error instanceof ClickHouseError) {
     // No Retry-After: a retry would load the engine again.
     if (isTooHeavy(error)) return new Fault("invalid_input", heavyQuery);

@@ -14,7 +14,7 @@ import { checkQuery, type KnownQuery, storedQuery } from "./check.ts";
 import { nowOf, zonedIso } from "./date_range.ts";
 import { queryLimits } from "./limits.ts";
 import type { ResultType } from "./result.ts";
-import { ResultRoom } from "./result_room.ts";
+import { resultBytes, ResultRoom } from "./results/result_room.ts";
 import type { SqlParser } from "./sql/parser/parser.ts";
 import {
   type AskedProject,
@@ -63,6 +63,12 @@ export interface QueryEngine {
     asker: QueryAsker,
     work: (context: QueryContext) => Promise<Value>,
   ): Promise<Value>;
+  /** The result of it that was kept, if any. @throws Fault for what is wrong in it. */
+  findKept(
+    project_id: number,
+    query: unknown,
+    asker?: QueryAsker,
+  ): Promise<(QueryResult & { is_cached: true }) | undefined>;
   /** Drops all results that were kept: events they count were deleted. */
   forgetResults(): void;
 }
@@ -72,6 +78,8 @@ export interface EngineOptions {
   clickhouse: ClickHouse;
   clock: Clock;
   parser: SqlParser;
+  /** Of its own by default. */
+  results?: ResultRoom<QueryResult>;
   /** As limits.querySecondsMax and one thread by default. */
   settings?: QuerySettings;
   machine?: QueryMachine;
@@ -88,6 +96,8 @@ export interface QueryAsker {
 interface QueryAsk extends QueryAsker {
   /** Whether a result of the last minutes will do. */
   mayBeKept: boolean;
+  /** How long it may wait to run, in ms; queryLimits.queriesWaitMsMax by default. */
+  waitMsMax?: number;
 }
 
 export function openQueryEngine({
@@ -97,10 +107,10 @@ export function openQueryEngine({
   parser,
   settings = { querySecondsMax: limits.querySecondsMax, queryThreadsMax: 1 },
   machine = thisMachine,
+  results: kept = new ResultRoom<QueryResult>(clock),
 }: EngineOptions): QueryEngine {
   const { queriesRunningMax, queriesWaitingMax, queriesRunningShare } = queryLimits;
   const semaphore = new Semaphore(queriesRunningMax, queriesWaitingMax, queriesRunningShare);
-  const kept = new ResultRoom<QueryResult>(clock);
   let running = 0;
 
   /** @param work what is done for a query that holds a place. */
@@ -149,9 +159,16 @@ export function openQueryEngine({
     return { ...asked, query, project_id, now: clock.now(), filters, scopes };
   };
 
-  const onPlace = <Value>(project_id: number, work: () => Promise<Value>): Promise<Value> => {
-    const wait = { owner: project_id, msMax: queryLimits.queriesWaitMsMax, busy: tooManyQueries };
-    return semaphore.run(wait, work);
+  const onPlace = <Value>(
+    owner: number,
+    abort: AbortSignal | undefined,
+    work: () => Promise<Value>,
+    msMax: number = queryLimits.queriesWaitMsMax,
+  ): Promise<Value> => semaphore.run({ owner, ...(abort && { abort }), msMax, busy: tooManyQueries }, work);
+
+  const keptOf = (key: string, { isDeleting }: AskedProject) => {
+    const result = isDeleting ? undefined : kept.find(key);
+    return result && { ...result, is_cached: true as const };
   };
 
   return {
@@ -161,26 +178,33 @@ export function openQueryEngine({
     },
     run: async (project_id, query, { scopes, abort } = {}) => {
       const checked = checkQuery(query);
-      return await onPlace(project_id, async () =>
+      return await onPlace(project_id, abort, async () =>
         compute(await prepare(project_id, checked, scopes), abort),
       );
     },
-    ask: async (project_id, query, { mayBeKept, abort, scopes }) => {
+    findKept: async (project_id, query, { scopes } = {}) => {
+      const asked = await prepare(project_id, checkQuery(query), scopes);
+      return keptOf(keyOf(asked, query), asked);
+    },
+    ask: async (project_id, query, { mayBeKept, scopes, abort, waitMsMax }) => {
       const asked = await prepare(project_id, checkQuery(query), scopes);
       const key = keyOf(asked, query);
-      const before = mayBeKept && !asked.isDeleting ? kept.find(key) : undefined;
-      if (before) return { ...before, is_cached: true };
-      return await onPlace(project_id, async () => {
+      const before = mayBeKept ? keptOf(key, asked) : undefined;
+      if (before) return before;
+      const work = async () => {
         const began = clock.elapsed();
         const result = await compute({ ...asked, now: clock.now() }, abort);
         const isWorth = clock.elapsed() - began >= queryLimits.resultWorthMsMin;
         // A deletion that was ordered meanwhile has a key of its own from now on.
-        if (isWorth && !asked.isDeleting) kept.keep(key, project_id, result, result.results.length);
+        if (isWorth && !asked.isDeleting) {
+          kept.keep(key, project_id, result, await resultBytes(result, queryLimits.resultsOfProjectBytesMax));
+        }
         return { ...result, is_cached: false };
-      });
+      };
+      return await onPlace(project_id, abort, work, waitMsMax);
     },
     within: async (project_id, { scopes = [], abort }, work) =>
-      await onPlace(project_id, async () => {
+      await onPlace(project_id, abort, async () => {
         const { timezone } = await projectOf(project_id);
         return await bounded({ project_id, timezone, now: clock.now(), scopes }, abort, work);
       }),

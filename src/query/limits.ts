@@ -18,8 +18,17 @@ export const queryLimits = {
   /** Bytes of results that are kept, in all and of one project, as JSON. */
   resultsBytesMax: 64 * 1024 * 1024,
   resultsOfProjectBytesMax: 5 * 1024 * 1024,
-  /** Rows of a result that is kept: to see how many bytes more have would hold up the event loop. */
-  resultRowsKeptMax: 10_000,
+  /** Queries in the background that run or wait, at most half of them of one project: a quarter of all that wait. */
+  backgroundRunningMax: 32,
+  /** How long one of them waits to run, in ms: nobody's connection is open meanwhile. */
+  backgroundWaitMsMax: 600_000,
+  /** How often the keys of those that run are checked, in ms: one that is revoked ends its queries within 5 s. */
+  backgroundCheckMs: 1000,
+  /** Those that have ended and are not forgotten yet, in all and of one project; their results count above. */
+  backgroundKeptMax: 2_000,
+  backgroundKeptOfProjectMax: 100,
+  /** Characters of a query's id; PostHog's own have 32 or 36. */
+  queryIdCharsMax: 200,
   /** Series of one trend, steps of one funnel; each series is a statement of its own. */
   querySeriesMax: 26,
   /** Formulas of one trend, characters of one, and brackets within brackets. */

@@ -3,9 +3,20 @@
 
 import Type from "typebox";
 import { Fault } from "../core/fault.ts";
-import { choice, model, moment, nullable, strictModel, timezone, variants } from "../http/fields/field.ts";
+import {
+  choice,
+  flag,
+  model,
+  moment,
+  nullable,
+  strictModel,
+  text,
+  timezone,
+  variants,
+} from "../http/fields/field.ts";
 import { queryKinds } from "./kinds.ts";
-import { aboutSender, anything, drawing, unanswered, unreadFields } from "./parts/model.ts";
+import { queryLimits } from "./limits.ts";
+import { aboutSender, anything, drawing, maybe, unanswered, unreadFields } from "./parts/model.ts";
 
 const bare = Object.values(queryKinds).map(({ schema }) => schema);
 const source = variants("QuerySource", "kind", bare, { description: "A query that another node shows." });
@@ -58,25 +69,29 @@ const queryModel = variants("Query", "kind", [...bare, ...Object.values(wrapperM
   description: queryDescription,
 });
 
-/** PostHog's modes. Results are computed before the reply in all of them: they differ in whether a kept one will do. */
-const refreshModes = [
-  "async",
-  "async_except_on_cache_miss",
-  "blocking",
-  "force_async",
-  "force_blocking",
-  "force_cache",
-  "lazy_async",
-] as const;
+/** PostHog's modes: whether a kept result will do, and whether the answer is waited for. */
+const refreshModes = {
+  async: { isForced: false, isAsync: true },
+  async_except_on_cache_miss: { isForced: false, isAsync: false },
+  blocking: { isForced: false, isAsync: false },
+  force_async: { isForced: true, isAsync: true },
+  force_blocking: { isForced: true, isAsync: false },
+  force_cache: { isForced: false, isAsync: false },
+  lazy_async: { isForced: false, isAsync: true },
+};
 
-/** Whether a result must be computed anew. @throws Fault for what is no mode. */
-export function isForced(refresh: unknown): boolean {
-  const isMode = typeof refresh === "boolean" || (refreshModes as readonly unknown[]).includes(refresh);
-  if (!isMode && refresh !== null && refresh !== undefined) {
-    const detail = `True, false, or one of these is needed: ${refreshModes.join(", ")}.`;
-    throw new Fault("invalid_choice", detail, { attr: "refresh" });
+type RefreshMode = (typeof refreshModes)["async"];
+
+/** @param isAsync PostHog's older word for the mode `async`. @throws Fault for what is no mode. */
+export function refreshMode(refresh: unknown, isAsync: boolean): RefreshMode {
+  if (isAsync) return refreshModes.async;
+  if (refresh === true) return refreshModes.force_blocking;
+  if (refresh === false || refresh === null || refresh === undefined) return refreshModes.blocking;
+  if (typeof refresh === "string" && Object.hasOwn(refreshModes, refresh)) {
+    return refreshModes[refresh as keyof typeof refreshModes];
   }
-  return refresh === true || refresh === "force_blocking" || refresh === "force_async";
+  const detail = `True, false, or one of these is needed: ${Object.keys(refreshModes).join(", ")}.`;
+  throw new Fault("invalid_choice", detail, { attr: "refresh" });
 }
 
 const exampleQuery = {
@@ -95,7 +110,11 @@ export const queryBody = strictModel("QueryRequest", {
   filters_override: unanswered("Overriding filters"),
   variables_override: unanswered("A variable"),
   refresh: anything(),
-  ...unreadFields(aboutSender, "async client_query_id limit_context name tags"),
+  async: maybe(flag()),
+  client_query_id: maybe(
+    text({ maxLength: queryLimits.queryIdCharsMax, description: "The id of this query." }),
+  ),
+  ...unreadFields(aboutSender, "limit_context name tags"),
 });
 
 /** The reply to a query; for an EventsQuery it has its columns too. */

@@ -1,14 +1,28 @@
-// Opens the room: the engine of queries, and the parser of those in SQL.
+// Opens the room: the engine of queries, the parser of those in SQL, and what is asked in the background.
 
 import type { Log } from "../core/log.ts";
-import { type EngineOptions, openQueryEngine, type QueryEngine } from "./engine.ts";
+import { BackgroundQueries } from "./background/background_queries.ts";
+import { type EngineOptions, openQueryEngine, type QueryEngine, type QueryResult } from "./engine.ts";
+import { ResultRoom } from "./results/result_room.ts";
 import { openSqlParser } from "./sql/parser/parser.ts";
 
-interface QueriesOptions extends Omit<EngineOptions, "parser"> {
+interface QueriesOptions extends Omit<EngineOptions, "parser" | "results"> {
   log: Log;
 }
 
-export function openQueries({ log, ...options }: QueriesOptions): QueryEngine & { close(): void } {
+export interface OpenedQueries extends QueryEngine {
+  background: BackgroundQueries;
+  close(): Promise<void>;
+}
+
+export function openQueries({ log, ...options }: QueriesOptions): OpenedQueries {
+  const { sql, clock } = options;
   const parser = openSqlParser(log);
-  return { ...openQueryEngine({ ...options, parser }), close: () => parser.close() };
+  const results = new ResultRoom<QueryResult>(clock);
+  const background = new BackgroundQueries({ sql, clock, log, results });
+  const close = async (): Promise<void> => {
+    await background.close();
+    parser.close();
+  };
+  return { ...openQueryEngine({ ...options, parser, results }), background, close };
 }

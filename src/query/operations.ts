@@ -1,13 +1,19 @@
-// Queries over HTTP, run at once. Saved queries are insights.
+// Queries over HTTP: run while the client waits, or in the background. Saved queries are insights.
 
 import type { Gate } from "../access/gate.ts";
 import { reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
-import type { QueryEngine } from "./engine.ts";
-import { isForced, queryBody, queryReply } from "./model.ts";
+import { queryLimits } from "./limits.ts";
+import { queryStatusReply } from "./background/model.ts";
+import { backgroundOperations } from "./background/operations.ts";
+import { statusReply } from "./background/status.ts";
+import { queryBody, queryReply, refreshMode } from "./model.ts";
+import type { OpenedQueries } from "./open.ts";
+import { resultReply } from "./results/reply.ts";
 
-export function queryRoutes({ gate, engine }: { gate: Gate; engine: QueryEngine }) {
+export function queryRoutes({ gate, engine }: { gate: Gate; engine: OpenedQueries }) {
+  const { background } = engine;
   return mounted(gate, "Queries", [
     projectOperation({
       method: "POST",
@@ -20,32 +26,36 @@ export function queryRoutes({ gate, engine }: { gate: Gate; engine: QueryEngine 
         "`median_conversion_time` of a step are seconds, of the persons who got there: from the latest time they " +
         "were at the step before to the first time they got to this one, in order and within the window; null " +
         "for the first step. A result that took more than a second is kept for ten minutes and given again " +
-        "(`is_cached`, `last_refresh`), unless `refresh` is `force_blocking`, `force_async` or true.",
+        "(`is_cached`, `last_refresh`), unless `refresh` is `force_blocking`, `force_async` or true. With " +
+        "`async`, or a `refresh` of `async`, `lazy_async` or `force_async`, the query runs in the background, and " +
+        "is asked for by its id. That is `client_query_id`, where it is given.",
       body: queryBody,
-      replies: { 200: reply("Its results.", queryReply) },
-      answer: async ({ access, project, body: { query, refresh }, request }) => {
-        const mayBeKept = !isForced(refresh);
-        const result = await engine.ask(project.id, query, {
-          mayBeKept,
-          scopes: access.key.scopes,
-          abort: request.signal,
-        });
-        const { results, timezone, date_from, date_to, computed_at, table, is_cached } = result;
-        return await slicedJson({
-          results,
-          timezone,
-          resolved_date_range: { date_from, date_to },
-          is_cached,
-          last_refresh: computed_at,
-          error: null,
-          ...table,
-          ...(table?.hogql !== undefined && {
-            query: table.hogql,
-            types: table.columns.map((name, i) => [name, table.types[i]]),
-            timings: [],
-          }),
-        });
+      replies: {
+        200: reply("Its results.", queryReply),
+        202: reply("It runs in the background.", queryStatusReply),
+      },
+      answer: async ({ access, project, body, request, readmit }) => {
+        const { query, refresh, client_query_id } = body;
+        const { isForced, isAsync } = refreshMode(refresh, body.async === true);
+        const { scopes } = access.key;
+        const mayBeKept = !isForced;
+        const name = { project_id: project.id, access, id: client_query_id ?? crypto.randomUUID() };
+        if (!isAsync) {
+          const result = await background.attend(name, request.signal, (abort) =>
+            engine.ask(project.id, query, { mayBeKept, scopes, abort }),
+          );
+          return await slicedJson(resultReply(result));
+        }
+        // What is wrong with it is told at once.
+        engine.check(query);
+        const kept = mayBeKept ? await engine.findKept(project.id, query, { scopes }) : undefined;
+        if (kept) return await slicedJson(resultReply(kept));
+        const waitMsMax = queryLimits.backgroundWaitMsMax;
+        const compute = (abort: AbortSignal) =>
+          engine.ask(project.id, query, { mayBeKept, scopes, abort, waitMsMax });
+        return await statusReply(await background.begin(name, { query, readmit, compute }));
       },
     }),
+    ...backgroundOperations(background),
   ]);
 }

@@ -23,7 +23,7 @@ import { queryLimits } from "./limits.ts";
 import { clickhouseTime, type DateSpan, dateSpanOf } from "./date_range.ts";
 import type { DateRange, Interval } from "./parts/model.ts";
 import type { SqlParser } from "./sql/parser/parser.ts";
-import { type SqlTableRows, tableRowsOf, tableRowSettings } from "./table_rows.ts";
+import { type SqlTableRows, tableRowsOf, tableRowSettings } from "./results/table_rows.ts";
 import type { Entity } from "./parts/series.ts";
 
 /**

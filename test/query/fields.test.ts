@@ -588,21 +588,23 @@ test("a name that nothing has is refused, wherever it stands", async () => {
 });
 
 test("refresh is one of PostHog's modes", async () => {
-  for (const refresh of ["blocking", "force_blocking", "async", "force_cache", true, false, null]) {
+  for (const refresh of ["blocking", "force_blocking", "force_cache", true, false, null]) {
     expect([refresh, (await run(trend, { refresh })).status]).toEqual([refresh, 200]);
   }
+  expect((await run(trend, { refresh: "force_async" })).status).toBe(202);
+  expect((await run(trend, { async: "perhaps" })).body["attr"]).toBe("async");
   const { status, body } = await run(trend, { refresh: "sometimes" });
   expect([status, body["attr"]]).toEqual([400, "refresh"]);
 });
 
 test("the body of a request and the wrappers have no field that is neither answered nor listed", () => {
-  const known = { QueryRequest: ["query", "filters_override", "variables_override", "refresh"] };
+  const answered = ["query", "filters_override", "variables_override", "refresh", "async", "client_query_id"];
   const schemas: Record<string, Schema> = {
     ...(wrapperModels as Record<string, Schema>),
     QueryRequest: queryBody as Schema,
   };
   for (const [name, schema] of Object.entries(schemas)) {
-    const own = name === "QueryRequest" ? known.QueryRequest : ["kind", "source"];
+    const own = name === "QueryRequest" ? answered : ["kind", "source"];
     expect(Object.keys(schema.properties ?? {})).toEqual([...own, ...unreadNames(schema)]);
   }
 });

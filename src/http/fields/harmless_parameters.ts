@@ -12,7 +12,9 @@ export const harmlessParameters: ReadonlyMap<string, Harmless> = new Map(
   Object.entries<Harmless>({
     _: { reason: "Makes an address new to caches; no answer is cached here." },
     basic: { reason: "Leaves results out of a list of insights, which never has them here." },
-    client_query_id: { reason: "Names a query in PostHog's own log, and selects nothing." },
+    client_query_id: {
+      reason: "Names a query in PostHog's own log, and selects nothing; a query's id is in its body.",
+    },
     format: {
       reason: "Answers are JSON; an operation that offers CSV declares the parameter.",
       only: "json",

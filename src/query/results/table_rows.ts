@@ -1,7 +1,7 @@
 // The rows of an answer in SQL, as JSON shows them: numbers keep all their digits, and moments have the offset of their
 // column's zone, as at PostHog. The engine writes whole numbers of any length as numbers, and moments in UTC.
 
-import { rowsOf } from "../storage/clickhouse/read.ts";
+import { rowsOf } from "../../storage/clickhouse/read.ts";
 
 export interface SqlTableRows {
   /** ClickHouse's types of the columns. */

@@ -1,11 +1,11 @@
 // Values of every type that the engine gives, as an answer in SQL shows them.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { systemClock } from "../../src/core/clock.ts";
-import { openQueryRunners, type TableRunner } from "../../src/query/store.ts";
-import { tableRowsOf } from "../../src/query/table_rows.ts";
-import { cleanUp } from "../support/cleanup.ts";
-import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import { openQueryRunners, type TableRunner } from "../../../src/query/store.ts";
+import { tableRowsOf } from "../../../src/query/results/table_rows.ts";
+import { cleanUp } from "../../support/cleanup.ts";
+import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";
 
 afterAll(cleanUp, storesStartMsMax);
 

@@ -1,11 +1,11 @@
 // Results that are kept, and when they are not.
 
 import { expect, test } from "bun:test";
-import type { Clock } from "../../src/core/clock.ts";
-import { noSqlParser } from "../support/sql_parser.ts";
-import { openQueryEngine } from "../../src/query/engine.ts";
-import { queryLimits } from "../../src/query/limits.ts";
-import { ResultRoom } from "../../src/query/result_room.ts";
+import type { Clock } from "../../../src/core/clock.ts";
+import { noSqlParser } from "../../support/sql_parser.ts";
+import { openQueryEngine } from "../../../src/query/engine.ts";
+import { queryLimits } from "../../../src/query/limits.ts";
+import { resultBytes, ResultRoom } from "../../../src/query/results/result_room.ts";
 
 function openRoom() {
   let elapsed = 0;
@@ -15,31 +15,33 @@ function openRoom() {
 
 test("a result is kept for ten minutes", () => {
   const { room, pass } = openRoom();
-  room.keep("a", 1, "x");
+  room.keep("a", 1, "x", 3);
   pass(queryLimits.resultKeptMs);
   expect(room.find("a")).toBe("x");
   pass(1);
   expect(room.find("a")).toBeUndefined();
 });
 
-test("a result of too many rows is not kept", () => {
-  const { room } = openRoom();
-  room.keep("a", 1, "x", queryLimits.resultRowsKeptMax);
-  room.keep("b", 1, "x", queryLimits.resultRowsKeptMax + 1);
-  expect([room.find("a"), room.find("b")]).toEqual(["x", undefined]);
+test("the bytes of a result are those of its JSON, and counted only as far as they matter", async () => {
+  const result = { kind: "a", results: Array.from({ length: 50_000 }, (_, i) => [i, "x".repeat(i % 40)]) };
+  const whole = JSON.stringify(result).length;
+  // A comma is counted behind the last row, too.
+  expect(await resultBytes(result, Number.POSITIVE_INFINITY)).toBe(whole + 1);
+  const counted = await resultBytes(result, 1000);
+  expect(counted > 1000 && counted < 1100).toBe(true);
 });
 
 test("results of one project drop its own, those of all the least lately read", () => {
   const { room } = openRoom();
   const half = "x".repeat(queryLimits.resultsOfProjectBytesMax / 2 - 10);
-  for (const key of ["a", "b", "c"]) room.keep(key, 1, half);
+  for (const key of ["a", "b", "c"]) room.keep(key, 1, half, half.length);
   expect(["a", "b", "c"].map((key) => room.find(key)?.length)).toEqual([undefined, half.length, half.length]);
-  room.keep("huge", 1, half.repeat(3));
+  expect(room.keep("huge", 1, "", half.length * 3)).toBe(false);
   expect(room.find("huge")).toBeUndefined();
   const places = Math.floor(queryLimits.resultsBytesMax / queryLimits.resultsOfProjectBytesMax) * 2;
   for (let project = 2; project < 2 + places; project++) {
     room.find("c");
-    room.keep(`of ${project}`, project, half);
+    room.keep(`of ${project}`, project, half, half.length);
   }
   expect([room.find("b")?.length, room.find("c")?.length]).toEqual([undefined, half.length]);
   expect(room.find(`of ${1 + places}`)?.length).toBe(half.length);
@@ -84,6 +86,8 @@ test("who asks the same again is given what was computed, with its time", async 
   const trend = { kind: "TrendsQuery", series: [{}] };
   const again = await engine.ask(1, trend, { mayBeKept: true });
   expect([again.is_cached, again.computed_at, sent()]).toEqual([true, "2024-05-01T23:00:00.000Z", 1]);
+  expect(await engine.findKept(1, trend)).toEqual(again as never);
+  expect(await engine.findKept(1, { ...trend, interval: "hour" })).toBeUndefined();
   expect(await isCached(trend, false)).toBe(false);
   expect(await isCached({ ...trend, interval: "hour" })).toBe(false);
   expect(await isCached(trend, true, 2)).toBe(false);

@@ -1,0 +1,255 @@
+// Queries that are answered later: who asks gets an id at once, and under it the result for some minutes. An id belongs
+// to a key and its project. A query ends with the right of its key to ask it, and when its id is deleted. All of it is
+// in memory: a restart, or another server on the same stores, knows none of them.
+
+import { type Access, covers, requireScopes, type Scope } from "../../access/scope.ts";
+import type { Clock } from "../../core/clock.ts";
+import { Fault } from "../../core/fault.ts";
+import { type Log, reasonOf } from "../../core/log.ts";
+import { storeFault } from "../../http/problem.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { FairShare } from "../../work/fair_share.ts";
+import { every, type Ticking } from "../../work/tick.ts";
+import type { QueryResult } from "../engine.ts";
+import { queryLimits } from "../limits.ts";
+import { resultBytes, type ResultRoom } from "../results/result_room.ts";
+import { projectAskedOf } from "../store.ts";
+
+/** Who asks, and how a query is called. */
+export interface QueryName {
+  project_id: number;
+  access: Access;
+  id: string;
+}
+
+export interface BackgroundParts {
+  sql: Postgres;
+  clock: Clock;
+  log: Log;
+  /** Shared with results that are given again. */
+  results: ResultRoom<QueryResult>;
+}
+
+/** What is asked in the background. */
+interface BackgroundAsk {
+  query: unknown;
+  /** What the gate says of the key now; undefined where it is refused. */
+  readmit: () => Promise<{ access: Access; project: { id: number } } | undefined>;
+  /** Computes the result until the signal aborts. */
+  compute: (abort: AbortSignal) => Promise<QueryResult>;
+}
+
+interface BackgroundQuery extends Pick<BackgroundAsk, "readmit"> {
+  key: string;
+  id: string;
+  project_id: number;
+  /** Of the key when it asked: who reads the result has them still. */
+  scopes: readonly string[];
+  text: string;
+  cancel: AbortController;
+  startedAt: Date;
+  /** The last order to delete persons when it began, and whether one was being carried out. */
+  deletion: string | null;
+  wasDeleting: boolean;
+  end?: { at: Date; elapsed: number; fault?: Fault };
+}
+
+/** What is known of a query now. */
+export interface FoundQuery extends Pick<BackgroundQuery, "id" | "project_id" | "startedAt"> {
+  endedAt?: Date;
+  result?: QueryResult;
+  fault?: Fault;
+}
+
+export class BackgroundQueries {
+  readonly #parts: BackgroundParts;
+  readonly #places = new FairShare(queryLimits.backgroundRunningMax, 1);
+  /** The one that began first first. */
+  readonly #queries = new Map<string, BackgroundQuery>();
+  /** Queries whose askers wait for them, by the same keys. */
+  readonly #awaited = new Map<string, Set<AbortController>>();
+  #ticking: Ticking | undefined;
+  #closed = false;
+
+  constructor(parts: BackgroundParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws Fault conflict for an id of another query that runs, unavailable when too many run. */
+  async begin(name: QueryName, { query, readmit, compute }: BackgroundAsk): Promise<FoundQuery> {
+    const { project_id, access, id } = name;
+    const { sql, clock, log } = this.#parts;
+    const asked = await projectAskedOf(sql, project_id);
+    if (this.#closed || !asked) throw new Fault("not_found", "Project not found.");
+    const key = keyOf(name);
+    const text = JSON.stringify(query);
+    const before = this.#queries.get(key);
+    if (before && !before.end) {
+      if (before.text === text) return found(before);
+      const detail =
+        "Another query with this id is running: cancel that one, or give this one an id of its own.";
+      throw new Fault("conflict", detail, { attr: "client_query_id" });
+    }
+    if (!this.#places.mayTake(project_id)) {
+      const detail = "Too many queries run in the background already. Please retry.";
+      throw new Fault("unavailable", detail, { retryAfterSeconds: queryLimits.busyRetrySeconds });
+    }
+    const cancel = new AbortController();
+    const startedAt = new Date(clock.now());
+    const { deletion, isDeleting: wasDeleting } = asked;
+    const { scopes } = access.key;
+    const own = { key, id, project_id, scopes, text, cancel, readmit, startedAt, deletion, wasDeleting };
+    this.#drop(key);
+    this.#queries.set(key, own);
+    this.#places.take(project_id);
+    this.#ticking ??= every(
+      queryLimits.backgroundCheckMs,
+      "checking the keys of queries in the background",
+      () => this.check(),
+      log,
+    );
+    void this.#run(own, compute).finally(() => this.#places.leave(project_id));
+    return found(own);
+  }
+
+  /** Runs a query whose asker waits for it, and that its id cancels. @throws Fault conflict when it was cancelled. */
+  async attend<Result>(
+    name: QueryName,
+    left: AbortSignal,
+    compute: (abort: AbortSignal) => Promise<Result>,
+  ): Promise<Result> {
+    const key = keyOf(name);
+    const cancel = new AbortController();
+    const awaited = this.#awaited.get(key) ?? new Set();
+    this.#awaited.set(key, awaited.add(cancel));
+    try {
+      return await compute(AbortSignal.any([left, cancel.signal]));
+    } catch (thrown) {
+      throw cancel.signal.aborted ? cancelled() : thrown;
+    } finally {
+      awaited.delete(cancel);
+      if (awaited.size === 0) this.#awaited.delete(key);
+    }
+  }
+
+  /** @throws Fault not_found; permission_denied when the key has lost a scope since. */
+  async find(name: QueryName): Promise<FoundQuery> {
+    this.#dropEnded();
+    const query = this.#queries.get(keyOf(name));
+    if (!query) throw noQuery();
+    requireScopes(name.access.key.scopes, query.scopes as Scope[]);
+    const { end } = query;
+    if (!end || end.fault) return found(query);
+    const result = this.#parts.results.find(query.key);
+    const now = await projectAskedOf(this.#parts.sql, query.project_id);
+    // What was deleted since is not shown.
+    const isStale = now?.deletion !== query.deletion || (now.isDeleting && !query.wasDeleting);
+    if (!result || isStale) {
+      this.#drop(query.key);
+      throw noQuery();
+    }
+    return { ...found(query), result };
+  }
+
+  /** The function that stops it, if it runs, and forgets its result. @throws Fault not_found */
+  cancelOf(name: QueryName): () => void {
+    const key = keyOf(name);
+    if (!this.#queries.has(key) && !this.#awaited.has(key)) throw noQuery();
+    return () => {
+      for (const one of this.#awaited.get(key) ?? []) one.abort();
+      this.#drop(key);
+    };
+  }
+
+  /** Ends the queries whose key, or project, no longer allows them, and forgets those that ended minutes ago. */
+  async check(): Promise<void> {
+    this.#dropEnded();
+    const running = [...this.#queries.values()].filter(({ end }) => !end);
+    const checks = running.map(async (query) => {
+      const now = await query.readmit();
+      const isAllowed =
+        now?.project.id === query.project_id &&
+        query.scopes.every((scope) => covers(now.access.key.scopes, scope as Scope));
+      if (!isAllowed && this.#queries.get(query.key) === query) this.#drop(query.key);
+    });
+    const failed = (await Promise.allSettled(checks)).find(({ status }) => status === "rejected");
+    if (failed?.status === "rejected") throw failed.reason;
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const key of this.#queries.keys()) this.#drop(key);
+    await this.#ticking?.close();
+  }
+
+  async #run(query: BackgroundQuery, compute: BackgroundAsk["compute"]): Promise<void> {
+    const { clock, results } = this.#parts;
+    let fault: Fault | undefined;
+    try {
+      const result = await compute(query.cancel.signal);
+      const bytes = await resultBytes(result, queryLimits.resultsOfProjectBytesMax);
+      if (query.cancel.signal.aborted) return;
+      if (!results.keep(query.key, query.project_id, result, bytes)) fault = tooLong();
+    } catch (thrown) {
+      if (query.cancel.signal.aborted) return;
+      fault = this.#faultOf(thrown);
+    }
+    query.end = { at: new Date(clock.now()), elapsed: clock.elapsed(), ...(fault && { fault }) };
+    this.#dropMany(query.project_id);
+  }
+
+  #faultOf(thrown: unknown): Fault {
+    const expected = thrown instanceof Fault ? thrown : storeFault(thrown);
+    if (expected) return expected;
+    this.#parts.log.error("a query in the background failed", { reason: reasonOf(thrown) });
+    return new Fault("error", "A server error occurred.");
+  }
+
+  #drop(key: string): void {
+    this.#queries.get(key)?.cancel.abort();
+    this.#queries.delete(key);
+    this.#parts.results.drop(key);
+  }
+
+  #dropEnded(): void {
+    const before = this.#parts.clock.elapsed() - queryLimits.resultKeptMs;
+    for (const { key, end } of this.#queries.values()) if (end && end.elapsed < before) this.#drop(key);
+  }
+
+  /** Forgets the first of those that ended, where a project or all projects have too many. */
+  #dropMany(project_id: number): void {
+    const ended = [...this.#queries.values()].filter(({ end }) => end);
+    const own = ended.filter((one) => one.project_id === project_id);
+    const [first] = own.length > queryLimits.backgroundKeptOfProjectMax ? own : ended;
+    const isFull = own.length > queryLimits.backgroundKeptOfProjectMax;
+    if (first && (isFull || ended.length > queryLimits.backgroundKeptMax)) this.#drop(first.key);
+  }
+}
+
+function keyOf({ project_id, access, id }: QueryName): string {
+  return JSON.stringify(["background", project_id, access.key.id, id]);
+}
+
+function found({ id, project_id, startedAt, end }: BackgroundQuery): FoundQuery {
+  return {
+    id,
+    project_id,
+    startedAt,
+    ...(end && { endedAt: end.at, ...(end.fault && { fault: end.fault }) }),
+  };
+}
+
+function noQuery(): Fault {
+  return new Fault("not_found", "There is no such query: it was never asked by this key, or is forgotten.");
+}
+
+function cancelled(): Fault {
+  return new Fault("conflict", "The query was cancelled by its id.", { attr: "client_query_id" });
+}
+
+function tooLong(): Fault {
+  const detail =
+    `The result has more than ${queryLimits.resultsOfProjectBytesMax} bytes, too many to be kept. ` +
+    "Ask for fewer rows, or wait for the answer.";
+  return new Fault("invalid_input", detail, { attr: "query" });
+}

@@ -1,0 +1,48 @@
+// What is answered of a query in the background.
+
+import { problems } from "../../http/problem.ts";
+import { slicedJson } from "../../http/pages/sliced.ts";
+import { queryLimits } from "../limits.ts";
+import { resultReply } from "../results/reply.ts";
+import type { FoundQuery } from "./background_queries.ts";
+
+/** Levels below a query in the background where rows lie: query_status, its results, their results, row. */
+const rowLevels = 4;
+
+/** A query in the background: 202 while it runs, 200 with its result, 400 when it failed. */
+export async function statusReply(query: FoundQuery): Promise<Response> {
+  const query_status = statusOf(query);
+  if (query.result) return await slicedJson({ query_status }, rowLevels);
+  if (!query.fault) return Response.json({ query_status }, { status: 202 });
+  const { code, detail, attr } = query.fault;
+  // Whatever it is, asking for this id again makes it no better.
+  const status = code === "error" ? problems[code].status : 400;
+  return Response.json({ type: problems[code].type, code, detail, attr, query_status }, { status });
+}
+
+function statusOf({ id, project_id, startedAt, endedAt, result, fault }: FoundQuery) {
+  const keptUntil = endedAt && new Date(endedAt.getTime() + queryLimits.resultKeptMs);
+  return {
+    id,
+    team_id: project_id,
+    query_async: true,
+    complete: endedAt !== undefined,
+    error: fault !== undefined,
+    error_message: fault?.detail ?? null,
+    results: result ? resultReply(result) : null,
+    start_time: startedAt.toISOString(),
+    end_time: endedAt?.toISOString() ?? null,
+    expiration_time: keptUntil?.toISOString() ?? null,
+    ...notKnown,
+  };
+}
+
+/** Fields of PostHog's that say nothing here: queries of insights and dashboards are not run in the background. */
+const notKnown = {
+  insight_id: null,
+  dashboard_id: null,
+  labels: null,
+  pickup_time: null,
+  query_progress: null,
+  task_id: null,
+};

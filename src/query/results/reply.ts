@@ -1,0 +1,22 @@
+// What is answered to who asks a query.
+
+import type { QueryResult } from "../engine.ts";
+
+/** A result in PostHog's shape. */
+export function resultReply(result: QueryResult & { is_cached?: boolean }): Record<string, unknown> {
+  const { results, timezone, date_from, date_to, computed_at, table, is_cached = false } = result;
+  return {
+    results,
+    timezone,
+    resolved_date_range: { date_from, date_to },
+    is_cached,
+    last_refresh: computed_at,
+    error: null,
+    ...table,
+    ...(table?.hogql !== undefined && {
+      query: table.hogql,
+      types: table.columns.map((name, i) => [name, table.types[i]]),
+      timings: [],
+    }),
+  };
+}

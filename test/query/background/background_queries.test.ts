@@ -1,0 +1,206 @@
+// Queries in the background: their ids, places, ends, and what is kept of them.
+
+import { expect, test } from "bun:test";
+import type { Access } from "../../../src/access/scope.ts";
+import { Fault } from "../../../src/core/fault.ts";
+import { silentLog } from "../../../src/core/log.ts";
+import { BackgroundQueries, type QueryName } from "../../../src/query/background/background_queries.ts";
+import type { QueryResult } from "../../../src/query/engine.ts";
+import { queryLimits } from "../../../src/query/limits.ts";
+import { ResultRoom } from "../../../src/query/results/result_room.ts";
+
+const result = { kind: "HogQLQuery", results: [[1]] } as unknown as QueryResult;
+
+function accessOf(id: string, ...scopes: string[]): Access {
+  return { key: { id, scopes } } as Access;
+}
+
+function nameOf(id: string, project_id = 1, access = accessOf("key", "query:read")): QueryName {
+  return { project_id, access, id };
+}
+
+function openBackground() {
+  let elapsed = 0;
+  const project = { deletion: null as string | null, isDeleting: false };
+  const clock = { now: () => elapsed, elapsed: () => elapsed };
+  const sql = (() => Promise.resolve([{ timezone: "UTC", ...project }])) as never;
+  const results = new ResultRoom<QueryResult>(clock);
+  const background = new BackgroundQueries({ sql, clock, log: silentLog, results });
+  /** Begins one that ends when told to. */
+  const begin = async (name: QueryName, query: unknown = { kind: "A" }, readmitted: object | null = name) => {
+    const { promise, resolve, reject } = Promise.withResolvers<QueryResult>();
+    const state = { aborted: false };
+    const readmit = () =>
+      Promise.resolve(
+        readmitted ? { access: name.access, project: { id: name.project_id }, ...readmitted } : undefined,
+      );
+    const compute = (abort: AbortSignal) => {
+      abort.addEventListener("abort", () => {
+        state.aborted = true;
+        reject(new Error("aborted"));
+      });
+      return promise;
+    };
+    const found = await background.begin(name, { query, readmit: readmit as never, compute });
+    const end = async (with_: QueryResult | Error = result) => {
+      if (with_ instanceof Error) reject(with_);
+      else resolve(with_);
+      while (!(await background.find(name)).endedAt) await Bun.sleep(0);
+    };
+    return { found, end, state };
+  };
+  return { background, begin, results, project, pass: (ms: number) => void (elapsed += ms) };
+}
+
+async function faultOf(act: Promise<unknown> | (() => unknown)): Promise<unknown> {
+  try {
+    await (typeof act === "function" ? act() : act);
+    return undefined;
+  } catch (thrown) {
+    return thrown instanceof Fault ? thrown.code : thrown;
+  }
+}
+
+test("a query is known by its id to the key that asked it in its project, and to nobody else", async () => {
+  const { background, begin } = openBackground();
+  const name = nameOf("one");
+  const { found, end } = await begin(name);
+  expect(found).toMatchObject({ id: "one", project_id: 1 });
+  expect(await background.find(name)).not.toHaveProperty("result");
+  await end();
+  expect(await background.find(name)).toMatchObject({ result, endedAt: new Date(0) });
+  const others = [nameOf("two"), nameOf("one", 2), nameOf("one", 1, accessOf("other", "query:read"))];
+  for (const other of others) {
+    expect(await faultOf(background.find(other))).toBe("not_found");
+    expect(await faultOf(() => background.cancelOf(other))).toBe("not_found");
+  }
+  await background.close();
+});
+
+test("a result asks for the scopes that the key had", async () => {
+  const { background, begin } = openBackground();
+  const name = nameOf("one", 1, accessOf("key", "query:read", "person:read"));
+  const { end } = await begin(name);
+  await end();
+  const narrowed = { ...name, access: accessOf("key", "query:read") };
+  expect(await faultOf(background.find(narrowed))).toBe("permission_denied");
+  expect(await faultOf(background.find({ ...name, access: accessOf("key", "*") }))).toBeUndefined();
+  await background.close();
+});
+
+test("asking the same again is the same query; another by its id waits for its end", async () => {
+  const { background, begin } = openBackground();
+  const { end } = await begin(nameOf("one"));
+  const again = await begin(nameOf("one"));
+  expect(again.found).toMatchObject({ id: "one" });
+  expect(await faultOf(begin(nameOf("one"), { kind: "B" }))).toBe("conflict");
+  await end();
+  const next = await begin(nameOf("one"), { kind: "B" });
+  expect(await background.find(nameOf("one"))).not.toHaveProperty("endedAt");
+  await next.end();
+  await background.close();
+});
+
+test("places are bounded, and one project leaves some to others", async () => {
+  const { background, begin } = openBackground();
+  const half = queryLimits.backgroundRunningMax / 2;
+  const begun = [];
+  for (let i = 0; i < half; i++) begun.push(await begin(nameOf(`${i}`)));
+  expect(await faultOf(begin(nameOf("more")))).toBe("unavailable");
+  expect(await faultOf(begin(nameOf("0", 2)))).toBeUndefined();
+  await begun[0]!.end();
+  await Bun.sleep(0);
+  // Its share is of the places that are free.
+  await begun[1]!.end();
+  await Bun.sleep(0);
+  expect(await faultOf(begin(nameOf("more")))).toBeUndefined();
+  await background.close();
+});
+
+test("a deleted id ends its query, in the background or waited for", async () => {
+  const { background, begin } = openBackground();
+  const { state } = await begin(nameOf("one"));
+  background.cancelOf(nameOf("one"))();
+  expect([state.aborted, await faultOf(background.find(nameOf("one")))]).toEqual([true, "not_found"]);
+  const left = new AbortController();
+  const waits = (abort: AbortSignal) =>
+    new Promise<never>((_, reject) => abort.addEventListener("abort", () => reject(new Error("gone"))));
+  const awaited = faultOf(background.attend(nameOf("two"), left.signal, waits));
+  background.cancelOf(nameOf("two"))();
+  expect(await awaited).toBe("conflict");
+  expect(await faultOf(() => background.cancelOf(nameOf("two")))).toBe("not_found");
+  const leaving = faultOf(background.attend(nameOf("two"), left.signal, waits));
+  left.abort();
+  expect(await leaving).toEqual(new Error("gone"));
+  await background.close();
+});
+
+test("a query ends when its key is refused, has lost a scope or reaches another project", async () => {
+  const { background, begin } = openBackground();
+  const stays = await begin(nameOf("stays"));
+  const refused = await begin(nameOf("refused"), {}, null);
+  const narrowed = await begin(nameOf("narrowed"), {}, { access: accessOf("key", "person:read") });
+  const moved = await begin(nameOf("moved"), {}, { project: { id: 7 } });
+  await background.check();
+  const ended = [stays, refused, narrowed, moved].map(({ state }) => state.aborted);
+  expect(ended).toEqual([false, true, true, true]);
+  expect(await faultOf(background.find(nameOf("refused")))).toBe("not_found");
+  await background.close();
+  expect(stays.state.aborted).toBe(true);
+});
+
+test("what failed says why, and nothing of an error that is ours", async () => {
+  const { background, begin } = openBackground();
+  const wrong = await begin(nameOf("wrong"));
+  await wrong.end(new Fault("invalid_input", "There is no column x."));
+  expect(await background.find(nameOf("wrong"))).toMatchObject({
+    fault: { detail: "There is no column x." },
+  });
+  const broken = await begin(nameOf("broken"));
+  await broken.end(new Error("secret"));
+  expect(await background.find(nameOf("broken"))).toMatchObject({ fault: { code: "error" } });
+  await background.close();
+});
+
+test("a result is forgotten after ten minutes, and when it is too long it is not kept", async () => {
+  const { background, begin, pass } = openBackground();
+  const { end } = await begin(nameOf("one"));
+  await end();
+  pass(queryLimits.resultKeptMs);
+  expect(await background.find(nameOf("one"))).toMatchObject({ result });
+  pass(1);
+  expect(await faultOf(background.find(nameOf("one")))).toBe("not_found");
+  const long = { ...result, results: [["x".repeat(queryLimits.resultsOfProjectBytesMax)]] };
+  const longer = await begin(nameOf("long"));
+  await longer.end(long);
+  expect(await background.find(nameOf("long"))).toMatchObject({ fault: { code: "invalid_input" } });
+  await background.close();
+});
+
+test("a result is forgotten when persons or recordings are deleted, and when results of its project are", async () => {
+  const { background, begin, project, results } = openBackground();
+  const changes = [() => (project.deletion = "7"), () => (project.isDeleting = true), () => results.clear()];
+  for (const change of changes) {
+    const { end } = await begin(nameOf("one"));
+    await end();
+    expect(await background.find(nameOf("one"))).toMatchObject({ result });
+    change();
+    expect(await faultOf(background.find(nameOf("one")))).toBe("not_found");
+  }
+  // One that is asked while they are being deleted is given.
+  const { end } = await begin(nameOf("one"));
+  await end();
+  expect(await background.find(nameOf("one"))).toMatchObject({ result });
+  await background.close();
+});
+
+test("of those that ended a project has a bounded number, the first are forgotten first", async () => {
+  const { background, begin } = openBackground();
+  for (let i = 0; i <= queryLimits.backgroundKeptOfProjectMax; i++) {
+    const { end } = await begin(nameOf(`${i}`));
+    await end();
+  }
+  expect(await faultOf(background.find(nameOf("0")))).toBe("not_found");
+  expect(await background.find(nameOf("1"))).toMatchObject({ result });
+  await background.close();
+});
