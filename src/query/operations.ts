@@ -11,6 +11,7 @@ import { statusReply } from "./background/status.ts";
 import { queryBody, queryReply, refreshMode } from "./model.ts";
 import type { OpenedQueries } from "./open.ts";
 import { resultReply } from "./results/reply.ts";
+import { refuseTable, tableFormatParameter, tableReply, wantedTable } from "./results/table_reply.ts";
 
 export function queryRoutes({ gate, engine }: { gate: Gate; engine: OpenedQueries }) {
   const { background } = engine;
@@ -28,23 +29,28 @@ export function queryRoutes({ gate, engine }: { gate: Gate; engine: OpenedQuerie
         "for the first step. A result that took more than a second is kept for ten minutes and given again " +
         "(`is_cached`, `last_refresh`), unless `refresh` is `force_blocking`, `force_async` or true. With " +
         "`async`, or a `refresh` of `async`, `lazy_async` or `force_async`, the query runs in the background, and " +
-        "is asked for by its id. That is `client_query_id`, where it is given.",
+        "is asked for by its id. That is `client_query_id`, where it is given. With `format=csv` or " +
+        "`Accept: text/csv` SQL and lists of events are a table, with `format=jsonl` or " +
+        "`Accept: application/x-ndjson` an object a line; `X-Has-More` says whether there is more.",
+      query: { format: tableFormatParameter },
       body: queryBody,
       replies: {
         200: reply("Its results.", queryReply),
         202: reply("It runs in the background.", queryStatusReply),
       },
-      answer: async ({ access, project, body, request, readmit }) => {
+      answer: async ({ access, project, query: { format }, body, request, readmit }) => {
         const { query, refresh, client_query_id } = body;
         const { isForced, isAsync } = refreshMode(refresh, body.async === true);
         const { scopes } = access.key;
         const mayBeKept = !isForced;
+        const table = wantedTable(request, format);
+        if (table) refuseTable(engine.check(query), isAsync);
         const name = { project_id: project.id, access, id: client_query_id ?? crypto.randomUUID() };
         if (!isAsync) {
           const result = await background.attend(name, request.signal, (abort) =>
             engine.ask(project.id, query, { mayBeKept, scopes, abort }),
           );
-          return await slicedJson(resultReply(result));
+          return table ? await tableReply(result, table) : await slicedJson(resultReply(result));
         }
         // What is wrong with it is told at once.
         engine.check(query);

@@ -9,6 +9,7 @@ import { JsonCursor, pastValue } from "../../core/json/json_cursor.ts";
 import { limits } from "../../core/limits.ts";
 import { choiceParameter } from "../fields/query.ts";
 import { httpLimits } from "../limits.ts";
+import { wantedFormat } from "./format.ts";
 import { type Page, pageLinks } from "./page.ts";
 import { streamedReply } from "./sliced.ts";
 
@@ -21,14 +22,10 @@ export const csvDescription =
 
 /** Whether a request wants CSV: by its query, or else by its Accept header. */
 export function wantsCsv(request: Request, format: "json" | "csv" | undefined): boolean {
-  if (format !== undefined) return format === "csv";
-  const accepted = (request.headers.get("accept") ?? "").split(",").map((one) => one.trim().toLowerCase());
-  const accepts = (type: string) => accepted.some((one) => one.startsWith(type) && !refused.test(one));
-  return accepts("text/csv") && !accepts("application/json");
+  return wantedFormat(request, format, csvTypes) === "csv";
 }
 
-/** The weight of a type that must not be sent (RFC 9110, 12.4.2). */
-const refused = /;\s?q=0(\.0{0,3})?$/;
+const csvTypes = { csv: ["text/csv"] };
 
 /** A list's rows as JSON objects in whole pieces, each object with a comma before it. */
 interface Rows {
@@ -54,7 +51,7 @@ export async function csvReply({ url, name, model, page: asked, read }: CsvPage)
   const fixed = Object.keys(model.properties).filter((column) => column !== "properties");
   const named = await propertyNames((await read(page)).rows);
   const { count, rows } = await read(page);
-  const header = lineOf([...fixed, ...named.map((own) => `properties.${own}`)].map(cellOfText));
+  const header = csvLineOf([...fixed, ...named.map((own) => `properties.${own}`)].map(cellOfText));
   return await streamedReply(bytesOf(header), linesOf(rows, fixed, named), new Uint8Array(0), {
     "content-type": "text/csv; charset=utf-8",
     "content-disposition": `attachment; filename="${name}.csv"`,
@@ -95,7 +92,7 @@ async function* linesOf(
     // Changed since the header was written: the reply is cut off, so that nobody takes it for the whole.
     for (const name of properties.keys()) if (!known.has(name)) throw new Error("a row has a new property");
     const own = fixed.map((column) => members.get(column) ?? "");
-    text += lineOf([...own, ...named.map((name) => properties.get(name) ?? "")]);
+    text += csvLineOf([...own, ...named.map((name) => properties.get(name) ?? "")]);
     if (text.length < limits.replySliceBytes) continue;
     yield bytesOf(text);
     text = "";
@@ -150,15 +147,18 @@ function membersOf(bytes: Buffer, from: number): { name: string; value: number; 
   return found;
 }
 
-/** A text as it is, null as nothing, anything else as its JSON: numbers keep all their digits. */
 function cellAt(bytes: Buffer, from: number, end: number): string {
-  const text = bytes.toString("utf8", from, end);
-  if (text === "null") return "";
-  return text.startsWith('"') ? cellOfText(JSON.parse(text) as string) : quoted(text);
+  return cellOf(bytes.toString("utf8", from, end));
+}
+
+/** Of JSON, a text as it is, null as nothing, anything else as its JSON: numbers keep all their digits. */
+export function cellOf(json: string): string {
+  if (json === "null") return "";
+  return json.startsWith('"') ? cellOfText(JSON.parse(json) as string) : quoted(json);
 }
 
 /** A spreadsheet computes a text that begins like a formula: an apostrophe before it makes it a text. */
-function cellOfText(text: string): string {
+export function cellOfText(text: string): string {
   return quoted(formulaStarts.has(text.charAt(0)) ? `'${text}` : text);
 }
 
@@ -168,6 +168,6 @@ function quoted(text: string): string {
   return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-function lineOf(cells: readonly string[]): string {
+export function csvLineOf(cells: readonly string[]): string {
   return `${cells.join(",")}\r\n`;
 }

@@ -1,0 +1,21 @@
+// In which format a reply is wanted.
+
+/**
+ * As the query names it; else, without JSON among what the Accept header accepts, the first format that is.
+ * @param types the media types of each format but JSON, in small letters.
+ */
+export function wantedFormat<Format extends string>(
+  request: Request,
+  named: Format | "json" | undefined,
+  types: Readonly<Record<Format, readonly string[]>>,
+): Format | "json" {
+  if (named !== undefined) return named;
+  const listed = (request.headers.get("accept") ?? "").toLowerCase().split(",");
+  const accepted = listed.filter((one) => !refused.test(one)).map((one) => one.split(";", 1)[0]!.trim());
+  const accepts = (type: string) => accepted.includes(type);
+  if (accepts("application/json")) return "json";
+  return (Object.keys(types) as Format[]).find((format) => types[format].some(accepts)) ?? "json";
+}
+
+/** The weight of a type that must not be sent (RFC 9110, 12.4.2). */
+const refused = /;\s?q=0(\.0{0,3})?\s?$/;

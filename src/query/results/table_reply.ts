@@ -1,0 +1,85 @@
+// The table of a result as CSV (RFC 4180) or as JSON lines, an object for each row.
+
+import { bytesOf } from "../../core/bytes.ts";
+import { yieldToEventLoop } from "../../core/clock.ts";
+import { Fault } from "../../core/fault.ts";
+import { limits } from "../../core/limits.ts";
+import { cellOf, cellOfText, csvLineOf } from "../../http/pages/csv.ts";
+import { wantedFormat } from "../../http/pages/format.ts";
+import { streamedReply } from "../../http/pages/sliced.ts";
+import { choiceParameter } from "../../http/fields/query.ts";
+import type { QueryResult } from "../engine.ts";
+import type { ResultType } from "../result.ts";
+
+export const tableFormatParameter = choiceParameter(
+  "As JSON, or a table as CSV or as JSON lines; else by the Accept header.",
+  ["json", "csv", "jsonl"],
+);
+
+type TableFormat = "csv" | "jsonl";
+
+/** Media types of each format; the first is what it is sent as. */
+const mediaTypes = {
+  csv: ["text/csv"],
+  jsonl: ["application/x-ndjson", "application/jsonl", "application/x-jsonlines"],
+} as const;
+
+/** How a table is wanted; undefined for JSON. */
+export function wantedTable(
+  request: Request,
+  named: TableFormat | "json" | undefined,
+): TableFormat | undefined {
+  const format = wantedFormat(request, named, mediaTypes);
+  return format === "json" ? undefined : format;
+}
+
+/** @throws Fault for what has no rows and columns, and for what is not waited for. */
+export function refuseTable({ kind, type }: { kind: string; type: ResultType }, isAsync: boolean): void {
+  if (type === "table" && !isAsync) return;
+  const why =
+    type === "table"
+      ? "A query in the background is answered as JSON."
+      : `A ${kind} is no table: it is answered as JSON.`;
+  throw new Fault("invalid_input", why, { attr: "format" });
+}
+
+/** @throws Fault for columns that an object cannot both have. */
+export async function tableReply({ results, table }: QueryResult, format: TableFormat): Promise<Response> {
+  const { columns = [], hasMore = false } = table ?? {};
+  const header = format === "csv" ? csvLineOf(columns.map(cellOfText)) : "";
+  const lines = format === "csv" ? csvLine : objectLine(columns);
+  return await streamedReply(bytesOf(header), slices(results as unknown[][], lines), new Uint8Array(0), {
+    "content-type": `${mediaTypes[format][0]}; charset=utf-8`,
+    "content-disposition": `attachment; filename="query.${format}"`,
+    "x-has-more": String(hasMore),
+  });
+}
+
+function csvLine(row: readonly unknown[]): string {
+  return csvLineOf(row.map((cell) => cellOf(JSON.stringify(cell))));
+}
+
+function objectLine(columns: readonly string[]): (row: readonly unknown[]) => string {
+  const twice = columns.find((name, i) => columns.indexOf(name) !== i);
+  if (twice !== undefined) {
+    const detail = `Two columns are called ${JSON.stringify(twice.slice(0, 100))}: give them names with AS.`;
+    throw new Fault("invalid_input", detail, { attr: "format" });
+  }
+  const names = columns.map((name) => `${JSON.stringify(name)}:`);
+  return (row) => `{${names.map((name, i) => name + JSON.stringify(row[i])).join(",")}}\n`;
+}
+
+async function* slices(
+  rows: readonly unknown[][],
+  lineOfRow: (row: readonly unknown[]) => string,
+): AsyncGenerator<Uint8Array, void> {
+  let text = "";
+  for (const row of rows) {
+    text += lineOfRow(row);
+    if (text.length < limits.replySliceBytes) continue;
+    yield bytesOf(text);
+    text = "";
+    await yieldToEventLoop();
+  }
+  if (text !== "") yield bytesOf(text);
+}
