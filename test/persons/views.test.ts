@@ -82,7 +82,7 @@ test("events of merged ids are their person's, from the first one on", async () 
 
 test("persons have what their ids did, one of many ids the oldest creation", async () => {
   const persons = await clickhouse.query<Record<string, unknown>>(
-    "SELECT length(distinct_ids) AS ids, properties, created_at, is_identified, changed_at FROM persons WHERE project_id = 1 ORDER BY ids DESC LIMIT 2",
+    "SELECT length(distinct_ids) AS ids, properties, created_at, is_identified, changed_at, last_seen_at FROM persons WHERE project_id = 1 ORDER BY ids DESC LIMIT 2",
   );
   expect(persons[0]).toEqual({
     ids: "10",
@@ -90,6 +90,8 @@ test("persons have what their ids did, one of many ids the oldest creation", asy
     created_at: "2024-01-01 00:00:00.000000",
     is_identified: true,
     changed_at: "2024-06-02 00:00:00.000000",
+    // The event 99,818, which was the last one of any of its ids.
+    last_seen_at: "2024-01-25 06:16:18.000000",
   });
   expect(persons[1]).toMatchObject({
     ids: "1",

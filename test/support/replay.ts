@@ -66,7 +66,9 @@ export async function replay(
 async function idsOf(server: Listening, first: Record<string, unknown>): Promise<number> {
   const ids: unknown[] = [];
   for (let page = first; ;) {
-    ids.push(...(page["results"] as { id: unknown }[]).map(({ id }) => id));
+    // Rows of SQL are lists, whose first column is the id.
+    const rows = page["results"] as (unknown[] | { id: unknown })[];
+    ids.push(...rows.map((row) => (Array.isArray(row) ? row[0] : row.id)));
     const next = page["next"];
     if (typeof next !== "string") break;
     const { pathname, search } = new URL(next);

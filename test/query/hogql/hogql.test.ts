@@ -75,6 +75,13 @@ test("numbers keep all their digits, alone and in an insight, and moments have t
   await ask({ url: app.url } as never, "PATCH", "/api/projects/1/", { timezone: "UTC" });
 });
 
+test("a person was last seen at the time of its last event", async () => {
+  const { body } = await run("select distinct_ids, last_seen_at from persons order by last_seen_at");
+  expect((body["results"] as unknown[][])[3]).toEqual([["user 3"], "2024-03-30T12:39:00.000000Z"]);
+  const { body: joined } = await run("select max(person.last_seen_at) from events where event = 'seen'");
+  expect(joined["results"]).toEqual([["2024-03-30T12:38:00.000000Z"]]);
+});
+
 test("values, variables and filters stand where the text names them", async () => {
   const count = async (where: string, more: object) => {
     const { body } = await run(`select count() from events where ${where}`, more);

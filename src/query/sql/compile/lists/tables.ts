@@ -68,13 +68,13 @@ const persons: SqlTable = {
   owner: "person",
   columns: {
     ...sqlColumns("uuid", "id=person_id"),
-    ...sqlColumns("datetime", "created_at"),
+    ...sqlColumns("datetime", "created_at last_seen_at"),
     ...sqlColumns("json", "properties"),
     ...sqlColumns("boolean", "is_identified"),
     ...sqlColumns("array", "distinct_ids"),
     ...sqlColumns("number", "team_id=project_id"),
   },
-  star: words("id created_at properties is_identified"),
+  star: words("id created_at properties is_identified last_seen_at"),
   joins: { pdi: { table: "person_distinct_ids", left: "id", right: "person_id" } },
 };
 
