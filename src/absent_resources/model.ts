@@ -65,7 +65,10 @@ export const emptyListModel = Type.Object(listSchema(anyRow).properties, { title
 /** What else PostHog's clients ask for by default that does not exist here, as a refusal begins. */
 const absentFamilies: Readonly<Record<string, string>> = {
   access_controls: "Access controls do",
+  activity_log: "A log of what was done to things but persons does",
   alerts: "Alerts do",
+  comments: "Comments do",
+  dashboard_templates: "Templates of dashboards do",
   endpoints: "Endpoints of saved queries do",
   error_tracking: "Error tracking does",
   external_data_sources: "External data sources do",
@@ -73,18 +76,32 @@ const absentFamilies: Readonly<Record<string, string>> = {
   integrations: "Integrations do",
   mcp_tools: "Tools of PostHog's MCP server do",
   notebooks: "Notebooks do",
+  plugin_configs: "Plugins do",
   session_recording_playlists: "Playlists of recordings do",
   warehouse_tables: "Warehouse tables do",
+  web_experiments: "Web experiments do",
+};
+
+/** Those of an organization. */
+const absentOfOrganizations: Readonly<Record<string, string>> = {
+  domains: "Verified domains do",
+  integrations: "Integrations do",
+  invites: "Invitations do",
+  plugins: "Plugins do",
+  proxy_records: "Reverse proxies do",
+  roles: "Roles do",
 };
 
 /** The refusal of a request for something that does not exist here; undefined for other paths. */
 export function absentFault(path: string): Fault | undefined {
   const [, api, home, project, name = ""] = path.split("/");
-  const isProject = api === "api" && (home === "projects" || home === "environments") && project !== "";
-  if (!isProject) return undefined;
-  if (Object.hasOwn(absentFamilies, name)) {
-    return new Fault("not_found", `${absentFamilies[name]} not exist on this server.`);
+  const isProject = home === "projects" || home === "environments";
+  const families = isProject ? absentFamilies : home === "organizations" ? absentOfOrganizations : undefined;
+  if (api !== "api" || project === "" || !families) return undefined;
+  if (Object.hasOwn(families, name)) {
+    return new Fault("not_found", `${families[name]} not exist on this server.`);
   }
+  if (!isProject) return undefined;
   const absent = Object.hasOwn(absentResources, name) ? absentResources[name] : undefined;
   if (!absent) return undefined;
   const detail = `${absent.called} do not exist on this server: their list is empty, and there is nothing else.`;

@@ -55,6 +55,9 @@ test("what else clients ask for by default is a 404 that names it", async () => 
       expect(problemOf(await ask(app, "POST", `${home}/${path}`, {}))).toEqual(refusal);
     }
   }
+  const roles = await ask(app, "GET", `/api/organizations/${app.bootstrapped!.organization_id}/roles/`);
+  const detail = "Roles do not exist on this server.";
+  expect(problemOf(roles)).toEqual([404, "invalid_request", "not_found", detail, null]);
 });
 
 test("anything else that is asked of it is a 404 that says so", async () => {
