@@ -1,7 +1,7 @@
 // Capture's own first steps on a body, without a server: scanned, and read event by event.
 
 import { readEvent } from "../src/capture/event/event.ts";
-import { entryLength } from "../src/capture/scan/event_fields.ts";
+import { offsetOf } from "../src/capture/scan/event_fields.ts";
 import { type Row, emptyRow } from "../src/capture/event/row.ts";
 import type { EventIndex } from "../src/capture/scan/event_index.ts";
 import { BodyScanner } from "../src/capture/scan/body_scanner.ts";
@@ -18,8 +18,8 @@ export function scanned(body: Uint8Array): EventIndex {
 /** Shows every event as a row, which is the same object each time. Returns how many there were. */
 export function eachRow(scan: EventIndex, take: (row: Row) => void): number {
   const before = scan.count;
-  for (let at = 0; at < scan.count * entryLength; at += entryLength) {
-    if (readEvent(scan, at, sending, row) === undefined) take(row);
+  for (let which = 0; which < scan.count; which++) {
+    if (readEvent(scan, offsetOf(which), sending, row) === undefined) take(row);
   }
   return before;
 }

@@ -21,7 +21,8 @@ import { Flush, type FlushCounts } from "./flush/flush.ts";
 import { CaptureJournal, captureSetup } from "./capture_journal.ts";
 import { writeDurably } from "./journal/segments/files.ts";
 import { journalLimits } from "./journal/limits.ts";
-import { type JournalPair, openPair } from "./journal/identity/journal_pair.ts";
+import type { JournalIdentity } from "./journal/identity/journal_identity.ts";
+import { type JournalOwnership, openOwnership } from "./journal/identity/ownership.ts";
 import { leaveJournals } from "./journal/identity/store.ts";
 import { MergeFlush } from "./flush/merges.ts";
 import { openSessionBacklog } from "./flush/session_backlog_store.ts";
@@ -93,14 +94,14 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const folder = `${ownDir}/journal`;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const { postgres = embeddedAddress } = options;
-  const pair = await openPair({ sql: stores.sql, folder, postgres, clock, log });
+  const ownership = await openOwnership({ sql: stores.sql, folder, postgres, clock, log });
   const damaged = (damage: Damage) => options.counts.damaged(damage);
-  const adopted = await takeOverJournals(captureSetup, folder, leftOf(pair, options), damaged, log);
+  const adopted = await takeOverJournals(captureSetup, folder, leftOf(ownership, options), damaged, log);
   const reserve = new DiskReserve({ folder, log });
   await reserve.look();
-  const journal = openJournal(options, folder, pair.number, reserve);
-  if (!shared) pair.logCopy();
-  await settle(pair, journal);
+  const journal = openJournal(options, folder, ownership.number, reserve);
+  if (!shared) ownership.logCopy();
+  await settle(ownership, journal);
   const book = new WarningBook({
     lane: journal.warnings,
     spiked: () => options.counts.spiked(),
@@ -113,7 +114,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const groupTypes = new KnownGroupTypes(({ project_id, name }) => announce(journal, project_id, name));
   const learning = followGroupTypes(groupTypes, stores.sql, log);
   const looks = openLooks(reserve, book, log);
-  const publish = publisher(options, journal, pair, adopted);
+  const publish = publisher(options, journal, ownership, adopted);
   // Published before anything is captured, so that exports know of this journal; but Postgres may be away.
   const published = withinMs(publish(), limits.healthMsMax).catch(() => {});
   const [salts] = await Promise.all([openSalts(stores.sql, clock, log), published]);
@@ -135,10 +136,10 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
     journal,
     book,
     parts: { journal, book, groupTypes, definitions, salts },
-    database: () => pair.database,
-    verified: pair.verified,
-    broken: pair.broken,
-    startFlush: () => void pair.verified.then(startFlush),
+    database: () => ownership.database,
+    verified: ownership.verified,
+    broken: ownership.broken,
+    startFlush: () => void ownership.verified.then(startFlush),
     freeBytes: () => reserve.freeBytes ?? Number.NaN,
     sessionBacklog: () => flush.sessionBacklog,
     check: () => checkJournal(journal),
@@ -148,12 +149,12 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
       await salts.close();
       await book.close();
       const drain = (forMs: number) => Promise.all([flush.drain(forMs), merges.drain(forMs)]);
-      await sealLast(journal, pair.isBroken, drain, ms);
+      await sealLast(journal, ownership.isBroken, drain, ms);
       // Warnings of merges that were refused during the drain: the next start finds them.
       await journal.warnings.seal();
       await learning.close();
       await ticking.close();
-      await (journal.isEmpty ? pair.leave() : publish()).catch(() => {});
+      await (journal.isEmpty ? ownership.leave() : publish()).catch(() => {});
       await journal.release();
     },
   };
@@ -210,9 +211,9 @@ async function watchMinutes({ stores, clock, log }: OpenCaptureOptions, book: Wa
 }
 
 /** @throws UserError, with the journal closed, when the two do not belong together. */
-async function settle(pair: JournalPair, journal: CaptureJournal): Promise<void> {
+async function settle(ownership: JournalOwnership, journal: CaptureJournal): Promise<void> {
   try {
-    await pair.settle(journal);
+    await ownership.settle(journal);
   } catch (thrown) {
     await journal.close();
     await journal.release();
@@ -224,16 +225,14 @@ async function settle(pair: JournalPair, journal: CaptureJournal): Promise<void>
 function publisher(
   { stores: { sql } }: OpenCaptureOptions,
   journal: CaptureJournal,
-  pair: JournalPair,
-  adopted: string[],
+  ownership: JournalOwnership,
+  adopted: JournalIdentity[],
 ): () => Promise<void> {
   let running: Promise<void> | undefined;
   const publish = async () => {
-    await pair.publish(journal);
-    // The registrations of a copied folder may be those of running processes.
-    if (pair.isTwin) adopted.length = 0;
-    for (let name = adopted.at(-1); name !== undefined; name = adopted.at(-1)) {
-      await leaveJournals(sql, name);
+    await ownership.publish(journal);
+    for (let one = adopted.at(-1); one; one = adopted.at(-1)) {
+      await leaveJournals(sql, one);
       adopted.pop();
     }
   };

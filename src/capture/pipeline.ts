@@ -11,7 +11,7 @@ import { refuseVisits } from "./cookieless/visit.ts";
 import type { DefinitionBook } from "./definitions/definition_book.ts";
 import type { GroupTypes } from "./event/changes.ts";
 import type { CaptureJournal, EventLane } from "./capture_journal.ts";
-import { type Appending, appendEvents } from "./columns/append_events.ts";
+import { type Appending, appendEvents } from "./append_events.ts";
 import { Outcomes, type Reason, type Warning } from "./event/outcome.ts";
 import { Recorder } from "./recordings/recorder.ts";
 import { repairBody } from "./decode/repair.ts";
@@ -234,7 +234,8 @@ async function commit(
 async function report(taking: Taking, accepted: number, options: CaptureOptions): Promise<Captured> {
   const { warned, recorder, sending } = taking;
   const { project_id, historical_migration } = sending;
-  const { bytes, ignored, repaired } = taking.scanner.index;
+  const { index } = taking.scanner;
+  const { ignored, repaired } = index;
   const { counts, book, ack } = options;
   const { taken = 0, unwanted = false } = recorder ?? {};
   counts.received(accepted + taken + ignored.total);
@@ -244,10 +245,10 @@ async function report(taking: Taking, accepted: number, options: CaptureOptions)
   if (ignored.total + warned.total > 0) {
     for (const [reason, events] of ignored.counts) counts.ignored(reason, events);
     for (const [warning, events] of warned.counts) counts.warned(warning, events);
-    const noted = book.note({ project_id, bytes, ignored, warned, repaired });
+    const noted = book.note({ project_id, bytes: index.bytes, ignored, warned, repaired });
     if (ack !== "memory") await noted;
   }
-  if (repaired && ack !== "memory") free(bytes);
+  if (repaired) free(index.bytes);
   return { accepted: accepted + taken, recordingsUnwanted: unwanted, ignored, warned };
 }
 

@@ -127,8 +127,7 @@ async function answerAny(
   } catch (thrown) {
     return captureRefusal(thrown, request, options);
   } finally {
-    // With "memory", warnings are read out of the body after the reply.
-    body.close(options.ack === "memory");
+    body.close();
     lease.close();
     if (short) options.memory.releaseShort(short.from.held);
     options.seconds((options.clock.elapsed() - started) / 1000);

@@ -7,7 +7,7 @@ import { Block } from "../../src/capture/columns/block.ts";
 import type { Sending } from "../../src/capture/event/event.ts";
 import { CommitGroups, CommitWaiters } from "../../src/capture/journal/lane.ts";
 import type { CaptureJournal, EventLane } from "../../src/capture/capture_journal.ts";
-import { appendEvents } from "../../src/capture/columns/append_events.ts";
+import { appendEvents } from "../../src/capture/append_events.ts";
 import { entryLength, field } from "../../src/capture/scan/event_fields.ts";
 import type { EventIndex } from "../../src/capture/scan/event_index.ts";
 import { Outcomes, type Warning } from "../../src/capture/event/outcome.ts";

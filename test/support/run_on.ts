@@ -21,7 +21,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "test/batch_exports/native_files.test.ts": "File destinations need the embedded engine",
   "test/batch_exports/runs/worker.test.ts": "File destinations need the embedded engine",
   "test/batch_exports/sinks.test.ts": "File destinations need the embedded engine",
-  "test/capture/journal/identity/journal_pair.test.ts": "lends databases of embedded stores to other servers",
+  "test/capture/journal/identity/ownership.test.ts": "lends databases of embedded stores to other servers",
   "test/cli/backup": "backups are of the embedded stores",
   "test/cli/remote.test.ts": "begins on the embedded stores, and brings a remote one",
   "test/cli/serve.test.ts": "the start and the end of the embedded stores",

@@ -4,7 +4,15 @@ import { Fault } from "../../core/fault.ts";
 import { cookielessLimits } from "./limits.ts";
 import { cookielessSentinel } from "../../persons/identity.ts";
 import { sameName } from "../event/event_rules.ts";
-import { type Indexed, entryLength, field, grade, gradeIn, trait } from "../scan/event_fields.ts";
+import {
+  type EntryOffset,
+  type Indexed,
+  offsetOf,
+  field,
+  grade,
+  gradeIn,
+  trait,
+} from "../scan/event_fields.ts";
 import type { Reason } from "../event/outcome.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { readString } from "../scan/json_value.ts";
@@ -27,7 +35,7 @@ export interface Visiting {
 }
 
 /** Whether the event of entry `at`, whose distinct id is in `row`, is cookieless. */
-export function isVisit({ entries }: Indexed, at: number, { distinct_id }: Row): boolean {
+export function isVisit({ entries }: Indexed, at: EntryOffset, { distinct_id }: Row): boolean {
   return (
     gradeIn(entries[at + field.traits]!, trait.$cookieless_mode) === grade.sound ||
     sameName(distinct_id, cookielessSentinel)
@@ -49,7 +57,7 @@ interface VisitTime {
  */
 export function readVisit(
   { bytes, entries }: Indexed,
-  at: number,
+  at: EntryOffset,
   row: Row,
   visiting: Visiting | undefined,
   { timestamp, received, historical_migration }: VisitTime,
@@ -101,7 +109,8 @@ export function refuseVisits(index: EventIndex): void {
 
 /** Whether an index has cookieless events; looks at few bytes of each entry. */
 function holdsVisits({ bytes, entries }: Indexed, count: number): boolean {
-  for (let at = 0; at < count * entryLength; at += entryLength) {
+  for (let which = 0; which < count; which++) {
+    const at = offsetOf(which);
     if (gradeIn(entries[at + field.traits]!, trait.$cookieless_mode) === grade.sound) return true;
     for (const place of [field.distinct_id, field.properties_distinct_id]) {
       const [from, to] = [entries[at + place]!, entries[at + place + 1]!];

@@ -48,6 +48,15 @@ export async function decodeBody(wire: Uint8Array, hints: Hints, bounds: DecodeB
   return await new Unwrapping(wire, hints, bounds).run();
 }
 
+/** What a request's headers and query say of how its body is wrapped. */
+export function hintsOf({ headers }: Request, query: URLSearchParams): Hints {
+  return {
+    encoding: query.get("data") ? null : headers.get("content-encoding"),
+    compression: query.get("compression"),
+    contentType: headers.get("content-type"),
+  };
+}
+
 /** Work that is done slice by slice. */
 interface Sliced {
   advance(bytesMax: number): boolean;
@@ -66,7 +75,7 @@ const firstSliceBytes = decodeLimits.decodeBytesMax / 8;
 type Hint = "br" | "deflate" | "lz";
 
 /** The hints that the bytes do not reveal; gzip, zstd and base64 are recognized by their bytes. */
-function hintsOf(text: string | null): Hint[] {
+function hintsIn(text: string | null): Hint[] {
   if (!text) return [];
   const hints: Hint[] = [];
   for (const word of text.toLowerCase().split(",")) {
@@ -89,7 +98,7 @@ class Unwrapping {
 
   constructor(wire: Uint8Array, hints: Hints, { bytesMax, lease, first }: DecodeBounds) {
     this.#wire = wire;
-    this.#hints = [...hintsOf(hints.encoding).toReversed(), ...hintsOf(hints.compression)];
+    this.#hints = [...hintsIn(hints.encoding).toReversed(), ...hintsIn(hints.compression)];
     this.#formExpected = (hints.contentType ?? "")
       .toLowerCase()
       .startsWith("application/x-www-form-urlencoded");
@@ -125,7 +134,7 @@ class Unwrapping {
     const form = await this.#formOf(body);
     if (form?.data) {
       this.#sentAt ??= form.field("sent_at") ?? form.field("_");
-      this.#hints.push(...hintsOf(form.field("compression")));
+      this.#hints.push(...hintsIn(form.field("compression")));
       return [form.data];
     }
     return (await this.#byHint(body)) ?? (await this.#unpercent(body)) ?? (await this.#bareBase64(body));

@@ -9,7 +9,7 @@ import type { GroupTypes } from "./changes.ts";
 import { readEventIdentity } from "./identity.ts";
 import { type Visiting, isVisit, readVisit } from "../cookieless/visit.ts";
 import { checkEventRule, notStored } from "./event_rules.ts";
-import { field, grade, gradeIn, trait } from "../scan/event_fields.ts";
+import { type EntryOffset, offsetOf, field, grade, gradeIn, trait } from "../scan/event_fields.ts";
 import { readCompact, readString } from "../scan/json_value.ts";
 import type { Repaired } from "../decode/repair.ts";
 import type { EventIndex } from "../scan/event_index.ts";
@@ -48,7 +48,7 @@ const decoder = new TextDecoder();
  */
 export function readEvent(
   index: EventIndex,
-  at: number,
+  at: EntryOffset,
   sending: Sending,
   row: Row,
 ): Reason | "recording" | undefined {
@@ -97,7 +97,7 @@ export function readEvent(
 /** Reads a cookieless event in its rewritten form, which is scanned as a body of its own. */
 function readScrubbed(
   index: EventIndex,
-  at: number,
+  at: EntryOffset,
   sending: Sending,
   row: Row,
 ): Reason | "recording" | undefined {
@@ -108,7 +108,7 @@ function readScrubbed(
   if (typeof event === "string") return event;
   const own = new BodyScanner(event, { nameless: sending.nameless ?? false });
   while (!own.advance(captureLimits.sliceBytesMax));
-  const refused = readEvent(own.index, 0, { ...sending, isScrubbed: true }, row);
+  const refused = readEvent(own.index, offsetOf(0), { ...sending, isScrubbed: true }, row);
   row.warned |= warned;
   return refused;
 }
@@ -124,7 +124,7 @@ function repairsIn(repaired: Repaired, from: number, size: number): number {
  * The event's own distinct_id, or else the one in its properties. Null counts as absent; numbers, true and false become
  * their text, lists and objects compact JSON.
  */
-export function readDistinctId(index: EventIndex, at: number, row: Row): Reason | undefined {
+export function readDistinctId(index: EventIndex, at: EntryOffset, row: Row): Reason | undefined {
   const { bytes, entries } = index;
   const out = row.distinct_id;
   let [from, to] = [entries[at + field.distinct_id]!, entries[at + field.distinct_id + 1]!];
@@ -151,7 +151,7 @@ function isBlank({ source, from, to }: ByteRange): boolean {
   return true;
 }
 
-function readProperties(index: EventIndex, at: number, out: ByteRange): Reason | undefined {
+function readProperties(index: EventIndex, at: EntryOffset, out: ByteRange): Reason | undefined {
   const { bytes, entries } = index;
   const [from, to] = [entries[at + field.properties]!, entries[at + field.properties + 1]!];
   if (to === 0 || bytes[from] === 0x6e) {
@@ -167,7 +167,7 @@ function readProperties(index: EventIndex, at: number, out: ByteRange): Reason |
  * The event's time: now less `offset` if it has one, else `timestamp` less the client's skew, else now. A time that
  * cannot be read, that no column holds, or that is more than 23 h ahead becomes now, with a warning.
  */
-function readTimestamp(index: EventIndex, at: number, sending: Sending, row: Row): number {
+function readTimestamp(index: EventIndex, at: EntryOffset, sending: Sending, row: Row): number {
   const { bytes, entries } = index;
   const { received } = sending;
   let micros = Number.NaN;
@@ -188,7 +188,7 @@ function readTimestamp(index: EventIndex, at: number, sending: Sending, row: Row
   return received;
 }
 
-function readUuid(index: EventIndex, at: number, row: Row): void {
+function readUuid(index: EventIndex, at: EntryOffset, row: Row): void {
   const { bytes, entries } = index;
   const [from, to] = [entries[at + field.uuid]!, entries[at + field.uuid + 1]!];
   if (to > 0 && bytes[from] !== 0x6e) {

@@ -2,6 +2,7 @@
 
 import { limits } from "../../core/limits.ts";
 import {
+  type EntryOffset,
   type Indexed,
   field,
   firstTrait,
@@ -81,7 +82,7 @@ const groupIdentify = names.indexOf("$groupidentify");
  * Checks the event in `row`, whose entry is at `at`, for what its kind needs; notes warnings in row.warned.
  * @returns why it is not taken, or undefined.
  */
-export function checkEventRule(index: Indexed, at: number, row: Row): Reason | undefined {
+export function checkEventRule(index: Indexed, at: EntryOffset, row: Row): Reason | undefined {
   const traits = index.entries[at + field.traits]!;
   const profile = gradeIn(traits, trait.$process_person_profile);
   if (profile === grade.wrong) row.warned |= warningBit.invalid_process_person_profile;
@@ -101,13 +102,13 @@ export function checkEventRule(index: Indexed, at: number, row: Row): Reason | u
 }
 
 /** The grade of a trait of entry `at`, or of a field that must be of a kind. */
-function gradeAt({ bytes, entries }: Indexed, at: number, slot: number, what: number): number {
+function gradeAt({ bytes, entries }: Indexed, at: EntryOffset, slot: number, what: number): number {
   if (slot >= firstTrait) return gradeIn(entries[at + field.traits]!, slot - firstTrait);
   const [from, to] = [entries[at + slot]!, entries[at + slot + 1]!];
   return to === 0 ? grade.absent : gradeOf(what, bytes[from]!, to - from);
 }
 
-function groupKeyIsLong({ bytes, entries }: Indexed, at: number): boolean {
+function groupKeyIsLong({ bytes, entries }: Indexed, at: EntryOffset): boolean {
   const [from, to] = [entries[at + field.$group_key]!, entries[at + field.$group_key + 1]!];
   if (bytes[from] !== 0x22 || to - from - 2 <= limits.groupKeyCharsMax) return false;
   const text = JSON.parse(new TextDecoder().decode(bytes.subarray(from, to))) as string;

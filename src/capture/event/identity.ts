@@ -5,7 +5,7 @@ import { isIllegalId } from "../../persons/identity.ts";
 import { mergeKind } from "../../persons/merge.ts";
 import { type EventChanges, type GroupTypes, op } from "./changes.ts";
 import { sameName } from "./event_rules.ts";
-import { field, grade, gradeIn, trait } from "../scan/event_fields.ts";
+import { type EntryOffset, field, grade, gradeIn, trait } from "../scan/event_fields.ts";
 import { warningBit } from "./outcome.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { readKey, readString } from "../scan/json_value.ts";
@@ -16,7 +16,7 @@ import { cutText, sameBytes, rangeText } from "../scan/byte_range.ts";
 /** Fills the row's person_mode, changes and groups from entry `at`. */
 export function readEventIdentity(
   index: EventIndex,
-  at: number,
+  at: EntryOffset,
   types: GroupTypes | undefined,
   row: Row,
 ): void {
@@ -43,7 +43,7 @@ export function readEventIdentity(
 }
 
 /** Notes the changes of entry `at`; the event's own members win over those in its properties. */
-function readChanges(index: EventIndex, at: number, changes: EventChanges): void {
+function readChanges(index: EventIndex, at: EntryOffset, changes: EventChanges): void {
   const { entries } = index;
   changes.begin(index.bytes);
   const object = (place: number, what: number): void => {
@@ -66,7 +66,7 @@ const unsets = [field.$unset, field.own_unset];
 /** Reads entry `at`'s groups into row.groups. `identifies`: it is a `$groupidentify` event. */
 function readGroups(
   index: EventIndex,
-  at: number,
+  at: EntryOffset,
   row: Row,
   identifies: boolean,
   types: GroupTypes | undefined,
@@ -111,7 +111,7 @@ function readGroup(
 const members = new JsonCursor();
 
 /** Ids are cut to the length at which they are stored. */
-function readMerge(index: EventIndex, at: number, row: Row): void {
+function readMerge(index: EventIndex, at: EntryOffset, row: Row): void {
   const identifies = sameName(row.event, "$identify");
   const dangerous = sameName(row.event, "$merge_dangerously");
   if (!identifies && !dangerous && !sameName(row.event, "$create_alias")) return;

@@ -2,7 +2,7 @@
 // thrown for an event: the others of its request are taken.
 
 import { captureLimits } from "../limits.ts";
-import { entryLength } from "../scan/event_fields.ts";
+import { entryLength, offsetOf } from "../scan/event_fields.ts";
 
 /** Why an event was not taken. Names are PostHog's where it has one. */
 export const reasons = [
@@ -111,7 +111,7 @@ export class Outcomes<Type extends string> {
    * @param index the event's place in the batch.
    * @param entries hold its entry of the scan's index from `at` on.
    */
-  add(index: number, type: Type, entries?: Int32Array, at = 0, uuid?: Uint8Array): void {
+  add(index: number, type: Type, entries?: Int32Array, at = offsetOf(0), uuid?: Uint8Array): void {
     if (type !== this.#type) {
       this.#count = this.counts.get(type) ?? 0;
       this.#type = type;

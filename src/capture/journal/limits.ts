@@ -32,8 +32,6 @@ export const journalLimits = {
    * does every watermarkMs.
    */
   journalAliveMs: 3000,
-  /** Attempts to claim a journal while other processes claim it as well. */
-  journalClaimsMax: 5,
   /** Journals with different numbers in batch numbers; a power of two likewise. */
   journalsCountMax: 2 ** 12,
   /**

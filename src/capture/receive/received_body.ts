@@ -7,11 +7,11 @@ import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { receiveBody } from "../../work/bodies/upload.ts";
 import type { UploadBounds } from "../../work/bodies/whole_body.ts";
-import { type Hints, decodeBody } from "../decode/decode.ts";
+import { decodeBody, hintsOf } from "../decode/decode.ts";
 import { BodyScanner } from "../scan/body_scanner.ts";
 import type { EventIndex, IndexOptions } from "../scan/event_index.ts";
 import type { Repaired } from "../decode/repair.ts";
-import { ScanArena } from "../wasm/scan_arena.ts";
+import { ScanArena, likelyIndexBytes } from "../wasm/scan_arena.ts";
 import { receiveLimits } from "./limits.ts";
 
 interface Receiving {
@@ -38,6 +38,7 @@ export class ReceivedBody {
    * called.
    */
   #opened: number | undefined;
+  readonly #openedIn: number;
   /** The index of the last scanner, and the copy that it is of, if not of `bytes`. */
   #index: EventIndex | undefined;
   #copy: Uint8Array | undefined;
@@ -46,6 +47,7 @@ export class ReceivedBody {
     this.#arenas = arenas;
     this.bytes = bytes;
     this.#opened = opened;
+    this.#openedIn = opened === undefined ? 0 : arenas.short.generation;
   }
 
   /**
@@ -65,7 +67,7 @@ export class ReceivedBody {
     }
     this.sent_at = sent_at;
     await this.replace(pieces);
-    lease.hold(this.bytes.length + indexBytesFor(this.bytes.length));
+    lease.hold(this.bytes.length + likelyIndexBytes(this.bytes.length));
   }
 
   /** Replaces the bytes; long ones are copied into an arena, where the fast scan works. */
@@ -100,6 +102,7 @@ export class ReceivedBody {
     const fast = this.#arenas.short;
     const opened = this.#opened;
     this.#opened = undefined;
+    if (opened !== undefined) fast.assertHolds(this.#openedIn);
     const held = opened === undefined ? fast.hold(bytes) : fast.body.subarray(0, bytes.length);
     return this.#owns(new BodyScanner(held, { ...options, fast }, opened));
   }
@@ -110,16 +113,11 @@ export class ReceivedBody {
     return this.#owns(new BodyScanner(repaired.bytes, { ...options, repaired }));
   }
 
-  /**
-   * Releases the memory at once: indexes of 7 MB that waited for garbage collection made the server grow by 200 MB.
-   * @param keep the bytes are still read later, and are garbage-collected.
-   */
-  close(keep = false): void {
-    if (!keep) {
-      free(this.bytes);
-      if (this.#copy) free(this.#copy);
-      this.#index?.free();
-    }
+  /** Releases the memory at once: indexes of 7 MB that waited for garbage collection made the server grow by 200 MB. */
+  close(): void {
+    free(this.bytes);
+    if (this.#copy) free(this.#copy);
+    this.#index?.free();
     this.#giveBack();
   }
 
@@ -143,31 +141,13 @@ export class ReceivedBody {
       bytesMax: options.bodyBytesMax,
       lease,
       bounds: options.uploadBounds,
-      besideFor: indexBytesFor,
+      besideFor: likelyIndexBytes,
       roomFor: (bytes) => (this.#arena = this.#arenas.take(bytes))?.body,
       returnRoom: () => this.#giveBack(),
       first,
     });
   }
 }
-
-/** What a request's headers and query say of how its body is wrapped. */
-export function hintsOf({ headers }: Request, query: URLSearchParams): Hints {
-  return {
-    encoding: query.get("data") ? null : headers.get("content-encoding"),
-    compression: query.get("compression"),
-    contentType: headers.get("content-type"),
-  };
-}
-
-/** What the index of a long body is likely to take, in bytes. With tiny events it takes more, up to its bound. */
-export function indexBytesFor(bodyBytes: number): number {
-  if (bodyBytes < captureLimits.arenaBodyBytesMin) return 0;
-  return Math.min(limits.indexBytesMax, Math.ceil(bodyBytes / bodyBytesPerIndexByte));
-}
-
-/** A usual event has 552 bytes, its entry in the index 176. */
-const bodyBytesPerIndexByte = 3;
 
 /** The pool of arenas: those that wait for the next long body, and how many there may be. */
 export class ArenaPool {

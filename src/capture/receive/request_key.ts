@@ -8,11 +8,10 @@ import { receiveLimits } from "./limits.ts";
 import type { MemoryBudget } from "../../work/bodies/memory_budget.ts";
 import { joined } from "../../core/chunks.ts";
 import { announcedBytes, receiveBody } from "../../work/bodies/upload.ts";
-import { decodeBody } from "../decode/decode.ts";
+import { decodeBody, hintsOf } from "../decode/decode.ts";
 import { BodyScanner } from "../scan/body_scanner.ts";
 import { itemKeyOf } from "../scan/event_index.ts";
 import { captureLimits } from "../limits.ts";
-import { hintsOf } from "./received_body.ts";
 
 const names = ["token", "api_key", "$token"];
 

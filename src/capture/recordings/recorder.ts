@@ -6,15 +6,24 @@ import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { recordingLimits } from "./limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
-import type { CommitGroups } from "../journal/lane.ts";
-import type { CaptureJournal } from "../capture_journal.ts";
-import { field } from "../scan/event_fields.ts";
+import type { CommitGroups, Lane } from "../journal/lane.ts";
+import { type EntryOffset, field } from "../scan/event_fields.ts";
 import type { Reason } from "../event/outcome.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { type SnapshotRow, type SnapshotSending, SnapshotReading, readSnapshot } from "./snapshot.ts";
 
+interface RecordingJournal {
+  readonly recordings: Lane<SnapshotRow>;
+  readonly quota: {
+    readonly recordingsFull: boolean;
+    recordingRefusal(project_id: number): Fault | undefined;
+  };
+  stamp(): number;
+  stored(lane: Lane<SnapshotRow>): Promise<void>;
+}
+
 interface RecorderOptions extends SnapshotSending {
-  journal: CaptureJournal;
+  journal: RecordingJournal;
   wanted: boolean;
   retentionDays: number;
   /** Memory for copies of long snapshots is acquired from it. */
@@ -37,12 +46,12 @@ export class Recorder {
    * @throws Fault unavailable when recordings have filled their part of the journal, journal_share_exceeded when this
    * project's have filled its share.
    */
-  take(index: EventIndex, at: number): Reason | undefined {
+  take(index: EventIndex, at: EntryOffset): Reason | undefined {
     return this.#refused() ?? this.#keep(readSnapshot(index, at, this.#options));
   }
 
   /** The same for a long one, with pauses for other requests. @throws Fault unavailable also without memory. */
-  async takeLong(index: EventIndex, at: number): Promise<Reason | undefined> {
+  async takeLong(index: EventIndex, at: EntryOffset): Promise<Reason | undefined> {
     const refused = this.#refused();
     if (refused) return refused;
     const { entries } = index;

@@ -5,7 +5,7 @@ import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 import { recordingLimits } from "./limits.ts";
 import { readDistinctId } from "../event/event.ts";
-import { field } from "../scan/event_fields.ts";
+import { type EntryOffset, offsetOf, field } from "../scan/event_fields.ts";
 import type { Reason } from "../event/outcome.ts";
 import { type Row, emptyRow, uuidFromText } from "../event/row.ts";
 import type { ByteRange } from "../scan/byte_range.ts";
@@ -40,7 +40,7 @@ export interface SnapshotSending {
 }
 
 /** Whether entry `at` is so long that it is read in slices. */
-export function isLongSnapshot({ entries }: EventIndex, at: number): boolean {
+export function isLongSnapshot({ entries }: EventIndex, at: EntryOffset): boolean {
   return entries[at + field.item + 1]! - entries[at + field.item]! > recordingLimits.snapshotSliceBytesMax;
 }
 
@@ -49,7 +49,11 @@ export function isLongSnapshot({ entries }: EventIndex, at: number): boolean {
  * is valid until the next call.
  * @returns the row, or the reason why it is ignored.
  */
-export function readSnapshot(index: EventIndex, at: number, sending: SnapshotSending): SnapshotRow | Reason {
+export function readSnapshot(
+  index: EventIndex,
+  at: EntryOffset,
+  sending: SnapshotSending,
+): SnapshotRow | Reason {
   short.open(index, at, sending);
   while (!short.advance(Number.POSITIVE_INFINITY));
   return short.outcome!;
@@ -62,7 +66,7 @@ export class SnapshotReading {
   readonly #walk = new SnapshotWalker();
   readonly #row: Row = emptyRow();
   #index!: EventIndex;
-  #at = 0;
+  #at = offsetOf(0);
   #sending!: SnapshotSending;
   /** The row, once the properties are read. */
   #taken: SnapshotRow | undefined;
@@ -73,7 +77,7 @@ export class SnapshotReading {
   /** Bytes hashed or copied so far. */
   #done = 0;
 
-  open(index: EventIndex, at: number, sending: SnapshotSending): void {
+  open(index: EventIndex, at: EntryOffset, sending: SnapshotSending): void {
     this.#index = index;
     this.#at = at;
     this.#sending = sending;

@@ -47,6 +47,13 @@ export const field = {
 /** The numbers of an entry: a multiple of four, as the fast scan clears sixteen bytes at a time. */
 export const entryLength = 48;
 
+/** Where an entry begins in the index's numbers. The brand tells it from an entry's number, counted from 0. */
+export type EntryOffset = number & { readonly entryOffset: true };
+
+export function offsetOf(which: number): EntryOffset {
+  return (which * entryLength) as EntryOffset;
+}
+
 /** Bytes and the index of their events. */
 export interface Indexed {
   readonly bytes: Uint8Array;

@@ -16,6 +16,7 @@ import {
   keySlot,
   noSlot,
   valueKindOf,
+  offsetOf,
 } from "./event_fields.ts";
 import { Outcomes, type Reason } from "../event/outcome.ts";
 import type { Repaired } from "../decode/repair.ts";
@@ -46,9 +47,8 @@ type Place = readonly [from: number, to: number];
 const none: Place = [0, 0];
 
 export class EventIndex {
-  bytes: Uint8Array;
-  /** entryLength numbers for each event found; read with `field`. */
-  entries: Int32Array;
+  #bytes: Uint8Array;
+  #entries: Int32Array;
   /** Events in `entries`; of the present part, where the index isPartial. */
   count = 0;
   /** Set when there are more events than one index may hold: the body is then indexed again, part by part. */
@@ -75,21 +75,36 @@ export class EventIndex {
   #moved = 0;
   readonly #options: IndexOptions;
   #fast: ScanArena | undefined;
+  /** The generation of the fast scan's memory that this index is of. */
+  readonly #generation: number;
   readonly #numbersMax: number;
 
   constructor(bytes: Uint8Array, options: IndexOptions = {}) {
     const { fast, indexBytesMax = limits.indexBytesMax } = options;
-    this.bytes = bytes;
+    this.#bytes = bytes;
     this.#options = options;
     this.#fast = fast;
+    this.#generation = fast?.generation ?? 0;
     this.repaired = options.repaired;
     this.#numbersMax = indexBytesMax / Int32Array.BYTES_PER_ELEMENT;
-    this.entries = fast?.entries ?? new Int32Array(entryLength * (1 + (bytes.length >> 9)));
+    this.#entries = fast?.entries ?? new Int32Array(entryLength * (1 + (bytes.length >> 9)));
+  }
+
+  /** @throws Error when its memory holds another body by now: somebody waited without detach(). */
+  get bytes(): Uint8Array {
+    this.#fast?.assertHolds(this.#generation);
+    return this.#bytes;
+  }
+
+  /** entryLength numbers for each event found; read with `field`. */
+  get entries(): Int32Array {
+    this.#fast?.assertHolds(this.#generation);
+    return this.#entries;
   }
 
   /** The fast scan, while it holds the bytes and the whole index. */
   get fast(): ScanArena | undefined {
-    return this.entries === this.#fast?.entries ? this.#fast : undefined;
+    return this.#entries === this.#fast?.entries ? this.#fast : undefined;
   }
 
   /** Whether the bytes lie in memory that other requests use from their next turn on: detach() before waiting. */
@@ -100,8 +115,8 @@ export class EventIndex {
   /** Copies bytes and entries out of memory that other requests use from their next turn on. */
   detach(): void {
     if (!this.isShared) return;
-    this.bytes = this.bytes.slice();
-    this.entries = this.entries.slice(0, this.count * entryLength);
+    this.#bytes = this.#bytes.slice();
+    this.#entries = this.#entries.slice(0, this.count * entryLength);
     this.#fast = undefined;
   }
 
@@ -112,7 +127,7 @@ export class EventIndex {
   }
 
   #freeEntries(): void {
-    if (this.entries !== this.#fast?.entries) free(this.entries);
+    if (this.#entries !== this.#fast?.entries) free(this.#entries);
   }
 
   /** Raw text of a batch object's own member, or undefined. */
@@ -141,8 +156,8 @@ export class EventIndex {
   takeEnvelope(which: number): void {
     const notes = (which + 1) * entryLength;
     for (let at = 0; at < singleKey; at += 2) {
-      const to = this.entries[notes + at + 1]!;
-      if (to > 0) this.noteEnvelope(at, this.entries[notes + at]!, to);
+      const to = this.#entries[notes + at + 1]!;
+      if (to > 0) this.noteEnvelope(at, this.#entries[notes + at]!, to);
     }
   }
 
@@ -164,7 +179,7 @@ export class EventIndex {
 
   /** The number of entries that fit. */
   get room(): number {
-    return Math.floor(Math.min(this.entries.length, this.#numbersMax) / entryLength);
+    return Math.floor(Math.min(this.#entries.length, this.#numbersMax) / entryLength);
   }
 
   /**
@@ -173,7 +188,7 @@ export class EventIndex {
    */
   makeRoom(through: number): boolean {
     if (this.isSecondPass) return false;
-    if (this.entries.length < this.#numbersMax) return this.#moveIndex(through);
+    if (this.#entries.length < this.#numbersMax) return this.#moveIndex(through);
     this.isPartial = true;
     this.count = 0;
     return true;
@@ -185,14 +200,14 @@ export class EventIndex {
    */
   #moveIndex(through: number): boolean {
     const used = this.count * entryLength;
-    const factor = Math.max(2, (this.bytes.length / through) * movedShare);
-    this.#larger ??= new Int32Array(Math.min(this.#numbersMax, Math.ceil(this.entries.length * factor)));
+    const factor = Math.max(2, (this.#bytes.length / through) * movedShare);
+    this.#larger ??= new Int32Array(Math.min(this.#numbersMax, Math.ceil(this.#entries.length * factor)));
     const to = Math.min(used, this.#moved + limits.copyBytesMax / Int32Array.BYTES_PER_ELEMENT);
-    this.#larger.set(this.entries.subarray(this.#moved, to), this.#moved);
+    this.#larger.set(this.#entries.subarray(this.#moved, to), this.#moved);
     this.#moved = to;
     if (to < used) return false;
     this.#freeEntries();
-    this.entries = this.#larger;
+    this.#entries = this.#larger;
     this.#larger = undefined;
     this.#moved = 0;
     return true;
@@ -200,8 +215,8 @@ export class EventIndex {
 
   openEntry(from: number): void {
     const start = this.count * entryLength;
-    this.entries.fill(0, start, start + entryLength);
-    this.entries[start + field.item] = from;
+    this.#entries.fill(0, start, start + entryLength);
+    this.#entries[start + field.item] = from;
     this.#ownKey = none;
     this.#innerKey = none;
   }
@@ -209,7 +224,7 @@ export class EventIndex {
   /** Ends the open entry at byte `to`; `altered`: 1 when it holds what cannot be stored. */
   closeEntry(to: number, altered: number): void {
     const start = this.count * entryLength;
-    const entries = this.entries;
+    const entries = this.#entries;
     entries[start + field.item + 1] = to;
     entries[start + field.ordinal] = this.shape === "event" ? 0 : this.items;
     entries[start + field.altered] = altered;
@@ -229,14 +244,14 @@ export class EventIndex {
     if (to === 0) return;
     const [known, end] = this.firstKey;
     if (end === 0) this.firstKey = [from, to];
-    else this.itemKeysDiffer ||= !sameBytes(this.bytes, from, to, this.bytes, known, end);
+    else this.itemKeysDiffer ||= !sameBytes(this.#bytes, from, to, this.#bytes, known, end);
   }
 
   /** Counts the open entry as ignored; the next one takes its place. */
   #ignore(reason: Reason): void {
     if (this.isSecondPass) return;
     const start = this.count * entryLength;
-    this.ignored.add(this.entries[start + field.ordinal]!, reason, this.entries, start);
+    this.ignored.add(this.#entries[start + field.ordinal]!, reason, this.#entries, offsetOf(this.count));
   }
 
   /** Counts an item that is no object. */
@@ -249,16 +264,16 @@ export class EventIndex {
   /** Begins `properties`: notes of an earlier one are dropped, since the last of two members with one name counts. */
   openProperties(): void {
     const entry = this.count * entryLength;
-    this.entries[entry + field.properties_distinct_id + 1] = 0;
-    this.entries[entry + field.traits] = 0;
-    if (this.entries[entry + field.identity] === 1) {
-      this.entries.fill(0, entry + firstPropertyIdentity, entry + entryLength);
+    this.#entries[entry + field.properties_distinct_id + 1] = 0;
+    this.#entries[entry + field.traits] = 0;
+    if (this.#entries[entry + field.identity] === 1) {
+      this.#entries.fill(0, entry + firstPropertyIdentity, entry + entryLength);
     }
   }
 
   /** Notes one of the item's own members: its raw value lies at [from, to). */
   noteOwn(slot: number, from: number, to: number): void {
-    if (slot === keySlot && this.bytes[from] === 0x22) this.#ownKey = [from, to];
+    if (slot === keySlot && this.#bytes[from] === 0x22) this.#ownKey = [from, to];
     else if (slot >= 0) this.#noteField(slot, from, to);
   }
 
@@ -272,7 +287,7 @@ export class EventIndex {
   /** Notes a member of its `properties`. */
   noteProperty(slot: number, from: number, to: number): void {
     if (slot === noSlot) return;
-    const first = this.bytes[from]!;
+    const first = this.#bytes[from]!;
     if (slot === keySlot && first === 0x22) this.#innerKey = [from, to];
     else if (slot >= firstTrait) this.#noteTrait(slot - firstTrait, first, to - from);
     else if (slot >= 0) this.#noteField(slot, from, to);

@@ -7,7 +7,8 @@ import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault, type FaultCode } from "../../core/fault.ts";
 import { captureLimits } from "../limits.ts";
 import { v1Limits } from "./limits.ts";
-import { type ArenaPool, ReceivedBody, indexBytesFor } from "../receive/received_body.ts";
+import { type ArenaPool, ReceivedBody } from "../receive/received_body.ts";
+import { likelyIndexBytes } from "../wasm/scan_arena.ts";
 import type { Reason, Warning } from "../event/outcome.ts";
 import { capture, scanFirst, scanOn } from "../pipeline.ts";
 import { captureRefusal, replyHeaders } from "../receive/reply.ts";
@@ -39,7 +40,7 @@ export async function answerV1(request: Request, context: V1Context): Promise<Re
     response = captureRefusal(thrown, request, options, v1Fields);
   } finally {
     // With "memory", warnings are read out of the body after the reply.
-    body.close(options.ack === "memory");
+    body.close();
     lease.close();
     options.seconds((options.clock.elapsed() - started) / 1000);
   }
@@ -89,11 +90,11 @@ async function take(
   await body.replace([translation.body]);
   const isCopied = body.bytes.buffer !== translation.body.buffer;
   if (isCopied) free(translation.body, true);
-  lease.hold(body.bytes.length + indexBytesFor(body.bytes.length) + uuids.length);
+  lease.hold(body.bytes.length + likelyIndexBytes(body.bytes.length) + uuids.length);
   const address = () => options.addressOf(request);
   const sent = { body, sent_at: sentAtOf(request), nameless: false, address, lease, refused, warnings };
   const { ignored } = await capture(sent, options);
-  if (!isCopied && options.ack !== "memory") free(translation.body, true);
+  if (!isCopied) free(translation.body, true);
   lease.hold(uuids.length + (uuids.length / uuidChars) * resultBytesMax);
   const reasons = new Map(ignored.list.map(({ index, reason }) => [index, reason]));
   return await resultsText({ uuids, ignored: reasons, warned: warnings });

@@ -5,7 +5,7 @@ import { bytesOf } from "../../core/bytes.ts";
 import { Fault, type FaultCode } from "../../core/fault.ts";
 import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
-import { entryLength, field, knownKeys, slotOf } from "../scan/event_fields.ts";
+import { type EntryOffset, offsetOf, field, knownKeys, slotOf } from "../scan/event_fields.ts";
 import type { Reason } from "../event/outcome.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { uuidFromText } from "../event/row.ts";
@@ -87,7 +87,7 @@ export class Translation {
     const { count } = this.#index;
     const last = this.#sliceEnd();
     for (; this.#next < last; this.#next++) {
-      const at = this.#next * entryLength;
+      const at = offsetOf(this.#next);
       if (this.#next > 0) this.#out[this.#length++] = 0x2c;
       this.#takeUuid(at);
       this.#event(at);
@@ -101,17 +101,17 @@ export class Translation {
   /** The end of the slice that begins with the next event. Its bytes are searched for names of appended members. */
   #sliceEnd(): number {
     const { entries, count } = this.#index;
-    const from = entries[this.#next * entryLength + field.item]!;
+    const from = entries[offsetOf(this.#next) + field.item]!;
     const most = Math.min(count, this.#next + captureLimits.slowSliceRowsMax);
     let last = this.#next + 1;
-    while (last < most && entries[last * entryLength + field.item]! < from + captureLimits.slowSliceBytesMax)
+    while (last < most && entries[offsetOf(last) + field.item]! < from + captureLimits.slowSliceBytesMax)
       last++;
-    const to = entries[(last - 1) * entryLength + field.item + 1]!;
+    const to = entries[offsetOf(last - 1) + field.item + 1]!;
     this.#splice.look(from, Math.min(to, from + captureLimits.slowSliceBytesMax + limits.eventBytesMax));
     return last;
   }
 
-  #takeUuid(at: number): void {
+  #takeUuid(at: EntryOffset): void {
     const { bytes, entries } = this.#index;
     const [from, to] = [entries[at + field.uuid]!, entries[at + field.uuid + 1]!];
     const place = `batch[${this.#next}]`;
@@ -126,7 +126,7 @@ export class Translation {
       throw refusal("duplicate_event_uuid", `The uuid of ${place} occurs twice`);
   }
 
-  #event(at: number): void {
+  #event(at: EntryOffset): void {
     const { entries } = this.#index;
     const [from, to] = [entries[at + field.item]!, entries[at + field.item + 1]!];
     if (to - from > limits.eventBytesMax) return this.#refuse("message_size_too_large");

@@ -93,6 +93,8 @@ export class ScanArena {
   readonly #identity: IdentityBatch;
   /** Bytes of the present body. */
   #length = 0;
+  /** Rises with each body: what was read of an earlier one is not there any more. */
+  generation = 0;
   #sentinelAt = 0;
   /** The request whose events are judged. */
   #judging: Judging | undefined;
@@ -143,8 +145,14 @@ export class ScanArena {
   /** Ends the body after so many bytes, which it returns. */
   close(bytes: number): Uint8Array {
     this.#length = bytes;
+    this.generation++;
     this.#bytes.fill(0, layout.BODY + bytes, layout.BODY + bytes + paddingBytes);
     return this.body.subarray(0, bytes);
+  }
+
+  /** @throws Error when the memory holds another body than at this generation. */
+  assertHolds(generation: number): void {
+    if (generation !== this.generation) throw new Error("memory is read that holds another body by now");
   }
 
   /**
@@ -296,6 +304,15 @@ export class ScanArena {
     this.#identity.typeNames.count = count;
   }
 }
+
+/** What the index of a long body is likely to take, in bytes. With tiny events it takes more, up to its bound. */
+export function likelyIndexBytes(bodyBytes: number): number {
+  if (bodyBytes < captureLimits.arenaBodyBytesMin) return 0;
+  return Math.min(limits.indexBytesMax, Math.ceil(bodyBytes / bodyBytesPerIndexByte));
+}
+
+/** A usual event has 552 bytes, its entry in the index 176. */
+const bodyBytesPerIndexByte = 3;
 
 /** Bytes of the index for a body of so many bytes: at least one entry, with single.ts's notes. */
 function indexBytesFor(bodyBytesMax: number): number {

@@ -3,7 +3,7 @@ import { type Sending, readEvent } from "../../../src/capture/event/event.ts";
 import { emptyRow, type Row } from "../../../src/capture/event/row.ts";
 import type { ByteRange } from "../../../src/capture/scan/byte_range.ts";
 import { warningBit } from "../../../src/capture/event/outcome.ts";
-import { entryLength } from "../../../src/capture/scan/event_fields.ts";
+import { offsetOf } from "../../../src/capture/scan/event_fields.ts";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 
@@ -20,7 +20,7 @@ function readText(text: string, more: Partial<Sending> = {}): { reason: string |
   const { index } = scanner;
   const row = emptyRow();
   if (index.count === 0) return { reason: index.ignored.list[0]?.reason, row };
-  return { reason: readEvent(index, 0, { ...sending, ...more }, row), row };
+  return { reason: readEvent(index, offsetOf(0), { ...sending, ...more }, row), row };
 }
 
 function textOf({ source, from, to }: ByteRange): string {
@@ -181,8 +181,8 @@ test("where a name may be missing, the event is an identify call", () => {
   );
   scan.advance(1 << 30);
   const row = emptyRow();
-  const names = [0, entryLength].map((at) => {
-    readEvent(scan.index, at, { ...sending, nameless: true }, row);
+  const names = [0, 1].map((which) => {
+    readEvent(scan.index, offsetOf(which), { ...sending, nameless: true }, row);
     return textOf(row.event);
   });
   expect(names).toEqual(["$identify", "e"]);

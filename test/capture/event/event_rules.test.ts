@@ -1,3 +1,4 @@
+import { offsetOf } from "../../../src/capture/scan/event_fields.ts";
 import { expect, test } from "bun:test";
 import { readEvent } from "../../../src/capture/event/event.ts";
 import { warningBit, warnings } from "../../../src/capture/event/outcome.ts";
@@ -21,7 +22,7 @@ function outcomeOf(text: string): string | string[] {
   const scan = new BodyScanner(bytesOf(text));
   scan.advance(1 << 30);
   const row = emptyRow();
-  const reason = readEvent(scan.index, 0, sending, row);
+  const reason = readEvent(scan.index, offsetOf(0), sending, row);
   return reason ?? warnings.filter((warning) => row.warned & warningBit[warning]);
 }
 

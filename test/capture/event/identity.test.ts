@@ -1,3 +1,4 @@
+import { offsetOf } from "../../../src/capture/scan/event_fields.ts";
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { op } from "../../../src/capture/event/changes.ts";
@@ -28,7 +29,7 @@ function rowOf(event: unknown, groupTypes?: GroupTypes): Row {
   const row = emptyRow();
   row.project_id = 1;
   const judged = groupTypes ? { ...sending, groupTypes } : sending;
-  expect(readEvent(scan.index, 0, judged, row)).toBeUndefined();
+  expect(readEvent(scan.index, offsetOf(0), judged, row)).toBeUndefined();
   return row;
 }
 

@@ -1,5 +1,6 @@
 // Pieces of recordings: what is taken of them, and that they are no events.
 
+import { offsetOf } from "../../../src/capture/scan/event_fields.ts";
 import { afterAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
@@ -51,7 +52,7 @@ function scanned(properties: unknown, more: object = {}): EventIndex {
 }
 
 function read(properties: unknown, more: object = {}): SnapshotRow | string {
-  return readSnapshot(scanned(properties, more), 0, { project_id: 7, received });
+  return readSnapshot(scanned(properties, more), offsetOf(0), { project_id: 7, received });
 }
 
 /** All that a row tells, copied. */
@@ -140,7 +141,7 @@ test("a piece tells the same, however short the stretches are in which it is rea
     -1.5e3,
   ];
   const scan = scanned({ $a: { $session_id: "no" }, ...sound, $snapshot_data: odd, $window_id: "w\\n" });
-  const whole = shownOf(readSnapshot(scan, 0, { project_id: 7, received }));
+  const whole = shownOf(readSnapshot(scan, offsetOf(0), { project_id: 7, received }));
   expect(whole.facts).toMatchObject({
     events: 19,
     clicks: 3,
@@ -149,7 +150,7 @@ test("a piece tells the same, however short the stretches are in which it is rea
   });
   for (let stretch = 1; stretch < 80; stretch++) {
     const reading = new SnapshotReading();
-    reading.open(scan, 0, { project_id: 7, received });
+    reading.open(scan, offsetOf(0), { project_id: 7, received });
     while (!reading.advance(stretch));
     expect(shownOf(reading.outcome!)).toEqual(whole);
   }
@@ -160,7 +161,7 @@ test("of members that come twice the last counts", () => {
     "$snapshot_data" : [ {"type":3,"type":3,"data":{"source":5},"data":{"source":2,"type":1,"type":2}} , {} ]`;
   const scan = new BodyScanner(bytesOf(`{"event":"$snapshot","distinct_id":"d","properties":{${twice}}}`));
   scan.advance(1 << 30);
-  const row = readSnapshot(scan.index, 0, { project_id: 7, received });
+  const row = readSnapshot(scan.index, offsetOf(0), { project_id: 7, received });
   if (typeof row === "string") throw new Error(row);
   expect([row.session_id, row.facts.events, row.facts.clicks, row.facts.keypresses]).toEqual(["b", 2, 1, 0]);
 });

@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { entryLength, field } from "../../../src/capture/scan/event_fields.ts";
 import { type EventIndex, isHistorical, keyOf } from "../../../src/capture/scan/event_index.ts";
+import { ScanArena } from "../../../src/capture/wasm/scan_arena.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -79,4 +80,22 @@ test("an escaped key is the same key, and the last of two equal keys counts", ()
   const scan = scanOf(`{"\\u0065vent":"a","event":"b","distinct_\\u0069d":"d","api_key":"phc_x"}`);
   expect(valueOf(scan, 0, field.event)).toBe("b");
   expect(valueOf(scan, 0, field.distinct_id)).toBe("d");
+});
+
+test("an index whose memory holds another body by now is not read, unless it was detached before", () => {
+  const arena = new ScanArena(1 << 12, true);
+  const body = (name: string) => encoder.encode(`{"api_key":"k","event":"${name}","distinct_id":"d"}`);
+  const indexOf = (name: string): EventIndex => {
+    const scan = new BodyScanner(arena.hold(body(name)), { fast: arena });
+    while (!scan.advance(1 << 30));
+    return scan.index;
+  };
+  const detached = indexOf("own");
+  detached.detach();
+  const lent = indexOf("lent");
+  expect(valueOf(lent, 0, field.event)).toBe("lent");
+  indexOf("a stranger's");
+  expect(() => lent.bytes).toThrow("holds another body");
+  expect(() => lent.entries).toThrow("holds another body");
+  expect(valueOf(detached, 0, field.event)).toBe("own");
 });

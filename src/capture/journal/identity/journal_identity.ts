@@ -38,8 +38,6 @@ export interface JournalIdentity {
 /** The format of all files in a journal's folder. A release that changes one raises it. */
 const journalFormat = 1;
 const fileNames = ["identity.json", "identity.copy.json"] as const;
-/** Names are UUIDs. */
-const nameCharsMax = 100;
 /** Paths of Linux have at most 4096 bytes. */
 const textCharsMax = 4096;
 
@@ -129,31 +127,14 @@ function readOne(path: string): Read {
 }
 
 function identityOf(read: Record<string, unknown>): JournalIdentity {
-  const { name, number, life, home } = read;
-  const isName = typeof name === "string" && name.length > 0 && name.length <= nameCharsMax;
-  if (!isName || !isNumber(number) || !isNumber(life)) throw new Error("it is no journal's identity");
-  if (typeof home !== "object" || home === null) throw new Error("it has no home");
-  const { host, path, inodes } = home as Record<string, unknown>;
-  return {
-    name,
-    number,
-    database: textOf(read["database"]),
-    postgres: textOf(read["postgres"]),
-    holder: textOf(read["holder"]),
-    earlier: textOf(read["earlier"]),
-    life,
-    renamed: textOf(read["renamed"]),
-    home: { host: textOf(host), path: textOf(path), inodes: textOf(inodes) },
-  };
-}
-
-function isNumber(value: unknown): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value > 0;
-}
-
-function textOf(value: unknown): string {
-  if (typeof value !== "string" || value.length > textCharsMax) throw new Error("a text is missing in it");
-  return value;
+  const home = (read["home"] ?? {}) as Record<string, unknown>;
+  const numbers = [read["number"], read["life"]];
+  const names = ["name", "database", "postgres", "holder", "earlier", "renamed"];
+  const texts = [...names.map((name) => read[name]), home["host"], home["path"], home["inodes"]];
+  const isText = (text: unknown) => typeof text === "string" && text.length <= textCharsMax;
+  const isWhole = numbers.every((number) => Number.isSafeInteger(number) && (number as number) > 0);
+  if (!read["name"] || !isWhole || !texts.every(isText)) throw new Error("it is no journal's identity");
+  return read as unknown as JournalIdentity;
 }
 
 /** The names of the journals in these folders, as far as they were not copied there: their processes have ended. */

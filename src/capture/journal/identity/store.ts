@@ -147,10 +147,9 @@ export async function publishWatermarks(
 /** Deletes the registration of an empty journal, if `holder` holds it. Its number is not used again. */
 export async function leaveJournals(
   sql: Postgres,
-  name: string,
-  holder: string | null = null,
+  { name, holder }: Pick<Held, "name" | "holder">,
 ): Promise<void> {
-  await sql`DELETE FROM journals WHERE name = ${name} AND (${holder}::text IS NULL OR holder = ${holder})`;
+  await sql`DELETE FROM journals WHERE name = ${name} AND holder = ${holder}`;
 }
 
 /** Serializes the assignment of numbers, and moves the sequence past all numbers in use. */

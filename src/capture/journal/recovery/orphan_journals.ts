@@ -9,8 +9,8 @@ import { journalLimits } from "../limits.ts";
 import type { Log } from "../../../core/log.ts";
 import { type Owning, ownDataDir } from "../../../storage/lock.ts";
 import { syncFolder } from "../segments/files.ts";
-import { readJournalIdentity } from "../identity/journal_identity.ts";
-import type { JournalPair } from "../identity/journal_pair.ts";
+import { type JournalIdentity, readJournalIdentity } from "../identity/journal_identity.ts";
+import type { JournalOwnership } from "../identity/ownership.ts";
 import { Ledger } from "../ledger.ts";
 import { type Damage, Recovery } from "./recovery.ts";
 
@@ -27,12 +27,12 @@ interface WorkerFolders {
  * in them. A journal of another database than this one's stays where it is.
  */
 export function leftOf(
-  pair: Pick<JournalPair, "isForeign" | "database">,
+  ownership: Pick<JournalOwnership, "isForeign" | "database">,
   { leftDirs = [], workerDirs = [], log }: WorkerFolders,
 ): string[] {
-  return (pair.isForeign ? workerDirs : leftDirs).filter((dir) => {
+  return (ownership.isForeign ? workerDirs : leftDirs).filter((dir) => {
     const identity = readJournalIdentity(`${dir}/journal`);
-    if (!identity || identity.database === pair.database) return true;
+    if (!identity || identity.database === ownership.database) return true;
     const { postgres } = identity;
     log.warn("a worker's journal is of another Postgres and stays where it is", { dir, postgres });
     return false;
@@ -41,7 +41,7 @@ export function leftOf(
 
 /**
  * Moves the segments of the journals in `leftDirs` to `folder`, where they count as an earlier process's: ids of
- * segments and batches are unique among all journals. Resolves to the names of those journals, whose registrations may
+ * segments and batches are unique among all journals. Resolves to those journals, whose registrations may
  * go once `folder`'s own journal has published its watermark.
  * @throws UserError when one of them is still written.
  */
@@ -51,8 +51,8 @@ export async function takeOverJournals(
   leftDirs: readonly string[],
   damaged: (damage: Damage) => void,
   log: Log,
-): Promise<string[]> {
-  const names: string[] = [];
+): Promise<JournalIdentity[]> {
+  const taken: JournalIdentity[] = [];
   for (const dir of leftDirs) {
     const owning = await ownSoon(dir);
     try {
@@ -61,13 +61,13 @@ export async function takeOverJournals(
       setup.io.remove(`${dir}/flush`);
       if (moved > 0)
         log.info("took in the journal of a worker that is not started any more", { dir, segments: moved });
-      const name = readJournalIdentity(from)?.name;
-      if (name !== undefined) names.push(name);
+      const identity = readJournalIdentity(from);
+      if (identity) taken.push(identity);
     } finally {
       owning.release();
     }
   }
-  return names;
+  return taken;
 }
 
 /** Owns a folder as soon as an earlier worker has released it. */

@@ -1,12 +1,16 @@
 // Numbers of journals: handed out once, known again by folder and database, given up when another process has them.
 
 import { afterAll, beforeEach, beforeAll, expect, test } from "bun:test";
-import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import {
   readJournalIdentity,
   writeIdentity,
 } from "../../../../src/capture/journal/identity/journal_identity.ts";
-import { type JournalPair, openPair } from "../../../../src/capture/journal/identity/journal_pair.ts";
+import {
+  type JournalOwnership,
+  adoptJournal,
+  openOwnership,
+} from "../../../../src/capture/journal/identity/ownership.ts";
 import {
   claimJournal,
   publishWatermarks,
@@ -15,10 +19,10 @@ import {
 import { systemClock } from "../../../../src/core/clock.ts";
 import { UserError } from "../../../../src/core/fault.ts";
 import { journalLimits } from "../../../../src/capture/journal/limits.ts";
-import { openLog } from "../../../../src/core/log.ts";
+import { openLog, silentLog } from "../../../../src/core/log.ts";
 import { embeddedAddress, isSameDatabase, databaseOf } from "../../../../src/storage/embedded/connection.ts";
 import { knownMigrations } from "../../../../src/storage/migrations/files.ts";
-import type { Postgres } from "../../../../src/storage/postgres/postgres.ts";
+import { type Postgres, openPostgres } from "../../../../src/storage/postgres/postgres.ts";
 import { type Accounts, openAccounts, startMsMax } from "../../../support/accounts.ts";
 import { cleanUp } from "../../../support/cleanup.ts";
 import { makeFolder } from "../../../support/folder.ts";
@@ -64,12 +68,12 @@ function journalWith(events: number) {
   return journal;
 }
 
-function open(folder: string, postgres = "host:5432/sluice"): Promise<JournalPair> {
-  return openPair({ sql, folder, postgres, clock: systemClock, log });
+function open(folder: string, postgres = "host:5432/sluice"): Promise<JournalOwnership> {
+  return openOwnership({ sql, folder, postgres, clock: systemClock, log });
 }
 
 /** One that is opened and confirmed, and has told its watermark. */
-async function started(folder: string, events = 0, postgres?: string): Promise<JournalPair> {
+async function started(folder: string, events = 0, postgres?: string): Promise<JournalOwnership> {
   const pair = await open(folder, postgres);
   const journal = journalWith(events);
   await pair.settle(journal);
@@ -178,6 +182,51 @@ test("a folder that was moved keeps its number when nobody else tells of its jou
   await first.publish(journal);
   expect(journal.numbers).toEqual([2]);
 }, 30_000);
+
+test("a copy is refused while its original publishes, with nothing written, and starts once it was adopted", async () => {
+  const folder = newFolder();
+  const first = await started(folder, 3);
+  const copy = newFolder();
+  cpSync(folder, copy, { recursive: true });
+  const before = readdirSync(copy).map((name) => [name, readFileSync(`${copy}/${name}`, "utf8")]);
+  const publishing = setInterval(() => void first.publish(journalWith(3)), 50);
+  try {
+    const refusing = open(copy);
+    await expect(refusing).rejects.toBeInstanceOf(UserError);
+    await expect(refusing).rejects.toThrow("sluice journal adopt");
+    expect(readdirSync(copy).map((name) => [name, readFileSync(`${copy}/${name}`, "utf8")])).toEqual(before);
+    const adopted = await adoptJournal({ sql, folder: copy, postgres: "host:5432/sluice", log });
+    expect(adopted).toEqual({ before: first.number, number: 2 });
+    const journal = journalWith(3);
+    const pair = await open(copy);
+    await pair.settle(journal);
+    expect([pair.number, journal.numbers]).toEqual([2, []]);
+  } finally {
+    clearInterval(publishing);
+  }
+  expect(await numbers()).toEqual([1, 2]);
+}, 30_000);
+
+test("a folder that was copied or moved takes nothing before its database has answered", async () => {
+  const folder = newFolder();
+  await started(folder);
+  const moved = newFolder();
+  cpSync(folder, moved, { recursive: true });
+  const away = openPostgres("postgres://nobody@127.0.0.1:1/none", { log: silentLog });
+  const opening = (where: string) =>
+    openOwnership({ sql: away, folder: where, postgres: "host:5432/sluice", clock: systemClock, log });
+  expect((await opening(folder)).number).toBe(1);
+  await expect(opening(moved)).rejects.toThrow();
+  await away.end();
+}, 30_000);
+
+test("a journal of another database is not adopted", async () => {
+  const folder = newFolder();
+  await writeIdentity(folder, strange);
+  const adopting = adoptJournal({ sql, folder, postgres: "host:5432/sluice", log });
+  await expect(adopting).rejects.toThrow("is another one");
+  expect(await adoptJournal({ sql, folder: newFolder(), postgres: "host:5432/sluice", log })).toBeUndefined();
+});
 
 test("a watermark is told to the journal's own database only, and by its own process", async () => {
   const { number, database } = await registerJournal(sql, { name: "told", holder: "a" }, process);

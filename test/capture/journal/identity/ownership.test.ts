@@ -3,6 +3,8 @@
 import { beforeAll, expect, test } from "bun:test";
 import { cpSync } from "node:fs";
 import { readJournalIdentity } from "../../../../src/capture/journal/identity/journal_identity.ts";
+import { journalCommand } from "../../../../src/cli/journal.ts";
+import { readConfig } from "../../../../src/config.ts";
 import { silentLog } from "../../../../src/core/log.ts";
 import { type Postgres, openPostgres } from "../../../../src/storage/postgres/postgres.ts";
 import { cleanUpEach, later } from "../../../support/cleanup.ts";
@@ -12,12 +14,10 @@ import { type Lender, openLender } from "../../../support/remote.ts";
 import {
   type Environment,
   type Server,
-  metric,
   post,
   projectKey,
   rested,
   startServer,
-  until,
 } from "../../../support/server.ts";
 
 cleanUpEach();
@@ -146,32 +146,38 @@ test("keys of one Postgres are not used while another one is away", async () => 
   expect(refusal).not.toContain("secret");
 });
 
-test("two servers whose folders are copies of one another have two numbers, and each tells its own watermark", async () => {
+test("a copy is refused while its original runs, starts with a number of its own once adopted, and loses nothing", async () => {
   const remote = await lender.lend("twins");
-  const one = await startServer(remote);
-  expect(await send(one, "twin", 3)).toBe(200);
-  await rested(one);
-  const two = await startServer(remote, copied(one.dataDir));
-  expect(two.logged()).toContain("is a copy");
-  const sql = openDatabase(remote);
-  await until(async () => {
-    const rows = await sql<{ id: number }[]>`SELECT id FROM journals WHERE watermark IS NOT NULL`;
-    return new Set(rows.map(({ id }) => id)).size === 2;
-  });
-  for (const server of [one, two]) expect(await send(server, "twin", 3)).toBe(200);
-  for (const server of [one, two]) await rested(server);
+  const one = await startServer({ ...remote, ...never });
+  expect(await send(one, "twin", 6)).toBe(200);
+  const copy = copied(one.dataDir);
+  const refusal = await refusedStart(remote, copy);
+  expect(refusal.split("\n")).toHaveLength(1);
+  expect(refusal).toContain("sluice journal adopt");
+  const printed: string[] = [];
+  const print = (line: string) => void printed.push(line);
+  const environment = { ...remote, DATA_DIR: copy };
+  const context = { config: readConfig(environment), print, printError: print, terminal: false };
+  expect(await journalCommand.run(["adopt"], context)).toBe(0);
+  expect(printed.join("\n")).toContain(`${copy}/journal: 1, now 2`);
+  // The original keeps its own in its journal: what the copy stores is asked for there.
+  const two = await startServer(remote, copy);
+  expect(await send(two, "twin", 3)).toBe(200);
+  await rested(two);
+  expect(await one.end("SIGTERM")).toBe(0);
+  expect(await countIn("twins", "twin")).toBe(9);
+  const again = await startServer(remote, one.dataDir);
+  await rested(again);
+  const numbers = [two, again].map((server) => readJournalIdentity(`${server.dataDir}/journal`)?.number);
+  expect(new Set(numbers).size).toBe(2);
   expect(await countIn("twins", "twin")).toBe(9);
 });
 
-test("a copy with events that wait is refused while the server it was copied from lives, and goes on in its place after", async () => {
+test("a copy goes on in the place of an original that was killed, under its number", async () => {
   const remote = await lender.lend("heirs");
   const one = await startServer({ ...remote, ...never });
   expect(await send(one, "left", 6)).toBe(200);
   const copy = copied(one.dataDir);
-  const refusal = await refusedStart(remote, copy);
-  expect(refusal).toContain("is a copy");
-  expect(refusal).toContain("6 events");
-  expect(await metric(one, "sluice_journal_pending_events")).toBe(6);
   await one.end("SIGKILL");
   const heir = await startServer(remote, copy);
   await rested(heir);

@@ -1,16 +1,16 @@
 import { expect, test } from "bun:test";
-import { noDefinitions } from "../../support/definitions.ts";
-import type { Sending } from "../../../src/capture/event/event.ts";
-import type { EventLane, CaptureJournal } from "../../../src/capture/capture_journal.ts";
-import { CommitGroups, CommitWaiters } from "../../../src/capture/journal/lane.ts";
-import { appendEvents } from "../../../src/capture/columns/append_events.ts";
-import { Outcomes, type Warning } from "../../../src/capture/event/outcome.ts";
-import { Recorder } from "../../../src/capture/recordings/recorder.ts";
-import { type Row, emptyRow } from "../../../src/capture/event/row.ts";
-import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
-import { type ColumnBatch, ScanArena } from "../../../src/capture/wasm/scan_arena.ts";
-import { captureLimits } from "../../../src/capture/limits.ts";
-import { bytesOf } from "../../../src/core/bytes.ts";
+import { noDefinitions } from "../support/definitions.ts";
+import type { Sending } from "../../src/capture/event/event.ts";
+import type { EventLane, CaptureJournal } from "../../src/capture/capture_journal.ts";
+import { CommitGroups, CommitWaiters } from "../../src/capture/journal/lane.ts";
+import { appendEvents } from "../../src/capture/append_events.ts";
+import { Outcomes, type Warning } from "../../src/capture/event/outcome.ts";
+import { Recorder } from "../../src/capture/recordings/recorder.ts";
+import { type Row, emptyRow } from "../../src/capture/event/row.ts";
+import { BodyScanner } from "../../src/capture/scan/body_scanner.ts";
+import { type ColumnBatch, ScanArena } from "../../src/capture/wasm/scan_arena.ts";
+import { captureLimits } from "../../src/capture/limits.ts";
+import { bytesOf } from "../../src/core/bytes.ts";
 
 const received = Date.UTC(2026, 0, 15, 12) * 1000;
 

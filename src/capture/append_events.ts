@@ -1,26 +1,26 @@
 // Appends the events of a scanned body to the open blocks of its lane, slice by slice.
 
-import type { Block } from "./block.ts";
-import { yieldToEventLoop } from "../../core/clock.ts";
-import { captureLimits } from "../limits.ts";
-import type { DefinitionBook } from "../definitions/definition_book.ts";
-import { definitionLimits } from "../definitions/limits.ts";
-import { mergeKind } from "../../persons/merge.ts";
-import { type Sending, readEvent } from "../event/event.ts";
-import type { CommitGroups } from "../journal/lane.ts";
-import type { CaptureJournal, EventLane } from "../capture_journal.ts";
-import { entryLength, field } from "../scan/event_fields.ts";
-import { type Outcomes, type Reason, type Warning, warningBit, warnings } from "../event/outcome.ts";
-import type { MergeRow } from "../event/merge_row.ts";
-import type { Recorder } from "../recordings/recorder.ts";
-import type { Row } from "../event/row.ts";
-import type { BodyScanner } from "../scan/body_scanner.ts";
-import type { EventIndex } from "../scan/event_index.ts";
-import { shapeUnknown } from "../wasm/layout.ts";
-import type { ScanArena } from "../wasm/scan_arena.ts";
-import { isLongSnapshot } from "../recordings/snapshot.ts";
-import { rangeText } from "../scan/byte_range.ts";
-import { aheadMicrosMax } from "../scan/timestamp.ts";
+import type { Block } from "./columns/block.ts";
+import { yieldToEventLoop } from "../core/clock.ts";
+import { captureLimits } from "./limits.ts";
+import type { DefinitionBook } from "./definitions/definition_book.ts";
+import { definitionLimits } from "./definitions/limits.ts";
+import { mergeKind } from "../persons/merge.ts";
+import { type Sending, readEvent } from "./event/event.ts";
+import type { CommitGroups } from "./journal/lane.ts";
+import type { CaptureJournal, EventLane } from "./capture_journal.ts";
+import { type EntryOffset, field, offsetOf } from "./scan/event_fields.ts";
+import { type Outcomes, type Reason, type Warning, warningBit, warnings } from "./event/outcome.ts";
+import type { MergeRow } from "./event/merge_row.ts";
+import type { Recorder } from "./recordings/recorder.ts";
+import type { Row } from "./event/row.ts";
+import type { BodyScanner } from "./scan/body_scanner.ts";
+import type { EventIndex } from "./scan/event_index.ts";
+import { shapeUnknown } from "./wasm/layout.ts";
+import type { ScanArena } from "./wasm/scan_arena.ts";
+import { isLongSnapshot } from "./recordings/snapshot.ts";
+import { rangeText } from "./scan/byte_range.ts";
+import { aheadMicrosMax } from "./scan/timestamp.ts";
 
 export interface Appending {
   scanner: BodyScanner;
@@ -97,7 +97,7 @@ async function appendRest(first: Slice, course: Course): Promise<number> {
     const created = journal.stamp();
     const slice = index.fast
       ? await appendFast(index.fast, next, created, course)
-      : isLongSnapshot(index, next * entryLength)
+      : isLongSnapshot(index, offsetOf(next))
         ? await appendLong(next, created, journal.takeTurns(1), course)
         : appendSlice(next, created, course);
     next += slice.through;
@@ -134,7 +134,7 @@ async function appendFast(fast: ScanArena, first: number, from: number, course: 
   let [slow, slowBytes] = [0, 0];
   for (let i = 0; i < fast.slow; i++) {
     const place = fast.slowAt(i);
-    const at = (first + place) * entryLength;
+    const at = offsetOf(first + place);
     if (isLongSnapshot(index, at)) {
       rows += (await appendLong(first + place, created, turn + place, course)).rows;
       created = journal.stamp();
@@ -164,7 +164,7 @@ function appendAtOnce(fast: ScanArena, course: Course): Slice {
     rows += appendYears(fast, { first, turn, created, year: 0, to: fast.years }, course);
     for (let i = 0; i < fast.slow; i++) {
       const place = fast.slowAt(i);
-      rows += appendOne((first + place) * entryLength, created, turn + place, course);
+      rows += appendOne(offsetOf(first + place), created, turn + place, course);
     }
     first += through;
   }
@@ -200,7 +200,7 @@ function recordShapes(
     if (known.has(low, high)) continue;
     row.created_at = slice.created;
     row.turn = 0;
-    if (readEvent(index, (first + place) * entryLength, sending, row) !== undefined) continue;
+    if (readEvent(index, offsetOf(first + place), sending, row) !== undefined) continue;
     if (low === 0 && high === shapeUnknown / 2 ** 32) definitions.note(row);
     else {
       known.add(low, high);
@@ -233,19 +233,19 @@ function appendYears(
 function appendSlice(first: number, created: number, course: Course): Slice {
   const { entries, count } = course.index;
   const last = Math.min(count, first + captureLimits.slowSliceRowsMax);
-  const bytesEnd = entries[first * entryLength + field.item]! + captureLimits.slowSliceBytesMax;
+  const bytesEnd = entries[offsetOf(first) + field.item]! + captureLimits.slowSliceBytesMax;
   let at = first;
   let rows = 0;
-  for (; at < last && entries[at * entryLength + field.item]! <= bytesEnd; at++) {
-    if (isLongSnapshot(course.index, at * entryLength)) break;
-    rows += appendOne(at * entryLength, created, course.journal.takeTurns(1), course);
+  for (; at < last && entries[offsetOf(at) + field.item]! <= bytesEnd; at++) {
+    if (isLongSnapshot(course.index, offsetOf(at))) break;
+    rows += appendOne(offsetOf(at), created, course.journal.takeTurns(1), course);
   }
   return { through: at - first, rows };
 }
 
 /** Appends entry number `which`, a long one; a piece of a recording is read in slices. */
 async function appendLong(which: number, created: number, turn: number, course: Course): Promise<Slice> {
-  const at = which * entryLength;
+  const at = offsetOf(which);
   const read = readRow(at, created, turn, course);
   if (read !== "recording") return { through: 1, rows: finishRow(at, read, course) };
   ignore(at, await recorderOf(course).takeLong(course.index, at), course);
@@ -253,7 +253,7 @@ async function appendLong(which: number, created: number, turn: number, course: 
 }
 
 /** Appends the entry at `at`; returns 0 when it was ignored or is a piece of a recording, else 1. */
-function appendOne(at: number, created: number, turn: number, course: Course): number {
+function appendOne(at: EntryOffset, created: number, turn: number, course: Course): number {
   const read = readRow(at, created, turn, course);
   if (read !== "recording") return finishRow(at, read, course);
   ignore(at, recorderOf(course).take(course.index, at), course);
@@ -264,7 +264,12 @@ function recorderOf(course: Course): Recorder {
   return (course.recorder ??= course.newRecorder());
 }
 
-function readRow(at: number, created: number, turn: number, course: Course): ReturnType<typeof readEvent> {
+function readRow(
+  at: EntryOffset,
+  created: number,
+  turn: number,
+  course: Course,
+): ReturnType<typeof readEvent> {
   const { index, sending, journal, groups } = course;
   const { row } = journal;
   const { openRows } = journal.merging;
@@ -277,7 +282,7 @@ function readRow(at: number, created: number, turn: number, course: Course): Ret
 }
 
 /** Appends what readRow() has read, unless there is a reason not to; returns how many rows. */
-function finishRow(at: number, reason: Reason | undefined, course: Course): number {
+function finishRow(at: EntryOffset, reason: Reason | undefined, course: Course): number {
   if (reason) return ignore(at, reason, course);
   const { index, warned, lane, journal, groups, definitions } = course;
   const { row } = journal;
@@ -292,12 +297,12 @@ function finishRow(at: number, reason: Reason | undefined, course: Course): numb
   return 1;
 }
 
-function ignore(at: number, reason: Reason | undefined, { index }: Course): 0 {
+function ignore(at: EntryOffset, reason: Reason | undefined, { index }: Course): 0 {
   if (reason) index.ignored.add(index.entries[at + field.ordinal]!, reason, index.entries, at);
   return 0;
 }
 
-function noteWarnings(index: EventIndex, at: number, row: Row, warned: Outcomes<Warning>): void {
+function noteWarnings(index: EventIndex, at: EntryOffset, row: Row, warned: Outcomes<Warning>): void {
   for (const warning of warnings) {
     if ((row.warned & warningBit[warning]) === 0) continue;
     warned.add(index.entries[at + field.ordinal]!, warning, index.entries, at, row.uuid);
