@@ -25,6 +25,9 @@ export interface Scale {
   warm: boolean;
   /** Whether only Sluice is asked, and none of those beside it: for a comparison of two commits. */
   alone?: boolean;
+  /** Of the question `year`: how many events, and a folder in which they are kept for the next run. */
+  events?: number | undefined;
+  folder?: string | undefined;
 }
 
 export const scales = {

@@ -56,12 +56,14 @@ export interface SluiceOptions {
   preload?: string;
   /** Whether its ClickHouse merges parts; by default it does not, so that no round pays for another's. */
   merges?: boolean;
+  /** A folder that is kept; by default one that is removed when the server stops. */
+  dataDir?: string | undefined;
 }
 
 /** A server as users run it, on embedded stores. */
 export async function startSluice(options: SluiceOptions = {}): Promise<SluiceStand> {
   const { environment = {}, preload, merges = false } = options;
-  const dataDir = await makeBeginning();
+  const dataDir = options.dataDir ?? (await makeBeginning());
   const main = resolve(import.meta.dir, "../src/main.ts");
   const loaded = preload === undefined ? [] : ["--preload", preload];
   const child = Bun.spawn([process.execPath, ...loaded, main, "serve"], {
@@ -108,7 +110,7 @@ export async function startSluice(options: SluiceOptions = {}): Promise<SluiceSt
       await stores.close();
       child.kill("SIGTERM");
       await child.exited;
-      removeFolder(dataDir);
+      if (options.dataDir === undefined) removeFolder(dataDir);
     },
   };
 }

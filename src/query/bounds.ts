@@ -1,6 +1,6 @@
 // What one query may take of the machine: more while nobody else asks and the machine is idle.
 
-import { loadavg } from "node:os";
+import { cpus, loadavg } from "node:os";
 import { limits } from "../core/limits.ts";
 import { coresHere } from "../core/machine.ts";
 import { queryLimits } from "./limits.ts";
@@ -14,8 +14,10 @@ export interface QueryBounds {
 
 export interface QueryMachine {
   cores: number;
-  /** The processes that wanted a core in the last minute, on average. */
+  /** The processes that wanted a core in the last minute, on average; queries that have ended are among them. */
   load(): number;
+  /** How many cores work at this moment. */
+  working(): Promise<number>;
 }
 
 /** What operators set: QUERY_SECONDS_MAX, QUERY_THREADS_MAX. */
@@ -25,18 +27,36 @@ export interface QuerySettings {
   queryThreadsMax?: number | undefined;
 }
 
-export const thisMachine: QueryMachine = { cores: coresHere(), load: () => loadavg()[0] ?? 0 };
+export const thisMachine: QueryMachine = { cores: coresHere(), load: () => loadavg()[0] ?? 0, working };
+
+async function working(): Promise<number> {
+  const began = performance.now();
+  const before = workedMs();
+  await Bun.sleep(queryLimits.machineSeenMs);
+  return (workedMs() - before) / (performance.now() - began);
+}
+
+/** What all cores have worked since the machine's start, in ms. */
+function workedMs(): number {
+  return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
+}
 
 /** On any machine, however busy. */
 export const leastBounds: QueryBounds = { seconds: limits.querySecondsMax, threads: 1, isBusy: false };
 
 /** @param others queries that run at this moment. */
-export function boundsOfQuery(
+export async function boundsOfQuery(
   { querySecondsMax: seconds, queryThreadsMax: threads }: QuerySettings,
-  { cores, load }: QueryMachine,
+  machine: QueryMachine,
   others: number,
-): QueryBounds {
-  const isBusy = others > 0 || load() > cores * queryLimits.idleLoadMax;
-  if (!isBusy) return { seconds, threads: threads ?? cores, isBusy };
+): Promise<QueryBounds> {
+  const isBusy = others > 0 || !(await isIdle(machine));
+  if (!isBusy) return { seconds, threads: threads ?? machine.cores, isBusy };
   return { ...leastBounds, seconds: Math.min(seconds, leastBounds.seconds), isBusy };
+}
+
+/** The last minute may have been busy with a query that has ended: then this moment decides. */
+async function isIdle({ cores, load, working }: QueryMachine): Promise<boolean> {
+  const most = cores * queryLimits.idleLoadMax;
+  return load() <= most || (await working()) <= most;
 }

@@ -120,7 +120,7 @@ export function openQueryEngine({
     work: (context: QueryContext) => Promise<Value>,
   ): Promise<Value> => {
     const { project_id, timezone, now, scopes } = asked;
-    const bounds = boundsOfQuery(settings, machine, running++);
+    const bounds = await boundsOfQuery(settings, machine, running++);
     const runners = openQueryRunners(abort ? readsUntil(clickhouse, abort) : clickhouse, clock, bounds);
     const { parse } = parser;
     return await work({ ...runners, parse, scopes, project_id, timezone, now }).finally(() => running--);

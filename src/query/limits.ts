@@ -4,8 +4,10 @@ export const queryLimits = {
   /** Queries that run at the same time: two of one project, and a third one's always finds a place. */
   queriesRunningMax: 4,
   queriesRunningShare: 1,
-  /** The load of the last minute, for each core, up to which a machine is idle. */
+  /** The load, for each core, up to which a machine is idle. */
   idleLoadMax: 0.5,
+  /** For how long a machine is looked at whose last minute was busy, in ms: its counters have steps of 10. */
+  machineSeenMs: 100,
   /** When a query that a busy machine had no time for is to be sent again, in seconds. */
   busyRetrySeconds: 15,
   /** Queries that wait to run, at most half of them of one project; more get 503. */

@@ -22,6 +22,7 @@ const asked = [
   "gzip",
   "memory",
   "trends",
+  "year",
 ];
 
 for (const name of asked) {

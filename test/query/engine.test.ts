@@ -18,8 +18,8 @@ const trend = { kind: "TrendsQuery", series: [{}] };
 /** Postgres, as far as a query asks it. */
 const sql = (() => Promise.resolve([{ timezone: "UTC" }])) as never;
 const clock: Clock = { now: () => 0, elapsed: () => 0 };
-const idle: QueryMachine = { cores: 2, load: () => 0 };
-const busy: QueryMachine = { cores: 2, load: () => 2 };
+const idle: QueryMachine = { cores: 2, load: () => 0, working: async () => 0 };
+const busy: QueryMachine = { cores: 2, load: () => 2, working: async () => 2 };
 
 function failing(type: string): ClickHouse {
   return { query: () => Promise.reject(new ClickHouseError("Code: 1, in SELECT", "1", type)) } as never;
@@ -118,6 +118,7 @@ function openHeldEngine() {
     },
   } as never;
   const engine = openQueryEngine({
+    machine: idle,
     parser: noSqlParser,
     sql,
     clickhouse,
@@ -160,18 +161,25 @@ test("one project has two queries at once, and others' find a place beside its c
   }
 });
 
-test("a query has all cores and the longest time while nobody else asks and the machine is idle", () => {
+test("a query has all cores and the longest time while nobody else asks and the machine is idle", async () => {
   const settings = { querySecondsMax: 60 };
-  expect(boundsOfQuery(settings, idle, 0)).toEqual({ seconds: 60, threads: 2, isBusy: false });
-  expect(boundsOfQuery({ querySecondsMax: 60, queryThreadsMax: 1 }, idle, 0)).toEqual({
+  expect(await boundsOfQuery(settings, idle, 0)).toEqual({ seconds: 60, threads: 2, isBusy: false });
+  expect(await boundsOfQuery({ querySecondsMax: 60, queryThreadsMax: 1 }, idle, 0)).toEqual({
     seconds: 60,
     threads: 1,
     isBusy: false,
   });
   for (const less of [boundsOfQuery(settings, idle, 1), boundsOfQuery(settings, busy, 0)]) {
-    expect(less).toEqual({ seconds: limits.querySecondsMax, threads: 1, isBusy: true });
+    expect(await less).toEqual({ seconds: limits.querySecondsMax, threads: 1, isBusy: true });
   }
-  expect(boundsOfQuery({ querySecondsMax: 5 }, busy, 0).seconds).toBe(5);
+  expect((await boundsOfQuery({ querySecondsMax: 5 }, busy, 0)).seconds).toBe(5);
+});
+
+test("a machine that was busy in the last minute is idle when it does not work now", async () => {
+  const settings = { querySecondsMax: 60 };
+  const isBusy = async (load: number, works: number) =>
+    (await boundsOfQuery(settings, { cores: 2, load: () => load, working: async () => works }, 0)).isBusy;
+  expect([await isBusy(2, 0), await isBusy(2, 2), await isBusy(0, 2)]).toEqual([false, true, false]);
 });
 
 describe("the real engine", () => {
@@ -197,6 +205,7 @@ describe("the real engine", () => {
       SELECT generateUUIDv4(), 1, 'big', 'ann', concat('{"p":"', repeat('x', 900000), '"}'), 1714500000, now64(6)
       FROM numbers(${count})`);
     const engine = openQueryEngine({
+      machine: idle,
       parser: noSqlParser,
       sql,
       clickhouse: stores.clickhouse,

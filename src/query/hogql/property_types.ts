@@ -39,6 +39,21 @@ export async function propertyTypesOf(
   return (owner, name) => types.get(`${owner} ${name}`) as ReturnType<PropertyTypes>;
 }
 
+/** Those of these properties that no person of the project ever had. */
+export async function unsetOfPersons(
+  { run, project_id }: Pick<QueryContext, "run" | "project_id">,
+  names: readonly string[],
+): Promise<string[]> {
+  if (names.length === 0) return [];
+  const rows = await run<{ key: string }>(
+    `SELECT DISTINCT key
+     FROM person_props
+     WHERE project_id = {project_id:UInt32} AND key IN {names:Array(String)}`,
+    { project_id, names: [...names] },
+  );
+  return names.filter((name) => !rows.some(({ key }) => key === name));
+}
+
 /** What stands behind a dot or in brackets; the parser bounds how many words a query has. */
 function collectNames(node: unknown, names: Set<string>): void {
   if (Array.isArray(node)) {

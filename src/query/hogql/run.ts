@@ -5,7 +5,7 @@ import { Fault } from "../../core/fault.ts";
 import { compileSelect, type SqlContext, SqlProblem } from "../sql/compile/compile.ts";
 import type { SelectTree } from "../sql/tree.ts";
 import { type QueryContext, SqlFailure, throwSqlFailure } from "../store.ts";
-import { propertyTypesOf } from "./property_types.ts";
+import { propertyTypesOf, unsetOfPersons } from "./property_types.ts";
 import { checkStatement } from "./statement_check.ts";
 
 export interface SqlRows {
@@ -35,11 +35,21 @@ export async function runTree(
   const compiled = compileSelect(tree, { project_id, timezone, now, ...asked, propertyType });
   const { statement, parameters, columns, limit, offset } = compiled;
   requireScopes(scopes, [...compiled.scopes] as Scope[]);
+  const [unset] = await unsetOfPersons(context, [...compiled.lifted.keys()]);
+  if (unset !== undefined) throw new SqlProblem(unsetText(unset), compiled.lifted.get(unset));
   await checkStatement(context, statement, parameters).catch(throwSqlFailure);
   const { types, rows } = await context.table(statement, parameters);
   const hasMore = rows.length > limit;
   const shown = { columns, types, rows: rows.slice(0, limit), hasMore, limit, offset };
   return { ...shown, ...(scopes.includes("*") && { clickhouse: statement }) };
+}
+
+/** Empty answers would look as if nobody came from anywhere. */
+function unsetText(name: string): string {
+  return (
+    `No person of this project has "${name}": what events have is not put into their persons here. ` +
+    "Have a client send it with $set or $set_once, or ask the events' own properties, or $entry_… of sessions."
+  );
 }
 
 /**

@@ -11,6 +11,7 @@ const tables: ReadonlySet<string> = new Set([
   "event_rows",
   "persons",
   "person_texts",
+  "person_values",
   "person_distinct_ids",
   "groups",
   "group_types",

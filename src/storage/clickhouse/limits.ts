@@ -30,6 +30,9 @@ export const clickhouseLimits = {
   readExportPlaces: 2,
   readFlushBytesMax: 56_000_000,
   readFlushPlaces: 1,
+  /** Questions of which it is remembered that they need a larger place, and for how long, in ms: their data change. */
+  readNeedsMax: 1000,
+  readNeedKeptMs: 600_000,
   /** Reads that may wait for one of these places: dashboards of a busy server send hundreds at once. */
   readsWaitingMax: 1000,
   /**

@@ -8,6 +8,7 @@ import { memoryHere } from "../../core/machine.ts";
 import type { Owner } from "../../work/fair_share.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import { exceedsItsMemory, tooManyWait } from "./error.ts";
+import { MemoryNeeds } from "./memory_needs.ts";
 import { withShortParams } from "./short_params.ts";
 
 /** The kind of a read: each starts in places of its own, so that none waits behind another. */
@@ -53,6 +54,7 @@ export type Reader = <Taken>(
  */
 export function openReader(options: ReaderOptions): Reader {
   const allowances = openAllowances();
+  const needs = new MemoryNeeds();
   const asking = openAsking(options);
 
   async function tried<Taken>(
@@ -87,14 +89,16 @@ export function openReader(options: ReaderOptions): Reader {
 
   return async (reading, take) => {
     const began = systemClock.elapsed();
-    let [allowance, ...larger] = allowances[reading.kind ?? "page"];
-    for (let settings = reading.settings; ; settings = without(reading.settings, began)) {
+    const all = allowances[reading.kind ?? "page"];
+    const first = reading.kind === "question" ? needs.placeOf(reading) : 0;
+    for (let place = first; ; place++) {
+      const settings = place === first ? reading.settings : without(reading.settings, began);
       try {
-        return await tried(allowance!, { ...reading, settings }, take);
+        return await tried(all[place]!, { ...reading, settings }, take);
       } catch (thrown) {
-        if (larger.length === 0 || ownBytes(reading) <= allowance!.bytes) throw thrown;
+        if (place + 1 === all.length || ownBytes(reading) <= all[place]!.bytes) throw thrown;
         if (!exceedsItsMemory(thrown)) throw thrown;
-        [allowance, ...larger] = larger;
+        if (reading.kind === "question") needs.add(reading, place + 1);
       }
     }
   };

@@ -61,6 +61,7 @@ export const views: Readonly<Record<string, "shard" | "server">> = {
   person_properties: "server",
   persons: "server",
   person_texts: "server",
+  person_values: "server",
   group_types: "server",
   groups: "server",
   sessions: "shard",

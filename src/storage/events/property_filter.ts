@@ -36,7 +36,8 @@ interface PersonLookup {
 
 const personsOfEvents: PersonLookup = {
   column: "person_id",
-  of: (_, holds) => `SELECT person_id FROM persons WHERE project_id = {project_id:UInt32} AND ${holds}`,
+  of: (key, holds) =>
+    `SELECT person_id FROM person_values WHERE project_id = {project_id:UInt32} AND key = ${key} AND ${holds}`,
 };
 
 /**

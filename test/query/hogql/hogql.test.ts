@@ -137,3 +137,23 @@ test("no expression sees another project, not even by failing", async () => {
     expect([text, status < 500, /[1-9]/.test(found)]).toEqual([text, true, false]);
   }
 });
+
+test("a person's property that PostHog takes from events is named where no person has it, never answered empty", async () => {
+  const query =
+    "select person.properties.$initial_utm_source as source, count() from events group by source order by 2";
+  const { status, body } = await run(query);
+  expect([status, body["attr"]]).toEqual([400, "query__query"]);
+  expect(body["detail"]).toMatch(
+    /^No person of this project has "\$initial_utm_source": .*\(Line 1, column 8\.\)$/,
+  );
+  expect((await run("select properties.utm_term from persons")).status).toBe(400);
+  const { clickhouse } = await storesOf(app);
+  await clickhouse.command(
+    `INSERT INTO event_feed (uuid, project_id, event, distinct_id, properties, timestamp, created_at, pk, pw, pv)
+     SELECT generateUUIDv4(), 1, '$set', 'user 1', '{}', now64(6), now64(6), ['$initial_utm_source'], [1], ['"ad"']`,
+  );
+  expect((await run(query)).body["results"]).toEqual([
+    ["ad", 10],
+    [null, 30],
+  ]);
+});

@@ -322,6 +322,12 @@ test("properties of persons come with their events, those of persons without any
   const named =
     "select person.properties.email, person.created_at is not null, count() from events where distinct_id = 'u1' group by 1, 2";
   expect(await world.ask(named)).toEqual([["u1@example.com", 1, String(expected + 1)]]);
+  const several =
+    "select person.properties.email, person.properties.age, person.properties.none, person.properties from events " +
+    "where distinct_id = 'u1' and event = '$set'";
+  const [[email, age, none, all] = []] = await world.ask(several);
+  expect([email, age, none]).toEqual(["u1@example.com", "41", null]);
+  expect(JSON.parse(String(all))).toEqual({ email: "u1@example.com", age: 41 });
   const direct = "select properties.email, properties.age from persons where properties.age = 41";
   expect(await world.ask(direct)).toEqual([["u1@example.com", "41"]]);
 });

@@ -1,7 +1,7 @@
 // From the tree of PostHog's parser to a statement of ClickHouse. No byte of the query's text is in the statement:
 // values are parameters, and names are numbers. Every table is a subquery that is limited to the project.
 
-import type { ExpressionNode, SelectTree } from "../tree.ts";
+import type { ExpressionNode, Placed, SelectTree } from "../tree.ts";
 import { queryLimits } from "../../limits.ts";
 import { newSqlDraft, type SqlDraft, type SqlContext, type SelectSql } from "./draft.ts";
 import { expressionSql } from "./expression.ts";
@@ -26,6 +26,8 @@ export interface CompiledSelect {
   offset: number;
   /** Scopes that the key needs beside query:read. */
   scopes: Set<string>;
+  /** Properties of persons that PostHog takes from their events, and where each is named. */
+  lifted: Map<string, Placed>;
 }
 
 function draftOf(context: SqlContext): SqlDraft {
@@ -61,6 +63,7 @@ export function compileSelect(tree: SelectTree, context: SqlContext): CompiledSe
     limit,
     offset,
     scopes: draft.scopes,
+    lifted: draft.lifted,
   };
 }
 

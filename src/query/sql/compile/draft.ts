@@ -90,6 +90,8 @@ export interface SqlDraft {
   params: Record<string, unknown>;
   /** Scopes of keys that the query needs beside query:read. */
   scopes: Set<string>;
+  /** Properties of persons that PostHog takes from their events, and where each is named. */
+  lifted: Map<string, FieldNode>;
   /** A parameter of this type, as the statement writes it; one for all places of a value. */
   bind: (type: string, value: string | number) => string;
   /** A name that nothing else in the statement has. */
@@ -134,6 +136,7 @@ export function newSqlDraft(
     characters: () => (characters ??= [...context.text]),
     params,
     scopes: new Set(),
+    lifted: new Map(),
     fresh,
     bind: (type, value) => {
       const key = `${type} ${String(value)}`;

@@ -10,7 +10,8 @@ import {
 import type { FieldNode, Placed } from "../tree.ts";
 import { constantSql, type SqlDraft, textAs } from "./draft.ts";
 import { meant, refuse, quotedName } from "./problem.ts";
-import type { SqlTable, TableColumn } from "./lists/table.ts";
+import { liftedProperties } from "./lists/lifted_properties.ts";
+import type { LazyJoin, SqlTable, TableColumn } from "./lists/table.ts";
 import { sqlTables } from "./lists/tables.ts";
 import type { Sql } from "./value.ts";
 
@@ -51,8 +52,7 @@ export class TableRead {
     const [name = "", ...keys] = path.map((one, i) => (i === 0 ? String(one) : one));
     const join = Object.hasOwn(this.table.joins ?? {}, name) ? this.table.joins?.[name] : undefined;
     if (join && keys.length > 0) {
-      const { read } = this.#join(String(name), join);
-      if (keys[0] !== "properties") read.#source = read.table.source;
+      const { read } = this.#joinFor(String(name), join, keys);
       const found = read.field(keys, at);
       const { type } = found;
       return { type, nullable: true, ...this.#through(found) };
@@ -64,7 +64,7 @@ export class TableRead {
     }
     if (keys.length === 0) return this.#columnSql(column);
     if (column.type !== "json") refuse(`${quotedName(String(name))} has no members.`, at);
-    return this.#property(column, keys);
+    return this.#property(column, keys, at);
   }
 
   /** The condition that `{filters}` stands for. */
@@ -124,14 +124,22 @@ export class TableRead {
     return listed.length > 0 ? listed.join(", ") : "1 AS one";
   }
 
-  #join(
-    name: string,
-    { table, left, right, where, propertiesSource }: NonNullable<SqlTable["joins"]>[string],
-  ) {
+  /** The join that gives `keys` of the other table: a property has a join of its own, which reads no other. */
+  #joinFor(name: string, join: LazyJoin, [column, key]: readonly PathKey[]) {
+    if (column === "properties" && key !== undefined && join.propertySource !== undefined) {
+      const where = `key = ${this.#draft.bind("String", String(key))}`;
+      return this.#join(JSON.stringify([name, key]), { ...join, where }, join.propertySource);
+    }
+    const found = this.#join(name, join, join.propertiesSource);
+    if (column !== "properties") found.read.#source = found.read.table.source;
+    return found;
+  }
+
+  #join(name: string, { table, left, right, where }: LazyJoin, source: string | undefined) {
     let found = this.#joined.get(name);
     if (!found) {
       const read = new TableRead(this.#draft, sqlTables[table]!);
-      read.#source = propertiesSource ?? read.#source;
+      read.#source = source ?? read.#source;
       const leftName = this.#nameOf(this.table.columns[left]!);
       found = { read, left: leftName, right: read.#nameOf(read.table.columns[right]!), where };
       this.#joined.set(name, found);
@@ -172,13 +180,14 @@ export class TableRead {
 
   readonly #properties = new Map<string, string>();
 
-  #property(column: TableColumn, keys: readonly PathKey[]): Sql {
+  #property(column: TableColumn, keys: readonly PathKey[], at: FieldNode): Sql {
     const path = JSON.stringify([column.sql, keys]);
     let text = this.#properties.get(path);
     if (text === undefined) {
       const bound = keys.map((key) => constantSql(this.#draft, key).sql);
       const isPlain = bound.length === 1 && column.sql === "properties" && typeof keys[0] === "string";
       const name = String(keys[0]);
+      if (this.table.owner === "person" && liftedProperties.has(name)) this.#draft.lifted.set(name, at);
       const read = isPlain
         ? this.table.owner === "event"
           ? eventPropertyText(name, bound[0]!)

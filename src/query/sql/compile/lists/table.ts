@@ -11,13 +11,14 @@ export interface TableColumn {
 }
 
 /** A table that is joined where a query names something of it. */
-interface LazyJoin {
+export interface LazyJoin {
   table: string;
   /** The column of this table, and the one of the other, that are equal. */
   left: string;
   right: string;
-  /** A source that has the other's `properties` without its further columns, for less. */
+  /** Sources that have the other's `properties` without its further columns, for less: all of them, or one by `key`. */
   propertiesSource?: string;
+  propertySource?: string;
   /** What rows of the other table are joined, over its source. */
   where?: string;
 }

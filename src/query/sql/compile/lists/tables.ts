@@ -16,6 +16,14 @@ const textOf = (property: string): TableColumn => ({
 const chain = "JSONExtractString(properties, '$elements_chain')";
 const attributes = (name: string): string => `extractAll(${chain}, '(?::|\\")${name}="(.*?)"')`;
 
+const personOf = {
+  table: "persons",
+  left: "person_id",
+  right: "id",
+  propertiesSource: "person_texts",
+  propertySource: "person_values",
+};
+
 const events: SqlTable = {
   source: "stored_events",
   owner: "event",
@@ -44,8 +52,8 @@ const events: SqlTable = {
       "$group_0 $group_1 $group_2 $group_3 $group_4",
   ),
   joins: {
-    person: { table: "persons", left: "person_id", right: "id", propertiesSource: "person_texts" },
-    poe: { table: "persons", left: "person_id", right: "id", propertiesSource: "person_texts" },
+    person: personOf,
+    poe: personOf,
     pdi: { table: "person_distinct_ids", left: "distinct_id", right: "distinct_id" },
     session: { table: "sessions", left: "$session_id", right: "session_id" },
     ...Object.fromEntries(
@@ -88,7 +96,7 @@ const person_distinct_ids: SqlTable = {
     ...sqlColumns("number", "version team_id=project_id"),
   },
   star: words("distinct_id person_id"),
-  joins: { person: { table: "persons", left: "person_id", right: "id", propertiesSource: "person_texts" } },
+  joins: { person: personOf },
 };
 
 /** The place of each type of groups. */

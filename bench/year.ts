@@ -1,0 +1,178 @@
+// How long do queries take over twenty million events of a year, at rest, when nothing of their results is kept? And do
+// captures notice twenty of the heaviest at once? A folder that is given is filled once and kept.
+
+import { type Answer, median, type Scale } from "./answer.ts";
+import { pace, type Paced } from "./pace.ts";
+import { ownCpuSeconds } from "./process_tree.ts";
+import { rest } from "./rest.ts";
+import { personalKey, projectKey, type SluiceStand, usualFlush, withSluice } from "./stand.ts";
+import { fillYear, year } from "./year_events.ts";
+
+const days30 = { date_from: `${year}-06-01`, date_to: `${year}-06-30` };
+const wholeYear = { date_from: `${year}-01-01`, date_to: `${year}-12-31` };
+const within30 = `timestamp >= '${year}-06-01' and timestamp < '${year}-07-01'`;
+const withinYear = `timestamp >= '${year}-01-01' and timestamp < '${year + 1}-01-01'`;
+
+type Query = Record<string, unknown>;
+
+const trend = { kind: "TrendsQuery", series: [{}], interval: "day" };
+const steps = {
+  kind: "FunnelsQuery",
+  series: [{ event: "$pageview" }, { event: "signed up" }, { event: "bought" }],
+};
+const uniques = {
+  ...trend,
+  interval: "month",
+  series: [{ event: "$pageview", math: "dau" }],
+  breakdownFilter: { breakdown: "$browser" },
+};
+const retention = {
+  kind: "RetentionQuery",
+  dateRange: { date_to: `${year}-06-30` },
+  retentionFilter: {
+    period: "Day",
+    totalIntervals: 30,
+    targetEntity: { id: "$pageview" },
+    returningEntity: { id: "$pageview" },
+  },
+};
+const sql = (query: string): Query => ({ kind: "HogQLQuery", query });
+const byBrowser = (within: string): Query =>
+  sql(
+    `select properties.$browser as browser, count() from events where ${within} group by browser order by 2 desc`,
+  );
+const bySource = (within: string): Query =>
+  sql(
+    `select person.properties.$initial_utm_source as source, count(), uniq(person_id) from events where ${within} ` +
+      "group by source order by 2 desc",
+  );
+
+/** What is asked, and within how many seconds it is to be answered. */
+const asked: Record<string, { query: Query; goal?: number }> = {
+  "a trend, 30 days": { query: { ...trend, dateRange: days30 }, goal: 1 },
+  "a count in SQL, 30 days": { query: sql(`select count() from events where ${within30}`), goal: 1 },
+  "a trend, a year": { query: { ...trend, interval: "week", dateRange: wholeYear }, goal: 2 },
+  "a count in SQL by event, a year": {
+    query: sql(`select event, count() from events where ${withinYear} group by event order by 2 desc`),
+    goal: 2,
+  },
+  "a funnel of three steps, 30 days": { query: { ...steps, dateRange: days30 }, goal: 3 },
+  "retention by day, 30 days": { query: retention, goal: 3 },
+  "a funnel of three steps, a year": { query: { ...steps, dateRange: wholeYear }, goal: 15 },
+  "uniques by browser, a year": { query: { ...uniques, dateRange: wholeYear }, goal: 15 },
+  "a property in SQL, 30 days": { query: byBrowser(within30) },
+  "a property in SQL, a year": { query: byBrowser(withinYear) },
+  "a person's property in SQL, 30 days": { query: bySource(within30) },
+  "a person's property in SQL, a year": { query: bySource(withinYear) },
+};
+
+const heavy = [
+  "a funnel of three steps, a year",
+  "uniques by browser, a year",
+  "a person's property in SQL, a year",
+];
+const heavyAtOnce = 20;
+const capturesPerSecond = 100;
+
+export async function yearBench(scale: Scale): Promise<Answer> {
+  const isTiny = scale.bytes < 1_000_000;
+  const events = scale.events ?? (isTiny ? 20_000 : 20_000_000);
+  return await withSluice(
+    async (sluice) => {
+      const began = performance.now();
+      const [{ stored } = { stored: 0 }] = await sluice.stores.clickhouse.query<{ stored: number }>(
+        "SELECT toFloat64(count()) AS stored FROM event_rows",
+      );
+      if (stored === 0) await fillYear(sluice.stores, events);
+      const filled = (performance.now() - began) / 1000;
+      if (!isTiny) await rest(sluice, 1800);
+      const figures: Answer["figures"] = [];
+      const ratios: Answer["ratios"] = [];
+      for (const [name, { query, goal }] of Object.entries(asked)) {
+        const row = await timed(sluice, name, query, scale);
+        figures.push(row);
+        if (!isTiny) process.stderr.write(`${JSON.stringify(row)}\n`);
+        if (goal !== undefined)
+          ratios.push({ name: `seconds of ${name}`, value: Number(row["ms"]) / 1000, goal });
+      }
+      const captures = await besideHeavy(sluice, isTiny ? 0.3 : 10);
+      return {
+        question: `queries over ${events.toLocaleString("en")} events of a year, made in ${Math.round(filled)} s`,
+        figures: [...figures, ...captures.figures],
+        ratios: [...ratios, captures.ratio],
+      };
+    },
+    { ...usualFlush, merges: true, dataDir: scale.folder },
+  );
+}
+
+/** Asked once before it counts. A refusal counts, and what is measured is how long it took. */
+async function timed(
+  { url, enginePid }: SluiceStand,
+  name: string,
+  query: Query,
+  { rounds }: Scale,
+): Promise<Answer["figures"][number]> {
+  const ms: number[] = [];
+  const cpuMs: number[] = [];
+  let refused = 0;
+  for (let round = -1; round < rounds; round++) {
+    const cpu = ownCpuSeconds([enginePid]);
+    const start = performance.now();
+    const reply = await ask(url, query);
+    const text = await reply.text();
+    if (!reply.ok) refused++;
+    if (!reply.ok && reply.status !== 400 && reply.status !== 503) throw new Error(`${name} failed: ${text}`);
+    if (round < 0) continue;
+    ms.push(performance.now() - start);
+    cpuMs.push((ownCpuSeconds([enginePid]) - cpu) * 1000);
+  }
+  return { name, ms: median(ms), "max ms": Math.max(...ms), "engine CPU ms": median(cpuMs), refused };
+}
+
+function ask(url: string, query: Query, signal?: AbortSignal): Promise<Response> {
+  return fetch(`${url}/api/projects/1/query/`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${personalKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ query, refresh: "force_blocking" }),
+    ...(signal && { signal }),
+  });
+}
+
+/** Captures while nobody asks, and while twenty askers wait for the heaviest. */
+async function besideHeavy({ url }: SluiceStand, seconds: number) {
+  const capture = () =>
+    pace(capturesPerSecond, seconds, () =>
+      fetch(`${url}/capture/`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: `{"api_key":"${projectKey}","event":"probe","distinct_id":"bench","properties":{"a":1}}`,
+      }),
+    );
+  const idle = await capture();
+  const left = new AbortController();
+  const askers = Array.from({ length: heavyAtOnce }, (_, i) =>
+    ask(url, asked[heavy[i % heavy.length]!]!.query, left.signal).then(
+      (reply) => reply.arrayBuffer(),
+      () => undefined,
+    ),
+  );
+  await Bun.sleep(seconds * 100);
+  const beside = await capture();
+  left.abort();
+  await Promise.all(askers);
+  const shown = (name: string, { p50_ms, p99_ms, max_ms, failed }: Paced) => ({
+    name,
+    "p50 ms": p50_ms,
+    "p99 ms": p99_ms,
+    "max ms": max_ms,
+    failed,
+  });
+  return {
+    figures: [
+      shown("captures, nobody asks", idle),
+      shown(`captures beside ${heavyAtOnce} heavy queries`, beside),
+    ],
+    ratio: { name: "captures' p99 beside heavy queries ÷ idle", value: beside.p99_ms / idle.p99_ms, goal: 2 },
+  };
+}
