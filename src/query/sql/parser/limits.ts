@@ -19,10 +19,10 @@ export const parserLimits = {
   childBytesKept: 200 * 1024 * 1024,
   /** Processor time of one child's whole life, in seconds: a loop that its owner did not live to kill ends. */
   childCpuSecondsMax: 600,
-  /** How many steps of nice the child stands behind the server: captures come first. */
+  /** How many steps of nice the child stands behind the server once it has started: captures come first. */
   childStepsBehind: 10,
-  /** How long a child may take to start, in ms; it takes 0.6 s. */
-  childStartMsMax: 20_000,
+  /** How long a child may take to start, in ms; it takes 0.6 s of processor time. */
+  childStartMsMax: 30_000,
   /** How long a child that nobody asks anything is kept, in ms: it holds 80 MB. */
   childIdleMs: 600_000,
   /** Texts that wait to be read, at most half of them of one project, and for how long, in ms. */

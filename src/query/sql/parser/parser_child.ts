@@ -1,7 +1,9 @@
 // The process that reads HogQL: PostHog's own parser, in WebAssembly, which a text can break or keep busy without end.
 // Its owner kills it then. It is asked over the runtime's channel between processes, and ends with its owner.
 
+import { setPriority } from "node:os";
 import createHogQLParser from "@posthog/hogql-parser";
+import { parserLimits } from "./limits.ts";
 
 /** How a text is read. */
 export type TextKind = "select" | "expression" | "order";
@@ -49,6 +51,8 @@ async function serve(): Promise<void> {
     }
     process.send?.(reply);
   });
+  // The start is not slowed down: on a busy machine it would take minutes, and all who ask would wait for it.
+  setPriority(parserLimits.childStepsBehind);
   process.send?.({ id: 0 } satisfies ParserReply);
 }
 

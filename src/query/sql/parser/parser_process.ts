@@ -107,8 +107,7 @@ export class ParserProcess {
 }
 
 const entry = fileURLToPath(new URL("./parser_child.ts", import.meta.url));
-const { childCpuSecondsMax, childStepsBehind } = parserLimits;
-const bounded = `ulimit -t ${childCpuSecondsMax}; exec nice -n ${childStepsBehind} "$@"`;
+const bounded = `ulimit -t ${parserLimits.childCpuSecondsMax}; exec "$@"`;
 const command = ["/bin/sh", "-c", bounded, "sh", process.execPath, "--smol", "--no-install", "--no-env-file"];
 command.push(entry);
 

@@ -1,6 +1,7 @@
 // PostHog's parser in a child process, and texts that break it.
 
 import { afterAll, expect, test } from "bun:test";
+import { getPriority } from "node:os";
 import { openLog } from "../../../../src/core/log.ts";
 import { Fault } from "../../../../src/core/fault.ts";
 import { openSqlParser } from "../../../../src/query/sql/parser/parser.ts";
@@ -79,6 +80,12 @@ for (const [name, text] of Object.entries(bombs)) {
 
 test("texts of ten megabytes are refused before they are read", async () => {
   expect((await problemOf("(".repeat(10_000_000))).message).toContain("characters");
+});
+
+test("a process stands behind the server once it has started", async () => {
+  const own = await ParserProcess.start();
+  expect(getPriority(own.pid)).toBe(parserLimits.childStepsBehind);
+  own.kill();
 });
 
 test("a process that is killed is replaced by the next text", async () => {
