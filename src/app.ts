@@ -257,7 +257,7 @@ function openRooms({ config, dataDir, metrics, log }: Opening, stores: Stores, s
   const own = { sql, clock, log, metrics, addresses, secrets };
   const reader = openInsightReader({ sql, queries: engine });
   const subscriptions = openSubscriptions({ ...own, reader, smtpUrl, emailFrom, siteUrl });
-  const exports = openBatchExports({ ...own, clickhouse, exportFileDir });
+  const exports = openBatchExports({ ...own, clickhouse, exportFileDir, parse: engine.parse });
   return { exports, subscriptions, engine, addresses, sharing: openSharing({ sql, clock, secrets }) };
 }
 

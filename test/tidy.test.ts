@@ -211,7 +211,7 @@ test("each power lives in one place", () => {
       except(
         sources,
         /[/_]store\.ts$/,
-        /^src\/batch_exports\/query\/compile\.ts$/,
+        /^src\/batch_exports\/query\/read\.ts$/,
         /^src\/(?:storage|query\/sql)\//,
       ),
     ),

@@ -3,9 +3,8 @@
 export const exportLimits = {
   /** Characters of an export's native_query: a hundred columns and their conditions. */
   queryCharsMax: 10_000,
-  /** Columns that it selects, and how deep its expressions may be nested. */
+  /** Columns that it selects. */
   columnsMax: 200,
-  queryDepthMax: 50,
   /** Names, values, calls and operators in it: room for a pasted list of ids. */
   queryPartsMax: 2000,
   /** Calls in it of functions that lengthen a text: nested calls multiply its length. */

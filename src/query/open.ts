@@ -4,13 +4,13 @@ import type { Log } from "../core/log.ts";
 import { BackgroundQueries } from "./background/background_queries.ts";
 import { type EngineOptions, openQueryEngine, type QueryEngine, type QueryResult } from "./engine.ts";
 import { ResultRoom } from "./results/result_room.ts";
-import { openSqlParser } from "./sql/parser/parser.ts";
+import { openSqlParser, type SqlParser } from "./sql/parser/parser.ts";
 
 interface QueriesOptions extends Omit<EngineOptions, "parser" | "results"> {
   log: Log;
 }
 
-export interface OpenedQueries extends QueryEngine {
+export interface OpenedQueries extends QueryEngine, Pick<SqlParser, "parse"> {
   background: BackgroundQueries;
   close(): Promise<void>;
 }
@@ -24,5 +24,6 @@ export function openQueries({ log, ...options }: QueriesOptions): OpenedQueries 
     await background.close();
     parser.close();
   };
-  return { ...openQueryEngine({ ...options, parser, results }), background, close };
+  const { parse } = parser;
+  return { ...openQueryEngine({ ...options, parser, results }), background, parse, close };
 }

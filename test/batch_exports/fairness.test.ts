@@ -12,6 +12,7 @@ import { silentLog } from "../../src/core/log.ts";
 import { createProject } from "../../src/projects/store.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
+import { noSqlParser } from "../support/sql_parser.ts";
 import { endedRuns, makeBackfill, makeExport, runIn } from "../support/exports.ts";
 import { makeStoresFolder } from "../support/made_stores.ts";
 import { until } from "../support/server.ts";
@@ -61,6 +62,7 @@ function openProcess(): ExportWorker {
     secrets: openSecrets({ dataDir }),
     addresses: openAddresses({ allowPrivate: true }),
     exportFileDir: undefined,
+    parse: noSqlParser.parse,
     counts: { ended: () => {}, rows: () => {}, seconds: () => {} },
     clock: { now: () => noon, elapsed: () => performance.now() },
     log: silentLog,

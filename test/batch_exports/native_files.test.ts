@@ -62,67 +62,79 @@ const expected = {
   properties: {},
 };
 
-test("JSON lines hold the moments of a native_query as they hold those of events", async () => {
-  const plain = linesOf(await written("JSONLines", {}));
-  const own = linesOf(await written("JSONLines", { native_query }));
-  expect(own).toEqual(
-    plain.map(({ uuid, timestamp, created_at, _inserted_at }) => ({
-      uuid,
-      timestamp,
-      created_at,
-      _inserted_at,
-      ...expected,
-    })),
-  );
-  expect(own[0]!["timestamp"]).toBe("2030-01-01T00:00:00.000000+00:00");
-  expect(linesOf(await written("JSONLines", { native_query, split: true }))).toEqual(own);
-});
+test(
+  "JSON lines hold the moments of a native_query as they hold those of events",
+  async () => {
+    const plain = linesOf(await written("JSONLines", {}));
+    const own = linesOf(await written("JSONLines", { native_query }));
+    expect(own).toEqual(
+      plain.map(({ uuid, timestamp, created_at, _inserted_at }) => ({
+        uuid,
+        timestamp,
+        created_at,
+        _inserted_at,
+        ...expected,
+      })),
+    );
+    expect(own[0]!["timestamp"]).toBe("2030-01-01T00:00:00.000000+00:00");
+    expect(linesOf(await written("JSONLines", { native_query, split: true }))).toEqual(own);
+  },
+  storesStartMsMax,
+);
 
-test("CSV holds them likewise, and nothing where there is none", async () => {
-  const cells = (file: string): string[][] =>
-    readFileSync(file, "utf8")
-      .trimEnd()
-      .split("\n")
-      .slice(1)
-      .map((line) => line.slice(1, -1).split('","'))
-      .toSorted();
-  const plain = cells(await written("CSV", {}));
-  const own = cells(await written("CSV", { native_query }));
-  const { properties: _, ...texts } = { ...expected, none: "" };
-  expect(own).toEqual(plain.map((row) => [row[0]!, ...row.slice(-3), ...Object.values(texts), "{}"]));
-});
+test(
+  "CSV holds them likewise, and nothing where there is none",
+  async () => {
+    const cells = (file: string): string[][] =>
+      readFileSync(file, "utf8")
+        .trimEnd()
+        .split("\n")
+        .slice(1)
+        .map((line) => line.slice(1, -1).split('","'))
+        .toSorted();
+    const plain = cells(await written("CSV", {}));
+    const own = cells(await written("CSV", { native_query }));
+    const { properties: _, ...texts } = { ...expected, none: "" };
+    expect(own).toEqual(plain.map((row) => [row[0]!, ...row.slice(-3), ...Object.values(texts), "{}"]));
+  },
+  storesStartMsMax,
+);
 
-test("Parquet holds them as timestamps in microseconds of UTC, and a day as a date", async () => {
-  const typesOf = async (file: string): Promise<Record<string, string>> => {
-    const [described] = await exports.stores.clickhouse.query<{ columns: [string, string, string][] }>(
-      `SELECT arrayMap(c -> (c.name, c.physical_type, c.logical_type), columns) AS columns
+test(
+  "Parquet holds them as timestamps in microseconds of UTC, and a day as a date",
+  async () => {
+    const typesOf = async (file: string): Promise<Record<string, string>> => {
+      const [described] = await exports.stores.clickhouse.query<{ columns: [string, string, string][] }>(
+        `SELECT arrayMap(c -> (c.name, c.physical_type, c.logical_type), columns) AS columns
        FROM file({file:String}, 'ParquetMetadata')`,
+        { file },
+      );
+      return Object.fromEntries(
+        described!.columns.map(([name, physical, logical]) => [name, `${physical} ${logical}`]),
+      );
+    };
+    const plain = await typesOf(await written("Parquet", {}));
+    const file = await written("Parquet", { native_query });
+    const own = await typesOf(file);
+    const moment = plain["timestamp"]!;
+    expect(moment).toContain("Timestamp(isAdjustedToUTC=true, timeUnit=microseconds");
+    for (const name of ["timestamp", "created_at", "_inserted_at", "hour", "paris", "none", "perhaps"]) {
+      expect([name, own[name]]).toEqual([name, moment]);
+    }
+    expect(own["day"]).toBe("INT32 Date");
+    const [row] = await exports.stores.clickhouse.query<Record<string, unknown>>(
+      `SELECT toString(hour) AS hour, toString(paris) AS paris, none, toString(perhaps) AS perhaps, toString(day) AS day,
+      words, event, properties FROM file({file:String}, 'Parquet') LIMIT 1`,
       { file },
     );
-    return Object.fromEntries(
-      described!.columns.map(([name, physical, logical]) => [name, `${physical} ${logical}`]),
-    );
-  };
-  const plain = await typesOf(await written("Parquet", {}));
-  const file = await written("Parquet", { native_query });
-  const own = await typesOf(file);
-  const moment = plain["timestamp"]!;
-  expect(moment).toContain("Timestamp(isAdjustedToUTC=true, timeUnit=microseconds");
-  for (const name of ["timestamp", "created_at", "_inserted_at", "hour", "paris", "none", "perhaps"]) {
-    expect([name, own[name]]).toEqual([name, moment]);
-  }
-  expect(own["day"]).toBe("INT32 Date");
-  const [row] = await exports.stores.clickhouse.query<Record<string, unknown>>(
-    `SELECT toString(hour) AS hour, toString(paris) AS paris, none, toString(perhaps) AS perhaps, toString(day) AS day,
-      words, event, properties FROM file({file:String}, 'Parquet') LIMIT 1`,
-    { file },
-  );
-  const spaced = (text: string) => text.replace("T", " ").replace("+00:00", "");
-  expect(row).toEqual({
-    ...expected,
-    hour: spaced(expected.hour),
-    paris: spaced(expected.paris),
-    perhaps: spaced(expected.perhaps),
-    properties: "{}",
-  });
-});
+    const spaced = (text: string) => text.replace("T", " ").replace("+00:00", "");
+    expect(row).toEqual({
+      ...expected,
+      hour: spaced(expected.hour),
+      paris: spaced(expected.paris),
+      perhaps: spaced(expected.perhaps),
+      properties: "{}",
+    });
+  },
+  storesStartMsMax,
+);

@@ -10,6 +10,7 @@ import { silentLog } from "../../src/core/log.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { azureAccount, azureKey, startAzure } from "../support/azure.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
+import { noSqlParser } from "../support/sql_parser.ts";
 import { endedRuns, makeBackfill, makeExport } from "../support/exports.ts";
 import { makeStoresFolder } from "../support/made_stores.ts";
 import { s3Key, s3Secret, type S3Server, startS3 } from "../support/s3.ts";
@@ -50,6 +51,7 @@ beforeAll(async () => {
     secrets: openSecrets({ dataDir }),
     addresses,
     exportFileDir: undefined,
+    parse: noSqlParser.parse,
     counts: { ended: () => {}, rows: () => {}, seconds: () => {} },
     clock: { now: () => noon, elapsed: () => performance.now() },
     log: silentLog,

@@ -9,6 +9,7 @@ import { ExportWorker } from "../../src/batch_exports/runs/worker.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { later } from "./cleanup.ts";
+import { openTestParser } from "./sql_parser.ts";
 import { endedRuns, type MadeExport, makeBackfill, makeExport, type SeenRun } from "./exports.ts";
 import { makeStoresFolder } from "./made_stores.ts";
 import { openTestStores } from "./stores.ts";
@@ -36,6 +37,7 @@ export async function openExportProcess(): Promise<ExportProcess> {
   const made = { bootstrapProjectApiKey: undefined, bootstrapPersonalApiKey: undefined };
   await bootstrap(stores.sql, { ...made, bootstrapEmail: undefined });
   const addresses: Addresses = openAddresses({ allowPrivate: true });
+  const { parse } = openTestParser();
   let batch = 1;
   const test: ExportProcess = {
     stores,
@@ -47,6 +49,7 @@ export async function openExportProcess(): Promise<ExportProcess> {
         secrets: openSecrets({ dataDir }),
         addresses,
         exportFileDir: undefined,
+        parse,
         counts: { ended: () => {}, rows: () => {}, seconds: () => {} },
         clock: { now: () => noon, elapsed: () => performance.now() },
         log: silentLog,

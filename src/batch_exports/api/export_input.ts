@@ -6,6 +6,7 @@ import type { Secrets } from "../../access/secret.ts";
 import { Fault, UserError } from "../../core/fault.ts";
 import { exportLimits } from "../limits.ts";
 import { shown } from "../../http/fields/field_fault.ts";
+import type { SqlParser } from "../../query/sql/parser/parser.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { whyNoPattern } from "../../storage/clickhouse/trial.ts";
 import {
@@ -21,11 +22,14 @@ import type { ExportUpdate } from "../model.ts";
 import type { ExportModel } from "../export_model.ts";
 import { compileQuery } from "../query/compile.ts";
 import { whyNot } from "../query/check_store.ts";
-import { refuseQuery } from "../query/tokenize.ts";
+import { refuseQuery } from "../query/refusal.ts";
 import type { ExportFields, StoredExport } from "../stores/export_store.ts";
 
 export interface Checks {
+  project_id: number;
   clickhouse: ClickHouse;
+  /** Reads HogQL. */
+  parse: SqlParser["parse"];
   secrets: Secrets;
   addresses: Addresses;
   /** Why this server cannot write files; undefined when it can. */
@@ -63,7 +67,7 @@ type OwnFields = Omit<ExportFields, "destination_type" | "destination_config" | 
 
 /** An export's own fields, which are complained of before its destination's. */
 async function checkOwnPart(
-  { clickhouse }: Checks,
+  { clickhouse, parse, project_id }: Checks,
   changes: ExportUpdate,
   stored: StoredExport | undefined,
 ): Promise<OwnFields> {
@@ -79,7 +83,14 @@ async function checkOwnPart(
     throw new Fault("invalid_input", "'end_at' must not be before 'start_at'.", { attr: "end_at" });
   }
   if (changes.filters) await checkPatterns(clickhouse, changes.filters);
-  if (native_query !== null) await checkQuery(clickhouse, native_query, model);
+  if (native_query !== null) {
+    const reason = await whyNot(
+      clickhouse,
+      await compileQuery(parse, native_query, { model, project_id }),
+      model,
+    );
+    if (reason !== undefined) refuseQuery(`Invalid HogQL query: ${reason}`);
+  }
   return {
     name: changes.name ?? stored?.name ?? "",
     model,
@@ -138,11 +149,6 @@ function openStored(
     const detail = "This field must be given again: what is stored was sealed with another SECRET_KEY.";
     throw new Fault("required", detail, { attr: `destination__config__${lost[0]}` });
   }
-}
-
-async function checkQuery(clickhouse: ClickHouse, text: string, model: ExportModel): Promise<void> {
-  const reason = await whyNot(clickhouse, compileQuery(text, model), model);
-  if (reason !== undefined) refuseQuery(`Invalid HogQL query: ${reason}`);
 }
 
 /** Checked here, so that a wrong query fails the request and not every run. */

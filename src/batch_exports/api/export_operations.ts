@@ -23,7 +23,7 @@ import {
 } from "../model.ts";
 import { type ExportRequest, exportOf, exportOperation, scopeOf } from "./request.ts";
 import { checkExport, type Checks } from "./export_input.ts";
-import { shownExport, shownExports } from "./export_reply.ts";
+import { shownExport } from "./export_reply.ts";
 import {
   canCreate,
   createExport,
@@ -37,7 +37,7 @@ import {
   withRuns,
 } from "../stores/export_store.ts";
 
-export interface ExportParts extends Checks {
+export interface ExportParts extends Omit<Checks, "project_id"> {
   sql: Postgres;
   clock: Clock;
   /** Tests a project's destination; resolves to why it does not work, or to undefined when it does. */
@@ -52,7 +52,7 @@ export function exportOperations(parts: ExportParts) {
 const shownOne = { 200: reply("The export.", exportModel) };
 const path = "batch_exports/:id/";
 
-function readOperations({ sql }: ExportParts) {
+function readOperations({ sql, parse }: ExportParts) {
   return [
     exportOperation({
       method: "GET",
@@ -64,7 +64,7 @@ function readOperations({ sql }: ExportParts) {
       answer: async (request) => {
         const { query, url } = request;
         const { count, rows } = await listExports(sql, scopeOf(request), query);
-        const shown = await begunTexts(shownBlocks(sql, rows), (one) => JSON.stringify(one));
+        const shown = await begunTexts(shownBlocks(sql, parse, rows), (one) => JSON.stringify(one));
         return await streamedPage(url, query, count, shown);
       },
     }),
@@ -75,7 +75,7 @@ function readOperations({ sql }: ExportParts) {
       summary: "Get a batch export",
       find: (request) => exportOf(sql, request),
       replies: shownOne,
-      answer: async ({ found }) => shownExport(await showExport(sql, found)),
+      answer: async ({ found }) => await shownExport(parse, await showExport(sql, found)),
     }),
   ];
 }
@@ -83,10 +83,14 @@ function readOperations({ sql }: ExportParts) {
 /** Exports with their runs are ten times as many rows: some are read while others are sent. */
 async function* shownBlocks(
   sql: Postgres,
+  parse: Checks["parse"],
   exports: readonly StoredExport[],
 ): AsyncGenerator<BatchExport[], void> {
   for (let at = 0; at < exports.length; at += limits.rowsShownAtOnceMax) {
-    yield await shownExports(await withRuns(sql, exports.slice(at, at + limits.rowsShownAtOnceMax)));
+    const page = await withRuns(sql, exports.slice(at, at + limits.rowsShownAtOnceMax));
+    const shown: BatchExport[] = [];
+    for (const one of page) shown.push(await shownExport(parse, one));
+    yield shown;
   }
 }
 
@@ -122,9 +126,9 @@ async function create(
   input: ExportInput,
   isDry: boolean,
 ): Promise<BatchExport | Response> {
-  const { sql, clock, probe } = parts;
+  const { sql, clock, parse, probe } = parts;
   const project_id = await projectFor(sql, request, input.team_id);
-  const { fields, destination } = await checkExport(parts, input);
+  const { fields, destination } = await checkExport({ ...parts, project_id }, input);
   const now = new Date(clock.now());
   const founding = { ...fields, project_id, created_by: request.access.user.id, now };
   if (isDry) {
@@ -134,11 +138,11 @@ async function create(
     if (reason !== undefined) {
       throw new Fault("invalid_input", `The destination does not work: ${reason}`, { attr: "destination" });
     }
-    return Response.json(shownExport({ ...wouldBe(now), ...fields, project_id }));
+    return Response.json(await shownExport(parse, { ...wouldBe(now), ...fields, project_id }));
   }
   const made = await withPlace(sql, fields, undefined, (tx) => createExport(tx, founding));
   if (!made) throw tooMany();
-  return shownExport({ ...made, latest_runs: [] });
+  return await shownExport(parse, { ...made, latest_runs: [] });
 }
 
 function tooMany(): Fault {
@@ -211,14 +215,14 @@ async function change(
   request: OneExportRequest,
   changes: ExportUpdate,
 ): Promise<BatchExport> {
-  const { sql, clock } = parts;
+  const { sql, clock, parse } = parts;
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const stored = await exportOf(sql, request);
-    if (Object.keys(changes).length === 0) return shownExport(await showExport(sql, stored));
-    const { fields } = await checkExport(parts, changes, stored);
+    if (Object.keys(changes).length === 0) return await shownExport(parse, await showExport(sql, stored));
+    const { fields } = await checkExport({ ...parts, project_id: stored.project_id }, changes, stored);
     const now = new Date(clock.now());
     const changed = await withPlace(sql, fields, stored, (tx) => updateExport(tx, stored, fields, now));
-    if (changed) return shownExport(await showExport(sql, changed));
+    if (changed) return await shownExport(parse, await showExport(sql, changed));
   }
   await exportOf(sql, request);
   throw new Fault("conflict", "The export was changed by somebody else at the same time. Please retry.");

@@ -1,24 +1,17 @@
 // An export in a reply, without its secrets.
 
-import { yieldToEventLoop } from "../../core/clock.ts";
+import { Fault } from "../../core/fault.ts";
 import { isoOf } from "../../http/fields/field_time.ts";
+import type { SqlParser } from "../../query/sql/parser/parser.ts";
 import type { BatchExport } from "../model.ts";
 import { writtenColumns } from "../query/compile.ts";
 import type { ShownExport } from "../stores/export_store.ts";
 
-/** The exports of a page. Queries are parsed again, so the event loop gets a turn behind each. */
-export async function shownExports(
-  page: readonly Omit<ShownExport, "destination_secrets">[],
-): Promise<BatchExport[]> {
-  const shown: BatchExport[] = [];
-  for (const stored of page) {
-    shown.push(shownExport(stored));
-    if (stored.native_query !== null) await yieldToEventLoop();
-  }
-  return shown;
-}
-
-export function shownExport(stored: Omit<ShownExport, "destination_secrets">): BatchExport {
+/** @throws Fault unavailable when its query cannot be read now. */
+export async function shownExport(
+  parse: SqlParser["parse"],
+  stored: Omit<ShownExport, "destination_secrets">,
+): Promise<BatchExport> {
   return {
     id: stored.id,
     team_id: stored.project_id,
@@ -34,20 +27,22 @@ export function shownExport(stored: Omit<ShownExport, "destination_secrets">): B
     end_at: stored.end_at,
     latest_runs: stored.latest_runs,
     native_query: stored.native_query,
-    schema: schemaOf(stored),
+    schema: await schemaOf(parse, stored),
     filters: stored.filters,
   };
 }
 
 /** The columns of its query, as the owner wrote them. */
-function schemaOf({
-  native_query,
-  model,
-}: Pick<ShownExport, "native_query" | "model">): BatchExport["schema"] {
+async function schemaOf(
+  parse: SqlParser["parse"],
+  { native_query, model, project_id }: Pick<ShownExport, "native_query" | "model" | "project_id">,
+): Promise<BatchExport["schema"]> {
   if (native_query === null) return null;
   try {
-    return { fields: writtenColumns(native_query, model), values: {}, hogql_query: native_query };
-  } catch {
+    const fields = await writtenColumns(parse, native_query, { model, project_id });
+    return { fields, values: {}, hogql_query: native_query };
+  } catch (thrown) {
+    if (!(thrown instanceof Fault) || thrown.code !== "invalid_input") throw thrown;
     // An earlier version accepted the query; its runs report what is wrong with it.
     return null;
   }

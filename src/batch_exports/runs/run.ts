@@ -10,6 +10,7 @@
 import type { Secrets } from "../../access/secret.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
+import type { SqlParser } from "../../query/sql/parser/parser.ts";
 import { checkPropertyFilters, compilePropertyFilters } from "../../storage/events/property_filter.ts";
 import type { Lease } from "../../storage/postgres/lease_queue.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
@@ -52,6 +53,8 @@ export interface RunServices extends ExportServices {
   sql: Postgres;
   secrets: Secrets;
   log: Log;
+  /** Reads HogQL. */
+  parse: SqlParser["parse"];
   counts: RunCounts;
 }
 
@@ -69,7 +72,7 @@ export async function attemptRun(run: ClaimedRun, services: RunServices, lease: 
     const hidden = services.secrets.open(run.destination_secrets);
     const destination = openDestination(run.destination_type, run.destination_config, hidden);
     secrets = destination.secrets;
-    const source = sourceOf(run, destination, clock.now());
+    const source = await sourceOf(run, destination, services);
     const rows = await read({ ...services, source, mark, abort }, async (work) =>
       work.rows === 0 ? 0 : await destination.kind.write(await convert(work), destination.config),
     );
@@ -92,15 +95,19 @@ async function begin(run: ClaimedRun, services: RunServices, mark: string): Prom
   await killStatements(services.clickhouse, mark).catch(() => {});
 }
 
-function sourceOf(run: ClaimedRun, destination: Destination, now: number): ExportSource {
+async function sourceOf(
+  run: ClaimedRun,
+  destination: Destination,
+  { clock, parse }: RunServices,
+): Promise<ExportSource> {
   const { project_id, model, native_query, filters } = run;
-  const own = native_query === null ? undefined : compileQuery(native_query, model);
+  const own = native_query === null ? undefined : await compileQuery(parse, native_query, run);
   return {
     project_id,
     model,
     interval: { start: run.data_interval_start?.getTime() ?? null, end: run.data_interval_end.getTime() },
     choice: destination.choice,
-    conditions: filters === null ? [] : [filterOf(filters, run, now)],
+    conditions: filters === null ? [] : [filterOf(filters, run, clock.now())],
     columns: own ? ownColumns(own) : model === "persons" ? personColumns : destination.kind.columns,
     own,
   };

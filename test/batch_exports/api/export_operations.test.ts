@@ -39,52 +39,56 @@ async function fails(method: string, path: string, body: unknown, expected: unkn
   expect(problemOf(await desk.ask(method, path, body))).toEqual(expected);
 }
 
-test("creating answers 201 with every field of the contract, in its order and type", async () => {
-  const { status, body } = await desk.ask("POST", desk.home, {
-    ...exportWish,
-    name: "  To our lake ",
-    model: "persons",
-    interval: "hour",
-    destination: s3,
-    paused: true,
-    last_paused_at: "2025-01-01T00:00:00+01:00",
-    start_at: "2025-01-02T00:00:00Z",
-    end_at: "2035-01-02T00:00:00.5Z",
-    filters: [{ key: "plan", operator: "exact", value: ["paid"], type: "person" }],
-    native_query:
-      "SELECT distinct_id, properties.plan AS plan FROM persons WHERE properties.plan IS NOT NULL",
-  });
-  expect(status).toBe(201);
-  expect(Object.keys(body)).toEqual([
-    ..."id team_id name model destination interval paused created_at last_updated_at last_paused_at".split(
-      " ",
-    ),
-    ..."start_at end_at latest_runs native_query schema filters".split(" "),
-  ]);
-  expect(body).toMatchObject({
-    team_id: desk.project_id,
-    name: "To our lake",
-    model: "persons",
-    destination: { type: "S3", config: { bucket_name: "events", region: "us-east-1", prefix: "all" } },
-    interval: "hour",
-    paused: true,
-    last_paused_at: "2024-12-31T23:00:00Z",
-    start_at: "2025-01-02T00:00:00Z",
-    end_at: "2035-01-02T00:00:00.500000Z",
-    latest_runs: [],
-    native_query:
-      "SELECT distinct_id, properties.plan AS plan FROM persons WHERE properties.plan IS NOT NULL",
-    schema: {
-      fields: [
-        { expression: "distinct_id", alias: "distinct_id" },
-        { expression: "properties.plan", alias: "plan" },
-      ],
-      values: {},
-    },
-    filters: [{ key: "plan", operator: "exact", value: ["paid"], type: "person" }],
-  });
-  expect(await desk.ask("GET", `${desk.home}${String(body["id"])}/`)).toMatchObject({ status: 200, body });
-});
+test(
+  "creating answers 201 with every field of the contract, in its order and type",
+  async () => {
+    const { status, body } = await desk.ask("POST", desk.home, {
+      ...exportWish,
+      name: "  To our lake ",
+      model: "persons",
+      interval: "hour",
+      destination: s3,
+      paused: true,
+      last_paused_at: "2025-01-01T00:00:00+01:00",
+      start_at: "2025-01-02T00:00:00Z",
+      end_at: "2035-01-02T00:00:00.5Z",
+      filters: [{ key: "plan", operator: "exact", value: ["paid"], type: "person" }],
+      native_query:
+        "SELECT distinct_id, properties.plan AS plan FROM persons WHERE properties.plan IS NOT NULL",
+    });
+    expect(status).toBe(201);
+    expect(Object.keys(body)).toEqual([
+      ..."id team_id name model destination interval paused created_at last_updated_at last_paused_at".split(
+        " ",
+      ),
+      ..."start_at end_at latest_runs native_query schema filters".split(" "),
+    ]);
+    expect(body).toMatchObject({
+      team_id: desk.project_id,
+      name: "To our lake",
+      model: "persons",
+      destination: { type: "S3", config: { bucket_name: "events", region: "us-east-1", prefix: "all" } },
+      interval: "hour",
+      paused: true,
+      last_paused_at: "2024-12-31T23:00:00Z",
+      start_at: "2025-01-02T00:00:00Z",
+      end_at: "2035-01-02T00:00:00.500000Z",
+      latest_runs: [],
+      native_query:
+        "SELECT distinct_id, properties.plan AS plan FROM persons WHERE properties.plan IS NOT NULL",
+      schema: {
+        fields: [
+          { expression: "distinct_id", alias: "distinct_id" },
+          { expression: "properties.plan", alias: "plan" },
+        ],
+        values: {},
+      },
+      filters: [{ key: "plan", operator: "exact", value: ["paid"], type: "person" }],
+    });
+    expect(await desk.ask("GET", `${desk.home}${String(body["id"])}/`)).toMatchObject({ status: 200, body });
+  },
+  startMsMax,
+);
 
 test("what is not said is as nothing: events, not paused, no bounds", async () => {
   expect(await desk.make()).toMatchObject({
@@ -102,46 +106,54 @@ test("what is not said is as nothing: events, not paused, no bounds", async () =
   expect(await desk.make({ model: "" })).toMatchObject({ model: "events" });
 });
 
-test("each wrong field is refused by its name", async () => {
-  const refused: [Record<string, unknown>, unknown[]][] = [
-    [{ name: undefined }, wrong("required", "This field is required.", "name")],
-    [{ name: "  " }, wrong("blank", "This field may not be blank.", "name")],
-    [{ destination: undefined }, wrong("required", "This field is required.", "destination")],
-    [{ destination: { config: {} } }, wrong("required", "This field is required.", "destination__type")],
-    [{ interval: undefined }, wrong("required", "This field is required.", "interval")],
-    [{ interval: "month" }, wrong("invalid_choice", '"month" is not a valid choice.', "interval")],
-    [
-      { interval: "every 0 minutes" },
-      wrong("invalid_choice", '"every 0 minutes" is not a valid choice.', "interval"),
-    ],
-    [
-      { interval: "every 1441 minutes" },
-      wrong("invalid_choice", '"every 1441 minutes" is not a valid choice.', "interval"),
-    ],
-    [{ model: "sessions" }, wrong("invalid_choice", '"sessions" is not a valid choice.', "model")],
-    [{ paused: "perhaps" }, wrong("invalid_input", "Must be a valid boolean.", "paused")],
-    [{ filters: { key: "a" } }, wrong("invalid_input", "should be an array", "filters")],
-    [
-      { start_at: "2025-01-02T00:00:00Z", end_at: "2025-01-01T00:00:00Z" },
-      wrong("invalid_input", "'end_at' must not be before 'start_at'.", "end_at"),
-    ],
-    [
-      { native_query: "SELECT event" },
-      wrong("invalid_input", "Query must SELECT FROM events", "native_query"),
-    ],
-    [
-      { hogql_query: "SELECT x FROM events" },
-      wrong("invalid_input", "Invalid HogQL query: Unable to resolve field: x", "native_query"),
-    ],
-  ];
-  for (const [body, expected] of refused)
-    await fails("POST", desk.home, { ...exportWish, ...body }, expected);
-  const filter = { key: "a", operator: "exactly", value: ["b"], type: "event" };
-  expect(problemOf(await desk.ask("POST", desk.home, { ...exportWish, filters: [filter] }))[0]).toBe(400);
-  const ofEvents = [{ ...filter, operator: "exact" }];
-  const reply = await desk.ask("POST", desk.home, { ...exportWish, model: "persons", filters: ofEvents });
-  expect(problemOf(reply).slice(0, 3)).toEqual([400, "validation_error", "invalid_input"]);
-});
+test(
+  "each wrong field is refused by its name",
+  async () => {
+    const refused: [Record<string, unknown>, unknown[]][] = [
+      [{ name: undefined }, wrong("required", "This field is required.", "name")],
+      [{ name: "  " }, wrong("blank", "This field may not be blank.", "name")],
+      [{ destination: undefined }, wrong("required", "This field is required.", "destination")],
+      [{ destination: { config: {} } }, wrong("required", "This field is required.", "destination__type")],
+      [{ interval: undefined }, wrong("required", "This field is required.", "interval")],
+      [{ interval: "month" }, wrong("invalid_choice", '"month" is not a valid choice.', "interval")],
+      [
+        { interval: "every 0 minutes" },
+        wrong("invalid_choice", '"every 0 minutes" is not a valid choice.', "interval"),
+      ],
+      [
+        { interval: "every 1441 minutes" },
+        wrong("invalid_choice", '"every 1441 minutes" is not a valid choice.', "interval"),
+      ],
+      [{ model: "sessions" }, wrong("invalid_choice", '"sessions" is not a valid choice.', "model")],
+      [{ paused: "perhaps" }, wrong("invalid_input", "Must be a valid boolean.", "paused")],
+      [{ filters: { key: "a" } }, wrong("invalid_input", "should be an array", "filters")],
+      [
+        { start_at: "2025-01-02T00:00:00Z", end_at: "2025-01-01T00:00:00Z" },
+        wrong("invalid_input", "'end_at' must not be before 'start_at'.", "end_at"),
+      ],
+      [
+        { native_query: "SELECT event" },
+        wrong("invalid_input", "Query must SELECT FROM events", "native_query"),
+      ],
+      [
+        { hogql_query: "SELECT x FROM events" },
+        wrong(
+          "invalid_input",
+          'Invalid HogQL query: Unable to resolve field: "x". (Character 8.)',
+          "native_query",
+        ),
+      ],
+    ];
+    for (const [body, expected] of refused)
+      await fails("POST", desk.home, { ...exportWish, ...body }, expected);
+    const filter = { key: "a", operator: "exactly", value: ["b"], type: "event" };
+    expect(problemOf(await desk.ask("POST", desk.home, { ...exportWish, filters: [filter] }))[0]).toBe(400);
+    const ofEvents = [{ ...filter, operator: "exact" }];
+    const reply = await desk.ask("POST", desk.home, { ...exportWish, model: "persons", filters: ofEvents });
+    expect(problemOf(reply).slice(0, 3)).toEqual([400, "validation_error", "invalid_input"]);
+  },
+  startMsMax,
+);
 
 test("an export's own fields are complained of before its destination's, by a dry run and a change too", async () => {
   const shapeless = ["elsewhere", { config: [] }];
@@ -216,58 +228,75 @@ test("any whole number of minutes up to a day is an interval", async () => {
   }
 });
 
-test("a query may come under its other name", async () => {
-  const query = "SELECT event FROM events";
-  const made = await desk.make({ hogql_query: query });
-  expect(made).toMatchObject({ native_query: query, schema: { hogql_query: query } });
-  expect(made).not.toHaveProperty("hogql_query");
-  const path = `${desk.home}${String(made["id"])}/`;
-  expect((await desk.ask("PATCH", path, { native_query: null })).body).toMatchObject({
-    native_query: null,
-    schema: null,
-  });
-});
+test(
+  "a query may come under its other name",
+  async () => {
+    const query = "SELECT event FROM events";
+    const made = await desk.make({ hogql_query: query });
+    expect(made).toMatchObject({ native_query: query, schema: { hogql_query: query } });
+    expect(made).not.toHaveProperty("hogql_query");
+    const path = `${desk.home}${String(made["id"])}/`;
+    expect((await desk.ask("PATCH", path, { native_query: null })).body).toMatchObject({
+      native_query: null,
+      schema: null,
+    });
+  },
+  startMsMax,
+);
 
-test("a query must fit the model, also when the model changes", async () => {
-  const made = await desk.make({ native_query: "SELECT event FROM events" });
-  const path = `${desk.home}${String(made["id"])}/`;
-  await fails(
-    "PATCH",
-    path,
-    { model: "persons" },
-    wrong("invalid_input", "Query must only SELECT FROM persons", "native_query"),
-  );
-  const both = { model: "persons", native_query: "SELECT distinct_id FROM persons" };
-  expect((await desk.ask("PATCH", path, both)).body).toMatchObject(both);
-});
-
-test("a query that the engine can never run is refused with its reason, and without its statement", async () => {
-  const queries = [
-    "SELECT event FROM events WHERE match(event, '(')",
-    "SELECT lower(timestamp) FROM events",
-    "SELECT event FROM events WHERE event + 1",
-    "SELECT event FROM events WHERE uuid",
-    "SELECT if(event, 1, 2) AS x FROM events",
-    "SELECT formatDateTime(event, '%Y') AS x FROM events",
-  ];
-  for (const native_query of queries) {
-    const [status, , code, detail, attr] = problemOf(
-      await desk.ask("POST", desk.home, { ...exportWish, native_query }),
+test(
+  "a query must fit the model, also when the model changes",
+  async () => {
+    const made = await desk.make({ native_query: "SELECT event FROM events" });
+    const path = `${desk.home}${String(made["id"])}/`;
+    await fails(
+      "PATCH",
+      path,
+      { model: "persons" },
+      wrong("invalid_input", "Query must only SELECT FROM persons", "native_query"),
     );
-    expect([native_query, status, code, attr]).toEqual([native_query, 400, "invalid_input", "native_query"]);
-    expect(detail).toStartWith("Invalid HogQL query: ");
-    expect(detail).not.toMatch(/SELECT|_CAST|null\(|scope/);
-  }
-  for (const native_query of ["SELECT * FROM events", "SELECT toInt(properties.n) + 1 AS n FROM events"]) {
-    await desk.make({ native_query });
-  }
-  for (const native_query of [
-    "SELECT * FROM persons",
-    "SELECT id, properties.plan, _inserted_at FROM persons",
-  ]) {
-    await desk.make({ native_query, model: "persons" });
-  }
-});
+    const both = { model: "persons", native_query: "SELECT distinct_id FROM persons" };
+    expect((await desk.ask("PATCH", path, both)).body).toMatchObject(both);
+  },
+  startMsMax,
+);
+
+test(
+  "a query that the engine can never run is refused with its reason, and without its statement",
+  async () => {
+    const queries = [
+      "SELECT event FROM events WHERE match(event, '(')",
+      "SELECT lower(timestamp) FROM events",
+      "SELECT event FROM events WHERE event + 1",
+      "SELECT event FROM events WHERE uuid",
+      "SELECT if(event, 1, 2) AS x FROM events",
+      "SELECT formatDateTime(event, '%Y') AS x FROM events",
+    ];
+    for (const native_query of queries) {
+      const [status, , code, detail, attr] = problemOf(
+        await desk.ask("POST", desk.home, { ...exportWish, native_query }),
+      );
+      expect([native_query, status, code, attr]).toEqual([
+        native_query,
+        400,
+        "invalid_input",
+        "native_query",
+      ]);
+      expect(detail).toStartWith("Invalid HogQL query: ");
+      expect(detail).not.toMatch(/SELECT|_CAST|null\(|scope/);
+    }
+    for (const native_query of ["SELECT * FROM events", "SELECT toInt(properties.n) + 1 AS n FROM events"]) {
+      await desk.make({ native_query });
+    }
+    for (const native_query of [
+      "SELECT * FROM persons",
+      "SELECT id, properties.plan, _inserted_at FROM persons",
+    ]) {
+      await desk.make({ native_query, model: "persons" });
+    }
+  },
+  startMsMax,
+);
 
 test("lists are newest first, in pages, and leave out what was deleted", async () => {
   const key = (await addStranger(desk.sql)).key;

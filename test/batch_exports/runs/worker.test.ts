@@ -10,6 +10,7 @@ import { type Log, openLog } from "../../../src/core/log.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { cleanUp, later } from "../../support/cleanup.ts";
+import { noSqlParser } from "../../support/sql_parser.ts";
 import { endedRuns, linesOf, makeBackfill, makeExport, runsOf } from "../../support/exports.ts";
 import { makeFolder } from "../../support/folder.ts";
 import { makeStoresFolder } from "../../support/made_stores.ts";
@@ -49,6 +50,7 @@ function openProcess(log: Log = silentLog, able: Partial<RunServices> = {}): Exp
     secrets: openSecrets({ dataDir }),
     addresses: openAddresses({ allowPrivate: true }),
     exportFileDir: undefined,
+    parse: noSqlParser.parse,
     counts: { ended: (status) => void counted.push(status), rows: () => {}, seconds: () => {} },
     clock: { now: () => now, elapsed: () => performance.now() },
     log,

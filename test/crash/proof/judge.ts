@@ -6,6 +6,7 @@ import { openSecrets } from "../../../src/access/secret.ts";
 import { ExportWorker } from "../../../src/batch_exports/runs/worker.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
+import { noSqlParser } from "../../support/sql_parser.ts";
 import { endedRuns, makeBackfill, makeExport } from "../../support/exports.ts";
 import { s3Key, s3Secret } from "../../support/s3.ts";
 import { payloadHashSql, type ProofLedger, recordBytes } from "./ledger.ts";
@@ -241,6 +242,7 @@ async function compareExport(
     secrets: openSecrets(sealing),
     addresses: openAddresses({ allowPrivate: true }),
     exportFileDir: undefined,
+    parse: noSqlParser.parse,
     counts: { ended: () => {}, rows: () => {}, seconds: () => {} },
     clock: { now: () => end + hourMs, elapsed: () => performance.now() },
     log: silentLog,

@@ -1,14 +1,12 @@
 // Events of a project to ask in SQL, beside another project with the same: what is asked must never count both.
 
-import { silentLog } from "../../../src/core/log.ts";
 import {
   type CompiledSelect,
   compileSelect,
   type SqlContext,
 } from "../../../src/query/sql/compile/compile.ts";
-import { openSqlParser } from "../../../src/query/sql/parser/parser.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
-import { later } from "../../support/cleanup.ts";
+import { openTestParser } from "../../support/sql_parser.ts";
 import { openMadeStores } from "../../support/stores.ts";
 import { type NaiveEvent, storeEvents } from "../naive.ts";
 
@@ -47,8 +45,7 @@ export interface SqlWorld {
 const openedAt = start + 13 * dayMs;
 
 export function openCompiler(): SqlWorld["compile"] {
-  const parser = openSqlParser(silentLog);
-  later(() => parser.close());
+  const parser = openTestParser();
   return async (text, context = {}) => {
     const tree = await parser.parse(text, "select", 1);
     return compileSelect(tree, { project_id: 1, timezone: zone, now: openedAt, text, ...context });

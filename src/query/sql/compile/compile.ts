@@ -8,6 +8,7 @@ import { expressionSql } from "./expression.ts";
 import { refuse } from "./problem.ts";
 import { innerScope } from "./scope.ts";
 import { limitRows, refuseSplitLimit, selectSql } from "./select.ts";
+import type { SqlTable } from "./lists/table.ts";
 import { sqlTables } from "./lists/tables.ts";
 import { TableRead } from "./table_read.ts";
 import type { SqlType } from "./value.ts";
@@ -65,6 +66,19 @@ export function compileSelect(tree: SelectTree, context: SqlContext): CompiledSe
     scopes: draft.scopes,
     lifted: draft.lifted,
   };
+}
+
+/** Expressions over rows that a statement reads by itself, with the columns of `table`. @throws SqlProblem */
+export function compileOverRows(
+  trees: readonly ExpressionNode[],
+  { name, ...table }: SqlTable & { name: string },
+  context: SqlContext,
+): Pick<CompiledExpressions, "expressions" | "parameters"> {
+  const draft = draftOf(context);
+  const scope = innerScope(undefined);
+  scope.tables.push({ name, read: new TableRead(draft, table, true), using: [] });
+  const expressions = trees.map((tree) => draft.expression(tree, scope));
+  return { expressions, parameters: draft.params };
 }
 
 export interface CompiledExpressions {

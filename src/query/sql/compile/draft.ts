@@ -26,6 +26,8 @@ export interface SqlContext {
   filters?: SqlFilters | undefined;
   /** The type that is known of a property; properties without one are compared by what stands beside them. */
   propertyType?: PropertyTypes | undefined;
+  /** The type of whole numbers that it can hold, where columns of files are made; else the least that holds each. */
+  wholeNumbers?: "Int64";
 }
 
 export interface SqlFilters {
@@ -164,7 +166,8 @@ export function newSqlDraft(
 }
 
 /** The type that the engine gives a whole number; functions depend on it. */
-function wholeType(value: bigint): string {
+function wholeType(value: bigint, { wholeNumbers }: SqlContext): string {
+  if (wholeNumbers && BigInt.asIntN(64, value) === value) return wholeNumbers;
   const bits = [8n, 16n, 32n, 64n].find((size) => value < 2n ** size && value >= -(2n ** (size - 1n)));
   return bits === undefined ? "Int256" : `${value < 0 ? "" : "U"}Int${bits}`;
 }
@@ -184,7 +187,7 @@ export function constantSql(draft: SqlDraft, value: unknown, at?: Placed): Sql {
   if (typeof value === "bigint" || (typeof value === "number" && Number.isSafeInteger(value))) {
     const whole = BigInt(value);
     return {
-      sql: draft.bind(wholeType(whole), String(whole)),
+      sql: draft.bind(wholeType(whole, draft.context), String(whole)),
       type: "number",
       nullable: false,
       constant: value,

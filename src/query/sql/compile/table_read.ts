@@ -23,6 +23,7 @@ export class TableRead {
   readonly table: SqlTable;
   readonly alias: string;
   readonly #draft: SqlDraft;
+  readonly #isInPlace: boolean;
   #source: string;
   /** SQL over the source → the column of the subquery. */
   readonly #columns = new Map<string, string>();
@@ -31,7 +32,9 @@ export class TableRead {
     { read: TableRead; left: string; right: string; where: string | undefined }
   >();
 
-  constructor(draft: SqlDraft, table: SqlTable) {
+  /** @param isInPlace whether the columns are read where they are, and not through a subquery. */
+  constructor(draft: SqlDraft, table: SqlTable, isInPlace = false) {
+    this.#isInPlace = isInPlace;
     this.table = table;
     this.alias = draft.fresh("t");
     this.#draft = draft;
@@ -173,6 +176,7 @@ export class TableRead {
   }
 
   #read(sql: string): string {
+    if (this.#isInPlace) return sql;
     let name = this.#columns.get(sql);
     if (name === undefined) this.#columns.set(sql, (name = this.#draft.fresh("v")));
     return `${this.alias}.${name}`;

@@ -41,9 +41,9 @@ export function checkTextBounds(text: string): void {
   const filters = new Set<number>();
   for (let at = 0; at < text.length;) {
     const code = text.charCodeAt(at);
-    const skipped = commentEnd(text, at, code);
-    if (code <= 0x20 || skipped > at) {
-      at = code <= 0x20 ? at + 1 : skipped;
+    const end = partEnd(text, at);
+    if (code <= 0x20 || commentEnd(text, at, code) > at) {
+      at = end;
       continue;
     }
     const isFilter = closing.has(code) && filters.delete(depth);
@@ -58,7 +58,6 @@ export function checkTextBounds(text: string): void {
       const detail = `A query may have ${textTokensMax} words, values and symbols.`;
       throw new SqlProblem(detail, placeOf(text, at));
     }
-    const end = quotes.has(code) ? quotedEnd(text, at, code) : isWord(code) ? wordEnd(text, at) : at + 1;
     const word = isFilter ? "filter(…)" : wordAt(text, at, end);
     if (refused.has(`${before} ${word}`)) {
       throw new SqlProblem(
@@ -69,6 +68,15 @@ export function checkTextBounds(text: string): void {
     before = word;
     at = end;
   }
+}
+
+/** Behind what begins at `at`: a comment, what is quoted, a word, or one character. */
+export function partEnd(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  const skipped = commentEnd(text, at, code);
+  if (skipped > at) return skipped;
+  if (quotes.has(code)) return quotedEnd(text, at, code);
+  return isWord(code) ? wordEnd(text, at) : at + 1;
 }
 
 /** A short word as `refused` has it; empty for anything else. */

@@ -70,7 +70,7 @@ string 1: encodeURLFormComponent decodeURLFormComponent normalizeQuery normalize
 string 1: punycodeEncode idnaEncode
 number 1: length char_length=lengthUTF8 lengthUTF8 ascii
 boolean 1: empty isEmpty=empty notEmpty isNotEmpty=notEmpty isValidUTF8 isValidJSON
-string 2: left=leftUTF8 right=rightUTF8 repeat appendTrailingCharIfAbsent format extract
+string 2: left=leftUTF8 right=rightUTF8 leftUTF8 rightUTF8 repeat appendTrailingCharIfAbsent format extract
 string 2-3: leftPad rightPad lpad=leftPad rpad=rightPad leftPadUTF8 rightPadUTF8 substring substr=substring
 string 2-3: substringUTF8 mid=substring regexpExtract
 string 4: substringIndex

@@ -1,0 +1,177 @@
+// What a native_query may be: one SELECT of expressions over one table, with an optional condition. HogQL has more:
+// whatever else is in the tree is refused by its name.
+
+import type { SqlParser } from "../../query/sql/parser/parser.ts";
+import { partEnd } from "../../query/sql/parser/text_bounds.ts";
+import type { ExpressionNode, JoinExpr, SelectQuery } from "../../query/sql/tree.ts";
+import type { ExportModel } from "../export_model.ts";
+import { exportLimits } from "../limits.ts";
+import { growingFunctions, queryFunctions } from "./functions.ts";
+import { refuseProblem, refuseQuery, refuseUnsupported } from "./refusal.ts";
+import { exportTables } from "./tables.ts";
+
+export interface SelectedColumn {
+  node: ExpressionNode;
+  alias: string | undefined;
+  /** As written. */
+  text: string;
+}
+
+export interface ReadQuery {
+  selected: SelectedColumn[];
+  where: ExpressionNode | undefined;
+}
+
+/** @throws Fault with the reason. */
+export async function readNativeQuery(
+  parse: SqlParser["parse"],
+  text: string,
+  { model, project_id }: { model: ExportModel; project_id: number },
+): Promise<ReadQuery> {
+  const mended = withPlainEscapes(text);
+  const tree = await parse(mended, "select", project_id).catch((thrown: unknown) =>
+    refuseProblem("Failed to parse query", thrown),
+  );
+  if (tree.node === "SelectSetQuery") refuseQuery("UNIONs are not supported");
+  if (tree.node !== "SelectQuery") refuseUnsupported("it must begin with SELECT.");
+  checkParts(tree, model);
+  const characters = [...mended];
+  const selected = tree.select.flatMap((one) => selectedOf(one, characters, model));
+  if (tree.select.length > exportLimits.columnsMax || selected.length > exportLimits.columnsMax) {
+    refuseUnsupported(`more than ${exportLimits.columnsMax} columns.`);
+  }
+  const where = tree.where ?? undefined;
+  const check = new ExpressionCheck();
+  for (const { node } of selected) check.expression(node);
+  if (where) check.expression(where);
+  return { selected, where };
+}
+
+/** LIKE's own escapes, \% and \_, may stand in a text as they are; in HogQL their backslash is escaped, too. */
+function withPlainEscapes(text: string): string {
+  const parts: string[] = [];
+  for (let at = 0, end = 0; at < text.length; at = end) {
+    end = partEnd(text, at);
+    const part = text.slice(at, end);
+    parts.push(part.startsWith("'") ? part.replace(/\\[^]/g, escapedOnce) : part);
+  }
+  return parts.join("");
+}
+
+const escapedOnce = (pair: string): string => (pair === "\\%" || pair === "\\_" ? `\\${pair}` : pair);
+
+const ofSelect = new Set(["node", "start", "end", "select", "select_from", "where"]);
+const ofTable = new Set(["node", "start", "end", "table"]);
+
+function checkParts(tree: SelectQuery, model: ExportModel): void {
+  const from: JoinExpr | null | undefined = tree.select_from;
+  if (tree.ctes?.length) refuseInner();
+  if (tree.array_join_list?.length || from?.next_join) refuseQuery("JOINs are not supported");
+  refuseOthers(tree, ofSelect);
+  if (!from) refuseQuery(`Query must SELECT FROM ${model}`);
+  if (from.table?.node !== "Field") refuseInner();
+  if (from.table.chain.join(".").toLowerCase() !== model || from.table_args) {
+    refuseQuery(`Query must only SELECT FROM ${model}`);
+  }
+  refuseOthers(from, ofTable);
+}
+
+function refuseInner(): never {
+  return refuseQuery("Subqueries or CTEs are not supported");
+}
+
+/** What the parser has found beside these members. */
+function refuseOthers(node: object, known: ReadonlySet<string>): void {
+  for (const [name, value] of Object.entries(node)) {
+    const isThere = value !== null && value !== undefined && value !== false;
+    if (isThere && !known.has(name)) {
+      refuseUnsupported(`${name.replaceAll("_", " ").toUpperCase()} is not supported.`);
+    }
+  }
+}
+
+/** A star is every column. */
+function selectedOf(
+  node: ExpressionNode,
+  characters: readonly string[],
+  model: ExportModel,
+): SelectedColumn[] {
+  if (node.node === "Field" && node.chain.length === 1 && node.chain[0] === "*") {
+    return exportTables[model].star.map((name) => ({
+      node: { ...node, chain: [name] },
+      alias: undefined,
+      text: name,
+    }));
+  }
+  const inner = node.node === "Alias" ? node.expr : node;
+  const text = characters.slice(inner.start?.offset, inner.end?.offset).join("");
+  return [{ node: inner, alias: node.node === "Alias" ? node.alias : undefined, text }];
+}
+
+/** Counts the parts of expressions, and refuses those that are not of one row. */
+class ExpressionCheck {
+  #parts = 0;
+  #growing = 0;
+
+  expression(node: ExpressionNode): void {
+    if (++this.#parts > exportLimits.queryPartsMax) {
+      refuseUnsupported(`it has more than ${exportLimits.queryPartsMax} parts.`);
+    }
+    for (const one of this.#within(node)) this.expression(one);
+  }
+
+  #within(node: ExpressionNode): readonly ExpressionNode[] {
+    switch (node.node) {
+      case "Constant":
+        // Those come as text; of so many digits none has a type of 64 bits.
+        if (node.value_type && /^-?\d{20}/.test(String(node.value)))
+          refuseUnsupported("a number is too large.");
+        return [];
+      case "Field":
+        return [];
+      case "Call":
+        return this.#call(node.name, node.args);
+      case "CompareOperation":
+        if (/\bin$/.test(node.op)) checkList(node.right);
+        return node.right.node === "Tuple" || node.right.node === "Array"
+          ? [node.left, ...node.right.exprs]
+          : [node.left, node.right];
+      case "ArithmeticOperation":
+        return [node.left, node.right];
+      case "And":
+      case "Or":
+        return node.exprs;
+      case "Not":
+        return [node.expr];
+      case "BetweenExpr":
+        return [node.expr, node.low, node.high];
+      case "ArrayAccess":
+        return [node.array, node.property];
+      case "TupleAccess":
+        return [node.tuple];
+      case "SelectQuery":
+      case "SelectSetQuery":
+        return refuseInner();
+      default:
+        return refuseUnsupported(`${node.node} is not supported.`);
+    }
+  }
+
+  #call(name: string, args: readonly ExpressionNode[]): readonly ExpressionNode[] {
+    const known = name.toLowerCase();
+    if (!queryFunctions.has(known)) refuseUnsupported(`the function ${name.slice(0, 64)} is not supported.`);
+    if (growingFunctions.has(known) && ++this.#growing > exportLimits.queryGrowthMax) {
+      refuseUnsupported(`more than ${exportLimits.queryGrowthMax} functions that make texts longer.`);
+    }
+    return args;
+  }
+}
+
+/** What stands behind IN. */
+function checkList(node: ExpressionNode): void {
+  const list = node.node === "Tuple" || node.node === "Array" ? node.exprs : [node];
+  if (list.some((one) => one.node === "SelectQuery" || one.node === "SelectSetQuery")) refuseInner();
+  if (list.some((one) => one.node !== "Constant")) {
+    refuseUnsupported("IN takes a list of texts or numbers.");
+  }
+}

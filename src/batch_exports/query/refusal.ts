@@ -1,0 +1,20 @@
+// How a native_query is refused.
+
+import { Fault } from "../../core/fault.ts";
+import { SqlProblem } from "../../query/sql/compile/compile.ts";
+
+/** @throws Fault invalid_input with the query's field. */
+export function refuseQuery(detail: string): never {
+  throw new Fault("invalid_input", detail, { attr: "native_query" });
+}
+
+/** Says what is wrong in HogQL, and where, as a refusal. */
+export function refuseProblem(what: string, thrown: unknown): never {
+  if (!(thrown instanceof SqlProblem)) throw thrown;
+  const { message, start } = thrown;
+  return refuseQuery(`${what}: ${message}${start === undefined ? "" : ` (Character ${start + 1}.)`}`);
+}
+
+export function refuseUnsupported(detail: string): never {
+  return refuseQuery(`Unsupported HogQL query: ${detail}`);
+}

@@ -1,0 +1,38 @@
+// The rows of an export as tables of HogQL: a query's expressions are computed over them as they are read.
+
+import { sqlColumns, type SqlTable, words } from "../../query/sql/compile/lists/table.ts";
+import type { ExportModel } from "../export_model.ts";
+
+/** In UTC, as they are stored. */
+const moments = (names: string): SqlTable["columns"] =>
+  Object.fromEntries(words(names).map((name) => [name, { sql: name, type: "datetime" }]));
+
+export const exportTables: Readonly<Record<ExportModel, SqlTable>> = {
+  events: {
+    source: "events",
+    columns: {
+      ...sqlColumns("uuid", "uuid person_id"),
+      ...sqlColumns(
+        "string",
+        "event distinct_id elements_chain=JSONExtractString(properties,'$elements_chain')",
+      ),
+      ...sqlColumns("json", "properties"),
+      ...moments("timestamp created_at"),
+      _inserted_at: { sql: "created_at", type: "datetime" },
+      ...sqlColumns("boolean", "historical_migration"),
+    },
+    star: words("uuid event distinct_id person_id properties timestamp created_at"),
+  },
+  persons: {
+    source: "exported_persons",
+    columns: {
+      ...sqlColumns("uuid", "person_id id=person_id"),
+      ...sqlColumns("string", "distinct_id"),
+      ...sqlColumns("json", "properties"),
+      ...sqlColumns("number", "person_version person_distinct_id_version"),
+      ...moments("created_at _inserted_at"),
+      ...sqlColumns("boolean", "is_deleted"),
+    },
+    star: words("distinct_id person_id properties created_at"),
+  },
+};
