@@ -9,6 +9,14 @@ export const keyLengthMax = 31;
 /** A slot, the place of the next name of the same length and second letter, and the name. */
 export const nameBytes = 48;
 
+/**
+ * Names of members that the scan has met are kept, so many and no longer ones: far more than the events of a body have
+ * in turn. Each has the name with a quote and a colon behind it, its length, its slot, the next name and a hash.
+ */
+export const learnedMax = 256;
+export const learnedLengthMax = 30;
+export const learnedBytes = 64;
+
 /** The longest group type that the fast path knows, in bytes, and the room for each. */
 export const groupTypeLengthMax = 64;
 export const groupTypeBytes = 96;
@@ -58,6 +66,8 @@ const sizes = {
   EVENT_NAMES: tableBytes,
   ENVELOPE_KEYS: tableBytes,
   NAMES: nameBytes * 256,
+  LEARNED: 2 * learnedMax * learnedBytes,
+  LEARNED_FIRST: 8,
   NAME_TABLE: 1024,
   NAME_LIST: 256 * 8,
   YEAR_TABLE: yearsKnown,

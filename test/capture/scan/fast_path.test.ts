@@ -7,6 +7,8 @@ import { compileModule, constantsPath, constantsText, modulePath } from "../../s
 import { makeFolder } from "../../support/folder.ts";
 import { keysMax } from "../../../src/capture/wasm/layout.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
+import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
+import { ScanArena } from "../../../src/capture/wasm/scan_arena.ts";
 import { differ, laidCounts, outcomeOf } from "../../support/differential.ts";
 
 afterAll(cleanUp);
@@ -176,4 +178,63 @@ test("what the SDKs send goes the fast way, but for merges", async () => {
     const [rows, merged] = [fast["rows"] as string[], fast["merged"] as string[]];
     expect([file, columns]).toEqual([file, rows.length - merged.length]);
   }
+});
+
+/** The shapes of these events, as the fast scan of one arena tells them. */
+function shapesOf(arena: ScanArena, items: readonly string[]): string[] {
+  // The first item of an array is not scanned the fast way.
+  const body = encoder.encode(`[{"event":"e","distinct_id":"d"},${items.join(",")}]`);
+  arena.body.set(body);
+  const { index } = scannedBy(arena, body.length);
+  const sent = { received: Date.UTC(2026, 0) * 1000, skew: 0, project_id: 1 };
+  expect(arena.judge(0, index.count, sent, sent.received)).toBe(items.length + 1);
+  expect(arena.slow).toBe(0);
+  return items.map((_, i) => `${arena.shapes[2 * i + 2]} ${arena.shapes[2 * i + 3]}`);
+}
+
+function scannedBy(arena: ScanArena, length: number): BodyScanner {
+  const scanner = new BodyScanner(arena.close(length), { fast: arena });
+  while (!scanner.advance(1 << 20));
+  return scanner;
+}
+
+test("names of any length, learned or not, are told from each other, and make the same shape each time", () => {
+  const arena = new ScanArena(2_000_000);
+  const item = (names: readonly string[], colon = ":") =>
+    `{"event":"e","distinct_id":"d","properties":{${names.map((name) => `"${name}"${colon}1`).join(",")}}}`;
+  const long = "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz";
+  const sets = Array.from({ length: 45 }, (_, i) => [long.slice(0, i + 1), "event", long.slice(i, i + 5)]);
+  const more = Array.from({ length: 900 }, (_, i) => [
+    `a ${i}`,
+    `b ${i % 30}`,
+    `properties`,
+    `distinct_id${i}`,
+  ]);
+  const all = [...sets, ...more, ["a", "b"], ["b", "a"], ["ab"], ["a"], ["b"]];
+  const first = shapesOf(
+    arena,
+    all.map((names) => item(names)),
+  );
+  // Past twice the names that are kept, in another order, in another arena, and where none is learned.
+  expect(new Set(first).size).toBe(all.length);
+  const again = shapesOf(
+    arena,
+    all.toReversed().map((names) => item(names)),
+  );
+  expect(again.toReversed()).toEqual(first);
+  const spaced = shapesOf(
+    new ScanArena(2_000_000),
+    all.map((names) => item(names, " : ")),
+  );
+  expect(spaced).toEqual(first);
+});
+
+test("of an event's names, which values show a type is part of its shape", () => {
+  const arena = new ScanArena(100_000);
+  const kinds = ["1", '"a"', "true", "null", "[]", "{}"];
+  const items = kinds.flatMap((one) =>
+    kinds.map((other) => `{"event":"e","distinct_id":"d","properties":{"a":${one},"b":${other}}}`),
+  );
+  const shapes = shapesOf(arena, items);
+  expect(new Set(shapes).size).toBe(4);
 });

@@ -27,6 +27,11 @@ import {
   KIND_OBJECT,
   KIND_TEXT,
   KIND_TEXT_OR_NUMBER,
+  LEARNED,
+  LEARNED_BYTES,
+  LEARNED_FIRST,
+  LEARNED_LENGTH_MAX,
+  LEARNED_MAX,
   NAMES,
   NAME_BYTES,
   NO_SLOT,
@@ -34,7 +39,7 @@ import {
   TRAIT_KINDS,
 } from "./constants";
 import { Last, blanks, byte, isDigit, pastString, quote, skip } from "./json";
-import { mixKind, mixText } from "./values";
+import { hashOf, mixName, mixText } from "./values";
 
 /** The project keys of the open item: its own and the one in its properties, [from, to). */
 export class KeyPlaces {
@@ -46,6 +51,42 @@ export class KeyPlaces {
 
 /** The shape of an event without properties; 0 stands for one that was scanned elsewhere. */
 export const noNames: u64 = 1;
+
+/**
+ * Names that were met, each with its slot and the hash of its text, so that a name is compared and no more; and the one
+ * that came next, since most events of a sender have the same names in the same order. A name that another one has
+ * replaced is learned anew.
+ */
+const learnedUnwanted: u32 = 32;
+const learnedLength: u32 = 36;
+const learnedSlot: u32 = 40;
+const learnedNext: u32 = 44;
+const learnedHash: u32 = 48;
+
+/** Whether a learned name stands at `from`, its closing quote and a colon behind it. */
+// @ts-ignore: decorator
+@inline
+function isLearned(name: u32, from: u32): bool {
+  const low = i8x16.bitmask(i8x16.eq(v128.load(from), v128.load(name)));
+  const high = i8x16.bitmask(i8x16.eq(v128.load(from, 16), v128.load(name, 16)));
+  return ((<u32>low) | ((<u32>high) << 16) | load<u32>(name, learnedUnwanted)) == 0xffffffff;
+}
+
+/** The place of a name among those that were learned: there already, or learned now. */
+function learn(table: u32, from: u32, length: u32): u32 {
+  const place = (hashOf(from, length) & (LEARNED_MAX - 1)) + (table == PROPERTY_KEYS ? LEARNED_MAX : 0);
+  const name = LEARNED + place * LEARNED_BYTES;
+  const wanted: u32 = ((1 << (length + 1)) << 1) - 1;
+  if (load<u32>(name, learnedUnwanted) == ~wanted && isLearned(name, from)) return name;
+  v128.store(name, v128.load(from));
+  v128.store(name, v128.load(from, 16), 16);
+  store<u32>(name, ~wanted, learnedUnwanted);
+  store<u32>(name, length, learnedLength);
+  store<i32>(name, slotOf(table, from, length), learnedSlot);
+  store<u32>(name, 0, learnedNext);
+  store<u64>(name, mixText(0, from, length), learnedHash);
+  return name;
+}
 
 /** The slot of a key: by its length and second byte to the names there are, then by their bytes. */
 // @ts-ignore: decorator
@@ -95,20 +136,40 @@ export function members(table: u32, from: u32, depth: u32, entry: u32): u32 {
   let at = blanks(from + 1);
   if (byte(at) == 0x7d) return at + 1;
   let shape = noNames;
+  let next: u32 = table == PROPERTY_KEYS ? LEARNED_FIRST + 4 : LEARNED_FIRST;
   for (;;) {
     if (byte(at) != quote) return 0;
     const key = at + 1;
-    Last.escaped = false;
-    at = pastString(key);
-    if (at == 0 || Last.escaped) return 0;
-    const length = at - key;
-    const slot = slotOf(table, key, length);
-    at = blanks(at + 1);
-    if (byte(at) != 0x3a) return 0;
-    at = blanks(at + 1);
+    let name = load<u32>(next);
+    let slot: i32;
+    let hash: u64;
+    if (isLearned(name, key)) {
+      next = name + learnedNext;
+      slot = load<i32>(name, learnedSlot);
+      hash = load<u64>(name, learnedHash);
+      at = blanks(key + load<u32>(name, learnedLength) + 2);
+    } else {
+      Last.escaped = false;
+      at = pastString(key);
+      if (at == 0 || Last.escaped) return 0;
+      const length = at - key;
+      at = blanks(at + 1);
+      if (byte(at) != 0x3a) return 0;
+      if (length > LEARNED_LENGTH_MAX || at != key + length + 1) {
+        slot = slotOf(table, key, length);
+        hash = mixText(0, key, length);
+      } else {
+        name = learn(table, key, length);
+        store<u32>(next, name);
+        next = name + learnedNext;
+        slot = load<i32>(name, learnedSlot);
+        hash = load<u64>(name, learnedHash);
+      }
+      at = blanks(at + 1);
+    }
     const first = byte(at);
     const start = at;
-    if (table == PROPERTY_KEYS) shape = mixKind(mixText(shape, key, length), first);
+    if (table == PROPERTY_KEYS) shape = mixName(shape, hash, first);
     if (slot == FIELD_PROPERTIES) {
       if (load<u32>(entry + (FIELD_PROPERTIES << 2), 4) != 0) return 0;
       at = first == 0x7b ? members(PROPERTY_KEYS, at, depth + 1, entry) : skip(at, depth);

@@ -169,6 +169,14 @@ export function mixText(hash: u64, from: u32, length: u32): u64 {
   return rotl<u64>(mixed ^ left, 29) * 0xc2b2ae3d27d4eb4f;
 }
 
+/** What a property adds to the hash of those before it: its name's own hash, and whether its value tells its type. */
+// @ts-ignore: decorator
+@inline
+export function mixName(shape: u64, hash: u64, first: u8): u64 {
+  const told: u64 = first == 0x6e || (first & 0xdf) == 0x5b ? ~(<u64>0) : 0;
+  return rotl<u64>(shape ^ hash ^ told, 29) * 0xc2b2ae3d27d4eb4f;
+}
+
 /** Whether a value tells, by its first byte, what type it has. A list, an object and null do not. */
 // @ts-ignore: decorator
 @inline
