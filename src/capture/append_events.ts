@@ -43,6 +43,8 @@ export interface Appending {
 interface Course extends Appending {
   index: EventIndex;
   lane: EventLane;
+  /** Names read in this turn of events that went the slow way. */
+  named: number;
 }
 
 /**
@@ -70,7 +72,7 @@ async function appendParts(appending: Appending): Promise<number> {
 function appendIndex(appending: Appending, index: EventIndex): number | Promise<number> {
   const { journal } = appending;
   if (index.count === 0) return 0;
-  const course: Course = Object.assign(appending, { index, lane: appending.lanes.next() });
+  const course: Course = Object.assign(appending, { index, lane: appending.lanes.next(), named: 0 });
   if (index.fast && !index.isShared) return appendRest({ through: 0, rows: 0 }, course);
   const first = index.fast ? appendAtOnce(index.fast, course) : appendSlice(0, journal.stamp(), course);
   const crowded = course.recorder?.crowded || course.lane.crowded || journal.merging.crowded;
@@ -132,20 +134,23 @@ async function appendFast(fast: ScanArena, first: number, from: number, course: 
     rows += appendYears(fast, { first, turn, created, year, to }, course);
   }
   let [slow, slowBytes] = [0, 0];
+  const begin = () => ([slow, slowBytes, course.named] = [0, 0, 0]);
+  begin();
   for (let i = 0; i < fast.slow; i++) {
     const place = fast.slowAt(i);
     const at = offsetOf(first + place);
     if (isLongSnapshot(index, at)) {
       rows += (await appendLong(first + place, created, turn + place, course)).rows;
       created = journal.stamp();
-      [slow, slowBytes] = [0, 0];
+      begin();
       continue;
     }
     rows += appendOne(at, created, turn + place, course);
     slow++;
     slowBytes += index.entries[at + field.item + 1]! - index.entries[at + field.item]!;
-    if (slow < captureLimits.slowSliceRowsMax && slowBytes < captureLimits.slowSliceBytesMax) continue;
-    [slow, slowBytes] = [0, 0];
+    const isShort = slow < captureLimits.slowSliceRowsMax && slowBytes < captureLimits.slowSliceBytesMax;
+    if (isShort && course.named < definitionLimits.namesAtOnceMax) continue;
+    begin();
     await nextTurn();
   }
   return { through, rows };
@@ -194,19 +199,19 @@ function recordShapes(
   const { shapes } = fast;
   const known = definitions.shapesOf(sending.project_id);
   let { place } = slice;
-  for (let left: number = definitionLimits.shapesAtOnceMax; place < through && left > 0; place++) {
+  for (let left: number = definitionLimits.namesAtOnceMax; place < through && left > 0; place++) {
     const low = shapes[place * 2]!;
     const high = shapes[place * 2 + 1]!;
     if (known.has(low, high)) continue;
     row.created_at = slice.created;
     row.turn = 0;
+    left -= definitionLimits.namesOfRead;
     if (readEvent(index, offsetOf(first + place), sending, row) !== undefined) continue;
-    if (low === 0 && high === shapeUnknown / 2 ** 32) definitions.note(row);
+    if (low === 0 && high === shapeUnknown / 2 ** 32) left -= definitions.note(row);
     else {
       known.add(low, high);
-      definitions.read(row);
+      left -= definitions.read(row);
     }
-    left--;
   }
   return place;
 }
@@ -236,8 +241,10 @@ function appendSlice(first: number, created: number, course: Course): Slice {
   const bytesEnd = entries[offsetOf(first) + field.item]! + captureLimits.slowSliceBytesMax;
   let at = first;
   let rows = 0;
+  course.named = 0;
   for (; at < last && entries[offsetOf(at) + field.item]! <= bytesEnd; at++) {
     if (isLongSnapshot(course.index, offsetOf(at))) break;
+    if (course.named >= definitionLimits.namesAtOnceMax) break;
     rows += appendOne(offsetOf(at), created, course.journal.takeTurns(1), course);
   }
   return { through: at - first, rows };
@@ -286,7 +293,7 @@ function finishRow(at: EntryOffset, reason: Reason | undefined, course: Course):
   if (reason) return ignore(at, reason, course);
   const { index, warned, lane, journal, groups, definitions } = course;
   const { row } = journal;
-  definitions.note(row);
+  course.named += definitions.note(row);
   lane.append(row);
   groups.join(lane);
   if (row.merge !== mergeKind.none) {

@@ -1,14 +1,15 @@
 import { expect, test } from "bun:test";
-import { noDefinitions } from "../support/definitions.ts";
+import { noDefinitions, openBook } from "../support/definitions.ts";
 import type { Sending } from "../../src/capture/event/event.ts";
 import type { EventLane, CaptureJournal } from "../../src/capture/capture_journal.ts";
 import { CommitGroups, CommitWaiters } from "../../src/capture/journal/lane.ts";
-import { appendEvents } from "../../src/capture/append_events.ts";
+import { type Appending, appendEvents } from "../../src/capture/append_events.ts";
 import { Outcomes, type Warning } from "../../src/capture/event/outcome.ts";
 import { Recorder } from "../../src/capture/recordings/recorder.ts";
 import { type Row, emptyRow } from "../../src/capture/event/row.ts";
 import { BodyScanner } from "../../src/capture/scan/body_scanner.ts";
 import { type ColumnBatch, ScanArena } from "../../src/capture/wasm/scan_arena.ts";
+import { definitionLimits } from "../../src/capture/definitions/limits.ts";
 import { captureLimits } from "../../src/capture/limits.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
 
@@ -22,7 +23,10 @@ interface Laid {
 }
 
 /** Lays a body's rows while others ask the journal for the time in each of their turns. */
-async function columns(items: string[]): Promise<Laid> {
+async function columns(
+  items: string[],
+  definitions: Appending["definitions"] = noDefinitions,
+): Promise<Laid> {
   const bytes = bytesOf(`{"batch":[${items.join(",")}]}`);
   const arena = new ScanArena(bytes.length);
   arena.body.set(bytes);
@@ -65,7 +69,7 @@ async function columns(items: string[]): Promise<Laid> {
     lanes,
     groups,
     journal,
-    definitions: noDefinitions,
+    definitions,
     newRecorder: () => recorder,
   });
   over = true;
@@ -89,6 +93,18 @@ test("unusual events are laid a stretch of bytes at a time, and none is older th
     (40 * 60_000) / captureLimits.slowSliceBytesMax - 2,
   );
   expect(risesWith(found)).toBe(true);
+});
+
+test("names are read some at a time, whichever way their events go", async () => {
+  const names = (i: number, more: string) =>
+    Array.from({ length: 500 }, (_, n) => `"${more}k${i * 500 + n}":1`).join(",");
+  const item = (properties: string) => `{"event":"e","distinct_id":"d","properties":{${properties}}}`;
+  for (const more of ["", "\\u006b"]) {
+    const items = Array.from({ length: 80 }, (_, i) => item(names(i, more)));
+    const found = await columns(items, openBook().book);
+    expect(found.rows.at(-1)!.turns).toBeGreaterThanOrEqual((80 * 500) / definitionLimits.namesAtOnceMax - 2);
+    expect(risesWith(found)).toBe(true);
+  }
 });
 
 test("events of a hundred years are laid some years at a time, and none is older than what others were told", async () => {

@@ -79,34 +79,42 @@ export class DefinitionBook {
     }
   }
 
-  /** Records the names of an event that did not go the fast way, unless one of the same names was read before. */
-  note(row: NamedEvent): void {
+  /**
+   * Records the names of an event that did not go the fast way, unless one of the same names was read before. Returns
+   * how many it read.
+   */
+  note(row: NamedEvent): number {
     const shapes = this.shapesOf(row.project_id);
     hashShape(row, this.#members);
-    if (shapes.has(shapeHash[0]!, shapeHash[1]!)) return;
+    if (shapes.has(shapeHash[0]!, shapeHash[1]!)) return 0;
     shapes.add(shapeHash[0]!, shapeHash[1]!);
-    this.read(row);
+    return this.read(row);
   }
 
-  /** Records the names of an event. */
-  read(row: NamedEvent): void {
+  /** Records the names of an event; returns how many it has. */
+  read(row: NamedEvent): number {
     const { project_id, groups, properties, created_at: at } = row;
     const project = this.#projectOf(project_id);
     const event = this.#name(row.event);
-    if (event === undefined) return;
+    if (event === undefined) return 1;
+    let names = 1 + row.changes.count;
     const added = { project_id, group_type: "", at };
     this.#add(project, { ...added, kind: definitionKind.event, name: event, type: undefined });
     // PostHog reads the group's properties only of what identifies a group.
     if (!groups.identified) {
       const members = this.#members.open(properties.source, properties.from);
-      for (let left: number = definitionLimits.eventPropertiesMax; members.next(); left--) {
-        if (left === 0) return this.#options.unrecorded("too_many", 1);
+      for (const most = names + definitionLimits.eventPropertiesMax; members.next(); names++) {
+        if (names === most) {
+          this.#options.unrecorded("too_many", 1);
+          return names;
+        }
         const range = { source: properties.source, from: members.key, to: members.keyEnd };
         const kind = definitionKind.eventProperty;
         this.#property(project, event, { ...added, kind }, range, [members.value, members.end]);
       }
     }
     this.#readChanges(project, event, row);
+    return names;
   }
 
   #readChanges(
@@ -139,6 +147,8 @@ export class DefinitionBook {
     if (name === undefined) return;
     if (added.kind === definitionKind.eventProperty && passedOver.has(name)) return;
     const isTyped = project.names.get(nameKey({ ...added, name }));
+    if (isTyped === undefined && project.properties >= bounds.properties)
+      return this.#options.unrecorded("too_many", 1);
     // A list, an object and null show no type: a later value will.
     if (isTyped !== true) {
       const now = this.#options.clock.now();
@@ -154,7 +164,7 @@ export class DefinitionBook {
     const isShort = to - from <= nameCharsMax * longestEscape;
     const text = isShort ? rangeText({ source, from, to }) : "";
     const name = isDecoded || !text.includes("\\") ? text : (JSON.parse(`"${text}"`) as string);
-    if (isShort && [...name].length <= nameCharsMax) return name;
+    if (isShort && (name.length <= nameCharsMax || [...name].length <= nameCharsMax)) return name;
     this.#options.unrecorded("too_long", 1);
     return undefined;
   }

@@ -17,12 +17,14 @@ export const definitionLimits = {
   shapesBytesMax: 32 * 1024 * 1024,
   /** Names and pairs that a process remembers of all projects, about 100 bytes each; it may read them again. */
   namesMax: 500_000,
-  /** Events of unknown shapes read in one turn of the event loop: about 2 ms. */
-  shapesAtOnceMax: 200,
+  /** Names read in one turn of the event loop, about 2 ms: an event may have a thousand. */
+  namesAtOnceMax: 2000,
+  /** As how many names an event counts that is read for them. */
+  namesOfRead: 10,
   /** Bytes of a text that are read for its type. */
   typeBytesMax: 64,
-  /** Rows of one INSERT. */
-  insertRowsMax: 20_000,
+  /** Rows of one INSERT: encoding them takes 2 ms. */
+  insertRowsMax: 5000,
   /** Batches of an earlier process whose names are read in one statement. */
   batchesAtOnceMax: 8,
 } as const;
