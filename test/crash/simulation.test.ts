@@ -22,17 +22,9 @@ test("what is acknowledged is stored once, on 300 simulated machines", async () 
   expect(isSound).toBe(true);
 });
 
-for (const [name, { from = 1 }] of Object.entries(plants)) {
+for (const name of Object.keys(plants)) {
   test(`a planted bug is found: ${name}`, async () => {
-    const { isSound, text } = await simulate([
-      "--from",
-      String(from),
-      "--seeds",
-      "5000",
-      "--until-found",
-      "--plant",
-      name,
-    ]);
+    const { isSound, text } = await simulate(["--seeds", "5000", "--until-found", "--plant", name]);
     expect(text).toMatch(/^seeds \d+ · broken 1 · /m);
     expect(isSound).toBe(false);
   });

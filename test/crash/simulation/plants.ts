@@ -8,6 +8,7 @@ import type { JournalFile, JournalIo } from "../../../src/capture/journal/journa
 import { Lane } from "../../../src/capture/journal/lane.ts";
 import { segmentId } from "../../../src/capture/journal/segments/segment.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
+import type { Plan } from "./plan.ts";
 import { folders } from "./simulated_io.ts";
 
 /** What a life of the server is handed, to be changed. */
@@ -19,10 +20,10 @@ export interface Handed {
   now(): number;
 }
 
-interface PlantedBug {
+export interface PlantedBug {
   plant(handed: Handed): void;
-  /** Few seeds find it: where the search may begin. */
-  from?: number;
+  /** What a seed must play for it to be found; without it few seeds find it. */
+  plan?: Partial<Plan>;
 }
 
 const isSegment = (path: string) => path.endsWith(".segment");
@@ -90,7 +91,7 @@ export const plants: Record<string, PlantedBug> = {
       }),
   },
   "numbers of halves forgotten": {
-    from: 22_700,
+    plan: { poisons: 0.3, clockGoesBack: true, lives: 5 },
     plant: () => {
       Journal.prototype.lastingId = function forgottenId() {
         return Promise.resolve(this.nextId());
@@ -121,7 +122,7 @@ export const plants: Record<string, PlantedBug> = {
     plant: ({ io }) => leaveSyncOut(io, isSegment),
   },
   "file removed before its note lasts": {
-    from: 10_200,
+    plan: { powerShare: 0.9, lives: 5 },
     plant: ({ io }) => leaveSyncOut(io, (path) => path === `${folders.journal}/ledger`),
   },
   "not derived again": {

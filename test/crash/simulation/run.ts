@@ -49,7 +49,7 @@ function simulateHere(every: number): void {
   const clock = { now: () => 0, elapsed: () => 0 };
   const log = values.log ? openLog({ level: "debug", format: "json", write, clock }) : silentLog;
   for (let seed = from; seed < from + count; seed += every) {
-    const { problems, ...result } = simulate(seed, log, planted?.plant);
+    const { problems, ...result } = simulate(seed, log, planted);
     const figures: Record<string, number> = { ...result, seeds: 1, broken: problems.length > 0 ? 1 : 0 };
     for (const name of Object.keys(sums)) sums[name]! += figures[name]!;
     if (problems.length === 0) continue;

@@ -15,7 +15,7 @@ import type { Log } from "../../../src/core/log.ts";
 import { type DiskFaults, SimulatedDisk } from "./disk.ts";
 import { Engine, poison } from "./engine.ts";
 import { Chance, type Life, type Machine, VirtualTime, setMachine } from "./machine.ts";
-import type { Handed } from "./plants.ts";
+import type { PlantedBug } from "./plants.ts";
 import { type Plan, planOf } from "./plan.ts";
 import { SimulatedIo, folders } from "./simulated_io.ts";
 
@@ -45,9 +45,9 @@ const beganMs = Date.UTC(2026, 0, 5);
 
 type End = "kill" | "power" | "close";
 
-/** @param plant changes what each life of the server is handed. */
-export function simulate(seed: number, log: Log, plant: (handed: Handed) => void = () => {}): SeedResult {
-  return new World(seed, log, plant).run();
+/** @param bug is planted in each life of the server. */
+export function simulate(seed: number, log: Log, bug: PlantedBug = { plant: () => {} }): SeedResult {
+  return new World(seed, log, bug).run();
 }
 
 interface SentRow {
@@ -58,7 +58,7 @@ interface SentRow {
 class World {
   readonly #seed: number;
   readonly #log: Log;
-  readonly #plant: (handed: Handed) => void;
+  readonly #bug: PlantedBug;
   readonly #chance: Chance;
   readonly #machine: Machine;
   readonly #plan: Plan;
@@ -77,10 +77,10 @@ class World {
   #isClosing = false;
   readonly #row = emptyRow();
 
-  constructor(seed: number, log: Log, plant: (handed: Handed) => void) {
+  constructor(seed: number, log: Log, bug: PlantedBug) {
     this.#seed = seed;
     this.#log = log;
-    this.#plant = plant;
+    this.#bug = bug;
     const chance = new Chance(seed * 2_654_435_761 + 1);
     this.#chance = chance;
     const die = (): void => {
@@ -89,7 +89,7 @@ class World {
     const disk = new SimulatedDisk(chance, die);
     const life: Life = { isOver: true };
     this.#machine = { chance, time: new VirtualTime(), disk, life, bootId: bootIdOf(chance), die };
-    this.#plan = planOf(chance);
+    this.#plan = { ...planOf(chance), ...bug.plan };
     this.#engine.onStored = () => this.#compareWatermark();
     const { lives } = this.#plan;
     journalLimits.writeNowBytesMax = chance.is(0.5) ? 65_536 : 300;
@@ -127,7 +127,7 @@ class World {
     this.#io = io;
     const clickhouse = this.#engine.client(embedded);
     const opened: { journal?: CaptureJournal } = {};
-    this.#plant({ io, clickhouse, journal: () => opened.journal!, now: clock.now });
+    this.#bug.plant({ io, clickhouse, journal: () => opened.journal!, now: clock.now });
     try {
       const folder = folders.journal;
       const own = { io, folder, number: 3, flushIntervalMs, bytesMax: 1 << 30, damaged };
