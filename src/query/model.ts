@@ -130,12 +130,16 @@ export const queryReply = model("QueryResponse", {
   error: nullable(Type.String(), { description: "Always null: what fails is answered with its status." }),
   columns: Type.Optional(Type.Array(Type.String())),
   types: Type.Optional(Type.Array(Type.Unknown(), { description: "Of SQL: pairs of name and type." })),
-  hogql: Type.Optional(Type.String({ description: "Of SQL: the query." })),
+  hogql: Type.Optional(Type.String({ description: "Of SQL: the query as it was asked." })),
   query: Type.Optional(Type.String({ description: "Of SQL: the same." })),
   clickhouse: Type.Optional(
     Type.String({ description: "Of SQL, for keys with the scope `*`: the statement." }),
   ),
-  timings: Type.Optional(Type.Array(Type.Unknown())),
+  timings: Type.Optional(
+    Type.Array(model("QueryTiming", { k: Type.String(), t: Type.Number() }), {
+      description: "Of SQL: the steps of computing the result, in seconds; `.` is all of it.",
+    }),
+  ),
   hasMore: Type.Optional(Type.Boolean()),
   limit: Type.Optional(Type.Integer()),
   offset: Type.Optional(Type.Integer()),

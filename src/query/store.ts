@@ -54,8 +54,9 @@ export function openQueryRunners(
   clickhouse: ClickHouse,
   clock: Clock,
   { seconds, threads, isBusy }: QueryBounds = leastBounds,
-): { run: QueryRunner; table: TableRunner } {
-  const end = clock.elapsed() + seconds * 1000;
+): Pick<QueryContext, "run" | "table" | "elapsed"> {
+  const began = clock.elapsed();
+  const end = began + seconds * 1000;
   const late = (): Fault => (isBusy ? tooBusy() : tooHeavy());
   const within = async <Answer>(send: (options: QueryOptions) => Promise<Answer>): Promise<Answer> => {
     const leftMs = end - clock.elapsed();
@@ -78,6 +79,7 @@ export function openQueryRunners(
     }
   };
   return {
+    elapsed: () => clock.elapsed() - began,
     run: (text, params) => within((options) => clickhouse.query(text, params, options)),
     table: async (text, params) => {
       const bytes = await within(({ settings, ...options }) =>
@@ -175,12 +177,20 @@ export interface QueryContext {
   run: QueryRunner;
   table: TableRunner;
   parse: SqlParser["parse"];
+  /** Milliseconds since it holds its place. */
+  elapsed(): number;
   /** Scopes of the key that asks; none for a query that nobody asks at this moment. */
   scopes: readonly string[];
   project_id: number;
   timezone: string;
   /** The time at which it is answered, in ms since 1970. */
   now: number;
+}
+
+/** A step, and its seconds. */
+export interface QueryTiming {
+  k: string;
+  t: number;
 }
 
 /** What the code of each kind of query returns: results of its type, in PostHog's format. */
@@ -197,9 +207,10 @@ export interface QueryAnswer<Result = unknown> {
     hasMore: boolean;
     limit: number;
     offset: number;
-    /** Of SQL: as it was asked, and as ClickHouse was asked. */
+    /** Of SQL: as it was asked, as ClickHouse was asked, and what took how long. */
     hogql?: string;
     clickhouse?: string;
+    timings?: QueryTiming[];
   };
 }
 

@@ -5,7 +5,7 @@ import { clickhouseTime, nowOf, parseDate } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { filtersOf } from "../parts/series.ts";
 import type { SqlFilters } from "../sql/compile/compile.ts";
-import type { QueryAnswer, QueryContext } from "../store.ts";
+import type { QueryAnswer, QueryContext, QueryTiming } from "../store.ts";
 import { type HogQLQuery, hogqlModel } from "./model.ts";
 import { runTree, sqlFault } from "./run.ts";
 
@@ -28,17 +28,35 @@ function check(query: HogQLQuery, attr: string) {
 async function answer(context: QueryContext, checked: CheckedHogQL): Promise<QueryAnswer<unknown[]>> {
   const { query, attr } = checked;
   try {
+    const { timings, ended } = openTimings(context);
     const tree = await context.parse(query.query, "select", context.project_id);
-    const { rows, ...table } = await runTree(context, tree, {
+    ended("parse");
+    const asked = {
       text: query.query,
       values: query.values ?? undefined,
       variables: variablesOf(query.variables),
       filters: filtersIn(context, checked),
-    });
-    return { results: rows, table: { ...table, hogql: query.query } };
+    };
+    const { rows, ...table } = await runTree(context, tree, asked, ended);
+    return { results: rows, table: { ...table, hogql: query.query, timings: withTotal(timings) } };
   } catch (thrown) {
     throw sqlFault(thrown, `${attr}__query`, query.query);
   }
+}
+
+function openTimings({ elapsed }: QueryContext) {
+  const timings: QueryTiming[] = [];
+  let last = elapsed();
+  const ended = (step: string): void => {
+    const at = elapsed();
+    timings.push({ k: `./${step}`, t: (at - last) / 1000 });
+    last = at;
+  };
+  return { timings, ended };
+}
+
+function withTotal(timings: readonly QueryTiming[]): QueryTiming[] {
+  return [...timings, { k: ".", t: timings.reduce((sum, { t }) => sum + t, 0) }];
 }
 
 /** PostHog sends variables by their id: what SQL calls them is their code name. */

@@ -22,6 +22,7 @@ export interface SqlRows {
 
 /**
  * The rows of a tree, at most as many as its LIMIT says, and whether there are more.
+ * @param ended is called with the name of each step that has ended.
  * @throws SqlProblem for what is wrong in the query; SqlFailure for what the engine finds wrong in it; Fault for scopes
  *   that the key does not have.
  */
@@ -29,6 +30,7 @@ export async function runTree(
   context: QueryContext,
   tree: SelectTree,
   asked: Pick<SqlContext, "text" | "values" | "variables" | "filters">,
+  ended: (step: string) => void = () => {},
 ): Promise<SqlRows> {
   const { project_id, timezone, now, scopes } = context;
   const propertyType = await propertyTypesOf(context, tree);
@@ -37,8 +39,11 @@ export async function runTree(
   requireScopes(scopes, [...compiled.scopes] as Scope[]);
   const [unset] = await unsetOfPersons(context, [...compiled.lifted.keys()]);
   if (unset !== undefined) throw new SqlProblem(unsetText(unset), compiled.lifted.get(unset));
+  ended("compile");
   await checkStatement(context, statement, parameters).catch(throwSqlFailure);
+  ended("check");
   const { types, rows } = await context.table(statement, parameters);
+  ended("execute");
   const hasMore = rows.length > limit;
   const shown = { columns, types, rows: rows.slice(0, limit), hasMore, limit, offset };
   return { ...shown, ...(scopes.includes("*") && { clickhouse: statement }) };

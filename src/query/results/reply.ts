@@ -16,7 +16,6 @@ export function resultReply(result: QueryResult & { is_cached?: boolean }): Reco
     ...(table?.hogql !== undefined && {
       query: table.hogql,
       types: table.columns.map((name, i) => [name, table.types[i]]),
-      timings: [],
     }),
   };
 }

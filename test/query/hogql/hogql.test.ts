@@ -55,6 +55,11 @@ test("a query is answered in PostHog's shape", async () => {
   ]);
   expect(body).toMatchObject({ hasMore: false, limit: 100, offset: 0, error: null, is_cached: false });
   expect(body["clickhouse"]).toContain("project_id = {project_id:UInt32}");
+  const timings = body["timings"] as { k: string; t: number }[];
+  expect(timings.map(({ k }) => k)).toEqual(["./parse", "./compile", "./check", "./execute", "."]);
+  const [total, ...steps] = timings.map(({ t }) => t).toReversed();
+  expect(steps.every((t) => t >= 0)).toBe(true);
+  expect(total).toBeCloseTo(steps.reduce((sum, t) => sum + t));
 });
 
 test("numbers keep all their digits, alone and in an insight, and moments have the project's offset", async () => {
