@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { type Action, type Loaded, useAction, useLoaded } from "../session/use_loaded.ts";
+import { type Action, type Loaded, useAction, useGet } from "../session/use_loaded.ts";
 import { Button, CheckField, FormCard, Outcome, PageHead, Shown, TextField } from "../ui/parts.tsx";
 import { RemoveButton } from "../ui/remove_button.tsx";
 import { Sharing } from "../ui/sharing.tsx";
@@ -37,10 +37,10 @@ export function dashboardName({ name, id }: DashboardRow): string {
 }
 
 export function OneDashboard({ id }: { id: number }) {
-  const { api, home } = useSession();
+  const { home } = useSession();
   const path = `${home}/dashboards/${id}/`;
   const seesResults = useAllowed("insight:read");
-  const asked = useLoaded((signal) => api.get<DashboardRow>(path, { refresh: seesResults }, signal), [path]);
+  const asked = useGet<DashboardRow>(path, { refresh: seesResults });
   return (
     <Shown asked={asked}>{(dashboard) => <Board path={path} dashboard={dashboard} asked={asked} />}</Shown>
   );

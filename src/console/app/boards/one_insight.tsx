@@ -7,7 +7,7 @@ import { questionOfQuery } from "../explore/saved_query.ts";
 import type { ListReply } from "../session/api.ts";
 import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useAction, useLoaded } from "../session/use_loaded.ts";
+import { useAction, useGet } from "../session/use_loaded.ts";
 import {
   Button,
   Card,
@@ -24,9 +24,9 @@ import { Sharing } from "../ui/sharing.tsx";
 import { insightName, InsightResult, type InsightRow } from "./insight_row.tsx";
 
 export function OneInsight({ id }: { id: number }) {
-  const { api, home, project } = useSession();
+  const { home, project } = useSession();
   const path = `${home}/insights/${id}/`;
-  const asked = useLoaded((signal) => api.get<InsightRow>(path, {}, signal), [path]);
+  const asked = useGet<InsightRow>(path);
   const mayDelete = useAllowed("insight:write");
   const maySave = useMaySave();
   const action = useAction();
@@ -101,12 +101,10 @@ function Naming({ insight, path, changed }: PartProps) {
 }
 
 function OnDashboards({ insight, path, changed }: PartProps) {
-  const { api, home, project } = useSession();
-  const boards = useLoaded(
-    (signal) =>
-      api.get<ListReply<{ id: number; name: string | null }>>(`${home}/dashboards/`, { limit: 200 }, signal),
-    [home],
-  );
+  const { home, project } = useSession();
+  const boards = useGet<ListReply<{ id: number; name: string | null }>>(`${home}/dashboards/`, {
+    limit: 200,
+  });
   const [chosen, setChosen] = useState("");
   const action = useAction();
   const show = (dashboards: number[], done: string) =>

@@ -5,7 +5,7 @@ import { fieldTime } from "../clock.ts";
 import type { ListReply } from "../session/api.ts";
 import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { type Action, useAction, useAgainWhile, useLoaded } from "../session/use_loaded.ts";
+import { type Action, useAction, useAgainWhile, useGet } from "../session/use_loaded.ts";
 import { numberText, timeText } from "../ui/format.ts";
 import { Button, Card, Form, Outcome, PageHead, Shown, Status, TextField } from "../ui/parts.tsx";
 import { RemoveButton } from "../ui/remove_button.tsx";
@@ -21,9 +21,9 @@ interface PartProps {
 }
 
 export function OneExport({ id }: { id: string }) {
-  const { api, home } = useSession();
+  const { home } = useSession();
   const path = `${home}/batch_exports/${encodeURIComponent(id)}`;
-  const asked = useLoaded((signal) => api.get<ExportRow>(`${path}/`, {}, signal), [path]);
+  const asked = useGet<ExportRow>(`${path}/`);
   const action = useAction();
   const mayWrite = useAllowed("batch_export:write");
   const part = { path, action, changed: asked.again };
@@ -169,11 +169,7 @@ interface BackfillRow {
 }
 
 function Backfills({ path, changed, seen }: PartProps & { seen: ExportRow }) {
-  const { api } = useSession();
-  const asked = useLoaded(
-    (signal) => api.get<ListReply<BackfillRow>>(`${path}/backfills/`, { limit: 20 }, signal),
-    [path, seen],
-  );
+  const asked = useGet<ListReply<BackfillRow>>(`${path}/backfills/`, { limit: 20 }, seen);
   // A backfill has no run yet when it begins.
   useAgainWhile([...seen.latest_runs, ...(asked.value?.results ?? [])].some(isOpen), asked.value, changed);
   return (
@@ -209,11 +205,7 @@ interface LogRow {
 }
 
 function Logs({ path, seen }: { path: string; seen: ExportRow }) {
-  const { api } = useSession();
-  const asked = useLoaded(
-    (signal) => api.get<ListReply<LogRow>>(`${path}/logs/`, { limit: 50 }, signal),
-    [path, seen],
-  );
+  const asked = useGet<ListReply<LogRow>>(`${path}/logs/`, { limit: 50 }, seen);
   return (
     <Card title="Log" wide>
       <Shown asked={asked}>

@@ -4,7 +4,7 @@ import { type ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ListReply } from "../session/api.ts";
 import { useSession } from "../session/session.ts";
-import { useLoaded } from "../session/use_loaded.ts";
+import { useGet } from "../session/use_loaded.ts";
 import { Button, Card, Form, PageHead, TextField, Trouble } from "../ui/parts.tsx";
 import { EventList, type ShownEvent, shownEvent, withoutRepeats } from "./event_row.tsx";
 import { Fates, FigureCards } from "./figures.tsx";
@@ -120,11 +120,8 @@ interface NewestProps {
 
 /** Events from before the page was opened, and those that arrived since. */
 function Newest({ filter, arrived }: NewestProps) {
-  const { api, home } = useSession();
-  const earlier = useLoaded(
-    (signal) => api.get<ListReply<ShownEvent>>(`${home}/events/`, { ...filter, limit: 20 }, signal),
-    [home, filter.event, filter.distinct_id],
-  );
+  const { home } = useSession();
+  const earlier = useGet<ListReply<ShownEvent>>(`${home}/events/`, { ...filter, limit: 20 });
   const events = withoutRepeats([...arrived, ...(earlier.value?.results ?? [])]).slice(0, shownMax);
   return (
     <>

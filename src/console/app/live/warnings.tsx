@@ -2,7 +2,7 @@
 
 import type { ListReply } from "../session/api.ts";
 import { useSession } from "../session/session.ts";
-import { useLoaded } from "../session/use_loaded.ts";
+import { useGet } from "../session/use_loaded.ts";
 import { agoText, numberText } from "../ui/format.ts";
 import { Card, Shown } from "../ui/parts.tsx";
 import { Tree } from "../ui/tree.tsx";
@@ -24,11 +24,8 @@ const examplesMax = 3;
 
 /** @param seen changes when there may be new ones. */
 export function WarningCard({ seen }: { seen: number }) {
-  const { api, home } = useSession();
-  const asked = useLoaded(
-    (signal) => api.get<Warnings>(`${home}/ingestion_warnings/`, { limit: 100, after: "-7d" }, signal),
-    [home, seen],
-  );
+  const { home } = useSession();
+  const asked = useGet<Warnings>(`${home}/ingestion_warnings/`, { limit: 100, after: "-7d" }, seen);
   return (
     <Card title="Ignored and changed events, seven days" wide>
       <Shown asked={asked}>

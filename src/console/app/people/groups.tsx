@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import type { Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
-import { useList, useLoaded } from "../session/use_loaded.ts";
+import { useGet, useList } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
 import { ListPage } from "../ui/list_page.tsx";
 import { Button, ChoiceField, Form, TextField } from "../ui/parts.tsx";
@@ -22,14 +22,11 @@ export function Groups({ route }: { route: Route }) {
 }
 
 function GroupList({ type: firstType, group }: { type: string; group: string }) {
-  const { api, home } = useSession();
+  const { home } = useSession();
   const [type, setType] = useState(firstType);
   const [key, setKey] = useState(group);
   const list = useList<GroupRow>("groups/", 50, { group_type: firstType, group_key: group });
-  const types = useLoaded(
-    (signal) => api.get<{ group_type: string }[]>(`${home}/groups_types/`, {}, signal),
-    [home],
-  );
+  const types = useGet<{ group_type: string }[]>(`${home}/groups_types/`);
   const names = types.value?.map(({ group_type }) => [group_type, group_type] as const) ?? [];
   return (
     <ListPage

@@ -6,7 +6,7 @@ import type { ListReply } from "../session/api.ts";
 import { wordsOf } from "../session/api.ts";
 import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useAction, useLoaded } from "../session/use_loaded.ts";
+import { useAction, useGet } from "../session/use_loaded.ts";
 import { durationText, timeText } from "../ui/format.ts";
 import { Card, Outcome, PageHead, Shown } from "../ui/parts.tsx";
 import { RemoveButton } from "../ui/remove_button.tsx";
@@ -15,9 +15,9 @@ import type { RecordingRow } from "./rows.ts";
 import { type PlayerMessage, readSnapshots } from "./snapshots.ts";
 
 export function OneRecording({ id }: { id: string }) {
-  const { api, home, project } = useSession();
+  const { home, project } = useSession();
   const path = `${home}/session_recordings/${encodeURIComponent(id)}`;
-  const asked = useLoaded((signal) => api.get<RecordingRow>(`${path}/`, {}, signal), [path]);
+  const asked = useGet<RecordingRow>(`${path}/`);
   const frame = useRef<HTMLIFrameElement>(null);
   const seesEvents = useAllowed("query:read");
   const mayWrite = useAllowed("session_recording:write");
@@ -87,16 +87,9 @@ function Feed({ path, frame, mayWrite }: FeedProps) {
 }
 
 function SessionEvents({ id, seek }: { id: string; seek: (at: number) => void }) {
-  const { api, home } = useSession();
-  const asked = useLoaded(
-    (signal) => {
-      const properties = JSON.stringify([
-        { key: "$session_id", value: id, operator: "exact", type: "event" },
-      ]);
-      return api.get<ListReply<ShownEvent>>(`${home}/events/`, { properties, limit: 200 }, signal);
-    },
-    [home, id],
-  );
+  const { home } = useSession();
+  const properties = JSON.stringify([{ key: "$session_id", value: id, operator: "exact", type: "event" }]);
+  const asked = useGet<ListReply<ShownEvent>>(`${home}/events/`, { properties, limit: 200 });
   return (
     <Card title="Events in this session">
       <Shown asked={asked}>

@@ -98,6 +98,12 @@ export function useAction(): Action {
   return { ...state, run, send };
 }
 
+/** What is at a path of the API; asked again when the question or what was `seen` changes. */
+export function useGet<Reply>(path: string, query: Query = {}, ...seen: unknown[]): Loaded<Reply> {
+  const { api } = useSession();
+  return useLoaded((signal) => api.get<Reply>(path, query, signal), [path, JSON.stringify(query), ...seen]);
+}
+
 /** A list below the project's path, a page at a time. `show` begins anew with another filter. */
 export function useList<Row>(path: string, limit: number, filter: Query = {}) {
   const { api, home } = useSession();

@@ -6,7 +6,7 @@ import { type Connection, useStream } from "../live/stream.ts";
 import type { ListReply } from "../session/api.ts";
 import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useLoaded } from "../session/use_loaded.ts";
+import { useGet } from "../session/use_loaded.ts";
 import { Copied } from "../ui/copied.tsx";
 import { Card, PageHead, Trouble } from "../ui/parts.tsx";
 import { snippetsOf } from "./snippets.ts";
@@ -70,12 +70,9 @@ const all = { event: "", distinct_id: "" };
 const listedMax = 10;
 
 function Arrivals() {
-  const { api, home, project } = useSession();
+  const { home, project } = useSession();
   const [arrived, setArrived] = useState<ShownEvent[]>([]);
-  const earlier = useLoaded(
-    (signal) => api.get<ListReply<ShownEvent>>(`${home}/events/`, { limit: listedMax }, signal),
-    [home],
-  );
+  const earlier = useGet<ListReply<ShownEvent>>(`${home}/events/`, { limit: listedMax });
   const connection = useStream(all, {
     events: (messages) =>
       setArrived((before) => withoutRepeats([...messages.map(shownEvent), ...before]).slice(0, listedMax)),
