@@ -3,6 +3,7 @@
 import { foreignText } from "../core/foreign_text.ts";
 import { exportLimits } from "./limits.ts";
 import { reasonOf } from "../core/log.ts";
+import { wordsIn } from "../core/words.ts";
 import { ClickHouseError } from "../storage/clickhouse/clickhouse.ts";
 
 /** A failed delivery, with a message for the owner of the export. */
@@ -26,18 +27,12 @@ const refusedForGood = [
 ];
 
 /** ClickHouse's names of errors that are permanent for the same statement. */
-const wrongForGood: ReadonlySet<string> = new Set([
-  "BAD_ARGUMENTS",
-  "UNKNOWN_IDENTIFIER",
-  "ILLEGAL_TYPE_OF_ARGUMENT",
-  "TYPE_MISMATCH",
-  "SYNTAX_ERROR",
-  "CANNOT_PARSE_TEXT",
-  "CANNOT_COMPILE_REGEXP",
-  "UNKNOWN_FUNCTION",
-  "NO_COMMON_TYPE",
-  "NOT_IMPLEMENTED",
-]);
+const wrongForGood: ReadonlySet<string> = new Set(
+  wordsIn(`
+    BAD_ARGUMENTS UNKNOWN_IDENTIFIER ILLEGAL_TYPE_OF_ARGUMENT TYPE_MISMATCH SYNTAX_ERROR CANNOT_PARSE_TEXT
+    CANNOT_COMPILE_REGEXP UNKNOWN_FUNCTION NO_COMMON_TYPE NOT_IMPLEMENTED
+  `),
+);
 
 /** The failure that the run, its log and its owner are shown. `secrets`: what the destination was sent. */
 export function shownFailure(

@@ -4,6 +4,7 @@
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
+import { wordsIn } from "../core/words.ts";
 import {
   type ClickHouse,
   ClickHouseError,
@@ -103,21 +104,12 @@ function isOfSql({ type, code }: ClickHouseError): boolean {
   return /^\d+$/.test(code) && !ofServer.has(type) && !type.startsWith("MEMORY_LIMIT");
 }
 
-const ofServer: ReadonlySet<string> = new Set([
-  "TOO_MANY_SIMULTANEOUS_QUERIES",
-  "ABORTED",
-  "TIMEOUT",
-  "QUERY_WAS_CANCELLED",
-  "NOT_ENOUGH_SPACE",
-  "ACCESS_DENIED",
-  "UNKNOWN_TABLE",
-  "UNKNOWN_DATABASE",
-  "ALL_CONNECTION_TRIES_FAILED",
-  "NETWORK_ERROR",
-  "SOCKET_TIMEOUT",
-  "LOGICAL_ERROR",
-  "UNKNOWN_EXCEPTION",
-]);
+const ofServer: ReadonlySet<string> = new Set(
+  wordsIn(`
+    TOO_MANY_SIMULTANEOUS_QUERIES ABORTED TIMEOUT QUERY_WAS_CANCELLED NOT_ENOUGH_SPACE ACCESS_DENIED UNKNOWN_TABLE
+    UNKNOWN_DATABASE ALL_CONNECTION_TRIES_FAILED NETWORK_ERROR SOCKET_TIMEOUT LOGICAL_ERROR UNKNOWN_EXCEPTION
+  `),
+);
 
 /** The fault for an error that the client can correct; any other error unchanged. */
 function faultOf(thrown: unknown): unknown {

@@ -1,24 +1,17 @@
 // The second wall: a finished statement of somebody's SQL is read again by the engine itself, before anything of it
 // runs. It does not trust the compiler: what it finds wrong is our mistake, an assertion.
 
+import { wordsIn } from "../../core/words.ts";
 import type { QueryContext } from "../store.ts";
 import { mayCall } from "./statement_functions.ts";
 
 /** What the compiler reads: tables and views of ours that have a project_id. */
-const tables: ReadonlySet<string> = new Set([
-  "events",
-  "stored_events",
-  "event_rows",
-  "persons",
-  "person_texts",
-  "person_values",
-  "person_distinct_ids",
-  "groups",
-  "group_types",
-  "sessions",
-  "session_recordings",
-  "ingestion_warnings",
-]);
+const tables: ReadonlySet<string> = new Set(
+  wordsIn(`
+    events stored_events event_rows persons person_texts person_values person_distinct_ids groups group_types
+    sessions session_recordings ingestion_warnings
+  `),
+);
 /** They make rows of numbers, and read nothing. */
 const tableFunctions: ReadonlySet<string> = new Set([
   "numbers",

@@ -1,5 +1,6 @@
 // Reads a request to the embedded ClickHouse as ClickHouse's HTTP interface does.
 
+import { wordsIn } from "../../core/words.ts";
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
@@ -37,25 +38,12 @@ export interface EngineRequest {
 }
 
 /** URL parameters that are not settings, or that have no effect here. */
-const ignored: ReadonlySet<string> = new Set([
-  "query",
-  "query_id",
-  "database",
-  "default_format",
-  "wait_end_of_query",
-  "user",
-  "password",
-  "quota_key",
-  "role",
-  "session_id",
-  "session_timeout",
-  "session_check",
-  "close_session",
-  "buffer_size",
-  "stacktrace",
-  "client_protocol_version",
-  "log_comment",
-]);
+const ignored: ReadonlySet<string> = new Set(
+  wordsIn(`
+    query query_id database default_format wait_end_of_query user password quota_key role session_id session_timeout
+    session_check close_session buffer_size stacktrace client_protocol_version log_comment
+  `),
+);
 
 /** Reads everything but the data. */
 export async function readAsk(request: IncomingMessage, url: URL): Promise<EngineRequest> {

@@ -1,6 +1,7 @@
 // Runs a request in the embedded ClickHouse: data goes through a file, answers come whole or in pieces. Statements may
 // name files below the data folder only.
 
+import { wordsIn } from "../../core/words.ts";
 import { createWriteStream, mkdirSync, realpathSync, rmSync, statSync, statfsSync } from "node:fs";
 import { join, sep } from "node:path";
 import { Readable } from "node:stream";
@@ -26,21 +27,12 @@ export interface EngineAnswer {
 }
 
 /** Formats whose pieces can be joined: no head, no tail, no separators. */
-const streamable: ReadonlySet<string> = new Set([
-  "JSONEachRow",
-  "JSONLines",
-  "NDJSON",
-  "JSONStringsEachRow",
-  "JSONCompactEachRow",
-  "JSONCompactStringsEachRow",
-  "Native",
-  "RowBinary",
-  "TabSeparated",
-  "TabSeparatedRaw",
-  "TSV",
-  "TSVRaw",
-  "CSV",
-]);
+const streamable: ReadonlySet<string> = new Set(
+  wordsIn(`
+    JSONEachRow JSONLines NDJSON JSONStringsEachRow JSONCompactEachRow JSONCompactStringsEachRow Native RowBinary
+    TabSeparated TabSeparatedRaw TSV TSVRaw CSV
+  `),
+);
 
 export class Runner {
   readonly #engine: Engine;

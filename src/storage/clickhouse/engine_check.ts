@@ -2,105 +2,43 @@
 // one line there instead of a failing statement later. README.md lists it with its reasons.
 
 import { UserError } from "../../core/fault.ts";
+import { wordsIn } from "../../core/words.ts";
 import { type ClickHouse, ClickHouseError } from "./clickhouse.ts";
 
 /** The oldest version that is supported. */
 const versionMin = [24, 8] as const;
 
 /** Settings of statements. Those that only some versions know are not here: see clickhouse.ts. */
-export const engineSettings = [
-  "apply_deleted_mask",
-  "async_insert",
-  "cancel_http_readonly_queries_on_client_close",
-  "compile_aggregate_expressions",
-  "connect_timeout_with_failover_ms",
-  "connections_with_failover_max_tries",
-  "date_time_output_format",
-  "distributed_ddl_output_mode",
-  "distributed_ddl_task_timeout",
-  "distributed_foreground_insert",
-  "distributed_product_mode",
-  "do_not_merge_across_partitions_select_final",
-  "input_format_skip_unknown_fields",
-  "insert_deduplicate",
-  "lightweight_deletes_sync",
-  "load_balancing",
-  "log_comment",
-  "max_block_size",
-  "max_bytes_before_external_group_by",
-  "max_bytes_before_external_sort",
-  "max_execution_time",
-  "max_insert_block_size",
-  "max_insert_threads",
-  "max_memory_usage",
-  "max_partitions_per_insert_block",
-  "max_result_bytes",
-  "max_temporary_data_on_disk_size_for_query",
-  "max_threads",
-  "min_insert_block_size_bytes",
-  "min_insert_block_size_rows",
-  "mutations_sync",
-  "optimize_aggregation_in_order",
-  "optimize_on_insert",
-  "output_format_json_escape_forward_slashes",
-  "output_format_json_quote_64bit_integers",
-  "output_format_parquet_compression_method",
-  "output_format_parquet_parallel_encoding",
-  "output_format_parquet_row_group_size",
-  "output_format_parquet_row_group_size_bytes",
-  "parallel_distributed_insert_select",
-  "prefer_localhost_replica",
-  "result_overflow_mode",
-  "s3_connect_timeout_ms",
-  "s3_max_inflight_parts_for_one_file",
-  "s3_max_redirects",
-  "s3_request_timeout_ms",
-  "s3_retry_attempts",
-  "s3_truncate_on_insert",
-  "select_sequential_consistency",
-  "skip_unavailable_shards",
-];
+export const engineSettings = wordsIn(`
+  apply_deleted_mask async_insert cancel_http_readonly_queries_on_client_close compile_aggregate_expressions
+  connect_timeout_with_failover_ms connections_with_failover_max_tries date_time_output_format
+  distributed_ddl_output_mode distributed_ddl_task_timeout distributed_foreground_insert distributed_product_mode
+  do_not_merge_across_partitions_select_final input_format_skip_unknown_fields insert_deduplicate
+  lightweight_deletes_sync load_balancing log_comment max_block_size max_bytes_before_external_group_by
+  max_bytes_before_external_sort max_execution_time max_insert_block_size max_insert_threads max_memory_usage
+  max_partitions_per_insert_block max_result_bytes max_temporary_data_on_disk_size_for_query max_threads
+  min_insert_block_size_bytes min_insert_block_size_rows mutations_sync optimize_aggregation_in_order
+  optimize_on_insert output_format_json_escape_forward_slashes output_format_json_quote_64bit_integers
+  output_format_parquet_compression_method output_format_parquet_parallel_encoding
+  output_format_parquet_row_group_size output_format_parquet_row_group_size_bytes parallel_distributed_insert_select
+  prefer_localhost_replica result_overflow_mode s3_connect_timeout_ms s3_max_inflight_parts_for_one_file
+  s3_max_redirects s3_request_timeout_ms s3_retry_attempts s3_truncate_on_insert select_sequential_consistency
+  skip_unavailable_shards
+`);
 
 /** Settings of MergeTree tables. */
-export const tableSettings = [
-  "fsync_after_insert",
-  "fsync_part_directory",
-  "index_granularity",
-  "min_compress_block_size",
-  "min_rows_to_fsync_after_merge",
-  "old_parts_lifetime",
-];
+export const tableSettings = wordsIn(`
+  fsync_after_insert fsync_part_directory index_granularity min_compress_block_size min_rows_to_fsync_after_merge
+  old_parts_lifetime
+`);
 
 /** The newer ones of the functions that statements call; a migration that lacks another one fails by its name. */
-export const engineFunctions = [
-  "JSONExtract",
-  "JSONExtractRaw",
-  "SHA1",
-  "UUIDToNum",
-  "accurateCastOrNull",
-  "arrayFold",
-  "bitTest",
-  "byteSize",
-  "cityHash64",
-  "fromUnixTimestamp64Micro",
-  "groupArraySorted",
-  "mapContains",
-  "mapFilter",
-  "mapFromArrays",
-  "multiSearchAny",
-  "quantileExactInclusive",
-  "reinterpretAsUInt128",
-  "reinterpretAsUUID",
-  "sipHash64",
-  "substringUTF8",
-  "toDate32",
-  "toInt256",
-  "toJSONString",
-  "toUInt128",
-  "toUnixTimestamp64Micro",
-  "trimBoth",
-  "xxHash64",
-];
+export const engineFunctions = wordsIn(`
+  JSONExtract JSONExtractRaw SHA1 UUIDToNum accurateCastOrNull arrayFold bitTest byteSize cityHash64
+  fromUnixTimestamp64Micro groupArraySorted mapContains mapFilter mapFromArrays multiSearchAny
+  quantileExactInclusive reinterpretAsUInt128 reinterpretAsUUID sipHash64 substringUTF8 toDate32 toInt256
+  toJSONString toUInt128 toUnixTimestamp64Micro trimBoth xxHash64
+`);
 
 interface Found {
   version: string;

@@ -1,6 +1,7 @@
 // ClickHouse's errors: whether the same statement can succeed later.
 
 import { reasonOf } from "../../core/log.ts";
+import { wordsIn } from "../../core/words.ts";
 
 export class ClickHouseError extends Error {
   /**
@@ -27,33 +28,16 @@ export class ClickHouseError extends Error {
  * can resolve: unknown tables, databases, columns and types (a migration may be running), limits of memory, time, parts
  * and partitions, read-only replicas, disks, keepers, access rights, and NOT_IMPLEMENTED of an older replica.
  */
-const refusals: ReadonlySet<string> = new Set([
-  "CANNOT_PARSE_TEXT",
-  "CANNOT_PARSE_ESCAPE_SEQUENCE",
-  "CANNOT_PARSE_QUOTED_STRING",
-  "CANNOT_PARSE_INPUT_ASSERTION_FAILED",
-  "CANNOT_PARSE_DATE",
-  "CANNOT_PARSE_DATETIME",
-  "CANNOT_PARSE_NUMBER",
-  "CANNOT_PARSE_UUID",
-  "CANNOT_PARSE_BOOL",
-  "CANNOT_READ_ALL_DATA",
-  "CANNOT_READ_ARRAY_FROM_TEXT",
-  "CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN",
-  "CANNOT_CONVERT_TYPE",
-  "ARGUMENT_OUT_OF_BOUND",
-  "DECIMAL_OVERFLOW",
-  "INCORRECT_DATA",
-  "SIZES_OF_COLUMNS_DOESNT_MATCH",
-  "SYNTAX_ERROR",
-  "TOO_LARGE_ARRAY_SIZE",
-  "TOO_LARGE_STRING_SIZE",
-  "TYPE_MISMATCH",
-  "UNKNOWN_QUERY_PARAMETER",
-  "BAD_QUERY_PARAMETER",
-  "VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE",
-  "VIOLATED_CONSTRAINT",
-]);
+const refusals: ReadonlySet<string> = new Set(
+  wordsIn(`
+    CANNOT_PARSE_TEXT CANNOT_PARSE_ESCAPE_SEQUENCE CANNOT_PARSE_QUOTED_STRING CANNOT_PARSE_INPUT_ASSERTION_FAILED
+    CANNOT_PARSE_DATE CANNOT_PARSE_DATETIME CANNOT_PARSE_NUMBER CANNOT_PARSE_UUID CANNOT_PARSE_BOOL
+    CANNOT_READ_ALL_DATA CANNOT_READ_ARRAY_FROM_TEXT CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN CANNOT_CONVERT_TYPE
+    ARGUMENT_OUT_OF_BOUND DECIMAL_OVERFLOW INCORRECT_DATA SIZES_OF_COLUMNS_DOESNT_MATCH SYNTAX_ERROR
+    TOO_LARGE_ARRAY_SIZE TOO_LARGE_STRING_SIZE TYPE_MISMATCH UNKNOWN_QUERY_PARAMETER BAD_QUERY_PARAMETER
+    VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE VIOLATED_CONSTRAINT
+  `),
+);
 
 /**
  * Whether the statement exceeded a limit, so that repeating it makes things worse. TIMEOUT is not among them: an engine

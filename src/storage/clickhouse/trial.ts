@@ -1,6 +1,7 @@
 // Tries a statement that reads no table, to hear whether the engine would refuse it.
 
 import { limits } from "../../core/limits.ts";
+import { wordsIn } from "../../core/words.ts";
 import { type ClickHouse, ClickHouseError, type QueryOptions } from "./clickhouse.ts";
 
 const trialOptions: QueryOptions = {
@@ -35,19 +36,13 @@ export async function whyNoPattern(
 }
 
 /** The engine's message about a query that can never run; other errors may be temporary. */
-const sensible: ReadonlySet<string> = new Set([
-  "ARGUMENT_OUT_OF_BOUND",
-  "BAD_ARGUMENTS",
-  "CANNOT_COMPILE_REGEXP",
-  "ILLEGAL_COLUMN",
-  "ILLEGAL_TYPE_OF_ARGUMENT",
-  "ILLEGAL_TYPE_OF_COLUMN_FOR_FILTER",
-  "NO_COMMON_TYPE",
-  "NUMBER_OF_ARGUMENTS_DOESNT_MATCH",
-  "TYPE_MISMATCH",
-  "TOO_DEEP_RECURSION",
-  "ZERO_ARRAY_OR_TUPLE_INDEX",
-]);
+const sensible: ReadonlySet<string> = new Set(
+  wordsIn(`
+    ARGUMENT_OUT_OF_BOUND BAD_ARGUMENTS CANNOT_COMPILE_REGEXP ILLEGAL_COLUMN ILLEGAL_TYPE_OF_ARGUMENT
+    ILLEGAL_TYPE_OF_COLUMN_FOR_FILTER NO_COMMON_TYPE NUMBER_OF_ARGUMENTS_DOESNT_MATCH TYPE_MISMATCH TOO_DEEP_RECURSION
+    ZERO_ARRAY_OR_TUPLE_INDEX
+  `),
+);
 
 /** The first sentence, without the statement in it. */
 function reasonIn(message: string): string {

@@ -5,6 +5,7 @@ import { setTimeout } from "node:timers/promises";
 import type { ForeignAnswer } from "../../../access/post.ts";
 import { exportLimits } from "../../limits.ts";
 import { withoutLast } from "../../../core/trim.ts";
+import { wordsIn } from "../../../core/words.ts";
 import type { ExportWork, ExportServices } from "../../source/statements.ts";
 import type { AzureBlobConfig } from "./config.ts";
 import { ExportError } from "../../failure.ts";
@@ -101,13 +102,15 @@ function refusal(url: URL, { status, header }: ForeignAnswer, final: boolean): E
 
 /** The error codes in Azure's documentation; other texts could be anything and are not shown. */
 const knownCodes: ReadonlySet<string> = new Set(
-  `AccountBeingCreated AccountIsDisabled AuthenticationFailed AuthorizationFailure AuthorizationPermissionMismatch
-  AuthorizationProtocolMismatch AuthorizationServiceMismatch AuthorizationSourceIPMismatch BlobArchived
-  BlobBeingRehydrated BlobImmutableDueToPolicy BlobTierInadequateForContentLength BlockCountExceedsLimit
-  BlockListTooLong ContainerBeingDeleted ContainerDisabled ContainerNotFound FeatureVersionMismatch
-  InsufficientAccountPermissions InternalError InvalidAuthenticationInfo InvalidBlobOrBlock InvalidBlobType
-  InvalidBlockId InvalidBlockList InvalidHeaderValue InvalidInput InvalidQueryParameterValue InvalidResourceName
-  InvalidUri KeyBasedAuthenticationNotPermitted LeaseIdMissing MissingRequiredHeader NoAuthenticationInformation
-  OperationTimedOut OutOfRangeInput PublicAccessNotPermitted RequestBodyTooLarge ResourceNotFound ServerBusy
-  UnsupportedHeader UnsupportedHttpVerb`.split(/\s+/),
+  wordsIn(`
+    AccountBeingCreated AccountIsDisabled AuthenticationFailed AuthorizationFailure AuthorizationPermissionMismatch
+    AuthorizationProtocolMismatch AuthorizationServiceMismatch AuthorizationSourceIPMismatch BlobArchived
+    BlobBeingRehydrated BlobImmutableDueToPolicy BlobTierInadequateForContentLength BlockCountExceedsLimit
+    BlockListTooLong ContainerBeingDeleted ContainerDisabled ContainerNotFound FeatureVersionMismatch
+    InsufficientAccountPermissions InternalError InvalidAuthenticationInfo InvalidBlobOrBlock InvalidBlobType
+    InvalidBlockId InvalidBlockList InvalidHeaderValue InvalidInput InvalidQueryParameterValue InvalidResourceName
+    InvalidUri KeyBasedAuthenticationNotPermitted LeaseIdMissing MissingRequiredHeader NoAuthenticationInformation
+    OperationTimedOut OutOfRangeInput PublicAccessNotPermitted RequestBodyTooLarge ResourceNotFound ServerBusy
+    UnsupportedHeader UnsupportedHttpVerb
+  `),
 );
