@@ -1,5 +1,6 @@
 // The shapes of batch exports, runs, backfills and logs in requests and replies. Secrets of destinations are in none.
 
+import { wordsIn } from "../core/words.ts";
 import Type, { type Static } from "typebox";
 import {
   type UpdateInput,
@@ -20,18 +21,9 @@ import { linkedListSchema } from "../http/fields/schema.ts";
 import { destinationTypes } from "./destinations/destinations.ts";
 import { exportModels } from "./export_model.ts";
 
-export const runStatuses = [
-  "Starting",
-  "Running",
-  "Completed",
-  "Failed",
-  "FailedRetryable",
-  "FailedBilling",
-  "Cancelled",
-  "TimedOut",
-  "Terminated",
-  "ContinuedAsNew",
-] as const;
+export const runStatuses = wordsIn(`
+  Starting Running Completed Failed FailedRetryable FailedBilling Cancelled TimedOut Terminated ContinuedAsNew
+`);
 export type RunStatus = (typeof runStatuses)[number];
 
 /** Statuses of runs and backfills that have not ended. */

@@ -1,5 +1,7 @@
 // An expected refusal of a request. Its HTTP status is in http/problem.ts.
 
+import { wordsIn } from "./words.ts";
+
 /** Every code, by what is refused: what a reply calls its type. */
 export const faultCodes = {
   /** The request as a whole. */
@@ -22,31 +24,11 @@ export const faultCodes = {
   ],
   throttled_error: ["throttled"],
   /** What a body or a query says. */
-  validation_error: [
-    "no_data",
-    "invalid_payload",
-    "empty_batch",
-    "missing_event_uuid",
-    "invalid_event_uuid",
-    "duplicate_event_uuid",
-    "required",
-    "null",
-    "blank",
-    "max_length",
-    "max_value",
-    "min_value",
-    "invalid_input",
-    "invalid_choice",
-    "does_not_exist",
-    "incorrect_type",
-    "not_a_list",
-    "not_a_dict",
-    "empty",
-    "min_length",
-    "max_string_length",
-    "null_characters_not_allowed",
-    "surrogate_characters_not_allowed",
-  ],
+  validation_error: wordsIn(`
+    no_data invalid_payload empty_batch missing_event_uuid invalid_event_uuid duplicate_event_uuid required null
+    blank max_length max_value min_value invalid_input invalid_choice does_not_exist incorrect_type not_a_list
+    not_a_dict empty min_length max_string_length null_characters_not_allowed surrogate_characters_not_allowed
+  `),
   /** Us. */
   server_error: ["conflict", "unavailable", "journal_share_exceeded", "changes_share_exceeded", "error"],
 } as const;

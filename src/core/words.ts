@@ -1,6 +1,14 @@
 // Lists of words that are written as one text.
 
-/** The words of a text, in their order. */
-export function wordsIn(text: string): string[] {
-  return text.trim().split(/\s+/);
+type Split<
+  Text extends string,
+  By extends string,
+  Found = never,
+> = Text extends `${infer One}${By}${infer Rest}` ? Split<Rest, By, Found | One> : Found | Text;
+
+/** The words of a text, in their order, each with its own type. */
+export function wordsIn<const Text extends string>(
+  text: Text,
+): Exclude<Split<Split<Text, "\n"> & string, " ">, "">[] {
+  return text.trim().split(/\s+/) as never;
 }

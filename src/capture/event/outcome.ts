@@ -1,64 +1,29 @@
 // The outcome of an event: not taken, for a reason, or taken, perhaps with warnings. Both are closed lists. No error is
 // thrown for an event: the others of its request are taken.
 
+import { wordsIn } from "../../core/words.ts";
 import { captureLimits } from "../limits.ts";
 import { entryLength, offsetOf } from "../scan/event_fields.ts";
 
 /** Why an event was not taken. Names are PostHog's where it has one. */
-export const reasons = [
-  "missing_event_name",
-  "missing_distinct_id",
-  "empty_distinct_id",
-  "malformed_event",
-  "malformed_event_properties",
-  "invalid_options",
-  "message_size_too_large",
-  "performance_event",
-  "heatmap",
-  "client_ingestion_warning",
-  "snapshot",
-  "snapshot_too_large",
-  "missing_session_id",
-  "missing_snapshot_data",
-  "invalid_event_when_process_person_profile_is_false",
-  "invalid_alias",
-  "invalid_anon_distinct_id",
-  "group_key_too_long",
-  "invalid_cookieless_mode",
-  "cookieless_team_disabled",
-  "cookieless_missing_user_agent",
-  "cookieless_missing_ip",
-  "cookieless_missing_host",
-  "cookieless_timestamp_out_of_range",
-  "cookieless_unsupported_event",
-  "cookieless_stateless_no_identify",
-] as const;
+export const reasons = wordsIn(`
+  missing_event_name missing_distinct_id empty_distinct_id malformed_event malformed_event_properties
+  invalid_options message_size_too_large performance_event heatmap client_ingestion_warning snapshot
+  snapshot_too_large missing_session_id missing_snapshot_data invalid_event_when_process_person_profile_is_false
+  invalid_alias invalid_anon_distinct_id group_key_too_long invalid_cookieless_mode cookieless_team_disabled
+  cookieless_missing_user_agent cookieless_missing_ip cookieless_missing_host cookieless_timestamp_out_of_range
+  cookieless_unsupported_event cookieless_stateless_no_identify
+`);
 export type Reason = (typeof reasons)[number];
 
 /** What is odd about an event that was taken: it was altered, or it lacks what its kind needs. */
-export const warnings = [
-  "distinct_id_truncated",
-  "ignored_invalid_timestamp",
-  "event_timestamp_in_future",
-  "invalid_event_uuid",
-  "unstorable_characters_replaced",
-  "invalid_process_person_profile",
-  "missing_alias",
-  "missing_group_type",
-  "missing_group_key",
-  "invalid_group_set",
-  "invalid_set",
-  "missing_current_url",
-  "missing_screen_name",
-  "missing_survey_id",
-  "person_properties_size_violation",
-  "group_types_limit_exceeded",
-  "cannot_merge_with_illegal_distinct_id",
-  "cannot_merge_already_identified",
-  "group_type_not_allowed",
-  "invalid_utf8_replaced",
-  "invalid_number_replaced",
-] as const;
+export const warnings = wordsIn(`
+  distinct_id_truncated ignored_invalid_timestamp event_timestamp_in_future invalid_event_uuid
+  unstorable_characters_replaced invalid_process_person_profile missing_alias missing_group_type missing_group_key
+  invalid_group_set invalid_set missing_current_url missing_screen_name missing_survey_id
+  person_properties_size_violation group_types_limit_exceeded cannot_merge_with_illegal_distinct_id
+  cannot_merge_already_identified group_type_not_allowed invalid_utf8_replaced invalid_number_replaced
+`);
 export type Warning = (typeof warnings)[number];
 
 /** One bit for each warning: a row has several of them in one number. */

@@ -1,35 +1,19 @@
 // Fields of bodies that PostHog has, that its clients send and that change nothing here. Every other field is shown by
 // a reply of ours, answered, or refused by name.
 
+import { wordsIn } from "../../core/words.ts";
+
 /** By why nothing would be another with it; then by the model that has them. */
 const harmlessByReason: Record<string, Record<string, readonly string[]>> = {
   "PostHog shows it and nobody can set it: what was read there is sent back.": {
-    Insight: [
-      "alerts",
-      "cache_target_age",
-      "effective_privilege_level",
-      "effective_restriction_level",
-      "hogql",
-      "is_sample",
-      "last_viewed_at",
-      "next_allowed_client_refresh",
-      "resolved_date_range",
-      "user_access_level",
-    ],
-    Dashboard: [
-      "access_control_version",
-      "creation_mode",
-      "effective_privilege_level",
-      "effective_restriction_level",
-      "is_shared",
-      "last_accessed_at",
-      "last_refresh",
-      "last_viewed_at",
-      "persisted_filters",
-      "persisted_variables",
-      "team_id",
-      "user_access_level",
-    ],
+    Insight: wordsIn(`
+      alerts cache_target_age effective_privilege_level effective_restriction_level hogql is_sample last_viewed_at
+      next_allowed_client_refresh resolved_date_range user_access_level
+    `),
+    Dashboard: wordsIn(`
+      access_control_version creation_mode effective_privilege_level effective_restriction_level is_shared
+      last_accessed_at last_refresh last_viewed_at persisted_filters persisted_variables team_id user_access_level
+    `),
     DashboardTile: ["dashboard_id", "error", "refresh_attempt", "refreshing"],
     DashboardText: ["dashboard_tiles", "team"],
     Subscription: ["insight_short_id", "resource_name"],

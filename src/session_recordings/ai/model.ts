@@ -1,6 +1,7 @@
 // What the two helpers take and answer, and the check of a language model's answer: what does not fit exactly is
 // refused.
 
+import { wordsIn } from "../../core/words.ts";
 import Type, { type Static, type TProperties, type TSchema } from "typebox";
 import { operators } from "../../storage/events/property_value.ts";
 import { Check } from "typebox/schema";
@@ -19,20 +20,10 @@ function orNull<Schema extends TSchema>(schema: Schema, notes: object = {}) {
 }
 
 /** What a filter may ask of a session: PostHog's kinds of properties and comparisons. */
-const kinds = [
-  "meta",
-  "event",
-  "person",
-  "element",
-  "session",
-  "cohort",
-  "recording",
-  "log_entry",
-  "group",
-  "hogql",
-  "data_warehouse",
-  "data_warehouse_person_property",
-] as const;
+const kinds = wordsIn(`
+  meta event person element session cohort recording log_entry group hogql data_warehouse
+  data_warehouse_person_property
+`);
 
 const filterModel = exact("AIFilter", {
   key: Type.String({ minLength: 1, ...short }),

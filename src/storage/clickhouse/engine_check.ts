@@ -9,7 +9,7 @@ import { type ClickHouse, ClickHouseError } from "./clickhouse.ts";
 const versionMin = [24, 8] as const;
 
 /** Settings of statements. Those that only some versions know are not here: see clickhouse.ts. */
-export const engineSettings = wordsIn(`
+export const engineSettings: readonly string[] = wordsIn(`
   apply_deleted_mask async_insert cancel_http_readonly_queries_on_client_close compile_aggregate_expressions
   connect_timeout_with_failover_ms connections_with_failover_max_tries date_time_output_format
   distributed_ddl_output_mode distributed_ddl_task_timeout distributed_foreground_insert distributed_product_mode

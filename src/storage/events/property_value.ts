@@ -1,29 +1,13 @@
 // The operators of property filters, and the values that each compares with.
 
 import { Fault } from "../../core/fault.ts";
+import { wordsIn } from "../../core/words.ts";
 import { storageLimits } from "../limits.ts";
 
-export const operators = [
-  "exact",
-  "is_not",
-  "icontains",
-  "not_icontains",
-  "regex",
-  "not_regex",
-  "gt",
-  "gte",
-  "lt",
-  "lte",
-  "is_set",
-  "is_not_set",
-  "is_date_exact",
-  "is_date_before",
-  "is_date_after",
-  "between",
-  "not_between",
-  "in",
-  "not_in",
-] as const;
+export const operators = wordsIn(`
+  exact is_not icontains not_icontains regex not_regex gt gte lt lte is_set is_not_set is_date_exact is_date_before
+  is_date_after between not_between in not_in
+`);
 
 export type PropertyOperator = (typeof operators)[number];
 export type PropertyValue = string | number | boolean;
