@@ -3,16 +3,16 @@
 
 import { Elysia } from "elysia";
 import { bytesOf } from "../core/bytes.ts";
-import { type Clock, yieldToEventLoop } from "../core/clock.ts";
+import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { hashKey, isUuid } from "../core/id.ts";
 import { formFault, shapeFault } from "../core/json/json_shape.ts";
 import { accessLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
-import { type Log, reasonOf } from "../core/log.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
+import { reasonOf } from "../core/log.ts";
 import { chargeBody, receiveAhead } from "../work/bodies/charged_request.ts";
 import type { MemoryBudget } from "../work/bodies/memory_budget.ts";
+import type { Uses } from "../storage/services.ts";
 import { type Budget, openRateLimit } from "./rate.ts";
 import {
   admitOrganization,
@@ -32,10 +32,7 @@ export type { Access, AccessOrganization, AccessProject } from "./scope.ts";
 /** What `readmit()` returns: what the route is given now, or undefined where it would be refused. */
 export type Readmit<Given = object> = () => Promise<Given | undefined>;
 
-export interface GateOptions {
-  sql: Postgres;
-  clock: Clock;
-  log: Log;
+export interface GateOptions extends Uses<"sql" | "clock" | "log"> {
   /** Cached look-ups for reads; without them, and for all other requests, Postgres is asked each time. */
   recent?: Pick<KeyCache, keyof CachedKey | "forget"> | undefined;
   /** Requests of one personal key in any 60 seconds; unlimited by default. */

@@ -11,7 +11,7 @@ import { accessLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { readSummedJson, summedJson } from "../core/json/summed_json.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
+import type { Uses } from "../storage/services.ts";
 import { type KeyEntry, type ProjectKeySource, projectKeySource } from "./project_key_store.ts";
 
 export interface ProjectKeys {
@@ -36,8 +36,7 @@ export interface CookielessSetting {
   timezone: string;
 }
 
-interface ProjectKeysOptions {
-  sql: Postgres;
+interface ProjectKeysOptions extends Uses<"sql" | "clock" | "log"> {
   /**
    * The id of the database whose keys these are; undefined while it is not known. Keys of another database are not
    * taken, since its projects have the same numbers.
@@ -45,8 +44,6 @@ interface ProjectKeysOptions {
   database(): string | undefined;
   /** Where the table is saved, so that capture starts while Postgres is away. */
   path: string;
-  log: Log;
-  clock: Clock;
 }
 
 /** Opens the table: the saved one first, then Postgres's if it answers within `accessLimits.keysReadMsMax`. */

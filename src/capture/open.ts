@@ -2,7 +2,6 @@
 // before Postgres has confirmed the journal's number.
 
 import { mkdirSync } from "node:fs";
-import type { Clock } from "../core/clock.ts";
 import { withinMs } from "../core/deadline.ts";
 import type { UserError } from "../core/fault.ts";
 import { captureLimits } from "./limits.ts";
@@ -13,6 +12,7 @@ import type { Applied } from "../persons/store.ts";
 import { embeddedAddress } from "../storage/embedded/connection.ts";
 import type { Stores } from "../storage/stores.ts";
 import { type Ticking, every } from "../work/tick.ts";
+import type { Uses } from "../storage/services.ts";
 import { takeOverJournals, leftOf } from "./journal/recovery/orphan_journals.ts";
 import { type Salts, openSalts } from "./cookieless/salts.ts";
 import { DefinitionBook, type Unrecorded } from "./definitions/definition_book.ts";
@@ -32,7 +32,7 @@ import { recentMinutes } from "./store.ts";
 import { type MergeTaker, typeRow } from "./event/merge_row.ts";
 import { type SharedBook, WarningBook } from "./warnings/warning_book.ts";
 
-export interface OpenCaptureOptions {
+export interface OpenCaptureOptions extends Uses<"clock" | "log"> {
   dataDir: string;
   /** The folder of the process's journal; by default dataDir. */
   ownDir?: string;
@@ -52,8 +52,6 @@ export interface OpenCaptureOptions {
     damaged(damage: Damage): void;
     unrecorded(why: Unrecorded, names: number): void;
   };
-  clock: Clock;
-  log: Log;
 }
 
 export interface OpenedCapture {

@@ -1,23 +1,16 @@
 // Puts the parts of the console together.
 
-import type { Clock } from "../core/clock.ts";
-import type { Log } from "../core/log.ts";
 import type { MetricsRead } from "../http/metrics/metrics.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
-import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import { readWatermarks } from "../storage/watermark.ts";
+import type { Uses } from "../storage/services.ts";
 import { figuresOf } from "./figures.ts";
 import { openSignIn } from "./sign_in.ts";
 import { newestEvents } from "./store.ts";
 import { openStreams } from "./stream.ts";
 
-export interface ConsoleOptions {
-  sql: Postgres;
-  clickhouse: ClickHouse;
+export interface ConsoleOptions extends Uses<"sql" | "clickhouse" | "clock" | "log"> {
   /** The metrics of each process of this server. */
   metrics: () => Promise<MetricsRead[]>;
-  clock: Clock;
-  log: Log;
 }
 
 export type OpenedConsole = ReturnType<typeof openConsole>;

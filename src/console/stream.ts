@@ -3,18 +3,16 @@
 
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
-import type { Log } from "../core/log.ts";
 import { FairShare } from "../work/fair_share.ts";
 import { every, type Ticking } from "../work/tick.ts";
+import type { Uses } from "../storage/services.ts";
 import type { Figures } from "./figures.ts";
 import { consoleLimits } from "./limits.ts";
 import type { Followed, NewEvent } from "./store.ts";
 
-export interface StreamOptions {
+export interface StreamOptions extends Uses<"clock" | "log"> {
   figures: () => Promise<Figures>;
   newest: (followed: Followed, since: string) => Promise<NewEvent[]>;
-  clock: Clock;
-  log: Log;
 }
 
 /** Who opens a stream. */

@@ -1,20 +1,13 @@
 // One pass: expired rows are deleted year by year, and files with many deleted rows are rewritten. A pass that starts
 // again after any of its statements deletes the same rows.
 
-import type { Clock } from "../core/clock.ts";
+import type { Uses } from "../storage/services.ts";
 import { retentionLimits } from "./limits.ts";
-import type { Log } from "../core/log.ts";
-import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type Expiry, expiryOfAll, expiryOfSome, type OwnRetention } from "./expiry.ts";
 import { expiringTables, ExpiredRows, type MaskedPartition } from "./store.ts";
 import { giveTurn, keepTurn, listOwnRetentions, noteMasked, noteUnmasked, takeTurn } from "./turn_store.ts";
 
-export interface PassOptions {
-  sql: Postgres;
-  clickhouse: ClickHouse;
-  clock: Clock;
-  log: Log;
+export interface PassOptions extends Uses<"sql" | "clickhouse" | "clock" | "log"> {
   /** After how many days all events expire; undefined: only those of projects with their own retention. */
   retentionDays: number | undefined;
   owner: string;

@@ -1,22 +1,15 @@
 // Deletes expired events, in one process at a time: checks every minute whether a pass is due, which is every hour and
 // after midnight (UTC).
 
-import type { Clock } from "../core/clock.ts";
 import { newUuid } from "../core/id.ts";
 import { retentionLimits } from "./limits.ts";
-import type { Log } from "../core/log.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
-import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
 import { tickingWorker } from "../work/tick.ts";
+import type { Uses } from "../storage/services.ts";
 import { expireEvents } from "./pass.ts";
 import { SteadyClock } from "./expiry.ts";
 
-interface EventRetentionOptions {
-  sql: Postgres;
-  clickhouse: ClickHouse;
-  clock: Clock;
-  log: Log;
+interface EventRetentionOptions extends Uses<"sql" | "clickhouse" | "clock" | "log"> {
   metrics: Metrics;
   /**
    * After how many days all events expire; a project may have fewer. Undefined: only projects with their own retention.

@@ -12,10 +12,8 @@ import {
   type Readmit,
 } from "../access/gate.ts";
 import type { Scope } from "../access/scope.ts";
-import type { Clock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
-import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
+import type { Services } from "../storage/services.ts";
 import { readFields } from "./body.ts";
 import type { CreateInput, UpdateInput } from "./fields/field.ts";
 import type { Purpose } from "./fields/field_check.ts";
@@ -25,11 +23,8 @@ import { requestUrl } from "./pages/page.ts";
 import { LongReply } from "./pages/long_reply.ts";
 import { slicedJson } from "./pages/sliced.ts";
 
-interface AllParts {
+interface AllParts extends Services {
   gate: Gate;
-  sql: Postgres;
-  clickhouse: ClickHouse;
-  clock: Clock;
 }
 
 /** What a room's operations are made with. */

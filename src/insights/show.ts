@@ -1,9 +1,8 @@
 // What an insight's query answers, and insights as dashboards and subscriptions show them.
 
-import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import type { QueryAsker, QueryEngine, QueryResult } from "../query/engine.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
+import type { Uses } from "../storage/services.ts";
 import { insightLimits } from "./limits.ts";
 import type { Insight } from "./model.ts";
 import {
@@ -16,10 +15,8 @@ import {
   type ShownResult,
 } from "./store.ts";
 
-export interface InsightParts {
-  sql: Postgres;
+export interface InsightParts extends Uses<"sql" | "clock"> {
   queries: QueryEngine;
-  clock: Clock;
 }
 
 /**

@@ -1,11 +1,9 @@
 // What the operations of persons are made with.
 
-import type { Clock } from "../core/clock.ts";
 import { present, uuidOf } from "../http/found.ts";
-import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../storage/clickhouse/query_options.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { CountCache } from "../work/count_cache.ts";
+import type { Uses } from "../storage/services.ts";
 import { findMainId } from "./reading/main_id_store.ts";
 
 /** An event that the server sends itself. */
@@ -18,10 +16,7 @@ export interface PersonEvent {
   waitMsMax: number;
 }
 
-export interface PersonParts {
-  sql: Postgres;
-  clickhouse: ClickHouse;
-  clock: Clock;
+export interface PersonParts extends Uses<"sql" | "clickhouse" | "clock"> {
   /** Resolves when the event is on disk, to whether ClickHouse shows it after `waitMsMax` at most. */
   send(event: PersonEvent): Promise<boolean>;
 }

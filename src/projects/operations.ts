@@ -9,8 +9,8 @@ import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present } from "../http/found.ts";
 import { mounted, operationsOf } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
-import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
+import type { Uses } from "../storage/services.ts";
 import { checkFacts } from "./settings/model.ts";
 import { checkTestAccountFilters } from "./test_accounts.ts";
 import { type Project, projectBody, type ProjectUpdate, projectModel } from "./model.ts";
@@ -23,9 +23,7 @@ import {
   updateProject,
 } from "./store.ts";
 
-interface ProjectParts {
-  sql: Postgres;
-  clickhouse: ClickHouse;
+interface ProjectParts extends Uses<"sql" | "clickhouse"> {
   /** After how many days all events expire; a project may set fewer. Undefined: events are kept. */
   eventRetentionDays?: number | undefined;
 }

@@ -1,14 +1,13 @@
 // Runs queries, a few at a time, in the time zone of their project. Results that took a while are kept for some minutes
 // for whoever agrees to them.
 
-import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
-import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import type { PropertyFilter } from "../storage/events/property_filter.ts";
 import { testAccountFilters } from "../storage/events/test_accounts.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
 import { Semaphore } from "../work/semaphore.ts";
+import type { Uses } from "../storage/services.ts";
 import { boundsOfQuery, type QueryMachine, type QuerySettings, thisMachine } from "./bounds.ts";
 import { checkQuery, type KnownQuery, storedQuery } from "./check.ts";
 import { nowOf, zonedIso } from "./date_range.ts";
@@ -73,10 +72,7 @@ export interface QueryEngine {
   forgetResults(): void;
 }
 
-export interface EngineOptions {
-  sql: Postgres;
-  clickhouse: ClickHouse;
-  clock: Clock;
+export interface EngineOptions extends Uses<"sql" | "clickhouse" | "clock"> {
   parser: SqlParser;
   /** Of its own by default. */
   results?: ResultRoom<QueryResult>;

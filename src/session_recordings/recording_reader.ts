@@ -1,29 +1,24 @@
 // One project's recordings as a user of it sees them: without deleted ones, with their persons, seen or not.
 
-import { type Clock, yieldToEventLoop } from "../core/clock.ts";
+import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 import { isoOfStored } from "../http/fields/field_time.ts";
-import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, readsOf } from "../storage/clickhouse/query_options.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
 import { findDeleted, findViewed, listLeftOut } from "./mark/store.ts";
 import { findPersonsOfPage } from "../persons/reading/page.ts";
 import type { Person } from "../persons/reading/fold.ts";
 import { notFound, present } from "../http/found.ts";
 import type { Page } from "../http/pages/page.ts";
 import type { CountCache } from "../work/count_cache.ts";
+import type { Uses } from "../storage/services.ts";
 import { countRecordings, listRecordings, type RecordingFilter } from "./listing/store.ts";
 import type { Recording } from "./model.ts";
 import { personOf } from "./person.ts";
 import { findRecordings, type RecordingRow } from "./store.ts";
 
-export interface RecordingReaderOptions {
-  sql: Postgres;
-  clickhouse: ClickHouse;
-  clock: Clock;
-}
+export type RecordingReaderOptions = Uses<"sql" | "clickhouse" | "clock">;
 
 interface Viewer {
   project_id: number;

@@ -1,23 +1,15 @@
 // The worker that removes deleted recordings: hidden from every query within seconds, gone from ClickHouse's files
 // within a day. No queue of leases: all that is deleted is hidden in one statement, which may be repeated.
 
-import type { Clock } from "../core/clock.ts";
 import { sessionRecordingLimits } from "./limits.ts";
-import type { Log } from "../core/log.ts";
-import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../storage/clickhouse/query_options.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
 import { tickingWorker } from "../work/tick.ts";
 import type { Worker } from "../work/worker.ts";
+import type { Uses } from "../storage/services.ts";
 import { listDeletions, noteHidden, noteRemoved, oldestHidden } from "./mark/store.ts";
 import { findRemains, hideSessions, removeHidden } from "./store.ts";
 
-export interface RemovalOptions {
-  sql: Postgres;
-  clickhouse: ClickHouse;
-  clock: Clock;
-  log: Log;
-}
+export type RemovalOptions = Uses<"sql" | "clickhouse" | "clock" | "log">;
 
 export function openRemoval(options: RemovalOptions): Worker {
   const look = async () => {

@@ -1,11 +1,11 @@
 // The last results of insights and dashboards that have a link: computed once for all who open it, in all processes.
 // They are computed again when they are fifteen minutes old.
 
-import { type Clock, sleep } from "../core/clock.ts";
+import { sleep } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
-import { type Log, reasonOf } from "../core/log.ts";
+import { reasonOf } from "../core/log.ts";
+import type { Uses } from "../storage/services.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
 import { sharingLimits } from "./limits.ts";
 import { claimResult, getComputedAt, getResult, type SharedLink, storeResult } from "./store.ts";
 
@@ -45,10 +45,7 @@ interface ComputedBoard {
   computed_at: Date;
 }
 
-export interface ResultOptions {
-  sql: Postgres;
-  clock: Clock;
-  log: Log;
+export interface ResultOptions extends Uses<"sql" | "clock" | "log"> {
   metrics: Metrics;
   reader: BoardReader;
 }

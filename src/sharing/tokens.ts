@@ -2,11 +2,10 @@
 // SECRET_KEY: replies show it as PostHog's do, and who reads the database alone cannot open a link.
 
 import type { Secrets } from "../access/secret.ts";
-import type { Clock } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
 import { hashKey, randomBase62 } from "../core/id.ts";
 import { isoOf } from "../http/fields/field_time.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
+import type { Uses } from "../storage/services.ts";
 import type { LinkCache } from "./links.ts";
 import type { Sharing } from "./model.ts";
 import { type SharedThing, storeSealed, upsertSharing } from "./store.ts";
@@ -14,9 +13,7 @@ import { type SharedThing, storeSealed, upsertSharing } from "./store.ts";
 /** As many random bits as an API key, since the token alone opens the thing. */
 const tokenChars = 43;
 
-export interface SharingParts {
-  sql: Postgres;
-  clock: Clock;
+export interface SharingParts extends Uses<"sql" | "clock"> {
   secrets: Secrets;
   links: LinkCache;
 }

@@ -2,13 +2,11 @@
 
 import type { Addresses } from "../access/address.ts";
 import type { Secrets } from "../access/secret.ts";
-import type { Clock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
-import type { Log } from "../core/log.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
 import { openThrottle } from "../work/throttle.ts";
 import { Semaphore } from "../work/semaphore.ts";
+import type { Uses } from "../storage/services.ts";
 import { openMail } from "./channels/smtp.ts";
 import { openWeb } from "./channels/web.ts";
 import { sharedReader } from "./deliveries/reading.ts";
@@ -18,10 +16,7 @@ import { type Links, openLinks } from "./links/links.ts";
 import { openPictures, type Pictures } from "./report/png.ts";
 import type { ReportReader } from "./report/report.ts";
 
-interface SubscriptionOptions {
-  sql: Postgres;
-  clock: Clock;
-  log: Log;
+interface SubscriptionOptions extends Uses<"sql" | "clock" | "log"> {
   metrics: Metrics;
   addresses: Addresses;
   secrets: Secrets;

@@ -2,15 +2,14 @@
 
 import type { Addresses } from "../access/address.ts";
 import type { Gate } from "../access/gate.ts";
-import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
+import type { Uses } from "../storage/services.ts";
 import { missingReference } from "../http/fields/field_fault.ts";
 import { flagParameter, pageParameters, referenceParameter } from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { present } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
 import { deliveryOperations } from "./deliveries/operations.ts";
 import { subscriptionLimits } from "./limits.ts";
 import {
@@ -35,9 +34,7 @@ import {
   subscriptionOf,
 } from "./store.ts";
 
-interface SubscriptionParts {
-  sql: Postgres;
-  clock: Clock;
+interface SubscriptionParts extends Uses<"sql" | "clock"> {
   addresses: Addresses;
 }
 

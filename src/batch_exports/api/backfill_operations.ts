@@ -1,12 +1,12 @@
 // Backfills over HTTP. A range without any data is accepted, and its runs export nothing.
 
-import type { Clock } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { refusal } from "../../http/docs/document.ts";
 import { limitParameter, parameter } from "../../http/fields/query.ts";
 import { reply } from "../../http/fields/schema.ts";
 import { present, uuidOf } from "../../http/found.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
+import type { Uses } from "../../storage/services.ts";
 import type { StoredExport } from "../stores/export_store.ts";
 import { exportLimits } from "../limits.ts";
 import {
@@ -21,9 +21,7 @@ import { cursorPage, readCursor } from "../stores/cursor.ts";
 import { beginBackfill, endOfRange, readRange } from "./backfill_range.ts";
 import { cancelBackfill, getBackfill, listBackfills } from "../stores/backfill_store.ts";
 
-export interface BackfillParts {
-  sql: Postgres;
-  clock: Clock;
+export interface BackfillParts extends Uses<"sql" | "clock"> {
   /** Tells the worker that there is something to run. */
   wake: () => void;
 }

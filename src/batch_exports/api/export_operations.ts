@@ -1,6 +1,5 @@
 // Exports over HTTP: listed, created, changed, deleted. A destination is contacted only when a dry run asks for it.
 
-import type { Clock } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { missingReference } from "../../http/fields/field_fault.ts";
@@ -11,6 +10,7 @@ import { operationsOf, projectOperation } from "../../http/operation.ts";
 import { begunTexts } from "../../http/pages/sliced.ts";
 import { streamedPage } from "../../http/pages/page.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
+import type { Uses } from "../../storage/services.ts";
 import type { Destination } from "../destinations/destination.ts";
 import { openDestination } from "../destinations/destinations.ts";
 import {
@@ -37,9 +37,7 @@ import {
   withRuns,
 } from "../stores/export_store.ts";
 
-export interface ExportParts extends Omit<Checks, "project_id"> {
-  sql: Postgres;
-  clock: Clock;
+export interface ExportParts extends Omit<Checks, "project_id">, Uses<"sql" | "clock"> {
   /** Tests a project's destination; resolves to why it does not work, or to undefined when it does. */
   probe: (destination: Destination, project_id: number) => Promise<string | undefined>;
 }

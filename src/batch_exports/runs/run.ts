@@ -9,11 +9,11 @@
 
 import type { Secrets } from "../../access/secret.ts";
 import { limits } from "../../core/limits.ts";
-import { type Log, reasonOf } from "../../core/log.ts";
+import { reasonOf } from "../../core/log.ts";
 import type { SqlParser } from "../../query/sql/parser/parser.ts";
 import { checkPropertyFilters, compilePropertyFilters } from "../../storage/events/property_filter.ts";
 import type { Lease } from "../../storage/postgres/lease_queue.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
+import type { Uses } from "../../storage/services.ts";
 import type { Destination } from "../destinations/destination.ts";
 import { openDestination } from "../destinations/destinations.ts";
 import { ExportError, shownFailure } from "../failure.ts";
@@ -49,10 +49,8 @@ export interface RunCounts {
   seconds(value: number): void;
 }
 
-export interface RunServices extends ExportServices {
-  sql: Postgres;
+export interface RunServices extends ExportServices, Uses<"sql" | "log"> {
   secrets: Secrets;
-  log: Log;
   /** Reads HogQL. */
   parse: SqlParser["parse"];
   counts: RunCounts;

@@ -2,18 +2,16 @@
 // killed on abort.
 
 import type { Addresses } from "../../access/address.ts";
-import type { Clock } from "../../core/clock.ts";
 import { exportLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
+import type { Uses } from "../../storage/services.ts";
 import { ExportError, exportError } from "../failure.ts";
 import { type ExportSource, type ExportStatement, killOf } from "./store.ts";
 
 /** The services of the server that deliveries use. */
-export interface ExportServices {
-  clickhouse: ClickHouse;
+export interface ExportServices extends Uses<"clickhouse" | "clock"> {
   addresses: Addresses;
-  clock: Clock;
   /** The folder for File destinations; undefined: no files. */
   exportFileDir: string | undefined;
 }

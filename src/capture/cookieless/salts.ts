@@ -7,16 +7,15 @@ import { cookielessLimits } from "./limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { type Ticking, every } from "../../work/tick.ts";
+import type { Uses } from "../../storage/services.ts";
 import { dayMs, saltedDays } from "./day.ts";
 import { type SaltSource, saltSource } from "./store.ts";
 
 /** Salts by day (YYYY-MM-DD). */
 export type SaltsByDay = ReadonlyMap<string, Uint8Array>;
 
-interface SaltsOptions {
+interface SaltsOptions extends Uses<"clock" | "log"> {
   source: SaltSource;
-  clock: Clock;
-  log: Log;
 }
 
 export class Salts {

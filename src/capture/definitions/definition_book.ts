@@ -1,10 +1,10 @@
 // The names of events and properties that come in: recorded in memory as events are appended, and in ClickHouse before
 // the events' segment is finished. A process that dies finds the segment again, and reads its names anew.
 
-import type { Clock } from "../../core/clock.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
-import { type Log, reasonOf } from "../../core/log.ts";
-import { type ClickHouse, ClickHouseError, isTooBig } from "../../storage/clickhouse/clickhouse.ts";
+import { reasonOf } from "../../core/log.ts";
+import { ClickHouseError, isTooBig } from "../../storage/clickhouse/clickhouse.ts";
+import type { Uses } from "../../storage/services.ts";
 import { op } from "../event/changes.ts";
 import { type ByteRange, rangeText } from "../scan/byte_range.ts";
 import { definitionLimits } from "./limits.ts";
@@ -26,12 +26,9 @@ import {
 /** Why a name is not recorded. */
 export type Unrecorded = "too_long" | "too_many";
 
-interface DefinitionBookOptions {
-  clickhouse: ClickHouse;
+interface DefinitionBookOptions extends Uses<"clickhouse" | "clock" | "log"> {
   /** Counts names that are not recorded; one that comes again may count again. */
   unrecorded(why: Unrecorded, names: number): void;
-  clock: Clock;
-  log: Log;
 }
 
 /** What a process knows of a project. */

@@ -1,11 +1,10 @@
 // Inserts the batches of sealed segments into ClickHouse, each exactly once: after an uncertain outcome it asks whether
 // a batch's rows are there. Has one INSERT under way at a time.
 
-import type { Clock } from "../../core/clock.ts";
 import { flushLimits } from "./limits.ts";
-import type { Log } from "../../core/log.ts";
-import { type ClickHouse, ClickHouseError } from "../../storage/clickhouse/clickhouse.ts";
+import { ClickHouseError } from "../../storage/clickhouse/clickhouse.ts";
 import { retryUntilDone } from "../../work/retry.ts";
+import type { Uses } from "../../storage/services.ts";
 import { rebatch } from "../columns/block.ts";
 import type { JournalIo } from "../journal/journal_io.ts";
 import type { LaneKind } from "../journal/lane_kind.ts";
@@ -15,9 +14,8 @@ import type { BatchSender } from "./batch_sender.ts";
 import { type LoadedBatch, cutBatch, planInserts, readBatches } from "./insert_plan.ts";
 import { deriveAgain, storedBatches } from "../store.ts";
 
-export interface BatchInserterOptions {
+export interface BatchInserterOptions extends Uses<"clickhouse" | "clock" | "log"> {
   io: JournalIo;
-  clickhouse: ClickHouse;
   quarantine: Quarantine;
   sender: BatchSender;
   /** A segment id that was not used before and will not be again. */
@@ -30,8 +28,6 @@ export interface BatchInserterOptions {
   /** Called after each attempt: whether ClickHouse took the insert. */
   answered?: (isWell: boolean) => void;
   stopping: AbortSignal;
-  clock: Clock;
-  log: Log;
 }
 
 type Origin = Pick<Segment, "lane" | "oldest">;

@@ -4,23 +4,18 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { flushLimits } from "./limits.ts";
-import type { Log } from "../../core/log.ts";
 import type { SightedType } from "../../persons/group_type_store.ts";
 import { mirrorMerges } from "../../persons/mirror_store.ts";
 import { type Applied, applyMerges, forgetSegment, forgetSegments } from "../../persons/store.ts";
-import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { retryUntilDone } from "../../work/retry.ts";
+import type { Uses } from "../../storage/services.ts";
 import type { CaptureJournal } from "../capture_journal.ts";
 import { readMergeRows } from "../event/merge_row.ts";
 import { type Segment, segmentEnding } from "../journal/segments/segment.ts";
 
-interface MergeFlushOptions {
+interface MergeFlushOptions extends Uses<"sql" | "clickhouse" | "log"> {
   journal: CaptureJournal;
-  sql: Postgres;
-  clickhouse: ClickHouse;
   refused(applied: Applied): void;
-  log: Log;
 }
 
 export class MergeFlush {

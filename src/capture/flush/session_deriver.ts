@@ -2,12 +2,12 @@
 // sent once more when nobody waits. The segment's file stays in the journal until that is done, so that a process that
 // dies does it at its next start.
 
-import type { Clock } from "../../core/clock.ts";
-import { type Log, reasonOf } from "../../core/log.ts";
-import { type ClickHouse, ClickHouseError } from "../../storage/clickhouse/clickhouse.ts";
+import { reasonOf } from "../../core/log.ts";
+import { ClickHouseError } from "../../storage/clickhouse/clickhouse.ts";
 import { isTooBig } from "../../storage/clickhouse/error.ts";
 import { retryUntilDone } from "../../work/retry.ts";
 import { Wakeup } from "../../work/wakeup.ts";
+import type { Uses } from "../../storage/services.ts";
 import type { DefinitionBook } from "../definitions/definition_book.ts";
 import type { CaptureJournal } from "../capture_journal.ts";
 import type { LaneKind } from "../journal/lane_kind.ts";
@@ -19,9 +19,8 @@ import { planInserts } from "./insert_plan.ts";
 import { flushLimits } from "./limits.ts";
 import type { SessionBacklog } from "./session_backlog_store.ts";
 
-interface SessionDeriverOptions {
+interface SessionDeriverOptions extends Uses<"clickhouse" | "clock" | "log"> {
   journal: Pick<CaptureJournal, "finish" | "hold" | "isBusy" | "tight">;
-  clickhouse: ClickHouse;
   /** Sends blocks to be derived from; used by nobody else. */
   sender: Pick<BatchSender, "send" | "rest" | "abandon">;
   /** The names of events, which are written first. */
@@ -29,8 +28,6 @@ interface SessionDeriverOptions {
   /** Where batches wait that cannot be derived; without it they are tried until they can. */
   backlog?: SessionBacklog | undefined;
   stopping: AbortSignal;
-  clock: Clock;
-  log: Log;
 }
 
 interface Stored {

@@ -1,9 +1,8 @@
 // The warning book: writes warnings about a project's events into the journal's lane of warnings, a bounded number for
 // each minute. Events do not wait for it.
 
-import type { Clock } from "../../core/clock.ts";
+import type { Uses } from "../../storage/services.ts";
 import { warningLimits } from "./limits.ts";
-import type { Log } from "../../core/log.ts";
 import type { Applied } from "../../persons/store.ts";
 import { warningText, sentences } from "./warning_text.ts";
 import type { Lane } from "../journal/lane.ts";
@@ -13,13 +12,11 @@ import { type SeededMinute, type Spike, SpikeWatch } from "./spike.ts";
 import { type WarningLimiter, WarningQuota, type Unlisted, minuteMicros } from "./warning_quota.ts";
 import type { WarningRow } from "./warning.ts";
 
-interface WarningBookOptions {
+interface WarningBookOptions extends Uses<"clock" | "log"> {
   lane: Lane<WarningRow>;
   spiked(): void;
   /** The process that counts for several, including this one; without it, this process counts alone. */
   shared?: SharedBook;
-  clock: Clock;
-  log: Log;
 }
 
 /** The part of the book that one process keeps for all. */

@@ -8,10 +8,10 @@ import { captureSetup } from "../../capture/capture_journal.ts";
 import { copyJournal } from "../../capture/journal/journal_copy.ts";
 import type { Clock } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
-import type { Log } from "../../core/log.ts";
 import { readVersion } from "../../core/version.ts";
 import { appliedMigrations } from "../../storage/migrate.ts";
 import { attachStores, type Stores } from "../../storage/stores.ts";
+import type { Uses } from "../../storage/services.ts";
 import { FileList, copyFile, filesBelow, syncTree } from "./backup_files.ts";
 import { freeze, frozenParts, listPartTables, thaw } from "./clickhouse_parts_store.ts";
 import { backupLimits } from "./limits.ts";
@@ -26,12 +26,10 @@ import {
   readSequences,
 } from "./postgres_rows_store.ts";
 
-export interface BackupOptions {
+export interface BackupOptions extends Uses<"clock" | "log"> {
   dataDir: string;
   /** The backup's folder: new, or empty. */
   target: string;
-  clock: Clock;
-  log: Log;
 }
 
 /** @throws UserError with the remedy. A backup that failed or was killed leaves no manifest. */

@@ -8,6 +8,7 @@ import { Fault } from "../../core/fault.ts";
 import { httpLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
+import type { Uses } from "../../storage/services.ts";
 import type { Registry } from "./metrics.ts";
 
 /**
@@ -16,7 +17,7 @@ import type { Registry } from "./metrics.ts";
  */
 type HealthCheck = () => Promise<string | undefined | void>;
 
-export interface HealthOptions {
+export interface HealthOptions extends Uses<"clock" | "log"> {
   /** The checks by the name that replies show, in that order. */
   checks: Readonly<Record<string, HealthCheck>>;
   /** Every event accepted before this time, in ms since 1970, can be read. */
@@ -27,8 +28,6 @@ export interface HealthOptions {
   metricsToken?: string | undefined;
   /** Where the readiness of each part is registered as a metric. */
   registry: Registry;
-  clock: Clock;
-  log: Log;
   checkMsMax?: number;
 }
 

@@ -2,22 +2,14 @@
 // of leases: the orders of one request are carried out together, and every step may be repeated by any process.
 
 import { personLimits } from "../limits.ts";
-import type { Clock } from "../../core/clock.ts";
-import type { Log } from "../../core/log.ts";
-import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { tickingWorker } from "../../work/tick.ts";
 import type { Worker } from "../../work/worker.ts";
+import type { Uses } from "../../storage/services.ts";
 import { finishSplits } from "../split/store.ts";
 import { removeGoneProjects } from "./project_store.ts";
 import { finishDeletions } from "./store.ts";
 
-interface DeletionParts {
-  sql: Postgres;
-  clickhouse: ClickHouse;
-  clock: Clock;
-  log: Log;
-}
+type DeletionParts = Uses<"sql" | "clickhouse" | "clock" | "log">;
 
 export function openDeletions({ sql, clickhouse, clock, log }: DeletionParts): Worker {
   const look = async () => {

@@ -3,13 +3,12 @@
 // in memory: a restart, or another server on the same stores, knows none of them.
 
 import { type Access, covers, requireScopes, type Scope } from "../../access/scope.ts";
-import type { Clock } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
-import { type Log, reasonOf } from "../../core/log.ts";
+import { reasonOf } from "../../core/log.ts";
 import { storeFault } from "../../http/problem.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { FairShare } from "../../work/fair_share.ts";
 import { every, type Ticking } from "../../work/tick.ts";
+import type { Uses } from "../../storage/services.ts";
 import type { QueryResult } from "../engine.ts";
 import { queryLimits } from "../limits.ts";
 import { resultBytes, type ResultRoom } from "../results/result_room.ts";
@@ -22,10 +21,7 @@ export interface QueryName {
   id: string;
 }
 
-export interface BackgroundParts {
-  sql: Postgres;
-  clock: Clock;
-  log: Log;
+export interface BackgroundParts extends Uses<"sql" | "clock" | "log"> {
   /** Shared with results that are given again. */
   results: ResultRoom<QueryResult>;
 }

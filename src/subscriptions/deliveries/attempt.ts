@@ -1,12 +1,11 @@
 // One attempt at one delivery: makes the report, sends it to each recipient, and returns the outcome. The state
 // "sending" is stored before every send; a recipient who is found in it is not sent to again.
 
-import type { Clock } from "../../core/clock.ts";
 import { withinMs } from "../../core/deadline.ts";
 import { foreignText, secretsInUrl, storableJson } from "../../core/foreign_text.ts";
-import { type Log, reasonOf } from "../../core/log.ts";
+import { reasonOf } from "../../core/log.ts";
+import type { Uses } from "../../storage/services.ts";
 import { isoOf } from "../../http/fields/field_time.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { addressesIn } from "../channels/address_list.ts";
 import { emailHtml, subjectOf } from "../channels/email.ts";
 import { emailText } from "../channels/email_text.ts";
@@ -23,10 +22,7 @@ import type { Pictures } from "../report/png.ts";
 import { type ReportReader, makeReport, NothingToSend } from "../report/report.ts";
 import { type AttemptEnd, type ClaimedDelivery, recordSending, type Recipient } from "./store.ts";
 
-export interface AttemptParts {
-  sql: Postgres;
-  clock: Clock;
-  log: Log;
+export interface AttemptParts extends Uses<"sql" | "clock" | "log"> {
   reader: ReportReader;
   pictures: Pictures;
   links: Links;
