@@ -3,9 +3,8 @@ import { compileExpressions, compileSelect, SqlProblem } from "../../../src/quer
 import { meant } from "../../../src/query/sql/compile/problem.ts";
 import { queryLimits } from "../../../src/query/limits.ts";
 import type { ExpressionNode, JoinExpr } from "../../../src/query/sql/tree.ts";
-import { silentLog } from "../../../src/core/log.ts";
-import { openSqlParser } from "../../../src/query/sql/parser/parser.ts";
-import { cleanUp, later } from "../../support/cleanup.ts";
+import { cleanUp } from "../../support/cleanup.ts";
+import { openTestParser } from "../../support/sql_parser.ts";
 import { openCompiler } from "./sql_world.ts";
 
 afterAll(cleanUp);
@@ -209,8 +208,7 @@ test("a WITH that doubles at each step is refused, not compiled", async () => {
 });
 
 test("expressions over events are compiled for statements of other kinds", async () => {
-  const parser = openSqlParser(silentLog);
-  later(() => parser.close());
+  const parser = openTestParser();
   const tree = await parser.parse("sum(properties.amount) / uniq(person_id)", "expression", 1);
   const context = { project_id: 1, timezone: "UTC", now: 0, text: "" };
   const { from, expressions, parameters } = compileExpressions([tree], ["timestamp", "event"], context);

@@ -2,8 +2,9 @@
 
 import type { PlaceholderNode } from "../tree.ts";
 import { momentOf, truth } from "./compare.ts";
-import { constantSql, type SqlDraft, type NamedTable, type SqlScope, type TableLike } from "./draft.ts";
+import { constantSql, type SqlDraft, type SqlScope } from "./draft.ts";
 import { meant, refuse, quotedName } from "./problem.ts";
+import { isTable } from "./scope.ts";
 import type { Sql } from "./value.ts";
 
 /** `{name}`, `{variables.name}`, `{filters}`, `{filters.dateRange.from}`. @throws SqlProblem for what has no value. */
@@ -29,8 +30,7 @@ export function placeholderSql(draft: SqlDraft, node: PlaceholderNode, scope: Sq
 
 /** The filters hold for the first table that they can be asked of. */
 function filtersSql(node: PlaceholderNode, scope: SqlScope): Sql {
-  const isRead = (one: NamedTable["read"]): one is TableLike => "table" in one;
-  const reads = scope.tables.map(({ read }) => read).filter(isRead);
+  const reads = scope.tables.map(({ read }) => read).filter(isTable);
   const found = reads.find(({ table }) => table.columns["timestamp"] ?? table.columns["$start_timestamp"]);
   if (!found) refuse("{filters} needs the table events or sessions.", node);
   return truth(found.filters(node).sql);

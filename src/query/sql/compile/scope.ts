@@ -16,7 +16,7 @@ export function innerScope(outer: SqlScope | undefined): SqlScope {
   };
 }
 
-function isTable(read: NamedTable["read"]): read is TableLike {
+export function isTable(read: NamedTable["read"]): read is TableLike {
   return "table" in read;
 }
 
