@@ -1,6 +1,7 @@
 // The engine stands behind the server while its INSERTs are on time. On few cores a live capture waits several times
 // behind an INSERT's threads (socket, write, sync, answer): its p99 at 500 a second was 20 to 40 ms, and is 5. An
-// INSERT that takes too long, because other programs keep the cores busy, brings the engine back to the front.
+// INSERT that takes too long, because other programs keep the cores busy, brings the engine back to the front; not one
+// that is late behind the engine's own reads, which would delay captures in front.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Clock } from "../../core/clock.ts";
@@ -19,6 +20,8 @@ export class EnginePriority {
   #steps = 0;
   /** Of clock.elapsed(): until when it stays in front. */
   #frontUntil = Number.NEGATIVE_INFINITY;
+  /** Reads that run. */
+  #reads = 0;
 
   constructor(options: EnginePriorityOptions) {
     this.#options = options;
@@ -27,8 +30,9 @@ export class EnginePriority {
   /** Runs an INSERT, behind the server unless one was late before. */
   async during<T>(insert: () => Promise<T>): Promise<T> {
     const { clock, after = afterTimer } = this.#options;
-    if (clock.elapsed() >= this.#frontUntil) this.#set(chdbServerLimits.stepsBehind);
+    this.#stepBack();
     const forget = after(chdbServerLimits.insertLateMs, () => {
+      if (this.#reads > 0) return;
       this.#frontUntil = clock.elapsed() + chdbServerLimits.frontMs;
       this.#set(0);
     });
@@ -37,6 +41,21 @@ export class EnginePriority {
     } finally {
       forget();
     }
+  }
+
+  /** Runs a read, behind the server as well. */
+  async beside<T>(read: () => Promise<T>): Promise<T> {
+    this.#stepBack();
+    this.#reads++;
+    try {
+      return await read();
+    } finally {
+      this.#reads--;
+    }
+  }
+
+  #stepBack(): void {
+    if (this.#options.clock.elapsed() >= this.#frontUntil) this.#set(chdbServerLimits.stepsBehind);
   }
 
   #set(steps: number): void {

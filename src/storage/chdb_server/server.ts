@@ -110,11 +110,16 @@ class ChdbServer {
     if (!leave) throw new ServerError(202, "TOO_MANY_SIMULTANEOUS_QUERIES", "Too many simultaneous queries");
     try {
       const run = () => this.#runner.run(ask, abort);
-      const answer = await (isFlush(ask.text) ? this.#priority.during(run) : run());
+      const answer = await this.#prioritized(ask.text, run);
       if (after()) await sendAnswer(response, ask, answer);
     } finally {
       leave();
     }
+  }
+
+  #prioritized<T>(text: string, run: () => Promise<T>): Promise<T> {
+    if (isFlush(text)) return this.#priority.during(run);
+    return kindOf(text) === "read" ? this.#priority.beside(run) : run();
   }
 }
 

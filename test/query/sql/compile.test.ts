@@ -125,6 +125,14 @@ const statements: [query: string, statement: RegExp][] = [
   ["select event as e, 'a' in e from events", /\(\{\w+:String\} = c\d+\) AS/],
   ["select arrayExists(x -> 1 in x, [[1]])", /-> has\(l0, \{\w+:UInt8\}\)/],
   ["(select 1 union all select 2) limit 3 offset 2", / LIMIT 4 OFFSET 2$/],
+  [
+    "with x as (select * from events) select 1 from x where timestamp > '2024-01-01'",
+    /WHERE \(t\d+\.(c\d+) > /,
+  ],
+  [
+    "select 1 from (select timestamp from events) where timestamp > now()",
+    /AS (c\d+) FROM .* WHERE \(t\d+\.\1 > /,
+  ],
   ["select person.properties.a.b from events", /FROM person_values WHERE \S+ = \S+ AND key = \{\w+:String\}/],
 ];
 

@@ -59,3 +59,13 @@ test("an INSERT that fails is over as well", async () => {
   pass(insertLateMs);
   expect(set).toEqual([stepsBehind]);
 });
+
+test("a read stands behind, and an INSERT that is late beside one does not bring the engine to the front", async () => {
+  const { set, pass, priority } = openPriority();
+  await priority.beside(() => priority.during(async () => pass(insertLateMs)));
+  expect(set).toEqual([stepsBehind]);
+  await priority.during(async () => pass(insertLateMs));
+  expect(set).toEqual([stepsBehind, 0]);
+  await priority.beside(async () => {});
+  expect(set).toEqual([stepsBehind, 0]);
+});

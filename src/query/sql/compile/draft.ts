@@ -83,6 +83,8 @@ export interface SqlScope {
   lambda: ReadonlyMap<string, Sql>;
   /** Whether this is a SELECT within another, whose columns it cannot name. */
   outer?: SqlScope | undefined;
+  /** Whether a SELECT of it stands in FROM: more columns than it names do no harm. */
+  isFrom?: boolean;
 }
 
 export interface SqlDraft {

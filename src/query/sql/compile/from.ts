@@ -87,7 +87,11 @@ function tableOf(draft: SqlDraft, node: JoinExpr, scope: SqlScope): NamedTable {
   if (node.column_aliases?.length) refuse("Names of columns after a table are not supported.", node);
   if (table?.node === "SelectQuery" || table?.node === "SelectSetQuery") {
     // A SELECT in FROM names nothing of the one around it.
-    return subquery(draft, alias, draft.select(table, { ...scope, tables: [], aliases: new Map() }));
+    return subquery(
+      draft,
+      alias,
+      draft.select(table, { ...scope, tables: [], aliases: new Map(), isFrom: true }),
+    );
   }
   if (table?.node !== "Field") {
     const what =
@@ -104,7 +108,7 @@ function tableOf(draft: SqlDraft, node: JoinExpr, scope: SqlScope): NamedTable {
     if (known.expr.node !== "SelectQuery" && known.expr.node !== "SelectSetQuery") {
       return refuse(`${quotedName(name)} is a value, not a table.`, table);
     }
-    return subquery(draft, alias ?? name, draft.select(known.expr, inner));
+    return subquery(draft, alias ?? name, draft.select(known.expr, { ...inner, isFrom: true }));
   }
   const found = Object.hasOwn(sqlTables, name) ? sqlTables[name] : undefined;
   if (!found) {

@@ -81,7 +81,14 @@ export function columnOf(draft: SqlDraft, table: NamedTable, path: readonly Path
   const { column } = found;
   const sql = `${read.alias}.${column.sql}`;
   const text = column.text === undefined || column.type !== "string" ? {} : { text: sql };
-  return jsonMember(draft, { sql, type: column.type, nullable: column.nullable, ...text }, rest, node);
+  const raw = column.floor?.raw();
+  const floor = raw === undefined ? {} : { floor: { raw: () => `${read.alias}.${raw}`, days: 0 } };
+  return jsonMember(
+    draft,
+    { sql, type: column.type, nullable: column.nullable, ...text, ...floor },
+    rest,
+    node,
+  );
 }
 
 /** A member of JSON text. */

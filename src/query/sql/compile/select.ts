@@ -37,7 +37,7 @@ function setSql(draft: SqlDraft, node: SelectSetQuery, outer: SqlScope): SelectS
   const scope = innerScope(outer);
   const first = node.initial_select_query;
   if (first.node === "SelectQuery") scope.commonTables = withCommonTables(first, scope);
-  const initial = selectSql(draft, first, outer);
+  const initial = selectSql(draft, first, { ...outer, isFrom: false });
   const parts = node.subsequent_select_queries.map(({ select_query, set_operator }) => {
     const operator = setOperators.find((one) => one === set_operator);
     if (!operator) refuse(`${quotedName(set_operator)} is not supported.`, select_query);
@@ -82,10 +82,18 @@ function oneSql(draft: SqlDraft, node: SelectQuery, outer: SqlScope): SelectSql 
   const arrays = arrayJoinText(draft, node, scope);
   const columns: SelectSql["columns"] = [];
   const listed: string[] = [];
-  const add = (name: string, value: Sql, isNamed: boolean): void => {
+  const isPlain = outer.isFrom && !node.distinct && !node.group_by?.length && !node.group_by_mode;
+  const add = (name: string, { floor, ...value }: Sql, isNamed: boolean): void => {
     const sql = draft.fresh("c");
     listed.push(`${value.sql} AS ${sql}`);
-    columns.push({ name, column: { ...value, sql } });
+    const column: Sql = { ...value, sql };
+    if (isPlain && floor?.days === 0) {
+      // Beside a moment its stored column, for conditions of the SELECT around: the engine's index knows no other.
+      const raw = draft.fresh("c");
+      listed.push(`${floor.raw()} AS ${raw}`);
+      column.floor = { raw: () => raw, days: 0 };
+    }
+    columns.push({ name, column });
     const text = value.text === undefined || value.type !== "string" ? {} : { text: sql };
     if (isNamed) scope.aliases.set(name, { sql, type: value.type, nullable: value.nullable, ...text });
   };
