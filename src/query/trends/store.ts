@@ -77,13 +77,17 @@ export async function breakdownValues(
 ): Promise<{ values: (string | null)[]; more: boolean }> {
   const { limit } = breakdown;
   const draft = newDraft(scope.context);
-  const { from, value } = brokenRows(draft, rowsOf(draft, scope, breakdown), breakdown);
+  const { series } = scope;
+  // Events are counted here, not their persons: the join of these took two thirds of the time.
+  const counting = series.math.startsWith("first_") ? series : { ...series, math: "total" as const };
+  const rows = rowsOf(draft, { ...scope, series: counting }, breakdown);
+  const { from, value } = brokenRows(draft, rows, breakdown);
   draft.params["limit"] = limit + 1;
-  const rows = await scope.context.run<{ value: string | null }>(
+  const found = await scope.context.run<{ value: string | null }>(
     `SELECT ${value} AS value FROM ${from} GROUP BY value ORDER BY count() DESC, value LIMIT {limit:UInt32}`,
     draft.params,
   );
-  return { values: rows.slice(0, limit).map((row) => row.value), more: rows.length > limit };
+  return { values: found.slice(0, limit).map((row) => row.value), more: found.length > limit };
 }
 
 /** The text after FROM: the events of a series, or the first one of each person. */
