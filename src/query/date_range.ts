@@ -63,6 +63,30 @@ export function dateSpanOf(
   return { from, to };
 }
 
+interface Between {
+  after?: string | null | undefined;
+  before?: string | null | undefined;
+}
+
+/**
+ * The span of a list: `after` and `before` are exclusive; without them the last 24 hours.
+ * @throws Fault invalid_input, named below `attr`.
+ */
+export function spanBetween(today: Today, query: Between, attr: string): DateSpan {
+  const now = nowOf(today);
+  const read = (name: "after" | "before") => {
+    const text = query[name];
+    if (!text || (name === "after" && text === "all")) return undefined;
+    const at = parseDate(text, now, "start");
+    if (at) return at;
+    const detail = "A date is needed, like 2024-01-31, 2024-01-31T12:00:00Z or -7d.";
+    throw new Fault("invalid_input", detail, { attr: `${attr}__${name}` });
+  };
+  const first = query.after === "all" ? dayStartIn(today.timezone) : now.subtract({ hours: 24 });
+  const from = read("after")?.add({ microseconds: 1 }) ?? first;
+  return { from, to: read("before") ?? now.add({ days: 1 }) };
+}
+
 /** The start of a day; by default of the first one that can be queried. */
 export function dayStartIn(timezone: string, day = earliest): Moment {
   return Temporal.PlainDate.from(day).toZonedDateTime(timezone);

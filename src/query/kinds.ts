@@ -1,11 +1,13 @@
 // Every kind of query that is answered: a folder and a line each.
 
+import { actorsKind } from "./actors/actors.ts";
 import { eventsKind } from "./events/events.ts";
 import { funnelsKind } from "./funnel/funnel.ts";
 import { hogqlKind } from "./hogql/hogql.ts";
 import type { QueryKind } from "./kind.ts";
 import { lifecycleKind } from "./lifecycle/lifecycle.ts";
 import { retentionKind } from "./retention/retention.ts";
+import { sessionsKind } from "./sessions/sessions.ts";
 import { stickinessKind } from "./stickiness/stickiness.ts";
 import { trendsKind } from "./trends/trends.ts";
 import { webOverviewKind } from "./web/overview.ts";
@@ -19,6 +21,8 @@ export const queryKinds: Readonly<Record<string, QueryKind>> = {
   StickinessQuery: stickinessKind,
   HogQLQuery: hogqlKind,
   EventsQuery: eventsKind,
+  ActorsQuery: actorsKind,
+  SessionsQuery: sessionsKind,
   WebOverviewQuery: webOverviewKind,
   WebStatsTableQuery: webStatsTableKind,
 };

@@ -52,7 +52,14 @@ beforeAll(async () => {
 
 /** A page view, so many seconds after noon. */
 function view(session: string, seconds: number, $pathname: string, $host = "shop.example"): object {
-  const properties = { $session_id: session, $pathname, $host, plan: session === "web" ? "pro" : "free" };
+  const isWeb = session === "web";
+  const properties = {
+    $session_id: session,
+    $pathname,
+    $host,
+    plan: isWeb ? "pro" : "free",
+    $set: { tier: isWeb ? "gold" : "grey" },
+  };
   return { event: "$pageview", timestamp: new Date(noon + seconds * 1000).toISOString(), properties };
 }
 
@@ -104,6 +111,13 @@ const criteria = (operator: string, value: number): Fields => ({
 });
 const overview: Fields = { kind: "WebOverviewQuery", properties: [], dateRange };
 const pages: Fields = { kind: "WebStatsTableQuery", breakdownBy: "Page", properties: [], dateRange };
+const people: Fields = { kind: "ActorsQuery", select: ["distinct_ids"] };
+const visited: Fields = {
+  kind: "SessionsQuery",
+  select: ["session_id"],
+  after: "2024-03-29",
+  before: "2024-04-01",
+};
 const list: Fields = { kind: "EventsQuery", select: ["event", "distinct_id"], after: "2024-03-29" };
 
 function changed(from: Fields, changes: Fields, also: Fields = {}): Case {
@@ -252,6 +266,25 @@ const answered: Record<string, Record<string, Case>> = {
     "stickinessFilter.stickinessCriteria.operator": changed(criteria("gte", 1), criteria("exact", 1)),
     "stickinessFilter.stickinessCriteria.value": changed(criteria("gte", 1), criteria("gte", 2)),
   },
+  ActorsQuery: {
+    select: changed(people, { select: ["count()"] }),
+    search: changed(people, { search: "fay" }),
+    properties: changed(people, { properties: [{ key: "tier", value: "gold", type: "person" }] }),
+    fixedProperties: changed(people, { fixedProperties: [{ key: "tier", value: "gold", type: "person" }] }),
+    orderBy: changed(people, { orderBy: ["created_at"] }),
+    limit: changed(people, { limit: 1 }),
+    offset: changed(people, { offset: 1 }),
+  },
+  SessionsQuery: {
+    select: changed(visited, { select: ["$pageview_count"] }),
+    where: changed(visited, { where: ["session_id = 'web'"] }),
+    personId: changed(visited, { personId: "00000000-0000-4000-8000-000000000000" }),
+    after: changed(visited, { after: "2024-03-30" }),
+    before: changed(visited, { before: "2024-03-30" }),
+    orderBy: changed(visited, { orderBy: ["$start_timestamp"] }),
+    limit: changed(visited, { limit: 1 }),
+    offset: changed(visited, { offset: 1 }),
+  },
   WebOverviewQuery: {
     ...ranges(overview),
     ...every(overview),
@@ -397,6 +430,21 @@ const refused: Record<string, Record<string, Fields>> = {
     "compareFilter.compare_to": { compareFilter: { compare: true, compare_to: "-1y" } },
     "series[].math": { series: [{ math: "unique_session" }] },
   },
+  ActorsQuery: {
+    kind: { kind: "Actors" },
+    source: { source: { kind: "InsightActorsQuery" } },
+    modifiers: { modifiers: { a: 1 } },
+  },
+  SessionsQuery: {
+    kind: { kind: "Sessions" },
+    event: { event: "seen" },
+    eventProperties: { eventProperties: plan },
+    actionId: { actionId: 1 },
+    properties: { properties: plan },
+    fixedProperties: { fixedProperties: plan },
+    filterTestAccounts: { filterTestAccounts: true },
+    modifiers: { modifiers: { a: 1 } },
+  },
   WebOverviewQuery: {
     kind: { kind: "WebOverview" },
     conversionGoal: { conversionGoal: { actionId: 1 } },
@@ -479,6 +527,8 @@ const bases: Record<string, Fields> = {
   LifecycleQuery: lifecycle,
   StickinessQuery: stickiness,
   EventsQuery: list,
+  ActorsQuery: people,
+  SessionsQuery: visited,
   WebOverviewQuery: overview,
   WebStatsTableQuery: pages,
   HogQLQuery: sqlCount,

@@ -315,7 +315,7 @@ test("a kind that is not answered is refused by a sentence that names those that
     [{ kind: 1 }, "1", "query__kind"],
   ] as const;
   const answered =
-    "Kinds of queries that are: TrendsQuery, FunnelsQuery, RetentionQuery, LifecycleQuery, StickinessQuery, HogQLQuery, EventsQuery, WebOverviewQuery, WebStatsTableQuery, and InsightVizNode " +
+    "Kinds of queries that are: TrendsQuery, FunnelsQuery, RetentionQuery, LifecycleQuery, StickinessQuery, HogQLQuery, EventsQuery, ActorsQuery, SessionsQuery, WebOverviewQuery, WebStatsTableQuery, and InsightVizNode " +
     "and DataVisualizationNode and DataTableNode around them.";
   for (const [query, kind, attr] of refused) {
     const detail = `"${kind}" is not answered by this server. ${answered}`;

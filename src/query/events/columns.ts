@@ -2,6 +2,7 @@
 
 import { groupPlace } from "../../storage/events/group_columns.ts";
 import { isoOfStored } from "../../http/fields/field_time.ts";
+import { jsonOf } from "../parts/expressions.ts";
 
 /** An event as stored. */
 export interface EventRow {
@@ -75,14 +76,4 @@ export function isNewestFirst(orderBy: readonly string[] | null | undefined): bo
 function wholeOf(row: ParsedEvent): Record<string, unknown> {
   const { uuid, event, distinct_id, person_id, parsed: properties } = row;
   return { uuid, event, properties, timestamp: isoOfStored(row.timestamp), distinct_id, person_id };
-}
-
-/** A text that is no JSON stays a text. */
-export function jsonOf(text: string): unknown {
-  if (text === "") return null;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

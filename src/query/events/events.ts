@@ -1,14 +1,13 @@
 // Answers an EventsQuery: single events, as rows of the selected columns.
 
-import { Fault } from "../../core/fault.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
-import { dayStartIn, parseDate, nowOf, type DateSpan } from "../date_range.ts";
+import { spanBetween } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { filtersOf } from "../parts/series.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
 import { type Column, columnsOf, type EventRow, isNewestFirst, parseEvent } from "./columns.ts";
-import { expressionRows } from "./expressions.ts";
+import { eventExpressionRows } from "./expressions.ts";
 import { eventsModel, type EventsQuery } from "./model.ts";
 import { eventRows } from "./store.ts";
 
@@ -38,7 +37,7 @@ async function answer(
   const span = spanBetween(context, query, attr);
   const limit = query.limit ?? limits.pageDefault;
   const offset = query.offset ?? 0;
-  if (!plain) return await expressionRows(context, checked, span, { limit, offset });
+  if (!plain) return await eventExpressionRows(context, checked, span, { limit, offset });
   const { columns, newestFirst } = plain;
   const rows = await eventRows(context, { query, filters, newestFirst }, span, { limit, offset });
   return {
@@ -67,20 +66,4 @@ async function cellsOf(rows: readonly EventRow[], columns: readonly Column[]): P
     await yieldToEventLoop();
   }
   return cells;
-}
-
-/** `after` and `before` are exclusive; without them the last 24 hours. */
-function spanBetween(context: QueryContext, query: EventsQuery, attr: string): DateSpan {
-  const now = nowOf(context);
-  const read = (name: "after" | "before") => {
-    const text = query[name];
-    if (!text || (name === "after" && text === "all")) return undefined;
-    const at = parseDate(text, now, "start");
-    if (at) return at;
-    const detail = "A date is needed, like 2024-01-31, 2024-01-31T12:00:00Z or -7d.";
-    throw new Fault("invalid_input", detail, { attr: `${attr}__${name}` });
-  };
-  const first = query.after === "all" ? dayStartIn(context.timezone) : now.subtract({ hours: 24 });
-  const from = read("after")?.add({ microseconds: 1 }) ?? first;
-  return { from, to: read("before") ?? now.add({ days: 1 }) };
 }

@@ -1,10 +1,9 @@
 import { afterAll, expect, test } from "bun:test";
-import { compileExpressions, compileSelect, SqlProblem } from "../../../src/query/sql/compile/compile.ts";
+import { compileSelect, SqlProblem } from "../../../src/query/sql/compile/compile.ts";
 import { meant } from "../../../src/query/sql/compile/problem.ts";
 import { queryLimits } from "../../../src/query/limits.ts";
 import type { ExpressionNode, JoinExpr } from "../../../src/query/sql/tree.ts";
 import { cleanUp } from "../../support/cleanup.ts";
-import { openTestParser } from "../../support/sql_parser.ts";
 import { openCompiler } from "./sql_world.ts";
 
 afterAll(cleanUp);
@@ -213,19 +212,6 @@ test("a WITH that doubles at each step is refused, not compiled", async () => {
   );
   const bomb = compile(`with a0 as (select 1 as one), ${steps.join(", ")} select 1 from a30`);
   expect(bomb).rejects.toThrow(`at most ${queryLimits.sqlPartsMax} parts`);
-});
-
-test("expressions over events are compiled for statements of other kinds", async () => {
-  const parser = openTestParser();
-  const tree = await parser.parse("sum(properties.amount) / uniq(person_id)", "expression", 1);
-  const context = { project_id: 1, timezone: "UTC", now: 0, text: "" };
-  const { from, expressions, parameters } = compileExpressions([tree], ["timestamp", "event"], context);
-  expect(from).toMatch(
-    /^\(SELECT v\d+ AS timestamp, v\d+ AS event, \* FROM \(SELECT .* FROM events WHERE project_id/,
-  );
-  expect(expressions[0]!.sql).toMatch(/^\(sum\(toFloat64OrNull\(t0\.v\d+\)\) \/ uniq\(t0\.v\d+\)\)$/);
-  expect(Object.values(parameters)).toContain("amount");
-  expect(compileSelect).toBeFunction();
 });
 
 test("what a short text makes of itself is bounded: values, stars, parts written twice", async () => {

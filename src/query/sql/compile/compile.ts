@@ -9,9 +9,8 @@ import { refuse } from "./problem.ts";
 import { innerScope } from "./scope.ts";
 import { limitRows, refuseSplitLimit, selectSql } from "./select.ts";
 import type { SqlTable } from "./lists/table.ts";
-import { sqlTables } from "./lists/tables.ts";
 import { TableRead } from "./table_read.ts";
-import type { SqlType } from "./value.ts";
+import type { Sql } from "./value.ts";
 
 export { SqlProblem } from "./problem.ts";
 export type { PropertyTypes, SqlContext, SqlFilters } from "./draft.ts";
@@ -73,43 +72,10 @@ export function compileOverRows(
   trees: readonly ExpressionNode[],
   { name, ...table }: SqlTable & { name: string },
   context: SqlContext,
-): Pick<CompiledExpressions, "expressions" | "parameters"> {
+): { expressions: Sql[]; parameters: Record<string, unknown> } {
   const draft = draftOf(context);
   const scope = innerScope(undefined);
   scope.tables.push({ name, read: new TableRead(draft, table, true), using: [] });
   const expressions = trees.map((tree) => draft.expression(tree, scope));
   return { expressions, parameters: draft.params };
-}
-
-export interface CompiledExpressions {
-  /** `(SELECT …) AS t0`: the events of the project, with the columns that were asked for under their own names. */
-  from: string;
-  /** Over the columns of `from`. */
-  expressions: { sql: string; type: SqlType; nullable: boolean }[];
-  parameters: Record<string, unknown>;
-  scopes: Set<string>;
-}
-
-/**
- * Expressions over events, for statements of other kinds of queries.
- * @param columns of `events` that the statement names itself.
- * @throws SqlProblem
- */
-export function compileExpressions(
-  trees: readonly ExpressionNode[],
-  columns: readonly string[],
-  context: SqlContext,
-): CompiledExpressions {
-  const draft = draftOf(context);
-  const scope = innerScope(undefined);
-  const read = new TableRead(draft, sqlTables["events"]!);
-  scope.tables.push({ name: "events", read, using: [] });
-  const expressions = trees.map((tree) => {
-    const { sql, type, nullable } = draft.expression(tree, scope);
-    return { sql, type, nullable };
-  });
-  const exposed = columns.map((name) => read.exposed(name));
-  const listed = exposed.length > 0 ? `${exposed.join(", ")}, *` : "*";
-  const from = `(SELECT ${listed} FROM ${read.subquery()}) AS ${read.alias}`;
-  return { from, expressions, parameters: draft.params, scopes: draft.scopes };
 }

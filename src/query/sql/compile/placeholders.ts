@@ -5,6 +5,7 @@ import { momentOf, truth } from "./compare.ts";
 import { constantSql, type SqlDraft, type SqlScope } from "./draft.ts";
 import { meant, refuse, quotedName } from "./problem.ts";
 import { isTable } from "./scope.ts";
+import type { SqlTable } from "./lists/table.ts";
 import type { Sql } from "./value.ts";
 
 /** `{name}`, `{variables.name}`, `{filters}`, `{filters.dateRange.from}`. @throws SqlProblem for what has no value. */
@@ -31,7 +32,14 @@ export function placeholderSql(draft: SqlDraft, node: PlaceholderNode, scope: Sq
 /** The filters hold for the first table that they can be asked of. */
 function filtersSql(node: PlaceholderNode, scope: SqlScope): Sql {
   const reads = scope.tables.map(({ read }) => read).filter(isTable);
-  const found = reads.find(({ table }) => table.columns["timestamp"] ?? table.columns["$start_timestamp"]);
+  const found = reads.find(({ table }) => isFiltered(table));
   if (!found) refuse("{filters} needs the table events or sessions.", node);
   return truth(found.filters(node).sql);
+}
+
+/** By time, or by properties of their own. */
+function isFiltered({ columns, owner }: SqlTable): boolean {
+  return (
+    columns["timestamp"] !== undefined || columns["$start_timestamp"] !== undefined || owner === "person"
+  );
 }

@@ -74,7 +74,10 @@ export class TableRead {
   filters(at: Placed): Sql {
     const { filters, timezone, now } = this.#draft.context;
     const moment = this.table.columns["timestamp"] ?? this.table.columns["$start_timestamp"];
-    if (!moment) refuse("{filters} needs the table events or sessions.", at);
+    const isPerson = this.table.owner === "person";
+    if (!moment && (!isPerson || filters?.from || filters?.to)) {
+      refuse("{filters} needs the table events or sessions.", at);
+    }
     const raw = this.table.columns["timestamp"] ? "timestamp" : "start_time";
     const parts = ["1"];
     const bound = (sign: string, value: string | undefined): void => {
@@ -85,20 +88,19 @@ export class TableRead {
     bound("<", filters?.to);
     const properties = filters?.properties ?? [];
     if (properties.length > 0) {
-      if (this.table.owner !== "event") refuse("Filters on properties need the table events.", at);
-      if (readsPersons(properties)) this.#source = "events";
+      if (this.table.owner !== "event" && !isPerson)
+        refuse("Filters on properties need the table events.", at);
+      if (!isPerson && readsPersons(properties)) this.#source = "events";
       const prefix = `${this.#draft.fresh("f")}_`;
-      parts.push(compilePropertyFilters(properties, this.#draft.params, prefix, { now, timezone }));
+      parts.push(
+        compilePropertyFilters(properties, this.#draft.params, prefix, {
+          ...(isPerson && { rows: "persons" as const }),
+          now,
+          timezone,
+        }),
+      );
     }
     return { sql: this.#read(`(${parts.join(" AND ")})`), type: "boolean", nullable: false };
-  }
-
-  /** Gives a column a name of its own in the subquery. */
-  exposed(name: string): string {
-    const column = this.table.columns[name];
-    if (!column) throw new Error(`${name} is no column of this table`);
-    this.#columnSql(column);
-    return `${this.#columns.get(column.sql)!} AS ${name}`;
   }
 
   /** The subquery, after all of the query was compiled. */

@@ -1,0 +1,81 @@
+// Answers an ActorsQuery: persons, as rows of the selected columns.
+
+import { Fault } from "../../core/fault.ts";
+import { limits } from "../../core/limits.ts";
+import type { PropertyFilter } from "../../storage/events/property_filter.ts";
+import { queryKind } from "../kind.ts";
+import { displayNameText, expressionRows, type MadeColumn, parsedProperties } from "../parts/expressions.ts";
+import { filtersOf } from "../parts/series.ts";
+import type { QueryAnswer, QueryContext } from "../store.ts";
+import { type ActorsQuery, actorsModel } from "./model.ts";
+
+export const actorsKind = queryKind({
+  schema: actorsModel,
+  result: "table",
+  check,
+  title: () => "Persons",
+  answer,
+});
+
+const person: MadeColumn = {
+  reads: ["id", "distinct_ids", "properties", "created_at", "is_identified"],
+  cell: (id, distinct_ids, properties, created_at, is_identified) => ({
+    id,
+    distinct_ids,
+    properties: parsedProperties(properties),
+    created_at,
+    is_identified,
+  }),
+};
+
+const made: Readonly<Record<string, MadeColumn>> = {
+  "*": person,
+  person,
+  actor: person,
+  person_display_name: {
+    reads: [displayNameText("properties", "toString(id)"), "id"],
+    cell: (display_name, id) => ({ display_name, id }),
+  },
+  // The button of PostHog's own pages.
+  "person.$delete": { reads: [], cell: () => null },
+};
+
+const selectDefault = ["person", "id", "created_at", "person.$delete"];
+
+const searched =
+  "properties.email ilike {search} or properties.name ilike {search} or toString(id) = {id} or " +
+  "arrayExists(one -> one ilike {search}, distinct_ids)";
+
+function check(query: ActorsQuery, attr: string) {
+  const filters = filtersOf(query, attr);
+  if (!areOfPersons(filters)) {
+    const detail = "Persons can only be filtered by their own properties.";
+    throw new Fault("invalid_input", detail, { attr: `${attr}__properties` });
+  }
+  return { attr, query: { ...query, filterTestAccounts: null }, filters };
+}
+
+function areOfPersons(filters: readonly PropertyFilter[]): boolean {
+  return filters.every((one) => ("key" in one ? one.type === "person" : areOfPersons(one.values)));
+}
+
+async function answer(
+  context: QueryContext,
+  { query, attr, filters }: ReturnType<typeof check>,
+): Promise<QueryAnswer<unknown[]>> {
+  const { select, orderBy, limit, offset } = query;
+  const search = query.search?.trim() ?? "";
+  const list = {
+    attr,
+    table: "persons",
+    made,
+    select: select?.length ? select : selectDefault,
+    conditions: search === "" ? [] : [[searched, "search"] as const],
+    values: { search: `%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`, id: search },
+    orderBy,
+    usualOrder: "created_at",
+    filters: { properties: filters },
+  };
+  const page = { limit: limit ?? limits.pageDefault, offset: offset ?? 0 };
+  return await expressionRows(context, list, page);
+}

@@ -1,0 +1,146 @@
+// Lists in expressions of SQL: one SELECT is made of the trees of its parts, and runs as any other. The names of
+// columns that PostHog has beside SQL are made of several expressions each.
+
+import type { Page } from "../../http/pages/page.ts";
+import { runTree, sqlFault } from "../hogql/run.ts";
+import type { SqlFilters } from "../sql/compile/compile.ts";
+import { sqlAggregate } from "../sql/compile/lists/aggregates.ts";
+import type { TextKind } from "../sql/parser/parser_child.ts";
+import type { ExpressionNode, OrderExpr, SelectQuery } from "../sql/tree.ts";
+import type { QueryAnswer, QueryContext } from "../store.ts";
+
+/** A column that is no SQL: what is read for it, and the cell that is made of that. */
+export interface MadeColumn {
+  reads: readonly string[];
+  cell: (...read: unknown[]) => unknown;
+}
+
+export interface ExpressionList {
+  /** Names the query in faults. */
+  attr: string;
+  /** A table of SQL. */
+  table: string;
+  made: Readonly<Record<string, MadeColumn>>;
+  select: readonly string[];
+  /** What rows must pass beside the filters, each with the field that it is of. */
+  conditions: readonly (readonly [text: string, field: string])[];
+  /** What conditions have in braces. */
+  values?: Readonly<Record<string, unknown>>;
+  orderBy?: readonly string[] | null | undefined;
+  /** The column by which rows without an order are, the largest first. */
+  usualOrder: string;
+  filters: SqlFilters;
+}
+
+/** JSON text as what it says; a text that is no JSON stays a text. */
+export function jsonOf(text: string): unknown {
+  if (text === "") return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Properties as an object. */
+export const parsedProperties = (value: unknown): unknown =>
+  typeof value === "string" ? (jsonOf(value) ?? {}) : {};
+
+/** SQL of a person's name: the first of PostHog's properties for it that says something. */
+export function displayNameText(properties: string, otherwise: string): string {
+  const names = ["email", "Email", "name", "Name", "username", "Username"];
+  return `coalesce(${names.map((name) => `nullIf(${properties}.${name}, '')`).join(", ")}, ${otherwise})`;
+}
+
+/** Reads the texts of a query's fields. @throws Fault named by the field. */
+type Reader = <Kind extends TextKind>(
+  text: string,
+  kind: Kind,
+  field: string,
+) => ReturnType<typeof parse<Kind>>;
+
+function parse<Kind extends TextKind>({ parse: read, project_id }: QueryContext, text: string, kind: Kind) {
+  return read(text, kind, project_id);
+}
+
+/**
+ * With an aggregate among the columns the others group the rows, and without an order the largest come first.
+ * @throws Fault for what is wrong in an expression, named by its field.
+ */
+export async function expressionRows(
+  context: QueryContext,
+  list: ExpressionList,
+  { limit, offset }: Page,
+): Promise<QueryAnswer<unknown[]>> {
+  const { attr, values, filters } = list;
+  const read: Reader = async (text, kind, field) => {
+    try {
+      return await parse(context, text, kind);
+    } catch (thrown) {
+      throw sqlFault(thrown, `${attr}__${field}`, text);
+    }
+  };
+  const { select, columns } = await columnsRead(list, read);
+  const aggregates = select.filter(isAggregated);
+  const where: ExpressionNode[] = [];
+  for (const [text, field] of [["{filters}", "properties"] as const, ...list.conditions]) {
+    where.push(await read(text, "expression", field));
+  }
+  const tree: SelectQuery = {
+    node: "SelectQuery",
+    select,
+    select_from: { node: "JoinExpr", table: { node: "Field", chain: [list.table] } },
+    where: { node: "And", exprs: where },
+    ...(aggregates.length > 0 && { group_by: select.filter((one) => !isAggregated(one)) }),
+    order_by: await orderRead(list, aggregates[0], read),
+    limit: { node: "Constant", value: limit },
+    offset: { node: "Constant", value: offset },
+  };
+  const { rows, types, ...table } = await runTree(context, tree, { text: "", values, filters }).catch(
+    (thrown: unknown) => {
+      throw sqlFault(thrown, attr);
+    },
+  );
+  const results = rows.map((row) =>
+    columns.map(({ at, count, cell }) => (cell ? cell(...row.slice(at, at + count)) : row[at])),
+  );
+  const shown = columns.map(({ at, cell }) => (cell ? "Tuple" : types[at]!));
+  return { results, table: { ...table, columns: [...list.select], types: shown } };
+}
+
+/** What is selected, and which of it each column has: `count` from `at` on. */
+async function columnsRead({ select: names, made }: ExpressionList, read: Reader) {
+  const select: ExpressionNode[] = [];
+  const columns: { at: number; count: number; cell: MadeColumn["cell"] | undefined }[] = [];
+  for (const [i, name] of names.entries()) {
+    // PostHog's pages name such columns with a comment behind: `person_display_name -- Person`.
+    const own = name.split("--", 1)[0]!.trim();
+    const column = Object.hasOwn(made, own) ? made[own] : undefined;
+    const reads = column?.reads ?? [name];
+    columns.push({ at: select.length, count: reads.length, cell: column?.cell });
+    for (const text of reads) select.push(await read(text, "expression", `select__${i}`));
+  }
+  return { select, columns };
+}
+
+async function orderRead(
+  { orderBy, usualOrder }: ExpressionList,
+  aggregate: ExpressionNode | undefined,
+  read: Reader,
+): Promise<OrderExpr[]> {
+  const order: OrderExpr[] = [];
+  for (const [i, text] of (orderBy ?? []).entries()) order.push(await read(text, "order", `orderBy__${i}`));
+  if (order.length > 0) return order;
+  const expr = aggregate ?? (await read(usualOrder, "expression", "orderBy"));
+  return [{ node: "OrderExpr", expr, order: "DESC" }];
+}
+
+/** Whether an aggregate stands in it, but for those of its subqueries and windows. */
+function isAggregated(node: unknown): boolean {
+  if (Array.isArray(node)) return node.some(isAggregated);
+  if (typeof node !== "object" || node === null) return false;
+  const { node: kind, name } = node as { node?: string; name?: string };
+  if (kind === "SelectQuery" || kind === "SelectSetQuery" || kind === "WindowFunction") return false;
+  if (kind === "Call" && name !== undefined && sqlAggregate(name)) return true;
+  return Object.values(node).some((member) => typeof member === "object" && isAggregated(member));
+}

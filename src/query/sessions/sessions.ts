@@ -1,0 +1,56 @@
+// Answers a SessionsQuery: sessions, as rows of the selected columns.
+
+import { limits } from "../../core/limits.ts";
+import { clickhouseTime, spanBetween } from "../date_range.ts";
+import { queryKind } from "../kind.ts";
+import { expressionRows, type MadeColumn } from "../parts/expressions.ts";
+import { sqlTables } from "../sql/compile/lists/tables.ts";
+import type { QueryAnswer, QueryContext } from "../store.ts";
+import { type SessionsQuery, sessionsModel } from "./model.ts";
+
+export const sessionsKind = queryKind({
+  schema: sessionsModel,
+  result: "table",
+  check,
+  title: () => "Sessions",
+  answer,
+});
+
+const columns = sqlTables["sessions"]!.star;
+
+const made: Readonly<Record<string, MadeColumn>> = {
+  "*": {
+    reads: columns,
+    cell: (...read) => Object.fromEntries(columns.map((name, i) => [name, read[i]])),
+  },
+};
+
+const ofPerson = "distinct_id in (select distinct_id from person_distinct_ids where person_id = {personId})";
+
+function check(query: SessionsQuery, attr: string) {
+  return { attr, query: { ...query, filterTestAccounts: null }, filters: [] };
+}
+
+async function answer(
+  context: QueryContext,
+  { query, attr }: ReturnType<typeof check>,
+): Promise<QueryAnswer<unknown[]>> {
+  const { select, where, personId, orderBy, limit, offset } = query;
+  const span = spanBetween(context, query, attr);
+  const list = {
+    attr,
+    table: "sessions",
+    made,
+    select,
+    conditions: [
+      ...(personId ? [[ofPerson, "personId"] as const] : []),
+      ...(where ?? []).map((text, i) => [text, `where__${i}`] as const),
+    ],
+    values: { personId },
+    orderBy,
+    usualOrder: "$start_timestamp",
+    filters: { from: clickhouseTime(span.from), to: clickhouseTime(span.to), properties: [] },
+  };
+  const page = { limit: limit ?? limits.pageDefault, offset: offset ?? 0 };
+  return { span, ...(await expressionRows(context, list, page)) };
+}
