@@ -10,7 +10,7 @@ import type { DescribedRoute } from "../../src/http/docs/docs.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { addUser } from "./accounts.ts";
 import { managementRoutes, type RunningApp, startApp } from "./app.ts";
-import { personalKey, storesOf } from "./server.ts";
+import { personalKey, storesOf, until } from "./server.ts";
 import { addInsight } from "./subscriptions.ts";
 
 interface Thing {
@@ -21,6 +21,8 @@ interface Thing {
   /** Makes room for one more. */
   beforehand?: (tenants: Tenants) => Promise<void>;
 }
+
+const pageviews = { kind: "TrendsQuery", series: [{ event: "$pageview" }] };
 
 /** How to make one thing of a collection, by the collection's last segment. */
 const things: Record<string, Thing> = {
@@ -75,7 +77,7 @@ const things: Record<string, Thing> = {
       return uuid;
     },
   },
-  query: { body: () => ({ query: { kind: "TrendsQuery", series: [{ event: "$pageview" }] } }) },
+  query: { body: () => ({ query: pageviews }), make: makeBackgroundQuery },
   subscriptions: {
     body: ({ owner }) => ({
       insight: owner.insight,
@@ -312,6 +314,18 @@ export async function fillPath(tenants: Tenants, path: string, fresh = false): P
     else segments[i] = await makeIn(tenants, segments.slice(0, i).join("/"));
   }
   return segments.join("/");
+}
+
+/** A query in the background, which has ended. */
+async function makeBackgroundQuery(tenants: Tenants, collection: string): Promise<string> {
+  const { key } = tenants.owner;
+  const begun = await ask(tenants, "POST", `${collection}/`, key, {
+    query: pageviews,
+    refresh: "force_async",
+  });
+  const { id = "" } = (begun.body["query_status"] ?? {}) as { id?: string };
+  await until(async () => (await ask(tenants, "GET", `${collection}/${id}/`, key)).status === 200);
+  return id;
 }
 
 async function makeIn(tenants: Tenants, collection: string): Promise<string> {

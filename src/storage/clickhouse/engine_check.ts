@@ -37,7 +37,7 @@ export const engineFunctions = wordsIn(`
   JSONExtract JSONExtractRaw SHA1 UUIDToNum accurateCastOrNull arrayFold bitTest byteSize cityHash64
   fromUnixTimestamp64Micro groupArraySorted mapContains mapFilter mapFromArrays multiSearchAny
   quantileExactInclusive reinterpretAsUInt128 reinterpretAsUUID sipHash64 substringUTF8 toDate32 toInt256
-  toJSONString toUInt128 toUnixTimestamp64Micro trimBoth xxHash64
+  toJSONString toUInt128 toUnixTimestamp64Micro xxHash64
 `);
 
 interface Found {
