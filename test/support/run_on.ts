@@ -11,7 +11,8 @@ const root = resolve(import.meta.dir, "../..");
 
 /** How a test comes to a ClickHouse: by these, or by files of test/support that use them. */
 const opens = /\b(?:openTestStores|openMadeStores|startServer|startApp|startWithHistory|openLender)\(/;
-const opensBySupport = /from "[./]+\/support\/(?:batch_exports|export_process|tenants)\.ts"/;
+const opensBySupport =
+  /from "(?:[./]+\/support\/(?:batch_exports|export_process|tenants)|\.\/sql_world)\.ts"/;
 
 /** Why these are of the embedded engine only, or bring their own. A folder stands for all in it. */
 const elsewhere: Readonly<Record<string, string>> = {
@@ -76,12 +77,16 @@ if (import.meta.main) {
   if (rest.includes("--list")) {
     for (const name of files) console.log(name);
     for (const [place, names] of left) console.log(`not ${place} (${names.length}): ${elsewhere[place]}`);
+  } else if (files.length === 0) {
+    // Without files Bun would run all there are.
+    console.error(`no test of a ${mode} store is in ${places.join(", ")}`);
+    process.exitCode = 1;
   } else {
     const run = Bun.spawn(["bun", "test", "--timeout=300000", ...files], {
       cwd: root,
       env: { ...process.env, SLUICE_TEST_STORES: mode },
       stdio: ["inherit", "inherit", "inherit"],
     });
-    process.exitCode = files.length === 0 ? 1 : await run.exited;
+    process.exitCode = await run.exited;
   }
 }

@@ -78,7 +78,7 @@ export async function breakdownValues(
   const { limit } = breakdown;
   const draft = newDraft(scope.context);
   const { series } = scope;
-  // Events are counted here, not their persons: the join of these took two thirds of the time.
+  // Events are counted here, not their persons: joining these would cost more than the rest.
   const counting = series.math.startsWith("first_") ? series : { ...series, math: "total" as const };
   const rows = rowsOf(draft, { ...scope, series: counting }, breakdown);
   const { from, value } = brokenRows(draft, rows, breakdown);
