@@ -1,7 +1,7 @@
 // Answers a FunnelsQuery: how many persons did one thing after the other.
 
 import { queryKind } from "../kind.ts";
-import { breakdownOf, breakdownValue } from "../parts/breakdown.ts";
+import { breakdownOf, breakdownValue, requireBreakdownScopes } from "../parts/breakdown.ts";
 import { filtersOf, seriesOf, shownName, unsupportedField } from "../parts/series.ts";
 import type { FunnelStep } from "../result.ts";
 import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
@@ -56,6 +56,7 @@ async function answer(
   const { breakdown } = checked;
   const scope = { ...checked, span, windowMicros: seconds * 1_000_000 };
   if (!breakdown) return { span, results: stepsOf(checked, (await funnelRows(context, scope))[0]) };
+  requireBreakdownScopes(context, breakdown);
   const { values, more } = await funnelValues(context, scope, breakdown);
   const rows = await funnelRows(context, scope, { ...breakdown, values });
   const lines = more && breakdown.other ? [...values, undefined] : values;

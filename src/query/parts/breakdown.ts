@@ -1,10 +1,12 @@
 // What the lines of a trend and the persons of a funnel are broken down by: up to three properties of events, persons
 // and groups.
 
+import { requireScopes } from "../../access/scope.ts";
 import { Fault } from "../../core/fault.ts";
 import { queryLimits } from "../limits.ts";
 import { isGiven } from "./series.ts";
 import { noValue, otherValues } from "../result.ts";
+import type { QueryContext } from "../store.ts";
 import type { BreakdownFilter } from "./model.ts";
 
 interface BreakdownPart {
@@ -52,6 +54,12 @@ export function breakdownOf(
     limit: filter.breakdown_limit ?? queryLimits.breakdownValuesDefault,
     other: filter.breakdown_hide_other_aggregation !== true,
   };
+}
+
+/** @throws Fault for a key that may not read whose properties these are, as SQL does. */
+export function requireBreakdownScopes({ scopes }: QueryContext, { parts }: Breakdown): void {
+  const asked = parts.flatMap(({ type }) => (type === "event" ? [] : [`${type}:read` as const]));
+  requireScopes(scopes, asked);
 }
 
 /** The value of a line as the reply shows it. @param value as brokenRows() has it; undefined: all others. */

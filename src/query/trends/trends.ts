@@ -9,7 +9,12 @@ import type { Interval } from "../parts/model.ts";
 import type { Series } from "../parts/series.ts";
 import type { TrendLine } from "../result.ts";
 import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
-import { type Breakdown, breakdownValue, shownBreakdown } from "../parts/breakdown.ts";
+import {
+  type Breakdown,
+  breakdownValue,
+  requireBreakdownScopes,
+  shownBreakdown,
+} from "../parts/breakdown.ts";
 import { type CheckedTrends, checkTrends, isTotal, trendsTitle } from "./check.ts";
 import type { Formula } from "./formula.ts";
 import { trendsModel } from "./model.ts";
@@ -32,6 +37,7 @@ export const trendsKind = queryKind({
 /** @throws Fault when it would have more numbers than queryLimits.queryNumbersMax, or is too heavy. */
 async function answer(context: QueryContext, checked: CheckedTrends): Promise<QueryAnswer<TrendLine>> {
   const { query, attr, interval, series, breakdown } = checked;
+  if (breakdown) requireBreakdownScopes(context, breakdown);
   const total = isTotal(query.trendsFilter?.display);
   const requested = await spanOf(context, checked, interval === "hour");
   const starts = total ? [] : bucketsOf(interval, requested);

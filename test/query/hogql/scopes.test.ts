@@ -50,6 +50,26 @@ test("a key without the scope of what is asked is refused by its name, one with 
   }
 });
 
+test("breakdowns by properties of persons and groups ask for theirs", async () => {
+  const bare = await keyWith("query:read");
+  const trend = { kind: "TrendsQuery", series: [{ event: "seen" }] };
+  const funnel = { kind: "FunnelsQuery", series: [{ event: "seen" }, { event: "bought" }] };
+  for (const query of [trend, funnel]) {
+    for (const type of ["person", "group"]) {
+      const breakdowns = [{ property: "plan" }, { property: "email", type, group_type_index: 0 }];
+      const body = { query: { ...query, breakdownFilter: { breakdowns } } };
+      const refused = await send(bare, "POST", "query/", body);
+      const detail = `API key missing required scope '${type}:read'`;
+      expect([type, refused.status, refused.body["detail"]]).toEqual([type, 403, detail]);
+      expect((await send(await keyWith("query:read", `${type}:read`), "POST", "query/", body)).status).toBe(
+        200,
+      );
+    }
+    const body = { query: { ...query, breakdownFilter: { breakdowns: [{ property: "plan" }] } } };
+    expect((await send(bare, "POST", "query/", body)).status).toBe(200);
+  }
+});
+
 test("events ask for no further scope", async () => {
   const query = { kind: "HogQLQuery", query: "select *, person_id from events" };
   const { status, body } = await send(await keyWith("query:read"), "POST", "query/", { query });
