@@ -17,6 +17,8 @@ export const chdbServerLimits = {
   stepsBehind: 10,
   /** An INSERT that takes longer, in ms, has not enough of the cores: the largest takes a quarter of that at rest. */
   insertLateMs: 2000,
+  /** As insertLateMs, while reads run: they keep the cores busy themselves, but an import beside them goes on. */
+  insertLateBesideReadsMs: 10_000,
   /** How long the engine then stands in front, in ms: a busy machine stays busy, and INSERTs of an import follow. */
   frontMs: 10_000,
 };

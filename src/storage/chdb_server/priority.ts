@@ -1,7 +1,7 @@
 // The engine stands behind the server while its INSERTs are on time. On few cores a live capture waits several times
 // behind an INSERT's threads (socket, write, sync, answer): its p99 at 500 a second was 20 to 40 ms, and is 5. An
-// INSERT that takes too long, because other programs keep the cores busy, brings the engine back to the front; not one
-// that is late behind the engine's own reads, which would delay captures in front.
+// INSERT that takes too long, because other programs keep the cores busy, brings the engine back to the front. Beside
+// the engine's own reads, which would delay captures in front, it is given longer, but not without end.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Clock } from "../../core/clock.ts";
@@ -20,6 +20,7 @@ export class EnginePriority {
   #steps = 0;
   /** Of clock.elapsed(): until when it stays in front. */
   #frontUntil = Number.NEGATIVE_INFINITY;
+  #hasStored = false;
   /** Reads that run. */
   #reads = 0;
 
@@ -30,11 +31,16 @@ export class EnginePriority {
   /** Runs an INSERT, behind the server unless one was late before. */
   async during<T>(insert: () => Promise<T>): Promise<T> {
     const { clock, after = afterTimer } = this.#options;
+    this.#hasStored = true;
     this.#stepBack();
-    const forget = after(chdbServerLimits.insertLateMs, () => {
-      if (this.#reads > 0) return;
-      this.#frontUntil = clock.elapsed() + chdbServerLimits.frontMs;
+    const { insertLateMs, insertLateBesideReadsMs, frontMs } = chdbServerLimits;
+    const toFront = (): void => {
+      this.#frontUntil = clock.elapsed() + frontMs;
       this.#set(0);
+    };
+    let forget = after(insertLateMs, () => {
+      if (this.#reads === 0) toFront();
+      else forget = after(insertLateBesideReadsMs - insertLateMs, toFront);
     });
     try {
       return await insert();
@@ -43,9 +49,9 @@ export class EnginePriority {
     }
   }
 
-  /** Runs a read, behind the server as well. */
+  /** Runs a read: once there was an INSERT, behind the server as well. A start and its migrations are in front. */
   async beside<T>(read: () => Promise<T>): Promise<T> {
-    this.#stepBack();
+    if (this.#hasStored) this.#stepBack();
     this.#reads++;
     try {
       return await read();

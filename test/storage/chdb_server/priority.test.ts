@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { chdbServerLimits } from "../../../src/storage/chdb_server/limits.ts";
 import { EnginePriority } from "../../../src/storage/chdb_server/priority.ts";
 
-const { frontMs, insertLateMs, stepsBehind } = chdbServerLimits;
+const { frontMs, insertLateBesideReadsMs, insertLateMs, stepsBehind } = chdbServerLimits;
 
 /** A priority on a clock of its own. */
 function openPriority() {
@@ -60,12 +60,28 @@ test("an INSERT that fails is over as well", async () => {
   expect(set).toEqual([stepsBehind]);
 });
 
-test("a read stands behind, and an INSERT that is late beside one does not bring the engine to the front", async () => {
+test("a read stands behind once there was an INSERT, and before it in front", async () => {
+  const { set, priority } = openPriority();
+  await priority.beside(async () => {});
+  expect(set).toEqual([]);
+  await priority.during(async () => {});
+  await priority.beside(async () => {});
+  expect(set).toEqual([stepsBehind]);
+});
+
+test("an INSERT that is late beside reads brings the engine to the front later", async () => {
   const { set, pass, priority } = openPriority();
   await priority.beside(() => priority.during(async () => pass(insertLateMs)));
   expect(set).toEqual([stepsBehind]);
-  await priority.during(async () => pass(insertLateMs));
+  await priority.beside(() =>
+    priority.during(async () => {
+      pass(insertLateMs);
+      pass(insertLateBesideReadsMs - insertLateMs);
+    }),
+  );
   expect(set).toEqual([stepsBehind, 0]);
   await priority.beside(async () => {});
+  expect(set).toEqual([stepsBehind, 0]);
+  pass(frontMs + insertLateBesideReadsMs);
   expect(set).toEqual([stepsBehind, 0]);
 });
