@@ -30,8 +30,8 @@ others.
   discard   deletes it
 
 A copy of a DATA_DIR does not start while the server it was copied from runs on the same Postgres.
-  adopt     gives the journals of the copy numbers of their own; what waits in them stays, and at the next start is
-            looked for in ClickHouse before it is sent
+  adopt     gives the journals of the copy numbers of their own; what waits in them stays: events are looked for in
+            ClickHouse before they are sent, merges of persons that the original applied are applied again
 
   bun run sluice journal retry all`,
   run,
@@ -66,7 +66,8 @@ async function adopt(dataDir: string, context: CliContext): Promise<number> {
   const own = { postgres: databaseOf(databaseUrl), log };
   const owning = ownDataDir(dataDir);
   context.print(
-    "journals get new numbers; what waits in them stays, and is looked for in ClickHouse before it is sent",
+    "journals get new numbers; what waits in them stays: events are looked for in ClickHouse before they are sent, " +
+      "merges of persons are applied again",
   );
   try {
     await withAccounts(context, async (sql) => {

@@ -138,10 +138,14 @@ export class JournalOwnership {
       return;
     }
     const { row } = this.#registration;
-    const isDoubtful = this.#isElsewhere || this.#isHeld(row);
-    if (isShared && row && isDoubtful && (await this.#isPublished(row.seen))) {
-      throw twoInUse(folder, this.#identity.home);
-    }
+    if (!isShared || !row || !(this.#isElsewhere || this.#isHeld(row))) return;
+    const inUse = await this.#isPublished(row.seen).catch((thrown: unknown) => {
+      if (this.#isElsewhere) throw thrown;
+      // Decided later, as without a first answer.
+      this.#registration = undefined;
+      return false;
+    });
+    if (inUse) throw twoInUse(folder, this.#identity.home);
   }
 
   /**
@@ -183,14 +187,23 @@ export class JournalOwnership {
 
   /** Whether some process publishes the journal's watermark right now. */
   async #isPublished(seen: string | null): Promise<boolean> {
-    await sleep(journalLimits.journalAliveMs);
-    const { row } = await this.#read();
-    return row !== undefined && row.seen !== seen;
+    return await isPublished(() => withinMs(this.#read(), limits.healthMsMax), seen);
+  }
+
+  /** Whether a process that claimed the journal before this one could ask runs with what waits here. */
+  async #isTwin({ row }: Registration, journal: OwnedJournal): Promise<boolean> {
+    if (this.#isVerified || this.#options.postgres === embeddedAddress) return false;
+    if (!row || !this.#isHeld(row) || journal.pending().bytes === 0) return false;
+    return await this.#isPublished(row.seen);
   }
 
   async #decideLater(journal: OwnedJournal): Promise<void> {
     try {
-      await this.#decide(journal, await this.#read(), false);
+      const registration = await this.#read();
+      if (await this.#isTwin(registration, journal)) {
+        throw twoInUse(this.#options.folder, this.#identity.home);
+      }
+      await this.#decide(journal, registration, false);
     } catch (thrown) {
       this.isBroken = thrown instanceof UserError;
       if (thrown instanceof UserError) this.#broken.resolve(thrown);
@@ -230,7 +243,7 @@ export class JournalOwnership {
     await writeIdentity(folder, claim).catch((thrown: unknown) => {
       // On a full disk the flush must begin, as it makes room, and the next start decides again.
       if (!isFull(thrown)) throw thrown;
-      log.warn("the disk is full: the journal's identity could not be written", { folder });
+      log.warn(unwritten, { folder });
     });
     this.#identity = claim;
     if (!(await claimJournal(sql, claim, this.#process, row))) throw new Error("another process claimed it");
@@ -239,7 +252,9 @@ export class JournalOwnership {
   /** Gives the journal a new name and number, for what is captured from now on. */
   async #renew(journal: OwnedJournal): Promise<void> {
     const { life, name } = this.#identity;
-    this.#identity = await registeredAnew(this.#options, life + 1, name, this.database);
+    const { log, folder } = this.#options;
+    const onFull = () => log.warn(unwritten, { folder });
+    this.#identity = await registeredAnew(this.#options, life + 1, name, this.database, onFull);
     journal.renumber(this.#identity.number);
   }
 }
@@ -266,12 +281,27 @@ export async function adoptJournal(
   return { before: before.number, number };
 }
 
-/** Registers a journal under a new name and number. @param known the database whose keys are saved beside it. */
+const unwritten = "the disk is full: the journal's identity could not be written";
+
+/** Whether somebody publishes a watermark while it is watched. */
+async function isPublished(read: () => Promise<Registration>, seen: string | null): Promise<boolean> {
+  await sleep(journalLimits.journalAliveMs);
+  const { row } = await read();
+  return row !== undefined && row.seen !== seen;
+}
+
+/**
+ * Registers a journal under a new name and number.
+ * @param known the database whose keys are saved beside it.
+ * @param onFull called instead of failing where the disk is full and the database the known one: the flush must begin,
+ *   as it makes room, and the next start decides again.
+ */
 async function registeredAnew(
   { sql, folder, postgres }: Pick<OwnershipOptions, "sql" | "folder" | "postgres">,
   life: number,
   renamed: string,
   known?: string,
+  onFull?: () => void,
 ): Promise<JournalIdentity> {
   const [name, holder] = [newUuid(), newUuid()];
   const home = homeOf(dirname(folder));
@@ -279,7 +309,12 @@ async function registeredAnew(
   // Keys saved beside a journal belong to its database, as do the numbers of their projects.
   if (database !== known) rmSync(`${folder}/keys.json`, { force: true });
   const identity = { name, number, database, postgres, holder, earlier: "", life, renamed, home };
-  await writeIdentity(folder, identity);
+  await writeIdentity(folder, identity).catch(async (thrown: unknown) => {
+    if (onFull && database === known && isFull(thrown)) return onFull();
+    // Nobody will publish under this name: exports and deletions would wait for it.
+    await leaveJournals(sql, identity).catch(() => undefined);
+    throw thrown;
+  });
   return identity;
 }
 

@@ -189,7 +189,10 @@ test("a copy is refused while its original publishes, with nothing written, and 
   const copy = newFolder();
   cpSync(folder, copy, { recursive: true });
   const before = readdirSync(copy).map((name) => [name, readFileSync(`${copy}/${name}`, "utf8")]);
-  const publishing = setInterval(() => void first.publish(journalWith(3)), 50);
+  let isOver = false;
+  const publishing = (async () => {
+    for (; !isOver; await Bun.sleep(50)) await first.publish(journalWith(3));
+  })();
   try {
     const refusing = open(copy);
     await expect(refusing).rejects.toBeInstanceOf(UserError);
@@ -202,7 +205,8 @@ test("a copy is refused while its original publishes, with nothing written, and 
     await pair.settle(journal);
     expect([pair.number, journal.numbers]).toEqual([2, []]);
   } finally {
-    clearInterval(publishing);
+    isOver = true;
+    await publishing;
   }
   expect(await numbers()).toEqual([1, 2]);
 }, 30_000);
