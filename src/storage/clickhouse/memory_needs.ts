@@ -32,7 +32,8 @@ export class MemoryNeeds {
   }
 }
 
-/** The same question at another moment has another `now`. */
+/** The same question at another moment has another `now`. Keys of events are whole numbers that JSON does not have. */
 function keyOf({ text, params }: Statement): string {
-  return Bun.hash(`${text}\0${JSON.stringify({ ...params, now: undefined })}`).toString(36);
+  const plain = (_: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value);
+  return Bun.hash(`${text}\0${JSON.stringify({ ...params, now: undefined }, plain)}`).toString(36);
 }

@@ -22,3 +22,10 @@ test("so many are remembered, the latest of them", () => {
   for (let i = 0; i <= clickhouseLimits.readNeedsMax; i++) needs.add(asked(i), 1);
   expect([needs.placeOf(asked(0)), needs.placeOf(asked(1))]).toEqual([0, 1]);
 });
+
+test("keys of events, which are whole numbers beyond JSON's, tell statements apart", () => {
+  const needs = new MemoryNeeds({ elapsed: () => 0 });
+  const page = (id: bigint) => ({ text: "SELECT 1", params: { id_hashes: [id] } });
+  needs.add(page(2n ** 63n), 1);
+  expect([needs.placeOf(page(2n ** 63n)), needs.placeOf(page(2n ** 63n + 1n))]).toEqual([1, 0]);
+});
