@@ -21,6 +21,8 @@ interface Today {
 /** ClickHouse's dates are counted from 1970; two days more make room for time zones. */
 export const earliest = "1970-01-03";
 const latest = "2100-01-01";
+/** The first and the last moment of ClickHouse's DateTime64(6). */
+const storable = ["1900-01-01T00:00:00Z", "2299-12-31T23:59:59Z"];
 /** The earliest start of "all": one event from a broken clock must not stretch every chart to 1970. */
 const earliestOfAll = "2000-01-01";
 
@@ -84,7 +86,14 @@ export function spanBetween(today: Today, query: Between, attr: string): DateSpa
   };
   const first = query.after === "all" ? dayStartIn(today.timezone) : now.subtract({ hours: 24 });
   const from = read("after")?.add({ microseconds: 1 }) ?? first;
-  return { from, to: read("before") ?? now.add({ days: 1 }) };
+  return { from: asStored(from), to: asStored(read("before") ?? now.add({ days: 1 })) };
+}
+
+/** The nearest moment that the engine can store: no event is beyond. */
+export function asStored(at: Moment): Moment {
+  const [low, high] = storable.map((text) => Temporal.Instant.from(text).toZonedDateTimeISO(at.timeZoneId));
+  if (Temporal.ZonedDateTime.compare(at, low!) < 0) return low!;
+  return Temporal.ZonedDateTime.compare(at, high!) > 0 ? high! : at;
 }
 
 /** The start of a day; by default of the first one that can be queried. */

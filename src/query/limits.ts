@@ -35,7 +35,7 @@ export const queryLimits = {
   querySeriesMax: 26,
   /** Formulas of one trend, characters of one, and brackets within brackets. */
   formulasMax: 10,
-  formulaCharsMax: 500,
+  formulaCharsMax: 200,
   formulaDepthMax: 20,
   /** Intervals of a query's date range: a year of hours, and a reply of some hundred kB. */
   queryBucketsMax: 10_000,
@@ -50,8 +50,9 @@ export const queryLimits = {
   retentionIntervalsMax: 100,
   /** Columns of one list of events. */
   queryColumnsMax: 50,
-  /** Characters of one expression in a list of events, and names of events in one. */
+  /** Characters of one expression in a list of events, of all together, and names of events in one. */
   expressionCharsMax: 4000,
+  expressionsCharsMax: 16_000,
   eventNamesMax: 1000,
   /** Rows of one table of a site's pages, sources and the like. */
   webRowsMax: 1000,

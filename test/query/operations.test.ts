@@ -384,6 +384,30 @@ describe("a query is refused", () => {
       "query",
     ],
     [
+      "of too many numbers by formulas",
+      {
+        ...trend,
+        interval: "hour",
+        dateRange: { date_from: "2023-06-01", date_to: "2024-03-01" },
+        trendsFilter: { formulas: Array.from({ length: 10 }, (_, i) => `A + ${i}`) },
+        breakdownFilter: { breakdown: "plan", breakdown_limit: 5 },
+      },
+      "invalid_input",
+      "query",
+    ],
+    [
+      "of too many numbers of stickiness",
+      {
+        kind: "StickinessQuery",
+        series: Array.from({ length: 26 }, () => ({ event: "seen" })),
+        interval: "hour",
+        compareFilter: { compare: true },
+        dateRange: { date_from: "2023-06-01", date_to: "2024-03-01" },
+      },
+      "invalid_input",
+      "query",
+    ],
+    [
       "with a broken regular expression",
       { ...trend, properties: [{ key: "plan", operator: "regex", value: "(" }] },
       "invalid_input",

@@ -138,8 +138,8 @@ export class BackgroundQueries {
     if (!end || end.fault) return found(query);
     const result = this.#parts.results.find(query.key);
     const now = await projectAskedOf(this.#parts.sql, query.project_id);
-    // What was deleted since is not shown.
-    const isStale = now?.deletion !== query.deletion || (now.isDeleting && !query.wasDeleting);
+    // What was deleted since is not shown, nor what was read while a deletion was carried out that has ended.
+    const isStale = now?.deletion !== query.deletion || now.isDeleting !== query.wasDeleting;
     if (!result || isStale) {
       this.#drop(query.key);
       throw noQuery();

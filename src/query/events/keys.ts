@@ -51,7 +51,6 @@ export async function findEventKeys(
 ): Promise<{ count: number; keys: EventKey[] }> {
   const { parse, project_id } = context;
   const expressionOf = (text: string) => parse(text, "expression", project_id);
-  const where: ExpressionNode = { node: "And", exprs: await conditionsRead(asked, expressionOf) };
   const rowsOf = async (texts: readonly string[], more: Partial<SelectQuery>): Promise<unknown[][]> => {
     const tree: SelectQuery = {
       node: "SelectQuery",
@@ -71,7 +70,9 @@ export async function findEventKeys(
     expr: { node: "Field", chain: [name] },
     order,
   }));
+  let where: ExpressionNode;
   try {
+    where = { node: "And", exprs: await conditionsRead(asked, expressionOf) };
     const [[count] = []] = await rowsOf(["count()"], {});
     const rows = await rowsOf(keyParts, {
       order_by,

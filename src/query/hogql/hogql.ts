@@ -1,7 +1,7 @@
 // Answers a HogQLQuery: SQL over the project's own tables, in PostHog's dialect.
 
 import { Fault } from "../../core/fault.ts";
-import { clickhouseTime, nowOf, parseDate } from "../date_range.ts";
+import { asStored, clickhouseTime, nowOf, parseDate } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { filtersOf } from "../parts/series.ts";
 import type { SqlFilters } from "../sql/compile/compile.ts";
@@ -77,7 +77,7 @@ function filtersIn(context: QueryContext, { query, attr, filters }: CheckedHogQL
     const text = dateRange?.[name];
     if (!text || text === "all") return undefined;
     const at = parseDate(text, now, side);
-    if (at) return clickhouseTime(at);
+    if (at) return clickhouseTime(asStored(at));
     const detail = "A date is needed, like 2024-01-31, 2024-01-31T12:00:00Z or -7d.";
     throw new Fault("invalid_input", detail, { attr: `${attr}__filters__dateRange__${name}` });
   };

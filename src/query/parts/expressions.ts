@@ -1,7 +1,9 @@
 // Lists in expressions of SQL: one SELECT is made of the trees of its parts, and runs as any other. The names of
 // columns that PostHog has beside SQL are made of several expressions each.
 
+import { Fault } from "../../core/fault.ts";
 import type { Page } from "../../http/pages/page.ts";
+import { queryLimits } from "../limits.ts";
 import { runTree, sqlFault } from "../hogql/run.ts";
 import type { SqlFilters } from "../sql/compile/compile.ts";
 import { sqlAggregate } from "../sql/compile/lists/aggregates.ts";
@@ -73,6 +75,11 @@ export async function expressionRows(
   { limit, offset }: Page,
 ): Promise<QueryAnswer<unknown[]>> {
   const { attr, values, filters } = list;
+  const texts = [...list.select, ...list.conditions.map(([text]) => text), ...(list.orderBy ?? [])];
+  if (texts.reduce((sum, { length }) => sum + length, 0) > queryLimits.expressionsCharsMax) {
+    const detail = `The expressions of a list may have ${queryLimits.expressionsCharsMax} characters together.`;
+    throw new Fault("max_length", detail, { attr });
+  }
   const read: Reader = async (text, kind, field) => {
     try {
       return await parse(context, text, kind);

@@ -1,5 +1,7 @@
 // What lines of different kinds share: their series as older insights have it, and the names of their intervals.
 
+import { Fault } from "../../core/fault.ts";
+import { queryLimits } from "../limits.ts";
 import type { Interval } from "./model.ts";
 import type { Series } from "./series.ts";
 
@@ -21,6 +23,15 @@ export function actionOf(
     math_group_type_index: node.math_group_type_index ?? null,
     properties: node.properties ?? {},
   };
+}
+
+/** @throws Fault when a reply would have more numbers than queryLimits.queryNumbersMax. */
+export function refuseNumbers(count: number, attr: string): void {
+  if (count <= queryLimits.queryNumbersMax) return;
+  const detail =
+    `The reply would hold up to ${count} numbers, more than ${queryLimits.queryNumbersMax}. ` +
+    "Ask for fewer series, breakdown values or intervals.";
+  throw new Fault("invalid_input", detail, { attr });
 }
 
 /** The intervals' starts, as words and as dates. */

@@ -2,7 +2,7 @@
 
 import { addIntervals, bucketsOf, clickhouseTime, type DateSpan, startOf } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
-import { actionOf } from "../parts/lines.ts";
+import { actionOf, refuseNumbers } from "../parts/lines.ts";
 import type { Interval } from "../parts/model.ts";
 import { filtersOf, onlyPersons, seriesOf, shownName } from "../parts/series.ts";
 import type { TrendLine } from "../result.ts";
@@ -57,7 +57,9 @@ async function answer(
           { label: "previous", span: before, first: earlier },
         ]
       : [{ span, first }];
+  refuseNumbers(series.length * periods.length * count, checked.attr);
   const numbers = starts.map((_, i) => i + 1);
+  const labels = numbers.map((times) => `${times} ${interval}${times > 1 ? "s" : ""}`);
   const results: TrendLine[] = [];
   for (const [order, one] of series.entries()) {
     for (const period of periods) {
@@ -72,7 +74,7 @@ async function answer(
         label: one.custom_name ?? one.name,
         count: data.reduce((sum, persons) => sum + persons, 0),
         data,
-        labels: numbers.map((times) => `${times} ${interval}${times > 1 ? "s" : ""}`),
+        labels,
         days: numbers,
         ...(period.label && { compare: true as const, compare_label: period.label }),
         filter: { date_from: clickhouseTime(period.span.from), date_to: clickhouseTime(period.span.to) },

@@ -1,10 +1,9 @@
 // Answers a TrendsQuery: reads its numbers and makes the lines of the reply.
 
-import { Fault } from "../../core/fault.ts";
+import { yieldToEventLoop } from "../../core/clock.ts";
 import { addIntervals, bucketsOf, clickhouseTime, type DateSpan, startOf } from "../date_range.ts";
-import { queryLimits } from "../limits.ts";
 import { queryKind } from "../kind.ts";
-import { actionOf, namesOf } from "../parts/lines.ts";
+import { actionOf, namesOf, refuseNumbers } from "../parts/lines.ts";
 import type { Interval } from "../parts/model.ts";
 import type { Series } from "../parts/series.ts";
 import type { TrendLine } from "../result.ts";
@@ -46,34 +45,33 @@ async function answer(context: QueryContext, checked: CheckedTrends): Promise<Qu
   const compares = query.compareFilter?.compare === true;
   const current: Period = { label: compares ? "current" : undefined, span, starts };
   const periods = compares ? [current, previous(current, interval, explicit)] : [current];
+  const { formulas } = checked;
   const lines = series.length * (breakdown ? breakdown.limit + 1 : 1) * periods.length;
-  if (lines * starts.length > queryLimits.queryNumbersMax) {
-    const detail =
-      `The reply would hold up to ${lines * starts.length} numbers, more than ${queryLimits.queryNumbersMax}. ` +
-      "Ask for fewer series, breakdown values or intervals.";
-    throw new Fault("invalid_input", detail, { attr });
-  }
+  refuseNumbers(lines * starts.length * Math.max(1, formulas.length), attr);
   const bySeries: TrendLine[][] = [];
   for (const [order, one] of series.entries()) {
     const own: TrendLine[] = [];
     for (const period of periods) own.push(...(await linesOf(context, checked, one, order, period)));
     bySeries.push(own);
   }
-  const { formulas } = checked;
-  const results =
-    formulas.length === 0
-      ? bySeries.flat()
-      : formulas.flatMap((formula, order) => formulaLines(formula, order, bySeries, total));
+  if (formulas.length === 0) return { interval, span, results: bySeries.flat() };
+  const results: TrendLine[] = [];
+  for (const [order, formula] of formulas.entries()) {
+    results.push(...(await formulaLines(formula, order, bySeries, total)));
+  }
   return { interval, span, results };
 }
 
-/** One line for each value of the breakdown and each period that any series has; a series without it counts 0. */
-function formulaLines(
+/**
+ * One line for each value of the breakdown and each period that any series has; a series without it counts 0. It yields
+ * to other requests after each line.
+ */
+async function formulaLines(
   formula: Formula,
   order: number,
   bySeries: readonly (readonly TrendLine[])[],
   total: boolean,
-): TrendLine[] {
+): Promise<TrendLine[]> {
   const keyOf = ({ breakdown_value, compare_label }: TrendLine) =>
     JSON.stringify([compare_label ?? null, breakdown_value ?? null]);
   const known = bySeries.map((lines) => new Map(lines.map((line) => [keyOf(line), line])));
@@ -83,10 +81,11 @@ function formulaLines(
       .toReversed()
       .map((line) => [keyOf(line), line]),
   );
-  return [...firsts].toReversed().map(([key, first]) => {
-    const own = known.map((lines) => lines.get(key));
+  const lines: TrendLine[] = [];
+  for (const [key, first] of [...firsts].toReversed()) {
+    const own = known.map((ofSeries) => ofSeries.get(key));
     const data = first.data.map((_, i) => formula.of(own.map((line) => line?.data[i] ?? 0)));
-    return {
+    lines.push({
       ...first,
       action: null,
       order,
@@ -94,8 +93,10 @@ function formulaLines(
       data,
       count: data.reduce((sum, one) => sum + one, 0),
       ...(total && { aggregated_value: formula.of(own.map((line) => line?.aggregated_value ?? 0)) }),
-    };
-  });
+    });
+    await yieldToEventLoop();
+  }
+  return lines;
 }
 
 /** The period of the same length directly before: so many whole intervals, or days where there are none. */
@@ -131,8 +132,9 @@ async function linesOf(
   const found = breakdown && (await breakdownValues(scope, breakdown));
   const rows = await trendRows(scope, breakdown && found && { ...breakdown, values: found.values });
   const values = breakdown && found ? valuesShown(breakdown, found) : [undefined];
+  const byLine = Map.groupBy(rows, ({ line }) => line);
   return values.map((value, i) => {
-    const own = rows.filter(({ line }) => line === i);
+    const own = byLine.get(i) ?? [];
     return {
       action: actionOf(series, order),
       ...numbersOf(own, starts, interval, query.trendsFilter?.display),

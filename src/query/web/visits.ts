@@ -2,8 +2,8 @@
 // screen in it. They are asked for in SQL, as PostHog does.
 
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
-import { clickhouseTime, type DateSpan } from "../date_range.ts";
-import { runTree, type SqlRows } from "../hogql/run.ts";
+import { asStored, clickhouseTime, type DateSpan } from "../date_range.ts";
+import { runTree, sqlFault, type SqlRows } from "../hogql/run.ts";
 import { type QueryContext, spanOf } from "../store.ts";
 import type { WebOverviewQuery, WebStatsTableQuery } from "./model.ts";
 
@@ -24,7 +24,7 @@ export async function visitSpans(context: QueryContext, scope: VisitScope): Prom
   const { compare, compareFilter } = scope.query;
   if (compare !== true && compareFilter?.compare !== true) return { span, before: undefined };
   const days = span.from.until(span.to, { largestUnit: "days" });
-  return { span, before: { from: span.from.subtract(days), to: span.from } };
+  return { span, before: { from: asStored(span.from.subtract(days)), to: span.from } };
 }
 
 /** A visit: `person`, `start`, `views`, `duration`, `bounced`, `entry`; with `value`, a row for each value of it. */
@@ -52,15 +52,18 @@ export function both(of: (condition: string) => string, { before }: VisitSpans):
 /** @param text names the moments {first}, {from} and {end}, and {filters}. */
 export async function runVisits(
   context: QueryContext,
-  { filters }: VisitScope,
+  { attr, filters }: VisitScope,
   { span, before }: VisitSpans,
   text: string,
 ): Promise<SqlRows> {
-  const tree = await context.parse(text, "select", context.project_id);
   const moment = (at: Temporal.ZonedDateTime) => `${clickhouseTime(at).replace(" ", "T")}Z`;
-  return await runTree(context, tree, {
-    text,
-    values: { first: moment((before ?? span).from), from: moment(span.from), end: moment(span.to) },
-    filters: { properties: filters },
-  });
+  try {
+    return await runTree(context, await context.parse(text, "select", context.project_id), {
+      text,
+      values: { first: moment((before ?? span).from), from: moment(span.from), end: moment(span.to) },
+      filters: { properties: filters },
+    });
+  } catch (thrown) {
+    throw sqlFault(thrown, attr);
+  }
 }

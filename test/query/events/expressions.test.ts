@@ -126,6 +126,15 @@ test("beside an aggregate the other columns group, and the largest comes first",
   expect(largest[0]?.[0]).toBe("cid");
 });
 
+test("a span of all times is answered, and expressions are bounded together", async () => {
+  const span = { after: "-9999y", before: "9999-12-31T23:59:59-12:00" };
+  expect(await rows({ select: ["count()"], ...span })).toEqual([[5]]);
+  expect(await rows({ select: ["event"], ...span })).toHaveLength(5);
+  const long = `event = '${"a".repeat(3900)}'`;
+  const { status, body } = await run({ select: ["event"], where: Array(5).fill(long) });
+  expect([status, body["code"], body["attr"]]).toEqual([400, "max_length", "query"]);
+});
+
 test("what is wrong in an expression is named by its field", async () => {
   const wrong: [object, string][] = [
     [{ select: ["event", "evnt("] }, "query__select__1"],

@@ -158,6 +158,17 @@ test("visitors, views, sessions, their length and bounces, with those of the tim
   expect(none.map(({ value }) => value as number | null)).toEqual([0, 0, 0, null, null]);
 });
 
+test("the time before may lie before all that can be stored", async () => {
+  const spans = {
+    dateRange: { date_from: "1970-01-03", date_to: "2090-01-01" },
+    compareFilter: { compare: true },
+  };
+  const { status, body } = await run({ kind: "WebOverviewQuery", ...spans });
+  expect([status, body["detail"]]).toEqual([200, undefined]);
+  const [visitors] = body["results"] as { value: number; previous: number }[];
+  expect([visitors?.value, visitors?.previous]).toEqual([4, 0]);
+});
+
 type Row = [unknown, ...[number | null, number | null][]];
 
 function tableOf(
