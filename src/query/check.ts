@@ -58,12 +58,15 @@ function refuseKind(kind: unknown, attr: string): never {
  * @param query one that was checked.
  */
 export function storedQuery(query: Readonly<Fields>): Fields {
-  const { source, ...own } = query;
-  const schema = named(wrappers, query["kind"]) ?? named(queryKinds, query["kind"])?.schema;
+  const wrapper = named(wrappers, query["kind"]);
+  const schema = wrapper ?? named(queryKinds, query["kind"])?.schema;
+  // Queries of some kinds have a `source` of their own, which is refused where it says anything.
+  const { source, ...rest } = query;
+  const own = wrapper ? rest : query;
   const read = schema ? asRead(own, checkFields(withoutRequired(schema), own, "change")) : own;
   return {
     ...(read as object),
-    ...(source !== undefined && { source: storedQuery(source as typeof query) }),
+    ...(wrapper && { source: storedQuery(source as typeof query) }),
   };
 }
 

@@ -20,3 +20,9 @@ test("values are what the check reads", () => {
     storedQuery({ kind: "EventsQuery", select: ["*", 5], limit: "10", event: " seen ", after: null }),
   ).toEqual({ kind: "EventsQuery", select: ["*", "5"], limit: 10, event: "seen", after: null });
 });
+
+test("a source that says nothing is kept by the kinds that have one of their own", () => {
+  const query = { kind: "DataTableNode", source: { kind: "ActorsQuery", select: [], source: null } };
+  expect(storedQuery(query)).toEqual(query);
+  expect(storedQuery({ kind: "EventsQuery", select: ["*"], source: null })).toMatchObject({ source: null });
+});

@@ -64,6 +64,12 @@ const refusals = {
     "API key missing required scope 'project:read'",
   ],
   404: ["NotFound", "It does not exist, or the key gives no access to it.", "not_found", "Not found."],
+  409: [
+    "Conflict",
+    "An id that the client gave is another request's, or it was cancelled by it.",
+    "conflict",
+    "Another query with this id is running: cancel that one, or give this one an id of its own.",
+  ],
   413: [
     "TooLarge",
     "The body is as large as BODY_BYTES_MAX, or larger.",
@@ -147,6 +153,8 @@ function tellScopes(path: string, operation: ApiOperation, required: string[]): 
   // 400: a parameter that is not described here is refused.
   const possible: Refusal[] = [400, 401, 403, 429, 503];
   if (path.includes("{")) possible.push(404);
+  // What goes on in the background has an id, which the client may give.
+  if (operation.responses["202"] && operation.requestBody) possible.push(409);
   for (const status of possible) operation.responses[status] ??= refusal(status);
 }
 

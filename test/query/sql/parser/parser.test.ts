@@ -71,10 +71,11 @@ const bombs: Record<string, string> = {
 
 for (const [name, text] of Object.entries(bombs)) {
   test(`a bomb of ${name} is refused, and the next text is read`, async () => {
-    const { message } = await problemOf(text);
-    expect(message).toMatch(/takes too long to be read|too deeply/);
+    const refused = /takes too long to be read|too deeply/;
+    expect((await problemOf(text)).message).toMatch(refused);
     await works();
-    expect((await problemOf(text)).message).toBe(message);
+    // Which of the two is a matter of the processor's time.
+    expect((await problemOf(text)).message).toMatch(refused);
   });
 }
 
