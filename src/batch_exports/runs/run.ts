@@ -87,9 +87,14 @@ async function begin(run: ClaimedRun, services: RunServices, mark: string): Prom
     const why = `Given up: ${run.attempts} attempts failed, or their process ended while it ran`;
     throw new ExportError(why, true);
   }
-  await say(run, services, "INFO", `Starting batch export for range ${rangeText(run)}`);
+  await writeLine(run, services, "INFO", `Starting batch export for range ${rangeText(run)}`);
   if (!run.taken_over) return;
-  await say(run, services, "WARNING", "Its process is gone; another one takes it over from the beginning");
+  await writeLine(
+    run,
+    services,
+    "WARNING",
+    "Its process is gone; another one takes it over from the beginning",
+  );
   await killStatements(services.clickhouse, mark).catch(() => {});
 }
 
@@ -188,23 +193,24 @@ async function record(
   const about = `Batch export for range ${range}`;
   if (status === "Completed") {
     const none = "Batch export will finish early as there is no data matching specified filters in range";
-    if (rows === 0) await say(run, services, "INFO", `${none} ${range}`);
-    await say(run, services, "INFO", `${about} finished successfully with ${rows} records exported`);
+    if (rows === 0) await writeLine(run, services, "INFO", `${none} ${range}`);
+    await writeLine(run, services, "INFO", `${about} finished successfully with ${rows} records exported`);
   } else if (status === "FailedRetryable") {
     const seconds = Math.round(((result.next_attempt_at ?? 0) - clock.now()) / 1000);
     const again = `attempt ${result.attempts} failed; the next one begins in ${seconds} s`;
-    await say(run, services, "WARNING", `${about}: ${again}: ${error}`);
+    await writeLine(run, services, "WARNING", `${about}: ${again}: ${error}`);
   } else {
-    await say(run, services, "ERROR", `${about} failed with a non-recoverable error: ${error}`);
+    await writeLine(run, services, "ERROR", `${about} failed with a non-recoverable error: ${error}`);
     log.warn("a batch export's run failed", { batch_export: run.batch_export_id, run: run.id });
     const { failuresMax, failuresAmong } = exportLimits;
     const paused = `Batch export paused: ${failuresMax} of its last ${failuresAmong} runs failed`;
-    if (await pauseFailing(sql, run.batch_export_id, clock.now())) await say(run, services, "ERROR", paused);
+    if (await pauseFailing(sql, run.batch_export_id, clock.now()))
+      await writeLine(run, services, "ERROR", paused);
   }
 }
 
 /** A log line that cannot be written does not fail the run. */
-async function say(
+async function writeLine(
   run: ClaimedRun,
   { sql, clock, log }: RunServices,
   level: LogEntryLevel,

@@ -32,7 +32,7 @@ export class MemoryNeeds {
   }
 }
 
-/** The same question at another moment has another `now`. Keys of events are whole numbers that JSON does not have. */
+/** All but `now`, which each moment has its own of. Keys of events are whole numbers that JSON does not have. */
 function keyOf({ text, params }: Statement): string {
   const plain = (_: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value);
   return Bun.hash(`${text}\0${JSON.stringify({ ...params, now: undefined }, plain)}`).toString(36);

@@ -214,7 +214,9 @@ export class LeaseQueue<Job extends ClaimedJob> {
     if (held.length === 0) return;
     const now = clock.now();
     const jobs = held.map(({ job }) => job);
-    const kept = await keep(sql, this.#options.rows(sql, now), jobs, now + leaseMs).catch(() => undefined);
+    const kept = await renewClaims(sql, this.#options.rows(sql, now), jobs, now + leaseMs).catch(
+      () => undefined,
+    );
     for (const one of held) {
       if (kept?.has(one.job.id)) one.keptAt = clock.elapsed();
       else if (kept || clock.elapsed() - one.keptAt > leaseMs) one.lost.abort();
@@ -283,7 +285,7 @@ async function claim<Job>(
 }
 
 /** Extends the claims that still stand, and returns their ids. */
-async function keep(
+async function renewClaims(
   sql: Postgres,
   rows: LeasedRows,
   held: readonly ClaimedJob[],

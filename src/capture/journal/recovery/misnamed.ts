@@ -33,7 +33,7 @@ export function findMisnamed(
   names: readonly string[],
   expected: ReadonlyMap<string, Expected>,
 ): Found[] {
-  const found = names.flatMap((name) => look(setup, folder, name, expected) ?? []);
+  const found = names.flatMap((name) => findOne(setup, folder, name, expected) ?? []);
   // If a file's name certainly belongs to another file, the file itself is misnamed as well.
   for (let more = true; more;) {
     const claimed = new Set(found.filter(({ certain }) => certain).map(({ to }) => to));
@@ -61,7 +61,7 @@ export function renameBack(io: JournalIo, folder: string): string[] {
   return copies;
 }
 
-function look(
+function findOne(
   setup: JournalSetup,
   folder: string,
   name: string,
