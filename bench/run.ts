@@ -5,57 +5,36 @@
 
 import { parseArgs } from "node:util";
 import { type Answer, type Scale, linesOf, scales } from "./answer.ts";
-import { adversarialBench } from "./adversarial.ts";
-import { attackedBench } from "./attacked.ts";
-import { batchBench } from "./batch.ts";
-import { blockBench } from "./block.ts";
-import { captureBench } from "./capture.ts";
-import { consolesBench } from "./consoles.ts";
-import { deliveriesBench } from "./deliveries.ts";
-import { distinctIdsBench } from "./distinct_ids.ts";
-import { exportsBench } from "./exports.ts";
-import { gzipBench } from "./gzip.ts";
-import { insertBench } from "./insert.ts";
-import { journalBench } from "./journal.ts";
-import { latencyBench } from "./latency.ts";
-import { managementBench } from "./management.ts";
-import { memoryBench } from "./memory.ts";
-import { monthsBench } from "./months.ts";
-import { personsBench } from "./persons.ts";
-import { recordingsBench } from "./recordings.ts";
-import { projectsBench } from "./projects.ts";
-import { scanBench } from "./scan.ts";
-import { sizesBench } from "./sizes.ts";
-import { trendsBench } from "./trends.ts";
-import { workersBench } from "./workers.ts";
-import { yearBench } from "./year.ts";
 
-/** The questions by name, in the order of the stages that they measure. */
+/**
+ * The questions by name, in the order of the stages that they measure. Each loads its own files only, so that `compare.ts` asks
+ * a ref whose `src` lacks what another question needs.
+ */
 export const questions: Record<string, (scale: Scale) => Promise<Answer>> = {
-  scan: scanBench,
-  block: blockBench,
-  journal: journalBench,
-  insert: insertBench,
-  batch: batchBench,
-  capture: captureBench,
-  latency: latencyBench,
-  sizes: sizesBench,
-  months: monthsBench,
-  projects: projectsBench,
-  distinct_ids: distinctIdsBench,
-  gzip: gzipBench,
-  adversarial: adversarialBench,
-  hostile: attackedBench,
-  memory: memoryBench,
-  persons: personsBench,
-  management: managementBench,
-  consoles: consolesBench,
-  trends: trendsBench,
-  recordings: recordingsBench,
-  deliveries: deliveriesBench,
-  exports: exportsBench,
-  workers: workersBench,
-  year: yearBench,
+  scan: async (scale) => await (await import("./scan.ts")).scanBench(scale),
+  block: async (scale) => await (await import("./block.ts")).blockBench(scale),
+  journal: async (scale) => await (await import("./journal.ts")).journalBench(scale),
+  insert: async (scale) => await (await import("./insert.ts")).insertBench(scale),
+  batch: async (scale) => await (await import("./batch.ts")).batchBench(scale),
+  capture: async (scale) => await (await import("./capture.ts")).captureBench(scale),
+  latency: async (scale) => await (await import("./latency.ts")).latencyBench(scale),
+  sizes: async (scale) => await (await import("./sizes.ts")).sizesBench(scale),
+  months: async (scale) => await (await import("./months.ts")).monthsBench(scale),
+  projects: async (scale) => await (await import("./projects.ts")).projectsBench(scale),
+  distinct_ids: async (scale) => await (await import("./distinct_ids.ts")).distinctIdsBench(scale),
+  gzip: async (scale) => await (await import("./gzip.ts")).gzipBench(scale),
+  adversarial: async (scale) => await (await import("./adversarial.ts")).adversarialBench(scale),
+  hostile: async (scale) => await (await import("./attacked.ts")).attackedBench(scale),
+  memory: async (scale) => await (await import("./memory.ts")).memoryBench(scale),
+  persons: async (scale) => await (await import("./persons.ts")).personsBench(scale),
+  management: async (scale) => await (await import("./management.ts")).managementBench(scale),
+  consoles: async (scale) => await (await import("./consoles.ts")).consolesBench(scale),
+  trends: async (scale) => await (await import("./trends.ts")).trendsBench(scale),
+  recordings: async (scale) => await (await import("./recordings.ts")).recordingsBench(scale),
+  deliveries: async (scale) => await (await import("./deliveries.ts")).deliveriesBench(scale),
+  exports: async (scale) => await (await import("./exports.ts")).exportsBench(scale),
+  workers: async (scale) => await (await import("./workers.ts")).workersBench(scale),
+  year: async (scale) => await (await import("./year.ts")).yearBench(scale),
 };
 
 /** Asked only by name: making its events takes a quarter of an hour. */
