@@ -35,14 +35,16 @@ interface BackgroundAsk {
   compute: (abort: AbortSignal) => Promise<QueryResult>;
 }
 
-interface BackgroundQuery extends Pick<BackgroundAsk, "readmit"> {
+interface BackgroundQuery {
   key: string;
   id: string;
   project_id: number;
   /** Of the key when it asked: who reads the result has them still. */
   scopes: readonly string[];
-  text: string;
-  cancel: AbortController;
+  /** Of its text. */
+  hash: bigint;
+  /** Undefined when it has ended: what it refers to holds the query, whose text nobody counts any more. */
+  running: { cancel: AbortController; readmit: BackgroundAsk["readmit"] } | undefined;
   startedAt: Date;
   /** The last order to delete persons when it began, and whether one was being carried out. */
   deletion: string | null;
@@ -78,10 +80,10 @@ export class BackgroundQueries {
     const asked = await projectAskedOf(sql, project_id);
     if (this.#closed || !asked) throw new Fault("not_found", "Project not found.");
     const key = keyOf(name);
-    const text = JSON.stringify(query);
+    const hash = Bun.hash.xxHash64(JSON.stringify(query));
     const before = this.#queries.get(key);
     if (before && !before.end) {
-      if (before.text === text) return found(before);
+      if (before.hash === hash) return found(before);
       const detail =
         "Another query with this id is running: cancel that one, or give this one an id of its own.";
       throw new Fault("conflict", detail, { attr: "client_query_id" });
@@ -94,7 +96,8 @@ export class BackgroundQueries {
     const startedAt = new Date(clock.now());
     const { deletion, isDeleting: wasDeleting } = asked;
     const { scopes } = access.key;
-    const own = { key, id, project_id, scopes, text, cancel, readmit, startedAt, deletion, wasDeleting };
+    const running = { cancel, readmit };
+    const own = { key, id, project_id, scopes, hash, running, startedAt, deletion, wasDeleting };
     this.#drop(key);
     this.#queries.set(key, own);
     this.#places.take(project_id);
@@ -104,7 +107,7 @@ export class BackgroundQueries {
       () => this.check(),
       log,
     );
-    void this.#run(own, compute).finally(() => this.#places.leave(project_id));
+    void this.#run(own, cancel.signal, compute).finally(() => this.#places.leave(project_id));
     return found(own);
   }
 
@@ -160,9 +163,9 @@ export class BackgroundQueries {
   /** Ends the queries whose key, or project, no longer allows them, and forgets those that ended minutes ago. */
   async check(): Promise<void> {
     this.#dropEnded();
-    const running = [...this.#queries.values()].filter(({ end }) => !end);
+    const running = [...this.#queries.values()].filter((query) => query.running);
     const checks = running.map(async (query) => {
-      const now = await query.readmit();
+      const now = await query.running?.readmit();
       const isAllowed =
         now?.project.id === query.project_id &&
         query.scopes.every((scope) => covers(now.access.key.scopes, scope as Scope));
@@ -178,18 +181,19 @@ export class BackgroundQueries {
     await this.#ticking?.close();
   }
 
-  async #run(query: BackgroundQuery, compute: BackgroundAsk["compute"]): Promise<void> {
+  async #run(query: BackgroundQuery, abort: AbortSignal, compute: BackgroundAsk["compute"]): Promise<void> {
     const { clock, results } = this.#parts;
     let fault: Fault | undefined;
     try {
-      const result = await compute(query.cancel.signal);
+      const result = await compute(abort);
       const bytes = await resultBytes(result, queryLimits.resultsOfProjectBytesMax);
-      if (query.cancel.signal.aborted) return;
+      if (abort.aborted) return;
       if (!results.keep(query.key, query.project_id, result, bytes)) fault = tooLong();
     } catch (thrown) {
-      if (query.cancel.signal.aborted) return;
+      if (abort.aborted) return;
       fault = this.#faultOf(thrown);
     }
+    query.running = undefined;
     query.end = { at: new Date(clock.now()), elapsed: clock.elapsed(), ...(fault && { fault }) };
     this.#dropMany(query.project_id);
   }
@@ -202,7 +206,7 @@ export class BackgroundQueries {
   }
 
   #drop(key: string): void {
-    this.#queries.get(key)?.cancel.abort();
+    this.#queries.get(key)?.running?.cancel.abort();
     this.#queries.delete(key);
     this.#parts.results.drop(key);
   }

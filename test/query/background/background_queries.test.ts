@@ -1,6 +1,7 @@
 // Queries in the background: their ids, places, ends, and what is kept of them.
 
 import { expect, test } from "bun:test";
+import { heapStats } from "bun:jsc";
 import type { Access } from "../../../src/access/scope.ts";
 import { Fault } from "../../../src/core/fault.ts";
 import { silentLog } from "../../../src/core/log.ts";
@@ -202,5 +203,25 @@ test("of those that ended a project has a bounded number, the first are forgotte
   }
   expect(await faultOf(background.find(nameOf("0")))).toBe("not_found");
   expect(await background.find(nameOf("1"))).toMatchObject({ result });
+  await background.close();
+});
+
+/** Bytes of the heap, texts outside of it included, once nothing is left to be collected. */
+function heapBytes(): number {
+  Bun.gc(true);
+  const { heapSize, extraMemorySize } = heapStats();
+  return heapSize + extraMemorySize;
+}
+
+test("of a query that ended its text is not held, which may have a megabyte", async () => {
+  const { background, begin } = openBackground();
+  const textChars = 1_000_000;
+  const before = heapBytes();
+  for (let i = 0; i < 50; i++) {
+    const { end } = await begin(nameOf(`${i}`), { kind: String(i).padEnd(textChars, "x") });
+    await end();
+  }
+  expect(heapBytes() - before).toBeLessThan(10 * textChars);
+  expect(await background.find(nameOf("0"))).toMatchObject({ result });
   await background.close();
 });
