@@ -10,7 +10,7 @@ import { formFault, shapeFault } from "../core/json/json_shape.ts";
 import { accessLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
-import { chargeBody, receiveAhead } from "../work/bodies/charged_request.ts";
+import { chargeBody, receiveAhead, releaseAhead } from "../work/bodies/charged_request.ts";
 import type { MemoryBudget } from "../work/bodies/memory_budget.ts";
 import type { Uses } from "../storage/services.ts";
 import { type Budget, openRateLimit } from "./rate.ts";
@@ -80,13 +80,13 @@ export function openGate(options: GateOptions) {
         resolve: async (context: GateContext) => {
           const keys = recent && isRead(context.request) ? recent : uncached;
           const params = context.params ?? {};
-          const presented = await presentedHash(options, context.request);
-          const find = () => findHolder(keys, presented, params);
+          const presented = presentedHash(options, context.request);
+          const find = async () => findHolder(keys, await presented, params);
           const admitFound = (found: Found): Given => {
             requireScopes(found.holder.key.scopes, required);
             return admit(found, params);
           };
-          const found = await find();
+          const found = await find().finally(() => releaseAhead(context.request));
           const key_id = found.holder.key.id;
           if (options.memory) chargeWrite(context.request, options.memory, `key ${key_id}`);
           noteUse(options, found.holder);

@@ -41,8 +41,8 @@ afterAll(() => accounts.close());
 
 const memory = new MemoryBudget({ bytesMax: 4_000_000, shareBytesMax: 4_000_000 });
 
-function openApp() {
-  const gate = openGate({ sql: accounts.sql, clock, log: silentLog, memory });
+function openApp(sql = accounts.sql) {
+  const gate = openGate({ sql, clock, log: silentLog, memory });
   const room = new Elysia()
     .use(gate)
     .get("/api/me/", ({ access }) => ({ email: access.user.email }), { scope: null })
@@ -348,4 +348,23 @@ test("a body that is searched for a key is held within the budget of memory, and
   expect(await search()).toMatchObject({ status: 503, body: { code: "unavailable" } });
   for (const lease of others) lease.close();
   expect([(await search()).status, memory.held]).toEqual([200, 0]);
+});
+
+test("a body that is searched for a key is counted while the key is looked up, of whoever it is", async () => {
+  const held: number[] = [];
+  const watched = new Proxy(accounts.sql, {
+    apply: (sql, self, parts: Parameters<typeof accounts.sql>) => {
+      held.push(memory.held);
+      return Reflect.apply(sql, self, parts);
+    },
+  });
+  const headers = { "content-type": "application/json" };
+  const watching = openApp(watched);
+  for (const personal_api_key of ["phx_unknown", accounts.personal_api_key]) {
+    held.length = 0;
+    const body = JSON.stringify({ personal_api_key, more: "x".repeat(20_000) });
+    const init = { method: "POST", body, headers: { ...headers, "content-length": String(body.length) } };
+    await watching.handle(new Request("http://localhost/api/things/", init));
+    expect([held[0], memory.held]).toEqual([body.length, 0]);
+  }
 });

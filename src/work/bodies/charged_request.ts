@@ -11,7 +11,7 @@ interface Charge {
 }
 
 const charges = new WeakMap<object, Charge>();
-const bodies = new WeakMap<object, Uint8Array>();
+const ahead = new WeakMap<object, { body: Uint8Array; lease: MemoryLease }>();
 
 /** From now on the memory of this request's body is acquired from `memory`, in the share of its owner once known. */
 export function chargeBody(request: object, memory: MemoryBudget, owner?: BodyOwner): void {
@@ -31,18 +31,25 @@ function unbounded(): MemoryBudget {
 }
 
 /**
- * Receives a body whose sender may not be known yet; receiveSmall() then returns it again.
+ * Receives a body whose sender may not be known yet; receiveSmall() then returns it again. Its memory is held until
+ * releaseAhead().
  * @throws Fault as receiveSmall().
  */
 export async function receiveAhead(request: Request, bytesMax: number): Promise<Uint8Array> {
   const lease = leaseFor(request);
   try {
     const body = await receiveSmall(request, lease, { bytesMax });
-    bodies.set(request, body);
+    ahead.set(request, { body, lease });
     return body;
-  } finally {
+  } catch (thrown) {
     lease.close();
+    throw thrown;
   }
+}
+
+/** To be called when the sender is known or refused: from now on receiveSmall() acquires the memory of the body. */
+export function releaseAhead(request: Request): void {
+  ahead.get(request)?.lease.close();
 }
 
 interface SmallBounds {
@@ -60,11 +67,11 @@ export async function receiveSmall(
   lease: MemoryLease,
   { bytesMax, msMax = limits.managementBodyMsMax }: SmallBounds,
 ): Promise<Uint8Array> {
-  const body = bodies.get(request);
-  if (body) {
-    bodies.delete(request);
-    lease.acquire(body.length);
-    return body;
+  const received = ahead.get(request);
+  if (received) {
+    ahead.delete(request);
+    lease.acquire(received.body.length);
+    return received.body;
   }
   const bounds = { stallMsMax: msMax, wholeMsMax: msMax };
   return await receiveBody(request, { bytesMax: bytesMax + 1, lease, bounds, isCutOff: true });

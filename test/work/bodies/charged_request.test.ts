@@ -3,6 +3,7 @@ import {
   chargeBody,
   leaseFor,
   receiveAhead,
+  releaseAhead,
   receiveSmall,
 } from "../../../src/work/bodies/charged_request.ts";
 import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
@@ -24,11 +25,13 @@ test("a body counts in its owner's share once that is known, and in nobody's bef
   expect([memory.heldBy(), memory.heldBy("key 1")]).toEqual([40_000, 30_000]);
 });
 
-test("a body that was read ahead is received once more, and its memory is acquired only meanwhile", async () => {
+test("a body that was read ahead is received once more, and its memory is held until its sender is known", async () => {
   const memory = new MemoryBudget({ bytesMax: 1 << 20, shareBytesMax: 1 << 20 });
   const sent = request("x".repeat(20_000));
   chargeBody(sent, memory);
   expect((await receiveAhead(sent, 20_000)).length).toBe(20_000);
+  expect(memory.held).toBe(20_000);
+  releaseAhead(sent);
   expect(memory.held).toBe(0);
   const lease = leaseFor(sent);
   expect((await receiveSmall(sent, lease, { bytesMax: 20_000 })).length).toBe(20_000);
