@@ -134,8 +134,8 @@ function tooBusy(): Fault {
 /** What a result depends on beside events. */
 export interface AskedProject {
   timezone: string;
-  /** The last order to delete persons. */
-  deletion: string | null;
+  /** The last order to delete persons, and when the last recording was deleted within some minutes. */
+  deletion: string;
   /** Whether such an order is still being carried out, or a kept result may have a recording that was deleted. */
   isDeleting: boolean;
 }
@@ -144,13 +144,13 @@ export interface AskedProject {
 export async function projectAskedOf(sql: Postgres, project_id: number): Promise<AskedProject | undefined> {
   const [row] = await sql<AskedProject[]>`
     SELECT timezone,
-      (SELECT max(id)::text FROM person_deletion_orders WHERE project_id = p.id) AS deletion,
-      EXISTS (SELECT 1 FROM person_deletion_orders WHERE project_id = p.id AND finished_at IS NULL)
-        OR EXISTS (
-          SELECT 1 FROM session_recording_deletions
-          WHERE project_id = p.id AND deleted_at > now() - ${queryLimits.resultKeptMs} * interval '1 ms' * 2
-        ) AS "isDeleting"
-    FROM projects p WHERE id = ${project_id}`;
+      concat_ws(' ', (SELECT max(id) FROM person_deletion_orders WHERE project_id = p.id), r.latest) AS deletion,
+      r.latest IS NOT NULL OR EXISTS (
+        SELECT 1 FROM person_deletion_orders WHERE project_id = p.id AND finished_at IS NULL) AS "isDeleting"
+    FROM projects p, LATERAL (
+      SELECT max(deleted_at) AS latest FROM session_recording_deletions
+      WHERE project_id = p.id AND deleted_at > now() - ${queryLimits.resultKeptMs} * interval '1 ms' * 2) r
+    WHERE id = ${project_id}`;
   return row;
 }
 
@@ -276,11 +276,12 @@ export function bucketIndex(
     draft.params["first_second"] = Math.floor(first.epochMilliseconds / 1000);
     return `intDiv(toUnixTimestamp(${column}) - {first_second:Int64}, 3600)`;
   }
-  draft.params["first_day"] = first.toPlainDate().toString();
-  const day = `toDate(${column}, {tz:String})`;
-  if (interval === "day") return `(${day} - {first_day:Date})`;
-  if (interval === "week") return `intDiv(${day} - {first_day:Date}, 7)`;
-  return `(toInt64(toRelativeMonthNum(${day})) - toInt64(toRelativeMonthNum({first_day:Date})))`;
+  // A Date begins in 1970, and the bucket before the first of that year ends there.
+  const day = `toDate32(${column}, {tz:String})`;
+  draft.params["first_day"] = Temporal.PlainDate.from("1970-01-01").until(first.toPlainDate()).days;
+  if (interval === "day") return `(toInt32(${day}) - {first_day:Int32})`;
+  if (interval === "week") return `intDiv(toInt32(${day}) - {first_day:Int32}, 7)`;
+  return `(toInt64(toRelativeMonthNum(${day})) - toInt64(toRelativeMonthNum(toDate32({first_day:Int32}))))`;
 }
 
 /** A property as a number; null when it is not a finite number. */

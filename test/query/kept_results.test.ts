@@ -1,8 +1,13 @@
 // Results that were kept are gone with what they show: over the real Postgres, with statements that take a second.
 
 import { afterAll, expect, test } from "bun:test";
-import { openQueryEngine } from "../../src/query/engine.ts";
+import type { Access } from "../../src/access/scope.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { silentLog } from "../../src/core/log.ts";
+import { BackgroundQueries } from "../../src/query/background/background_queries.ts";
+import { openQueryEngine, type QueryResult } from "../../src/query/engine.ts";
 import { queryLimits } from "../../src/query/limits.ts";
+import { ResultRoom } from "../../src/query/results/result_room.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { startApp } from "../support/app.ts";
 import { ask } from "../support/ask.ts";
@@ -49,6 +54,32 @@ test(
     await sql`UPDATE session_recording_deletions SET deleted_at = deleted_at - ${past} * interval '1 ms'`;
     elapsed += queryLimits.resultKeptMs + 1;
     expect([await isCached(), await isCached()]).toEqual([false, true]);
+  },
+  startMsMax,
+);
+
+test(
+  "a result in the background is forgotten with each recording that is deleted, also soon after another one",
+  async () => {
+    const app = await startApp();
+    const { sql } = await storesOf(app);
+    const clock = systemClock;
+    const results = new ResultRoom<QueryResult>(clock);
+    const background = new BackgroundQueries({ sql, clock, log: silentLog, results });
+    const access = { key: { id: "key", scopes: ["query:read"] } } as Access;
+    const name = { project_id: 1, access, id: "one" };
+    const result = { kind: "HogQLQuery", results: [[1]] } as unknown as QueryResult;
+    const readmit = () => Promise.resolve({ access, project: { id: 1 } });
+    const removed = (session_id: string, secondsAgo: number) =>
+      sql`INSERT INTO session_recording_deletions (project_id, session_id, deleted_at)
+        VALUES (1, ${session_id}, now() - make_interval(secs => ${secondsAgo}))`;
+    await removed("first", 60);
+    await background.begin(name, { query: {}, readmit, compute: () => Promise.resolve(result) });
+    await until(async () => (await background.find(name)).endedAt !== undefined);
+    expect(await background.find(name)).toMatchObject({ result });
+    await removed("second", 0);
+    await expect(background.find(name)).rejects.toMatchObject({ code: "not_found" });
+    await background.close();
   },
   startMsMax,
 );

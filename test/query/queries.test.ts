@@ -490,6 +490,35 @@ test(
   storesStartMsMax,
 );
 
+test.each([
+  ["day", "1970-01-03", "1970-01-04"],
+  ["week", "1969-12-28", "1970-01-04"],
+  ["month", "1970-01-01", "1970-02-01"],
+])(
+  "a lifecycle by %s may begin with the first days that can be queried",
+  async (interval, first, second) => {
+    const { sql } = stores;
+    const [own] = await sql<{ organization_id: string }[]>`SELECT organization_id FROM projects LIMIT 1`;
+    const { id } = await createProject(sql, { ...own!, name: "Old" });
+    const [uuid, at] = [crypto.randomUUID(), Date.UTC(1970, 0, 3, 12)];
+    await storeEvents(stores, id, [{ uuid, event: "seen", distinct_id: "ann", at, properties: {} }]);
+    const dateRange = { date_from: "1970-01-03", date_to: "1970-03-31" };
+    const query = { kind: "LifecycleQuery", series: [{ event: "seen" }], interval, dateRange };
+    const lines = (await engine.run(id, query)).results as TrendLine[];
+    const seen = lines.map(({ status, data, days }) => [
+      status,
+      days!.filter((_, i) => data[i] !== 0).map((day) => String(day).slice(0, 10)),
+    ]);
+    expect(Object.fromEntries(seen)).toEqual({
+      new: [first],
+      returning: [],
+      resurrecting: [],
+      dormant: [second],
+    });
+  },
+  storesStartMsMax,
+);
+
 test(
   "stickiness equals the naive count",
   async () => {

@@ -46,10 +46,12 @@ interface BackgroundQuery {
   /** Undefined when it has ended: what it refers to holds the query, whose text nobody counts any more. */
   running: { cancel: AbortController; readmit: BackgroundAsk["readmit"] } | undefined;
   startedAt: Date;
-  /** The last order to delete persons when it began, and whether one was being carried out. */
-  deletion: string | null;
+  /** As AskedProject has them, when it began. */
+  deletion: string;
   wasDeleting: boolean;
   end?: { at: Date; elapsed: number; fault?: Fault };
+  /** Whether its asker has seen how it ended. */
+  isRead?: boolean;
 }
 
 /** What is known of a query now. */
@@ -62,7 +64,7 @@ export interface FoundQuery extends Pick<BackgroundQuery, "id" | "project_id" | 
 export class BackgroundQueries {
   readonly #parts: BackgroundParts;
   readonly #places = new FairShare(queryLimits.backgroundRunningMax, 1);
-  /** The one that began first first. */
+  /** Of those that ended, the one that ended first first. */
   readonly #queries = new Map<string, BackgroundQuery>();
   /** Queries whose askers wait for them, by the same keys. */
   readonly #awaited = new Map<string, Set<AbortController>>();
@@ -138,6 +140,7 @@ export class BackgroundQueries {
     if (!query) throw noQuery();
     requireScopes(name.access.key.scopes, query.scopes as Scope[]);
     const { end } = query;
+    query.isRead = end !== undefined;
     if (!end || end.fault) return found(query);
     const result = this.#parts.results.find(query.key);
     const now = await projectAskedOf(this.#parts.sql, query.project_id);
@@ -195,6 +198,8 @@ export class BackgroundQueries {
     }
     query.running = undefined;
     query.end = { at: new Date(clock.now()), elapsed: clock.elapsed(), ...(fault && { fault }) };
+    this.#queries.delete(query.key);
+    this.#queries.set(query.key, query);
     this.#dropMany(query.project_id);
   }
 
@@ -216,13 +221,14 @@ export class BackgroundQueries {
     for (const { key, end } of this.#queries.values()) if (end && end.elapsed < before) this.#drop(key);
   }
 
-  /** Forgets the first of those that ended, where a project or all projects have too many. */
+  /** Forgets one that ended where a project, or all, have too many: one that was read, else the first. */
   #dropMany(project_id: number): void {
     const ended = [...this.#queries.values()].filter(({ end }) => end);
     const own = ended.filter((one) => one.project_id === project_id);
-    const [first] = own.length > queryLimits.backgroundKeptOfProjectMax ? own : ended;
     const isFull = own.length > queryLimits.backgroundKeptOfProjectMax;
-    if (first && (isFull || ended.length > queryLimits.backgroundKeptMax)) this.#drop(first.key);
+    if (!isFull && ended.length <= queryLimits.backgroundKeptMax) return;
+    const among = isFull ? own : ended;
+    this.#drop((among.find(({ isRead }) => isRead) ?? among[0]!).key);
   }
 }
 

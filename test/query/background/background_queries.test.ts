@@ -22,7 +22,7 @@ function nameOf(id: string, project_id = 1, access = accessOf("key", "query:read
 
 function openBackground() {
   let elapsed = 0;
-  const project = { deletion: null as string | null, isDeleting: false };
+  const project = { deletion: "", isDeleting: false };
   const clock = { now: () => elapsed, elapsed: () => elapsed };
   const sql = (() => Promise.resolve([{ timezone: "UTC", ...project }])) as never;
   const results = new ResultRoom<QueryResult>(clock);
@@ -48,7 +48,12 @@ function openBackground() {
       else resolve(with_);
       while (!(await background.find(name)).endedAt) await Bun.sleep(0);
     };
-    return { found, end, state };
+    /** Its end is read by nobody. */
+    const endUnread = async () => {
+      resolve(result);
+      await Bun.sleep(0);
+    };
+    return { found, end, endUnread, state };
   };
   return { background, begin, results, project, pass: (ms: number) => void (elapsed += ms) };
 }
@@ -195,14 +200,26 @@ test("a result is forgotten when persons or recordings are deleted, and when res
   await background.close();
 });
 
-test("of those that ended a project has a bounded number, the first are forgotten first", async () => {
+test("of those that ended a project has a bounded number, the first to end are forgotten first", async () => {
+  const { background, begin } = openBackground();
+  const slow = await begin(nameOf("begun first"));
+  for (let i = 0; i < queryLimits.backgroundKeptOfProjectMax; i++) {
+    await (await begin(nameOf(`${i}`))).endUnread();
+  }
+  await slow.endUnread();
+  expect(await faultOf(background.find(nameOf("0")))).toBe("not_found");
+  for (const id of ["1", "begun first"]) expect(await background.find(nameOf(id))).toMatchObject({ result });
+  await background.close();
+});
+
+test("one whose end was read is forgotten before those whose end was not", async () => {
   const { background, begin } = openBackground();
   for (let i = 0; i <= queryLimits.backgroundKeptOfProjectMax; i++) {
-    const { end } = await begin(nameOf(`${i}`));
-    await end();
+    const query = await begin(nameOf(`${i}`));
+    await (i === 7 ? query.end() : query.endUnread());
   }
-  expect(await faultOf(background.find(nameOf("0")))).toBe("not_found");
-  expect(await background.find(nameOf("1"))).toMatchObject({ result });
+  expect(await faultOf(background.find(nameOf("7")))).toBe("not_found");
+  expect(await background.find(nameOf("0"))).toMatchObject({ result });
   await background.close();
 });
 

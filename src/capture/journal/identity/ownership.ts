@@ -278,6 +278,8 @@ export async function adoptJournal(
     );
   }
   const { number } = await registeredAnew(options, before.life + 1, before.name, database);
+  // Of a folder that was adopted before, or is the original: nobody publishes under the name any more.
+  if (before.home.inodes === homeOf(dirname(folder)).inodes) await leaveJournals(sql, before);
   return { before: before.number, number };
 }
 

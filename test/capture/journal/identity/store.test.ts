@@ -211,6 +211,17 @@ test("a copy is refused while its original publishes, with nothing written, and 
   expect(await numbers()).toEqual([1, 2]);
 }, 30_000);
 
+test("a copy that is adopted again leaves no registration that nobody publishes under", async () => {
+  const folder = newFolder();
+  await started(folder, 3);
+  const copy = newFolder();
+  cpSync(folder, copy, { recursive: true });
+  const options = { sql, folder: copy, postgres: "host:5432/sluice", log };
+  expect(await adoptJournal(options)).toEqual({ before: 1, number: 2 });
+  expect(await adoptJournal(options)).toEqual({ before: 2, number: 3 });
+  expect(await numbers()).toEqual([1, 3]);
+});
+
 test("a folder that was copied or moved takes nothing before its database has answered", async () => {
   const folder = newFolder();
   await started(folder);
