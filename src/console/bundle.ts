@@ -4,6 +4,7 @@
 import { join } from "node:path";
 import { type Asset, sendAsset, textAsset } from "../http/asset.ts";
 import { type Log, reasonOf } from "../core/log.ts";
+import { sqlWords } from "../query/sql/words.ts";
 
 export interface Pages {
   /** A script, style or icon by its file name; undefined for an unknown name. */
@@ -37,7 +38,15 @@ export function openPages(log: Log): Pages {
   };
 }
 
-const names = new Set(["main.js", "style.css", "player.js", "player.css", "shared.js", "icon.svg"]);
+const names = new Set([
+  "main.js",
+  "style.css",
+  "player.js",
+  "player.css",
+  "shared.js",
+  "icon.svg",
+  "sql.json",
+]);
 
 /** `no-cache`: browsers ask every time, so that an upgrade shows at once; a 304 is cheap. */
 const guards = {
@@ -48,7 +57,11 @@ const guards = {
 
 async function bundle(): Promise<Map<string, Bundled>> {
   const folder = join(import.meta.dir, "app");
-  const files = new Map<string, Bundled>([["icon.svg", bundledOf(icon, "image/svg+xml")]]);
+  const files = new Map<string, Bundled>([
+    ["icon.svg", bundledOf(icon, "image/svg+xml")],
+    // What the editor of SQL offers: of the language, not of any project.
+    ["sql.json", bundledOf(JSON.stringify(sqlWords()), "application/json")],
+  ]);
   const made = await Bun.build({
     entrypoints: entries.map((name) => join(folder, name)),
     target: "browser",

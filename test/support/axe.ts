@@ -1,4 +1,4 @@
-// What axe-core finds on a page: serious things only, as one line each.
+// What axe-core finds on a page, as one line each.
 
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
@@ -12,11 +12,20 @@ interface Violation {
 }
 
 export async function seriousFindings(page: Page): Promise<string[]> {
+  return await findings(page, (impact) => impact === "serious" || impact === "critical");
+}
+
+/** Minor ones, too. */
+export async function allFindings(page: Page): Promise<string[]> {
+  return await findings(page, () => true);
+}
+
+async function findings(page: Page, isMeant: (impact: string | null) => boolean): Promise<string[]> {
   await page.evaluate(source);
   const violations = await page.evaluate<Violation[]>(
     "axe.run(document).then(({ violations }) => violations)",
   );
   return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .filter(({ impact }) => isMeant(impact))
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" | ")}`);
 }

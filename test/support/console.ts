@@ -1,6 +1,7 @@
 // The console in a browser: signing in, and waiting for a page.
 
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { allFindings } from "./axe.ts";
 import { type Visit, visit } from "./browser.ts";
 import { personalKey, type Server } from "./server.ts";
 
@@ -35,4 +36,37 @@ export async function settled(page: Page): Promise<void> {
   await menu.getByRole("link").first().waitFor();
   await page.locator("main h1").first().waitFor();
   await page.getByText("Loading …").first().waitFor({ state: "detached" });
+}
+
+/** Where screenshots are wanted, if they are: to be looked at. */
+const shots = process.env["CONSOLE_SCREENSHOTS"];
+
+/**
+ * A page at 375 and 1280 px, light and dark: what axe finds, and how far it is wider than the window.
+ * @param ready resolves when the page shows what it is looked at for.
+ */
+export async function faultsOfLooks(
+  browser: Browser,
+  server: Server,
+  name: string,
+  address: string,
+  ready: (page: Page) => Promise<void>,
+): Promise<string[]> {
+  const faults: string[] = [];
+  for (const width of [375, 1280]) {
+    for (const colorScheme of ["light", "dark"] as const) {
+      const look = `${name}_${width}_${colorScheme}`;
+      const settings = { viewport: { width, height: 800 }, colorScheme };
+      const { page, context, complaints } = await signedIn(browser, server, address, personalKey, settings);
+      await settled(page);
+      await ready(page);
+      const wider = Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"));
+      const found = [...(await allFindings(page)), ...seriousOf(complaints)];
+      if (wider > 0) found.push(`${wider} px wider than the window`);
+      faults.push(...found.map((one) => `${look}: ${one}`));
+      if (shots) await page.screenshot({ path: `${shots}/${look}.png`, fullPage: true });
+      await context.close();
+    }
+  }
+  return faults;
 }

@@ -12,6 +12,7 @@ import { Groups } from "./people/groups.tsx";
 import { Persons } from "./people/persons.tsx";
 import { Recordings } from "./recordings/recordings.tsx";
 import { FirstRun } from "./start/first_run.tsx";
+import { Sql } from "./sql/sql_page.tsx";
 import { Subscriptions } from "./subscriptions/subscriptions.tsx";
 import type { Route } from "./session/route.ts";
 
@@ -27,6 +28,7 @@ export const pages: readonly PageEntry[] = [
   { name: "start", title: "Start", scope: "project:read", page: FirstRun },
   { name: "live", title: "Live", scope: "query:read", page: Live },
   { name: "explore", title: "Explore", scope: "query:read", page: Explore },
+  { name: "sql", title: "SQL", scope: "query:read", page: Sql },
   { name: "insights", title: "Insights", scope: "insight:read", page: Insights },
   { name: "dashboards", title: "Dashboards", scope: "dashboard:read", page: Dashboards },
   { name: "persons", title: "Persons", scope: "person:read", page: Persons },

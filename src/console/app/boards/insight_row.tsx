@@ -1,6 +1,7 @@
 // An insight as the API shows it, and its answer as a picture.
 
 import { ResultView } from "../explore/result_view.tsx";
+import { savedSqlOf } from "../sql/sql_query.ts";
 import type { Results } from "../explore/results.ts";
 
 export interface InsightRow {
@@ -12,6 +13,7 @@ export interface InsightRow {
   dashboards: number[];
   result: Results | null;
   columns: string[] | null;
+  types: string[] | null;
   query_status: { error: boolean; error_message: string | null } | null;
   last_modified_at: string;
 }
@@ -29,8 +31,16 @@ interface ResultProps {
 }
 
 export function InsightResult({ insight, ...view }: ResultProps) {
-  const { result, columns, query_status } = insight;
+  const { result, columns, types, query, query_status } = insight;
   if (query_status?.error)
     return <p class="notice bad">{query_status.error_message ?? "Its query failed."}</p>;
-  return <ResultView results={result ?? []} columns={columns ?? []} {...view} />;
+  return (
+    <ResultView
+      results={result ?? []}
+      columns={columns ?? []}
+      types={types ?? []}
+      display={savedSqlOf(query)?.display ?? ""}
+      {...view}
+    />
+  );
 }

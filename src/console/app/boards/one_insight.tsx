@@ -21,6 +21,7 @@ import {
 } from "../ui/parts.tsx";
 import { RemoveButton } from "../ui/remove_button.tsx";
 import { Sharing } from "../ui/sharing.tsx";
+import { savedSqlOf } from "../sql/sql_query.ts";
 import { insightName, InsightResult, type InsightRow } from "./insight_row.tsx";
 
 export function OneInsight({ id }: { id: number }) {
@@ -67,6 +68,12 @@ export function OneInsight({ id }: { id: number }) {
 /** To the explore page, with the question in its form. */
 function EditLink({ insight: { id, query } }: { insight: InsightRow }) {
   const { project } = useSession();
+  if (savedSqlOf(query))
+    return (
+      <a class="button" href={hrefOf(project.id, "sql", [], { insight: String(id) })}>
+        Edit query
+      </a>
+    );
   const question = questionOfQuery(query);
   if (!question)
     return (

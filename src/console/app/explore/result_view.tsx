@@ -3,6 +3,7 @@
 import { Chart } from "../ui/chart.tsx";
 import { durationText, numberText, percentText } from "../ui/format.ts";
 import { Table } from "../ui/table.tsx";
+import { TableView } from "./table_view.tsx";
 import {
   type Cohort,
   type Figure,
@@ -23,18 +24,24 @@ interface ViewProps {
   small?: boolean;
   /** Of the picture, in pixels. */
   height?: number;
-  /** Names of the columns of a list of events. */
+  /** Names and types of the columns of a table. */
   columns?: readonly string[];
+  types?: readonly string[];
+  /** PostHog's name of the drawing. */
+  display?: string;
+  /** What is said where there are no results. */
+  empty?: string;
 }
 
-export function ResultView({ results, small = false, height = 280, columns = [] }: ViewProps) {
-  if (results.length === 0) return <p class="quiet">No such events in this time.</p>;
+export function ResultView(props: ViewProps) {
+  const { results, small = false, height = 280, columns = [], types = [], display = "" } = props;
+  if (results.length === 0) return <p class="quiet">{props.empty ?? "No such events in this time."}</p>;
   if (isCohorts(results)) return <RetentionView cohorts={results} />;
   const funnels = funnelsIn(results);
   if (funnels) return <FunnelView funnels={funnels} />;
   if (isFigures(results)) return <FiguresView figures={results} />;
   if (isTrends(results)) return <TrendView series={results} small={small} height={height} />;
-  return <RowsView rows={results} columns={columns} />;
+  return <TableView rows={results} {...{ columns, types, display, height, small }} />;
 }
 
 /** The name of the last row of a trend's numbers. */
@@ -207,30 +214,5 @@ function CohortCell({ count, first }: { count: number | undefined; first: number
       <br />
       <small>{percentText(count, first)}</small>
     </td>
-  );
-}
-
-/** Rows of a list of events. */
-function RowsView({ rows, columns }: { rows: unknown[]; columns: readonly string[] }) {
-  const lists = rows.map((row) => (Array.isArray(row) ? row : [row]) as unknown[]);
-  const width = Math.max(...lists.map((row) => row.length));
-  // A pair is a number and the one of the time before, which is null where nothing is compared.
-  const textOf = (value: unknown): string | undefined =>
-    Array.isArray(value) && value.length === 2 && value[1] === null
-      ? textOf(value[0])
-      : typeof value === "string"
-        ? value
-        : JSON.stringify(value);
-  const ids = new Map(lists.map((row, i) => [row, i]));
-  return (
-    <Table
-      caption="Rows"
-      rows={lists}
-      id={(row) => ids.get(row) ?? 0}
-      columns={Array.from({ length: width }, (_, i) => ({
-        name: columns[i]?.replace("context.columns.", "") ?? `Column ${i + 1}`,
-        cell: (row: unknown[]) => textOf(row[i]) ?? "",
-      }))}
-    />
   );
 }

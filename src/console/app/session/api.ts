@@ -96,7 +96,17 @@ function addressOf(path: string, query: Query): string {
 /** Undefined where there is no body, as after a deletion. */
 async function readJson<Reply>(reply: Response): Promise<Reply> {
   const text = await reply.text();
-  return (text === "" ? undefined : JSON.parse(text)) as Reply;
+  return (text === "" ? undefined : parsedJson(text)) as Reply;
+}
+
+/** A number that JavaScript would round, such as an id of 19 digits, is kept as its text. */
+export function parsedJson(text: string): unknown {
+  if (!/\d{16}/.test(text)) return JSON.parse(text);
+  const exact = (_: string, value: unknown, { source }: { source?: string } = {}) => {
+    const isRounded = typeof value === "number" && !!source && /^-?\d{16,}$/.test(source);
+    return isRounded && String(value) !== source ? source : value;
+  };
+  return JSON.parse(text, exact as (key: string, value: unknown) => unknown);
 }
 
 /** What to tell people about something that went wrong. */

@@ -1,7 +1,9 @@
-// Lines over time, drawn by uPlot. The only file that knows it. The numbers it draws are in a table beside it.
+// Values over time, drawn by uPlot. The only file that knows it. The numbers it draws are in a table beside it.
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
+import { inkAt } from "./ink.ts";
+import { numberText } from "./format.ts";
 import { useDark } from "./theme.ts";
 
 export interface Line {
@@ -12,122 +14,212 @@ export interface Line {
   colour?: number;
 }
 
+/** How values are drawn: bars and areas stand on each other. */
+export type Drawing = "line" | "bar" | "area";
+
 interface ChartProps {
   /** A description for screen readers. */
   label: string;
   /** Seconds since 1970, ascending. */
   times: readonly number[];
+  /** What the times are called, beside the values of one; without names no values are shown. */
+  names?: readonly string[];
   lines: readonly Line[];
   height?: number;
   /** Without axes and legend. */
   bare?: boolean;
+  drawing?: Drawing;
+  /** Whether the last interval is not over: it is dashed. */
+  unfinished?: boolean;
 }
 
-/**
- * Colours of lines that most people can tell apart, colour-blind people included. Each has a contrast of at least 4.5
- * to 1 with its background.
- */
-const colours = {
-  light: ["#2563eb", "#b45309", "#047857", "#be185d", "#6d28d9", "#0e7490", "#b91c1c", "#4d7c0f"],
-  dark: ["#7aa2ff", "#fbbf24", "#34d399", "#f472b6", "#b794f6", "#22d3ee", "#f87171", "#a3e635"],
-};
-
-export function Chart({ label, times, lines, height = 260, bare = false }: ChartProps) {
+export function Chart(props: ChartProps) {
+  const { label, times, names, lines, height = 260, bare = false, drawing = "line", unfinished } = props;
   const place = useRef<HTMLDivElement>(null);
   const isDark = useDark();
-  const shape = `${bare} ${lines.map((line) => `${line.label}${line.dashed}`).join("\n")}`;
-  const data = [[...times], ...lines.map(({ values }) => [...values])] as uPlot.AlignedData;
+  const [at, setAt] = useState<number>();
   const drawn = useRef<uPlot | null>(null);
+  const series = seriesOf(lines, drawing, unfinished === true);
+  const data = [[...times], ...series.map(({ values }) => values)] as uPlot.AlignedData;
+  const shape = [bare, drawing, ...series.map(({ line, isTail }) => [line.label, line.dashed, isTail])];
   useEffect(() => {
     const target = place.current;
     if (!target) return;
-    const width = () => Math.max(120, target.clientWidth);
-    const chart = new uPlot(
-      optionsOf(lines, bare, coloursOf(target, isDark), { width: width(), height }),
-      data,
-      target,
-    );
+    const size = () => ({ width: Math.max(120, target.clientWidth), height });
+    const { color: ink, columnRuleColor: rule } = getComputedStyle(target);
+    const options = optionsOf(series, { bare, drawing, ink, rule, isDark });
+    const hooks = { setCursor: [({ cursor }: uPlot) => setAt(cursor.idx ?? undefined)] };
+    const chart = new uPlot({ ...options, ...size(), hooks }, data, target);
     drawn.current = chart;
-    const watching = new ResizeObserver(() => chart.setSize({ width: width(), height }));
+    const watching = new ResizeObserver(() => chart.setSize(size()));
     watching.observe(target);
     return () => {
       watching.disconnect();
       chart.destroy();
       drawn.current = null;
     };
-  }, [shape, height, isDark]);
+  }, [JSON.stringify(shape), height, isDark]);
   useEffect(() => drawn.current?.setData(data), [times, lines]);
-  return <div class={bare ? "chart bare" : "chart"} role="img" aria-label={label} ref={place} />;
+  const picture = <div class={bare ? "chart bare" : "chart"} role="img" aria-label={label} ref={place} />;
+  if (!names || bare) return picture;
+  const move = (by: number) => {
+    const next = Math.min(times.length - 1, Math.max(0, (at ?? (by > 0 ? -1 : times.length)) + by));
+    const chart = drawn.current;
+    chart?.setCursor({ left: chart.valToPos(times[next]!, "x"), top: 0 });
+  };
+  return (
+    <div
+      class="pointed"
+      tabIndex={0}
+      role="group"
+      aria-label="Values of one time: arrow keys"
+      onKeyDown={({ key }) => (key === "ArrowLeft" ? move(-1) : key === "ArrowRight" && move(1))}
+    >
+      {picture}
+      {at !== undefined && names[at] !== undefined && (
+        <Values title={names[at]} lines={lines} at={at} isLeft={at > times.length / 2} isDark={isDark} />
+      )}
+    </div>
+  );
 }
 
-interface Colours {
+/** Lines whose values are named beside the pointer. */
+const namedMax = 12;
+
+interface ValuesProps {
+  title: string;
+  lines: readonly Line[];
+  at: number;
+  isLeft: boolean;
+  isDark: boolean;
+}
+
+/** The values of one time, the largest first. */
+function Values({ title, lines, at, isLeft, isDark }: ValuesProps) {
+  const shown = lines
+    .map((line, i) => ({
+      label: line.label,
+      value: line.values[at],
+      colour: inkAt(line.colour ?? i, isDark),
+    }))
+    .filter(({ value }) => typeof value === "number")
+    .toSorted((one, other) => other.value! - one.value!);
+  return (
+    <div class={isLeft ? "values left" : "values"} role="status">
+      <strong>{title}</strong>
+      {shown.slice(0, namedMax).map(({ label, value, colour }, i) => (
+        <span key={i}>
+          <i style={{ background: colour }} />
+          <span class="cut">{label}</span> <b>{numberText(value!)}</b>
+        </span>
+      ))}
+      {shown.length > namedMax && <span>and {shown.length - namedMax} more</span>}
+    </div>
+  );
+}
+
+/** A series as it is drawn. */
+interface DrawnSeries {
+  line: Line;
+  values: (number | null)[];
+  colour: number;
+  /** The interval that is not over, dashed, as a series of its own. */
+  isTail?: boolean;
+}
+
+/** In the order of drawing: of a stack the highest first, since the others are drawn over it. */
+function seriesOf(lines: readonly Line[], drawing: Drawing, unfinished: boolean): DrawnSeries[] {
+  const all = lines.map((line, i) => ({ line, values: [...line.values], colour: line.colour ?? i }));
+  if (drawing !== "line") {
+    for (const [i, { values }] of all.entries()) {
+      const below = all[i - 1]?.values;
+      if (below) for (const j of values.keys()) values[j] = (values[j] ?? 0) + (below[j] ?? 0);
+    }
+    return all.toReversed();
+  }
+  if (!unfinished) return all;
+  return all.flatMap((one) => {
+    const { values, line } = one;
+    const last = values.length - 1;
+    if (line.dashed || last < 1) return [one];
+    const whole = values.map((value, i) => (i === last ? null : value));
+    const tail = values.map((value, i) => (i < last - 1 ? null : value));
+    return [
+      { ...one, values: whole },
+      { ...one, values: tail, isTail: true },
+    ];
+  });
+}
+
+interface Look {
+  bare: boolean;
+  drawing: Drawing;
+  /** A canvas cannot use variables of a style sheet: colours of text and grid, as the element around it has them. */
   ink: string;
   rule: string;
-  /** Of the lines, in their order. */
-  lines: readonly string[];
+  isDark: boolean;
 }
 
-/** A canvas cannot use variables of a style sheet: text and grid colours are read from the element around it. */
-function coloursOf(place: HTMLElement, isDark: boolean): Colours {
-  const { color, columnRuleColor } = getComputedStyle(place);
-  return { ink: color, rule: columnRuleColor, lines: isDark ? colours.dark : colours.light };
-}
-
-function optionsOf(
-  lines: readonly Line[],
-  bare: boolean,
-  { ink, rule, lines: strokes }: Colours,
-  size: { width: number; height: number },
-): uPlot.Options {
+function optionsOf(series: readonly DrawnSeries[], { bare, drawing, ink, rule, isDark }: Look) {
   const grid = { stroke: rule, width: 1 };
-  const strokeOf = (line: Line, i: number) => strokes[(line.colour ?? i) % strokes.length]!;
   const axis = { stroke: ink, grid, ticks: grid, show: !bare };
+  const values = series[0]?.values.length ?? 0;
   return {
-    ...size,
     legend: {
       show: !bare,
       live: false,
-      markers: { dash: (_, i) => (lines[i - 1]?.dashed ? "dashed" : "solid") },
+      markers: {
+        width: 8,
+        dash: (_: uPlot, i: number) => (series[i - 1]?.line.dashed ? "dashed" : "solid"),
+      },
     },
-    cursor: { show: !bare, y: false },
-    padding: bare ? [4, 0, 0, 0] : [12, 24, 0, 0],
+    // A zoom by dragging would need a way back that everybody finds.
+    cursor: { show: !bare, y: false, drag: { x: false, y: false } },
+    padding: bare ? ([4, 0, 0, 0] as uPlot.Padding) : ([12, 24, 0, 0] as uPlot.Padding),
     // The API's days are shown as they are, not in the reader's time zone.
-    tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
-    scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
+    tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
+    scales: {
+      y: {
+        range: (_: uPlot, min: number, max: number): uPlot.Range.MinMax => [
+          Math.min(0, min * 1.1),
+          max > 0 ? max * 1.1 : 1,
+        ],
+      },
+    },
     axes: [
-      { ...axis, incrs: timeSteps, values: (_, ticks) => ticks.map((tick) => tickText(tick, ticks)) },
+      {
+        ...axis,
+        grid: { show: false },
+        incrs: timeSteps,
+        values: (_: uPlot, ticks: number[]) => ticks.map((tick) => tickText(tick, ticks)),
+      },
       { ...axis, size: 56, incrs: valueSteps },
     ],
     series: [
       {},
-      ...lines.map((line, i) => ({
-        label: line.label,
-        stroke: strokeOf(line, i),
-        width: 2,
-        ...(line.dashed && { dash: [6, 4] }),
-        ...(bare && { fill: `${strokeOf(line, i)}22` }),
-        points: { show: !bare && line.values.length < 40, size: 5 },
-      })),
+      ...series.map(({ line, colour, isTail }): uPlot.Series => {
+        const stroke = inkAt(colour, isDark);
+        return {
+          label: line.label,
+          stroke,
+          width: 2,
+          ...((line.dashed || isTail) && { dash: [6, 4] }),
+          ...(isTail && { class: "tail" }),
+          ...(bare && { fill: `${stroke}22` }),
+          ...(drawing !== "line" && { fill: stroke, width: 0 }),
+          ...(drawing === "bar" && { paths: uPlot.paths.bars!({ size: [0.7, 60] }) }),
+          points: { show: !bare && drawing === "line" && values < 40, size: 5 },
+        };
+      }),
     ],
   };
 }
 
 const [minute, hour, day] = [60, 3600, 86_400];
 const daySteps = [1, 2, 7, 14, 28, 91, 182, 364, 728].map((days) => days * day);
-const shortSteps = [
-  1,
-  5,
-  15,
-  30,
-  minute,
-  5 * minute,
-  15 * minute,
-  30 * minute,
-  hour,
-  3 * hour,
-  6 * hour,
-  12 * hour,
-];
+const shortSteps = [1, 5, 15, 30, minute, 5 * minute, 15 * minute, 30 * minute, hour].concat(
+  [3, 6, 12].map((hours) => hours * hour),
+);
 
 /** Steps between ticks of time, in seconds: none finer than from one value to the next where those are days. */
 function timeSteps({ data: [times] }: uPlot): number[] {
@@ -144,9 +236,12 @@ function valueSteps({ data: [, ...lines] }: uPlot): number[] {
   return powers.flatMap((power) => [power, 2 * power, 5 * power]);
 }
 
+const dayFormat = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", timeZone: "UTC" });
+
 /** A day, or the time of day where ticks are closer. */
 function tickText(tick: number, ticks: readonly number[]): string {
-  const text = new Date(tick * 1000).toISOString();
+  const at = new Date(tick * 1000);
   const step = (ticks[1] ?? tick) - (ticks[0] ?? tick);
-  return step >= 86_400 ? text.slice(5, 10) : text.slice(11, 16);
+  const year = ticks.at(-1)! - ticks[0]! > 300 * day ? ` ’${at.toISOString().slice(2, 4)}` : "";
+  return step >= day || ticks.length === 1 ? dayFormat.format(at) + year : at.toISOString().slice(11, 16);
 }

@@ -1,6 +1,7 @@
-// Tables, and lists that are read a page at a time.
+// Tables, as files too, and lists that are read a page at a time.
 
 import { type ComponentChildren } from "preact";
+import { type Cell, csvOf } from "./csv.ts";
 import { Button } from "./parts.tsx";
 
 export interface Column<Row> {
@@ -75,4 +76,21 @@ export function Pager({ offset, limit, count, set }: PagerProps) {
       </Button>
     </nav>
   );
+}
+
+interface CsvProps {
+  /** Of the file, without its ending. */
+  name: string;
+  columns: readonly string[];
+  rows: readonly (readonly Cell[])[];
+}
+
+export function CsvButton({ name, columns, rows }: CsvProps) {
+  const save = () => {
+    const url = URL.createObjectURL(new Blob([csvOf(columns, rows)], { type: "text/csv" }));
+    const anchor = Object.assign(document.createElement("a"), { href: url, download: `${name}.csv` });
+    anchor.click();
+    URL.revokeObjectURL(url);
+  };
+  return <Button onClick={save}>CSV</Button>;
 }

@@ -1,0 +1,107 @@
+// Rows of a query as a table or, where their columns allow it, as a chart.
+
+import { Bars } from "../ui/bars.tsx";
+import { Chart } from "../ui/chart.tsx";
+import type { Cell } from "../ui/csv.ts";
+import { numberText } from "../ui/format.ts";
+import { inkAt } from "../ui/ink.ts";
+import { CsvButton, Table } from "../ui/table.tsx";
+import { useDark } from "../ui/theme.ts";
+import { type ChartRows, chartRowsOf, shownCell } from "./cells.ts";
+import { timesOfDays } from "./results.ts";
+
+interface TableViewProps {
+  rows: readonly unknown[];
+  columns: readonly string[];
+  types: readonly string[];
+  /** PostHog's name of the drawing; a table unless it is a chart's. */
+  display: string;
+  height: number;
+  small: boolean;
+}
+
+/** Rows of the page's own table: the file has all of them. */
+const rowsShownMax = 500;
+
+export function TableView({ rows, columns, types, display, height, small }: TableViewProps) {
+  const lists = rows.map((row) => (Array.isArray(row) ? row : [row]) as unknown[]);
+  const width = lists.reduce((most, row) => Math.max(most, row.length), 0);
+  const names = Array.from(
+    { length: width },
+    (_, i) => columns[i]?.replace("context.columns.", "") ?? `Column ${i + 1}`,
+  );
+  const isChart = display === "ActionsLineGraph" || display === "ActionsBar";
+  const chart = isChart ? chartRowsOf(names, types, lists) : undefined;
+  const table = <RowsTable names={names} types={types} lists={lists} />;
+  return (
+    <>
+      {isChart && !chart && (
+        <p class="notice">
+          No chart: that takes a time or a text as the first column, each once, and numbers in the others.
+        </p>
+      )}
+      {chart && <RowsChart chart={chart} isBar={display === "ActionsBar"} height={height} />}
+      {chart ? (
+        <details class="numbers">
+          <summary>Numbers</summary>
+          {table}
+        </details>
+      ) : (
+        table
+      )}
+      {!small && <CsvButton name="query" columns={names} rows={lists as Cell[][]} />}
+    </>
+  );
+}
+
+interface RowsTableProps {
+  names: readonly string[];
+  types: readonly string[];
+  lists: readonly unknown[][];
+}
+
+function RowsTable({ names, types, lists }: RowsTableProps) {
+  const ids = new Map(lists.map((row, i) => [row, i]));
+  return (
+    <>
+      <Table
+        caption="Rows"
+        rows={lists.slice(0, rowsShownMax)}
+        id={(row) => ids.get(row) ?? 0}
+        columns={names.map((name, i) => ({
+          name,
+          cell: (row: unknown[]) => shownCell(row[i]),
+          number: lists.every((row) => typeof row[i] === "number" || row[i] === null),
+          fixed: types[i]?.includes("Date") ?? false,
+        }))}
+      />
+      {lists.length > rowsShownMax && (
+        <p class="quiet">
+          The first {rowsShownMax} of {lists.length} rows; the file has all of them.
+        </p>
+      )}
+    </>
+  );
+}
+
+function RowsChart({ chart, isBar, height }: { chart: ChartRows; isBar: boolean; height: number }) {
+  const { isTime, names, series } = chart;
+  const isDark = useDark();
+  const [kind, labels] = [isBar || !isTime ? "Bars" : "Lines", series.map((one) => one.label).join(", ")];
+  const label = `${kind} from ${names[0]} to ${names.at(-1)}: ${labels}`;
+  if (isTime) {
+    const [times, drawing] = [timesOfDays(names), isBar ? "bar" : "line"] as const;
+    return (
+      <Chart label={label} times={times} names={names} lines={series} height={height} drawing={drawing} />
+    );
+  }
+  const bars = names.flatMap((name, i) =>
+    series.map((one, j) => ({
+      label: series.length > 1 ? `${name} · ${one.label}` : name,
+      value: one.values[i] ?? 0,
+      text: one.values[i] === null ? "–" : numberText(one.values[i] ?? 0),
+      colour: inkAt(j, isDark),
+    })),
+  );
+  return <Bars caption={label} bars={bars} />;
+}

@@ -1,0 +1,264 @@
+// The SQL page: a query in the editor, its rows as a table or a chart, and saving it as an insight.
+
+import { useId, useState } from "preact/hooks";
+import { useMaySave } from "../explore/explore.tsx";
+import { chartRowsOf } from "../explore/cells.ts";
+import { ResultView } from "../explore/result_view.tsx";
+import type { Results } from "../explore/results.ts";
+import { type ListReply, sendRequest, wordsOf } from "../session/api.ts";
+import { go, hrefOf, type Route } from "../session/route.ts";
+import { useAllowed, useSession } from "../session/session.ts";
+import { type Loaded, useAction, useLoaded } from "../session/use_loaded.ts";
+import { Button, Card, Form, Outcome, PageHead, Shown, TextField, Trouble } from "../ui/parts.tsx";
+import type { SqlNames, SqlWords } from "./completion.ts";
+import { SqlEditor } from "./editor.tsx";
+import { displays, nodeWith, placeIn, type SavedSql, savedSqlOf, sourceWith } from "./sql_query.ts";
+
+const firstQuery = `select toDate(timestamp) as day, count() as events, count(distinct person_id) as persons
+from events
+where timestamp >= now() - interval 14 day
+group by day
+order by day`;
+
+interface SqlReply {
+  results: Results;
+  columns: string[];
+  types: [name: string, type: string][];
+  hasMore: boolean;
+  limit: number;
+  last_refresh: string;
+}
+
+interface SavedInsight {
+  name: string | null;
+  derived_name: string | null;
+  query: unknown;
+}
+
+export function Sql({ route }: { route: Route }) {
+  const { api, home } = useSession();
+  const insight = Number(route.query.get("insight"));
+  const saved = useLoaded(
+    async (signal) =>
+      insight > 0
+        ? await api.get<SavedInsight>(`${home}/insights/${insight}/`, { refresh: "false" }, signal)
+        : null,
+    [home, insight],
+  );
+  return (
+    <>
+      <PageHead title={insight > 0 ? "Edit an insight" : "SQL"} />
+      <Shown asked={saved}>
+        {(row) => <Workbench key={insight} route={route} insight={insight} row={row} />}
+      </Shown>
+    </>
+  );
+}
+
+interface WorkbenchProps {
+  route: Route;
+  /** 0 for none. */
+  insight: number;
+  row: SavedInsight | null;
+}
+
+function Workbench({ route, insight, row }: WorkbenchProps) {
+  const { api, home, project } = useSession();
+  const saved = row ? savedSqlOf(row.query) : undefined;
+  const given = route.query.get("query") ?? saved?.text ?? "";
+  const display = route.query.get("display") ?? saved?.display ?? "ActionsTable";
+  const [edited, setEdited] = useState({ of: given, text: given || firstQuery });
+  // Another address, such as by the browser's way back, is another text.
+  const text = edited.of === given ? edited.text : given || firstQuery;
+  const maySave = useMaySave();
+  const saidBy = useId();
+  const show = (query: string, drawn: string) =>
+    go(
+      hrefOf(project.id, "sql", [], {
+        ...(insight > 0 && { insight: String(insight) }),
+        query,
+        display: drawn,
+      }),
+    );
+  const asked = useLoaded(
+    async (signal) => {
+      if (given === "") return null;
+      return await api.send<SqlReply>("POST", `${home}/query/`, { query: sourceWith(saved, given) }, signal);
+    },
+    [home, given],
+  );
+  const run = () => (text === given ? asked.again() : show(text, display));
+  const fault =
+    asked.error && !asked.loading && text === given ? placeIn(wordsOf(asked.error), text) : undefined;
+  return (
+    <>
+      <Card>
+        <SqlEditor
+          value={text}
+          set={(next) => setEdited({ of: given, text: next })}
+          run={run}
+          fault={fault}
+          saidBy={saidBy}
+          words={useWords()}
+          names={useNames()}
+        />
+        <div class="page-actions">
+          <Button kind="primary" onClick={run}>
+            Run
+          </Button>
+          <span class="quiet">Ctrl+Enter runs it, Ctrl+Space offers names.</span>
+          {given !== "" && text !== given && <span class="tag">changed since it was run</span>}
+        </div>
+      </Card>
+      {given !== "" && (
+        <Card>
+          <div id={saidBy}>{!asked.loading && <Trouble error={asked.error} />}</div>
+          <Answer asked={asked} display={display} choose={(drawn) => show(given, drawn)} />
+        </Card>
+      )}
+      {maySave && row && saved && (
+        <SaveSql insight={insight} row={row} saved={saved} text={text} display={display} />
+      )}
+      {maySave && <SaveNewSql saved={saved} text={text} display={display} />}
+    </>
+  );
+}
+
+interface AnswerProps {
+  asked: Loaded<SqlReply | null>;
+  display: string;
+  choose: (display: string) => void;
+}
+
+function Answer({ asked, display, choose }: AnswerProps) {
+  const reply = asked.value;
+  if (asked.loading && !reply) return <p class="quiet">Loading …</p>;
+  if (!reply || asked.error) return null;
+  const { results, columns, hasMore, limit } = reply;
+  const types = reply.types.map(([, type]) => type);
+  const mayDraw = chartRowsOf(columns, types, results as unknown[][]) !== undefined;
+  return (
+    <div aria-busy={asked.loading}>
+      <div class="tabs" role="group" aria-label="Shown as">
+        {displays.map(([name, title]) => (
+          <button
+            key={name}
+            type="button"
+            aria-pressed={name === display}
+            disabled={!mayDraw && name !== "ActionsTable" && name !== display}
+            onClick={() => choose(name)}
+          >
+            {title}
+          </button>
+        ))}
+        <span class="quiet">
+          {results.length === 1 ? "1 row" : `${results.length} rows`}
+          {hasMore && `, and more behind them: the limit is ${limit}`}
+        </span>
+      </div>
+      <ResultView results={results} columns={columns} types={types} display={display} empty="No rows." />
+    </div>
+  );
+}
+
+function SaveNewSql({
+  saved,
+  text,
+  display,
+}: {
+  saved: SavedSql | undefined;
+  text: string;
+  display: string;
+}) {
+  const { api, home, project } = useSession();
+  const [name, setName] = useState("");
+  const action = useAction();
+  const save = () =>
+    action.run(async () => {
+      const body = { query: nodeWith(saved, text, display), name: name || null };
+      const { id } = await api.send<{ id: number }>("POST", `${home}/insights/`, body);
+      go(hrefOf(project.id, "insights", [id]));
+      return "Saved.";
+    });
+  return (
+    <Card title="Save as a new insight">
+      <Form send={save}>
+        <TextField label="Name of the insight" value={name} set={setName} />
+        <Button type="submit" disabled={action.running || text.trim() === ""}>
+          Save as insight
+        </Button>
+      </Form>
+      <Outcome action={action} />
+    </Card>
+  );
+}
+
+interface SaveProps {
+  insight: number;
+  row: SavedInsight;
+  saved: SavedSql;
+  text: string;
+  display: string;
+}
+
+function SaveSql({ insight, row, saved, text, display }: SaveProps) {
+  const { api, home, project } = useSession();
+  const action = useAction();
+  const address = hrefOf(project.id, "insights", [insight]);
+  const save = () =>
+    action.run(async () => {
+      await api.send("PATCH", `${home}/insights/${insight}/`, { query: nodeWith(saved, text, display) });
+      go(address);
+      return "Saved.";
+    });
+  return (
+    <Card title="Save the changes">
+      <p>
+        The query in the editor replaces the one of{" "}
+        <a href={address}>{row.name || row.derived_name || `Insight ${insight}`}</a>, on dashboards and in
+        subscriptions too.
+      </p>
+      <Button kind="primary" disabled={action.running} onClick={save}>
+        Save changes
+      </Button>
+      <Outcome action={action} />
+    </Card>
+  );
+}
+
+/** The words of the language: the editor works without them, but offers nothing. */
+function useWords(): SqlWords | undefined {
+  return useLoaded(
+    async (signal) => (await (await sendRequest("/console/assets/sql.json", { signal })).json()) as SqlWords,
+    [],
+  ).value;
+}
+
+/** Names of one kind that are offered: the API lists the newest, or those of the events asked for, first. */
+const namesMax = 1000;
+const noNames: SqlNames = { name: [], event: [], person: [], group: [] };
+
+function useNames(): SqlNames {
+  const { api, home } = useSession();
+  const seesEvents = useAllowed("event_definition:read");
+  const seesProperties = useAllowed("property_definition:read");
+  const asked = useLoaded(
+    async (signal): Promise<SqlNames> => {
+      const list = async (path: string, isAllowed: boolean, query = {}) => {
+        if (!isAllowed) return [];
+        const asking = { limit: namesMax, ...query };
+        const { results } = await api.get<ListReply<{ name: string }>>(`${home}/${path}`, asking, signal);
+        return results.map(({ name }) => name);
+      };
+      const properties = (type: string) => list("property_definitions/", seesProperties, { type });
+      const [name, event, person] = await Promise.all([
+        list("event_definitions/", seesEvents),
+        properties("event"),
+        properties("person"),
+      ]);
+      return { name, event, person, group: [] };
+    },
+    [home],
+  );
+  return asked.value ?? noNames;
+}

@@ -1,0 +1,67 @@
+// SQL as it is asked and saved, and the place of what is wrong in it.
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const fieldsIn = (value: unknown): Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+
+export const displays = [
+  ["ActionsTable", "Table"],
+  ["ActionsLineGraph", "Line"],
+  ["ActionsBar", "Bars"],
+] as const;
+
+/** What is saved of a query in SQL: all that its node says, and its text. */
+export interface SavedSql {
+  node: Fields;
+  text: string;
+  display: string;
+}
+
+/** Undefined for what is no SQL. */
+export function savedSqlOf(query: unknown): SavedSql | undefined {
+  const node = fieldsIn(query);
+  const source = "source" in node ? fieldsIn(node["source"]) : node;
+  const { kind, query: text } = source;
+  if (kind !== "HogQLQuery" || typeof text !== "string") return undefined;
+  const display = node["kind"] === "DataVisualizationNode" ? node["display"] : undefined;
+  return { node, text, display: typeof display === "string" ? display : "ActionsTable" };
+}
+
+/** The query that runs: what else was saved of it stays as it was. */
+export function sourceWith(saved: SavedSql | undefined, text: string): Fields {
+  const source = saved && "source" in saved.node ? fieldsIn(saved.node["source"]) : saved?.node;
+  return { ...source, kind: "HogQLQuery", query: text };
+}
+
+/** What is saved: in the node that PostHog's app saves SQL in. */
+export function nodeWith(saved: SavedSql | undefined, text: string, display: string): Fields {
+  const isNode = saved?.node["kind"] === "DataVisualizationNode";
+  return {
+    ...(isNode && saved.node),
+    kind: "DataVisualizationNode",
+    source: sourceWith(saved, text),
+    display,
+  };
+}
+
+export interface SqlPlace {
+  start: number;
+  end: number;
+}
+
+/** The word that a refusal names by `(Line 2, column 8.)`, as positions in the text. */
+export function placeIn(message: string, text: string): SqlPlace | undefined {
+  const [, line, column] = /\(Line (\d+), column (\d+)\.\)$/.exec(message) ?? [];
+  if (line === undefined || column === undefined) return undefined;
+  const lines = text.split("\n");
+  const own = lines[Number(line) - 1] ?? "";
+  const above = lines.slice(0, Number(line) - 1).reduce((sum, one) => sum + one.length + 1, 0);
+  // The API counts characters, a text area halves of surrogate pairs.
+  const start = above + [...own].slice(0, Number(column) - 1).join("").length;
+  const word = /^[\w$.]+/.exec(text.slice(start))?.[0] ?? text.slice(start, start + 1);
+  return {
+    start: Math.min(start, text.length),
+    end: Math.min(start + Math.max(1, word.length), text.length),
+  };
+}

@@ -1,0 +1,33 @@
+// Values side by side as horizontal bars, each with its text and its number.
+
+import { type ComponentChildren } from "preact";
+
+export interface Bar {
+  label: ComponentChildren;
+  /** Draws the bar. */
+  value: number;
+  /** What it says. */
+  text: string;
+  colour?: string;
+}
+
+export function Bars({ caption, bars }: { caption: string; bars: readonly Bar[] }) {
+  const most = Math.max(...bars.map(({ value }) => value), 0);
+  return (
+    <ul class="side-bars" aria-label={caption}>
+      {bars.map(({ label, value, text, colour }, i) => (
+        <li key={i}>
+          <div
+            class="side-bar"
+            style={{
+              width: `${most > 0 ? Math.max(0, value / most) * 100 : 0}%`,
+              ...(colour && { background: `${colour}33` }),
+            }}
+          />
+          <span class="cut">{label}</span>
+          <b>{text}</b>
+        </li>
+      ))}
+    </ul>
+  );
+}
