@@ -9,10 +9,7 @@ import { absentResources, emptyListModel } from "./model.ts";
 
 export function absentResourceRoutes({ gate }: { gate: Gate }) {
   const lists = Object.entries(absentResources).map(([name, { called, scope, filters }]) =>
-    projectOperation({
-      method: "GET",
-      path: `${name}/`,
-      scope,
+    projectOperation(`GET /${name}/`, scope, {
       summary: `List no ${called.toLowerCase()}`,
       description: `${called} do not exist here. The list is there for programs that read every list of a project.`,
       query: {

@@ -71,10 +71,7 @@ function shareableDashboards({ sql }: DashboardParts): Shareable<"dashboards"> {
 function listOperations(parts: DashboardParts) {
   const { sql } = parts;
   return [
-    projectOperation({
-      method: "GET",
-      path: "dashboards/",
-      scope: "dashboard:read",
+    projectOperation("GET /dashboards/", "dashboard:read", {
       summary: "List dashboards, pinned ones first, then newest first",
       query: {
         search: searchParameter(
@@ -89,10 +86,7 @@ function listOperations(parts: DashboardParts) {
       answer: async ({ project, query, url }) =>
         pageReply(url, query, await listDashboards(sql, project.id, query, query)),
     }),
-    projectOperation({
-      method: "POST",
-      path: "dashboards/",
-      scope: "dashboard:write",
+    projectOperation("POST /dashboards/", "dashboard:write", {
       summary: "Create a dashboard",
       description: "Insights are put on it by their own `dashboards`.",
       body: dashboardBody,
@@ -107,12 +101,8 @@ function listOperations(parts: DashboardParts) {
 
 function oneOperations(parts: DashboardParts) {
   const { sql } = parts;
-  const path = "dashboards/:id/";
   return [
-    projectOperation({
-      method: "GET",
-      path,
-      scope: "dashboard:read",
+    projectOperation("GET /dashboards/:id/", "dashboard:read", {
       summary: "Get a dashboard and its insights",
       description: "With `refresh`, the key needs the scope `insight:read` as well.",
       query: {
@@ -129,10 +119,7 @@ function oneOperations(parts: DashboardParts) {
         );
       },
     }),
-    projectOperation({
-      method: "PATCH",
-      path,
-      scope: "dashboard:write",
+    projectOperation("PATCH /dashboards/:id/", "dashboard:write", {
       summary: "Change a dashboard and its tiles, delete it or bring it back",
       put: "Change a dashboard, as PATCH does",
       // A deleted dashboard is found too, so that it can be restored.
@@ -148,10 +135,7 @@ function oneOperations(parts: DashboardParts) {
         return await show(parts, project.id, found.id);
       },
     }),
-    projectOperation({
-      method: "DELETE",
-      path,
-      scope: "dashboard:write",
+    projectOperation("DELETE /dashboards/:id/", "dashboard:write", {
       summary: "Delete a dashboard; PATCH with deleted: false brings it back",
       find: async ({ project, params }) => present(await getDashboard(sql, project.id, rowIdOf(params.id))),
       replies: { 204: { description: "It is gone. Its insights are not." } },

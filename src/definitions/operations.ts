@@ -45,10 +45,7 @@ const eventQuery = {
 
 function eventOperations(clickhouse: ClickHouse) {
   return [
-    projectOperation({
-      method: "GET",
-      path: "event_definitions/",
-      scope: "event_definition:read",
+    projectOperation("GET /event_definitions/", "event_definition:read", {
       summary: "List the names of events",
       description: "Those of the latest day first, by their names, unless an `ordering` is given.",
       query: eventQuery,
@@ -69,10 +66,7 @@ function eventOperations(clickhouse: ClickHouse) {
         return pageReply(url, query, { count, rows: rows.map(eventReply) });
       },
     }),
-    projectOperation({
-      method: "GET",
-      path: "event_definitions/:id/",
-      scope: "event_definition:read",
+    projectOperation("GET /event_definitions/:id/", "event_definition:read", {
       summary: "Read the name of an event",
       replies: { 200: reply("The name.", eventDefinitionModel) },
       find: async ({ project, params, request }) => {
@@ -116,10 +110,7 @@ function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
     return new Map((await groupTypesOf(sql, project_id)).map(({ name, place }) => [name, place]));
   };
   return [
-    projectOperation({
-      method: "GET",
-      path: "property_definitions/",
-      scope: "property_definition:read",
+    projectOperation("GET /property_definitions/", "property_definition:read", {
       summary: "List the names of properties",
       description: "Those that one of `event_names` had come first, then all by their names.",
       query: propertyQuery,
@@ -148,10 +139,7 @@ function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
         return pageReply(url, query, { count, rows: shown });
       },
     }),
-    projectOperation({
-      method: "GET",
-      path: "property_definitions/:id/",
-      scope: "property_definition:read",
+    projectOperation("GET /property_definitions/:id/", "property_definition:read", {
       summary: "Read the name of a property",
       replies: { 200: reply("The name.", propertyDefinitionModel) },
       find: async ({ project, params, request }) => {

@@ -19,10 +19,7 @@ import { type FoundEvent, findEvent, listEventValues } from "./one_store.ts";
 
 export function oneEventOperations({ clickhouse, clock }: RoomParts<"clickhouse" | "clock">) {
   return [
-    projectOperation({
-      method: "GET",
-      path: "events/values/",
-      scope: "query:read",
+    projectOperation("GET /events/values/", "query:read", {
       summary: "List the values of a property of the last seven days' events, the most frequent ones first",
       query: {
         key: requiredTextParameter("the property's name."),
@@ -45,10 +42,7 @@ export function oneEventOperations({ clickhouse, clock }: RoomParts<"clickhouse"
         return { results, refreshing: false };
       },
     }),
-    projectOperation({
-      method: "GET",
-      path: "events/:uuid/",
-      scope: "query:read",
+    projectOperation("GET /events/:uuid/", "query:read", {
       summary: "Get an event",
       query: {
         include_person: flagParameter("true: with its person, which needs the scope `person:read` as well."),

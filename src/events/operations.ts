@@ -30,10 +30,7 @@ interface EventParts extends RoomParts<"gate" | "clickhouse" | "clock"> {
 
 export function eventRoutes({ gate, clickhouse, clock, engine }: EventParts) {
   return mounted(gate, "Events", [
-    projectOperation({
-      method: "GET",
-      path: "events/",
-      scope: "query:read",
+    projectOperation("GET /events/", "query:read", {
       summary: "List events, newest first unless told",
       description: csvDescription,
       query: {

@@ -36,10 +36,7 @@ export function groupRoutes({
 
 function listOperations({ sql, clickhouse, counts }: GroupParts) {
   return [
-    projectOperation({
-      method: "GET",
-      path: "groups/",
-      scope: "group:read",
+    projectOperation("GET /groups/", "group:read", {
       summary: "List groups: of a type's index the newest first, otherwise by their types and keys",
       query: { ...groupFilterParameters, ...pageParameters("Groups") },
       replies: { 200: reply("The groups.", listSchema(groupModel)) },
@@ -58,10 +55,7 @@ function listOperations({ sql, clickhouse, counts }: GroupParts) {
         return await streamedPage(url, query, count, groups);
       },
     }),
-    projectOperation({
-      method: "GET",
-      path: "groups/find/",
-      scope: "group:read",
+    projectOperation("GET /groups/find/", "group:read", {
       summary: "Get the group with this type and exactly this key",
       query: {
         group_type_index: requiredTypeIndex,
@@ -82,10 +76,7 @@ function listOperations({ sql, clickhouse, counts }: GroupParts) {
 
 function propertyOperations({ sql, clickhouse }: GroupParts) {
   return [
-    projectOperation({
-      method: "GET",
-      path: "groups/property_definitions/",
-      scope: "group:read",
+    projectOperation("GET /groups/property_definitions/", "group:read", {
       summary: "List the names of properties by the index of the groups' type, the most frequent ones first",
       replies: { 200: reply("The names.", groupPropertiesModel) },
       answer: async ({ project, request }) => {
@@ -99,10 +90,7 @@ function propertyOperations({ sql, clickhouse }: GroupParts) {
         return Object.fromEntries(shown.filter(([, properties]) => properties.length > 0));
       },
     }),
-    projectOperation({
-      method: "GET",
-      path: "groups/property_values/",
-      scope: "group:read",
+    projectOperation("GET /groups/property_values/", "group:read", {
       summary: "List the values of a property of one type's groups, the most frequent ones first",
       query: {
         group_type_index: requiredTypeIndex,
@@ -123,10 +111,7 @@ function propertyOperations({ sql, clickhouse }: GroupParts) {
 
 function typeOperations({ sql, clickhouse, counts }: GroupParts) {
   return [
-    projectOperation({
-      method: "GET",
-      path: "groups_types/",
-      scope: "group:read",
+    projectOperation("GET /groups_types/", "group:read", {
       summary: "List the types of groups, by their indexes",
       replies: { 200: reply("The types.", groupTypesModel) },
       answer: async ({ project }) =>
@@ -135,10 +120,7 @@ function typeOperations({ sql, clickhouse, counts }: GroupParts) {
           group_type_index: place,
         })),
     }),
-    projectOperation({
-      method: "DELETE",
-      path: "groups_types/:group_type_index/",
-      scope: "group:write",
+    projectOperation("DELETE /groups_types/:group_type_index/", "group:write", {
       summary: "Delete a type of groups",
       description:
         "Its index is free for the next type that an event names; captures know within ten seconds. Events keep " +

@@ -89,7 +89,7 @@ export type OperationRequest<H extends Home, P extends string = string> = Admitt
   request: Request;
   /** The URL as its client sees it; links begin with it. */
   url: URL;
-  params: Record<keyof ResolvePath<`/${P}`>, string>;
+  params: Record<keyof ResolvePath<P>, string>;
 };
 
 interface OperationRecord<
@@ -102,11 +102,6 @@ interface OperationRecord<
   Found,
   Put extends string | undefined,
 > {
-  method: M;
-  /** The path behind the home, e.g. `insights/:id/`. */
-  path: P;
-  /** The scope that a key needs, of several all; null: any valid key. */
-  scope: Scope | null | readonly [Scope, ...Scope[]];
   summary: string;
   /** For a PATCH: the summary of a PUT that does the same, with a body that has every field without a default. */
   put?: Put;
@@ -123,9 +118,12 @@ interface OperationRecord<
   ) => Awaitable<Bodies<R>[keyof Bodies<R>] | Response>;
 }
 
+/** The scope that a key needs, of several all; null: any valid key. */
+type NeededScope = Scope | null | readonly [Scope, ...Scope[]];
+
 /** An operation whose types are known where it is mounted. */
 interface Operation<H extends Home = Home, Name extends string = string, Route = unknown> {
-  /** E.g. `GET groups/`. It makes the type of each operation distinct, so that a list of them keeps all. */
+  /** E.g. `GET /groups/`. It makes the type of each operation distinct, so that a list of them keeps all. */
   name: Name;
   homes: readonly H[];
   record: ErasedRecord;
@@ -137,6 +135,9 @@ interface ErasedRecord extends Omit<
   OperationRecord<Home, Method, string, Query, TObject, Replies, unknown, string | undefined>,
   "answer" | "find"
 > {
+  method: Method;
+  path: string;
+  scope: NeededScope;
   find?: (request: object) => unknown;
   answer: (request: object) => unknown;
 }
@@ -149,11 +150,11 @@ type RouteOf<
   B extends TObject,
   R extends Replies,
 > = CreateEden<
-  `${HomePath<H>}/${P}`,
+  `${HomePath<H>}${P}`,
   {
     [Name in Lowercase<M>]: {
       body: TObject extends B ? unknown : Partial<Static<B>>;
-      params: ResolvePath<`${HomePath<H>}/${P}`>;
+      params: ResolvePath<`${HomePath<H>}${P}`>;
       query: { [Name in keyof Q]?: string | number | boolean };
       headers: unknown;
       response: Bodies<R>;
@@ -161,20 +162,23 @@ type RouteOf<
   }
 >;
 
+/** Makes operations of these homes. `name`: method and path behind the home, e.g. `GET /insights/:id/`. */
 export function operationsOf<const H extends Home>(...homes: readonly H[]) {
   return <
     const M extends Method,
-    const P extends string,
+    const P extends `/${string}`,
     const R extends Replies,
     Q extends Query = Record<never, never>,
     B extends TObject = TObject,
     Found = undefined,
     Put extends string | undefined = undefined,
   >(
+    name: `${M} ${P}`,
+    scope: NeededScope,
     record: OperationRecord<H, M, P, Q, B, R, Found, Put>,
   ): Operation<H, `${M} ${P}`, RouteOf<H, Put extends string ? M | "PUT" : M, P, Q, B, R>> => {
-    const name = `${record.method} ${record.path}` as const;
-    return { name, homes, record: record as unknown as ErasedRecord };
+    const [method, path] = name.split(" ");
+    return { name, homes, record: { ...record, method, path, scope } as unknown as ErasedRecord };
   };
 }
 
@@ -202,7 +206,7 @@ export function mounted<const O extends readonly Operation[]>(gate: Gate, tag: s
       const plugin = new Elysia({ name: `${tag} of ${prefix}`, prefix, tags: [tag] }).use(gate);
       for (const record of records) {
         const hook = { [option]: record.scope, detail: detailOf(record) };
-        plugin.route(record.method, `/${record.path}`, handlerOf(record) as () => unknown, hook);
+        plugin.route(record.method, record.path, handlerOf(record) as () => unknown, hook);
       }
       app.use(plugin);
     }

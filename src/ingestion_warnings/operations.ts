@@ -17,10 +17,7 @@ export function ingestionWarningRoutes({
   clock,
 }: RoomParts<"gate" | "clickhouse" | "clock">) {
   return mounted(gate, "Ingestion warnings", [
-    projectOperation({
-      method: "GET",
-      path: "ingestion_warnings/",
-      scope: "query:read",
+    projectOperation("GET /ingestion_warnings/", "query:read", {
       summary: "List what became of ignored and altered events, newest first",
       query: {
         type: textParameter("Only warnings of this type."),

@@ -48,10 +48,7 @@ export function insightRoutes({
 function listOperations(parts: InsightParts) {
   const { sql, queries, clock } = parts;
   return [
-    projectOperation({
-      method: "GET",
-      path: "insights/",
-      scope: "insight:read",
+    projectOperation("GET /insights/", "insight:read", {
       summary: "List insights, newest first",
       query: {
         ...insightFilter(clock),
@@ -69,10 +66,7 @@ function listOperations(parts: InsightParts) {
         return await slicedJson({ ...pageReply(url, query, { count, rows: shown }) }, rowsBelow);
       },
     }),
-    projectOperation({
-      method: "POST",
-      path: "insights/",
-      scope: writing,
+    projectOperation("POST /insights/", writing, {
       summary: "Save a query as an insight",
       description: "The query is checked, and run when the insight is read.",
       body: insightBody,
@@ -89,12 +83,8 @@ function listOperations(parts: InsightParts) {
 
 function oneOperations(parts: InsightParts) {
   const { sql, queries } = parts;
-  const path = "insights/:id/";
   return [
-    projectOperation({
-      method: "GET",
-      path,
-      scope: "insight:read",
+    projectOperation("GET /insights/:id/", "insight:read", {
       summary: "Get an insight and its result, computed now",
       description,
       query: {
@@ -112,10 +102,7 @@ function oneOperations(parts: InsightParts) {
         return await slicedJson(presentInsight(row, result));
       },
     }),
-    projectOperation({
-      method: "PATCH",
-      path,
-      scope: writing,
+    projectOperation("PATCH /insights/:id/", writing, {
       summary: "Change an insight, put it on dashboards, delete it or bring it back",
       put: "Change an insight, as PATCH does",
       // A deleted one is there to be brought back.
@@ -125,10 +112,7 @@ function oneOperations(parts: InsightParts) {
       replies: shownOne,
       answer: ({ access, found, body }) => changeInsight(parts, found, access.user.id, body),
     }),
-    projectOperation({
-      method: "DELETE",
-      path,
-      scope: "insight:write",
+    projectOperation("DELETE /insights/:id/", "insight:write", {
       summary: "Delete an insight; PATCH with deleted: false brings it back",
       find: async ({ project, params }) =>
         present(await getInsight(sql, project.id, insightNameOf(params.id))),

@@ -33,10 +33,7 @@ export function organizationRoutes({ gate, sql }: RoomParts<"gate" | "sql">) {
 
 function listOperations(sql: Postgres) {
   return [
-    operation({
-      method: "GET",
-      path: "",
-      scope: "organization:read",
+    operation("GET /", "organization:read", {
       summary: "List organizations",
       query: pageParameters("Rows"),
       replies: { 200: reply("The user's organizations.", listSchema(organizationModel)) },
@@ -45,10 +42,7 @@ function listOperations(sql: Postgres) {
         return pageReply(url, query, await listOrganizations(sql, reader, query));
       },
     }),
-    operation({
-      method: "POST",
-      path: "",
-      scope: "organization:write",
+    operation("POST /", "organization:write", {
       summary: "Create an organization, with a first project",
       description: "The key's user becomes its owner, and it becomes the user's current organization.",
       find: ({ access }) => {
@@ -66,21 +60,13 @@ function listOperations(sql: Postgres) {
 }
 
 function oneOperations(sql: Postgres) {
-  const path = ":organization_id/";
-  const scope = "organization:write";
   return [
-    operation({
-      method: "GET",
-      path,
-      scope: "organization:read",
+    operation("GET /:organization_id/", "organization:read", {
       summary: "Get an organization",
       replies: shownOne,
       answer: async ({ access, own }) => present(await getOrganization(sql, own().id, access.user.id)),
     }),
-    operation({
-      method: "PATCH",
-      path,
-      scope,
+    operation("PATCH /:organization_id/", "organization:write", {
       summary: "Change an organization",
       put: "Change an organization; its name is required",
       find: ({ own }) => requireLevel(own(), membershipLevels.admin),
@@ -89,10 +75,7 @@ function oneOperations(sql: Postgres) {
       answer: async ({ access, found, body }) =>
         present(await updateOrganization(sql, found.id, access.user.id, body)),
     }),
-    operation({
-      method: "DELETE",
-      path,
-      scope,
+    operation("DELETE /:organization_id/", "organization:write", {
       summary: "Delete an organization, its projects and all their data",
       replies: gone,
       answer: async ({ access, own }) => {

@@ -43,20 +43,14 @@ export function personalKeyRoutes({ gate, sql }: RoomParts<"gate" | "sql">) {
 
 function listOperations(sql: Postgres) {
   return [
-    operation({
-      method: "GET",
-      path: "",
-      scope: "*",
+    operation("GET /", "*", {
       summary: "List one's personal API keys, newest first",
       query: pageParameters("Rows"),
       replies: { 200: reply("The keys, without their values.", listSchema(personalKeyModel)) },
       answer: async ({ access, query, url }) =>
         pageReply(url, query, await listKeysPage(sql, access.user.id, query)),
     }),
-    operation({
-      method: "POST",
-      path: "",
-      scope: "*",
+    operation("POST /", "*", {
       summary: "Issue a personal API key",
       description: "Its value is in this reply and in no other.",
       body: personalKeyBody,
@@ -74,18 +68,12 @@ function listOperations(sql: Postgres) {
 
 function readOperations(sql: Postgres) {
   return [
-    operation({
-      method: "GET",
-      path: "@current/",
-      scope: null,
+    operation("GET /@current/", null, {
       summary: "Get the key that asks",
       replies: shownOne,
       answer: async ({ access }) => present(await getKey(sql, access.key.id, access.user.id)),
     }),
-    operation({
-      method: "GET",
-      path: ":id/",
-      scope: "*",
+    operation("GET /:id/", "*", {
       summary: "Get a personal API key",
       find: async ({ access, params }) => present(await findKey(sql, access, params.id)),
       replies: shownOne,
@@ -95,16 +83,11 @@ function readOperations(sql: Postgres) {
 }
 
 function changeOperations(sql: Postgres) {
-  const one = {
-    scope: "*",
-    find: ({ access, params }: { access: Access; params: { id: string } }) =>
-      findTouchable(sql, access, params.id),
-  } as const;
+  const find = ({ access, params }: { access: Access; params: { id: string } }) =>
+    findTouchable(sql, access, params.id);
   return [
-    operation({
-      ...one,
-      method: "PATCH",
-      path: ":id/",
+    operation("PATCH /:id/", "*", {
+      find,
       summary: "Change a personal API key",
       put: "Change a personal API key; label and scopes are required",
       body: personalKeyBody,
@@ -115,10 +98,8 @@ function changeOperations(sql: Postgres) {
         return present(await updateKey(sql, found.id, access.user.id, body));
       },
     }),
-    operation({
-      ...one,
-      method: "DELETE",
-      path: ":id/",
+    operation("DELETE /:id/", "*", {
+      find,
       summary: "Revoke a personal API key, at once",
       description: "A server that is not notified in time lets the key read for at most three seconds more.",
       replies: gone,
@@ -126,10 +107,8 @@ function changeOperations(sql: Postgres) {
         if (!(await revokeKey(sql, found.id, access.user.id))) throw notFound();
       },
     }),
-    operation({
-      ...one,
-      method: "POST",
-      path: ":id/roll/",
+    operation("POST /:id/roll/", "*", {
+      find,
       summary: "Give a personal API key a new value; the old one stops at once",
       replies: { 200: reply("The key, with its new value.", issuedKeyModel) },
       answer: async ({ access, found }) => present(await rollKey(sql, found.id, access.user.id)),

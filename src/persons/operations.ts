@@ -39,10 +39,7 @@ export function personRoutes({ gate, ...parts }: PersonParts & { gate: Gate }) {
 function listOperations(parts: CountedParts) {
   const { clickhouse } = parts;
   return [
-    projectOperation({
-      method: "GET",
-      path: "persons/",
-      scope: "person:read",
+    projectOperation("GET /persons/", "person:read", {
       summary: "List persons, by their main distinct ids",
       description: csvDescription,
       query: { ...personParameters, format: formatParameter, ...pageParameters("Persons") },
@@ -57,10 +54,7 @@ function listOperations(parts: CountedParts) {
         return await streamedPage(url, query, count, rows);
       },
     }),
-    projectOperation({
-      method: "GET",
-      path: "persons/:uuid/distinct_ids/",
-      scope: "person:read",
+    projectOperation("GET /persons/:uuid/distinct_ids/", "person:read", {
       summary: "List a person's distinct ids, the main one first",
       find: ({ project, params: { uuid } }) => mainIdOf(parts, project, uuid),
       query: pageParameters("Distinct ids"),
@@ -79,10 +73,7 @@ function listOperations(parts: CountedParts) {
 
 function oneOperations(parts: CountedParts) {
   return [
-    projectOperation({
-      method: "GET",
-      path: "persons/:uuid/",
-      scope: "person:read",
+    projectOperation("GET /persons/:uuid/", "person:read", {
       summary: "Get a person",
       find: ({ project, params: { uuid } }) => mainIdOf(parts, project, uuid),
       replies: { 200: reply("The person.", personModel) },

@@ -41,10 +41,7 @@ export function projectRoutes({ gate, ...parts }: ProjectParts & { gate: Gate })
 function listOperations(parts: ProjectParts) {
   const { sql } = parts;
   return [
-    operation({
-      method: "GET",
-      path: "",
-      scope: "project:read",
+    operation("GET /", "project:read", {
       summary: "List projects",
       query: pageParameters("Rows"),
       replies: { 200: reply("The projects.", listSchema(projectModel)) },
@@ -55,10 +52,7 @@ function listOperations(parts: ProjectParts) {
         return pageReply(url, query, await listProjects(sql, reader, query));
       },
     }),
-    operation({
-      method: "POST",
-      path: "",
-      scope: "project:write",
+    operation("POST /", "project:write", {
       summary: "Create a project",
       description:
         "In the organization of the path, else in the user's current one; it becomes the user's current project.",
@@ -79,38 +73,26 @@ function listOperations(parts: ProjectParts) {
 function oneOperations(parts: ProjectParts) {
   const { sql } = parts;
   return [
-    oneOperation({
-      method: "GET",
-      path: "",
-      scope: "project:read",
+    oneOperation("GET /", "project:read", {
       summary: "Get a project",
       replies: shownOne,
       answer: async ({ project: { id } }) => present(await getProject(sql, id), missing),
     }),
-    oneOperation({
-      method: "PATCH",
-      path: "",
-      scope: "project:write",
+    oneOperation("PATCH /", "project:write", {
       summary: "Change a project",
       put: "Change a project, as PATCH does",
       body: projectBody,
       replies: shownOne,
       answer: async ({ project, body }) => present(await changeProject(parts, project, body), missing),
     }),
-    oneOperation({
-      method: "DELETE",
-      path: "",
-      scope: "project:write",
+    oneOperation("DELETE /", "project:write", {
       summary: "Delete a project and all its data",
       replies: gone,
       answer: async ({ project }) => {
         if (!(await removeProject(sql, requireAdmin(project)))) throw notFound(missing);
       },
     }),
-    oneOperation({
-      method: "PATCH",
-      path: "reset_token/",
-      scope: "project:write",
+    oneOperation("PATCH /reset_token/", "project:write", {
       summary: "Give a project a new API key",
       description: "The old one stops within 30 seconds.",
       replies: shownOne,

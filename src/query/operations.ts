@@ -16,10 +16,7 @@ import { refuseTable, tableFormatParameter, tableReply, wantedTable } from "./re
 export function queryRoutes({ gate, engine }: { gate: Gate; engine: OpenedQueries }) {
   const { background } = engine;
   return mounted(gate, "Queries", [
-    projectOperation({
-      method: "POST",
-      path: "query/",
-      scope: "query:read",
+    projectOperation("POST /query/", "query:read", {
       summary: "Run a query",
       description:
         "Trends, funnels, retention, a list of events or SQL (`HogQLQuery`), computed at once; what of PostHog's " +

@@ -59,10 +59,7 @@ const shownOne = { 200: reply("The recording.", recordingModel) };
 function listOperations(parts: Counted) {
   const { sql, clickhouse, clock } = parts;
   return [
-    projectOperation({
-      method: "GET",
-      path: "session_recordings/",
-      scope: "session_recording:read",
+    projectOperation("GET /session_recordings/", "session_recording:read", {
       summary: "List session recordings, newest first unless another order is asked for",
       query: {
         date_from: momentParameter(
@@ -114,10 +111,7 @@ function listOperations(parts: Counted) {
 function manyOperations(parts: Counted) {
   const { sql, clickhouse, clock, counts } = parts;
   return [
-    projectOperation({
-      method: "GET",
-      path: "session_recordings/properties/",
-      scope: "session_recording:read",
+    projectOperation("GET /session_recordings/properties/", "session_recording:read", {
       summary: "List the properties of the first event of each of these recordings' sessions",
       description: "Recordings that are not there, and sessions without events, are left out.",
       query: {
@@ -138,10 +132,7 @@ function manyOperations(parts: Counted) {
         return await slicedJson({ results });
       },
     }),
-    projectOperation({
-      method: "POST",
-      path: "session_recordings/bulk_delete/",
-      scope: "session_recording:write",
+    projectOperation("POST /session_recordings/bulk_delete/", "session_recording:write", {
       summary: "Delete up to 100 session recordings",
       body: bulkBody,
       replies: { 200: reply("How many were deleted.", bulkModel) },
@@ -166,20 +157,14 @@ function manyOperations(parts: Counted) {
 function oneOperations(parts: Counted) {
   const { sql, clock, counts } = parts;
   return [
-    projectOperation({
-      method: "GET",
-      path: "session_recordings/:id/",
-      scope: "session_recording:read",
+    projectOperation("GET /session_recordings/:id/", "session_recording:read", {
       summary: "Get a session recording",
       find: ({ access, project, params }) =>
         getRecording(parts, { project_id: project.id, user_id: access.user.id }, params.id),
       replies: shownOne,
       answer: ({ found }) => found,
     }),
-    projectOperation({
-      method: "PATCH",
-      path: "session_recordings/:id/",
-      scope: "session_recording:write",
+    projectOperation("PATCH /session_recordings/:id/", "session_recording:write", {
       summary: "Change a session recording",
       description: "A session without recorded data has times of 1970, and nothing is stored of it.",
       find: ({ project, params: { id } }) => findRow(parts, project.id, id),
@@ -192,10 +177,7 @@ function oneOperations(parts: Counted) {
         return await getRecording(parts, viewer, id, found ?? emptyRecording(id));
       },
     }),
-    projectOperation({
-      method: "DELETE",
-      path: "session_recordings/:id/",
-      scope: "session_recording:write",
+    projectOperation("DELETE /session_recordings/:id/", "session_recording:write", {
       summary: "Delete a session recording",
       description:
         "It is gone from every reply at once, and from the disk within a day; so are pieces that come later. For a " +

@@ -11,10 +11,7 @@ import { listValues } from "./store.ts";
 
 export function sessionRoutes({ gate, clickhouse }: RoomParts<"gate" | "clickhouse">) {
   return mounted(gate, "Sessions", [
-    projectOperation({
-      method: "GET",
-      path: "sessions/property_definitions/",
-      scope: "query:read",
+    projectOperation("GET /sessions/property_definitions/", "query:read", {
       summary: "List the properties of sessions",
       query: {
         search: searchParameter("Only properties with all of these words in their name."),
@@ -26,10 +23,7 @@ export function sessionRoutes({ gate, clickhouse }: RoomParts<"gate" | "clickhou
         return { count: found.length, results: found.map(definitionOf) };
       },
     }),
-    projectOperation({
-      method: "GET",
-      path: "sessions/values/",
-      scope: "query:read",
+    projectOperation("GET /sessions/values/", "query:read", {
       summary: "List the values of a session property, most frequent first",
       query: {
         key: textParameter(

@@ -34,15 +34,13 @@ export function sharingOperations<const Things extends string>(
   parts: SharingParts,
   { kind, things, noun, scopes, description, nowhere, find, checkShared }: Shareable<Things>,
 ) {
-  const path = `${things}/:id/sharing/` as const;
+  const path = `/${things}/:id/sharing/` as const;
   const found = async (project_id: number, params: object) =>
     present(await find(project_id, idOf(params)), nowhere);
+  // Whoever shares a thing has the token that shows it.
   const writing = ["sharing_configuration:write", ...scopes] as const;
   return [
-    projectOperation({
-      method: "GET",
-      path,
-      scope: "sharing_configuration:read",
+    projectOperation(`GET ${path}`, "sharing_configuration:read", {
       summary: `Get how ${noun} is shared`,
       ...(description !== undefined && { description }),
       find: ({ project, params }) => find(project.id, idOf(params)),
@@ -53,11 +51,7 @@ export function sharingOperations<const Things extends string>(
         return await sharingOf(parts, { project_id: project.id, kind, target });
       },
     }),
-    projectOperation({
-      method: "PATCH",
-      path,
-      // Whoever shares a thing has the token that shows it.
-      scope: writing,
+    projectOperation(`PATCH ${path}`, writing, {
       summary: `Share ${noun}, or stop sharing it`,
       description: "After sharing is disabled, the old token opens nothing, and there is a new one.",
       find: ({ project, params }) => found(project.id, params),
@@ -72,10 +66,7 @@ export function sharingOperations<const Things extends string>(
         return await sharingOf(parts, { project_id: project.id, kind, target }, change);
       },
     }),
-    projectOperation({
-      method: "POST",
-      path: `${path}refresh/` as const,
-      scope: writing,
+    projectOperation(`POST ${path}refresh/`, writing, {
       summary: `Replace the token by which ${noun} is shared`,
       description: "The old token opens nothing from then on.",
       find: ({ project, params }) => found(project.id, params),

@@ -51,10 +51,7 @@ export function subscriptionRoutes({ gate, ...parts }: SubscriptionParts & { gat
 function listOperations(parts: SubscriptionParts) {
   const { sql } = parts;
   return [
-    projectOperation({
-      method: "GET",
-      path: "subscriptions/",
-      scope: "subscription:read",
+    projectOperation("GET /subscriptions/", "subscription:read", {
       summary: "List subscriptions, newest first",
       query: {
         deleted: flagParameter("true: the deleted ones instead."),
@@ -68,10 +65,7 @@ function listOperations(parts: SubscriptionParts) {
         return pageReply(url, query, await listSubscriptions(sql, filter, query));
       },
     }),
-    projectOperation({
-      method: "POST",
-      path: "subscriptions/",
-      scope: "subscription:write",
+    projectOperation("POST /subscriptions/", "subscription:write", {
       summary: "Create a subscription",
       description: "Sends nothing yet: the first delivery is at next_delivery_date.",
       body: subscriptionBody,
@@ -97,19 +91,13 @@ function listOperations(parts: SubscriptionParts) {
 function oneOperations(parts: SubscriptionParts) {
   const { sql } = parts;
   return [
-    projectOperation({
-      method: "GET",
-      path: "subscriptions/:id/",
-      scope: "subscription:read",
+    projectOperation("GET /subscriptions/:id/", "subscription:read", {
       summary: "Get a subscription",
       find: (request) => subscriptionOf(sql, request),
       replies: shownOne,
       answer: ({ found }) => shownOf(found),
     }),
-    projectOperation({
-      method: "PATCH",
-      path: "subscriptions/:id/",
-      scope: "subscription:write",
+    projectOperation("PATCH /subscriptions/:id/", "subscription:write", {
       summary: "Change or delete a subscription",
       description:
         '`{"deleted": true}` deletes it. A change gives one that was disabled after failures another chance.',

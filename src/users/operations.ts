@@ -12,10 +12,7 @@ const others = "Users can only be read by themselves, as `@me`.";
 
 export function userRoutes({ gate, sql }: RoomParts<"gate" | "sql">) {
   return mounted(gate, "Users", [
-    operation({
-      method: "GET",
-      path: ":uuid/",
-      scope: "user:read",
+    operation("GET /:uuid/", "user:read", {
       summary: "Get the user whose key asks: `@me`, or their own UUID",
       description:
         "`team` is the user's current project and `organization` its organization, as far as the key reaches them.",

@@ -30,31 +30,19 @@ afterAll(() => accounts.close());
 function openRoom() {
   const gate = openGate({ sql: accounts.sql, clock: systemClock, log: silentLog });
   return mounted(gate, "Things", [
-    operationsOf(
-      "project",
-      "organization",
-    )({
-      method: "GET",
-      path: "things/",
-      scope: "insight:read",
+    operationsOf("project", "organization")("GET /things/", "insight:read", {
       summary: "List things",
       query: { color: textParameter("Only these.") },
       replies: { 200: reply("The color.", thing) },
       answer: ({ query: { color = "any" }, project }) => ({ name: project ? "project" : "other", color }),
     }),
-    projectOperation({
-      method: "POST",
-      path: "things/",
-      scope: "insight:write",
+    projectOperation("POST /things/", "insight:write", {
       summary: "Make a thing",
       body: writable(thing),
       replies: { 201: reply("It.", thing) },
       answer: ({ body }) => body,
     }),
-    projectOperation({
-      method: "PATCH",
-      path: "things/:id/",
-      scope: "insight:write",
+    projectOperation("PATCH /things/:id/", "insight:write", {
       summary: "Change a thing",
       description: "What is not given stays.",
       put: "Replace a thing",
@@ -67,10 +55,7 @@ function openRoom() {
       replies: { 200: reply("It.", thing) },
       answer: ({ body, found }) => ({ name: `${found.id} ${Object.keys(body).join()}`, color: "-" }),
     }),
-    projectOperation({
-      method: "GET",
-      path: "pages/",
-      scope: "insight:read",
+    projectOperation("GET /pages/", "insight:read", {
       summary: "List numbered things",
       query: { limit: limitParameter("Things") },
       replies: { 200: reply("The things.", listSchema(thing)) },
@@ -79,10 +64,7 @@ function openRoom() {
         return pageReply(url, page, { count: limit, rows: things(limit) });
       },
     }),
-    projectOperation({
-      method: "DELETE",
-      path: "things/:id/",
-      scope: "insight:write",
+    projectOperation("DELETE /things/:id/", "insight:write", {
       summary: "Delete a thing",
       replies: gone,
       answer: () => undefined,

@@ -30,10 +30,7 @@ export function backfillOperations(parts: BackfillParts) {
   const { sql, clock } = parts;
   return [
     ...startOperations(parts),
-    exportOperation({
-      method: "GET",
-      path: "batch_exports/:id/backfills/",
-      scope: "batch_export:read",
+    exportOperation("GET /batch_exports/:id/backfills/", "batch_export:read", {
       summary: "List an export's backfills, newest first",
       find: (request) => exportOf(sql, request),
       query: {
@@ -44,19 +41,13 @@ export function backfillOperations(parts: BackfillParts) {
       answer: async ({ found, query: { cursor, limit }, url }) =>
         cursorPage(url, await listBackfills(sql, found.id, limit, cursor), limit, cursor),
     }),
-    exportOperation({
-      method: "GET",
-      path: "batch_exports/:id/backfills/:backfill_id/",
-      scope: "batch_export:read",
+    exportOperation("GET /batch_exports/:id/backfills/:backfill_id/", "batch_export:read", {
       summary: "Get a backfill, with its progress",
       find: (request) => backfillOf(sql, request),
       replies: { 200: reply("It.", backfillModel) },
       answer: ({ found }) => found,
     }),
-    exportOperation({
-      method: "POST",
-      path: "batch_exports/:id/backfills/:backfill_id/cancel/",
-      scope: "batch_export:write",
+    exportOperation("POST /batch_exports/:id/backfills/:backfill_id/cancel/", "batch_export:write", {
       summary: "Cancel a backfill and its runs",
       find: (request) => backfillOf(sql, request),
       replies: { 200: reply("It is cancelled.", cancelledModel), 400: refusal(400) },
@@ -71,8 +62,6 @@ export function backfillOperations(parts: BackfillParts) {
 
 function startOperations({ sql, clock, wake }: BackfillParts) {
   const start = {
-    method: "POST",
-    scope: "batch_export:write",
     description:
       "One run for each interval from `start_at` up to `end_at`, the last one shorter where the range ends within " +
       "it, one after the other, beginning at once. Without `start_at` it begins with the first data; without " +
@@ -90,14 +79,12 @@ function startOperations({ sql, clock, wake }: BackfillParts) {
     },
   } as const;
   return [
-    exportOperation({
+    exportOperation("POST /batch_exports/:id/backfills/", "batch_export:write", {
       ...start,
-      path: "batch_exports/:id/backfills/",
       summary: "Export a range of the past",
     }),
-    exportOperation({
+    exportOperation("POST /batch_exports/:id/backfill/", "batch_export:write", {
       ...start,
-      path: "batch_exports/:id/backfill/",
       summary: "Export a range of the past; use backfills/ instead",
       deprecated: true,
     }),

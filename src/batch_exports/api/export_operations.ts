@@ -48,14 +48,10 @@ export function exportOperations(parts: ExportParts) {
 }
 
 const shownOne = { 200: reply("The export.", exportModel) };
-const path = "batch_exports/:id/";
 
 function readOperations({ sql, parse }: ExportParts) {
   return [
-    exportOperation({
-      method: "GET",
-      path: "batch_exports/",
-      scope: "batch_export:read",
+    exportOperation("GET /batch_exports/", "batch_export:read", {
       summary: "List batch exports, newest first",
       query: pageParameters("Rows"),
       replies: { 200: reply("The exports.", listSchema(exportModel)) },
@@ -66,10 +62,7 @@ function readOperations({ sql, parse }: ExportParts) {
         return await streamedPage(url, query, count, shown);
       },
     }),
-    exportOperation({
-      method: "GET",
-      path,
-      scope: "batch_export:read",
+    exportOperation("GET /batch_exports/:id/", "batch_export:read", {
       summary: "Get a batch export",
       find: (request) => exportOf(sql, request),
       replies: shownOne,
@@ -94,9 +87,6 @@ async function* shownBlocks(
 
 function createOperations(parts: ExportParts) {
   const make = {
-    method: "POST",
-    path: "batch_exports/",
-    scope: "batch_export:write",
     summary: "Create a batch export",
     description:
       "Its first run is that of the interval it was made in, once that is over. The destination is not contacted, " +
@@ -113,8 +103,11 @@ function createOperations(parts: ExportParts) {
     ) => await create(parts, request, request.body, request.query.dry_run ?? false),
   } as const;
   return [
-    projectOperation({ ...make, body: exportBody }),
-    operationsOf("organization")({ ...make, body: organizationExportBody }),
+    projectOperation("POST /batch_exports/", "batch_export:write", { ...make, body: exportBody }),
+    operationsOf("organization")("POST /batch_exports/", "batch_export:write", {
+      ...make,
+      body: organizationExportBody,
+    }),
   ];
 }
 
@@ -176,10 +169,7 @@ type OneExportRequest = ExportRequest & { params: { id: string } };
 function changeOperations(parts: ExportParts) {
   const { sql, clock } = parts;
   return [
-    exportOperation({
-      method: "PATCH",
-      path,
-      scope: "batch_export:write",
+    exportOperation("PATCH /batch_exports/:id/", "batch_export:write", {
       summary: "Change a batch export",
       description:
         "`destination.config` is merged into what is there. When the data is to go elsewhere, secrets are " +
@@ -190,10 +180,7 @@ function changeOperations(parts: ExportParts) {
       replies: shownOne,
       answer: (request) => change(parts, request, request.body),
     }),
-    exportOperation({
-      method: "DELETE",
-      path,
-      scope: "batch_export:write",
+    exportOperation("DELETE /batch_exports/:id/", "batch_export:write", {
       summary: "Delete a batch export and cancel its runs",
       find: (request) => exportOf(sql, request),
       replies: gone,

@@ -28,10 +28,7 @@ export function logOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
     return pageReply(url, page, await listLogs(sql, { ...filter, levels: page.level }, page));
   };
   return [
-    exportOperation({
-      method: "GET",
-      path: "batch_exports/:id/logs/",
-      scope: "batch_export:read",
+    exportOperation("GET /batch_exports/:id/logs/", "batch_export:read", {
       summary: "Read an export's log, newest first",
       find: (request) => exportOf(sql, request),
       query: { ...query, instance_id: instanceParameter },
@@ -39,10 +36,7 @@ export function logOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
       answer: ({ found: { id }, query, url }) =>
         lines(url, { batch_export_id: id, run_id: query.instance_id }, query),
     }),
-    exportOperation({
-      method: "GET",
-      path: "batch_exports/:id/runs/:run_id/logs/",
-      scope: "batch_export:read",
+    exportOperation("GET /batch_exports/:id/runs/:run_id/logs/", "batch_export:read", {
       summary: "Read a run's log, newest first",
       find: async (request) => {
         const { id } = await exportOf(sql, request);

@@ -11,10 +11,7 @@ import { setPaused, type StoredExport } from "../stores/export_store.ts";
 
 export function pauseOperations({ sql, clock, wake }: BackfillParts) {
   return [
-    exportOperation({
-      method: "POST",
-      path: "batch_exports/:id/pause/",
-      scope: "batch_export:write",
+    exportOperation("POST /batch_exports/:id/pause/", "batch_export:write", {
       summary: "Pause a batch export",
       find: (request) => exportOf(sql, request),
       replies: { 200: reply("It is paused.", pausedModel) },
@@ -23,10 +20,7 @@ export function pauseOperations({ sql, clock, wake }: BackfillParts) {
         return { paused: true };
       },
     }),
-    exportOperation({
-      method: "POST",
-      path: "batch_exports/:id/unpause/",
-      scope: "batch_export:write",
+    exportOperation("POST /batch_exports/:id/unpause/", "batch_export:write", {
       summary: "Let a batch export go on",
       description: "Intervals that were missed meanwhile are run only with `backfill`.",
       find: (request) => exportOf(sql, request),

@@ -29,10 +29,7 @@ export function runOperations(parts: BackfillParts) {
 
 function readOperations({ sql, clock }: BackfillParts) {
   return [
-    exportOperation({
-      method: "GET",
-      path: "batch_exports/:id/runs/",
-      scope: "batch_export:read",
+    exportOperation("GET /batch_exports/:id/runs/", "batch_export:read", {
       summary: "List an export's runs, newest first",
       find: (request) => exportOf(sql, request),
       query: runQuery(clock),
@@ -43,10 +40,7 @@ function readOperations({ sql, clock }: BackfillParts) {
         return cursorPage(url, rows, limit, cursor);
       },
     }),
-    exportOperation({
-      method: "GET",
-      path: "batch_exports/:id/runs/:run_id/",
-      scope: "batch_export:read",
+    exportOperation("GET /batch_exports/:id/runs/:run_id/", "batch_export:read", {
       summary: "Get a run",
       find: (request) => runOf(sql, request),
       replies: { 200: reply("The run.", runModel) },
@@ -107,10 +101,7 @@ const weekMs = 7 * 24 * 3_600_000;
 
 function changeOperations({ sql, clock, wake }: BackfillParts) {
   return [
-    exportOperation({
-      method: "POST",
-      path: "batch_exports/:id/runs/:run_id/cancel/",
-      scope: "batch_export:write",
+    exportOperation("POST /batch_exports/:id/runs/:run_id/cancel/", "batch_export:write", {
       summary: "Cancel a run",
       find: (request) => runOf(sql, request),
       replies: { 200: reply("It is cancelled.", cancelledModel), 400: refusal(400) },
@@ -120,10 +111,7 @@ function changeOperations({ sql, clock, wake }: BackfillParts) {
         throw new Fault("invalid_input", `Cannot cancel a run that is in '${status}' status`);
       },
     }),
-    exportOperation({
-      method: "POST",
-      path: "batch_exports/:id/runs/:run_id/retry/",
-      scope: "batch_export:write",
+    exportOperation("POST /batch_exports/:id/runs/:run_id/retry/", "batch_export:write", {
       summary: "Run an interval again, as a backfill of its own",
       find: (request) => runOf(sql, request),
       replies: { 200: reply("It was started.", startedBackfillModel), 400: refusal(400) },

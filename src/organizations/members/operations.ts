@@ -10,8 +10,6 @@ import { memberBody, memberModel, memberOrders } from "./model.ts";
 import { changeMember, findMember, getMember, listMembers, removeMember } from "./store.ts";
 
 const operation = operationsOf("organization");
-const path = "members/:user__uuid/";
-const scope = "organization_member:write";
 const shownOne = { 200: reply("The member.", memberModel) };
 
 const order = parameter(
@@ -22,30 +20,21 @@ const order = parameter(
 
 export function memberOperations(sql: Postgres) {
   return [
-    operation({
-      method: "GET",
-      path: "members/",
-      scope: "organization_member:read",
+    operation("GET /members/", "organization_member:read", {
       summary: "List members",
       query: { order, ...pageParameters("Rows") },
       replies: { 200: reply("The members.", listSchema(memberModel)) },
       answer: async ({ organization, query, url }) =>
         pageReply(url, query, await listMembers(sql, organization.id, query, query.order)),
     }),
-    operation({
-      method: "GET",
-      path,
-      scope: "organization_member:read",
+    operation("GET /members/:user__uuid/", "organization_member:read", {
       summary: "Get a member, by their user's UUID or as `@me`",
       find: ({ access, organization, params }) =>
         findMember(sql, organization.id, access.user.id, params.user__uuid),
       replies: shownOne,
       answer: ({ organization, found }) => getMember(sql, organization.id, found),
     }),
-    operation({
-      method: "PATCH",
-      path,
-      scope,
+    operation("PATCH /members/:user__uuid/", "organization_member:write", {
       summary: "Change a member's level",
       put: "Change a member's level, which is required",
       description: "By administrators, up to their own level, and never their own.",
@@ -59,10 +48,7 @@ export function memberOperations(sql: Postgres) {
         return await getMember(sql, organization.id, found);
       },
     }),
-    operation({
-      method: "DELETE",
-      path,
-      scope,
+    operation("DELETE /members/:user__uuid/", "organization_member:write", {
       summary: "Remove a member, or leave the organization",
       description: "By administrators, members up to their own level; anybody but the only owner may leave.",
       find: ({ access, organization, params }) =>

@@ -28,20 +28,14 @@ const replies = { 200: reply("What was done, the newest first.", activityPageMod
 
 export function activityOperations({ sql, clickhouse }: CountedParts) {
   return [
-    projectOperation({
-      method: "GET",
-      path: "persons/activity/",
-      scope: "person:read",
+    projectOperation("GET /persons/activity/", "person:read", {
       summary: "List what was done to persons through the API",
       description: "Who changed, split or deleted them, and when; neither values nor distinct ids.",
       query: pageQuery,
       replies,
       answer: ({ project, query, url }) => activityPage(sql, url, query, project.id),
     }),
-    projectOperation({
-      method: "GET",
-      path: "persons/:uuid/activity/",
-      scope: "person:read",
+    projectOperation("GET /persons/:uuid/activity/", "person:read", {
       summary: "List what was done to a person through the API",
       description: "Also of a person that was deleted.",
       query: pageQuery,

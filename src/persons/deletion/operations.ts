@@ -17,10 +17,7 @@ import { orderDeletions } from "./store.ts";
 export function deletionOperations(parts: CountedParts) {
   const { clickhouse } = parts;
   return [
-    projectOperation({
-      method: "DELETE",
-      path: "persons/:uuid/",
-      scope: "person:write",
+    projectOperation("DELETE /persons/:uuid/", "person:write", {
       summary: "Delete a person",
       description:
         "Its properties, and which ids belong together; with `delete_events=true` also all its events that " +
@@ -39,10 +36,7 @@ export function deletionOperations(parts: CountedParts) {
         if (deleted.size === 0) throw notFound(nobody);
       },
     }),
-    projectOperation({
-      method: "POST",
-      path: "persons/bulk_delete/",
-      scope: "person:write",
+    projectOperation("POST /persons/bulk_delete/", "person:write", {
       summary: "Delete up to 1,000 persons",
       description:
         "By their uuids or by distinct ids, as one person is deleted. Only what arrived until now is deleted. " +

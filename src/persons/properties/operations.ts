@@ -31,10 +31,7 @@ const kept =
 
 export function propertyOperations(parts: CountedParts) {
   return [
-    projectOperation({
-      method: "GET",
-      path: "persons/values/",
-      scope: "person:read",
+    projectOperation("GET /persons/values/", "person:read", {
       summary: "List the values of a property of persons, the most frequent ones first",
       query: {
         key: requiredTextParameter("the property's name."),
@@ -46,10 +43,7 @@ export function propertyOperations(parts: CountedParts) {
         return { results: await listPersonValues(reads, key, search), refreshing: false };
       },
     }),
-    projectOperation({
-      method: "PATCH",
-      path: "persons/:uuid/",
-      scope: "person:write",
+    projectOperation("PATCH /persons/:uuid/", "person:write", {
       summary: "Set properties of a person",
       description: kept,
       find: ({ project, params: { uuid } }) => mainIdOf(parts, project, uuid),
@@ -63,10 +57,7 @@ export function propertyOperations(parts: CountedParts) {
         return personReply(present(person, nobody));
       },
     }),
-    projectOperation({
-      method: "POST",
-      path: "persons/:uuid/update_property/",
-      scope: "person:write",
+    projectOperation("POST /persons/:uuid/update_property/", "person:write", {
       summary: "Set one property of a person",
       description: kept,
       find: ({ project, params: { uuid } }) => mainIdOf(parts, project, uuid),
@@ -78,10 +69,7 @@ export function propertyOperations(parts: CountedParts) {
         await setProperties(parts, { access, project_id: project.id, main_id }, { [key]: value });
       },
     }),
-    projectOperation({
-      method: "POST",
-      path: "persons/:uuid/delete_property/",
-      scope: "person:write",
+    projectOperation("POST /persons/:uuid/delete_property/", "person:write", {
       summary: "Remove one property of a person",
       description: kept,
       find: ({ project, params: { uuid } }) => mainIdOf(parts, project, uuid),

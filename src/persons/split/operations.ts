@@ -13,10 +13,7 @@ import { splitPerson } from "./store.ts";
 
 export function splitOperations(parts: CountedParts) {
   return [
-    projectOperation({
-      method: "POST",
-      path: "persons/:uuid/split/",
-      scope: "person:write",
+    projectOperation("POST /persons/:uuid/split/", "person:write", {
       summary: "Split distinct ids off a person",
       description:
         "Each becomes a person of its own, with the uuid of that id. Events belong to their distinct ids and follow " +

@@ -9,10 +9,7 @@ import { statusReply } from "./status.ts";
 
 export function backgroundOperations(background: BackgroundQueries) {
   return [
-    projectOperation({
-      method: "GET",
-      path: "query/:id/",
-      scope: "query:read",
+    projectOperation("GET /query/:id/", "query:read", {
       summary: "Read a query that was asked in the background",
       find: ({ access, project, params: { id } }) => background.find({ project_id: project.id, access, id }),
       description:
@@ -28,10 +25,7 @@ export function backgroundOperations(background: BackgroundQueries) {
       },
       answer: ({ found }) => statusReply(found),
     }),
-    projectOperation({
-      method: "DELETE",
-      path: "query/:id/",
-      scope: "query:read",
+    projectOperation("DELETE /query/:id/", "query:read", {
       summary: "Cancel a query by its id",
       description: "One in the background, whose result is forgotten, or one that is waited for.",
       find: ({ access, project, params: { id } }) =>

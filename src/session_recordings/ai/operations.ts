@@ -41,10 +41,7 @@ export function promptOperations({ log, server }: PromptParts) {
     return foreignValue(answer, { secrets, charsMax: aiLimits.promptedTextCharsMax }) as Answer;
   };
   return [
-    projectOperation({
-      method: "POST",
-      path: "session_recordings/ai/filters/",
-      scope: "session_recording:read",
+    projectOperation("POST /session_recordings/ai/filters/", "session_recording:read", {
       summary: "Make filters of recordings from words",
       description: inDevelopment,
       body: filtersBody,
@@ -57,10 +54,7 @@ export function promptOperations({ log, server }: PromptParts) {
         return await ask(project.id, prompt, isFilters);
       },
     }),
-    projectOperation({
-      method: "POST",
-      path: "session_recordings/ai/regex/",
-      scope: "session_recording:read",
+    projectOperation("POST /session_recordings/ai/regex/", "session_recording:read", {
       summary: "Make a regular expression from words",
       description: inDevelopment,
       body: regexBody,

@@ -9,10 +9,7 @@ import type { ReadingBudget } from "./reading_budget.ts";
 
 export function snapshotOperations(reader: RecordingReaderOptions & { budget: ReadingBudget }) {
   return [
-    projectOperation({
-      method: "GET",
-      path: "session_recordings/:id/snapshots/",
-      scope: "session_recording:read",
+    projectOperation("GET /session_recordings/:id/snapshots/", "session_recording:read", {
       summary: "Get the rrweb events of a session recording",
       description:
         "Without a source: events by window, a few megabytes a page. With ?source=blob_v2 and a blob_key (or " +

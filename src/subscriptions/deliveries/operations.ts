@@ -16,10 +16,7 @@ import { addTestDelivery, listDeliveries } from "./list_store.ts";
 export function deliveryOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
   const testRate = openRateLimit(subscriptionLimits.testDeliveriesPerMinuteMax, clock);
   return [
-    projectOperation({
-      method: "GET",
-      path: "subscriptions/:id/deliveries/",
-      scope: "subscription:read",
+    projectOperation("GET /subscriptions/:id/deliveries/", "subscription:read", {
       summary: "List a subscription's deliveries, newest first",
       find: (request) => subscriptionOf(sql, request),
       query: pageParameters("Deliveries"),
@@ -27,10 +24,7 @@ export function deliveryOperations({ sql, clock }: { sql: Postgres; clock: Clock
       answer: async ({ found, query, url }) =>
         pageReply(url, query, await listDeliveries(sql, found.id, query)),
     }),
-    projectOperation({
-      method: "POST",
-      path: "subscriptions/:id/test_delivery/",
-      scope: "subscription:write",
+    projectOperation("POST /subscriptions/:id/test_delivery/", "subscription:write", {
       summary: "Deliver now, outside the schedule",
       description:
         "Retried like any other delivery; next_delivery_date stays. " +
