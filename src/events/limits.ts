@@ -12,4 +12,6 @@ export const eventLimits = {
   /** Elements of an autocapture that are shown, and the characters of the chain that are read for them. */
   elementsMax: 500,
   chainCharsMax: 262_144,
+  /** Persons read at once for the events of a page: 65 MB at most, since a person's properties are bounded. */
+  personsAtOnceMax: 100,
 };

@@ -16,6 +16,19 @@ export const eventModel = model("Event", {
   historical_migration: Type.Boolean(),
 });
 
+/** In lists. */
+export const listedEventModel = Type.Object(
+  {
+    ...eventModel.properties,
+    person: Type.Optional(
+      nullable(personModel, {
+        description: "With `include_person` alone: the person that the event belongs to, if there is one.",
+      }),
+    ),
+  },
+  { title: "Event" },
+);
+
 const elementModel = model("EventElement", {
   text: nullable(Type.String()),
   tag_name: nullable(Type.String()),

@@ -1,28 +1,24 @@
 // Events over HTTP. They are sent as the store wrote them: none becomes an object.
 
-import { propertiesParameter } from "../http/fields/property_parameter.ts";
-import {
-  momentParameter,
-  pageParameters,
-  parameter,
-  refusedParameter,
-  textParameter,
-  uuidParameter,
-} from "../http/fields/query.ts";
-import { jsonListIn } from "../http/fields/list_parameters.ts";
-import { checkText } from "../http/fields/field_rule.ts";
+import { requireScopes } from "../access/scope.ts";
 import { fieldFault } from "../http/fields/field_fault.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
-import { type Page, streamedPage } from "../http/pages/page.ts";
-import { csvDescription, csvReply, formatParameter, wantsCsv } from "../http/pages/csv.ts";
-import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
-import { filterFault } from "../storage/events/filter_fault.ts";
+import { csvDescription, csvReply, linkHeader, tablePage, wantsCsv } from "../http/pages/csv.ts";
+import { type Page, pageLinks, streamedPage } from "../http/pages/page.ts";
+import { slicedJson } from "../http/pages/sliced.ts";
 import type { QueryEngine } from "../query/engine.ts";
-import { queryLimits } from "../query/limits.ts";
-import { eventModel } from "./model.ts";
+import { eventColumnRows } from "../query/events/page.ts";
+import { tableReply } from "../query/results/table_reply.ts";
+import type { QueryAnswer } from "../query/store.ts";
+import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import { type ProjectReads, readsOf } from "../storage/clickhouse/query_options.ts";
+import { filterFault } from "../storage/events/filter_fault.ts";
+import { eventModel, listedEventModel } from "./model.ts";
 import { oneEventOperations } from "./one_operations.ts";
-import { listEvents, listEventsWhere } from "./store.ts";
+import { type EventQuery, eventParameters, isByTime } from "./parameters.ts";
+import { type EventPage, listEvents, listEventsInSql, type Within } from "./store.ts";
+import { withPersons } from "./with_persons.ts";
 
 interface EventParts extends RoomParts<"gate" | "clickhouse" | "clock"> {
   engine: Pick<QueryEngine, "within">;
@@ -32,47 +28,30 @@ export function eventRoutes({ gate, clickhouse, clock, engine }: EventParts) {
   return mounted(gate, "Events", [
     projectOperation("GET /events/", "query:read", {
       summary: "List events, newest first unless told",
-      description: csvDescription,
-      query: {
-        event: textParameter("Only events of this name."),
-        distinct_id: textParameter("Only events of this distinct id."),
-        person_id: uuidParameter("Only events of this person."),
-        after: momentParameter("Only later events: ISO 8601, or relative like -7d.", clock),
-        before: momentParameter("Only earlier events, likewise.", clock),
-        properties: propertiesParameter("Only events that hold these: a JSON list of property filters.", [
-          "event",
-          "person",
-          "group",
-        ]),
-        orderBy: parameter(
-          'By time: a JSON list with "timestamp" (or "timestamp ASC") or "-timestamp" (or "timestamp DESC").',
-          readsOldestFirst,
-        ),
-        select: refusedParameter("Events are shown whole here; an EventsQuery to query/ selects columns."),
-        where: parameter(
-          "Only events for which these hold: a JSON list of expressions of SQL, as those of an EventsQuery.",
-          readConditions,
-        ),
-        format: formatParameter,
-        ...pageParameters("Events"),
-      },
-      replies: { 200: reply("The events.", listSchema(eventModel)) },
+      description:
+        "With `select`, a JSON list of expressions of SQL, `results` are rows of these `columns` with their " +
+        `\`types\`; \`hasMore\` and \`next\` say whether there are more, and there is no \`count\`. ${csvDescription}`,
+      query: eventParameters(clock),
+      replies: { 200: reply("The events.", listSchema(listedEventModel)) },
       answer: async ({ access, project, query, request, url }) => {
-        const reader = readsUntil(clickhouse, request.signal);
-        const filter = { ...query, oldestFirst: query.orderBy, project_id: project.id, now: clock.now() };
-        const asker = { scopes: access.key.scopes, abort: request.signal };
-        const list = (page: Page) =>
-          filter.where.length > 0
-            ? listEventsWhere(reader, engine, filter, asker, page)
-            : listEvents(reader, filter, page);
-        const read = async (page: Page) =>
-          await list(page).catch((thrown: unknown) => {
-            throw query.properties.length > 0
-              ? filterFault(thrown, "properties", "event, after or before")
-              : thrown;
-          });
-        if (wantsCsv(request, query.format)) {
-          return await csvReply({ url, name: "events", model: eventModel, page: query, read });
+        const { include_person = false, select } = query;
+        const { scopes } = access.key;
+        const isTable = wantsCsv(request, query.format);
+        if (include_person) {
+          if (select.length > 0) throw fieldFault("invalid_input", selectsPerson, ["include_person"]);
+          requireScopes(scopes, ["person:read"]);
+        }
+        const within: Within = (work) => engine.within(project.id, { scopes, abort: request.signal }, work);
+        if (select.length > 0) {
+          return await selectedReply({ url, page: query, isTable }, (page) =>
+            within((context) => eventColumnRows(context, query, page)),
+          );
+        }
+        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const read = (page: Page) => eventPage(reads, within, { ...query, ...page }, clock.now());
+        if (isTable) {
+          const model = include_person ? listedEventModel : eventModel;
+          return await csvReply({ url, name: "events", model, page: query, read });
         }
         const { count, rows } = await read(query);
         return await streamedPage(url, query, count, rows);
@@ -82,52 +61,40 @@ export function eventRoutes({ gate, clickhouse, clock, engine }: EventParts) {
   ]);
 }
 
-/** None without it. @throws Fault for what is no JSON list of expressions, or is too long. */
-function readConditions(query: URLSearchParams, name: string): string[] {
-  const text = query.get(name);
-  if (text === null) return [];
-  const list = jsonListIn(text.trim(), name);
-  if (list === undefined) {
-    throw fieldFault(
-      "not_a_list",
-      "Expected a JSON list of expressions, like [\"properties.plan = 'pro'\"].",
-      [name],
-    );
-  }
-  const { queryColumnsMax, expressionCharsMax: maxLength } = queryLimits;
-  if (list.length > queryColumnsMax) {
-    throw fieldFault("max_length", `Ensure this field has no more than ${queryColumnsMax} elements.`, [name]);
-  }
-  return list.map((one, i) =>
-    checkText({ minLength: 1, maxLength, "x-exact": true }, one, [`${name}__${i}`]),
-  );
+async function eventPage(
+  reads: ProjectReads,
+  within: Within,
+  query: EventQuery,
+  now: number,
+): Promise<EventPage> {
+  const { include_person, where, orderBy, properties } = query;
+  const { clickhouse, project_id } = reads;
+  const listed =
+    isByTime(orderBy) && where.length === 0
+      ? listEvents(clickhouse, { ...query, project_id, now, oldestFirst: orderBy[0] === "timestamp" }, query)
+      : listEventsInSql(reads, within, query, query);
+  const { count, rows } = await listed.catch((thrown: unknown) => {
+    throw properties.length > 0 ? filterFault(thrown, "properties", "event, after or before") : thrown;
+  });
+  return { count, rows: include_person ? await withPersons(reads, rows) : rows };
 }
 
-const orders = new Map(
-  Object.entries({
-    timestamp: true,
-    "timestamp asc": true,
-    "-timestamp": false,
-    "timestamp desc": false,
-  }),
-);
+const selectsPerson = "With select the column person shows an event's person.";
 
-/** Whether the oldest come first. @throws Fault for any order but by time. */
-function readsOldestFirst(query: URLSearchParams, name: string): boolean {
-  const text = query.get(name);
-  if (text === null) return false;
-  const oldestFirst = orders.get(orderIn(text)?.trim().toLowerCase() ?? "");
-  if (oldestFirst !== undefined) return oldestFirst;
-  const detail =
-    'Only ["timestamp"] and ["-timestamp"] are supported; an EventsQuery to query/ has other orders.';
-  throw fieldFault("invalid_choice", detail, [name]);
-}
-
-function orderIn(text: string): string | undefined {
-  try {
-    const list: unknown = JSON.parse(text);
-    return Array.isArray(list) && list.length === 1 && typeof list[0] === "string" ? list[0] : undefined;
-  } catch {
-    return undefined;
+/** Columns of events, as a list's page has them: how many there are of all is not counted. */
+async function selectedReply(
+  { url, page: asked, isTable }: { url: URL; page: Page; isTable: boolean },
+  read: (page: Page) => Promise<QueryAnswer<unknown[]>>,
+): Promise<Response> {
+  const page = isTable ? tablePage(url, asked) : asked;
+  const { results, table } = await read(page);
+  const { columns, types, hasMore = false } = table ?? {};
+  const through = page.offset + page.limit + (hasMore ? 1 : 0);
+  if (isTable) {
+    return await tableReply({ results, ...(table && { table }) }, "csv", {
+      name: "events",
+      headers: linkHeader(url, page, through),
+    });
   }
+  return await slicedJson({ ...pageLinks(url, page, through), columns, types, hasMore, results });
 }

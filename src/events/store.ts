@@ -9,10 +9,16 @@ import {
 } from "../storage/events/property_filter.ts";
 import { blockedEvents, eventText, type PageQuestion, plainSlashes } from "./block_store.ts";
 import { findMainId } from "../persons/reading/main_id_store.ts";
-import { findEventKeys, type EventConditions } from "../query/events/keys.ts";
-import type { QueryAsker, QueryEngine } from "../query/engine.ts";
-import { hasKey, keyParams } from "../storage/events/stored_properties.ts";
-import { queryOptions, readsOf, wholePageOptions } from "../storage/clickhouse/query_options.ts";
+import { findEventKeys, type ListedEvents } from "../query/events/page.ts";
+import type { QueryContext } from "../query/store.ts";
+import type { Page } from "../http/pages/page.ts";
+import { hasKey, keyParams, keyRank } from "../storage/events/stored_properties.ts";
+import {
+  type ProjectReads,
+  queryOptions,
+  readsOf,
+  wholePageOptions,
+} from "../storage/clickhouse/query_options.ts";
 
 /** Absent fields do not filter. `after` and `before` are `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive. */
 interface EventFilter {
@@ -29,7 +35,7 @@ interface EventFilter {
   now?: number | undefined;
 }
 
-interface EventPage {
+export interface EventPage {
   count: number;
   /** The page's events: JSON objects, each with a comma before it, in one piece or, if they are long, in blocks. */
   rows: AsyncGenerator<Uint8Array, void>;
@@ -42,7 +48,7 @@ interface EventPage {
 export async function listEvents(
   clickhouse: ClickHouse,
   filter: EventFilter,
-  { limit, offset }: { limit: number; offset: number },
+  { limit, offset }: Page,
 ): Promise<EventPage> {
   const person = await personCondition(clickhouse, filter);
   const { where, params } = conditions(filter, person);
@@ -87,22 +93,20 @@ async function pageRows(
   return whole ? inOnePiece(whole) : await blockedEvents(clickhouse, project_id, page);
 }
 
-/** What passes conditions in SQL is found as queries find it, and shown as all events are. @throws as listEvents. */
-export async function listEventsWhere(
-  clickhouse: ClickHouse,
-  engine: Pick<QueryEngine, "within">,
-  { project_id, oldestFirst = false, ...filter }: EventFilter & EventConditions,
-  asker: QueryAsker,
-  page: { limit: number; offset: number },
+/** Reads events as queries do, on a place of theirs. */
+export type Within = <Value>(work: (context: QueryContext) => Promise<Value>) => Promise<Value>;
+
+/** What is chosen or ordered in SQL is found as queries find it, and shown as all events are. @throws as listEvents. */
+export async function listEventsInSql(
+  { clickhouse, project_id }: ProjectReads,
+  within: Within,
+  asked: ListedEvents,
+  page: Page,
 ): Promise<EventPage> {
-  const { count, keys } = await engine.within(project_id, asker, (context) =>
-    findEventKeys(context, filter, oldestFirst, page),
-  );
+  const { count, keys } = await within((context) => findEventKeys(context, asked, page));
   if (keys.length === 0) return { count, rows: inOnePiece(new Uint8Array(0)) };
-  const order = oldestFirst ? "ASC" : "DESC";
   const question: PageQuestion = {
-    from: `FROM events
-     WHERE project_id = {project_id:UInt32} AND ${hasKey} ORDER BY timestamp ${order}, uuid ${order}`,
+    from: `FROM events WHERE project_id = {project_id:UInt32} AND ${hasKey} ORDER BY ${keyRank}`,
     params: keyParams(project_id, keys),
   };
   return { count, rows: await pageRows(clickhouse, project_id, question, false) };

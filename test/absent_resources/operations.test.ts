@@ -46,7 +46,11 @@ test("the list of a resource that does not exist here is empty, on every page an
 test("what else clients ask for by default is a 404 that names it", async () => {
   const asked = [
     ["error_tracking/symbol_sets/bulk_start_upload", "Error tracking does not exist on this server."],
+    ["file_system/", "A tree of files does not exist on this server."],
     ["hog_functions/", "Hog functions do not exist on this server."],
+    ["logs/query/", "Logs of applications do not exist on this server."],
+    ["tasks/", "Tasks do not exist on this server."],
+    ["uploaded_media/", "Uploaded media do not exist on this server."],
     ["mcp_tools/execute_sql/", "Tools of PostHog's MCP server do not exist on this server."],
   ] as const;
   for (const home of homes) {

@@ -117,7 +117,9 @@ test("every parameter that PostHog documents is declared, harmless or refused by
       const body = one.method === "GET" || one.method === "DELETE" ? undefined : {};
       const answer = await ask(app, one.method, `${one.path}?${query}`, body);
       if (answer.status === 404) continue;
-      if (known.includes(name) || (harmlessParameters.has(name) && name !== "format")) {
+      // With `select` rows are no events: the description tells it in words.
+      const isTold = one.operation === "GET :home/events/" && name === "select";
+      if (isTold || known.includes(name) || (harmlessParameters.has(name) && name !== "format")) {
         declared++;
         expect([one.operation, name, isUndeclared(answer)]).toEqual([one.operation, name, false]);
       } else {

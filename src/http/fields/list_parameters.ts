@@ -22,6 +22,27 @@ export function namesParameter(
   };
 }
 
+/** Texts of which no blank may be lost, such as expressions, likewise. A wrong one is named by its place. */
+export function textsParameter(
+  description: string,
+  { minItems = 0, maxItems, maxLength }: { minItems?: number; maxItems: number; maxLength: number },
+): Parameter<string[]> {
+  const read = (query: URLSearchParams, name: string) => {
+    const given = query.getAll(name);
+    const items = given.flatMap((text) => jsonListIn(text.trim(), name) ?? [text]);
+    if (items.length > maxItems) throw tooMany(maxItems, name);
+    if (given.length > 0 && items.length < minItems) {
+      throw fieldFault("blank", "This list may not be empty.", [name]);
+    }
+    const rule = { minLength: 1, maxLength, "x-exact": true };
+    return items.map((one, i) => checkText(rule, one, [`${name}__${i}`]));
+  };
+  return {
+    ...parameter(`${description} A JSON list, one of them, or several parameters.`, read),
+    repeats: true,
+  };
+}
+
 /** An empty list, or an empty text, is none: nothing is left out by it. */
 function listParameter<Item>(
   description: string,
@@ -30,12 +51,14 @@ function listParameter<Item>(
 ): Parameter<Item[] | undefined> {
   const read = (query: URLSearchParams, name: string) => {
     const items = query.getAll(name).flatMap((text) => itemsIn(text, name));
-    if (items.length > itemsMax) {
-      throw fieldFault("max_length", `Ensure this field has no more than ${itemsMax} elements.`, [name]);
-    }
+    if (items.length > itemsMax) throw tooMany(itemsMax, name);
     return items.length === 0 ? undefined : items.map((one) => check(one, [name]));
   };
   return { ...parameter(description, read), optional: true };
+}
+
+function tooMany(itemsMax: number, name: string) {
+  return fieldFault("max_length", `Ensure this field has no more than ${itemsMax} elements.`, [name]);
 }
 
 function itemsIn(text: string, name: string): unknown[] {

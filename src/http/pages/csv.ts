@@ -46,8 +46,7 @@ interface CsvPage {
 
 /** @throws Fault with attr `format` for too many columns, and what `read` throws. */
 export async function csvReply({ url, name, model, page: asked, read }: CsvPage): Promise<Response> {
-  const limit = url.searchParams.has("limit") ? asked.limit : httpLimits.pageMax;
-  const page = { limit, offset: asked.offset };
+  const page = tablePage(url, asked);
   const fixed = Object.keys(model.properties).filter((column) => column !== "properties");
   const named = await propertyNames((await read(page)).rows);
   const { count, rows } = await read(page);
@@ -60,7 +59,12 @@ export async function csvReply({ url, name, model, page: asked, read }: CsvPage)
   });
 }
 
-function linkHeader(url: URL, page: Page, count: number): { link?: string } {
+/** The page that is shown as a table: a whole one unless `limit` says fewer. */
+export function tablePage(url: URL, { limit, offset }: Page): Page {
+  return { limit: url.searchParams.has("limit") ? limit : httpLimits.pageMax, offset };
+}
+
+export function linkHeader(url: URL, page: Page, count: number): { link?: string } {
   const links = Object.entries(pageLinks(url, page, count)).flatMap(([rel, link]: [string, string | null]) =>
     link === null ? [] : [`<${link}>; rel="${rel === "previous" ? "prev" : rel}"`],
   );

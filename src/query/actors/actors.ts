@@ -73,7 +73,7 @@ async function answer(
     conditions: search === "" ? [] : [[searched, "search"] as const],
     values: { search: `%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`, id: search },
     orderBy,
-    usualOrder: "created_at",
+    usualOrder: ["created_at", "id"],
     filters: { properties: filters },
   };
   const page = { limit: limit ?? limits.pageDefault, offset: offset ?? 0 };

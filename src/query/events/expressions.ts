@@ -7,7 +7,8 @@ import { displayNameText, expressionRows, type MadeColumn, parsedProperties } fr
 import type { QueryAnswer, QueryContext } from "../store.ts";
 import type { EventsQuery } from "./model.ts";
 
-const made: Readonly<Record<string, MadeColumn>> = {
+/** What is no SQL in lists of events. */
+export const madeColumns: Readonly<Record<string, MadeColumn>> = {
   "*": {
     reads: ["uuid", "event", "properties", "timestamp", "distinct_id", "person_id"],
     cell: (uuid, event, properties, timestamp, distinct_id, person_id) => ({
@@ -34,6 +35,9 @@ const made: Readonly<Record<string, MadeColumn>> = {
   },
 };
 
+/** No two events have both alike. */
+export const eventOrder = ["timestamp", "uuid"];
+
 /** @throws Fault, as expressionRows. */
 export async function eventExpressionRows(
   context: QueryContext,
@@ -49,7 +53,10 @@ export async function eventExpressionRows(
     ...(where ?? []).map((text, i) => [text, `where__${i}`] as const),
   ];
   const [from, to] = [clickhouseTime(span.from), clickhouseTime(span.to)];
-  const list = { attr, table: "events", made, select, conditions, orderBy, usualOrder: "timestamp" };
+  const list = { attr, table: "events", made: madeColumns, select, conditions, orderBy };
   const asked = { values: { event, events, personId }, filters: { from, to, properties: filters } };
-  return { span, ...(await expressionRows(context, { ...list, ...asked }, page)) };
+  return {
+    span,
+    ...(await expressionRows(context, { ...list, ...asked, usualOrder: eventOrder }, page)),
+  };
 }

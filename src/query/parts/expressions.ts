@@ -29,8 +29,8 @@ export interface ExpressionList {
   /** What conditions have in braces. */
   values?: Readonly<Record<string, unknown>>;
   orderBy?: readonly string[] | null | undefined;
-  /** The column by which rows without an order are, the largest first. */
-  usualOrder: string;
+  /** Columns of which no two rows have all alike: rows without an order, and those of one rank, are by these. */
+  usualOrder: readonly string[];
   filters: SqlFilters;
 }
 
@@ -66,7 +66,8 @@ function parse<Kind extends TextKind>({ parse: read, project_id }: QueryContext,
 }
 
 /**
- * With an aggregate among the columns the others group the rows, and without an order the largest come first.
+ * With an aggregate among the columns the others group the rows, and without an order the largest come first. No two
+ * rows are of one rank, so that each is on one page.
  * @throws Fault for what is wrong in an expression, named by its field.
  */
 export async function expressionRows(
@@ -89,6 +90,7 @@ export async function expressionRows(
   };
   const { select, columns } = await columnsRead(list, read);
   const aggregates = select.filter(isAggregated);
+  const groups = select.filter((one) => !isAggregated(one));
   const where: ExpressionNode[] = [];
   for (const [text, field] of [["{filters}", "properties"] as const, ...list.conditions]) {
     where.push(await read(text, "expression", field));
@@ -98,8 +100,8 @@ export async function expressionRows(
     select,
     select_from: { node: "JoinExpr", table: { node: "Field", chain: [list.table] } },
     where: { node: "And", exprs: where },
-    ...(aggregates.length > 0 && { group_by: select.filter((one) => !isAggregated(one)) }),
-    order_by: await orderRead(list, aggregates[0], read),
+    ...(aggregates.length > 0 && { group_by: groups }),
+    order_by: await orderRead(list, aggregates[0], groups, read),
     limit: { node: "Constant", value: limit },
     offset: { node: "Constant", value: offset },
   };
@@ -130,16 +132,27 @@ async function columnsRead({ select: names, made }: ExpressionList, read: Reader
   return { select, columns };
 }
 
+/** The rank of rows; those of groups end with what makes the groups. */
 async function orderRead(
   { orderBy, usualOrder }: ExpressionList,
   aggregate: ExpressionNode | undefined,
+  groups: readonly ExpressionNode[],
   read: Reader,
 ): Promise<OrderExpr[]> {
   const order: OrderExpr[] = [];
   for (const [i, text] of (orderBy ?? []).entries()) order.push(await read(text, "order", `orderBy__${i}`));
-  if (order.length > 0) return order;
-  const expr = aggregate ?? (await read(usualOrder, "expression", "orderBy"));
-  return [{ node: "OrderExpr", expr, order: "DESC" }];
+  const by = (expr: ExpressionNode, way: OrderExpr["order"]): OrderExpr => ({
+    node: "OrderExpr",
+    expr,
+    order: way,
+  });
+  if (aggregate) {
+    if (order.length === 0) order.push(by(aggregate, "DESC"));
+    return [...order, ...groups.map((expr) => by(expr, "ASC"))];
+  }
+  const way = order.at(-1)?.order ?? (order.length > 0 ? "ASC" : "DESC");
+  for (const name of usualOrder) order.push(by(await read(name, "expression", "orderBy"), way));
+  return order;
 }
 
 /** Whether an aggregate stands in it, but for those of its subqueries and windows. */

@@ -43,15 +43,23 @@ export function refuseTable({ kind, type }: { kind: string; type: ResultType }, 
   throw new Fault("invalid_input", why, { attr: "format" });
 }
 
-/** @throws Fault for columns that an object cannot both have. */
-export async function tableReply({ results, table }: QueryResult, format: TableFormat): Promise<Response> {
+/**
+ * @param name what the file is called, without its ending.
+ * @throws Fault for columns that an object cannot both have.
+ */
+export async function tableReply(
+  { results, table }: Pick<QueryResult, "results" | "table">,
+  format: TableFormat,
+  { name = "query", headers = {} }: { name?: string; headers?: Readonly<Record<string, string>> } = {},
+): Promise<Response> {
   const { columns = [], hasMore = false } = table ?? {};
   const header = format === "csv" ? csvLineOf(columns.map(cellOfText)) : "";
   const lines = format === "csv" ? csvLine : objectLine(columns);
   return await streamedReply(bytesOf(header), slices(results as unknown[][], lines), new Uint8Array(0), {
     "content-type": `${mediaTypes[format][0]}; charset=utf-8`,
-    "content-disposition": `attachment; filename="query.${format}"`,
+    "content-disposition": `attachment; filename="${name}.${format}"`,
     "x-has-more": String(hasMore),
+    ...headers,
   });
 }
 

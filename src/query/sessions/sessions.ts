@@ -48,7 +48,7 @@ async function answer(
     ],
     values: { personId },
     orderBy,
-    usualOrder: "$start_timestamp",
+    usualOrder: ["$start_timestamp", "session_id"],
     filters: { from: clickhouseTime(span.from), to: clickhouseTime(span.to), properties: [] },
   };
   const page = { limit: limit ?? limits.pageDefault, offset: offset ?? 0 };

@@ -29,6 +29,11 @@ export const hasKey = `(toDate(timestamp), event, cityHash64(distinct_id), uuid)
       ))
     )`;
 
+/** The place of a row's key among the keys. */
+export const keyRank = `transform(
+      toString(uuid), arrayMap(one -> toString(one), {uuids:Array(UUID)}), arrayEnumerate({uuids:Array(UUID)}), 0
+    )`;
+
 /** Later arrivals of an event sent twice have another key; duplicates within one batch are equal. */
 const ofKeys = `FROM event_rows
   WHERE project_id = {project_id:UInt32}

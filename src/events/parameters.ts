@@ -1,0 +1,77 @@
+// What a request for events filters, orders and shows.
+
+import type { Clock } from "../core/clock.ts";
+import { textsParameter } from "../http/fields/list_parameters.ts";
+import { propertiesParameter } from "../http/fields/property_parameter.ts";
+import {
+  flagParameter,
+  momentParameter,
+  pageParameters,
+  type Parameter,
+  type QueryValues,
+  textParameter,
+  uuidParameter,
+} from "../http/fields/query.ts";
+import { formatParameter } from "../http/pages/csv.ts";
+import { queryLimits } from "../query/limits.ts";
+
+export function eventParameters(clock: Clock) {
+  return {
+    event: textParameter("Only events of this name."),
+    distinct_id: textParameter("Only events of this distinct id."),
+    person_id: uuidParameter("Only events of this person."),
+    after: momentParameter("Only later events: ISO 8601, or relative like -7d.", clock),
+    before: momentParameter("Only earlier events, likewise.", clock),
+    properties: propertiesParameter("Only events that hold these: a JSON list of property filters.", [
+      "event",
+      "person",
+      "group",
+    ]),
+    orderBy: orderParameter(),
+    select: {
+      ...expressionsParameter("Columns to show instead of whole events, as those of an EventsQuery."),
+      hidden: true,
+    },
+    where: expressionsParameter(
+      "Only events for which these expressions of SQL hold, as those of an EventsQuery.",
+      0,
+    ),
+    include_person: flagParameter("true: each with its person, which needs the scope `person:read` as well."),
+    format: formatParameter,
+    ...pageParameters("Events"),
+  };
+}
+
+export type EventQuery = QueryValues<ReturnType<typeof eventParameters>>;
+
+function expressionsParameter(description: string, minItems = 1) {
+  const { queryColumnsMax: maxItems, expressionCharsMax: maxLength } = queryLimits;
+  return textsParameter(description, { minItems, maxItems, maxLength });
+}
+
+/** How an order by time alone may be written, in small letters. */
+const timeOrders: ReadonlyMap<string, string> = new Map([
+  ["timestamp", "timestamp"],
+  ["timestamp asc", "timestamp"],
+  ["-timestamp", "-timestamp"],
+  ["timestamp desc", "-timestamp"],
+]);
+
+/** An order by time alone becomes `timestamp` or `-timestamp`. */
+function orderParameter(): Parameter<string[]> {
+  const expressions = expressionsParameter(
+    'Expressions of SQL, the largest first with "-" before or DESC behind one; "-timestamp" unless told.',
+  );
+  const read = (query: URLSearchParams, name: string) => {
+    const [first, ...others] = expressions.read(query, name);
+    if (first === undefined) return [];
+    const byTime = others.length > 0 ? undefined : timeOrders.get(first.trim().toLowerCase());
+    return byTime === undefined ? [first, ...others] : [byTime];
+  };
+  return { ...expressions, read };
+}
+
+/** Whether events are by time alone, as they are unless told. */
+export function isByTime(orderBy: readonly string[]): boolean {
+  return orderBy.length === 0 || (orderBy.length === 1 && timeOrders.has(orderBy[0]!));
+}

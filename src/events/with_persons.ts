@@ -1,0 +1,62 @@
+// Puts into each event of a page the person that it belongs to. Events go on as the store wrote them: they are cut
+// apart, not parsed.
+
+import { JsonCursor, pastValue } from "../core/json/json_cursor.ts";
+import { personText } from "../persons/model.ts";
+import type { Person } from "../persons/reading/fold.ts";
+import { findPersonsOfPage } from "../persons/reading/page.ts";
+import type { ProjectReads } from "../storage/clickhouse/query_options.ts";
+import { begun, inTurns } from "../work/turns.ts";
+import { eventLimits } from "./limits.ts";
+
+/**
+ * The same rows with a member `person`: null where an event belongs to none. The first persons are read before this
+ * resolves.
+ * @param rows JSON objects in whole pieces, each object with a comma before it.
+ */
+export async function withPersons(
+  reads: ProjectReads,
+  rows: AsyncGenerator<Uint8Array, void>,
+): Promise<AsyncGenerator<Uint8Array, void>> {
+  return await begun(joined(reads, rows));
+}
+
+async function* joined(
+  reads: ProjectReads,
+  pieces: AsyncGenerator<Uint8Array, void>,
+): AsyncGenerator<Uint8Array, void> {
+  for await (const piece of pieces) {
+    for await (const some of inTurns(rowsIn(piece), eventLimits.personsAtOnceMax)) {
+      const ids = some.map(distinctIdOf);
+      const persons = await findPersonsOfPage(reads, [...new Set(ids)]);
+      yield Buffer.concat(
+        some.flatMap((row, i) => [row.subarray(0, -1), Buffer.from(personMember(persons.get(ids[i]!)))]),
+      );
+    }
+  }
+}
+
+function rowsIn(piece: Uint8Array): Buffer[] {
+  const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+  const rows: Buffer[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const end = pastValue(bytes, at + 1);
+    rows.push(bytes.subarray(at, end));
+    at = end;
+  }
+  return rows;
+}
+
+/** @param row with its comma. */
+function distinctIdOf(row: Buffer): string {
+  const members = new JsonCursor(row, 1);
+  while (members.next()) {
+    if (row.toString("utf8", members.key, members.keyEnd) !== "distinct_id") continue;
+    return JSON.parse(row.toString("utf8", members.value, members.end)) as string;
+  }
+  throw new Error("an event has no distinct_id");
+}
+
+function personMember(person: Person | undefined): string {
+  return `,"person":${person ? personText(person) : "null"}}`;
+}

@@ -1,0 +1,109 @@
+// Events of the API's own list in expressions of SQL: which there are, in which order, and what is shown of them. What
+// is wrong is named by the list's parameters.
+
+import { Fault } from "../../core/fault.ts";
+import type { Page } from "../../http/pages/page.ts";
+import type { PropertyFilter } from "../../storage/events/property_filter.ts";
+import { type EventKey, keyDay } from "../../storage/events/stored_properties.ts";
+import { type ExpressionList, expressionRows } from "../parts/expressions.ts";
+import type { QueryAnswer, QueryContext } from "../store.ts";
+import { eventOrder, madeColumns } from "./expressions.ts";
+
+/** Absent fields do not filter. */
+export interface ListedEvents {
+  /** Expressions that must all hold. */
+  where: readonly string[];
+  /** Expressions, each with a direction behind it or "-" before it; the newest come first by default. */
+  orderBy: readonly string[];
+  event?: string | undefined;
+  distinct_id?: string | undefined;
+  person_id?: string | undefined;
+  /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive. */
+  after?: string | undefined;
+  before?: string | undefined;
+  properties: readonly PropertyFilter[];
+}
+
+/** How each of these fields is asked for in SQL. */
+const compared = {
+  event: "event = {event}",
+  distinct_id: "distinct_id = {distinct_id}",
+  person_id: "person_id = {person_id}",
+  after: "timestamp > {after}",
+  before: "timestamp < {before}",
+} as const;
+
+const keyParts = [
+  "uuid",
+  "event",
+  "toString(cityHash64(distinct_id))",
+  "toString(toUnixTimestamp64Micro(timestamp))",
+  "toString(toUnixTimestamp64Micro(created_at))",
+];
+
+/**
+ * Keys of the events of a page in their order, and the number of all events.
+ * @throws Fault for what is wrong in an expression, named by its place, and for a scope that the key lacks.
+ */
+export async function findEventKeys(
+  context: QueryContext,
+  asked: ListedEvents,
+  page: Page,
+): Promise<{ count: number; keys: EventKey[] }> {
+  return await named(asked.where.length > 0 ? "where" : "orderBy", async () => {
+    const counted = listOf({ ...asked, orderBy: [] }, ["count()"]);
+    const [[count] = []] = (await expressionRows(context, counted, { limit: 1, offset: 0 })).results;
+    const { results } = await expressionRows(context, listOf(asked, keyParts), page);
+    return { count: Number(count), keys: results.map(keyOf) };
+  });
+}
+
+/** The columns of a page of events, or of groups of them where one is an aggregate. @throws as findEventKeys. */
+export async function eventColumnRows(
+  context: QueryContext,
+  asked: ListedEvents & { select: readonly string[] },
+  page: Page,
+): Promise<QueryAnswer<unknown[]>> {
+  return await named("select", () => expressionRows(context, listOf(asked, asked.select), page));
+}
+
+function listOf(asked: ListedEvents, select: readonly string[]): ExpressionList {
+  const { where, orderBy, after, before, properties } = asked;
+  const own = Object.entries(compared).filter(([name]) => asked[name as keyof typeof compared] !== undefined);
+  return {
+    attr,
+    table: "events",
+    made: madeColumns,
+    select,
+    conditions: [
+      ...own.map(([name, text]) => [text, name] as const),
+      ...where.map((text, i) => [text, `where__${i}`] as const),
+    ],
+    values: { ...asked, after: isoMoment(after), before: isoMoment(before) },
+    // On a line of its own: a comment at the end of the expression cannot hide it.
+    orderBy: orderBy.map((text) => (text.startsWith("-") ? `${text.slice(1)}\nDESC` : text)),
+    usualOrder: eventOrder,
+    filters: { properties },
+  };
+}
+
+const attr = "query";
+
+/** @param whole the parameter that made a query of it. */
+async function named<Value>(whole: string, work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (!(thrown instanceof Fault) || !thrown.attr?.startsWith(attr)) throw thrown;
+    const own = thrown.attr === attr ? whole : thrown.attr.slice(attr.length + 2);
+    throw new Fault(thrown.code, thrown.detail, { attr: own });
+  }
+}
+
+function isoMoment(stored: string | undefined): string | undefined {
+  return stored && `${stored.replace(" ", "T")}Z`;
+}
+
+function keyOf([uuid, event, id_hash, at, arrived]: unknown[]): EventKey {
+  return { day: keyDay(BigInt(String(at))), event, id_hash, uuid, arrived } as EventKey;
+}
