@@ -7,8 +7,10 @@ export const insightLimits = {
   insightsPerProjectMax: 10_000,
   /** Dashboards that show one insight. */
   dashboardsOfInsightMax: 100,
-  /** Seconds for running the insights of one dashboard or page in a reply; later ones show an error. */
+  /** Seconds for running the insights of one dashboard in a reply; later ones show their last result, or an error. */
   dashboardSecondsMax: 30,
+  /** Seconds for those of a page of the list: programs that read whole lists often wait ten. */
+  listSecondsMax: 8,
   /** Users or dashboards in one parameter of the list. */
   filterItemsMax: 100,
   /** Insights on a page with results, as many as a dashboard shows. */

@@ -29,7 +29,7 @@ import {
 /** Whoever reads an insight sees what its query answers: whoever writes one must be allowed to query. */
 const writing = ["insight:write", "query:read"] as const;
 const shownOne = { 200: reply("The insight.", insightModel) };
-const { refreshedRowsMax } = insightLimits;
+const { refreshedRowsMax, listSecondsMax } = insightLimits;
 /** Levels below a page where rows of results lie: insights, insight, result, row. */
 const rowsBelow = 4;
 
@@ -52,7 +52,9 @@ function listOperations(parts: InsightParts) {
       summary: "List insights, newest first",
       query: {
         ...insightFilter(clock),
-        refresh: refreshParameter(`With their results, computed now, at most ${refreshedRowsMax} on a page.`),
+        refresh: refreshParameter(
+          `With their results, at most ${refreshedRowsMax} on a page, computed now for ${listSecondsMax} s.`,
+        ),
         ...pageParameters("Insights"),
       },
       replies: { 200: reply("The insights.", listSchema(insightModel)) },
@@ -62,7 +64,7 @@ function listOperations(parts: InsightParts) {
         const reader = { project_id: project.id, user_id: access.user.id };
         const { count, rows } = await listInsights(sql, reader, filter, { limit, offset });
         if (!refresh) return pageReply(url, query, { count, rows });
-        const shown = await withResults(parts, project.id, rows, askerOf(access, request));
+        const shown = await withResults(parts, project.id, rows, askerOf(access, request), listSecondsMax);
         return await slicedJson({ ...pageReply(url, query, { count, rows: shown }) }, rowsBelow);
       },
     }),

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { type InsightResultReader, openInsightReader } from "../../src/insights/show.ts";
+import type { Insight } from "../../src/insights/model.ts";
+import { type InsightResultReader, openInsightReader, withResults } from "../../src/insights/show.ts";
 import { createInsight, removeInsight } from "../../src/insights/store.ts";
-import { openQueryEngine } from "../../src/query/engine.ts";
+import { openQueryEngine, type QueryEngine } from "../../src/query/engine.ts";
 import { ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { noSqlParser } from "../support/sql_parser.ts";
@@ -107,6 +108,40 @@ test("a store that is away is an error without its words", async () => {
   const queries = { ...engine, run: () => Promise.reject(away) };
   const alone = openInsightReader({ sql: stores.sql, queries });
   expect((await alone.insight(project_id, id))?.error).toBe("The event store cannot be reached.");
+});
+
+test("what a page has no time for shows its last result, or that it was not computed", async () => {
+  let elapsed = 0;
+  const engine = openQueryEngine({ parser: noSqlParser, ...stores, clock: systemClock });
+  const [first, second, third, fourth] = ["a", "b", "c", "d"].map((event) => ({
+    ...trend,
+    series: [{ event }],
+  }));
+  const kept = { ...(await engine.run(project_id, third)), computed_at: "2024-01-01T00:00:00Z" };
+  const queries: QueryEngine = {
+    ...engine,
+    ask: async (...asked) => {
+      elapsed += 5000;
+      return await engine.ask(...asked);
+    },
+    findKept: (_, query) => Promise.resolve(query === third ? { ...kept, is_cached: true } : undefined),
+  };
+  const clock = { ...systemClock, elapsed: () => elapsed };
+  const insights = [first, second, third, fourth].map((query) => ({ query }) as Insight);
+  const shown = await withResults({ queries, clock }, project_id, insights, {}, 8);
+  expect(
+    shown.map(({ is_cached, result, query_status }) => [is_cached, result?.length, query_status]),
+  ).toEqual([
+    [false, 1, null],
+    [false, 1, null],
+    [true, 1, null],
+    [
+      false,
+      undefined,
+      { complete: true, error: true, error_message: expect.stringContaining("8 s") as string },
+    ],
+  ]);
+  expect(shown[2]?.last_refresh).toBe("2024-01-01T00:00:00Z");
 });
 
 test("what is deleted, or another project's, is not there", async () => {
