@@ -49,7 +49,13 @@ export function openBoardReader({ sql, queries, clock }: InsightParts): BoardRea
         if (!row) continue;
         const { results, error, ...answer } = await answerOf(queries, row, clock.elapsed() <= end);
         timezone = answer.timezone ?? timezone;
-        insights.push({ insight_id: id, ...namesOf(row), results, ...(error && { error }) });
+        insights.push({
+          insight_id: id,
+          ...namesOf(row),
+          results,
+          look: lookOf(row.query),
+          ...(error && { error }),
+        });
       }
       return { timezone, insights };
     },
@@ -58,6 +64,23 @@ export function openBoardReader({ sql, queries, clock }: InsightParts): BoardRea
 
 function namesOf({ name, derived_name, description }: InsightRow) {
   return { name: name || derived_name || "Insight", description: description ?? "" };
+}
+
+/** How results are drawn, and which kind of retention they are; nothing else of the query leaves. */
+function lookOf(query: unknown): NonNullable<SharedInsight["look"]> {
+  const { source, ...own } = partOf({ query }, "query");
+  const asked = source === undefined ? own : partOf({ source }, "source");
+  const { display } = partOf(asked, "trendsFilter");
+  const { retentionType = "retention_recurring" } = partOf(asked, "retentionFilter");
+  return {
+    ...(typeof display === "string" && { display }),
+    ...(asked["kind"] === "RetentionQuery" && { retentionType: String(retentionType) }),
+  };
+}
+
+function partOf(fields: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
+  const value = fields[name];
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 interface SharedAnswer {
@@ -83,7 +106,7 @@ async function answerOf(queries: QueryEngine, row: InsightRow, inTime: boolean):
 const shownMembers: ReadonlySet<string> = new Set(
   (
     "label labels days data count aggregated_value breakdown_value compare_label action order name custom_name math " +
-    "math_property median_conversion_time average_conversion_time date values"
+    "math_property median_conversion_time average_conversion_time date values status"
   ).split(" "),
 );
 

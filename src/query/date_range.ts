@@ -23,8 +23,6 @@ export const earliest = "1970-01-03";
 const latest = "2100-01-01";
 /** The first and the last moment of ClickHouse's DateTime64(6). */
 const storable = ["1900-01-01T00:00:00Z", "2299-12-31T23:59:59Z"];
-/** The earliest start of "all": one event from a broken clock must not stretch every chart to 1970. */
-const earliestOfAll = "2000-01-01";
 
 const wrongDate =
   "Date has wrong format. Use one of these formats instead: YYYY-MM-DD, YYYY-MM-DDThh:mm:ss with or without " +
@@ -109,7 +107,7 @@ function allFrom(first: number | undefined, now: Moment): Moment {
   if (first === undefined) return now.startOfDay();
   const timezone = now.timeZoneId;
   const at = nowOf({ now: first, timezone });
-  const low = dayStartIn(timezone, earliestOfAll);
+  const low = dayStartIn(timezone);
   const from = Temporal.ZonedDateTime.compare(at, low) < 0 ? low : at;
   // When all events are in the future, the span is today.
   return Temporal.ZonedDateTime.compare(from, now) > 0 ? now.startOfDay() : from.startOfDay();

@@ -37,8 +37,11 @@ export const queryLimits = {
   formulasMax: 10,
   formulaCharsMax: 200,
   formulaDepthMax: 20,
-  /** Intervals of a query's date range: a year of hours, and a reply of some hundred kB. */
-  queryBucketsMax: 10_000,
+  /**
+   * Intervals of a query's date range: two years of hours, and all days that can be queried until 2038, so that "all"
+   * begins with the first event; a reply of some hundred kB.
+   */
+  queryBucketsMax: 25_000,
   /** Numbers in the reply of one trend, over all its lines: about 4 MB of JSON. */
   queryNumbersMax: 250_000,
   /** Properties of one breakdown: PostHog's number. */

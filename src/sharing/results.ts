@@ -16,6 +16,8 @@ export interface SharedInsight {
   description: string;
   /** As far as its picture needs them; empty with an error. */
   results: unknown[];
+  /** What of its query the picture needs. */
+  look?: { display?: string; retentionType?: string };
   error?: string;
 }
 

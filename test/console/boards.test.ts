@@ -71,7 +71,8 @@ inBrowser(
     await page.getByRole("button", { name: "Show" }).click();
     const sums = page.getByRole("row", { name: "Sum" }).getByRole("cell");
     await sums.first().waitFor();
-    expect(await sums.allInnerTexts()).toEqual(["Sum", "3", "2", "90"]);
+    // Persons of several days do not add up.
+    expect(await sums.allInnerTexts()).toEqual(["Sum", "3", "", "90"]);
     const heads = await page
       .getByRole("group", { name: "numbers" })
       .getByRole("columnheader")

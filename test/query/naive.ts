@@ -173,7 +173,7 @@ export function plansTouched(
       .map(({ at, event, properties }) => ({
         at,
         mask: maskOf(event, steps),
-        value: textOf(properties, "plan"),
+        value: textOf(properties, "plan") || null,
       }))
       .filter((one): one is typeof one & { value: string } => one.value !== null)
       .toSorted((a, b) => a.at - b.at || a.mask - b.mask || (a.value < b.value ? -1 : 1));

@@ -169,7 +169,7 @@ describe("a trend equals the naive count", () => {
           const keys = bucketKeys(dateRange.date_from, dateRange.date_to, "day", world.zone);
           const all = bucketed(world, keys, "day", endOf(dateRange.date_to, world.zone), () => true);
           const totals = new Map<string, number>();
-          const valueOf = ({ properties }: NaiveEvent) => textOf(properties, "plan") ?? noValue;
+          const valueOf = ({ properties }: NaiveEvent) => textOf(properties, "plan") || noValue;
           for (const one of all.flat()) totals.set(valueOf(one), (totals.get(valueOf(one)) ?? 0) + 1);
           const shown = lines.map(({ breakdown_value }) => String(breakdown_value));
           expect(new Set(shown).size).toBe(shown.length);

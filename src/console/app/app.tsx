@@ -1,10 +1,12 @@
 // The frame of the console: who is signed in, the project at the top, the pages that the key allows.
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import { ownZone } from "./clock.ts";
 import { type PageEntry, pages } from "./pages.ts";
 import { type ListReply, openApi } from "./session/api.ts";
 import { go, hrefOf, type Route, useRoute } from "./session/route.ts";
 import { allows, type ProjectRow, type Session, SessionContext } from "./session/session.ts";
+import { clockText, ZoneContext } from "./session/zone.ts";
 import { type Signed, SignIn, type SigningIn, useSignIn } from "./session/sign_in.tsx";
 import { useLoaded } from "./session/use_loaded.ts";
 import { Button, Shown } from "./ui/parts.tsx";
@@ -42,7 +44,9 @@ function SignedIn({ signed, signOut }: { signed: Signed; signOut: SigningIn["sig
     };
     return (
       <SessionContext.Provider value={session}>
-        <Frame session={session} route={route} />
+        <ZoneContext.Provider value={project.timezone}>
+          <Frame session={session} route={route} />
+        </ZoneContext.Provider>
       </SessionContext.Provider>
     );
   };
@@ -88,6 +92,7 @@ function Frame({ session, route }: { session: Session; route: Route }) {
         <Menu project={project.id} entries={allowed} current={shown?.name} />
         <main id="page-content" tabIndex={-1} ref={main} key={`${project.id} ${shown?.name}`}>
           {shown ? <shown.page route={route} /> : <p class="notice">This key’s scopes allow no page.</p>}
+          <footer class="quiet">{clockText(project.timezone, ownZone())}</footer>
         </main>
       </div>
     </>
@@ -98,7 +103,7 @@ function TopBar({ session, page }: { session: Session; page: string }) {
   const { project, projects } = session;
   return (
     <header class="top">
-      <a class="brand" href={hrefOf(project.id, "start")}>
+      <a class="brand" href={hrefOf(project.id, "")}>
         <img src="/console/assets/icon.svg" alt="Sluice" width="24" height="24" />
         <span aria-hidden="true">Sluice</span>
       </a>

@@ -3,9 +3,11 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { type Layouts, shapesOf } from "./boards/layout.ts";
+import type { QueryLook } from "./explore/look.ts";
 import type { Results } from "./explore/results.ts";
 import { ResultView } from "./explore/result_view.tsx";
 import { refusalOf, sendRequest, wordsOf } from "./session/api.ts";
+import { ZoneContext } from "./session/zone.ts";
 import { timeText } from "./ui/format.ts";
 import { followTheme } from "./ui/theme.ts";
 import { ThemeButton } from "./ui/theme_button.tsx";
@@ -22,6 +24,7 @@ interface SharedInsight {
   name: string;
   description: string;
   results: Results;
+  look?: QueryLook;
   error?: string;
 }
 
@@ -61,7 +64,13 @@ function SharedPage() {
           {trouble}
         </p>
       )}
-      {board ? <Board board={board} /> : trouble === "" && <p class="quiet">Loading …</p>}
+      {board ? (
+        <ZoneContext.Provider value={board.timezone}>
+          <Board board={board} />
+        </ZoneContext.Provider>
+      ) : (
+        trouble === "" && <p class="quiet">Loading …</p>
+      )}
     </main>
   );
 }
@@ -73,7 +82,8 @@ function Board({ board: { kind, description, timezone, computed_at, tiles } }: {
     <>
       {description && <p>{description}</p>}
       <p class="quiet">
-        As of {timeText(computed_at)}; updated at most every 15 minutes. Days are in the time zone {timezone}.
+        As of {timeText(computed_at)} in your time zone; updated at most every 15 minutes. Days are in the
+        time zone {timezone}.
       </p>
       {tiles.length === 0 && <p class="notice">There are no insights on this dashboard.</p>}
       <div class="tiles">
@@ -100,7 +110,7 @@ function Insight({ tile, isAlone, height }: { tile: SharedInsight; isAlone: bool
       {!isAlone && <h2>{tile.name}</h2>}
       {!isAlone && tile.description && <p class="quiet">{tile.description}</p>}
       {tile.error === undefined ? (
-        <ResultView results={tile.results} small={!isAlone} height={height} />
+        <ResultView results={tile.results} look={tile.look ?? {}} small={!isAlone} height={height} />
       ) : (
         <p class="notice">{tile.error}</p>
       )}

@@ -11,8 +11,8 @@ export function breaksPersons({ parts }: Breakdown): boolean {
 }
 
 /**
- * The rows with what the breakdown reads, and the text of its value: null where one property is missing, of several a
- * JSON list of texts and nulls.
+ * The rows with what the breakdown reads, and the text of its value: null where one property is missing or empty, of
+ * several a JSON list of texts and nulls.
  * @param rows the text after FROM, with its WHERE.
  * @returns from: the same; conditions follow it with AND.
  */
@@ -43,7 +43,9 @@ export function brokenRows(
       ) AS b${i} ON e.key_${i} = b${i}.owner_${i}`);
     return `b${i}.value_${i}`;
   });
-  const value = values.length === 1 ? values[0]! : `toJSONString([${values.join(", ")}])`;
+  // An empty text counts as none, as in PostHog.
+  const named = values.map((one) => `nullIf(${one}, '')`);
+  const value = named.length === 1 ? named[0]! : `toJSONString([${named.join(", ")}])`;
   if (joins.length === 0) return { from: rows, value };
   return { from: `(SELECT *${keys.join("")} FROM ${rows}) AS e ${joins.join(" ")} WHERE 1`, value };
 }

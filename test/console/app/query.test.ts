@@ -13,6 +13,7 @@ const question: Question = {
   breakdown: "$browser",
   values: 10,
   compare: true,
+  first: true,
 };
 
 test("a question's address holds all of it", () => {

@@ -16,6 +16,7 @@ const question: Question = {
   breakdown: "$browser",
   values: 6,
   compare: true,
+  first: false,
 };
 
 test("a question that was saved is the same when it is opened", () => {

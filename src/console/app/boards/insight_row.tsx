@@ -1,7 +1,7 @@
 // An insight as the API shows it, and its answer as a picture.
 
+import { lookOf } from "../explore/look.ts";
 import { ResultView } from "../explore/result_view.tsx";
-import { savedSqlOf } from "../sql/sql_query.ts";
 import type { Results } from "../explore/results.ts";
 
 export interface InsightRow {
@@ -39,7 +39,7 @@ export function InsightResult({ insight, ...view }: ResultProps) {
       results={result ?? []}
       columns={columns ?? []}
       types={types ?? []}
-      display={savedSqlOf(query)?.display ?? ""}
+      look={lookOf(query)}
       {...view}
     />
   );

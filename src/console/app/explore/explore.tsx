@@ -7,6 +7,7 @@ import { useAction, useLoaded } from "../session/use_loaded.ts";
 import { Button, Card, Form, Outcome, PageHead, Shown, TextField } from "../ui/parts.tsx";
 import { QuestionForm, shownSeries } from "./question_form.tsx";
 import { addressOf, type Kind, type Question, queryOf, questionOf } from "./query.ts";
+import { lookOf } from "./look.ts";
 import { ResultView } from "./result_view.tsx";
 import type { Results } from "./results.ts";
 
@@ -19,12 +20,17 @@ const kinds: readonly (readonly [Kind, string])[] = [
 export function Explore({ route }: { route: Route }) {
   const { project } = useSession();
   const question = questionOf(route.query);
+  const address = addressOf(question);
+  const [edited, edit] = useState({ of: address, question });
+  // Another address, such as by the browser's way back, is another question.
+  const next = edited.of === address ? edited.question : question;
   const insight = Number(route.query.get("insight"));
-  const ask = (next: Question) => {
-    const edited = insight > 0 ? `insight=${insight}&` : "";
-    go(`${hrefOf(project.id, "explore")}?${edited}${addressOf(next)}`);
+  const ask = (asked: Question) => {
+    const ofInsight = insight > 0 ? `insight=${insight}&` : "";
+    go(`${hrefOf(project.id, "explore")}?${ofInsight}${addressOf(asked)}`);
   };
-  const choose = (kind: Kind) => ask({ ...question, kind, series: shownSeries(kind, question.series) });
+  const choose = (kind: Kind) => ask({ ...next, kind, series: shownSeries(kind, next.series) });
+  const isEdited = addressOf(next) !== address;
   const maySave = useMaySave();
   return (
     <>
@@ -37,13 +43,21 @@ export function Explore({ route }: { route: Route }) {
         ))}
       </div>
       <Card>
-        <QuestionForm key={addressOf(question)} question={question} ask={ask} />
+        <QuestionForm
+          next={next}
+          edit={(other) => edit({ of: address, question: other })}
+          ask={ask}
+          isEdited={isEdited}
+        />
       </Card>
       <Card>
-        <Answer key={addressOf(question)} question={question} />
+        <Answer key={address} question={question} />
       </Card>
-      {maySave && insight > 0 && <SaveChanges key={insight} question={question} insight={insight} />}
-      {maySave && <SaveNew question={question} />}
+      {maySave && isEdited && (
+        <p class="notice">What the form says now is saved, not what was shown before.</p>
+      )}
+      {maySave && insight > 0 && <SaveChanges key={insight} question={next} insight={insight} />}
+      {maySave && <SaveNew question={next} />}
     </>
   );
 }
@@ -61,7 +75,11 @@ function Answer({ question }: { question: Question }) {
       api.send<{ results: Results }>("POST", `${home}/query/`, { query: queryOf(question) }, signal),
     [home, addressOf(question)],
   );
-  return <Shown asked={asked}>{({ results }) => <ResultView results={results} />}</Shown>;
+  return (
+    <Shown asked={asked}>
+      {({ results }) => <ResultView results={results} look={lookOf(queryOf(question))} />}
+    </Shown>
+  );
 }
 
 /** In the form that PostHog's app saves. */
@@ -114,7 +132,7 @@ function SaveChanges({ question, insight }: { question: Question; insight: numbe
       <Shown asked={asked}>
         {({ name, derived_name }) => (
           <p>
-            The question above replaces the one of{" "}
+            The question of the form replaces the one of{" "}
             <a href={hrefOf(project.id, "insights", [insight])}>
               {name || derived_name || `Insight ${insight}`}
             </a>

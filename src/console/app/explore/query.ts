@@ -21,6 +21,8 @@ export interface Question {
   /** How many values of the breakdown are shown apart; the others are one line. */
   values: number;
   compare: boolean;
+  /** Of retention: whether only the first time of a person counts. */
+  first: boolean;
 }
 
 export const maths: readonly (readonly [string, string])[] = [
@@ -66,7 +68,7 @@ export const intervals: readonly (readonly [string, string])[] = [
   ["month", "Month"],
 ];
 
-/** Series of one question. There are two more colours than that. */
+/** Series of one question: more are hard to tell apart. */
 export const seriesMax = 6;
 export const valuesDefault = 6;
 
@@ -88,11 +90,12 @@ export function questionOf(query: URLSearchParams): Question {
     breakdown: query.get("breakdown") ?? "",
     values: Number.isInteger(values) && values > 0 ? values : valuesDefault,
     compare: query.get("compare") === "true",
+    first: query.get("first") === "true",
   };
 }
 
 /** The query of the address of a page that shows it. */
-export function addressOf({ series, compare, values, ...rest }: Question): string {
+export function addressOf({ series, compare, first, values, ...rest }: Question): string {
   const query = new URLSearchParams(Object.entries(rest));
   for (const { event, math, property } of series) {
     query.append("event", event);
@@ -101,6 +104,7 @@ export function addressOf({ series, compare, values, ...rest }: Question): strin
   }
   if (values !== valuesDefault) query.set("values", String(values));
   if (compare) query.set("compare", "true");
+  if (first) query.set("first", "true");
   return query.toString();
 }
 
@@ -146,12 +150,13 @@ export const periods: Readonly<Record<string, string>> = {
 /** Periods of retention: as many columns as fit a page. */
 export const retentionIntervals = 8;
 
-function retentionQueryOf({ series, interval }: Question): QueryBody {
+function retentionQueryOf({ series, interval, first }: Question): QueryBody {
   const [target, returning = target] = series;
   const of = (one: Series | undefined) => ({ id: one?.event || null, type: "events" });
   return {
     kind: "RetentionQuery",
     retentionFilter: {
+      retentionType: first ? "retention_first_time" : "retention_recurring",
       period: periods[interval] ?? "Day",
       totalIntervals: retentionIntervals,
       targetEntity: of(target),

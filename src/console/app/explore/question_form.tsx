@@ -1,7 +1,7 @@
 // The fields of a question: its events, what is counted of each, over which time, by which property.
 
 import { type ComponentChildren } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useId } from "preact/hooks";
 import type { ListReply } from "../session/api.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useLoaded } from "../session/use_loaded.ts";
@@ -19,13 +19,16 @@ import {
 } from "./query.ts";
 
 interface FormProps {
-  question: Question;
+  /** As the fields have it. */
+  next: Question;
+  edit: (question: Question) => void;
   ask: (question: Question) => void;
+  /** Whether what is shown is of another question. */
+  isEdited: boolean;
 }
 
-export function QuestionForm({ question, ask }: FormProps) {
-  const [next, setNext] = useState(question);
-  const set = (change: Partial<Question>) => setNext({ ...next, ...change });
+export function QuestionForm({ next, edit, ask, isEdited }: FormProps) {
+  const set = (change: Partial<Question>) => edit({ ...next, ...change });
   const { kind } = next;
   return (
     <Form send={() => ask(next)}>
@@ -46,10 +49,22 @@ export function QuestionForm({ question, ask }: FormProps) {
           options={withOwn(ranges, next.range)}
         />
       )}
+      {kind === "retention" && (
+        <ChoiceField
+          label="Who is counted"
+          value={String(next.first)}
+          set={(first) => set({ first: first === "true" })}
+          options={[
+            ["false", "Everybody active in a period"],
+            ["true", "Only their first time ever"],
+          ]}
+        />
+      )}
       {kind === "trend" && <BreakdownFields question={next} set={set} />}
       <Button type="submit" kind="primary">
         Show
       </Button>
+      {isEdited && <span class="tag">changed since it was shown</span>}
     </Form>
   );
 }
@@ -150,7 +165,7 @@ export function shownSeries(kind: Kind, series: readonly Series[]): Series[] {
 /** What the event at this position is for. */
 function labelOf(kind: Kind, count: number, i: number): string {
   if (kind === "funnel") return `Step ${i + 1}`;
-  if (kind === "retention") return i === 0 ? "First seen with" : "Came back with";
+  if (kind === "retention") return i === 0 ? "Did" : "Came back and did";
   return count > 1 ? `Event ${i + 1}` : "Event";
 }
 

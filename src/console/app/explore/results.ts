@@ -12,6 +12,8 @@ export interface TrendSeries {
   aggregated_value?: number;
   breakdown_value?: unknown;
   compare_label?: string;
+  /** Of a lifecycle. */
+  status?: string;
   action?: {
     order?: number;
     custom_name?: string | null;
@@ -63,6 +65,8 @@ export interface Figure {
   kind: "unit" | "duration_s" | "percentage";
   value: number | null;
   previous: number | null;
+  changeFromPreviousPct: number | null;
+  isIncreaseBad: boolean | null;
 }
 
 export function isFigures(results: Results): results is Figure[] {
@@ -71,11 +75,13 @@ export function isFigures(results: Results): results is Figure[] {
 }
 
 /** The name of a series. */
-export function nameOfSeries({ label, action, breakdown_value, compare_label }: TrendSeries): string {
+export function nameOfSeries(series: TrendSeries): string {
+  const { label, action, breakdown_value, compare_label, status } = series;
   const event = action?.custom_name ?? action?.name ?? label;
   const counted = action && !action.custom_name ? countedText(action) : "";
   const value = breakdown_value === undefined ? "" : ` · ${shownValue(breakdown_value)}`;
-  return `${event || "All events"}${counted}${value}${compare_label === "previous" ? " (before)" : ""}`;
+  const before = compare_label === "previous" ? " (before)" : "";
+  return `${event || "All events"}${counted}${status ? ` · ${status}` : ""}${value}${before}`;
 }
 
 /** What is counted, unless it is events. */
@@ -86,14 +92,54 @@ function countedText({ math, math_property: property }: NonNullable<TrendSeries[
   return ` · ${needsProperty(math) ? title.replace("a property", property ?? "") : title}`;
 }
 
-function shownValue(value: unknown): string {
-  const text = Array.isArray(value) ? value.join(" · ") : String(value);
-  if (text === "$$_posthog_breakdown_null_$$") return "(none)";
+/** A value of a breakdown. No event has an empty one: that counts as none. */
+export function shownValue(value: unknown): string {
+  if (Array.isArray(value)) return value.map(shownValue).join(" · ");
+  const text = String(value);
+  if (text === "$$_posthog_breakdown_null_$$" || text === "") return "(none)";
   return text === "$$_posthog_breakdown_other_$$" ? "(other)" : text;
 }
 
-/** Seconds since 1970 of the starts of intervals, as the days of a series name them; none where these are no times. */
+/** Maths whose numbers of all intervals add up to the one of all the time: each event or person is in one interval. */
+const summed = new Set(["total", "sum", "first_time_for_user", "first_matching_event_for_user"]);
+
+export function isSummable({ action, days, status }: TrendSeries, display: string): boolean {
+  const isOfTimes = typeof days[0] === "string" && !status && display !== "ActionsLineGraphCumulative";
+  return isOfTimes && action !== null && summed.has(action?.math ?? "total");
+}
+
+/**
+ * Seconds since 1970 of the starts of intervals, as the days of a series name them; none where these are no times. What
+ * clocks show twice is half an interval apart.
+ */
 export function timesOfDays(series: readonly (string | number)[]): number[] {
-  const days = series.filter((day) => typeof day === "string");
-  return days.map((day) => new Date(day.includes(":") ? `${day.replace(" ", "T")}Z` : day).getTime() / 1000);
+  const texts = series.filter((day) => typeof day === "string");
+  const times = texts.map((day) => shownTime(day) / 1000);
+  const isTwice = (i: number) => i > 0 && texts[i] === texts[i - 1];
+  return times.map((time, i) => (isTwice(i) ? (time + (times[i + 1] ?? time + 3600)) / 2 : time));
+}
+
+/** What a text of a moment shows, as if it were in UTC: without its offset. */
+function shownTime(text: string): number {
+  return new Date(text.includes(":") ? `${text.slice(0, 19).replace(" ", "T")}Z` : text).getTime();
+}
+
+/** What intervals are called: an hour that clocks show twice says so. */
+export function namesOfTimes(days: readonly (string | number)[]): string[] {
+  return days.map((day, i) =>
+    i > 0 && day === days[i - 1] ? `${day} (again, clocks went back)` : String(day),
+  );
+}
+
+const daySeconds = 86_400;
+
+/** Whether the last interval is not over. @param now by shownNow(). */
+export function isUnfinished(times: readonly number[], now: number): boolean {
+  const [before, last] = times.slice(-2);
+  if (before === undefined || last === undefined) return false;
+  const step = last - before;
+  // Months differ in their days.
+  const next = new Date(last * 1000);
+  const end = step >= 28 * daySeconds ? next.setUTCMonth(next.getUTCMonth() + 1) / 1000 : last + step;
+  return last <= now && now < end;
 }

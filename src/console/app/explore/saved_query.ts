@@ -53,6 +53,7 @@ function readQuestion(query: Fields): Question | undefined {
     breakdown,
     values: typeof limit === "number" ? limit : breakdown ? valuesOfApi : valuesDefault,
     compare: fieldsOf(query["compareFilter"])["compare"] === true,
+    first: retention["retentionType"] === "retention_first_time",
   };
 }
 

@@ -52,7 +52,9 @@ export function EventList({ events, empty }: { events: readonly ShownEvent[]; em
           >
             <strong>{event.event}</strong>
             <span class="who">{event.distinct_id}</span>
-            <time dateTime={event.timestamp}>{agoText(event.timestamp)}</time>
+            <time dateTime={event.timestamp} title={timeText(event.timestamp)}>
+              {agoText(event.timestamp)}
+            </time>
           </button>
           {open === event.uuid && <OpenedEvent event={event} />}
         </li>

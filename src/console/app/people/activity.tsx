@@ -1,45 +1,61 @@
-// Events over time: how many there are on each day, of those that are listed.
+// Events of a person over time: all of them, counted by a query.
 
-import type { ShownEvent } from "../live/event_row.tsx";
-import { Chart } from "../ui/chart.tsx";
+import { ResultView } from "../explore/result_view.tsx";
+import type { Results } from "../explore/results.ts";
+import { useSession } from "../session/session.ts";
+import { useLoaded } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
-import { Table } from "../ui/table.tsx";
+import { Shown } from "../ui/parts.tsx";
 
-const dayMs = 86_400_000;
-/** Days that are drawn: ten years. A client's clock may say anything. */
+/** Days that are drawn: the newest with events. */
 const daysMax = 3660;
 
-export function Activity({ events }: { events: readonly ShownEvent[] }) {
-  const counts = new Map<number, number>();
-  for (const { timestamp } of events) {
-    const day = Math.floor(new Date(timestamp).getTime() / dayMs);
-    counts.set(day, (counts.get(day) ?? 0) + 1);
-  }
-  const days = [...counts.keys()].filter(Number.isFinite).toSorted((one, other) => one - other);
-  const [first, last] = [days[0], days.at(-1)];
-  if (first === undefined || last === undefined || first === last || last - first > daysMax) return null;
-  const all = Array.from({ length: last - first + 1 }, (_, i) => first + i);
-  const label = `Events by day: the newest ${events.length} fall on ${days.length} days`;
-  return (
-    <>
-      <Chart
-        label={label}
-        times={all.map((day) => (day * dayMs) / 1000)}
-        lines={[{ label: "Events a day", values: all.map((day) => counts.get(day) ?? 0) }]}
-        height={160}
-      />
-      <details class="numbers">
-        <summary>Numbers</summary>
-        <Table
-          caption="Events by day"
-          rows={days.toReversed()}
-          id={(day) => day}
-          columns={[
-            { name: "Day", cell: (day) => new Date(day * dayMs).toISOString().slice(0, 10), fixed: true },
-            { name: "Events", cell: (day) => numberText(counts.get(day) ?? 0), number: true },
-          ]}
-        />
-      </details>
-    </>
+export function Activity({ person }: { person: string }) {
+  const { api, home } = useSession();
+  const asked = useLoaded(
+    async (signal) => {
+      const text =
+        "select toDate(timestamp) as day, count() as events from events where person_id = {person} " +
+        `group by day order by day desc limit ${daysMax}`;
+      const query = { kind: "HogQLQuery", query: text, values: { person } };
+      const path = `${home}/query/`;
+      return await api.send<DaysReply>("POST", path, { query }, signal);
+    },
+    [home, person],
   );
+  return (
+    <Shown asked={asked}>
+      {({ results, columns, types, hasMore }) => (
+        <>
+          <p>
+            {totalText(results)}
+            {hasMore && `, of the newest ${daysMax} days with any`}.
+          </p>
+          {results.length > 1 && (
+            <ResultView
+              results={results}
+              columns={columns}
+              types={types.map(([, type]) => type)}
+              look={{ display: "ActionsBar" }}
+              height={160}
+              small
+            />
+          )}
+        </>
+      )}
+    </Shown>
+  );
+}
+
+interface DaysReply {
+  results: Results;
+  columns: string[];
+  types: [name: string, type: string][];
+  hasMore: boolean;
+}
+
+function totalText(rows: Results): string {
+  const count = (rows as [string, number][]).reduce((sum, [, events]) => sum + events, 0);
+  const days = rows.length === 1 ? "one day" : `${rows.length} days`;
+  return `${count === 1 ? "1 event" : `${numberText(count)} events`} on ${days}`;
 }

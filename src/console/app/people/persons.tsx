@@ -10,6 +10,7 @@ import { agoText, timeText } from "../ui/format.ts";
 import { ListPage } from "../ui/list_page.tsx";
 import { Button, Card, Form, Outcome, PageHead, Shown, TextField } from "../ui/parts.tsx";
 import { RemoveButton } from "../ui/remove_button.tsx";
+import { Pager } from "../ui/table.tsx";
 import { Tree } from "../ui/tree.tsx";
 import { Activity } from "./activity.tsx";
 
@@ -106,7 +107,7 @@ function OnePerson({ uuid }: { uuid: string }) {
                 <p class="quiet">and {ids.count - ids.results.length} more</p>
               )}
             </Card>
-            {seesEvents && <PersonEvents ids={ids.results} />}
+            {seesEvents && <PersonEvents uuid={uuid} />}
           </div>
         </>
       )}
@@ -132,34 +133,18 @@ function RemovePerson({ path }: { path: string }) {
   );
 }
 
-/** Distinct ids whose events are read: each takes a request. */
-const idsRead = 5;
+const eventsShownMax = 50;
 
-function PersonEvents({ ids }: { ids: readonly string[] }) {
-  const { api, home } = useSession();
-  const read = ids.slice(0, idsRead);
-  const asked = useLoaded(
-    async (signal) => {
-      const lists = await Promise.all(
-        read.map((distinct_id) =>
-          api.get<ListReply<ShownEvent>>(`${home}/events/`, { distinct_id, limit: 100 }, signal),
-        ),
-      );
-      return lists
-        .flatMap(({ results }) => results)
-        .toSorted((one, other) => (one.timestamp < other.timestamp ? 1 : -1))
-        .slice(0, 100);
-    },
-    [home, read.join("\n")],
-  );
+function PersonEvents({ uuid }: { uuid: string }) {
+  const { asked, page } = useList<ShownEvent>("events/", eventsShownMax, { person_id: uuid });
   return (
     <Card title="Events" wide>
-      {ids.length > idsRead && <p class="quiet">Events of the first {idsRead} distinct ids.</p>}
+      <Activity person={uuid} />
       <Shown asked={asked}>
-        {(events) => (
+        {({ results, count }) => (
           <>
-            <Activity events={events} />
-            <EventList events={events} empty="No events." />
+            <EventList events={results} empty="No events." />
+            <Pager {...page} count={count} />
           </>
         )}
       </Shown>

@@ -156,7 +156,7 @@ function Answer({ asked, display, choose }: AnswerProps) {
           {hasMore && `, and more behind them: the limit is ${limit}`}
         </span>
       </div>
-      <ResultView results={results} columns={columns} types={types} display={display} empty="No rows." />
+      <ResultView results={results} columns={columns} types={types} look={{ display }} empty="No rows." />
     </div>
   );
 }

@@ -179,6 +179,16 @@ function optionsOf(series: readonly DrawnSeries[], { bare, drawing, ink, rule, i
     // The API's days are shown as they are, not in the reader's time zone.
     tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
     scales: {
+      // A bar is as wide as its interval: half of the first and of the last lie beyond their times.
+      ...(drawing === "bar" && {
+        x: {
+          range: ({ data: [times] }: uPlot, min: number, max: number): uPlot.Range.MinMax => {
+            const steps = Array.from(times.slice(1), (time, i) => time - times[i]!);
+            const half = Math.min(...steps, day) / 2;
+            return [min - half, max + half];
+          },
+        },
+      }),
       y: {
         range: (_: uPlot, min: number, max: number): uPlot.Range.MinMax => [
           Math.min(0, min * 1.1),

@@ -1,0 +1,28 @@
+// What of a query decides how its results are shown, and what is said of them.
+
+export interface QueryLook {
+  /** PostHog's name of the drawing. */
+  display?: string;
+  retentionType?: string;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** @param query as it was saved, with the nodes around it. */
+export function lookOf(query: unknown): QueryLook {
+  const outer = partOf({ query }, "query");
+  const source = "source" in outer ? partOf(outer, "source") : outer;
+  const { display } = "display" in outer ? outer : partOf(source, "trendsFilter");
+  const { retentionType } = partOf(source, "retentionFilter");
+  return {
+    ...(typeof display === "string" && { display }),
+    ...(source["kind"] === "RetentionQuery" && {
+      retentionType: typeof retentionType === "string" ? retentionType : "retention_recurring",
+    }),
+  };
+}
+
+function partOf(fields: Fields, name: string): Fields {
+  const value = fields[name];
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+}

@@ -1,0 +1,17 @@
+// Whose clock a page shows: days and charts are in the project's time zone, single moments in the reader's.
+
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+
+/** The project's time zone. */
+export const ZoneContext = createContext("UTC");
+
+export function useZone(): string {
+  return useContext(ZoneContext);
+}
+
+/** What stands at the foot of each page. */
+export function clockText(project: string, own: string): string {
+  if (project === own) return `Times are in the time zone ${project}, the project’s and yours.`;
+  return `Days, charts and SQL are in the project’s time zone, ${project}; other times in yours, ${own}.`;
+}
