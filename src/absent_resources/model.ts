@@ -1,6 +1,7 @@
 // Resources of PostHog's that do not exist here. Their lists are empty, so that programs which read every list of a
 // project come to their end; anything else that is asked of them is refused.
 
+import { wordsIn } from "../core/words.ts";
 import Type from "typebox";
 import { Fault } from "../core/fault.ts";
 import type { Scope } from "../access/scope.ts";
@@ -43,17 +44,9 @@ export const absentResources: Readonly<Record<string, AbsentResource>> = {
   feature_flags: {
     called: "Feature flags",
     scope: "feature_flag:read",
-    filters: [
-      "search",
-      "active",
-      "created_by_id",
-      "evaluation_runtime",
-      "excluded_properties",
-      "has_evaluation_tags",
-      "order",
-      "tags",
-      "type",
-    ],
+    filters: wordsIn(`
+      search active created_by_id evaluation_runtime excluded_properties has_evaluation_tags order tags type
+    `),
   },
   surveys: { called: "Surveys", scope: "survey:read", filters: ["search", "archived", "type", "status"] },
 };

@@ -1,6 +1,7 @@
 // The console's scripts and styles, bundled on the first request for one of them and kept in memory. Until then nothing
 // of the pages is loaded.
 
+import { wordsIn } from "../core/words.ts";
 import { join } from "node:path";
 import { type Asset, sendAsset, textAsset } from "../http/asset.ts";
 import { type Log, reasonOf } from "../core/log.ts";
@@ -38,15 +39,7 @@ export function openPages(log: Log): Pages {
   };
 }
 
-const names = new Set([
-  "main.js",
-  "style.css",
-  "player.js",
-  "player.css",
-  "shared.js",
-  "icon.svg",
-  "sql.json",
-]);
+const names = new Set<string>(wordsIn("main.js style.css player.js player.css shared.js icon.svg sql.json"));
 
 /** `no-cache`: browsers ask every time, so that an upgrade shows at once; a 304 is cheap. */
 const guards = {

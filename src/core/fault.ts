@@ -5,23 +5,14 @@ import { wordsIn } from "./words.ts";
 /** Every code, by what is refused: what a reply calls its type. */
 export const faultCodes = {
   /** The request as a whole. */
-  invalid_request: [
-    "parse_error",
-    "payload_too_large",
-    "unsupported_media_type",
-    "method_not_allowed",
-    "not_found",
-    "upload_timeout",
-    "not_supported",
-  ],
+  invalid_request: wordsIn(`
+    parse_error payload_too_large unsupported_media_type method_not_allowed not_found upload_timeout
+    not_supported
+  `),
   /** Who is asking. */
-  authentication_error: [
-    "not_authenticated",
-    "authentication_failed",
-    "missing_api_key",
-    "invalid_api_key",
-    "permission_denied",
-  ],
+  authentication_error: wordsIn(`
+    not_authenticated authentication_failed missing_api_key invalid_api_key permission_denied
+  `),
   throttled_error: ["throttled"],
   /** What a body or a query says. */
   validation_error: wordsIn(`

@@ -1,5 +1,6 @@
 // What lists of names are asked by: names, words, orders.
 
+import { wordsIn } from "../core/words.ts";
 import { fieldFault } from "../http/fields/field_fault.ts";
 import { checkChoice, checkInteger, checkText } from "../http/fields/field_rule.ts";
 import { jsonListIn, namesParameter } from "../http/fields/list_parameters.ts";
@@ -53,14 +54,7 @@ export function groupTypeParameter() {
   return parameter(description, read, { type: "integer", ...bounds });
 }
 
-const orderings = [
-  "name",
-  "created_at",
-  "created_at::date",
-  "last_seen_at",
-  "last_seen_at::date",
-  "volume_30_day",
-];
+const orderings = wordsIn("name created_at created_at::date last_seen_at last_seen_at::date volume_30_day");
 
 export function orderingParameter() {
   const choices = orderings.flatMap((one) => [one, `-${one}`]);

@@ -1,5 +1,5 @@
 // Types of results, in PostHog's format: every kind of query answers in one of them, and whoever draws results draws
-// by type. Pages share this file: it imports nothing.
+// by type.
 
 /** The members of `results`, by type. */
 export interface ResultShapes {

@@ -1,5 +1,6 @@
 // What a subscription and its deliveries look like in a reply, and what of a subscription can be set.
 
+import { wordsIn } from "../core/words.ts";
 import Type, { type Static } from "typebox";
 import { subscriptionLimits } from "./limits.ts";
 import {
@@ -109,16 +110,9 @@ export const deliveryModel = model("SubscriptionDelivery", {
 export type Delivery = Static<typeof deliveryModel>;
 
 /** The fields that decide when a subscription is due. */
-export const scheduleFields = [
-  "frequency",
-  "interval",
-  "byweekday",
-  "bysetpos",
-  "count",
-  "start_date",
-  "until_date",
-  "timezone",
-] as const satisfies readonly (keyof Schedule)[];
+export const scheduleFields = wordsIn(
+  "frequency interval byweekday bysetpos count start_date until_date timezone",
+) satisfies readonly (keyof Schedule)[];
 
 /** What is wrong with a target; undefined when its value is one of its type. */
 export function wrongTarget(type: TargetType, value: string): string | undefined {

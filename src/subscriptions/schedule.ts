@@ -1,19 +1,12 @@
 // When a subscription is due: the recurrence rules of RFC 5545, as far as the fields of a subscription express them.
 
+import { wordsIn } from "../core/words.ts";
 import { subscriptionLimits } from "./limits.ts";
 
 export const frequencies = ["daily", "weekly", "monthly", "yearly"] as const;
 type Frequency = (typeof frequencies)[number];
 
-export const weekdays = [
-  "monday",
-  "tuesday",
-  "wednesday",
-  "thursday",
-  "friday",
-  "saturday",
-  "sunday",
-] as const;
+export const weekdays = wordsIn("monday tuesday wednesday thursday friday saturday sunday");
 type Weekday = (typeof weekdays)[number];
 
 export interface Schedule {

@@ -1,6 +1,7 @@
 // The names of events and properties that come in: recorded in memory as events are appended, and in ClickHouse before
 // the events' segment is finished. A process that dies finds the segment again, and reads its names anew.
 
+import { wordsIn } from "../../core/words.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { reasonOf } from "../../core/log.ts";
 import { ClickHouseError, isTooBig } from "../../storage/clickhouse/clickhouse.ts";
@@ -282,17 +283,9 @@ const bounds = { events: definitionLimits.eventsMax, properties: definitionLimit
 const longestEscape = 12;
 
 /** Members of properties that mean something else, as in PostHog. */
-const passedOver: ReadonlySet<string> = new Set([
-  "$set",
-  "$set_once",
-  "$unset",
-  "$group_0",
-  "$group_1",
-  "$group_2",
-  "$group_3",
-  "$group_4",
-  "$groups",
-]);
+const passedOver: ReadonlySet<string> = new Set(
+  wordsIn("$set $set_once $unset $group_0 $group_1 $group_2 $group_3 $group_4 $groups"),
+);
 
 function nameKey({ kind, group_type, name }: Pick<Definition, "kind" | "group_type" | "name">): string {
   return `${kind}${group_type}\0${name}`;

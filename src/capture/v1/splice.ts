@@ -1,20 +1,15 @@
 // The properties of a v1 event: those that its `options` become, and how members are appended to a raw JSON object, in
 // place of earlier ones of the same names. Other bytes stay unchanged.
 
+import { wordsIn } from "../../core/words.ts";
 import { bytesOf } from "../../core/bytes.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
 
 /** Names of members that may be appended. */
-const names = [
-  "$lib",
-  "$lib_version",
-  "$session_id",
-  "$window_id",
-  "$cookieless_mode",
-  "$ignore_sent_at",
-  "$product_tour_id",
-  "$process_person_profile",
-] as const;
+const names = wordsIn(`
+  $lib $lib_version $session_id $window_id $cookieless_mode $ignore_sent_at $product_tour_id
+  $process_person_profile
+`);
 type Name = (typeof names)[number];
 
 const keyOf = new Map(names.map((name) => [name, bytesOf(`"${name}":`)]));

@@ -1,5 +1,6 @@
 // The parts of the embedded ClickHouse's tables: frozen, which are hard links made at once, and attached again.
 
+import { wordsIn } from "../../core/words.ts";
 import { existsSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,13 +18,9 @@ const frozenName = "sluice_backup";
  * Tables that are not copied: what migrations write themselves, mirrors of Postgres, which a restore writes anew, and
  * scratch.
  */
-const leftOut: ReadonlySet<string> = new Set([
-  "schema_migrations",
-  "merged_ids",
-  "group_type_rows",
-  "deleting_ids",
-  "exported_person_rows",
-]);
+const leftOut: ReadonlySet<string> = new Set(
+  wordsIn("schema_migrations merged_ids group_type_rows deleting_ids exported_person_rows"),
+);
 
 /** Tables that others are derived from, frozen last: what the others lack of their rows is derived by deriveSince(). */
 const sources = ["event_rows", "snapshot_chunks"];

@@ -1,46 +1,32 @@
 // Answers a LifecycleQuery: of the persons of each interval, who is new, who was there in the one before, who came back
 // after a while; and who of the one before did not come.
 
-import { bucketsOf, clickhouseTime, startOf } from "../date_range.ts";
+import { clickhouseTime } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { actionOf, namesOf } from "../parts/lines.ts";
-import type { Interval } from "../parts/model.ts";
-import { filtersOf, onlyPersons, seriesOf, shownName } from "../parts/series.ts";
+import { checkPersons, intervalsOf } from "../parts/person_series.ts";
+import { shownName } from "../parts/series.ts";
 import type { TrendLine } from "../result.ts";
-import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
+import type { QueryAnswer, QueryContext } from "../store.ts";
 import { lifecycleModel, type LifecycleQuery } from "./model.ts";
 import { lifecycleRows, statuses } from "./store.ts";
 
 export const lifecycleKind = queryKind({
   schema: lifecycleModel,
   result: "series",
-  check,
-  title: ({ series }) => `Lifecycle of users who did ${shownName(series)}`,
+  check: checkPersons,
+  title: ({ series }) => `Lifecycle of users who did ${shownName(series[0]!)}`,
   answer,
 });
 
-function check(query: LifecycleQuery, attr: string) {
-  const at = `${attr}__series__0`;
-  const series = seriesOf(query.series[0]!, at);
-  onlyPersons(series, at);
-  return {
-    attr,
-    query,
-    interval: (query.interval ?? "day") as Interval,
-    series,
-    filters: filtersOf(query, attr),
-  };
-}
-
 async function answer(
   context: QueryContext,
-  checked: ReturnType<typeof check>,
+  checked: ReturnType<typeof checkPersons<LifecycleQuery>>,
 ): Promise<QueryAnswer<TrendLine>> {
-  const { interval, series, query } = checked;
-  const asked = await spanOf(context, checked, interval === "hour");
-  const starts = bucketsOf(interval, asked);
-  const span = query.dateRange?.explicitDate ? asked : { ...asked, from: startOf(interval, asked.from) };
-  const rows = await lifecycleRows(context, checked, starts, span);
+  const { interval, filters } = checked;
+  const series = checked.series[0]!;
+  const { starts, span } = await intervalsOf(context, checked);
+  const rows = await lifecycleRows(context, { interval, series, filters }, starts, span);
   const results = statuses.map((status): TrendLine => {
     const data = starts.map(() => 0);
     for (const { bucket, persons, ...row } of rows) {

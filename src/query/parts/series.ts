@@ -45,13 +45,6 @@ export function filtersOf(
   ];
 }
 
-/** @throws Fault for math that is not the number of persons, where a kind counts nothing else. */
-export function onlyPersons({ math }: Series, attr: string): void {
-  if (math !== "total" && math !== "dau") {
-    throw unsupportedField(`The math "${math}" in a query that counts persons`, `${attr}__math`);
-  }
-}
-
 interface Broken {
   breakdownFilter?: { breakdown?: unknown; breakdowns?: unknown } | null;
 }

@@ -1,52 +1,34 @@
 // Answers a StickinessQuery: how many persons did something in one interval of the range, in two of them, and so on.
 
-import { addIntervals, bucketsOf, clickhouseTime, type DateSpan, startOf } from "../date_range.ts";
+import { addIntervals, clickhouseTime, type DateSpan } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { actionOf, refuseNumbers } from "../parts/lines.ts";
-import type { Interval } from "../parts/model.ts";
-import { filtersOf, onlyPersons, seriesOf, shownName } from "../parts/series.ts";
+import { checkPersons, intervalsOf } from "../parts/person_series.ts";
+import { shownName } from "../parts/series.ts";
 import type { TrendLine } from "../result.ts";
-import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
+import type { QueryAnswer, QueryContext } from "../store.ts";
 import { stickinessModel, type StickinessQuery } from "./model.ts";
 import { stickinessRows } from "./store.ts";
 
 export const stickinessKind = queryKind({
   schema: stickinessModel,
   result: "series",
-  check,
+  check: checkPersons,
   title: ({ series }) => `Stickiness of users who did ${series.map(shownName).join(" & ")}`,
   answer,
 });
 
-function check(query: StickinessQuery, attr: string) {
-  const series = query.series.map((node, i) => {
-    const one = seriesOf(node, `${attr}__series__${i}`);
-    onlyPersons(one, `${attr}__series__${i}`);
-    return one;
-  });
-  return {
-    attr,
-    query,
-    interval: (query.interval ?? "day") as Interval,
-    series,
-    filters: filtersOf(query, attr),
-  };
-}
-
 async function answer(
   context: QueryContext,
-  checked: ReturnType<typeof check>,
+  checked: ReturnType<typeof checkPersons<StickinessQuery>>,
 ): Promise<QueryAnswer<TrendLine>> {
   const { interval, series, query } = checked;
-  const asked = await spanOf(context, checked, interval === "hour");
-  const starts = bucketsOf(interval, asked);
+  const { starts, span, isExplicit } = await intervalsOf(context, checked);
   const first = starts[0]!;
   const count = starts.length;
-  const explicit = query.dateRange?.explicitDate === true;
-  const span = explicit ? asked : { ...asked, from: startOf(interval, asked.from) };
   const earlier = addIntervals(interval, first, -count);
   const back = { [`${interval}s`]: count };
-  const before = explicit
+  const before = isExplicit
     ? { from: span.from.subtract(back), to: span.to.subtract(back) }
     : { from: earlier, to: first };
   const compares = query.compareFilter?.compare === true;

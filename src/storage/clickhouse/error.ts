@@ -67,13 +67,9 @@ export function exceedsItsMemory(thrown: unknown): boolean {
 const sharedLimit =
   /^(?:Code: \d+\. DB::Exception: )?(?:\(total\)|User memory|Memory limit \((?:total|for user)\))/;
 
-const heavy: ReadonlySet<string> = new Set([
-  "TIMEOUT_EXCEEDED",
-  "TOO_SLOW",
-  "TOO_MANY_ROWS",
-  "TOO_MANY_BYTES",
-  "TOO_MANY_ROWS_OR_BYTES",
-]);
+const heavy: ReadonlySet<string> = new Set(
+  wordsIn("TIMEOUT_EXCEEDED TOO_SLOW TOO_MANY_ROWS TOO_MANY_BYTES TOO_MANY_ROWS_OR_BYTES"),
+);
 
 /** Errors of the client carry code and type; those of sockets only a code. */
 export function classified(thrown: unknown): ClickHouseError {

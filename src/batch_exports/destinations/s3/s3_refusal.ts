@@ -1,6 +1,7 @@
 // Why an S3 server refused. Its own words are not shown: only known codes, the status of an answer, or the connection's
 // error.
 
+import { wordsIn } from "../../../core/words.ts";
 import type { ForeignAnswer } from "../../../access/post.ts";
 import { exportLimits } from "../../limits.ts";
 import { reasonOf } from "../../../core/log.ts";
@@ -92,16 +93,12 @@ export async function explainS3(
 }
 
 /** ClickHouse's errors of a server or of the connection to it. */
-const aboutServer: ReadonlySet<string> = new Set([
-  "S3_ERROR",
-  "TOO_MANY_REDIRECTS",
-  "NETWORK_ERROR",
-  "SOCKET_TIMEOUT",
-  "DNS_ERROR",
-  "POCO_EXCEPTION",
-  "STD_EXCEPTION",
-  "HTTP_CONNECTION_LIMIT_REACHED",
-]);
+const aboutServer: ReadonlySet<string> = new Set(
+  wordsIn(`
+    S3_ERROR TOO_MANY_REDIRECTS NETWORK_ERROR SOCKET_TIMEOUT DNS_ERROR POCO_EXCEPTION STD_EXCEPTION
+    HTTP_CONNECTION_LIMIT_REACHED
+  `),
+);
 
 /** Characters of an error that are read. */
 const readCharsMax = 8192;

@@ -1,5 +1,6 @@
 // The kind of a file, by its first bytes.
 
+import { wordsIn } from "../../../core/words.ts";
 import { UserError } from "../../../core/fault.ts";
 import { importLimits } from "../limits.ts";
 import { CsvReader } from "../reading/csv.ts";
@@ -10,16 +11,7 @@ import type { FileRecord, RecordReader } from "../reading/file_record.ts";
 import { segmentTypes } from "./segment.ts";
 import { readHeader, separatorOf, type CsvTable } from "./table.ts";
 
-export const formats = [
-  "auto",
-  "jsonl",
-  "json",
-  "csv",
-  "posthog",
-  "mixpanel",
-  "amplitude",
-  "segment",
-] as const;
+export const formats = wordsIn("auto jsonl json csv posthog mixpanel amplitude segment");
 export type Format = (typeof formats)[number];
 /** Which system's names a record uses; "batch" is an item of /batch. */
 type Dialect = "batch" | "posthog" | "mixpanel" | "amplitude" | "segment";
@@ -142,14 +134,7 @@ function dialectOf(rows: readonly Record<string, unknown>[]): Dialect {
   return "batch";
 }
 
-const posthogColumns = [
-  "person_properties",
-  "person_id",
-  "elements_chain",
-  "_inserted_at",
-  "created_at",
-  "set_once",
-];
+const posthogColumns = wordsIn("person_properties person_id elements_chain _inserted_at created_at set_once");
 
 function dialectOfRow(row: Record<string, unknown>): Dialect {
   const has = (name: string): boolean => row[name] !== undefined;

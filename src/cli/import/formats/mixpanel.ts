@@ -1,5 +1,6 @@
 // Mixpanel's raw export: `{"event": …, "properties": {"time": …, "distinct_id": …, …}}`, as JSON Lines.
 
+import { wordsIn } from "../../../core/words.ts";
 import {
   fieldId,
   fieldText,
@@ -20,16 +21,10 @@ import {
 import { importTimestamp } from "./timestamp.ts";
 
 /** Properties that are read elsewhere, or that mean nothing outside Mixpanel. */
-const dropped = [
-  "time",
-  "distinct_id",
-  "token",
-  "$insert_id",
-  "$geo_source",
-  "$mp_api_endpoint",
-  "$mp_api_timestamp_ms",
-  "mp_processing_time_ms",
-];
+const dropped = wordsIn(`
+  time distinct_id token $insert_id $geo_source $mp_api_endpoint $mp_api_timestamp_ms
+  mp_processing_time_ms
+`);
 const renamed = {
   $city: "$geoip_city_name",
   $region: "$geoip_subdivision_1_name",

@@ -1,0 +1,39 @@
+// What kinds have in common that count the persons of each interval: Lifecycle, Stickiness.
+
+import { bucketsOf, type DateSpan, startOf } from "../date_range.ts";
+import { type QueryContext, spanOf } from "../store.ts";
+import type { DateRange, EventsNode, Interval } from "./model.ts";
+import { filtersOf, seriesOf, unsupportedField } from "./series.ts";
+
+interface PersonsQuery {
+  series: EventsNode[];
+  interval?: string | null;
+  dateRange?: DateRange;
+  properties?: unknown;
+}
+
+/** @throws Fault for math that is not the number of persons: these kinds count nothing else. */
+export function checkPersons<Query extends PersonsQuery>(query: Query, attr: string) {
+  const series = query.series.map((node, i) => {
+    const one = seriesOf(node, `${attr}__series__${i}`);
+    if (one.math === "total" || one.math === "dau") return one;
+    throw unsupportedField(
+      `The math "${one.math}" in a query that counts persons`,
+      `${attr}__series__${i}__math`,
+    );
+  });
+  const interval = (query.interval ?? "day") as Interval;
+  return { attr, query, interval, series, filters: filtersOf(query, attr) };
+}
+
+/** The starts of the intervals, and the time that is read: from the first start, unless the range is explicit. */
+export async function intervalsOf(
+  context: QueryContext,
+  checked: { query: PersonsQuery; attr: string; interval: Interval },
+): Promise<{ starts: Temporal.ZonedDateTime[]; span: DateSpan; isExplicit: boolean }> {
+  const { interval, query } = checked;
+  const asked = await spanOf(context, checked, interval === "hour");
+  const isExplicit = query.dateRange?.explicitDate === true;
+  const span = isExplicit ? asked : { ...asked, from: startOf(interval, asked.from) };
+  return { starts: bucketsOf(interval, asked), span, isExplicit };
+}
