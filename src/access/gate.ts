@@ -86,7 +86,7 @@ export function openGate(options: GateOptions) {
             requireScopes(found.holder.key.scopes, required);
             return admit(found, params);
           };
-          const found = await find().finally(() => releaseAhead(context.request));
+          const found = await find().finally(() => releaseWrite(context.request));
           const key_id = found.holder.key.id;
           if (options.memory) chargeWrite(context.request, options.memory, `key ${key_id}`);
           noteUse(options, found.holder);
@@ -124,6 +124,11 @@ export function openGate(options: GateOptions) {
 /** From now on its body is charged, in nobody's share until its sender is known. */
 function chargeWrite(request: Request, memory: MemoryBudget, owner?: string): void {
   if (!isRead(request)) chargeBody(request, memory, owner);
+}
+
+/** What was read ahead of its body to find its sender is charged to that sender by whoever reads it. */
+function releaseWrite(request: Request): void {
+  if (!isRead(request)) releaseAhead(request);
 }
 
 function isRead({ method }: Request): boolean {
