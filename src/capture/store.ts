@@ -3,10 +3,10 @@
 
 import { captureLimits } from "./limits.ts";
 import type { SeededMinute } from "./warnings/spike.ts";
-import type { ClickHouse, NativeBody } from "../storage/clickhouse/clickhouse.ts";
+import type { ClickHouse, DerivedInsert, NativeBody } from "../storage/clickhouse/clickhouse.ts";
 import { dividesBatches } from "../storage/cluster/placement.ts";
-import { eventDaysOfBlocks, eventDaysOfStored } from "../storage/events/event_days.ts";
-import { sessionSettings, sessionsOfBlocks, sessionsOfStored } from "../storage/events/sessions.ts";
+import { eventDaysOfStored } from "../storage/events/event_days.ts";
+import { sessionSettings, sessionsOfStored } from "../storage/events/sessions.ts";
 
 /**
  * Writes batches as one INSERT: the engine makes a part of each partition they are of, one after the other. When it
@@ -110,17 +110,17 @@ export interface BatchPart {
 }
 
 /**
- * Derives the sessions of the journal's blocks, and the days of their events. Doing so again changes nothing; `abort`
+ * Derives the sessions of the journal's blocks, or the days of their events. Doing so again changes nothing; `abort`
  * ends the wait for it.
  */
 export async function deriveBlocks(
   clickhouse: ClickHouse,
+  insert: DerivedInsert,
   body: NativeBody,
   abort: AbortSignal,
 ): Promise<void> {
   const options = { timeoutMs: captureLimits.insertMsMax, settings: sessionSettings, abort };
-  await clickhouse.insertDerived(sessionsOfBlocks, body, options);
-  await clickhouse.insertDerived(eventDaysOfBlocks, body, options);
+  await clickhouse.insertDerived(insert, body, options);
 }
 
 /**

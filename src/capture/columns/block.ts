@@ -117,7 +117,10 @@ export class Block implements LaneBlock<Row> {
     return this.#event.bytes + (this.#identity?.namesBytes ?? 0);
   }
 
-  /** Writes the rows as one Native block, under this batch and with row numbers from `firstRow` on. */
+  /**
+   * Writes the rows as one Native block, under this batch and with row numbers from `firstRow` on. The columns of which
+   * the days of events are derived come first: they are read again without the others.
+   */
   encode(out: ByteColumn, batch: bigint, firstRow: number): void {
     writeBlockHead(out, 10 + (this.#identity?.columns ?? 0), this.rows);
     const plain = (name: string, type: string, column: ByteColumn) => {
@@ -128,9 +131,9 @@ export class Block implements LaneBlock<Row> {
     plain("project_id", "UInt32", this.#project);
     writeColumnHead(out, "event", "LowCardinality(String)");
     this.#event.encode(out, this.rows);
+    plain("timestamp", microsType, this.#timestamp);
     plain("distinct_id", "String", this.#distinctId);
     plain("properties", "String", this.#properties);
-    plain("timestamp", microsType, this.#timestamp);
     plain("created_at", microsType, this.#createdAt);
     plain("historical_migration", "Bool", this.#historical);
     this.#identity?.encode(out, this.rows);

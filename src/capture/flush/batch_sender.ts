@@ -2,6 +2,7 @@
 // nothing else, or the spool. The spool is overwritten again and again, as pages that exist cost far less than new
 // ones, but not while the engine may still read it.
 
+import { limits } from "../../core/limits.ts";
 import type { ClickHouse, NativeBody } from "../../storage/clickhouse/clickhouse.ts";
 import type { JournalFile, JournalIo } from "../journal/journal_io.ts";
 import type { LaneKind } from "../journal/lane_kind.ts";
@@ -9,6 +10,7 @@ import { readWhole, writeWhole } from "../journal/segments/files.ts";
 import type { Batch, FileRange, Segment } from "../journal/segments/segment.ts";
 import { insertBatches } from "../store.ts";
 import { type LoadedBatch, areWholeFile, fileRangesOf, readBatches } from "./insert_plan.ts";
+import { firstColumnsOf } from "./first_columns.ts";
 import { flushLimits } from "./limits.ts";
 
 /** Sends blocks of a lane. Its default stores them. */
@@ -51,9 +53,41 @@ export class BatchSender {
   }
 
   async sendLoaded(lane: LaneKind, batches: LoadedBatch[]): Promise<void> {
-    const bytes = batches.flatMap(({ blocks }) => blocks.map(({ native }) => native));
-    if (this.#clickhouse.embedded) await this.#sendSpool(lane, this.#put(bytes));
-    else await this.#insert(lane, { bytes });
+    await this.#sendBlocks(
+      lane,
+      batches.flatMap(({ blocks }) => blocks.map(({ native }) => native)),
+    );
+  }
+
+  /** Sends of all blocks of these segments the columns up to the one named `last`, in few INSERTs. */
+  async sendFirstColumns(segments: readonly Segment[], last: string): Promise<void> {
+    let [pieces, sent]: [Uint8Array[], number] = [[], 0];
+    let [blocks, bytes]: [Uint8Array[], number] = [[], 0];
+    // Blocks of live events are short: a write for each would cost more than all else.
+    const join = (): void => {
+      pieces.push(Buffer.concat(blocks));
+      sent += bytes;
+      [blocks, bytes] = [[], 0];
+    };
+    const send = async (lane: LaneKind) => {
+      await this.#sendBlocks(lane, pieces);
+      [pieces, sent] = [[], 0];
+    };
+    for (const segment of segments) {
+      for await (const block of firstColumnsOf(this.#io, segment, last)) {
+        blocks.push(block);
+        bytes += block.length;
+        if (bytes >= limits.copyBytesMax) join();
+        if (sent >= flushLimits.firstColumnsSentBytes) await send(segment.lane);
+      }
+    }
+    if (bytes > 0) join();
+    if (sent > 0) await send(segments[0]!.lane);
+  }
+
+  async #sendBlocks(lane: LaneKind, blocks: Uint8Array[]): Promise<void> {
+    if (this.#clickhouse.embedded) await this.#sendSpool(lane, this.#put(blocks));
+    else await this.#insert(lane, { bytes: blocks });
   }
 
   #sendSpool(lane: LaneKind, path: Promise<string>): Promise<void> {

@@ -10,7 +10,9 @@ import type { DefinitionBook } from "../definitions/definition_book.ts";
 import { SessionDeriver } from "./session_deriver.ts";
 import { BatchInserter, type BatchInserterOptions } from "./batch_inserter.ts";
 import { BatchSender } from "./batch_sender.ts";
-import type { NativeBody } from "../../storage/clickhouse/clickhouse.ts";
+import type { DerivedInsert } from "../../storage/clickhouse/clickhouse.ts";
+import { eventDaysOfBlocks } from "../../storage/events/event_days.ts";
+import { sessionsOfBlocks } from "../../storage/events/sessions.ts";
 import { deriveBlocks } from "../store.ts";
 
 export type FlushCounts = BatchInserterOptions["counts"];
@@ -39,12 +41,15 @@ export class Flush {
     this.#options = options;
     const { journal, clickhouse, backlog, definitions, clock, log } = options;
     const stopping = this.#stopping.signal;
-    const derive = (_lane: LaneKind, body: NativeBody) => deriveBlocks(clickhouse, body, stopping);
-    const sender = new BatchSender(journal.io, clickhouse, `${options.folder}/sessions`, derive);
+    const deriving = (insert: DerivedInsert, spool: string) =>
+      new BatchSender(journal.io, clickhouse, `${options.folder}/${spool}`, (_lane, body) =>
+        deriveBlocks(clickhouse, insert, body, stopping),
+      );
     this.#sessions = new SessionDeriver({
       journal,
       clickhouse,
-      sender,
+      sender: deriving(sessionsOfBlocks, "sessions"),
+      days: deriving(eventDaysOfBlocks, "days"),
       backlog,
       definitions,
       stopping,

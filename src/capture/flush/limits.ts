@@ -3,6 +3,12 @@
 export const flushLimits = {
   /** The buffer through which frames are copied into a file for an embedded engine, in bytes. */
   spoolRoomBytes: 4 * 1024 * 1024,
+  /** Bytes of a segment that are read at once for the first columns of short blocks. */
+  firstColumnsBytes: 64 * 1024,
+  /** Bytes of first columns in one INSERT: those of half a million events, unless their names are long. */
+  firstColumnsSentBytes: 16 * 1024 * 1024,
+  /** Segments whose days are derived at once: an INSERT costs the engine 15 ms, however small it is. */
+  daysSegmentsMax: 16,
   /** Rows in quarantine: past this, a refused batch waits for an operator instead of being bisected. */
   quarantineRowsMax: 10_000,
   /** How often an idle flush looks for rows returned from quarantine, in ms. */

@@ -1,6 +1,6 @@
 // Behind the flush: writes the names of a stored segment's events, and derives its sessions, for which the blocks are
-// sent once more when nobody waits. The segment's file stays in the journal until that is done, so that a process that
-// dies does it at its next start.
+// sent once more when nobody waits, and the days of its events, for which the first columns are, of several segments at
+// once. A segment's file stays in the journal until that is done: a process that dies does it at its next start.
 
 import { reasonOf } from "../../core/log.ts";
 import { ClickHouseError } from "../../storage/clickhouse/clickhouse.ts";
@@ -21,8 +21,10 @@ import type { SessionBacklog } from "./session_backlog_store.ts";
 
 interface SessionDeriverOptions extends Uses<"clickhouse" | "clock" | "log"> {
   journal: Pick<CaptureJournal, "finish" | "hold" | "isBusy" | "tight">;
-  /** Sends blocks to be derived from; used by nobody else. */
+  /** Sends blocks of which sessions are derived; used by nobody else. */
   sender: Pick<BatchSender, "send" | "rest" | "abandon">;
+  /** Sends the first columns of blocks, of which days are derived; used by nobody else. */
+  days: Pick<BatchSender, "sendFirstColumns" | "rest" | "abandon">;
   /** The names of events, which are written first. */
   definitions: Pick<DefinitionBook, "recover" | "settle">;
   /** Where batches wait that cannot be derived; without it they are tried until they can. */
@@ -49,8 +51,12 @@ interface StoredRows extends BatchPart {
 export class SessionDeriver {
   readonly #options: SessionDeriverOptions;
   readonly #waiting: Stored[] = [];
+  /** Segments whose sessions are derived, and whose days are not. */
+  #dayless: Stored[] = [];
   readonly #wakeup = new Wakeup();
+  /** Bytes of the segments of which anything is to be derived, and of those that wait for their sessions. */
   #bytes = 0;
+  #waitingBytes = 0;
   #lastAt = Number.NEGATIVE_INFINITY;
   #draining = false;
   /** Events whose sessions were left out. */
@@ -71,6 +77,7 @@ export class SessionDeriver {
     journal.hold(segment);
     this.#waiting.push({ segment, batches, at: clock.elapsed() });
     this.#bytes += segment.bytes;
+    this.#waitingBytes += segment.bytes;
     this.#wakeup.wake();
   }
 
@@ -93,17 +100,22 @@ export class SessionDeriver {
 
   /** Works until it is drained or stopped. */
   async run(): Promise<void> {
-    const { stopping, sender } = this.#options;
+    const { stopping, sender, days } = this.#options;
     while (!stopping.aborted) {
-      if (this.#isDue()) await this.#step();
+      const isDue = this.#isDue();
+      if (this.#dayless.length === flushLimits.daysSegmentsMax) await this.#deriveDays();
+      else if (isDue) await this.#step();
+      else if (this.#dayless.length > 0) await this.#deriveDays();
       else if (this.#draining) break;
       else if (this.#options.clock.elapsed() >= this.#backlogAt) await this.#catchUp();
       else {
         sender.rest();
+        days.rest();
         await this.#wakeup.wait(this.#waiting.length > 0 ? lookMs : flushLimits.sessionsLateMs);
       }
     }
     await sender.abandon();
+    await days.abandon();
   }
 
   #isDue(): boolean {
@@ -111,7 +123,8 @@ export class SessionDeriver {
     if (!oldest) return false;
     const { journal, clock } = this.#options;
     const now = clock.elapsed();
-    if (this.#draining || journal.tight || this.#bytes >= flushLimits.sessionsWaitingBytesMax) return true;
+    if (this.#draining || journal.tight || this.#waitingBytes >= flushLimits.sessionsWaitingBytesMax)
+      return true;
     if (now - oldest.at >= flushLimits.sessionsLateMs) return true;
     // What waited during the last step is the rest of it.
     return (
@@ -119,13 +132,49 @@ export class SessionDeriver {
     );
   }
 
-  /** Derives the sessions of the oldest segment, or leaves them to the backlog, and removes it. */
+  /** Derives the sessions of the oldest segment, which then waits for its days. */
   async #step(): Promise<void> {
-    const { journal, clock, backlog, log } = this.#options;
-    const [{ segment, batches }] = this.#waiting as [Stored];
-    const derived = await this.#deriveSegment(segment, batches);
+    const [oldest] = this.#waiting as [Stored];
+    const derived = await this.#deriveSegment(oldest);
     if (derived === undefined) return;
+    this.#waiting.shift();
+    this.#waitingBytes -= oldest.segment.bytes;
+    this.#lastAt = this.#options.clock.elapsed();
+    if (derived === "sessions") this.#dayless.push(oldest);
+    else await this.#finish([oldest], derived);
+  }
+
+  /** Resolves to "sessions" where its blocks were sent; to true where its rows were read back, for its days as well. */
+  async #deriveSegment({ segment, batches }: Stored): Promise<Tried<true | "sessions">> {
+    const { sender } = this.#options;
+    const named = await this.#tried(() => this.#writeNames(segment.recovered, batches));
+    if (named !== true) return named;
+    // Some rows of a batch that was taken apart may be in quarantine.
+    if (!segment.batches.every(({ id }) => batches.includes(id))) return await this.#deriveStored(batches);
+    const sent = await this.#sent(async () => {
+      for (const some of planInserts(segment)) await sender.send(segment, some);
+    });
+    if (sent === undefined) return undefined;
+    return sent === true ? "sessions" : await this.#deriveStored(batches);
+  }
+
+  /** Derives the days of all segments that wait for them. */
+  async #deriveDays(): Promise<void> {
+    const all = this.#dayless;
+    const segments = all.map(({ segment }) => segment);
+    const sent = await this.#sent(() => this.#options.days.sendFirstColumns(segments, lastDayColumn));
+    if (sent === undefined) return;
+    const derived = sent === true ? sent : await this.#deriveStored(all.flatMap(({ batches }) => batches));
+    if (derived === undefined) return;
+    this.#dayless = [];
+    await this.#finish(all, derived);
+  }
+
+  /** Removes segments of which all is derived, or that are left to the backlog. */
+  async #finish(all: readonly Stored[], derived: true | "refused"): Promise<void> {
+    const { journal, clock, backlog, log } = this.#options;
     if (derived === "refused" && backlog) {
+      const batches = all.flatMap((stored) => stored.batches);
       if (!this.#isRefused) log.error("sessions cannot be derived, and wait", { batches: batches.length });
       const add = async () => (await backlog.add(batches), true);
       if (!(await retryUntilDone(add, this.#retrying))) return;
@@ -133,19 +182,10 @@ export class SessionDeriver {
       this.#backlogAt = clock.elapsed() + flushLimits.backlogAgainMs;
     }
     this.#isRefused = derived === "refused";
-    this.#waiting.shift();
-    this.#lastAt = clock.elapsed();
-    this.#bytes -= segment.bytes;
-    await retryUntilDone(() => journal.finish(segment), this.#retrying);
-  }
-
-  async #deriveSegment(segment: Segment, batches: bigint[]): Promise<Tried<true>> {
-    const named = await this.#tried(() => this.#writeNames(segment.recovered, batches));
-    if (named !== true) return named;
-    // Some rows of a batch that was taken apart may be in quarantine.
-    const isWhole = segment.batches.every(({ id }) => batches.includes(id));
-    const sent = isWhole ? await this.#tried(() => this.#send(segment)) : false;
-    return sent === true || sent === undefined ? sent : await this.#deriveStored(batches);
+    for (const { segment } of all) {
+      this.#bytes -= segment.bytes;
+      await retryUntilDone(() => journal.finish(segment), this.#retrying);
+    }
   }
 
   /** Writes the names of events; those of an earlier process's segments are read of the stored rows. */
@@ -200,19 +240,21 @@ export class SessionDeriver {
   }
 
   /**
-   * Sends its blocks once more. False when the file cannot be read, or the engine does not take so much at once: then
-   * its rows are read back. @throws ClickHouseError when it may be taken later.
+   * Sends blocks once more. False when a file cannot be read, or the engine does not take so much at once: then the
+   * rows are read back.
    */
-  async #send(segment: Segment): Promise<boolean> {
-    const { sender, log } = this.#options;
-    try {
-      for (const batches of planInserts(segment)) await sender.send(segment, batches);
-      return true;
-    } catch (thrown) {
-      if (thrown instanceof ClickHouseError && thrown.kind === "transient" && !isTooBig(thrown)) throw thrown;
-      log.info("deriving sessions failed, reading the events back", { reason: reasonOf(thrown) });
-      return false;
-    }
+  async #sent(send: () => Promise<void>): Promise<Tried<boolean>> {
+    return await this.#tried(async () => {
+      try {
+        await send();
+        return true;
+      } catch (thrown) {
+        if (thrown instanceof ClickHouseError && thrown.kind === "transient" && !isTooBig(thrown))
+          throw thrown;
+        this.#options.log.info("deriving failed, reading the events back", { reason: reasonOf(thrown) });
+        return false;
+      }
+    });
   }
 
   async #deriveStored(batches: bigint[]): Promise<Tried<true>> {
@@ -266,6 +308,9 @@ export class SessionDeriver {
     return { stopping, log, saying: "deriving sessions failed, trying again" };
   }
 }
+
+/** Of the columns of which days are derived, the one that comes last in a block. */
+const lastDayColumn = "timestamp";
 
 /** How often the deriver checks whether events wait to be stored, in ms. */
 const lookMs = 100;

@@ -57,6 +57,31 @@ export function fixedColumnOf(block: Uint8Array, wanted: string): Uint8Array | u
   return undefined;
 }
 
+/**
+ * The columns of a Native block up to the one named `last`, as a block. Undefined when the bytes end before.
+ * @throws Error on an unknown type, or when there is no such column.
+ */
+export function columnsThrough(block: Uint8Array, last: string): Uint8Array | undefined {
+  const read = new BlockReader(block);
+  let taken = 0;
+  try {
+    const [columns, rows] = [read.varuint(), read.varuint()];
+    for (const { name, type } of columnsOf(read, columns)) {
+      taken++;
+      cutColumn(read, type, rows, 0, 0);
+      if (name === last) break;
+      if (taken === columns) throw new Error(`a block without ${last}`);
+    }
+  } catch (thrown) {
+    if (thrown instanceof CutShort) return undefined;
+    throw thrown;
+  }
+  const out = block.slice(0, read.at);
+  // Blocks of ours have fewer than 128 columns, so that the first byte is their number.
+  out[0] = taken;
+  return out;
+}
+
 /** The length of the first block of `bytes`: a frame or file may hold several. */
 export function lengthOfBlock(bytes: Uint8Array): number {
   const read = new BlockReader(bytes);
@@ -123,6 +148,12 @@ function cutLowCardinality(read: BlockReader, rows: number, from: number, to: nu
   return out.filled();
 }
 
+class CutShort extends Error {
+  constructor() {
+    super("block is cut short");
+  }
+}
+
 class BlockReader {
   at = 0;
   readonly #bytes: Uint8Array;
@@ -136,7 +167,8 @@ class BlockReader {
   varuint(): number {
     let value = 0;
     for (let shift = 0; shift < 35; shift += 7) {
-      const byte = this.slice(1)[0]!;
+      if (this.at === this.#bytes.length) throw new CutShort();
+      const byte = this.#bytes[this.at++]!;
       value += (byte & 127) * 2 ** shift;
       if (byte < 128) return value;
     }
@@ -154,7 +186,7 @@ class BlockReader {
   }
 
   slice(size: number): Uint8Array {
-    if (this.at + size > this.#bytes.length) throw new Error("block is cut short");
+    if (this.at + size > this.#bytes.length) throw new CutShort();
     return this.between(this.at, (this.at += size));
   }
 

@@ -44,6 +44,10 @@ function openDeriver({ hasBacklog = true } = {}) {
     failures: 0,
     /** What sending blocks fails with, one after the other. */
     refusals: [] as Error[],
+    /** What sending the first columns of a segment's blocks fails with, one after the other. */
+    dayRefusals: [] as Error[],
+    /** The segments whose first columns were sent, by INSERT. */
+    dated: [] as bigint[][],
     hangs: false,
     refuses: (_batches: bigint[], _parts: number, _part: number) => false,
     /** What deriving from stored rows fails with each time. */
@@ -95,11 +99,22 @@ function openDeriver({ hasBacklog = true } = {}) {
     rest: () => {},
     abandon: async () => void did.push("abandon"),
   };
+  const days = {
+    sendFirstColumns: async (segments: readonly Segment[], last: string) => {
+      expect(last).toBe("timestamp");
+      world.dated.push(segments.map(({ id }) => id));
+      const refusal = world.dayRefusals.shift();
+      if (refusal) throw refusal;
+    },
+    rest: () => {},
+    abandon: async () => {},
+  };
   const clock = { now: () => world.now, elapsed: () => world.now };
   const deriver = new SessionDeriver({
     journal,
     clickhouse,
     sender,
+    days,
     definitions: {
       ...noDefinitions,
       settle: async () => {
@@ -143,7 +158,7 @@ test("while others wait to be stored, sessions wait as long as the bounds allow"
   await Bun.sleep(250);
   expect(did).toEqual(["hold 1", "hold 2"]);
   world.now = flushLimits.sessionsLateMs;
-  expect((await done(6)).slice(2)).toEqual(["send 1", "finish 1", "send 2", "finish 2"]);
+  expect((await done(6)).slice(2)).toEqual(["send 1", "send 2", "finish 1", "finish 2"]);
 });
 
 test("what waited during a step is derived right behind it, and what came later in the next one", async () => {
@@ -153,10 +168,10 @@ test("what waited during a step is derived right behind it, and what came later 
   world.isBusy = false;
   expect((await done(9)).slice(3)).toEqual([
     "send 1",
-    "finish 1",
     "send 2",
-    "finish 2",
     "send 3",
+    "finish 1",
+    "finish 2",
     "finish 3",
   ]);
   world.now = flushLimits.sessionsEveryMs - 1;
@@ -202,6 +217,39 @@ test("blocks that the engine refuses, or that are too much for it at once, are r
     const sent = Array.from({ length: sends }, () => "send 1");
     expect(await done(sends + 3)).toEqual(["hold 1", ...sent, "derive 1", "finish 1"]);
   }
+});
+
+test("first columns whose days are not derived are sent again, or the rows are read back", async () => {
+  const { deriver, world, done } = openDeriver();
+  world.dayRefusals = [isAway, refused];
+  deriver.add(segmentOf(1), [1n]);
+  expect(await done(4)).toEqual(["hold 1", "send 1", "derive 1", "finish 1"]);
+  expect(world.dated).toEqual([[1n], [1n]]);
+});
+
+test("days of many segments are derived at once, and none of their files goes before", async () => {
+  const { deriver, world, did, running } = openDeriver();
+  world.isBusy = true;
+  const most = flushLimits.daysSegmentsMax;
+  const ids = Array.from({ length: most + 3 }, (_, i) => i + 1);
+  for (const id of ids) deriver.add(segmentOf(id), [BigInt(id)]);
+  deriver.drain();
+  await running;
+  expect(world.dated.map(({ length }) => length)).toEqual([most, 3]);
+  expect(did.indexOf("finish 1")).toBe(did.indexOf(`send ${most}`) + 1);
+  expect(did.filter((one) => one.startsWith("finish"))).toEqual(ids.map((id) => `finish ${id}`));
+});
+
+test("segments whose days the engine refuses for good wait in the backlog, all of them", async () => {
+  const { deriver, world, done } = openDeriver();
+  world.dayRefusals = Array.from({ length: flushLimits.sessionTriesMax }, () => isForbidden);
+  world.failsWith = isForbidden;
+  world.isBusy = true;
+  deriver.add(segmentOf(1), [1n]);
+  deriver.add(segmentOf(2), [2n]);
+  world.isBusy = false;
+  const did = await done(9);
+  expect(did.slice(-3)).toEqual(["wait 1 2", "finish 1", "finish 2"]);
 });
 
 test("of a segment that was taken apart, what is stored is read back", async () => {

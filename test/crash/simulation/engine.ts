@@ -42,6 +42,9 @@ export class Engine {
   readonly batches = new Set<bigint>();
   readonly derived = new Set<bigint>();
   readonly sessions = new Set<bigint>();
+  /** The uuids of events whose days are derived. */
+  readonly days = new Set<string>();
+  readonly #uuids = new Map<bigint, string[]>();
   faults: EngineFaults = { goesWrong: 0 };
   /** Rises when it loses power: what it was doing then is not done. */
   #starts = 0;
@@ -58,18 +61,23 @@ export class Engine {
       embedded,
       insertNative: (_table, body, options) =>
         this.#insert((statement, partitions) => this.#run(statement, partitions), body, options),
-      // What days events had is derived as sessions are, right behind them.
-      insertDerived: async (insert, body, options) => {
-        if (insert.text("").includes("INTO event_days")) return;
-        await this.#insert((statement) => this.#deriveSessions(statement), body, options);
+      insertDerived: (insert, body, options) => {
+        const ofDays = insert.text("").includes("INTO event_days");
+        const derive = (statement: Statement) =>
+          ofDays ? this.#deriveDays(statement) : this.#deriveSessions(statement);
+        return this.#insert(derive, body, options);
       },
       query: <Row>(_text: string, params?: Record<string, unknown>) =>
         this.#answer(() => this.#found(params!["batches"] as bigint[]) as Row[]),
       command: (text, params) =>
         this.#answer(() => {
-          if (text.includes("INTO event_days")) return;
+          const batches = params!["batches"] as bigint[];
+          const ofDays = text.includes("INTO event_days");
           const into = text.includes("INTO session_facts") ? this.sessions : this.derived;
-          for (const batch of params!["batches"] as bigint[]) into.add(batch);
+          for (const batch of batches) {
+            if (!ofDays) into.add(batch);
+            else for (const uuid of this.#uuids.get(batch) ?? []) this.days.add(uuid);
+          }
         }),
     };
     return client as ClickHouse;
@@ -198,6 +206,12 @@ export class Engine {
     return undefined;
   }
 
+  /** Derives days, of blocks without the columns that follow. */
+  #deriveDays({ bytes, start }: Statement): undefined {
+    if (start !== this.#starts) return;
+    for (const { uuid } of readBlocks(bytes())) this.days.add(String(uuid));
+  }
+
   #store(part: NativeRow[], isLate: boolean): void {
     for (const { uuid, _batch, _row, created_at, properties } of part) {
       const batch = _batch as bigint;
@@ -212,6 +226,9 @@ export class Engine {
       if (same) same.push(row);
       else this.rows.set(String(uuid), [row]);
       this.batches.add(batch);
+      const uuids = this.#uuids.get(batch);
+      if (uuids) uuids.push(String(uuid));
+      else this.#uuids.set(batch, [String(uuid)]);
     }
   }
 

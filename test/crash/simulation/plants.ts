@@ -2,6 +2,7 @@
 // or a step of it is left out.
 
 import { BatchInserter } from "../../../src/capture/flush/batch_inserter.ts";
+import { BatchSender } from "../../../src/capture/flush/batch_sender.ts";
 import { SessionDeriver } from "../../../src/capture/flush/session_deriver.ts";
 import { Journal } from "../../../src/capture/journal/journal.ts";
 import type { JournalFile, JournalIo } from "../../../src/capture/journal/journal_io.ts";
@@ -122,7 +123,7 @@ export const plants: Record<string, PlantedBug> = {
     plant: ({ io }) => leaveSyncOut(io, isSegment),
   },
   "file removed before its note lasts": {
-    plan: { powerShare: 0.9, lives: 5 },
+    plan: { powerShare: 0.9, lives: 5, engineGoesWrong: 0, flushIntervalMs: 20, clients: 5 },
     plant: ({ io }) => leaveSyncOut(io, (path) => path === `${folders.journal}/ledger`),
   },
   "not derived again": {
@@ -130,6 +131,14 @@ export const plants: Record<string, PlantedBug> = {
       const { command } = clickhouse;
       clickhouse.command = async (text, ...more) => {
         if (text.includes("INTO session_facts")) await command.call(clickhouse, text, ...more);
+      };
+    },
+  },
+  "a segment finished without its days": {
+    plant: () => {
+      const send = originals.sendFirstColumns;
+      BatchSender.prototype.sendFirstColumns = function withoutLast(this: BatchSender, segments, last) {
+        return send.call(this, segments.slice(0, -1), last);
       };
     },
   },
@@ -144,4 +153,7 @@ export const plants: Record<string, PlantedBug> = {
   },
 };
 
-const originals = { ship: BatchInserter.prototype.ship };
+const originals = {
+  ship: BatchInserter.prototype.ship,
+  sendFirstColumns: BatchSender.prototype.sendFirstColumns,
+};

@@ -352,17 +352,19 @@ class World {
   }
 
   /**
-   * What is stored is derived, and its sessions too. A row of a sync that failed may be there for the next process and
+   * What is stored is derived, and its sessions and days too. A row of a sync that failed may be there for the next process and
    * be gone after a loss of power: it was refused, and need not be.
    */
   #judgeDerived(): void {
-    const { derived, sessions, rows } = this.#engine;
+    const { derived, sessions, days, rows } = this.#engine;
     const isSound = this.#plan.disk.fails === 0;
     const due = [...rows].filter(([uuid]) => isSound || this.#sent[numberOf(uuid)]?.isAcknowledged);
     const without = (batches: Set<bigint>): number =>
       due.filter(([, same]) => !same.some(({ batch }) => batches.has(batch))).length;
     if (without(derived) > 0) this.#problems.push(`${without(derived)} rows are not derived`);
     if (without(sessions) > 0) this.#problems.push(`${without(sessions)} rows are in no session`);
+    const dayless = due.filter(([uuid]) => !days.has(uuid)).length;
+    if (dayless > 0) this.#problems.push(`${dayless} rows are in no day`);
   }
 
   /**
