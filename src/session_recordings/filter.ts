@@ -1,6 +1,7 @@
 // Which recordings a query asks for.
 
 import { Fault } from "../core/fault.ts";
+import { refuseUnstorable } from "../http/fields/field_rule.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 import { isUuid } from "../core/id.ts";
 import { findMainId, findMainIds } from "../persons/reading/main_id_store.ts";
@@ -22,6 +23,7 @@ export function readIds(query: URLSearchParams, name: string): string[] | undefi
     const detail = `Ensure this field has no more than ${sessionRecordingLimits.recordingIdsAskedMax} elements.`;
     throw new Fault("max_length", detail, { attr: name });
   }
+  for (const id of ids) refuseUnstorable(id, [name]);
   return ids;
 }
 

@@ -50,8 +50,11 @@ function readSource(query: URLSearchParams, name: string): string | undefined {
 
 function readKey(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
-  // With blob_key, the other keys are ignored.
-  if (text === null || (name !== "blob_key" && query.has("blob_key"))) return undefined;
+  if (text === null) return undefined;
+  if (name !== "blob_key" && query.has("blob_key")) {
+    const detail = "Must provide a single blob key or start and end blob keys, not both";
+    throw new Fault("invalid_input", detail, { attr: name });
+  }
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw new Fault("invalid_input", "A valid integer is required.", { attr: name });
 }

@@ -364,5 +364,9 @@ test("the properties of a session's first event are listed by its id", async () 
     ["b2", "https://shop.example/docs", undefined],
   ]);
   expect((await ask(server, "GET", `${base}properties/`)).body["attr"]).toBe("session_ids");
+  for (const path of ["", "properties/"]) {
+    const refused = await ask(server, "GET", `${base}${path}?session_ids=a1,%00`);
+    expect([refused.status, refused.body["attr"]]).toEqual([400, "session_ids"]);
+  }
   expect((await properties(Array.from({ length: 101 }, (_, i) => `${i}`))).body["code"]).toBe("max_length");
 });

@@ -107,6 +107,10 @@ test("a long recording comes in pages, and in blobs by their keys", async () => 
 test("sources and keys that make no sense are refused", async () => {
   for (const query of ["source=realtime", "source=blob_v2&blob_key=-1", "blob_key=x"])
     expect((await ask(server, "GET", `${base}/s/snapshots/?${query}`)).status).toBe(400);
+  for (const other of ["start_blob_key", "end_blob_key"]) {
+    const { status, body } = await ask(server, "GET", `${base}/s/snapshots/?blob_key=0&${other}=0`);
+    expect([status, body["attr"]]).toEqual([400, other]);
+  }
 });
 
 test("what rests in ClickHouse is compressed", async () => {
