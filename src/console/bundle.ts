@@ -1,10 +1,12 @@
 // The console's scripts and styles, bundled on the first request for one of them and kept in memory. Until then nothing
 // of the pages is loaded.
 
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { wordsIn } from "../core/words.ts";
-import { join } from "node:path";
 import { type Asset, sendAsset, textAsset } from "../http/asset.ts";
 import { type Log, reasonOf } from "../core/log.ts";
+import { builtFile } from "../core/version.ts";
 import { sqlWords } from "../query/sql/words.ts";
 
 export interface Pages {
@@ -49,24 +51,35 @@ const guards = {
 };
 
 async function bundle(): Promise<Map<string, Bundled>> {
-  const folder = join(import.meta.dir, "app");
   const files = new Map<string, Bundled>([
     ["icon.svg", bundledOf(icon, "image/svg+xml")],
     // What the editor of SQL offers: of the language, not of any project.
     ["sql.json", bundledOf(JSON.stringify(sqlWords()), "application/json")],
   ]);
+  const built = builtFile("console");
+  for (const [name, text] of built === undefined ? await bundleConsole() : readFiles(built)) {
+    const type = name.endsWith(".css") ? "text/css; charset=utf-8" : "text/javascript; charset=utf-8";
+    files.set(name, bundledOf(text, type));
+  }
+  return files;
+}
+
+/** The scripts and styles by file name, made of their sources and packages. */
+export async function bundleConsole(): Promise<[name: string, text: string][]> {
+  const folder = join(import.meta.dir, "app");
   const made = await Bun.build({
     entrypoints: entries.map((name) => join(folder, name)),
     target: "browser",
     minify: true,
     naming: "[name].[ext]",
   });
-  for (const output of made.outputs) {
-    const name = output.path.slice(output.path.lastIndexOf("/") + 1);
-    const type = name.endsWith(".css") ? "text/css; charset=utf-8" : "text/javascript; charset=utf-8";
-    files.set(name, bundledOf(await output.text(), type));
-  }
-  return files;
+  return await Promise.all(
+    made.outputs.map(async (output) => [basename(output.path), await output.text()] as [string, string]),
+  );
+}
+
+function readFiles(folder: string): [name: string, text: string][] {
+  return readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), "utf8")]);
 }
 
 function bundledOf(text: string, type: string): Bundled {

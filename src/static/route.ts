@@ -1,10 +1,10 @@
 // The files of posthog-js: the script that pages load, and the parts that it fetches when a feature is on.
 
 import { existsSync, readdirSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { Elysia } from "elysia";
 import { Fault } from "../core/fault.ts";
-import { readVersion } from "../core/version.ts";
+import { readVersion, servedFolder } from "../core/version.ts";
 import { type Asset, fileAsset, sendAsset } from "../http/asset.ts";
 import { preflight, withCors } from "../http/cors.ts";
 import { problemResponse } from "../http/problem.ts";
@@ -70,8 +70,8 @@ export interface Scripts {
   find(name: string): Asset | undefined;
 }
 
-/** `folder`: of the posthog-js package; undefined: no scripts. */
-export function openScripts(folder: string | undefined): Scripts {
+/** `folder`: of the posthog-js package, by default the installed one; undefined where there is none. */
+export function openScripts(folder: string | undefined = servedFolder("posthog-js")): Scripts {
   if (folder === undefined || !existsSync(join(folder, "dist"))) {
     return { version: undefined, find: () => undefined };
   }
@@ -79,12 +79,4 @@ export function openScripts(folder: string | undefined): Scripts {
   const typeOf = (name: string) => (name.endsWith(".map") ? "application/json" : scriptType);
   const scripts = new Map(names.map((name) => [name, fileAsset(join(folder, "dist", name), typeOf(name))]));
   return { version: readVersion(folder), find: (name) => scripts.get(name) };
-}
-
-export function installedFolder(): string | undefined {
-  try {
-    return dirname(Bun.resolveSync("posthog-js/package.json", import.meta.dir));
-  } catch {
-    return undefined;
-  }
 }

@@ -1,7 +1,7 @@
 // Events as a script reads them back, over HTTP.
 
 import { expect } from "bun:test";
-import { type Server, get } from "./server.ts";
+import { type Listening, get } from "./server.ts";
 
 export interface ReadEvent {
   uuid: string;
@@ -14,7 +14,10 @@ export interface ReadEvent {
 }
 
 /** Newest first, at most 1000. */
-export async function readEvents(server: Server, filter: Record<string, string> = {}): Promise<ReadEvent[]> {
+export async function readEvents(
+  server: Listening,
+  filter: Record<string, string> = {},
+): Promise<ReadEvent[]> {
   const query = new URLSearchParams({ limit: "1000", ...filter });
   const reply = await get(server, `/api/projects/1/events/?${query}`);
   expect(reply.status).toBe(200);

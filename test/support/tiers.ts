@@ -23,6 +23,7 @@ const beyondByText: readonly (readonly [RegExp, string])[] = [
 /** Why these are not quick whatever they have. A folder stands for all in it. */
 const beyondByPlace: Readonly<Record<string, string>> = {
   "test/bench": "starts what the benches measure",
+  "test/cli/package.test.ts": "installs the package with npm",
   "test/crash": "kills servers and stores",
   "test/http/hostile_requests.test.ts": "a megabyte in every field of every request",
   "test/persons/model.test.ts": "random persons, some minutes of them",

@@ -1,7 +1,7 @@
 // The page that shows the API, and the files of Swagger UI that it loads.
 
-import { dirname, join } from "node:path";
-import { readVersion } from "../../core/version.ts";
+import { join } from "node:path";
+import { servedFolder, readVersion } from "../../core/version.ts";
 import { type Asset, fileAsset, sendAsset, textAsset } from "../asset.ts";
 
 interface Assets {
@@ -10,13 +10,17 @@ interface Assets {
   answer(name: string, request: Request): Promise<Response | undefined>;
 }
 
-/** `folder`: of the swagger-ui-dist package. */
-export function openAssets(folder: string): Assets {
+/** The files of Swagger UI that the page loads. */
+export const uiFiles = ["swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"] as const;
+
+export function openAssets(): Assets {
+  const folder = servedFolder("swagger-ui-dist");
+  if (folder === undefined) throw new Error("swagger-ui-dist is not installed");
   const file = (name: string, type: string): [string, Asset] => [name, fileAsset(join(folder, name), type)];
   const assets = new Map<string, Asset>([
-    file("swagger-ui.css", "text/css; charset=utf-8"),
-    file("swagger-ui-bundle.js", "text/javascript; charset=utf-8"),
-    file("favicon-32x32.png", "image/png"),
+    file(uiFiles[0], "text/css; charset=utf-8"),
+    file(uiFiles[1], "text/javascript; charset=utf-8"),
+    file(uiFiles[2], "image/png"),
     ["page.js", textAsset("text/javascript; charset=utf-8", script)],
   ]);
   const page = textAsset("text/html; charset=utf-8", html);
@@ -29,10 +33,6 @@ export function openAssets(folder: string): Assets {
       return asset && (await sendAsset(asset, request, headers));
     },
   };
-}
-
-export function installedAssets(): string {
-  return dirname(Bun.resolveSync("swagger-ui-dist/package.json", import.meta.dir));
 }
 
 /** `no-cache`: clients ask every time, so that an upgrade shows at once; a 304 is cheap. */

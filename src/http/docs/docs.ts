@@ -5,7 +5,7 @@ import { Elysia } from "elysia";
 import { Fault } from "../../core/fault.ts";
 import { readVersion } from "../../core/version.ts";
 import { type Asset, sendAsset, textAsset } from "../asset.ts";
-import { installedAssets, openAssets } from "./assets.ts";
+import { openAssets } from "./assets.ts";
 import { type ApiDocument, completeDocument } from "./document.ts";
 
 /** A route as the application lists it; Elysia's own list has this shape. */
@@ -25,7 +25,7 @@ interface RouteDetail {
 /** @param routes called on the first request for the description, when every room has mounted its routes. */
 export function docsRoutes({ routes }: { routes: () => readonly DescribedRoute[] }) {
   const hidden = { detail: { hide: true } };
-  const assets = openAssets(installedAssets());
+  const assets = openAssets();
   let described: Promise<Asset> | undefined;
   return new Elysia({ name: "docs" })
     .get("/docs", ({ request }) => assets.page(request), hidden)

