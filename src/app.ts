@@ -313,7 +313,7 @@ function workers({ stores, exports, subscriptions, engine, metrics, config, log 
   const own = { sql, clickhouse, clock: systemClock, log };
   const { eventRetentionDays: retentionDays } = config;
   const retention = openEventRetention({ ...own, metrics, retentionDays, onExpired: engine.forgetResults });
-  return [exports.worker, subscriptions, openDeletions(own), openRemoval(own), retention];
+  return [exports.worker, subscriptions, ...openDeletions(own), openRemoval(own), retention];
 }
 
 /** The routes for load balancers and Prometheus. */

@@ -3,6 +3,7 @@
 
 import { UserError } from "../core/fault.ts";
 import { type Log, reasonOf } from "../core/log.ts";
+import { hideOrdered } from "../persons/deletion/hidden_store.ts";
 import { migrate } from "../storage/migrate.ts";
 import type { Stores } from "../storage/stores.ts";
 import { every } from "../work/tick.ts";
@@ -40,6 +41,7 @@ export async function prepare(
   const { alone } = migrating;
   try {
     await migrate(stores, { log, ...migrating });
+    await hideOrdered(stores.sql, stores.clickhouse);
     const bootstrapped = await bootstrap(stores.sql, input, { alone });
     return { bootstrapped, whenReady: startAtOnce };
   } catch (thrown) {
@@ -48,6 +50,7 @@ export async function prepare(
     // Keys that a retry creates are shown by the next start: this one has printed its greeting already.
     const again = async (ending: AbortSignal) => {
       await migrate(stores, { log, ...migrating, ending });
+      await hideOrdered(stores.sql, stores.clickhouse);
       await bootstrap(stores.sql, input, { alone: false });
     };
     return { bootstrapped: undefined, whenReady: (start) => startLater(again, start, log) };

@@ -22,6 +22,10 @@ export const personLimits = {
   /** How often pending deletions are looked for, in ms, and how many are taken at once. */
   deletionLookMs: 2000,
   deletionsAtOnce: 1000,
+  /** Moments of orders that reads name while their persons are hidden; with more, a deletion is awaited. */
+  hiddenOrdersMax: 100,
+  /** How often each process asks which persons are hidden by orders of others, in ms. */
+  hiddenLookMs: 1000,
   /** Ids in one request to delete persons; PostHog's number. */
   deletedAtOnceMax: 1000,
   /** Days after which a journal that was not seen again no longer delays a deletion. */

@@ -5,7 +5,7 @@ import { findUserId } from "../../src/personal_api_keys/store.ts";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
 import { sessionRecordingLimits } from "../../src/session_recordings/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { orderDeletions } from "../../src/persons/deletion/store.ts";
+import { finishDeletions, orderDeletions } from "../../src/persons/deletion/store.ts";
 import { ownPersonId } from "../../src/persons/identity.ts";
 import { listPage } from "../../src/session_recordings/recording_reader.ts";
 import { markDeleted } from "../../src/session_recordings/mark/store.ts";
@@ -157,5 +157,6 @@ test("a person who is deleted with their events takes their recordings along", a
   const request = { project_id: 1, ...scope, user_id, key_id: "key" };
   const person = { person_id: ownPersonId(1, "d"), main_id: "d" };
   await orderDeletions(stores.sql, stores.clickhouse, request, [person], (Date.now() + 1000) * 1000);
+  await finishDeletions(stores.sql, stores.clickhouse);
   expect((await rowsOf("theirs"))[0]).toBe(0);
 });

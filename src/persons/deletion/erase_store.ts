@@ -38,15 +38,40 @@ export async function erase(sql: Postgres, clickhouse: ClickHouse, erasure: Eras
       WHERE d.deletion_id = ANY (${ids}::text::bigint[]) AND m.project_id = ${project_id}
         AND m.distinct_id = d.distinct_id AND m.created_at <= ${ordered_at}::bigint`;
   }
-  const copied = sql<{ distinct_id: string }[]>`
-    SELECT DISTINCT distinct_id FROM person_deletion_ids WHERE deletion_id = ANY (${ids}::text::bigint[])`;
-  await withListedIds(clickhouse, project_id, copied, async (listed) => {
+  await withListedIds(clickhouse, project_id, idsOf(sql, ids), async (listed) => {
     const params = { version: next?.version, at: ordered_at };
     await eraseListed(erasure, listed, params);
   });
   await sql`
     UPDATE person_deletion_orders SET begun_at = coalesce(begun_at, now())
     WHERE id = ANY (${ids}::text::bigint[])`;
+}
+
+/** Lists the persons' ids as deleted, which their rows are hidden by before they are gone. */
+export async function listDeleted(
+  sql: Postgres,
+  clickhouse: ClickHouse,
+  { project_id, ids, ordered_at }: Erasure,
+): Promise<void> {
+  await withListedIds(clickhouse, project_id, idsOf(sql, arrayText(ids)), (listed) =>
+    insertDeleted(listed, { at: ordered_at }),
+  );
+}
+
+function idsOf(sql: Postgres, ids: string) {
+  return sql<{ distinct_id: string }[]>`
+    SELECT DISTINCT distinct_id FROM person_deletion_ids WHERE deletion_id = ANY (${ids}::text::bigint[])`;
+}
+
+async function insertDeleted(
+  { from, command }: Pick<ListedIds, "from" | "command">,
+  params: Record<string, unknown>,
+): Promise<void> {
+  await command(
+    `INSERT INTO deleted_ids (project_id, id_hash, deleted_at)
+     SELECT {project_id:UInt32}, sipHash64(distinct_id), ${moment} FROM ${from}`,
+    params,
+  );
 }
 
 async function eraseListed(
@@ -57,11 +82,7 @@ async function eraseListed(
   const later = `${own} AND created_at > ${moment}`;
   const arrived = `created_at <= ${moment}`;
   if (!keep_person) {
-    await command(
-      `INSERT INTO deleted_ids (project_id, id_hash, deleted_at)
-       SELECT {project_id:UInt32}, sipHash64(distinct_id), ${moment} FROM ${from}`,
-      params,
-    );
+    await insertDeleted({ from, command }, params);
     await command(
       `INSERT INTO merged_ids (project_id, distinct_id, main_id, merged_at, created_at, version, is_deleted)
        SELECT project_id, distinct_id, '', merged_at, created_at, {version:UInt64}, 1

@@ -29,7 +29,9 @@ export const bulkDeletionBody = strictModel("PersonBulkDeleteRequest", {
 export const bulkDeletionModel = model("PersonBulkDeleteResponse", {
   persons_found: Type.Integer({ description: "Persons that the ids are of, each counted once." }),
   persons_deleted: Type.Integer({ description: "0 with `keep_person`." }),
-  persons_queued_for_deletion: Type.Integer({ description: "Always 0: they are deleted before the answer." }),
+  persons_queued_for_deletion: Type.Integer({
+    description: "Always 0: no read shows them after the answer.",
+  }),
   events_queued_for_deletion: Type.Boolean({
     description: "Whether events are deleted: what is stored now, and again what is still on its way.",
   }),

@@ -1,11 +1,12 @@
-// Orders to delete persons. They are stored first and carried out at once. They are carried out again when no older
-// event can arrive any more.
+// Orders to delete persons. An order is stored, and from then on reads leave its persons out; it is carried out a
+// moment later, and again when no older event can arrive any more.
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { arrayText } from "../../storage/postgres/array_text.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { personLimits } from "../limits.ts";
-import { type DeletionScope, type Erasure, erase } from "./erase_store.ts";
+import { type DeletionScope, type Erasure, erase, listDeleted } from "./erase_store.ts";
+import { hideOrdered } from "./hidden_store.ts";
 import { isPassed } from "./journals_store.ts";
 
 /** What is ordered for all persons of a request, and by whom. */
@@ -21,9 +22,8 @@ interface OrderedPerson {
 }
 
 /**
- * Stores an order for each person, and carries all out together: merges are undone and data is deleted. `now` is in
- * microseconds. Resolves to the persons whose orders were stored: one that was merged into another in the meantime is
- * left as it is.
+ * Stores an order for each person. `now` is in microseconds. Resolves when no read shows the persons any more, to those
+ * whose orders were stored: one that was merged into another in the meantime is left as it is.
  */
 export async function orderDeletions(
   sql: Postgres,
@@ -61,24 +61,38 @@ export async function orderDeletions(
     return orders;
   });
   const ids = stored.map(({ id }) => id);
-  if (ids.length > 0) await erase(sql, clickhouse, { ...request, ids, ordered_at: now });
+  if (ids.length > 0) {
+    const erasure = { ...request, ids, ordered_at: now };
+    if (keep_person || !(await hide(sql, clickhouse, erasure))) await erase(sql, clickhouse, erasure);
+  }
   return new Set(stored.map(({ person_id }) => person_id));
 }
 
-/** Carries out again the orders that every journal has passed. Resolves to the number of orders finished. */
+/** Whether no read shows the persons of the order, and none will until it is carried out. */
+async function hide(sql: Postgres, clickhouse: ClickHouse, erasure: Erasure): Promise<boolean> {
+  if (clickhouse.cluster) return false;
+  await listDeleted(sql, clickhouse, erasure);
+  return await hideOrdered(sql, clickhouse);
+}
+
+/**
+ * Carries out new orders, and again those that every journal has passed. Resolves to the number of orders finished.
+ */
 export async function finishDeletions(sql: Postgres, clickhouse: ClickHouse): Promise<number> {
   const isOld = isPassed(sql, sql`to_timestamp(ordered_at / 1e6)`);
-  const open = await sql<(Omit<Erasure, "ids"> & { id: string; passed: boolean })[]>`
-    SELECT id::text, project_id, ordered_at, delete_events,
+  const open = await sql<(Omit<Erasure, "ids"> & { id: string; passed: boolean; begun: boolean })[]>`
+    SELECT id::text, project_id, ordered_at, begun_at IS NOT NULL AS begun, delete_events,
       coalesce(delete_recordings, delete_events) AS delete_recordings, keep_person, ${isOld} AS passed
     FROM person_deletion_orders
     WHERE finished_at IS NULL
     ORDER BY id LIMIT ${personLimits.deletionsAtOnce}`;
   let finished = 0;
-  const passed = open.filter((order) => order.passed);
-  for (const orders of Map.groupBy(passed, requestOf).values()) {
+  const due = open.filter((order) => order.passed || !order.begun);
+  for (const orders of Map.groupBy(due, requestOf).values()) {
     const ids = orders.map(({ id }) => id);
     await erase(sql, clickhouse, { ...orders[0]!, ids });
+    await hideOrdered(sql, clickhouse);
+    if (!orders[0]!.passed) continue;
     const done = arrayText(ids);
     await sql`
       WITH forgotten AS (DELETE FROM person_deletion_ids WHERE deletion_id = ANY (${done}::text::bigint[]))

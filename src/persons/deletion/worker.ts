@@ -7,11 +7,12 @@ import type { Worker } from "../../work/worker.ts";
 import type { Uses } from "../../storage/services.ts";
 import { finishSplits } from "../split/store.ts";
 import { removeGoneProjects } from "./project_store.ts";
+import { hideOrdered } from "./hidden_store.ts";
 import { finishDeletions } from "./store.ts";
 
 type DeletionParts = Uses<"sql" | "clickhouse" | "clock" | "log">;
 
-export function openDeletions({ sql, clickhouse, clock, log }: DeletionParts): Worker {
+export function openDeletions({ sql, clickhouse, clock, log }: DeletionParts): Worker[] {
   const look = async () => {
     await finishSplits(sql, clickhouse, clock.now() * 1000);
     const persons = await finishDeletions(sql, clickhouse);
@@ -19,5 +20,9 @@ export function openDeletions({ sql, clickhouse, clock, log }: DeletionParts): W
     const projects = await removeGoneProjects(sql, clickhouse);
     if (projects.length > 0) log.info("deleted the data of deleted projects", { projects });
   };
-  return tickingWorker(personLimits.deletionLookMs, "finishing deletions", look, log);
+  const hide = async () => void (await hideOrdered(sql, clickhouse));
+  return [
+    tickingWorker(personLimits.deletionLookMs, "finishing deletions", look, log),
+    tickingWorker(personLimits.hiddenLookMs, "hiding deleted persons", hide, log),
+  ];
 }

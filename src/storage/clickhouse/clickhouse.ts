@@ -12,6 +12,7 @@ import type { Cluster } from "../cluster/placement.ts";
 import { ownTables, type Tables } from "../cluster/tables.ts";
 import { ClickHouseError, classified } from "./error.ts";
 import { type LongReads, openLongReads } from "./long_reads.ts";
+import { type HiddenRows, HiddenRowsOfProjects } from "./hidden_rows.ts";
 import { isLong, openReader, openWriter, type Reader, type ReadKind, rowsOf } from "./read.ts";
 import { withShortParams } from "./short_params.ts";
 import { quoteName, quoteText } from "./statement.ts";
@@ -64,6 +65,8 @@ export interface ClickHouse {
    * stream or without: the caller must know how much to expect.
    */
   stream(text: string, params?: Record<string, unknown>, options?: QueryOptions): AsyncGenerator<Uint8Array>;
+  /** From now on `query`, `bytes` and `stream` with the parameter `project_id` leave out these rows of the project. */
+  hide(rows: ReadonlyMap<number, HiddenRows>): void;
   /** Places for pages that are read block by block. */
   readonly longReads: LongReads;
   /** `where`: what stands behind its name, where other servers make it, too. */
@@ -127,7 +130,7 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
   }
 
   const knownSettings = askKnown(admin);
-
+  const hidden = new HiddenRowsOfProjects();
   return {
     database,
     embedded,
@@ -136,15 +139,11 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
     ping: (timeoutMs = limits.healthMsMax) =>
       command(admin, "SELECT 1 FORMAT Null", undefined, { timeoutMs }),
     query: <Row>(text: string, params?: Record<string, unknown>, options?: QueryOptions) =>
-      sendRead(
-        read,
-        { text: `${text}\nFORMAT JSONEachRow`, ...(params && { params }) },
-        options,
-        rowsOf<Row>,
-      ),
+      sendRead(read, [`${text}\nFORMAT JSONEachRow`, params], hidden.of(params, options), rowsOf<Row>),
     bytes: (text, params, options) =>
-      sendRead(read, { text, ...(params && { params }) }, options, (reply) => reply.bytes()),
-    stream: (text, params, queryOptions) => streamed(client, text, params, queryOptions),
+      sendRead(read, [text, params], hidden.of(params, options), (reply) => reply.bytes()),
+    stream: (text, params, queryOptions) => streamed(client, text, params, hidden.of(params, queryOptions)),
+    hide: (rows) => hidden.hide(rows),
     command: (text, params, queryOptions) => command(client, text, params, queryOptions),
     createDatabase: (where = "") =>
       command(admin, `CREATE DATABASE IF NOT EXISTS ${quoteName(database)}${where}`, undefined),
@@ -178,7 +177,7 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
 /** Shared by both kinds of reads. */
 function sendRead<Taken>(
   read: Reader,
-  statement: { text: string; params?: Record<string, unknown> },
+  [text, params]: [text: string, params: Record<string, unknown> | undefined],
   { timeoutMs, settings, abort, kind }: QueryOptions = {},
   take: (reply: Response) => Promise<Taken>,
 ): Promise<Taken> {
@@ -187,7 +186,10 @@ function sendRead<Taken>(
   const max_execution_time = Math.max(1, Math.floor(engineMs / 1000));
   const all = { ...reading, max_execution_time, ...settings };
   const run = (abort_signal: AbortSignal) =>
-    read({ ...statement, settings: all, abort: abort_signal, ...(kind && { kind }) }, take);
+    read(
+      { text, ...(params && { params }), settings: all, abort: abort_signal, ...(kind && { kind }) },
+      take,
+    );
   return within(timeoutMs, run, abort);
 }
 

@@ -33,6 +33,7 @@ type Fate = "well" | "lost answer" | "failed before" | "died between";
 /** An engine in memory that loses answers and fails by plan, and refuses batches with a poisoned row for good. */
 class FaultyEngine implements ClickHouse {
   readonly longReads = openLongReads();
+  readonly hide = () => {};
   readonly tables = ownTables;
   readonly database = "sluice";
   readonly embedded: boolean;
