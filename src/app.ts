@@ -8,6 +8,7 @@ import { openClientAddress } from "./access/client_address.ts";
 import { openGate } from "./access/gate.ts";
 import { openProjectKeys } from "./access/project_keys.ts";
 import { openKeyCache } from "./access/key_cache.ts";
+import { resealAll } from "./access/reseal_store.ts";
 import { openSecrets } from "./access/secret.ts";
 import { openBatchExports } from "./batch_exports/open.ts";
 import { batchExportRoutes } from "./batch_exports/api/operations.ts";
@@ -44,6 +45,7 @@ import { eventRoutes } from "./events/operations.ts";
 import { type DescribedRoute, docsRoutes } from "./http/docs/docs.ts";
 import { groupRoutes } from "./groups/operations.ts";
 import { healthRoutes } from "./http/metrics/health.ts";
+import { followSilence } from "./http/metrics/silence.ts";
 import { type Listening, findFree, listen, listenInside, openApplication } from "./http/listen.ts";
 import { type CaptureMetrics, openMetrics } from "./capture/metrics.ts";
 import { reachedAt } from "./http/pages/page.ts";
@@ -73,7 +75,6 @@ import { sessionRoutes } from "./sessions/operations.ts";
 import { openScripts, staticRoutes } from "./static/route.ts";
 import { isSameDatabase, databaseOf, readConnection } from "./storage/embedded/connection.ts";
 import { tellLeftBehind } from "./storage/embedded/left_behind.ts";
-import { pingPostgres } from "./storage/postgres/postgres.ts";
 import { checkClickHouse, type Stores, openStores } from "./storage/stores.ts";
 import { readWatermarks } from "./storage/watermark.ts";
 import { userRoutes } from "./users/operations.ts";
@@ -168,6 +169,7 @@ async function openParts(starting: Starting, closers: Closers): Promise<Omit<App
     capture.startFlush();
     pool.flush();
     for (const worker of working) worker.start();
+    if (config.secretKeyBefore !== undefined) await resealAll(stores.sql, rooms.secrets, log);
   };
   closers.push(() => void (closing = true));
   closers.push(prepared.whenReady(() => void start()));
@@ -249,16 +251,14 @@ async function openCapturing(opening: Opening, count: number, closers: Closers) 
  */
 function openRooms({ config, dataDir, metrics, log }: Opening, stores: Stores, siteUrl: () => string) {
   const { sql, clickhouse } = stores;
-  const { smtpUrl, emailFrom, exportFileDir, secretKey } = config;
-  const clock = systemClock;
-  const engine = openQueries({ sql, clickhouse, clock, log, settings: config });
   const addresses = openAddresses({ allowPrivate: config.allowPrivateDestinations });
-  const secrets = openSecrets({ secretKey, dataDir });
-  const own = { sql, clock, log, metrics, addresses, secrets };
+  const secrets = openSecrets({ ...config, dataDir });
+  const own = { sql, clock: systemClock, log, metrics, addresses, secrets };
+  const engine = openQueries({ ...own, clickhouse, settings: config });
   const reader = openInsightReader({ sql, queries: engine });
-  const subscriptions = openSubscriptions({ ...own, reader, smtpUrl, emailFrom, siteUrl });
-  const exports = openBatchExports({ ...own, clickhouse, exportFileDir, parse: engine.parse });
-  return { exports, subscriptions, engine, addresses, sharing: openSharing({ sql, clock, secrets }) };
+  const subscriptions = openSubscriptions({ ...config, ...own, reader, siteUrl });
+  const exports = openBatchExports({ ...config, ...own, clickhouse, parse: engine.parse });
+  return { exports, subscriptions, engine, addresses, secrets, sharing: openSharing(own) };
 }
 
 /** Listens, and starts the workers, which share the port and forward all requests that are not captures. */
@@ -309,8 +309,7 @@ interface Parts extends Opening, Rooms, Capturing {
 }
 
 function workers({ stores, exports, subscriptions, engine, metrics, config, log }: Parts): Worker[] {
-  const { sql, clickhouse } = stores;
-  const own = { sql, clickhouse, clock: systemClock, log };
+  const own = { ...stores, clock: systemClock, log };
   const { eventRetentionDays: retentionDays } = config;
   const retention = openEventRetention({ ...own, metrics, retentionDays, onExpired: engine.forgetResults });
   return [exports.worker, subscriptions, ...openDeletions(own), openRemoval(own), retention];
@@ -324,7 +323,7 @@ function health({ stores: { sql, clickhouse }, capture, pool, metrics, config, l
       const batches = capture.sessionBacklog();
       return batches === 0 ? undefined : `sessions of ${batches} batches are not derived`;
     },
-    postgres: () => pingPostgres(sql),
+    postgres: followSilence(metrics.registry, sql, systemClock),
     clickhouse: () => checkClickHouse(clickhouse),
   };
   return healthRoutes({

@@ -43,6 +43,8 @@ export function readConfig(environment: Environment, terminal = false) {
     bootstrapEmail: read.email("BOOTSTRAP_EMAIL"),
     allowPrivateDestinations: read.flag("ALLOW_PRIVATE_DESTINATIONS"),
     secretKey: read.secret("SECRET_KEY"),
+    /** The one before it: what it sealed is sealed anew at the start. */
+    secretKeyBefore: read.secret("SECRET_KEY_BEFORE"),
     siteUrl: read.url("SITE_URL", ["http:", "https:"]),
     smtpUrl: read.url("SMTP_URL", ["smtp:", "smtps:"]),
     emailFrom: read.sender("EMAIL_FROM"),
@@ -64,11 +66,14 @@ export function readConfig(environment: Environment, terminal = false) {
   if (config.databaseUrl && !config.secretKey) {
     read.wrong("SECRET_KEY: must be set when DATABASE_URL is, so that every process can read stored secrets");
   }
+  if (config.secretKeyBefore && !config.secretKey) {
+    read.wrong("SECRET_KEY_BEFORE: needs SECRET_KEY, the key that takes its place");
+  }
   if (/[*?{}]/.test(config.exportFileDir ?? "")) {
     read.wrong("EXPORT_FILE_DIR: must not contain * ? { }, which ClickHouse reads as a pattern of names");
   }
   read.finish();
-  return config;
+  return { ...config, misspelt: read.misspelt() };
 }
 
 function readModelServer(read: Reader) {
@@ -79,6 +84,19 @@ function readModelServer(read: Reader) {
   return { url: withoutLast(url ?? "https://api.openai.com/v1", "/"), key, model };
 }
 
+/** Whether two names differ by one character too many, too few or wrong, or by two that changed places. */
+function isOneSlip(one: string, other: string): boolean {
+  if (Math.abs(one.length - other.length) > 1) return false;
+  let from = 0;
+  while (from < one.length && one[from] === other[from]) from++;
+  let [end, otherEnd] = [one.length, other.length];
+  while (end > from && otherEnd > from && one[end - 1] === other[otherEnd - 1])
+    [end, otherEnd] = [end - 1, otherEnd - 1];
+  const [left, otherLeft] = [one.slice(from, end), other.slice(from, otherEnd)];
+  const areSwapped = left.length === 2 && left === `${otherLeft[1]}${otherLeft[0]}`;
+  return areSwapped || Math.max(left.length, otherLeft.length) === 1;
+}
+
 /** The fewest characters of a secret: 16 hexadecimal digits have 64 bits. */
 const secretCharsMin = 16;
 
@@ -86,6 +104,8 @@ const secretCharsMin = 16;
 class Reader {
   readonly #environment: Environment;
   readonly #errors: string[] = [];
+  /** The names of all settings, once each was read. */
+  readonly #known = new Set<string>();
 
   constructor(environment: Environment) {
     this.#environment = environment;
@@ -100,8 +120,18 @@ class Reader {
     throw new UserError(`wrong configuration:\n  ${this.#errors.join("\n  ")}`);
   }
 
+  /** Variables that are no setting, each with the setting that its name is one slip away from. */
+  misspelt(): [name: string, setting: string][] {
+    return Object.keys(this.#environment).flatMap((name) => {
+      if (this.#known.has(name)) return [];
+      const setting = [...this.#known].find((known) => isOneSlip(name, known));
+      return setting === undefined ? [] : [[name, setting] as [string, string]];
+    });
+  }
+
   /** An empty variable counts as unset: compose files turn missing variables into empty ones. */
   text(name: string): string | undefined {
+    this.#known.add(name);
     return this.#environment[name]?.trim() || undefined;
   }
 

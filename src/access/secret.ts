@@ -9,11 +9,15 @@ import { UserError } from "../core/fault.ts";
 interface SecretOptions {
   /** SECRET_KEY. Without it, a key is generated once in DATA_DIR/secret.key, readable by its owner only. */
   secretKey?: string | undefined;
+  /** SECRET_KEY_BEFORE: opens what it has sealed, and seals nothing. */
+  secretKeyBefore?: string | undefined;
   dataDir: string;
 }
 
 /** An encrypted text: version (1 byte), key id (8), nonce (12), tag (16), ciphertext. */
 export interface Secrets {
+  /** Of the key that seals, as it stands in what it has sealed. */
+  readonly keyId: Uint8Array;
   seal(secret: Record<string, unknown>): Uint8Array;
   /** @throws UserError when it was encrypted with another key, or is damaged. */
   open(sealed: Uint8Array): Record<string, unknown>;
@@ -35,14 +39,17 @@ interface Key {
  * SECRET_KEY is set, as long as the file is there.
  * @throws UserError when the file is damaged.
  */
-export function openSecrets({ secretKey, dataDir }: SecretOptions): Secrets {
+export function openSecrets({ secretKey, secretKeyBefore, dataDir }: SecretOptions): Secrets {
   const path = join(dataDir, "secret.key");
   const keys: Key[] = [];
-  // The content of the file may also be given as SECRET_KEY, in a second process or on another machine: the same key.
-  if (secretKey !== undefined && fileShape.test(secretKey)) keys.push(keyOf(Buffer.from(secretKey, "hex")));
-  if (secretKey !== undefined) keys.push(keyOf(Buffer.from(secretKey)));
+  for (const text of [secretKey, secretKeyBefore]) {
+    // The content of the file may also be given as SECRET_KEY, in a second process or on another machine: the same key.
+    if (text !== undefined && fileShape.test(text)) keys.push(keyOf(Buffer.from(text, "hex")));
+    if (text !== undefined) keys.push(keyOf(Buffer.from(text)));
+  }
   if (secretKey === undefined || existsSync(path)) keys.push(keyOf(keyInFile(path)));
   return {
+    keyId: keys[0]!.id,
     seal: (secret) => seal(secret, keys[0]),
     open: (sealed) => unseal(Buffer.from(sealed), keys),
   };

@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import { openLog } from "../core/log.ts";
 import { ownsDataDir } from "../storage/lock.ts";
-import { migrate } from "../storage/migrate.ts";
+import { migrate, pendingMigrations } from "../storage/migrate.ts";
 import { attachStores } from "../storage/stores.ts";
 import { checkPositionals, readArguments } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
@@ -11,29 +11,42 @@ import type { CliContext, Command } from "./command.ts";
 export const migrateCommand: Command = {
   name: "migrate",
   summary: "create or update the tables of Postgres and ClickHouse",
-  help: `usage: bun run sluice migrate
+  help: `usage: bun run sluice migrate [--check]
 
 Applies the missing migrations of sql/postgres and sql/clickhouse in order. Several processes may run it at the
 same time: each migration is applied once. Before one that running servers of an older version cannot go on beside,
 it waits until they are stopped, for ten minutes at most.
+
+  --check  lists what would be applied and whether older servers can go on beside it; changes nothing
 
   DATABASE_URL=postgres://… CLICKHOUSE_URL=http://… SECRET_KEY=… bun run sluice migrate`,
   run,
 };
 
 async function run(args: string[], { config, print }: CliContext): Promise<number> {
-  checkPositionals(readArguments(args, []), 0);
+  const words = readArguments(args, [], ["check"]);
+  checkPositionals(words, 0);
+  const isCheck = words.values["check"] === true;
   const log = openLog({ level: config.logLevel, format: config.logFormat });
   const { dataDir, databaseUrl, clickhouseUrl, clickhouseCluster } = config;
   const stores = await attachStores({
     dataDir,
     log,
     requireReachable: true,
+    existing: isCheck,
     ...(databaseUrl && { databaseUrl }),
     ...(clickhouseUrl && { clickhouseUrl }),
     ...(clickhouseCluster && { clickhouseCluster }),
   });
   try {
+    if (isCheck) {
+      const pending = Object.values(await pendingMigrations(stores, log)).flat();
+      for (const { path, olderGoOn } of pending) {
+        print(`${path}: older servers ${olderGoOn ? "go on beside it" : "must stop for it"}`);
+      }
+      if (pending.length === 0) print("nothing to apply");
+      return 0;
+    }
     const applied = await migrate(stores, {
       log,
       // Embedded stores that no server has open.

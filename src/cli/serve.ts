@@ -13,21 +13,29 @@ export const serveCommand: Command = {
   summary: "run the server (what `bun run start` does)",
   help: `usage: bun run sluice serve
 
-Runs the server until SIGTERM or SIGINT; then it stops accepting, answers the requests in flight, flushes and
-exits. Without DATABASE_URL and CLICKHOUSE_URL it starts its own stores under DATA_DIR. The README lists the
-settings.
+Runs the server until SIGTERM or SIGINT, or SIGHUP of its terminal; then it stops accepting, answers the requests
+in flight, flushes and exits. Without DATABASE_URL and CLICKHOUSE_URL it starts its own stores under
+DATA_DIR. The README lists the settings.
 
   PORT=9000 DATA_DIR=/var/lib/sluice bun run sluice serve`,
   run,
 };
 
-async function run(args: string[], { config, print }: CliContext): Promise<number> {
+async function run(args: string[], { config, print, terminal }: CliContext): Promise<number> {
   checkPositionals(readArguments(args, []), 0);
   const log = openLog({ level: config.logLevel, format: config.logFormat });
   const stop = Promise.withResolvers<string>();
   const ending = new AbortController();
   // Not removed: a signal is often sent twice, and the second must not interrupt the flush.
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop.resolve(signal));
+  const ignore = (signal: string) =>
+    log.warn("a signal changes nothing: settings are read at a start, logs are not rotated here", { signal });
+  // A terminal that closes ends what runs in it; a service manager's "reload" must not.
+  process.on("SIGHUP", () => (terminal ? stop.resolve("SIGHUP") : ignore("SIGHUP")));
+  for (const signal of ["SIGUSR1", "SIGUSR2"] as const) process.on(signal, () => ignore(signal));
+  for (const [name, setting] of config.misspelt) {
+    log.warn("a variable is no setting, but nearly one", { name, setting });
+  }
   void stop.promise.then((signal) => ending.abort(new UserError(`ended by ${signal}`)));
   const app = await openApp(config, log, ending.signal).catch((thrown: unknown) => {
     if (thrown !== ending.signal.reason) throw thrown;

@@ -31,6 +31,8 @@ export const limits = {
   replySliceBytes: 256 * 1024,
   /** How long one part's health check may take, in ms: balancers ask every few seconds. */
   healthMsMax: 2000,
+  /** Seconds after which a server that does not report is called away: it reports once a second. */
+  serverSilentSecondsMax: 60,
   /** How long one management query may run in ClickHouse, in seconds. */
   querySecondsMax: 10,
   /** How long connecting to a store may take, in ms. */

@@ -11,6 +11,8 @@ export interface PassOptions extends Uses<"sql" | "clickhouse" | "clock" | "log"
   /** After how many days all events expire; undefined: only those of projects with their own retention. */
   retentionDays: number | undefined;
   owner: string;
+  /** Whether a pass is due although there was one: its retention may have been another. */
+  atOnce?: boolean;
   expired(events: number): void;
   /** Stops the pass before its next statement; the engine finishes the present one. */
   stopping: AbortSignal;
@@ -24,8 +26,8 @@ export type Looked =
 
 /** Makes a pass if one is due and no other process makes it. */
 export async function expireEvents(options: PassOptions): Promise<Looked> {
-  const { sql, clickhouse, clock, owner, stopping } = options;
-  const turn = await takeTurn(sql, owner, clock.now());
+  const { sql, clickhouse, clock, owner, atOnce, stopping } = options;
+  const turn = await takeTurn(sql, owner, clock.now(), atOnce);
   if (!turn) return { is: "not due" };
   let passed_at: number | undefined;
   try {

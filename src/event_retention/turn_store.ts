@@ -7,14 +7,15 @@ import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type OwnRetention, passDueSince } from "./expiry.ts";
 
 /**
- * Takes the lease when a pass is due and no other process holds it. Timestamps in the future, written by a clock that
- * was ahead, do not count. Resolves to since when files may hold deleted rows (ms), null when none do; undefined when
- * the lease was not taken.
+ * Takes the lease when a pass is due, or `atOnce`, and no other process holds it. Timestamps in the future, written by
+ * a clock that was ahead, do not count. Resolves to since when files may hold deleted rows (ms), null when none do;
+ * undefined when the lease was not taken.
  */
 export async function takeTurn(
   sql: Postgres,
   owner: string,
   now: number,
+  atOnce = false,
 ): Promise<{ masked_since: number | null } | undefined> {
   const [at, until, due] = [now, now + retentionLimits.expiryLeaseMs, passDueSince(now)].map(
     (ms) => new Date(ms),
@@ -22,7 +23,7 @@ export async function takeTurn(
   const [row] = await sql<{ masked_since: Date | null }[]>`
     UPDATE event_expiry SET owner = ${owner}::uuid, leased_until = ${until!}
     WHERE (owner IS NULL OR owner = ${owner}::uuid OR leased_until <= ${at!} OR leased_until > ${until!})
-      AND (passed_at IS NULL OR passed_at < ${due!} OR passed_at > ${at!})
+      AND (${atOnce} OR passed_at IS NULL OR passed_at < ${due!} OR passed_at > ${at!})
     RETURNING masked_since`;
   return row && { masked_since: row.masked_since?.getTime() ?? null };
 }

@@ -1,5 +1,5 @@
-// Deletes expired events, in one process at a time: checks every minute whether a pass is due, which is every hour and
-// after midnight (UTC).
+// Deletes expired events, in one process at a time: checks every minute whether a pass is due: every hour, after
+// midnight (UTC), and once after a start or a change of a project's retention.
 
 import { newUuid } from "../core/id.ts";
 import { retentionLimits } from "./limits.ts";
@@ -32,15 +32,18 @@ export function openEventRetention({ metrics, onExpired = () => {}, ...options }
   };
   const parts = { ...options, owner: newUuid(), expired, stopping: stop.signal };
   let waits = 0;
+  // A server starts with the retention of its settings, which may be new.
+  let atOnce = true;
 
   const look = async (): Promise<void> => {
-    const looked = await expireEvents(parts).catch((thrown: unknown) => {
+    const looked = await expireEvents({ ...parts, atOnce }).catch((thrown: unknown) => {
       // The pass was stopped; the next process goes on.
       if (stop.signal.aborted) return undefined;
       throw thrown;
     });
     if (!looked) return;
     if (looked.is === "passed") {
+      atOnce = false;
       const { events, sessions, rewritten } = looked;
       const level = events + sessions + rewritten > 0 ? "info" : "debug";
       log[level]("looked for expired events", { deleted: events, sessions, rewritten_partitions: rewritten });

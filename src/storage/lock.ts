@@ -1,7 +1,15 @@
 // The lock of a DATA_DIR: one process owns it. The lock is the operating system's and ends with its holder.
 
 import { Database } from "bun:sqlite";
-import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { UserError } from "../core/fault.ts";
 import { reasonOf } from "../core/log.ts";
@@ -79,6 +87,16 @@ function makeFolder(dataDir: string): string {
   }
 }
 
+/** SQLite says of a file only that it cannot open it. */
+function whyNot(folder: string, thrown: unknown): string {
+  try {
+    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+    return reasonOf(thrown);
+  } catch (denied) {
+    return reasonOf(denied);
+  }
+}
+
 /** SQLite locks files on every platform; the database itself stays empty. */
 function lock(folder: string): Database {
   let database: Database | undefined;
@@ -89,7 +107,8 @@ function lock(folder: string): Database {
   } catch (thrown) {
     database?.close();
     const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
-    if (code !== "SQLITE_BUSY") throw new UserError(`DATA_DIR ${folder} cannot be used: ${reasonOf(thrown)}`);
+    if (code !== "SQLITE_BUSY")
+      throw new UserError(`DATA_DIR ${folder} cannot be used: ${whyNot(folder, thrown)}`);
     const owner = lastOwner(folder) ?? "unknown";
     throw new UserError(`DATA_DIR ${folder} is in use by process ${owner}; stop it, or set another DATA_DIR`);
   }

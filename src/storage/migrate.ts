@@ -25,6 +25,7 @@ import {
   type StoreName,
   storeNames,
 } from "./migrations/files.ts";
+import { markFolder } from "./migrations/folder_mark.ts";
 import { type Obstacle, type OlderOptions, OlderServers } from "./migrations/older_servers.ts";
 import { listUnknown, noteBegun } from "./migrations/versions_store.ts";
 import type { Postgres } from "./postgres/postgres.ts";
@@ -49,7 +50,7 @@ type Counts = Record<StoreName, number>;
  * @throws UserError naming the file at fault; any other error when a store does not answer.
  */
 export async function migrate(
-  { sql, clickhouse }: Pick<Stores, "sql" | "clickhouse">,
+  { sql, clickhouse, folder }: Pick<Stores, "sql" | "clickhouse" | "folder">,
   options: MigrateOptions,
 ): Promise<Counts> {
   const files = {
@@ -61,7 +62,10 @@ export async function migrate(
     const turn = await exclusively(sql, (connection) =>
       takeTurn({ connection, clickhouse, files, older, options }),
     );
-    if ("done" in turn) return turn.done;
+    if ("done" in turn) {
+      if (folder !== undefined) markFolder(folder);
+      return turn.done;
+    }
     await older.wait(turn.obstacle);
   }
 }
@@ -91,6 +95,35 @@ export function filesOfMigrations(store: StoreName, applied: AppliedMigration[])
   const files = readFolder(folder);
   pendingOf(files, applied, store);
   return files.slice(0, applied.length).map(({ name }) => join(folder, name));
+}
+
+/**
+ * What migrate() would apply, by store. Nothing is changed.
+ * @throws UserError as migrate() does.
+ */
+export async function pendingMigrations(
+  { sql, clickhouse }: Pick<Stores, "sql" | "clickhouse">,
+  log: Log,
+): Promise<Record<StoreName, Migration[]>> {
+  const files = {
+    postgres: readFolder(packageFolder("postgres")),
+    clickhouse: readFolder(packageFolder("clickhouse")),
+  };
+  const borne = await findBorne({ connection: sql, files, options: { log } });
+  const pending = async (store: StoreName) => {
+    const applied = await appliedMigrations({ sql, clickhouse }, store).catch((thrown: unknown) => {
+      if (isUnmade(thrown)) return [];
+      throw thrown;
+    });
+    return pendingOf(files[store], applied, store, borne[store]);
+  };
+  return { postgres: await pending("postgres"), clickhouse: await pending("clickhouse") };
+}
+
+/** Whether a store has no table of migrations yet. */
+function isUnmade(thrown: unknown): boolean {
+  if (thrown instanceof ClickHouseError) return /^UNKNOWN_(TABLE|DATABASE)$/.test(thrown.type);
+  return thrown instanceof Error && "code" in thrown && thrown.code === "42P01";
 }
 
 interface Turn {
@@ -138,7 +171,11 @@ async function findBorne({
   connection,
   files,
   options,
-}: Turn): Promise<Record<StoreName, ReadonlySet<number>>> {
+}: {
+  connection: Postgres;
+  files: MigrationFiles;
+  options: Pick<MigrateOptions, "exact" | "log">;
+}): Promise<Record<StoreName, ReadonlySet<number>>> {
   const knows = { postgres: files.postgres.length, clickhouse: files.clickhouse.length };
   const unknown = await listUnknown(connection, knows);
   const unborne = unknown.findLast(({ older_go_on }) => options.exact || !older_go_on);

@@ -12,12 +12,15 @@ import { openClusterClient } from "./cluster/cluster_client.ts";
 import { type Connection, readConnection, removeConnection, writeConnection } from "./embedded/connection.ts";
 import { type EmbeddedStore, startEmbeddedClickHouse } from "./embedded/clickhouse.ts";
 import { startEmbeddedPostgres } from "./embedded/postgres.ts";
+import { refuseNewerFolder } from "./migrations/folder_mark.ts";
 import { type Owning, lastOwner, ownDataDir, ownsDataDir, refuseHalfRestored } from "./lock.ts";
 import { type Postgres, openPostgres, pingPostgres } from "./postgres/postgres.ts";
 
 export interface Stores {
   sql: Postgres;
   clickhouse: ClickHouse;
+  /** The DATA_DIR of an embedded Postgres that this process has started. */
+  folder?: string;
   close(): Promise<void>;
 }
 
@@ -43,6 +46,7 @@ interface StoreOptions {
  */
 export async function openStores(options: StoreOptions): Promise<Stores> {
   const dataDir = resolve(options.dataDir);
+  refuseNewerFolder(dataDir);
   const owning = ownDataDir(dataDir);
   if (readConnection(dataDir)) {
     owning.release();
@@ -59,6 +63,7 @@ export async function openStores(options: StoreOptions): Promise<Stores> {
     await embedded.stop();
     owning.release();
   });
+  if (database_url) stores.folder = dataDir;
   return options.requireReachable ? reachable(stores, options) : stores;
 }
 
@@ -71,6 +76,9 @@ export async function attachStores(options: StoreOptions): Promise<Stores> {
   if (options.databaseUrl && options.clickhouseUrl) {
     return reachable(connectStores(options, {}), options);
   }
+  // Checked first, since even a look at its lock creates the folder.
+  if (options.existing && !options.databaseUrl) requireData(options.dataDir);
+  refuseNewerFolder(options.dataDir);
   const connection = await findOwner(options.dataDir);
   if (!connection) return openStores({ ...options, requireReachable: true });
   return reachable(connectStores(options, connection), options);

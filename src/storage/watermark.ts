@@ -35,6 +35,16 @@ export async function readWatermarks(sql: Postgres, now: number): Promise<Waterm
   };
 }
 
+/** By the name of each journal, the seconds since its server last reported. @param now ms since 1970. */
+export async function readSilences(
+  sql: Postgres,
+  now: number,
+): Promise<[journal: string, seconds: number][]> {
+  const rows = await sql<{ name: string; seen: Date }[]>`
+    SELECT name, coalesce(seen_at, created_at) AS seen FROM journals ORDER BY name`;
+  return rows.map(({ name, seen }) => [name, Math.max(0, (now - seen.getTime()) / 1000)]);
+}
+
 /** Waits until every piece of a recording that arrived before now is stored. False where that takes over `msMax`. */
 export async function recordingsStoredWithin(sql: Postgres, clock: Clock, msMax: number): Promise<boolean> {
   const now = clock.now();

@@ -1,13 +1,16 @@
 // The server's start and stop, as an operator meets them.
 
 import { expect, test } from "bun:test";
-import { existsSync, readdirSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { gitCommit } from "../../src/core/version.ts";
 import { cleanUpEach, later } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 import {
   type Environment,
   get,
   metric,
+  ownMain,
   personalKey,
   post,
   projectKey,
@@ -80,10 +83,11 @@ test("commands that look make no database where no server has ever started", asy
   expect(existsSync(dataDir)).toBe(false);
 });
 
-test("--version prints the version of package.json", async () => {
+test("--version prints the version of package.json and the commit of the checkout", async () => {
   const { exitCode, stdout } = await runSluice(["--version"], {});
   const { version } = (await Bun.file(`${import.meta.dir}/../../package.json`).json()) as { version: string };
-  expect([exitCode, stdout]).toEqual([0, `sluice ${version}\n`]);
+  const commit = gitCommit();
+  expect([exitCode, stdout]).toEqual([0, `sluice ${version}${commit && ` (${commit})`}\n`]);
 });
 
 test("a port in use is one clear line", async () => {
@@ -257,4 +261,76 @@ test("a first start without keys of its own prints both, and a curl line that wo
   await rested(server);
   const reply = await get(server, "/api/projects/1/events/", key);
   expect(((await reply.json()) as { count: number }).count).toBe(1);
+});
+
+test("signals of reloads and log rotations change nothing, and are said", async () => {
+  const server = await startServer({ FLUSH_INTERVAL_MS: "60000" });
+  for (const signal of ["SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
+    process.kill(server.pid, signal);
+    await until(async () => server.logged().includes(`"signal":"${signal}"`));
+  }
+  expect((await fetch(`${server.url}/_health`)).status).toBe(200);
+  expect(await server.end("SIGTERM")).toBe(0);
+});
+
+test("a misspelt setting is said at the start, and what is no setting is not", async () => {
+  const server = await startServer({ POTR: "1", EVENT_RETENTION_DAY: "9", PORTAL: "x", POST_BODY: "x" });
+  const lines = server
+    .logged()
+    .split("\n")
+    .filter((line) => line.includes("nearly"));
+  expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
+    { name: "POTR", setting: "PORT" },
+    { name: "EVENT_RETENTION_DAY", setting: "EVENT_RETENTION_DAYS" },
+  ]);
+  await server.end("SIGTERM");
+});
+
+const noCache = { BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" };
+const asNobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", process.execPath, ownMain];
+
+/** Only root can become nobody, who may not read a checkout in root's home. */
+function hasNobody(): boolean {
+  if (process.getuid?.() !== 0 || Bun.which("setpriv") === null) return false;
+  return Bun.spawnSync([...asNobody, "--version"], { env: noCache }).exitCode === 0;
+}
+
+test.skipIf(!hasNobody())(
+  "a data folder that this user may not write, or whose Postgres it may not read, is one line that says so",
+  async () => {
+    const folder = makeFolder();
+    chmodSync(folder, 0o755);
+    const failed = async (): Promise<string> => {
+      const env = { ...noCache, DATA_DIR: folder, PORT: "0", LOG_LEVEL: "error" };
+      const child = Bun.spawn([...asNobody, "serve"], { env, stdout: "ignore", stderr: "pipe" });
+      const text = await new Response(child.stderr).text();
+      expect(await child.exited).toBe(1);
+      return text.trim();
+    };
+    expect(await failed()).toBe(
+      `sluice serve: DATA_DIR ${folder} cannot be used: EACCES: permission denied, access '${folder}'`,
+    );
+    chmodSync(folder, 0o777);
+    mkdirSync(join(folder, "postgres"), { mode: 0o700 });
+    expect(await failed()).toContain(
+      `${folder}/postgres cannot be read, though it is there: EACCES: permission denied`,
+    );
+  },
+);
+
+test("a server tells how long ago each journal's server reported, and that one of them is gone", async () => {
+  const server = await startServer();
+  const { sql } = await storesOf(server);
+  await sql`
+    INSERT INTO journals (id, name, seen_at) OVERRIDING SYSTEM VALUE
+    VALUES (1000, 'of another', now() - interval '5 minutes')`;
+  const silence = async () => await metric(server, 'sluice_journal_silence_seconds{journal="of another"}');
+  await until(async () => (await silence()) >= 300);
+  const lines = (await (await fetch(`${server.url}/_readiness`)).text()).trim().split("\n");
+  expect(lines.map((line) => JSON.parse(line) as object)).toContainEqual({
+    part: "postgres",
+    ok: true,
+    amiss: "servers of 1 journals do not report",
+  });
+  await server.end("SIGTERM");
 });

@@ -147,15 +147,19 @@ test("a project keeps fewer days than the server, or any number where the server
   ]);
 });
 
-test("a changed setting applies at the next pass, which is due after an hour", async () => {
+test("a pass is due after an hour, and at once when a project's retention was changed or a server starts", async () => {
   const id = await makeProject();
-  await store(id, "2025-12-31 00:00:00");
+  await store(id, "2025-12-31 00:00:00", "2026-02-01 00:00:00");
   await pass();
-  await updateProject(stores.sql, id, { event_retention_days: 5 });
   now += hourMs - 1;
   expect(await pass()).toEqual({ is: "not due" });
-  now += 2;
+  await updateProject(stores.sql, id, { name: "Other" });
+  expect(await pass()).toEqual({ is: "not due" });
+  await updateProject(stores.sql, id, { event_retention_days: 40 });
   expect(await pass()).toMatchObject({ is: "passed", events: 1 });
+  now += 1;
+  expect(await pass({ retentionDays: 5 })).toEqual({ is: "not due" });
+  expect(await pass({ retentionDays: 5, atOnce: true })).toMatchObject({ is: "passed", events: 1 });
 });
 
 test("a pass that was stopped after one year goes on with the others", async () => {

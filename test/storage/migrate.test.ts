@@ -2,7 +2,8 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { silentLog as log } from "../../src/core/log.ts";
-import { migrate } from "../../src/storage/migrate.ts";
+import { unreleasedRemedy } from "../../src/core/version.ts";
+import { migrate, pendingMigrations } from "../../src/storage/migrate.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { type EmptyStores, folders as foldersOf, openDatabases } from "../support/migrations.ts";
 import { storesStartMsMax } from "../support/stores.ts";
@@ -50,11 +51,11 @@ test("a file changed after it was applied is named and stops everything", async 
   await migrate(stores, folders(things, rows));
   const changed = { "0001_things.sql": "CREATE TABLE other (id integer);" };
   await expect(migrate(stores, folders(changed, rows))).rejects.toThrow(
-    "sql/postgres/0001_things.sql was changed",
+    "sql/postgres/0001_things.sql is not what the Postgres store was made with",
   );
   const otherRows = { "0001_rows.sql": "SELECT 1;" };
   await expect(migrate(stores, folders(things, otherRows))).rejects.toThrow(
-    "sql/clickhouse/0001_rows.sql was changed",
+    "sql/clickhouse/0001_rows.sql is not what the ClickHouse store was made with",
   );
 });
 
@@ -68,12 +69,11 @@ test("a store newer than the program, or a gap in the numbers, stops everything"
 
 test("a store that other files made is refused in one line that says what to do", async () => {
   const stores = await emptyStores();
-  const way = "start with empty databases (embedded ones: an empty DATA_DIR) and import the events again";
   const more = { "0002_more.sql": "SELECT 1;" };
   await migrate(stores, folders({ ...things, ...more }, { ...rows, ...more }));
   const other = { "0002_other.sql": "SELECT 1;" };
   await expect(migrate(stores, folders({ ...things, ...other }, rows))).rejects.toThrow(
-    `another version of this program made the Postgres store (it has 0002_more.sql), and this one cannot read it; ${way}`,
+    `an unreleased version of this program made the Postgres store (it has 0002_more.sql): ${unreleasedRemedy}`,
   );
   const own = { ...things, ...more };
   await expect(migrate(stores, folders(own, { ...rows, ...other }))).rejects.toThrow(
@@ -96,4 +96,12 @@ test("this program's own files apply to empty stores", async () => {
   expect(applied.postgres).toBeGreaterThanOrEqual(2);
   expect(applied.clickhouse).toBeGreaterThanOrEqual(1);
   expect(await stores.clickhouse.query("SELECT count() AS n FROM events")).toEqual([{ n: "0" }]);
+});
+
+test("what would be applied is told without applying it, in stores that have nothing, too", async () => {
+  const stores = await emptyStores();
+  const all = await pendingMigrations(stores, log);
+  expect([all.postgres[0]?.version, all.clickhouse[0]?.version]).toEqual([1, 1]);
+  const tables = await stores.sql`SELECT 1 FROM pg_tables WHERE tablename = 'schema_migrations'`;
+  expect(tables).toHaveLength(0);
 });

@@ -143,7 +143,8 @@ function endProcess(reason: string): never {
 
 async function main(): Promise<void> {
   // Signals go to all processes of the group, but a worker stops when worker 1 says so.
-  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => {});
+  const signals = ["SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2"] as const;
+  for (const signal of signals) process.on(signal, () => {});
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
   const config = JSON.parse(String((await lines.next()).value)) as WorkerConfig;
   const metrics = openMetrics();

@@ -4,6 +4,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { UserError } from "../../core/fault.ts";
+import { unreleasedRemedy } from "../../core/version.ts";
 
 export type StoreName = "postgres" | "clickhouse";
 
@@ -91,8 +92,8 @@ export function pendingOf(
   const other = done.find(({ version, name }) => files[version - 1] && files[version - 1]?.name !== name);
   if (other) {
     throw new UserError(
-      `another version of this program made the ${titles[store]} store (it has ${other.name}), and this one cannot ` +
-        "read it; start with empty databases (embedded ones: an empty DATA_DIR) and import the events again",
+      `an unreleased version of this program made the ${titles[store]} store (it has ${other.name}): ` +
+        unreleasedRemedy,
     );
   }
   for (const [index, { version, checksum }] of done.entries()) {
@@ -105,7 +106,8 @@ export function pendingOf(
       throw new UserError(`${files[index]?.path} was left out of the ${titles[store]} store`);
     if (checksum !== file.checksum) {
       throw new UserError(
-        `${file.path} was changed after it was applied; restore it and add a new file instead`,
+        `${file.path} is not what the ${titles[store]} store was made with. If an unreleased version made it: ` +
+          `${unreleasedRemedy}. If the file was edited: restore it and add a new one`,
       );
     }
   }

@@ -7,6 +7,7 @@ import { hostname } from "node:os";
 import { UserError } from "../../../core/fault.ts";
 import { type Log, reasonOf } from "../../../core/log.ts";
 import { readSummedJson, summedJson } from "../../../core/json/summed_json.ts";
+import { unreleasedRemedy } from "../../../core/version.ts";
 import { systemIo } from "../journal_io.ts";
 import { writeDurably } from "../segments/files.ts";
 
@@ -48,6 +49,7 @@ interface Read {
   wrong?: string;
   /** Whether it is an identity of another format. */
   isOther?: boolean;
+  isNewer?: boolean;
 }
 
 /**
@@ -103,11 +105,11 @@ function follows(newest: JournalIdentity, other: JournalIdentity): boolean {
 
 function readAll(folder: string): Read[] {
   const read = fileNames.map((file) => readOne(`${folder}/${file}`));
-  if (read.some(({ isOther }) => isOther) && !read.some(({ identity }) => identity)) {
-    throw new UserError(
-      `another version of this program wrote ${folder}, and this one cannot read it; ` +
-        "let that version flush it, or start with an empty DATA_DIR",
-    );
+  const other = read.find(({ isOther }) => isOther);
+  if (other && !read.some(({ identity }) => identity)) {
+    const which = other.isNewer ? "a newer" : "an unreleased";
+    const remedy = other.isNewer ? "run that one" : unreleasedRemedy;
+    throw new UserError(`${which} version of this program wrote ${folder}: ${remedy}`);
   }
   return read;
 }
@@ -117,7 +119,8 @@ function readOne(path: string): Read {
   const text = readFileSync(path, "utf8");
   try {
     const { format, ...read } = readSummedJson(text);
-    if (format !== journalFormat) return { path, wrong: "it has another format", isOther: true };
+    const isNewer = Number(format) > journalFormat;
+    if (format !== journalFormat) return { path, wrong: "it has another format", isOther: true, isNewer };
     return { path, identity: identityOf(read) };
   } catch (thrown) {
     // The first ones had no sum.

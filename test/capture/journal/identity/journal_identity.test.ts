@@ -9,6 +9,7 @@ import {
 import { UserError } from "../../../../src/core/fault.ts";
 import { summedJson } from "../../../../src/core/json/summed_json.ts";
 import { openLog } from "../../../../src/core/log.ts";
+import { unreleasedRemedy } from "../../../../src/core/version.ts";
 import { cleanUp } from "../../../support/cleanup.ts";
 import { makeFolder } from "../../../support/folder.ts";
 import { identityOf } from "../../../support/journal.ts";
@@ -111,16 +112,15 @@ test("an identity that is not whole makes its file a damaged one", async () => {
 
 test("a journal that another version wrote is refused in one line that says what to do, and left as it is", async () => {
   const { name, number } = identity;
-  for (const text of [
-    JSON.stringify({ name, number }),
-    summedJson({ ...identity }),
-    summedJson({ format: 2, number }),
-  ]) {
+  const unreleased = `an unreleased version of this program wrote FOLDER: ${unreleasedRemedy}`;
+  for (const [text, line] of [
+    [JSON.stringify({ name, number }), unreleased],
+    [summedJson({ ...identity }), unreleased],
+    [summedJson({ format: 2, number }), "a newer version of this program wrote FOLDER: run that one"],
+  ] as const) {
     const folder = makeFolder();
     for (const file of ["identity.json", "identity.copy.json"]) writeFileSync(`${folder}/${file}`, text);
-    const said =
-      `another version of this program wrote ${folder}, and this one cannot read it; ` +
-      "let that version flush it, or start with an empty DATA_DIR";
+    const said = line.replace("FOLDER", () => folder);
     expect(() => readJournalIdentity(folder)).toThrow(new UserError(said));
     await expect(mendIdentity(folder, log)).rejects.toThrow(new UserError(said));
     expect(readdirSync(folder).toSorted()).toEqual(["identity.copy.json", "identity.json"]);

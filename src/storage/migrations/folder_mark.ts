@@ -1,0 +1,55 @@
+// The mark of a DATA_DIR with embedded stores: which version brought it forward, and from which migrations on a program
+// can open it. It is read before anything is written: an older program would find out in the stores, once they run.
+
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { UserError } from "../../core/fault.ts";
+import { readVersion } from "../../core/version.ts";
+import { knownMigrations, packageFolder, readFolder, storeNames } from "./files.ts";
+
+const fileName = "version.json";
+
+/** By store, the number of the last migration that an older program cannot go on beside. */
+interface Mark {
+  version: string;
+  postgres: number;
+  clickhouse: number;
+}
+
+/** Writes the mark when it is another one; the stores are migrated. */
+export function markFolder(dataDir: string): void {
+  const [postgres = 0, clickhouse = 0] = storeNames.map(
+    (store) => readFolder(packageFolder(store)).findLast(({ olderGoOn }) => !olderGoOn)?.version,
+  );
+  const mark: Mark = { version: readVersion(), postgres, clickhouse };
+  const text = `${JSON.stringify(mark)}\n`;
+  const path = join(dataDir, fileName);
+  if (existsSync(path) && readFileSync(path, "utf8") === text) return;
+  writeFileSync(path, text, { mode: 0o600, flush: true });
+}
+
+/** @throws UserError when a newer version has brought the folder forward so far that this program cannot open it. */
+export function refuseNewerFolder(dataDir: string): void {
+  const path = join(dataDir, fileName);
+  if (!existsSync(path)) return;
+  const { version, ...needs } = readMark(path);
+  const known = knownMigrations();
+  if (storeNames.every((store) => needs[store] <= known[store])) return;
+  throw new UserError(
+    `DATA_DIR ${dataDir} was brought forward by version ${version}, newer than this program (${readVersion()}); ` +
+      "run that one, or restore a backup from before",
+  );
+}
+
+/** A mark that cannot be read says nothing: the stores have the same in their tables. */
+function readMark(path: string): Mark {
+  try {
+    const { version, postgres, clickhouse } = JSON.parse(readFileSync(path, "utf8")) as Record<
+      string,
+      unknown
+    >;
+    return { version: String(version), postgres: Number(postgres) || 0, clickhouse: Number(clickhouse) || 0 };
+  } catch {
+    return { version: "", postgres: 0, clickhouse: 0 };
+  }
+}

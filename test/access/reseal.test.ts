@@ -1,0 +1,65 @@
+// SECRET_KEY is changed as security.md says, and nothing that was stored is lost.
+
+import { afterAll, expect, test } from "bun:test";
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { ask } from "../support/ask.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { makeFolder } from "../support/folder.ts";
+import { runSluice, type Server, startServer, until } from "../support/server.ts";
+
+afterAll(cleanUp);
+
+const home = "/api/projects/1";
+const token = "a token of somebody's server";
+
+async function linkOf(server: Server, insight: number): Promise<unknown> {
+  return (await ask(server, "GET", `${home}/insights/${insight}/sharing/`)).body["access_token"];
+}
+
+/** Whether the stored secrets of the export are still readable: without them it cannot be changed. */
+async function changeExport(server: Server, id: string, name: string): Promise<number> {
+  return (await ask(server, "PATCH", `${home}/batch_exports/${id}/`, { name })).status;
+}
+
+test("a new key takes the place of the file's, then of another, and links and destinations go on", async () => {
+  const first = await startServer();
+  const { dataDir } = first;
+  const source = { kind: "TrendsQuery", series: [{ kind: "EventsNode", event: "bought" }] };
+  const query = { kind: "InsightVizNode", source };
+  const insight = Number(
+    (await ask(first, "POST", `${home}/insights/`, { name: "Sales", query })).body["id"],
+  );
+  await ask(first, "PATCH", `${home}/insights/${insight}/sharing/`, { enabled: true });
+  const destination = { type: "HTTP", config: { url: "https://example.com/batch/", token } };
+  const made = await ask(first, "POST", `${home}/batch_exports/`, {
+    name: "E",
+    interval: "day",
+    paused: true,
+    destination,
+  });
+  const id = String(made.body["id"]);
+  const link = await linkOf(first, insight);
+  expect([typeof link, await changeExport(first, id, "before")]).toEqual(["string", 200]);
+  await first.end("SIGTERM");
+
+  const file = join(dataDir, "secret.key");
+  let before = readFileSync(file, "utf8").trim();
+  for (const SECRET_KEY of ["the second key of this server", "and the third of them"]) {
+    const both = await startServer({ SECRET_KEY, SECRET_KEY_BEFORE: before }, dataDir);
+    await until(async () => both.logged().includes("stored secrets are sealed with SECRET_KEY"));
+    expect(both.logged()).toContain('"sealed":2,"unreadable":0');
+    await both.end("SIGTERM");
+    rmSync(file, { force: true });
+    const alone = await startServer({ SECRET_KEY }, dataDir);
+    expect([await linkOf(alone, insight), await changeExport(alone, id, SECRET_KEY)]).toEqual([link, 200]);
+    await alone.end("SIGTERM");
+    before = SECRET_KEY;
+  }
+});
+
+test("the key before is no use without the one that takes its place", async () => {
+  const settings = { DATA_DIR: makeFolder(), SECRET_KEY_BEFORE: "the second key of this server" };
+  const { exitCode, stderr } = await runSluice(["serve"], settings);
+  expect([exitCode, stderr]).toEqual([1, expect.stringContaining("SECRET_KEY_BEFORE: needs SECRET_KEY")]);
+});
