@@ -14,6 +14,7 @@ import type { QueryAnswer } from "../query/store.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, readsOf } from "../storage/clickhouse/query_options.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
+import { expressionsIn } from "../storage/events/property_filter.ts";
 import { eventModel, listedEventModel } from "./model.ts";
 import { oneEventOperations } from "./one_operations.ts";
 import { type EventQuery, eventParameters, isByTime } from "./parameters.ts";
@@ -70,7 +71,7 @@ async function eventPage(
   const { include_person, where, orderBy, properties } = query;
   const { clickhouse, project_id } = reads;
   const listed =
-    isByTime(orderBy) && where.length === 0
+    isByTime(orderBy) && where.length === 0 && expressionsIn(properties).length === 0
       ? listEvents(clickhouse, { ...query, project_id, now, oldestFirst: orderBy[0] === "timestamp" }, query)
       : listEventsInSql(reads, within, query, query);
   const { count, rows } = await listed.catch((thrown: unknown) => {

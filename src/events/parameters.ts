@@ -26,6 +26,9 @@ export function eventParameters(clock: Clock) {
       "event",
       "person",
       "group",
+      "session",
+      "element",
+      "hogql",
     ]),
     orderBy: orderParameter(),
     select: {

@@ -4,6 +4,8 @@ import { Fault } from "../core/fault.ts";
 import type { CreateInput } from "../http/fields/field.ts";
 import { checkFields } from "../http/fields/field_check.ts";
 import type { PropertyFilter } from "../storage/events/property_filter.ts";
+import { withExpressions } from "./parts/compiled_expressions.ts";
+import { type AskedExpression, filterExpressions } from "./parts/row_expressions.ts";
 import type { ResultShapes, ResultType } from "./result.ts";
 import type { QueryAnswer, QueryContext } from "./store.ts";
 
@@ -17,6 +19,8 @@ export interface CheckedQuery {
   query: { filterTestAccounts?: boolean | null };
   /** They apply to every event of the query. The engine adds the project's own for `filterTestAccounts`. */
   filters: readonly PropertyFilter[];
+  /** Expressions of SQL that it has beside those in `filters`; undefined where filters are of SQL's own tables. */
+  expressions?: readonly AskedExpression[];
 }
 
 interface KindParts<Schema extends QuerySchema, Type extends ResultType, Checked extends CheckedQuery> {
@@ -62,7 +66,12 @@ export function queryKind<Schema extends QuerySchema, Type extends ResultType, C
       return {
         title: title(checked),
         filtersTestAccounts: checked.query.filterTestAccounts === true,
-        answer: (context, more) => answer(context, { ...checked, filters: [...checked.filters, ...more] }),
+        answer: async (context, more) => {
+          const filters = [...checked.filters, ...more];
+          const { expressions } = checked;
+          const own = expressions ? [...filterExpressions(filters), ...expressions] : [];
+          return await answer(await withExpressions(context, own, attr), { ...checked, filters });
+        },
       };
     },
   };

@@ -23,6 +23,7 @@ import { leastBounds, type QueryBounds } from "./bounds.ts";
 import { queryLimits } from "./limits.ts";
 import { clickhouseTime, type DateSpan, dateSpanOf } from "./date_range.ts";
 import type { DateRange, Interval } from "./parts/model.ts";
+import type { RowExpressions } from "./parts/row_expressions.ts";
 import type { SqlParser } from "./sql/parser/parser.ts";
 import { type SqlTableRows, tableRowsOf, tableRowSettings } from "./results/table_rows.ts";
 import type { Entity } from "./parts/series.ts";
@@ -177,6 +178,8 @@ export interface QueryContext {
   timezone: string;
   /** The time at which it is answered, in ms since 1970. */
   now: number;
+  /** The expressions of SQL that the query has. */
+  expressions?: RowExpressions;
 }
 
 /** A step, and its seconds. */
@@ -218,19 +221,28 @@ export async function spanOf(
 }
 
 /** The parameters of a statement that is being composed. */
-export interface Draft extends Pick<QueryContext, "now" | "timezone"> {
+export interface Draft extends Pick<QueryContext, "now" | "timezone" | "expressions"> {
   params: Record<string, unknown>;
   /** How many sets of filters there are: it makes the names of their parameters unique. */
   filters: number;
 }
 
-export function newDraft({ project_id, now, timezone }: QueryContext): Draft {
-  return { params: { project_id, tz: timezone }, filters: 0, now, timezone };
+export function newDraft({ project_id, now, timezone, expressions }: QueryContext): Draft {
+  const params = { ...expressions?.params, project_id, tz: timezone };
+  return { params, filters: 0, now, timezone, ...(expressions && { expressions }) };
 }
 
-/** The table to read: `events` joins persons, which costs time, so it is used only where persons are needed. */
-export function eventTable(filters: readonly PropertyFilter[], countsPersons = false): string {
-  return countsPersons || readsPersons(filters) ? "events" : "stored_events";
+/**
+ * The events to read, as text after FROM. The view `events` joins persons, which costs time, so it is read only where
+ * persons are needed.
+ */
+export function eventTable(
+  { expressions }: Draft,
+  filters: readonly PropertyFilter[],
+  countsPersons = false,
+): string {
+  const withPersons = countsPersons || readsPersons(filters);
+  return expressions?.rows(withPersons) ?? (withPersons ? "events" : "stored_events");
 }
 
 /** The condition of every statement: the project and the span. */
@@ -257,8 +269,9 @@ export function entityCondition(draft: Draft, { event, filters }: Pick<Entity, "
 /** The condition for events that pass all filters; `1` without filters. */
 export function filterCondition(draft: Draft, filters: readonly PropertyFilter[]): string {
   if (filters.length === 0) return "1";
-  const { now, timezone } = draft;
-  return compilePropertyFilters(filters, draft.params, `f${draft.filters++}_`, { now, timezone });
+  const { now, timezone, expressions } = draft;
+  const options = { now, timezone, ...(expressions && { expression: expressions.condition }) };
+  return compilePropertyFilters(filters, draft.params, `f${draft.filters++}_`, options);
 }
 
 /**

@@ -40,6 +40,8 @@ export const storageLimits = {
   propertyGroupsDeepMax: 4,
   /** A property's name in a filter, in UTF-16 units; no real one is longer. */
   propertyKeyCharsMax: 400,
+  /** Characters of an expression of SQL in a filter: as of one in a list of events. */
+  filterExpressionCharsMax: 4000,
   /** A value in a filter, in UTF-16 units. */
   propertyValueCharsMax: 10_000,
   /** A journal unseen for so long, in ms, no longer delays exports: its process is gone. */

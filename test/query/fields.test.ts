@@ -172,6 +172,11 @@ const answered: Record<string, Record<string, Case>> = {
       { math_group_type_index: 3 },
       { math: "unique_group", math_group_type_index: 0 },
     ),
+    "series[].math_hogql": changed(
+      trend,
+      { series: [{ event: "seen", math: "hogql", math_hogql: "sum(properties.price)" }] },
+      { series: [{ event: "seen", math: "hogql", math_hogql: "count()" }] },
+    ),
     "series[].properties": node({ properties: plan }),
     "series[].fixedProperties": node({ fixedProperties: plan }),
     "breakdownFilter.breakdown": changed(trend, { breakdownFilter: { breakdown: "plan" } }),
@@ -180,6 +185,17 @@ const answered: Record<string, Record<string, Case>> = {
       trend,
       { breakdownFilter: { breakdowns: [{ property: "plan" }] } },
       { breakdownFilter: { breakdowns: [{ property: "price" }] } },
+    ),
+    "breakdownFilter.breakdown_type": within(
+      trend,
+      "breakdownFilter",
+      { breakdown_type: "hogql" },
+      { breakdown: "'plan'" },
+    ),
+    "breakdownFilter.breakdowns[].type": changed(
+      trend,
+      { breakdownFilter: { breakdowns: [{ property: "'plan'", type: "hogql" }] } },
+      { breakdownFilter: { breakdowns: [{ property: "'plan'" }] } },
     ),
     "breakdownFilter.breakdown_limit": within(
       trend,
@@ -343,13 +359,12 @@ const refused: Record<string, Record<string, Fields>> = {
     conversionGoal: { conversionGoal: { actionId: 1 } },
     "series[].kind": { series: [{ kind: "ActionsNode" }] },
     "series[].math_property_type": { series: [{ math_property_type: "person_properties" }] },
-    "series[].math_hogql": { series: [{ math_hogql: "count()" }] },
     "series[].math_multiplier": { series: [{ math_multiplier: 2 }] },
     "series[].math_property_revenue_currency": {
       series: [{ math_property_revenue_currency: { static: "EUR" } }],
     },
     "series[].optionalInFunnel": { series: [{ optionalInFunnel: true }] },
-    "breakdownFilter.breakdown_type": { breakdownFilter: { breakdown_type: "hogql" } },
+    "breakdownFilter.breakdown_type": { breakdownFilter: { breakdown_type: "cohort" } },
     "breakdownFilter.breakdowns[].type": {
       breakdownFilter: { breakdowns: [{ property: "a", type: "cohort" }] },
     },

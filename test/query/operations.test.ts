@@ -337,7 +337,7 @@ describe("a query is refused", () => {
     ],
     [
       "with unknown math",
-      { ...trend, series: [{ math: "hogql" }] },
+      { ...trend, series: [{ math: "mode" }] },
       "invalid_choice",
       "query__series__0__math",
     ],

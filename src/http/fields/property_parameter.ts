@@ -1,11 +1,15 @@
 // The query parameter `properties`: filters on properties.
 
 import { Fault } from "../../core/fault.ts";
-import { checkPropertyFilters, type PropertyFilter } from "../../storage/events/property_filter.ts";
+import {
+  checkPropertyFilters,
+  type FilterRules,
+  type PropertyFilter,
+} from "../../storage/events/property_filter.ts";
 import { parameter } from "./query.ts";
 
 /** A JSON list whose filters must all match, or a group. @param types what its filters may be about. */
-export function propertiesParameter(description: string, types: readonly ("event" | "person" | "group")[]) {
+export function propertiesParameter(description: string, types: FilterRules["types"]) {
   return parameter(description, (query, name): PropertyFilter[] => {
     const text = query.get(name);
     return text === null ? [] : checkPropertyFilters(jsonIn(text, name), name, { types });

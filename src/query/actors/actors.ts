@@ -56,7 +56,9 @@ function check(query: ActorsQuery, attr: string) {
 }
 
 function areOfPersons(filters: readonly PropertyFilter[]): boolean {
-  return filters.every((one) => ("key" in one ? one.type === "person" : areOfPersons(one.values)));
+  return filters.every((one) =>
+    "key" in one ? one.type === "person" || one.type === "hogql" : areOfPersons(one.values),
+  );
 }
 
 async function answer(

@@ -2,6 +2,7 @@
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
+import { expressionsIn } from "../../storage/events/property_filter.ts";
 import { spanBetween } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { filtersOf } from "../parts/series.ts";
@@ -37,7 +38,8 @@ async function answer(
   const span = spanBetween(context, query, attr);
   const limit = query.limit ?? limits.pageDefault;
   const offset = query.offset ?? 0;
-  if (!plain) return await eventExpressionRows(context, checked, span, { limit, offset });
+  if (!plain || expressionsIn(filters).length > 0)
+    return await eventExpressionRows(context, checked, span, { limit, offset });
   const { columns, newestFirst } = plain;
   const rows = await eventRows(context, { query, filters, newestFirst }, span, { limit, offset });
   return {

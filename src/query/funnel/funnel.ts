@@ -1,8 +1,13 @@
 // Answers a FunnelsQuery: how many persons did one thing after the other.
 
 import { queryKind } from "../kind.ts";
-import { breakdownOf, breakdownValue, requireBreakdownScopes } from "../parts/breakdown.ts";
-import { filtersOf, seriesOf, shownName, unsupportedField } from "../parts/series.ts";
+import {
+  breakdownExpressions,
+  breakdownOf,
+  breakdownValue,
+  requireBreakdownScopes,
+} from "../parts/breakdown.ts";
+import { entityExpressions, filtersOf, seriesOf, shownName, unsupportedField } from "../parts/series.ts";
 import type { FunnelStep } from "../result.ts";
 import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
 import { funnelsModel, type FunnelsQuery } from "./model.ts";
@@ -22,13 +27,15 @@ function check(query: FunnelsQuery, attr: string) {
     if (math !== "total") throw unsupportedField("Math on a funnel's step", `${attr}__series__${i}__math`);
   }
   const { funnelOrderType, breakdownAttributionType } = query.funnelsFilter ?? {};
+  const breakdown = breakdownOf(query, attr);
   return {
     attr,
     query,
     series,
     filters: filtersOf(query, attr),
     isStrict: funnelOrderType === "strict",
-    breakdown: breakdownOf(query, attr),
+    breakdown,
+    expressions: [...entityExpressions(series), ...breakdownExpressions(breakdown)],
     touch: breakdownAttributionType === "last_touch" ? ("last" as const) : ("first" as const),
   };
 }

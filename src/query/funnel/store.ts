@@ -10,6 +10,7 @@ import {
   newDraft,
   filterCondition,
   entityCondition,
+  eventTable,
   type QueryContext,
   spanCondition,
 } from "../store.ts";
@@ -42,7 +43,7 @@ function stepRows(draft: Draft, scope: FunnelScope, breakdown: Breakdown | undef
   const conditions = steps.map((step) => entityCondition(draft, step));
   const mask = conditions.map((condition, i) => `bitShiftLeft(toUInt32(${condition}), ${i})`).join(" + ");
   const hits = isStrict ? "1" : `(${conditions.join(" OR ")})`;
-  const rows = `events WHERE ${where} AND ${hits}`;
+  const rows = `${eventTable(draft, filters, true)} WHERE ${where} AND ${hits}`;
   const { from, value } = breakdown ? brokenRows(draft, rows, breakdown) : { from: rows, value: "NULL" };
   // Times are in µs from a second before the span, so that 0 means none.
   const origin = "toUnixTimestamp64Micro(toDateTime64({from:String}, 6, 'UTC')) - 1000000";

@@ -2,7 +2,8 @@
 // property is compared, ordered and given as what its first value was.
 
 import type { PropertyTypes } from "../sql/compile/compile.ts";
-import type { SelectTree } from "../sql/tree.ts";
+import { SqlProblem } from "../sql/compile/compile.ts";
+import type { ExpressionNode, Placed, SelectTree } from "../sql/tree.ts";
 import type { QueryContext } from "../store.ts";
 
 /** Kinds of definitions, by what has the property. */
@@ -14,13 +15,13 @@ interface TypeRow {
   type: string;
 }
 
-/** One read, of the names that the query has; none for a query that names no property. */
+/** One read, of the names that the trees have; none where they name no property. */
 export async function propertyTypesOf(
   { run, project_id }: Pick<QueryContext, "run" | "project_id">,
-  tree: SelectTree,
+  trees: readonly (SelectTree | ExpressionNode)[],
 ): Promise<PropertyTypes> {
   const names = new Set<string>();
-  collectNames(tree, names);
+  collectNames(trees, names);
   if (names.size === 0) return () => undefined;
   // A name that properties of groups of several types have is of a type when all of them agree.
   const rows = await run<TypeRow>(
@@ -39,19 +40,29 @@ export async function propertyTypesOf(
   return (owner, name) => types.get(`${owner} ${name}`) as ReturnType<PropertyTypes>;
 }
 
-/** Those of these properties that no person of the project ever had. */
-export async function unsetOfPersons(
+/**
+ * Empty answers would look as if nobody came from anywhere.
+ * @param lifted properties of persons that PostHog takes from their events, and where each is named.
+ * @throws SqlProblem for one that no person of the project ever had.
+ */
+export async function refuseUnset(
   { run, project_id }: Pick<QueryContext, "run" | "project_id">,
-  names: readonly string[],
-): Promise<string[]> {
-  if (names.length === 0) return [];
+  lifted: ReadonlyMap<string, Placed>,
+): Promise<void> {
+  const names = [...lifted.keys()];
+  if (names.length === 0) return;
   const rows = await run<{ key: string }>(
     `SELECT DISTINCT key
      FROM person_props
      WHERE project_id = {project_id:UInt32} AND key IN {names:Array(String)}`,
-    { project_id, names: [...names] },
+    { project_id, names },
   );
-  return names.filter((name) => !rows.some(({ key }) => key === name));
+  const unset = names.find((name) => !rows.some(({ key }) => key === name));
+  if (unset === undefined) return;
+  const detail =
+    `No person of this project has "${unset}": what events have is not put into their persons here. ` +
+    "Have a client send it with $set or $set_once, or ask the events' own properties, or $entry_… of sessions.";
+  throw new SqlProblem(detail, lifted.get(unset));
 }
 
 /** What stands behind a dot or in brackets; the parser bounds how many words a query has. */

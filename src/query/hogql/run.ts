@@ -3,9 +3,10 @@
 import { requireScopes, type Scope } from "../../access/scope.ts";
 import { Fault } from "../../core/fault.ts";
 import { compileSelect, type SqlContext, SqlProblem } from "../sql/compile/compile.ts";
-import type { SelectTree } from "../sql/tree.ts";
+import { expressionsIn, type PropertyFilter } from "../../storage/events/property_filter.ts";
+import type { ExpressionNode, SelectTree } from "../sql/tree.ts";
 import { type QueryContext, SqlFailure, throwSqlFailure } from "../store.ts";
-import { propertyTypesOf, unsetOfPersons } from "./property_types.ts";
+import { propertyTypesOf, refuseUnset } from "./property_types.ts";
 import { checkStatement } from "./statement_check.ts";
 
 export interface SqlRows {
@@ -33,12 +34,15 @@ export async function runTree(
   ended: (step: string) => void = () => {},
 ): Promise<SqlRows> {
   const { project_id, timezone, now, scopes } = context;
-  const propertyType = await propertyTypesOf(context, tree);
-  const compiled = compileSelect(tree, { project_id, timezone, now, ...asked, propertyType });
+  const filterTrees = await filterTreesOf(context, asked.filters?.properties ?? []);
+  const propertyType = await propertyTypesOf(context, [
+    tree,
+    ...[...filterTrees.values()].map((one) => one.tree),
+  ]);
+  const compiled = compileSelect(tree, { project_id, timezone, now, ...asked, propertyType, filterTrees });
   const { statement, parameters, columns, limit, offset } = compiled;
   requireScopes(scopes, [...compiled.scopes] as Scope[]);
-  const [unset] = await unsetOfPersons(context, [...compiled.lifted.keys()]);
-  if (unset !== undefined) throw new SqlProblem(unsetText(unset), compiled.lifted.get(unset));
+  await refuseUnset(context, compiled.lifted);
   ended("compile");
   await checkStatement(context, statement, parameters).catch(throwSqlFailure);
   ended("check");
@@ -49,12 +53,19 @@ export async function runTree(
   return { ...shown, ...(scopes.includes("*") && { clickhouse: statement }) };
 }
 
-/** Empty answers would look as if nobody came from anywhere. */
-function unsetText(name: string): string {
-  return (
-    `No person of this project has "${name}": what events have is not put into their persons here. ` +
-    "Have a client send it with $set or $set_once, or ask the events' own properties, or $entry_… of sessions."
-  );
+/** What filters in SQL say, by their texts. @throws Fault for what is wrong in one, named by it. */
+async function filterTreesOf(
+  { parse, project_id }: QueryContext,
+  filters: readonly PropertyFilter[],
+): Promise<Map<string, { tree: ExpressionNode; attr: string }>> {
+  const trees = new Map<string, { tree: ExpressionNode; attr: string }>();
+  for (const { key, attr } of expressionsIn(filters)) {
+    const tree = await parse(key, "expression", project_id).catch((thrown: unknown) => {
+      throw sqlFault(thrown, attr, key);
+    });
+    trees.set(key, { tree, attr });
+  }
+  return trees;
 }
 
 /**
@@ -62,7 +73,10 @@ function unsetText(name: string): string {
  * @param text the query, for the place of what is wrong in it.
  */
 export function sqlFault(thrown: unknown, attr: string, text?: string): unknown {
-  if (thrown instanceof SqlProblem) return new Fault("invalid_input", placed(thrown, text), { attr });
+  if (thrown instanceof SqlProblem) {
+    const { filter } = thrown;
+    return new Fault("invalid_input", placed(thrown, filter?.text ?? text), { attr: filter?.attr ?? attr });
+  }
   if (thrown instanceof SqlFailure) return new Fault("invalid_input", failed(thrown), { attr });
   return thrown;
 }

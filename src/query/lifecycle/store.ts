@@ -4,7 +4,14 @@ import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { addIntervals, type DateSpan } from "../date_range.ts";
 import type { Interval } from "../parts/model.ts";
 import type { Series } from "../parts/series.ts";
-import { bucketIndex, entityCondition, newDraft, type QueryContext, spanCondition } from "../store.ts";
+import {
+  bucketIndex,
+  entityCondition,
+  eventTable,
+  newDraft,
+  type QueryContext,
+  spanCondition,
+} from "../store.ts";
 
 /** In PostHog's order. */
 export const statuses = ["new", "returning", "resurrecting", "dormant"] as const;
@@ -61,7 +68,7 @@ export async function lifecycleRows(
          SELECT a.active AS active, if(p.born_at = toDateTime64(0, 6, 'UTC'), toInt32(-2), toInt32(${born})) AS born
          FROM (
            SELECT person_id, arraySort(groupUniqArray(toInt32(${active}))) AS active
-           FROM events WHERE ${span} AND ${which} GROUP BY person_id
+           FROM ${eventTable(draft, filters, true)} WHERE ${span} AND ${which} GROUP BY person_id
          ) AS a
          LEFT ANY JOIN (
            SELECT person_id, min(created_at) AS born_at FROM person_distinct_ids

@@ -1,17 +1,22 @@
-// What the lines of a trend and the persons of a funnel are broken down by: up to three properties of events, persons
-// and groups.
+// What the lines of a trend and the persons of a funnel are broken down by: up to three properties of events, persons,
+// groups and sessions, or expressions of SQL.
 
 import { requireScopes } from "../../access/scope.ts";
 import { Fault } from "../../core/fault.ts";
+import { sessionExpressions } from "../../storage/events/session_property.ts";
 import { queryLimits } from "../limits.ts";
 import { isGiven } from "./series.ts";
 import { noValue, otherValues } from "../result.ts";
 import type { QueryContext } from "../store.ts";
 import type { BreakdownFilter } from "./model.ts";
+import type { AskedExpression } from "./row_expressions.ts";
 
 interface BreakdownPart {
+  /** Its name; of type hogql the expression. */
   property: string;
-  type: "event" | "person" | "group";
+  type: "event" | "person" | "group" | "session" | "hogql";
+  /** What `property` is called in a fault. */
+  attr: string;
   /** Of a group: the place of its type. */
   place: number;
 }
@@ -40,14 +45,24 @@ export function breakdownOf(
     const detail = `A query is broken down by ${queryLimits.breakdownPartsMax} properties at most.`;
     throw new Fault("invalid_input", detail, { attr: field });
   }
-  const parts = list.map(({ property, type, group_type_index: place }): BreakdownPart => {
+  const parts = list.map(({ property, type, group_type_index: place }, i): BreakdownPart => {
+    const at = isGiven(breakdowns) ? `${field}__${i}__property` : field;
     if (typeof property !== "string" || property.includes("\0")) {
       throw new Fault("invalid_input", "Not a valid property name.", { attr: field });
+    }
+    if (type === "session" && !Object.hasOwn(sessionExpressions, property)) {
+      const known = Object.keys(sessionExpressions).join(", ");
+      const detail = `"${property.slice(0, 100)}" is not supported of a session; ${known} are.`;
+      throw new Fault("invalid_input", detail, { attr: at });
+    }
+    if (property.length > queryLimits.expressionCharsMax) {
+      const detail = `Ensure this field has no more than ${queryLimits.expressionCharsMax} characters.`;
+      throw new Fault("max_length", detail, { attr: at });
     }
     if (type === "group" && typeof place !== "number") {
       throw new Fault("required", "A breakdown by a group's property needs a group type.", { attr: field });
     }
-    return { property, type: (type ?? "event") as BreakdownPart["type"], place: place ?? 0 };
+    return { property, type: (type ?? "event") as BreakdownPart["type"], attr: at, place: place ?? 0 };
   });
   return {
     parts,
@@ -56,9 +71,17 @@ export function breakdownOf(
   };
 }
 
+/** The expressions of SQL that it has. */
+export function breakdownExpressions(breakdown: Breakdown | undefined): AskedExpression[] {
+  const own = breakdown?.parts.filter(({ type }) => type === "hogql") ?? [];
+  return own.map(({ property: text, attr }) => ({ text, attr }));
+}
+
 /** @throws Fault for a key that may not read whose properties these are, as SQL does. */
 export function requireBreakdownScopes({ scopes }: QueryContext, { parts }: Breakdown): void {
-  const asked = parts.flatMap(({ type }) => (type === "event" ? [] : [`${type}:read` as const]));
+  const asked = parts.flatMap(({ type }) =>
+    type === "person" || type === "group" ? [`${type}:read` as const] : [],
+  );
   requireScopes(scopes, asked);
 }
 

@@ -1,7 +1,8 @@
 // The part of a statement that reads the values of its breakdown.
 
 import { groupKeyAt, groupTypeAt } from "../../storage/events/group_columns.ts";
-import { eventPropertyText, propertyText } from "../../storage/events/property_filter.ts";
+import { eventPropertyText, propertyText, sessionOfEvent } from "../../storage/events/property_filter.ts";
+import { sessionExpressions } from "../../storage/events/session_property.ts";
 import type { Draft } from "../store.ts";
 import type { Breakdown } from "./breakdown.ts";
 
@@ -24,6 +25,15 @@ export function brokenRows(
   const keys: string[] = [];
   const joins: string[] = [];
   const values = parts.map(({ property, type, place }, i) => {
+    if (type === "hogql") return draft.expressions!.value(property);
+    if (type === "session") {
+      keys.push(`, ${sessionOfEvent} AS key_${i}`);
+      joins.push(`LEFT ANY JOIN (
+        SELECT session_id AS owner_${i}, nullIf(${sessionExpressions[property]!}, '') AS value_${i} FROM sessions
+        WHERE project_id = {project_id:UInt32}
+      ) AS b${i} ON e.key_${i} = b${i}.owner_${i}`);
+      return `b${i}.value_${i}`;
+    }
     draft.params[`breakdown_${i}`] = property;
     const key = `{breakdown_${i}:String}`;
     if (type === "event") return eventPropertyText(property, key);

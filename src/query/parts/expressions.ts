@@ -6,10 +6,10 @@ import type { Page } from "../../http/pages/page.ts";
 import { queryLimits } from "../limits.ts";
 import { runTree, sqlFault } from "../hogql/run.ts";
 import type { SqlFilters } from "../sql/compile/compile.ts";
-import { sqlAggregate } from "../sql/compile/lists/aggregates.ts";
 import type { TextKind } from "../sql/parser/parser_child.ts";
 import type { ExpressionNode, OrderExpr, SelectQuery } from "../sql/tree.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
+import { isAggregated } from "./aggregated.ts";
 
 /** A column that is no SQL: what is read for it, and the cell that is made of that. */
 export interface MadeColumn {
@@ -153,14 +153,4 @@ async function orderRead(
   const way = order.at(-1)?.order ?? (order.length > 0 ? "ASC" : "DESC");
   for (const name of usualOrder) order.push(by(await read(name, "expression", "orderBy"), way));
   return order;
-}
-
-/** Whether an aggregate stands in it, but for those of its subqueries and windows. */
-function isAggregated(node: unknown): boolean {
-  if (Array.isArray(node)) return node.some(isAggregated);
-  if (typeof node !== "object" || node === null) return false;
-  const { node: kind, name } = node as { node?: string; name?: string };
-  if (kind === "SelectQuery" || kind === "SelectSetQuery" || kind === "WindowFunction") return false;
-  if (kind === "Call" && name !== undefined && sqlAggregate(name)) return true;
-  return Object.values(node).some((member) => typeof member === "object" && isAggregated(member));
 }

@@ -19,7 +19,7 @@ export function actionOf(
     custom_name,
     math,
     math_property: node.math_property ?? null,
-    math_hogql: null,
+    math_hogql: node.math_hogql ?? null,
     math_group_type_index: node.math_group_type_index ?? null,
     properties: node.properties ?? {},
   };

@@ -50,6 +50,7 @@ export const maths = [
   "p90",
   "p95",
   "p99",
+  "hogql",
 ] as const;
 
 export const intervals = ["hour", "day", "week", "month"] as const;
@@ -62,7 +63,7 @@ export const node = strictModel("EventsNode", {
   math_property: maybe(text()),
   math_group_type_index: maybe(integer({ minimum: 0, maximum: 4 })),
   math_property_type: unanswered("Math on anything but an event's property", ["event_properties"]),
-  math_hogql: unanswered("Math by SQL"),
+  math_hogql: maybe(text({ blank: true, maxLength: queryLimits.expressionCharsMax })),
   math_multiplier: unanswered("A multiplier", [1]),
   math_property_revenue_currency: unanswered("A currency"),
   optionalInFunnel: unanswered("An optional step"),
@@ -90,7 +91,7 @@ export const insightFields = {
   modifiers: unanswered("A modifier"),
 };
 
-const breakdownTypes = ["event", "person", "group"] as const;
+const breakdownTypes = ["event", "person", "group", "session", "hogql"] as const;
 
 const breakdown = strictModel("Breakdown", {
   property: anything(),

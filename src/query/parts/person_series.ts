@@ -3,7 +3,7 @@
 import { bucketsOf, type DateSpan, startOf } from "../date_range.ts";
 import { type QueryContext, spanOf } from "../store.ts";
 import type { DateRange, EventsNode, Interval } from "./model.ts";
-import { filtersOf, seriesOf, unsupportedField } from "./series.ts";
+import { entityExpressions, filtersOf, seriesOf, unsupportedField } from "./series.ts";
 
 interface PersonsQuery {
   series: EventsNode[];
@@ -23,7 +23,8 @@ export function checkPersons<Query extends PersonsQuery>(query: Query, attr: str
     );
   });
   const interval = (query.interval ?? "day") as Interval;
-  return { attr, query, interval, series, filters: filtersOf(query, attr) };
+  const expressions = entityExpressions(series);
+  return { attr, query, interval, series, filters: filtersOf(query, attr), expressions };
 }
 
 /** The starts of the intervals, and the time that is read: from the first start, unless the range is explicit. */

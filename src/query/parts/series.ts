@@ -1,8 +1,13 @@
 // Series, entities and filters of a query, checked, and what titles call them.
 
 import { Fault } from "../../core/fault.ts";
-import { checkPropertyFilters, type PropertyFilter } from "../../storage/events/property_filter.ts";
+import {
+  checkPropertyFilters,
+  filtersOfQueries,
+  type PropertyFilter,
+} from "../../storage/events/property_filter.ts";
 import type { EventsNode, Math } from "./model.ts";
+import { type AskedExpression, filterExpressions } from "./row_expressions.ts";
 
 /** The events of a name, or of any name, with certain properties. */
 export interface Entity {
@@ -35,13 +40,18 @@ export function entityNamed(event: string | undefined) {
   return { event, name: event ?? "All events" };
 }
 
+/** The expressions of SQL in filters of entities. */
+export function entityExpressions(entities: readonly Entity[]): AskedExpression[] {
+  return entities.flatMap(({ filters }) => filterExpressions(filters));
+}
+
 export function filtersOf(
   { properties, fixedProperties }: { properties?: unknown; fixedProperties?: unknown },
   attr: string,
 ): PropertyFilter[] {
   return [
-    ...checkPropertyFilters(properties, `${attr}__properties`),
-    ...checkPropertyFilters(fixedProperties, `${attr}__fixedProperties`),
+    ...checkPropertyFilters(properties, `${attr}__properties`, filtersOfQueries),
+    ...checkPropertyFilters(fixedProperties, `${attr}__fixedProperties`, filtersOfQueries),
   ];
 }
 

@@ -3,7 +3,14 @@
 import { addIntervals, dateSpanOf, earliest, startOf, zonedIso } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import type { Interval } from "../parts/model.ts";
-import { type Entity, entityNamed, filtersOf, refuseBreakdown, shownName } from "../parts/series.ts";
+import {
+  type Entity,
+  entityExpressions,
+  entityNamed,
+  filtersOf,
+  refuseBreakdown,
+  shownName,
+} from "../parts/series.ts";
 import type { RetentionCohort } from "../result.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
 import { retentionModel, type RetentionQuery } from "./model.ts";
@@ -24,7 +31,8 @@ function check(query: RetentionQuery, attr: string) {
   const at = `${attr}__retentionFilter`;
   const target = entityOf(targetEntity, `${at}__targetEntity`);
   const returning = entityOf(returningEntity, `${at}__returningEntity`);
-  return { attr, query, target, returning, filters: filtersOf(query, attr) };
+  const expressions = entityExpressions([target, returning]);
+  return { attr, query, target, returning, filters: filtersOf(query, attr), expressions };
 }
 
 /** Page views when the query names none. */

@@ -6,6 +6,7 @@ import type { Interval } from "../parts/model.ts";
 import type { Entity } from "../parts/series.ts";
 import {
   bucketIndex,
+  eventTable,
   newDraft,
   filterCondition,
   entityCondition,
@@ -59,7 +60,7 @@ export async function retentionRows(
        FROM (
          SELECT arrayJoin(starts) AS start, returned FROM (
            SELECT ${starts} AS starts, groupUniqArrayIf(${index}, ${returns} AND ${inSpan}) AS returned
-           FROM events WHERE ${where} AND ${every} GROUP BY person_id)))
+           FROM ${eventTable(draft, filters, true)} WHERE ${where} AND ${every} GROUP BY person_id)))
      GROUP BY start, later`,
     draft.params,
   );

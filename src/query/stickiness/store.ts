@@ -4,7 +4,14 @@ import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import type { DateSpan } from "../date_range.ts";
 import type { Interval } from "../parts/model.ts";
 import type { Series } from "../parts/series.ts";
-import { bucketIndex, entityCondition, newDraft, type QueryContext, spanCondition } from "../store.ts";
+import {
+  bucketIndex,
+  entityCondition,
+  eventTable,
+  newDraft,
+  type QueryContext,
+  spanCondition,
+} from "../store.ts";
 import type { StickinessQuery } from "./model.ts";
 
 interface StickinessScope {
@@ -36,7 +43,7 @@ export async function stickinessRows(
   return await context.run(
     `SELECT toInt32(times) AS times, count() AS persons FROM (
        SELECT person_id, count() AS times FROM (
-         SELECT person_id, ${bucket} AS bucket FROM events WHERE ${inSpan} AND ${which}
+         SELECT person_id, ${bucket} AS bucket FROM ${eventTable(draft, filters, true)} WHERE ${inSpan} AND ${which}
          GROUP BY person_id, bucket ${having})
        GROUP BY person_id)
      GROUP BY times`,

@@ -2,9 +2,9 @@
 
 import { Fault } from "../../core/fault.ts";
 import type { EventsNode, Interval } from "../parts/model.ts";
-import { breakdownOf } from "../parts/breakdown.ts";
+import { breakdownExpressions, breakdownOf } from "../parts/breakdown.ts";
 import { type Formula, readFormula } from "./formula.ts";
-import { filtersOf, isGiven, type Series, seriesOf, shownName } from "../parts/series.ts";
+import { entityExpressions, filtersOf, isGiven, type Series, seriesOf, shownName } from "../parts/series.ts";
 import { totalDisplays, type TrendsQuery } from "./model.ts";
 
 export type CheckedTrends = ReturnType<typeof checkTrends>;
@@ -15,6 +15,11 @@ export function checkTrends(query: TrendsQuery, attr: string) {
   for (const [i, { node }] of series.entries())
     refuseMath(query, node, `${attr}__series__${i}__math`, breakdown !== undefined);
   const interval = (query.interval ?? "day") as Interval;
+  const maths = series.flatMap(({ math, node }, i) =>
+    math === "hogql"
+      ? [{ text: node.math_hogql ?? "", attr: `${attr}__series__${i}__math_hogql`, isAggregate: true }]
+      : [],
+  );
   return {
     attr,
     query,
@@ -22,6 +27,7 @@ export function checkTrends(query: TrendsQuery, attr: string) {
     series,
     filters: filtersOf(query, attr),
     breakdown,
+    expressions: [...entityExpressions(series), ...maths, ...breakdownExpressions(breakdown)],
     formulas: formulasOf(query, attr),
   };
 }
@@ -59,6 +65,12 @@ function refuseMath(query: TrendsQuery, node: EventsNode, at: string, isBroken: 
   const { math, math_property, math_group_type_index } = node;
   if (math && mathsOfProperty.has(math) && !math_property) {
     throw new Fault("required", `The math "${math}" needs a property.`, { attr: `${at}_property` });
+  }
+  if (math === "hogql" && !node.math_hogql) {
+    throw new Fault("required", `The math "hogql" needs an expression.`, { attr: `${at}_hogql` });
+  }
+  if (node.math_hogql && math !== "hogql") {
+    throw new Fault("invalid_input", 'An expression is for the math "hogql".', { attr: `${at}_hogql` });
   }
   if (math === "unique_group" && typeof math_group_type_index !== "number") {
     const detail = `The math "${math}" needs a group type.`;
@@ -100,6 +112,7 @@ export function trendsTitle({ series, breakdown, formulas }: CheckedTrends): str
 
 function seriesTitle(series: Series): string {
   const { math, node } = series;
+  if (math === "hogql") return `${shownName(series)} ${node.math_hogql}`;
   const property = node.math_property ? ` of ${node.math_property}` : "";
   return `${shownName(series)} ${mathWords[math] ?? `${math}${property}`}`;
 }

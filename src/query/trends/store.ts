@@ -102,18 +102,24 @@ function rowsOf(
   if (math !== "first_time_for_user" && math !== "first_matching_event_for_user") {
     const counted = personal.has(math) || (math === "unique" && !series.node.math_property);
     const withPersons = counted || (breakdown !== undefined && breaksPersons(breakdown));
-    return `${eventTable(all.filters, withPersons)} WHERE ${span_condition} AND ${entityCondition(draft, all)}`;
+    return `${eventTable(draft, all.filters, withPersons)} WHERE ${span_condition} AND ${entityCondition(draft, all)}`;
   }
   const matched = math === "first_matching_event_for_user";
   const which = entityCondition(draft, matched ? all : { event: series.event, filters: [] });
   const first = matched ? "1" : filterCondition(draft, all.filters);
+  const read = [
+    "timestamp",
+    "properties",
+    "group_types",
+    "group_keys",
+    ...(draft.expressions?.columns ?? []),
+  ];
+  const columns = read.map((name, i) => `first_event.${i + 1} AS ${name}`).join(", ");
   // All events before the end are read: a person's first one may be before the span.
   return `(
-       SELECT project_id, person_id, first_event.1 AS timestamp, first_event.2 AS properties,
-         first_event.3 AS group_types, first_event.4 AS group_keys FROM (
-         SELECT project_id, person_id,
-           argMin((timestamp, properties, group_types, group_keys), (timestamp, uuid)) AS first_event
-         FROM events
+       SELECT project_id, person_id, ${columns} FROM (
+         SELECT project_id, person_id, argMin((${read.join(", ")}), (timestamp, uuid)) AS first_event
+         FROM ${eventTable(draft, all.filters, true)}
          WHERE project_id = {project_id:UInt32} AND timestamp < toDateTime64({to:String}, 6, 'UTC') AND ${which}
          GROUP BY project_id, person_id)
      ) WHERE ${span_condition} AND ${first}`;
@@ -135,7 +141,7 @@ function linedRows(
 function aggregate(
   draft: Draft,
   math: Math,
-  { math_property: property, math_group_type_index: groupIndex }: EventsNode,
+  { math_property: property, math_group_type_index: groupIndex, math_hogql: hogql }: EventsNode,
 ): string {
   const quantile = quantiles[math];
   if (quantile !== undefined) {
@@ -160,6 +166,8 @@ function aggregate(
     case "min":
     case "max":
       return `${math}(${propertyNumber(draft, property ?? "")})`;
+    case "hogql":
+      return draft.expressions!.number(hogql ?? "");
     default:
       return "count()";
   }
@@ -181,7 +189,8 @@ async function activeRows(
   return await context.run<TrendRow>(
     `SELECT bucket, 0 AS line, toFloat64(uniqExact(person_id)) AS value FROM (
        SELECT person_id, arrayJoin(range(greatest(day, 0), least(day + {days:Int32}, {count:Int32}))) AS bucket
-       FROM (SELECT DISTINCT person_id, toInt32(${day}) AS day FROM events WHERE ${where})
+       FROM (SELECT DISTINCT person_id, toInt32(${day}) AS day FROM ${eventTable(draft, all.filters, true)}
+         WHERE ${where})
      ) GROUP BY bucket`,
     draft.params,
   );

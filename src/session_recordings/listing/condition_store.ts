@@ -1,6 +1,7 @@
 // The conditions of a question about recordings as SQL over `session_hash`, with their parameters. Each filter becomes
 // a set of recordings that it finds or excludes.
 
+import { Fault } from "../../core/fault.ts";
 import {
   compileOwnProperty,
   compilePropertyFilters,
@@ -48,6 +49,11 @@ export function questionConditions(
 }
 
 function filterCondition(draft: Draft, filter: PropertyFilter): string {
+  if (filter.type === "hogql") {
+    // Only a project's own filters of test accounts can have one.
+    const detail = 'Recordings cannot be filtered by "hogql", which the filters of test accounts have.';
+    throw new Fault("invalid_input", detail, { attr: "filter_test_accounts" });
+  }
   if ("key" in filter) return leafCondition(draft, filter);
   if (filter.values.length === 0) return "1";
   return `(${filter.values.map((one) => filterCondition(draft, one)).join(` ${filter.type} `)})`;
@@ -62,6 +68,7 @@ function setOf(draft: Draft, filter: PropertyCondition): string {
   switch (filter.type) {
     case "event":
     case "group":
+    case "element":
       return eventSet(draft, { event: undefined, filters: [filter] });
     case "person":
       return personSet(draft, filter);

@@ -82,6 +82,7 @@ const keysOf: Partial<Record<PropertyCondition["type"], readonly string[]>> = {
 function checkKeys(filters: readonly PropertyFilter[], attr: string): PropertyFilter[] {
   return filters.map((one, i) => {
     const at = `${attr}__${i}`;
+    if (one.type === "hogql") return one;
     if (!("key" in one)) return { ...one, values: checkKeys(one.values, `${at}__values`) };
     const known = keysOf[one.type];
     if (known && !known.includes(one.key)) {
@@ -89,13 +90,8 @@ function checkKeys(filters: readonly PropertyFilter[], attr: string): PropertyFi
       throw fieldFault("invalid_choice", detail, [at, "key"]);
     }
     if (one.type === "log_entry") checkLevels(one, at);
-    return one.key === "$is_bounce" && one.type === "session" ? { ...one, values: one.values.map(bit) } : one;
+    return one;
   });
-}
-
-/** Sessions have 1 and 0 for yes and no. */
-function bit(value: string | number | boolean): string | number | boolean {
-  return value === true || value === "true" ? "1" : value === false || value === "false" ? "0" : value;
 }
 
 function checkLevels({ operator, values }: PropertyCondition, at: string): void {

@@ -1,12 +1,14 @@
 // Checks filters on properties in the form in which clients send them.
 
 import { Fault } from "../../core/fault.ts";
+import { wordsIn } from "../../core/words.ts";
 import { storageLimits } from "../limits.ts";
 import { groupPlaces } from "./group_columns.ts";
+import { sessionExpressions } from "./session_property.ts";
 import { checkValues, operators, type PropertyOperator, type PropertyValue } from "./property_value.ts";
 
 /** What has the property. */
-type Owner = "event" | "person" | "group" | "session" | "recording" | "log_entry";
+type Owner = "event" | "person" | "group" | "session" | "element" | "recording" | "log_entry";
 
 /** A condition on one property of an event, of its person or group, or of something else where that can be filtered. */
 export interface PropertyCondition {
@@ -19,21 +21,34 @@ export interface PropertyCondition {
   place?: number;
 }
 
+/** An expression of SQL that must hold. */
+interface SqlCondition {
+  type: "hogql";
+  /** The expression. */
+  key: string;
+  /** What it is called in a refusal. */
+  attr: string;
+}
+
 /** A group: all or any of its filters must match. */
 interface PropertyGroup {
   type: "AND" | "OR";
   values: readonly PropertyFilter[];
 }
 
-export type PropertyFilter = PropertyCondition | PropertyGroup;
+export type PropertyFilter = PropertyCondition | SqlCondition | PropertyGroup;
 
 /** What filters may be about. */
-interface FilterRules {
+export interface FilterRules {
   /** A filter without a type is about an event where it may be, and otherwise about the first of these. */
-  types: readonly Owner[];
+  types: readonly (Owner | "hogql")[];
 }
 
 const filtersOfEvents: FilterRules = { types: ["event", "person", "group"] };
+/** Of queries, which can read all of them. */
+export const filtersOfQueries: FilterRules = {
+  types: ["event", "person", "group", "session", "element", "hogql"],
+};
 
 /** The fields of PostHog's filters; `label` is for people. */
 const filterFields = ["key", "value", "operator", "type", "label"];
@@ -59,9 +74,18 @@ export function checkPropertyFilters(
   return value.map((one: unknown, i) => checkFilter(one, `${attr}__${i}`, budget, 0));
 }
 
+/** The expressions of SQL in filters. */
+export function expressionsIn(filters: readonly PropertyFilter[]): SqlCondition[] {
+  return filters.flatMap((one) => {
+    if (one.type === "hogql") return [one];
+    return "key" in one ? [] : expressionsIn(one.values);
+  });
+}
+
 /** The regular expressions in filters; only the engine can check them. */
 export function patternsIn(filters: readonly PropertyFilter[]): string[] {
   return filters.flatMap((one) => {
+    if (one.type === "hogql") return [];
     if (!("key" in one)) return patternsIn(one.values);
     return one.operator === "regex" || one.operator === "not_regex" ? one.values.map(String) : [];
   });
@@ -118,6 +142,7 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
     const detail = `Property filters of type "${brief(asked)}" are not supported; ${known} ${are}.`;
     throw new Fault("invalid_choice", detail, { attr: `${attr}__type` });
   }
+  if (type === "hogql") return checkExpression(value, attr);
   const isOfGroup = type === "group";
   refuseOthers(value, isOfGroup ? [...filterFields, placeField] : filterFields, attr);
   const key = value["key"];
@@ -126,9 +151,54 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
     throw new Fault("invalid_input", "Not a valid property name.", { attr: `${attr}__key` });
   }
   const operator = operatorOf(value["operator"] ?? "exact", `${attr}__operator`);
-  const values = checkValues(operator, value["value"], `${attr}__value`);
+  if (type === "session" && types.includes("hogql")) refuseOtherKeys(type, key, sessionKeys, attr);
+  if (type === "element") checkElement(key, operator, attr);
+  const given = checkValues(operator, value["value"], `${attr}__value`);
+  const values = type === "session" && key === "$is_bounce" ? given.map(bit) : given;
   if (!isOfGroup) return { type, key, operator, values };
   return { type, key, operator, values, place: placeOf(value[placeField], `${attr}__${placeField}`) };
+}
+
+/** Sessions have 1 and 0 for yes and no. */
+function bit(value: PropertyValue): PropertyValue {
+  return value === true || value === "true" ? "1" : value === false || value === "false" ? "0" : value;
+}
+
+/** PostHog's filters in SQL have a `value` that means nothing. */
+function checkExpression(value: Record<string, unknown>, attr: string): SqlCondition {
+  refuseOthers(value, ["key", "value", "type", "label"], attr);
+  const { key, value: given } = value;
+  if (key === undefined) throw new Fault("required", "This field is required.", { attr: `${attr}__key` });
+  const isText = typeof key === "string" && key.trim() !== "" && !key.includes("\0");
+  if (!isText || key.length > storageLimits.filterExpressionCharsMax) {
+    const detail = `An expression of SQL is needed, of ${storageLimits.filterExpressionCharsMax} characters at most.`;
+    throw new Fault("invalid_input", detail, { attr: `${attr}__key` });
+  }
+  if (given !== undefined && given !== null && given !== "") {
+    const detail = "A filter in SQL has its values in the expression.";
+    throw new Fault("invalid_input", detail, { attr: `${attr}__value` });
+  }
+  return { type: "hogql", key, attr: `${attr}__key` };
+}
+
+const sessionKeys = Object.keys(sessionExpressions);
+const elementKeys = ["tag_name", "text", "href"];
+const elementOperators: ReadonlySet<PropertyOperator> = new Set<PropertyOperator>(
+  wordsIn("exact is_not icontains not_icontains regex not_regex is_set is_not_set"),
+);
+
+function refuseOtherKeys(type: Owner, key: string, known: readonly string[], attr: string): void {
+  if (known.includes(key)) return;
+  const what = type === "session" ? "a session" : "an element";
+  const detail = `"${brief(key)}" is not supported of ${what}; ${known.join(", ")} are.`;
+  throw new Fault("invalid_input", detail, { attr: `${attr}__key` });
+}
+
+function checkElement(key: string, operator: PropertyOperator, attr: string): void {
+  refuseOtherKeys("element", key, elementKeys, attr);
+  if (elementOperators.has(operator)) return;
+  const detail = `The operator "${operator}" is not supported of an element.`;
+  throw new Fault("invalid_input", detail, { attr: `${attr}__operator` });
 }
 
 /** @throws Fault for a field that would be ignored; null is as good as none. */

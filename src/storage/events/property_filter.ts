@@ -3,11 +3,16 @@
 import { ago, type TimeUnit } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { groupKeyAt, groupPlace, groupTypeAt } from "./group_columns.ts";
+import { elementTexts } from "./element_property.ts";
 import type { PropertyCondition, PropertyFilter } from "./property_check.ts";
+import { sessionExpressions } from "./session_property.ts";
 import { type PropertyOperator, type PropertyValue, relativeDate } from "./property_value.ts";
 
 export {
   checkPropertyFilters,
+  expressionsIn,
+  type FilterRules,
+  filtersOfQueries,
   patternsIn,
   type PropertyCondition,
   type PropertyFilter,
@@ -22,6 +27,10 @@ interface CompileOptions {
   timezone?: string;
   /** How the persons of a property are looked up; without it, persons have their `properties` in the row. */
   lookup?: PersonLookup;
+  /** What an expression of SQL becomes; without it there can be none. */
+  expression?: (text: string) => string;
+  /** What the condition of one filter over the rows becomes; itself by default. */
+  read?: (condition: string) => string;
 }
 
 interface PersonLookup {
@@ -78,6 +87,7 @@ function compileAll(
 ): string {
   if (filters.length === 0) return none;
   const parts = filters.map((one) => {
+    if (one.type === "hogql") return compileExpression(compiler, one.key);
     if ("key" in one) return compileOne(compiler, one);
     // An empty group filters nothing.
     return compileAll(compiler, one.values, one.type === "AND" ? " AND " : " OR ", "1");
@@ -122,12 +132,31 @@ export function compileOwnProperty(
   });
 }
 
+function compileExpression({ options: { expression } }: Compiler, text: string): string {
+  if (expression) return expression(text);
+  throw new Fault("invalid_input", 'Filters of type "hogql" are not supported here.');
+}
+
 function compileOne(compiler: Compiler, filter: PropertyCondition): string {
+  const held = compileRows(compiler, filter);
+  return compiler.options.read?.(held) ?? held;
+}
+
+function compileRows(compiler: Compiler, filter: PropertyCondition): string {
   const { rows = "events", lookup } = compiler.options;
   if (rows === "persons" && filter.type !== "person") {
     throw new Fault("invalid_input", "Persons can only be filtered by their own properties.");
   }
   const { positive, negated } = positiveOf(filter);
+  if (filter.type === "element") {
+    const one = compilePositive(compiler, "one", positive);
+    return `${negated ? "NOT " : ""}arrayExists(one -> ${one}, ${elementTexts(filter.key)})`;
+  }
+  if (filter.type === "session") {
+    const held = compilePositive(compiler, `nullIf(${sessionExpressions[filter.key]!}, '')`, positive);
+    return `${sessionOfEvent} GLOBAL ${negated ? "NOT " : ""}IN (
+      SELECT session_id FROM sessions WHERE project_id = {project_id:UInt32} AND ${held})`;
+  }
   const key = bind(compiler, "String", filter.key);
   const isOfEvent = filter.type === "event";
   const text = isOfEvent ? eventPropertyText(filter.key, key) : propertyText(key);
@@ -161,6 +190,9 @@ export function propertyText(key: string): string {
   const mended = read(String.raw`replaceRegexpAll(properties, '${oversized}', '\\1"\\2"')`);
   return `if(isNull(${plain}), if(JSONType(properties) = 'Object', NULL, ${mended}), ${plain})`;
 }
+
+/** The session of an event; empty without one. A negated filter also matches events without a session. */
+export const sessionOfEvent = `ifNull(${propertyText("'$session_id'")}, '')`;
 
 /**
  * An event's property as text. `$group_0` to `$group_4` are the keys of its groups, which clients send by their types;

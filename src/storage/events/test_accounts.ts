@@ -2,7 +2,7 @@
 // asked of the events, or of their persons, that pass all of them.
 
 import type { Postgres } from "../postgres/postgres.ts";
-import { checkPropertyFilters, type PropertyFilter } from "./property_filter.ts";
+import { checkPropertyFilters, filtersOfQueries, type PropertyFilter } from "./property_filter.ts";
 
 /**
  * The filters of a project's `test_account_filters`; none when it has none, or does not exist.
@@ -11,5 +11,5 @@ import { checkPropertyFilters, type PropertyFilter } from "./property_filter.ts"
 export async function testAccountFilters(sql: Postgres, project_id: number): Promise<PropertyFilter[]> {
   const [row] = await sql<{ test_account_filters: unknown }[]>`
     SELECT test_account_filters FROM projects WHERE id = ${project_id}`;
-  return checkPropertyFilters(row?.test_account_filters, "test_account_filters");
+  return checkPropertyFilters(row?.test_account_filters, "test_account_filters", filtersOfQueries);
 }

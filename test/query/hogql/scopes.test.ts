@@ -50,6 +50,25 @@ test("a key without the scope of what is asked is refused by its name, one with 
   }
 });
 
+test("filters, math and breakdowns in SQL ask for theirs", async () => {
+  const bare = await keyWith("query:read");
+  const trend = { kind: "TrendsQuery", series: [{ event: "seen" }] };
+  const key = "person.properties.x = 'y'";
+  const queries: object[] = [
+    { ...trend, properties: [{ type: "hogql", key }] },
+    { ...trend, series: [{ math: "hogql", math_hogql: `countIf(${key})` }] },
+    { ...trend, breakdownFilter: { breakdown: key, breakdown_type: "hogql" } },
+    { kind: "EventsQuery", select: ["event"], properties: [{ type: "hogql", key }] },
+  ];
+  for (const query of queries) {
+    const refused = await send(bare, "POST", "query/", { query });
+    const detail = "API key missing required scope 'person:read'";
+    expect([query, refused.status, refused.body["detail"]]).toEqual([query, 403, detail]);
+    const answered = await send(await keyWith("query:read", "person:read"), "POST", "query/", { query });
+    expect([query, answered.status, answered.body["error"]]).toEqual([query, 200, null]);
+  }
+});
+
 test("breakdowns by properties of persons and groups ask for theirs", async () => {
   const bare = await keyWith("query:read");
   const trend = { kind: "TrendsQuery", series: [{ event: "seen" }] };

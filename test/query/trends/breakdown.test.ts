@@ -145,7 +145,7 @@ test("what is no breakdown is refused by name", async () => {
     [{ breakdown: "a", breakdown_type: "group" }, "query__breakdownFilter__breakdown"],
     [{ breakdowns: Array(4).fill({ property: "a" }) }, "query__breakdownFilter__breakdowns"],
     [{ breakdown: 5 }, "query__breakdownFilter__breakdown"],
-    [{ breakdown: "a", breakdown_type: "session" }, "query__breakdownFilter__breakdown_type"],
+    [{ breakdown: "a", breakdown_type: "cohort" }, "query__breakdownFilter__breakdown_type"],
   ];
   for (const [breakdownFilter, attr] of refused) {
     const query = { kind: "TrendsQuery", series: [{ event: "bought" }], breakdownFilter };

@@ -9,6 +9,7 @@ import { refuse } from "./problem.ts";
 import { innerScope } from "./scope.ts";
 import { limitRows, refuseSplitLimit, selectSql } from "./select.ts";
 import type { SqlTable } from "./lists/table.ts";
+import { sqlTables } from "./lists/tables.ts";
 import { TableRead } from "./table_read.ts";
 import type { Sql } from "./value.ts";
 
@@ -75,7 +76,59 @@ export function compileOverRows(
 ): { expressions: Sql[]; parameters: Record<string, unknown> } {
   const draft = draftOf(context);
   const scope = innerScope(undefined);
-  scope.tables.push({ name, read: new TableRead(draft, table, true), using: [] });
+  scope.tables.push({ name, read: new TableRead(draft, table, { isInPlace: true }), using: [] });
   const expressions = trees.map((tree) => draft.expression(tree, scope));
   return { expressions, parameters: draft.params };
+}
+
+export interface ExpressionsOfEvents {
+  /** SQL over the rows, in the order of the trees. */
+  expressions: Sql[];
+  /** All of them in one statement, to be read again. */
+  statement: string;
+  /** The events as text after FROM, with the columns asked for, and what the expressions read of them. */
+  rows: string;
+  /** The same, with the column `person_id`. */
+  rowsWithPersons: string;
+  /** The names of what the expressions read. */
+  columns: string[];
+  parameters: Record<string, unknown>;
+  scopes: Set<string>;
+  lifted: Map<string, Placed>;
+}
+
+/**
+ * Expressions for statements of our own over a project's events.
+ * @param exposed columns of stored events that these statements read.
+ * @param failed is called with what is thrown, and the tree; it throws.
+ * @throws SqlProblem
+ */
+export function compileOverEvents(
+  trees: readonly ExpressionNode[],
+  exposed: readonly string[],
+  context: SqlContext,
+  failed: (thrown: unknown, tree: ExpressionNode) => never,
+): ExpressionsOfEvents {
+  const draft = draftOf(context);
+  const scope = innerScope(undefined);
+  const read = new TableRead(draft, sqlTables["events"]!, { exposed });
+  scope.tables.push({ name: "events", read, using: [] });
+  const expressions = trees.map((tree) => {
+    try {
+      return draft.expression(tree, scope);
+    } catch (thrown) {
+      return failed(thrown, tree);
+    }
+  });
+  const rowsWithPersons = read.personsSubquery();
+  return {
+    expressions,
+    statement: `SELECT ${expressions.map((one) => one.sql).join(", ")} FROM ${rowsWithPersons}`,
+    rows: read.subquery(),
+    rowsWithPersons,
+    columns: read.readNames(),
+    parameters: draft.params,
+    scopes: draft.scopes,
+    lifted: draft.lifted,
+  };
 }

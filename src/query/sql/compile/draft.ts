@@ -26,6 +26,10 @@ export interface SqlContext {
   filters?: SqlFilters | undefined;
   /** The type that is known of a property; properties without one are compared by what stands beside them. */
   propertyType?: PropertyTypes | undefined;
+  /** Of filters in SQL among `properties` the trees, and what they are called in faults, by text. */
+  filterTrees?: ReadonlyMap<string, { tree: ExpressionNode; attr: string }> | undefined;
+  /** Begins the names of a compilation whose statement has those of another, too. */
+  names?: string | undefined;
   /** The type of whole numbers that it can hold, where columns of files are made; else the least that holds each. */
   wholeNumbers?: "Int64";
 }
@@ -121,9 +125,8 @@ export function newSqlDraft(
   let madeChars = 0;
   const bound = new Map<string, string>();
   let characters: readonly string[] | undefined;
-  const fresh = (prefix: string): string => {
-    return `${prefix}${names++}`;
-  };
+  const own = context.names ?? "";
+  const fresh = (prefix: string): string => `${prefix}${own}${names++}`;
   /** What is written twice for each level of a query doubles with each: it ends before it is joined to one text. */
   const made: SqlDraft["made"] = (part, at) => {
     madeChars += part.sql.length;

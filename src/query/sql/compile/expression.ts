@@ -8,9 +8,8 @@ import { functionShapes } from "./lists/function_shapes.ts";
 import { placeholderSql } from "./placeholders.ts";
 import { refuse, quotedName } from "./problem.ts";
 import { fieldSql } from "./scope.ts";
-import type { PathKey } from "./table_read.ts";
 import { windowSql } from "./windows.ts";
-import type { Sql } from "./value.ts";
+import type { PathKey, Sql } from "./value.ts";
 
 const arithmetic: Readonly<Record<string, string>> = { "+": "+", "-": "-", "*": "*", "/": "/", "%": "%" };
 

@@ -6,6 +6,8 @@ import type { Placed } from "../tree.ts";
 export class SqlProblem extends Error {
   readonly start: number | undefined;
   readonly end: number | undefined;
+  /** The filter in SQL that it is in, where the query has it beside its own text. */
+  filter?: { text: string; attr: string };
 
   constructor(message: string, at?: Placed) {
     super(message);

@@ -3,8 +3,7 @@
 import type { FieldNode } from "../tree.ts";
 import { constantSql, type SqlDraft, type NamedTable, type SqlScope, type TableLike } from "./draft.ts";
 import { meant, refuse, quotedName } from "./problem.ts";
-import type { PathKey } from "./table_read.ts";
-import type { Sql } from "./value.ts";
+import type { PathKey, Sql } from "./value.ts";
 
 export function innerScope(outer: SqlScope | undefined): SqlScope {
   return {

@@ -8,22 +8,32 @@ import {
   readsPersons,
 } from "../../../storage/events/property_filter.ts";
 import type { FieldNode, Placed } from "../tree.ts";
+import { condition } from "./calls.ts";
 import { constantSql, type SqlDraft, textAs } from "./draft.ts";
-import { meant, refuse, quotedName } from "./problem.ts";
+import { meant, refuse, quotedName, SqlProblem } from "./problem.ts";
 import { liftedProperties } from "./lists/lifted_properties.ts";
 import type { LazyJoin, SqlTable, TableColumn } from "./lists/table.ts";
 import { sqlTables } from "./lists/tables.ts";
-import type { Sql } from "./value.ts";
-
-export type PathKey = string | number;
+import { innerScope } from "./scope.ts";
+import type { PathKey, Sql } from "./value.ts";
 
 const types = { Numeric: "number", Boolean: "boolean", DateTime: "datetime", String: "string" } as const;
+
+interface ReadOptions {
+  /** Whether the columns are read where they are, and not through a subquery. */
+  isInPlace?: boolean;
+  /** Columns of the source that the subquery has under their own names; it stands in statements without a name. */
+  exposed?: readonly string[];
+}
 
 export class TableRead {
   readonly table: SqlTable;
   readonly alias: string;
   readonly #draft: SqlDraft;
   readonly #isInPlace: boolean;
+  readonly #exposed: readonly string[];
+  /** Stands before the names of columns. */
+  readonly #prefix: string;
   #source: string;
   /** SQL over the source → the column of the subquery. */
   readonly #columns = new Map<string, string>();
@@ -32,11 +42,12 @@ export class TableRead {
     { read: TableRead; left: string; right: string; where: string | undefined }
   >();
 
-  /** @param isInPlace whether the columns are read where they are, and not through a subquery. */
-  constructor(draft: SqlDraft, table: SqlTable, isInPlace = false) {
+  constructor(draft: SqlDraft, table: SqlTable, { isInPlace = false, exposed = [] }: ReadOptions = {}) {
     this.#isInPlace = isInPlace;
+    this.#exposed = exposed;
     this.table = table;
     this.alias = draft.fresh("t");
+    this.#prefix = exposed.length > 0 ? "" : `${this.alias}.`;
     this.#draft = draft;
     this.#source = table.source;
     if (table.scope !== undefined) draft.scopes.add(table.scope);
@@ -86,28 +97,59 @@ export class TableRead {
     };
     bound(">=", filters?.from);
     bound("<", filters?.to);
+    const held = [this.#read(`(${parts.join(" AND ")})`)];
     const properties = filters?.properties ?? [];
     if (properties.length > 0) {
       if (this.table.owner !== "event" && !isPerson)
         refuse("Filters on properties need the table events.", at);
       if (!isPerson && readsPersons(properties)) this.#source = "events";
       const prefix = `${this.#draft.fresh("f")}_`;
-      parts.push(
+      held.push(
         compilePropertyFilters(properties, this.#draft.params, prefix, {
           ...(isPerson && { rows: "persons" as const }),
           now,
           timezone,
+          read: (one) => this.#read(one),
+          expression: (text) => this.#filterSql(text),
         }),
       );
     }
-    return { sql: this.#read(`(${parts.join(" AND ")})`), type: "boolean", nullable: false };
+    return { sql: `(${held.join(" AND ")})`, type: "boolean", nullable: false };
+  }
+
+  /** A filter in SQL: names in it are of this table. */
+  #filterSql(text: string): string {
+    const scope = innerScope(undefined);
+    const name = this.table.owner === "person" ? "persons" : "events";
+    scope.tables.push({ name, read: this, using: [] });
+    const { tree, attr } = this.#draft.context.filterTrees!.get(text)!;
+    try {
+      return condition(this.#draft.expression(tree, scope));
+    } catch (thrown) {
+      if (thrown instanceof SqlProblem) thrown.filter = { text, attr };
+      throw thrown;
+    }
+  }
+
+  /** Names of the columns that expressions read of the subquery. */
+  readNames(): string[] {
+    return [...this.#columns.values(), ...this.#passed.keys()];
+  }
+
+  /** The subquery with `person_id` under its own name. */
+  personsSubquery(): string {
+    const before = this.#source;
+    this.#source = "events";
+    const text = this.subquery(["person_id"]);
+    this.#source = before;
+    return text;
   }
 
   /** The subquery, after all of the query was compiled. */
-  subquery(): string {
+  subquery(more: readonly string[] = []): string {
     const project = "project_id = {project_id:UInt32}";
     if (this.#joined.size === 0) {
-      return `(SELECT ${this.#listed()} FROM ${this.#source} WHERE ${project})`;
+      return `(SELECT ${this.#listed(more)} FROM ${this.#source} WHERE ${project})`;
     }
     const base = this.#draft.fresh("t");
     const joins = [...this.#joined.values()].map(({ read, left, right, where }) => {
@@ -115,17 +157,20 @@ export class TableRead {
       const inner = read.#joined.size > 0 ? read.subquery().slice(1, -1) : source;
       return ` LEFT ANY JOIN (${inner}) AS ${read.alias} ON ${base}.${left} = ${read.alias}.${right}`;
     });
-    const own = [...this.#columns.values()].map((name) => `${base}.${name} AS ${name}`);
+    const own = [...this.#exposed, ...more, ...this.#columns.values()].map(
+      (name) => `${base}.${name} AS ${name}`,
+    );
     const theirs = [...this.#passed].map(([name, sql]) => `${sql} AS ${name}`);
-    const inner = `(SELECT ${this.#listed()} FROM ${this.#source} WHERE ${project}) AS ${base}`;
+    const inner = `(SELECT ${this.#listed(more)} FROM ${this.#source} WHERE ${project}) AS ${base}`;
     return `(SELECT ${[...own, ...theirs].join(", ")} FROM ${inner}${joins.join("")})`;
   }
 
   /** Columns of joined tables by their names in the subquery. */
   readonly #passed = new Map<string, string>();
 
-  #listed(): string {
-    const listed = [...this.#columns].map(([sql, name]) => `${sql} AS ${name}`);
+  #listed(more: readonly string[] = []): string {
+    const columns = [...this.#columns].map(([sql, name]) => `${sql} AS ${name}`);
+    const listed = [...this.#exposed, ...more, ...columns];
     return listed.length > 0 ? listed.join(", ") : "1 AS one";
   }
 
@@ -155,10 +200,10 @@ export class TableRead {
   /** What is behind a join, as columns of this table's subquery. */
   #through(found: Sql): Pick<Sql, "sql" | "text"> {
     const passed = (sql: string): string => {
-      for (const [name, known] of this.#passed) if (known === sql) return `${this.alias}.${name}`;
+      for (const [name, known] of this.#passed) if (known === sql) return `${this.#prefix}${name}`;
       const name = this.#draft.fresh("v");
       this.#passed.set(name, sql);
-      return `${this.alias}.${name}`;
+      return `${this.#prefix}${name}`;
     };
     if (found.text === undefined) return { sql: passed(found.sql) };
     const text = passed(found.text);
@@ -181,7 +226,7 @@ export class TableRead {
     if (this.#isInPlace) return sql;
     let name = this.#columns.get(sql);
     if (name === undefined) this.#columns.set(sql, (name = this.#draft.fresh("v")));
-    return `${this.alias}.${name}`;
+    return `${this.#prefix}${name}`;
   }
 
   readonly #properties = new Map<string, string>();

@@ -3,6 +3,9 @@
 export type SqlType =
   "string" | "number" | "boolean" | "datetime" | "date" | "uuid" | "json" | "array" | "interval" | "unknown";
 
+/** A step of a path: the name of a column or member, or a place in a list. */
+export type PathKey = string | number;
+
 /** What definitions call the type of a property. */
 export type KnownType = "String" | "Numeric" | "Boolean" | "DateTime";
 

@@ -1,0 +1,109 @@
+// Reads and compiles the expressions of SQL that a query has, before it runs.
+
+import { requireScopes, type Scope } from "../../access/scope.ts";
+import { Fault } from "../../core/fault.ts";
+import { propertyTypesOf, refuseUnset } from "../hogql/property_types.ts";
+import { sqlFault } from "../hogql/run.ts";
+import { checkStatement } from "../hogql/statement_check.ts";
+import { queryLimits } from "../limits.ts";
+import { condition } from "../sql/compile/calls.ts";
+import { compileOverEvents } from "../sql/compile/compile.ts";
+import type { Sql } from "../sql/compile/value.ts";
+import type { ExpressionNode } from "../sql/tree.ts";
+import { type QueryContext, throwSqlFailure } from "../store.ts";
+import { isAggregated } from "./aggregated.ts";
+import type { AskedExpression } from "./row_expressions.ts";
+
+/** Columns of stored events that statements of queries read. */
+const exposed = [
+  "uuid",
+  "project_id",
+  "event",
+  "distinct_id",
+  "properties",
+  "timestamp",
+  "created_at",
+  "group_types",
+  "group_keys",
+];
+
+/**
+ * The context for a query with these expressions.
+ * @throws Fault for what is wrong in one of them, named by it, and for a scope that the key does not have.
+ */
+export async function withExpressions(
+  context: QueryContext,
+  asked: readonly AskedExpression[],
+  attr: string,
+): Promise<QueryContext> {
+  const [first] = asked;
+  if (!first) return context;
+  const trees = await treesOf(context, asked, attr);
+  const nodes = [...trees.keys()];
+  const { project_id, timezone, now } = context;
+  const propertyType = await propertyTypesOf(context, nodes);
+  const sql = { project_id, timezone, now, text: "", propertyType, names: "s" };
+  const compiled = compileOverEvents(nodes, exposed, sql, (thrown, tree) => {
+    const { text, attr: at } = trees.get(tree)!;
+    throw sqlFault(thrown, at, text);
+  });
+  requireScopes(context.scopes, [...compiled.scopes] as Scope[]);
+  const own = asked.length === 1 ? first.attr : attr;
+  const failed = (thrown: unknown): never => {
+    throw sqlFault(thrown, own);
+  };
+  await refuseUnset(context, compiled.lifted).catch(failed);
+  const { rowsWithPersons, rows, expressions, parameters, statement } = compiled;
+  await checkStatement(context, statement, parameters).catch(throwSqlFailure).catch(failed);
+  const byText = new Map(nodes.map((tree, i) => [trees.get(tree)!.text, expressions[i]!]));
+  const of = (text: string): Sql => {
+    const found = byText.get(text);
+    if (!found) throw new Error("an expression was not asked for before the query began");
+    return found;
+  };
+  return {
+    ...context,
+    run: (text, params) => context.run<never>(text, params).catch(throwSqlFailure).catch(failed),
+    expressions: {
+      rows: (withPersons) => (withPersons ? rowsWithPersons : rows),
+      columns: compiled.columns,
+      params: parameters,
+      condition: (text) => condition(of(text)),
+      value: (text) => of(text).text ?? `toString(${of(text).sql})`,
+      number: (text) => {
+        const number = `toFloat64OrNull(toString(${of(text).sql}))`;
+        return `if(isFinite(${number}), ${number}, NULL)`;
+      },
+    },
+  };
+}
+
+async function treesOf(
+  { parse, project_id }: QueryContext,
+  asked: readonly AskedExpression[],
+  attr: string,
+): Promise<Map<ExpressionNode, AskedExpression>> {
+  const texts = new Map(asked.map((one) => [one.text, one]));
+  if ([...texts.keys()].reduce((sum, { length }) => sum + length, 0) > queryLimits.expressionsCharsMax) {
+    const detail = `The expressions of a query may have ${queryLimits.expressionsCharsMax} characters together.`;
+    throw new Fault("max_length", detail, { attr });
+  }
+  const trees = new Map<ExpressionNode, AskedExpression>();
+  for (const one of asked) {
+    const tree = await parse(one.text, "expression", project_id).catch((thrown: unknown) => {
+      throw sqlFault(thrown, one.attr, one.text);
+    });
+    refuseKind(tree, one);
+    if (texts.get(one.text) === one) trees.set(tree, one);
+  }
+  return trees;
+}
+
+/** @throws Fault where one number of all events is needed and a value of each is given, or the other way round. */
+function refuseKind(tree: ExpressionNode, { attr, isAggregate = false }: AskedExpression): void {
+  if (isAggregated(tree) === isAggregate) return;
+  const detail = isAggregate
+    ? "Math in SQL needs an aggregate function, as in sum(properties.price)."
+    : "An aggregate function stands in math only, not where each event has a value.";
+  throw new Fault("invalid_input", detail, { attr });
+}

@@ -1,0 +1,32 @@
+// Expressions of SQL within other queries: filters, math and breakdowns. The statements of such a query read events
+// that have what its expressions need.
+
+import { expressionsIn, type PropertyFilter } from "../../storage/events/property_filter.ts";
+
+/** An expression that a query has somewhere. */
+export interface AskedExpression {
+  text: string;
+  /** What it is called in a fault. */
+  attr: string;
+  /** Whether it is one number of many events, and not of each a value. */
+  isAggregate?: boolean;
+}
+
+/** The expressions that filters have. */
+export function filterExpressions(filters: readonly PropertyFilter[]): AskedExpression[] {
+  return expressionsIn(filters).map(({ key, attr }) => ({ text: key, attr }));
+}
+
+/** The compiled expressions of one query. */
+export interface RowExpressions {
+  /** The events as text after FROM. */
+  rows: (withPersons: boolean) => string;
+  /** Columns that rows have for the expressions. */
+  columns: readonly string[];
+  params: Readonly<Record<string, unknown>>;
+  condition: (text: string) => string;
+  /** As text; null where it is null. */
+  value: (text: string) => string;
+  /** Null where it is no finite number. */
+  number: (text: string) => string;
+}
