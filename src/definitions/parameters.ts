@@ -2,9 +2,9 @@
 
 import { wordsIn } from "../core/words.ts";
 import { fieldFault } from "../http/fields/field_fault.ts";
-import { checkChoice, checkInteger, checkText } from "../http/fields/field_rule.ts";
+import { checkChoice, checkText } from "../http/fields/field_rule.ts";
 import { jsonListIn, namesParameter } from "../http/fields/list_parameters.ts";
-import { parameter } from "../http/fields/query.ts";
+import { integerParameter, parameter } from "../http/fields/query.ts";
 import { definitionQueryLimits } from "./limits.ts";
 import type { EventOrder } from "./store.ts";
 
@@ -45,13 +45,10 @@ export function listedNamesParameter(description: string) {
 }
 
 export function groupTypeParameter() {
-  const bounds = { minimum: 0, maximum: 4 };
-  const read = (query: URLSearchParams, name: string) => {
-    const text = query.get(name);
-    return text === null ? undefined : checkInteger(bounds, text, [name]);
-  };
-  const description = "Only properties of groups of this type; with type=group.";
-  return parameter(description, read, { type: "integer", ...bounds });
+  return integerParameter("Only properties of groups of this type; with type=group.", {
+    minimum: 0,
+    maximum: 4,
+  });
 }
 
 const orderings = wordsIn("name created_at created_at::date last_seen_at last_seen_at::date volume_30_day");

@@ -5,10 +5,6 @@ export const eventLimits = {
   uuidTimeMsMax: 2 * 86_400_000,
   /** Days of events whose values are counted, as PostHog counts them. */
   valuesDays: 7,
-  /** Values listed for one property, the most frequent ones. */
-  propertyValuesMax: 20,
-  /** Characters shown of one value: a list of values is no place for documents. */
-  propertyValueCharsMax: 1000,
   /** Elements of an autocapture that are shown, and the characters of the chain that are read for them. */
   elementsMax: 500,
   chainCharsMax: 262_144,

@@ -1,5 +1,6 @@
 // What an event looks like in a reply.
 
+import { propertyValuesModel } from "../http/fields/property_values.ts";
 import Type from "typebox";
 import { model, nullable } from "../http/fields/field.ts";
 import { personModel } from "../persons/model.ts";
@@ -55,12 +56,4 @@ export const oneEventModel = Type.Object(
   { title: "SingleEvent" },
 );
 
-export const eventValuesModel = model("EventPropertyValues", {
-  results: Type.Array(
-    model("EventPropertyValue", {
-      name: Type.String({ description: "A text as it is, anything else as JSON." }),
-      count: Type.Integer({ description: "Events that have it." }),
-    }),
-  ),
-  refreshing: Type.Boolean({ description: "Always false: they are read now." }),
-});
+export const eventValuesModel = propertyValuesModel("EventProperty", "Events that have it.");

@@ -1,9 +1,9 @@
 // One event over HTTP, and the values of a property of events.
 
+import { valuesQuery } from "../http/fields/property_values.ts";
 import { requireScopes } from "../access/scope.ts";
-import { flagParameter, parameter, searchParameter } from "../http/fields/query.ts";
+import { flagParameter, parameter } from "../http/fields/query.ts";
 import { checkText } from "../http/fields/field_rule.ts";
-import { requiredTextParameter } from "../http/fields/required_parameter.ts";
 import { reply } from "../http/fields/schema.ts";
 import { present, uuidOf } from "../http/found.ts";
 import { projectOperation, type RoomParts } from "../http/operation.ts";
@@ -22,8 +22,7 @@ export function oneEventOperations({ clickhouse, clock }: RoomParts<"clickhouse"
     projectOperation("GET /events/values/", "query:read", {
       summary: "List the values of a property of the last seven days' events, the most frequent ones first",
       query: {
-        key: requiredTextParameter("the property's name."),
-        value: searchParameter("Only values that contain this text, in large or small letters."),
+        ...valuesQuery,
         event_name: {
           ...parameter("Only events of this name; several may be given.", (query, name) =>
             query.getAll(name).map((text) => checkText({ minLength: 1, "x-exact": true }, text, [name])),
@@ -33,12 +32,11 @@ export function oneEventOperations({ clickhouse, clock }: RoomParts<"clickhouse"
       },
       replies: { 200: reply("The twenty most frequent values.", eventValuesModel) },
       answer: async ({ project, query: { key, value: search, event_name: events }, request }) => {
-        const filter = { project_id: project.id, key, search, events, now: clock.now() };
-        const results = await listEventValues(readsUntil(clickhouse, request.signal), filter).catch(
-          (thrown: unknown) => {
-            throw filterFault(thrown, "key", "event_name");
-          },
-        );
+        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const filter = { key, search, events, now: clock.now() };
+        const results = await listEventValues(reads, filter).catch((thrown: unknown) => {
+          throw filterFault(thrown, "key", "event_name");
+        });
         return { results, refreshing: false };
       },
     }),

@@ -1,9 +1,8 @@
 // Queries in ClickHouse for one event by its uuid, and for the values of a property.
 
-import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
+import { type FrequentValue, frequentValues } from "../storage/events/frequent_values.ts";
 import { type ProjectReads, queryOptions } from "../storage/clickhouse/query_options.ts";
 import { groupKeyAt, groupPlace } from "../storage/events/group_columns.ts";
-import { valueText } from "../storage/events/value_text.ts";
 import { eventText, plainSlashes } from "./block_store.ts";
 import { eventLimits } from "./limits.ts";
 
@@ -91,38 +90,15 @@ function rawProperty(key: string): string {
   return `if(${group} = '', ${sent}, toJSONString(${group}))`;
 }
 
-/** The most frequent values of a property among the events of the last days; with `search` those that contain it. */
-export async function listEventValues(
-  clickhouse: ClickHouse,
-  filter: {
-    project_id: number;
-    key: string;
-    search: string | undefined;
-    events: readonly string[];
-    now: number;
-  },
-): Promise<{ name: string; count: number }[]> {
-  const { project_id, key, search, events, now } = filter;
-  const rows = await clickhouse.query<{ name: string; count: string }>(
-    `SELECT name, count() AS count FROM (
-       SELECT substringUTF8(${valueText("value")}, 1, {chars:UInt64}) AS name FROM (
-         SELECT ${rawProperty(key)} AS value FROM stored_events
-         WHERE project_id = {project_id:UInt32} AND timestamp >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
-           ${events.length === 0 ? "" : "AND event IN {events:Array(String)}"}
-       ) WHERE value NOT IN ('', 'null')
-     )
-     ${search === undefined ? "" : "WHERE positionCaseInsensitiveUTF8(name, {search:String}) > 0"}
-     GROUP BY name ORDER BY count DESC, name LIMIT {values:UInt64}`,
-    {
-      project_id,
-      key,
-      from: BigInt(now - eventLimits.valuesDays * 86_400_000),
-      chars: eventLimits.propertyValueCharsMax,
-      values: eventLimits.propertyValuesMax,
-      ...(search !== undefined && { search }),
-      ...(events.length > 0 && { events }),
-    },
-    queryOptions,
-  );
-  return rows.map(({ name, count }) => ({ name, count: Number(count) }));
+/** The most frequent values of a property among the events of the last days. */
+export function listEventValues(
+  reads: ProjectReads,
+  filter: { key: string; search: string | undefined; events: readonly string[]; now: number },
+): Promise<FrequentValue[]> {
+  const { key, search, events, now } = filter;
+  const values = `SELECT ${rawProperty(key)} AS value FROM stored_events
+    WHERE project_id = {project_id:UInt32} AND timestamp >= fromUnixTimestamp64Milli({from:Int64}, 'UTC')
+      ${events.length === 0 ? "" : "AND event IN {events:Array(String)}"}`;
+  const from = BigInt(now - eventLimits.valuesDays * 86_400_000);
+  return frequentValues(reads, { values, params: { key, from, events }, search });
 }

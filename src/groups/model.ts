@@ -1,5 +1,6 @@
 // What a group, its type and its properties look like in a reply.
 
+import { propertyValuesModel } from "../http/fields/property_values.ts";
 import Type from "typebox";
 import { model } from "../http/fields/field.ts";
 
@@ -32,12 +33,4 @@ export const groupPropertiesModel = Type.Record(
   { description: "By the index of the type, as text." },
 );
 
-export const groupValuesModel = model("GroupPropertyValues", {
-  results: Type.Array(
-    model("GroupPropertyValue", {
-      name: Type.String({ description: "A text as it is, anything else as JSON." }),
-      count: Type.Integer({ description: "Groups that have it." }),
-    }),
-  ),
-  refreshing: Type.Boolean({ description: "Always false: they are read now." }),
-});
+export const groupValuesModel = propertyValuesModel("GroupProperty", "Groups that have it.");

@@ -1,8 +1,9 @@
 // Groups and their types over HTTP.
 
+import { valuesQuery } from "../http/fields/property_values.ts";
 import { bytesOf } from "../core/bytes.ts";
 import { isoOfStored } from "../http/fields/field_time.ts";
-import { flagParameter, pageParameters, searchParameter } from "../http/fields/query.ts";
+import { flagParameter, pageParameters } from "../http/fields/query.ts";
 import { requiredTextParameter } from "../http/fields/required_parameter.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present } from "../http/found.ts";
@@ -92,11 +93,7 @@ function propertyOperations({ sql, clickhouse }: GroupParts) {
     }),
     projectOperation("GET /groups/property_values/", "group:read", {
       summary: "List the values of a property of one type's groups, the most frequent ones first",
-      query: {
-        group_type_index: requiredTypeIndex,
-        key: requiredTextParameter("the property's name."),
-        value: searchParameter("Only values that contain this text, in large or small letters."),
-      },
+      query: { group_type_index: requiredTypeIndex, ...valuesQuery },
       replies: { 200: reply("The twenty most frequent values.", groupValuesModel) },
       answer: async ({ project, query: { group_type_index, key, value: search }, request }) => {
         const types = await groupTypesOf(sql, project.id);

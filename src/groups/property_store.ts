@@ -1,13 +1,8 @@
 // The properties that a project's groups have, and their values, as ClickHouse has them.
 
+import { type FrequentValue, frequentValues } from "../storage/events/frequent_values.ts";
 import type { ProjectReads } from "../storage/clickhouse/query_options.ts";
 import { groupLimits } from "./limits.ts";
-import { valueText } from "../storage/events/value_text.ts";
-
-interface NamedCount {
-  name: string;
-  count: number;
-}
 
 interface StoredCount {
   name: string;
@@ -18,7 +13,7 @@ interface StoredCount {
 export async function listGroupProperties(
   reads: ProjectReads,
   types: readonly string[],
-): Promise<Map<string, NamedCount[]>> {
+): Promise<Map<string, FrequentValue[]>> {
   const rows = await reads.query<StoredCount & { group_type: string }>(
     `SELECT group_type, toString(key) AS name, count() AS count FROM (
        SELECT group_type, group_key, key FROM group_props
@@ -33,29 +28,16 @@ export async function listGroupProperties(
 }
 
 /** The most frequent values of a property of one type's groups; with `search` only those that contain this text. */
-export async function listGroupValues(
+export function listGroupValues(
   reads: ProjectReads,
   { group_type, key, search }: { group_type: string; key: string; search: string | undefined },
-): Promise<NamedCount[]> {
-  const rows = await reads.query<StoredCount>(
-    `SELECT name, count() AS count FROM (
-       SELECT substringUTF8(${valueText("max(w).4")}, 1, {chars:UInt64}) AS name FROM group_props
-       WHERE project_id = {project_id:UInt32} AND group_type = {group_type:String} AND key = {key:String}
-       GROUP BY group_key HAVING max(w).4 != 'null'
-     )
-     ${search === undefined ? "" : "WHERE positionCaseInsensitiveUTF8(name, {search:String}) > 0"}
-     GROUP BY name ORDER BY count DESC, name LIMIT {values:UInt64}`,
-    {
-      group_type,
-      key,
-      ...(search !== undefined && { search }),
-      chars: groupLimits.propertyValueCharsMax,
-      values: groupLimits.propertyValuesMax,
-    },
-  );
-  return rows.map(countOf);
+): Promise<FrequentValue[]> {
+  const values = `SELECT max(w).4 AS value FROM group_props
+    WHERE project_id = {project_id:UInt32} AND group_type = {group_type:String} AND key = {key:String}
+    GROUP BY group_key`;
+  return frequentValues(reads, { values, params: { group_type, key }, search });
 }
 
-function countOf({ name, count }: StoredCount): NamedCount {
+function countOf({ name, count }: StoredCount): FrequentValue {
   return { name, count: Number(count) };
 }

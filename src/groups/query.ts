@@ -1,19 +1,15 @@
 // What the query string of a request about groups names: a type by its index, a key, a property.
 
 import { checkInteger } from "../http/fields/field_rule.ts";
-import { parameter, searchParameter, textParameter } from "../http/fields/query.ts";
+import { integerParameter, parameter, searchParameter, textParameter } from "../http/fields/query.ts";
 import { readRequiredText } from "../http/fields/required_parameter.ts";
 import type { GroupType } from "../persons/group_type_store.ts";
 import type { GroupFilter } from "./store.ts";
 
 /** Any integer: an index that no type has names no groups. */
-export const typeIndexParameter = parameter(
+export const typeIndexParameter = integerParameter(
   "Only groups of the type with this index; none of an index that no type has.",
-  (query, name) => {
-    const text = query.get(name);
-    return text === null ? undefined : checkInteger({}, text, [name]);
-  },
-  { type: "integer" },
+  {},
 );
 
 export const requiredTypeIndex = parameter(

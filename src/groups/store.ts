@@ -4,7 +4,7 @@ import { blocksOf, checkFits, type Page } from "../http/pages/page.ts";
 import { type ClickHouse, isTooBig, type QueryOptions } from "../storage/clickhouse/clickhouse.ts";
 import { queryOptions, wholePageOptions } from "../storage/clickhouse/query_options.ts";
 import { conditionsOf } from "../storage/events/conditions.ts";
-import { valueText } from "../storage/events/value_text.ts";
+import { valueText } from "../storage/events/frequent_values.ts";
 
 export interface Group {
   group_type: string;

@@ -40,10 +40,6 @@ export const personLimits = {
   changeShownMsMax: 5000,
   /** The newest changes of persons that are listed of a project; deletions are kept apart. */
   activityRowsMax: 10_000,
-  /** Values listed for one property, the most frequent ones; PostHog's number. */
-  propertyValuesMax: 20,
-  /** Characters shown of one value: a list of values is no place for documents. */
-  propertyValueCharsMax: 1000,
   /** Distinct ids that one request may name to be split off; without a list all but the main id are. */
   splitAtOnceMax: 1000,
   /** Changes folded between turns of the event loop: a few ms. */

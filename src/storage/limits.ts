@@ -44,6 +44,10 @@ export const storageLimits = {
   filterExpressionCharsMax: 4000,
   /** A value in a filter, in UTF-16 units. */
   propertyValueCharsMax: 10_000,
+  /** Values listed for one property, the most frequent ones; PostHog's number. */
+  listedValuesMax: 20,
+  /** Characters shown of one value: a list of values is no place for documents. */
+  listedValueCharsMax: 1000,
   /** A journal unseen for so long, in ms, no longer delays exports: its process is gone. */
   journalUnseenMsMax: 300_000,
   /** How far the clocks of processes and of Postgres may differ, in ms, where they are compared. */

@@ -4,6 +4,7 @@
 
 import { limits } from "../../core/limits.ts";
 import type { Clock } from "../../core/clock.ts";
+import { wordsIn } from "../../core/words.ts";
 import { httpLimits } from "../limits.ts";
 import { readMoment } from "../pages/moment.ts";
 import { fieldFault, shown } from "./field_fault.ts";
@@ -104,12 +105,17 @@ function readText(query: URLSearchParams, name: string): string | undefined {
   return text;
 }
 
+/** A text that is checked where it is given. */
+function checkedParameter<Value>(
+  description: string,
+  schema: QuerySchema,
+  check: (text: string, path: string[]) => Value,
+): Parameter<Value | undefined> {
+  return { description, schema, optional: true, read: (query, name) => check(query.get(name)!, [name]) };
+}
+
 export function uuidParameter(description: string): Parameter<string | undefined> {
-  const read = (query: URLSearchParams, name: string) => {
-    const text = query.get(name);
-    return text === null ? undefined : checkUuid(text, [name]);
-  };
-  return { description, schema: { type: "string", format: "uuid" }, read };
+  return checkedParameter(description, { type: "string", format: "uuid" }, checkUuid);
 }
 
 /** A text that others contain, without blanks around it; all contain an empty one. */
@@ -127,11 +133,8 @@ export function choiceParameter<const Choice extends string>(
   description: string,
   choices: readonly Choice[],
 ): Parameter<Choice | undefined> {
-  const read = (query: URLSearchParams, name: string) => {
-    const text = query.get(name);
-    return text === null ? undefined : (checkChoice(choices, text, [name]) as Choice);
-  };
-  return { description, schema: { type: "string", enum: [...choices] }, read };
+  const check = (text: string, path: string[]) => checkChoice(choices, text, path) as Choice;
+  return checkedParameter(description, { type: "string", enum: [...choices] }, check);
 }
 
 /** A parameter of PostHog's that cannot be answered here. @param why a sentence. */
@@ -160,37 +163,34 @@ export function momentParameter(description: string, clock: Clock): Parameter<st
 
 /** Whether results are computed: PostHog's modes as far as they differ here. */
 export function refreshParameter(description: string): Parameter<boolean | undefined> {
-  const read = (query: URLSearchParams, name: string) => {
-    const text = query.get(name)?.toLowerCase();
-    if (text === undefined) return undefined;
-    return !asStored.has(checkChoice(refreshModes, text, [name]));
-  };
-  return { description, schema: { type: "string", enum: refreshModes }, read };
+  const check = (text: string, path: string[]) =>
+    !asStored.has(checkChoice(refreshModes, text.toLowerCase(), path));
+  return checkedParameter(description, { type: "string", enum: refreshModes }, check);
 }
 
 const asStored = new Set<unknown>(["false", "force_cache"]);
-const refreshModes =
-  "true false async async_except_on_cache_miss blocking force_async force_blocking force_cache lazy_async".split(
-    " ",
-  );
+const refreshModes = wordsIn(
+  "true false async async_except_on_cache_miss blocking force_async force_blocking force_cache lazy_async",
+);
 
 /** true or false, in any of the spellings that a body's field may have. */
 export function flagParameter(description: string): Parameter<boolean | undefined> {
-  const read = (query: URLSearchParams, name: string) => {
-    const text = query.get(name);
-    return text === null ? undefined : checkFlag(text, [name], false) === true;
-  };
-  return { description, schema: { type: "boolean" }, read };
+  const check = (text: string, path: string[]) => checkFlag(text, path, false) === true;
+  return checkedParameter(description, { type: "boolean" }, check);
 }
 
 /** The number of something else. */
 export function referenceParameter(description: string): Parameter<number | undefined> {
-  const bounds = { minimum: 0, maximum: 2_147_483_647 };
-  const read = (query: URLSearchParams, name: string) => {
-    const text = query.get(name);
-    return text === null ? undefined : checkInteger(bounds, text, [name]);
-  };
-  return { description, schema: { type: "integer", ...bounds }, read };
+  return integerParameter(description, { minimum: 0, maximum: 2_147_483_647 });
+}
+
+/** A whole number within bounds, if any. */
+export function integerParameter(
+  description: string,
+  bounds: { minimum?: number; maximum?: number },
+): Parameter<number | undefined> {
+  const check = (text: string, path: string[]) => checkInteger(bounds, text, path);
+  return checkedParameter(description, { type: "integer", ...bounds }, check);
 }
 
 /** `limit`; `unasked`: how many rows are listed without it. */

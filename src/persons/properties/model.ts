@@ -1,5 +1,6 @@
 // Requests that change a person's properties, and what is answered about their values.
 
+import { propertyValuesModel } from "../../http/fields/property_values.ts";
 import Type from "typebox";
 import { exactText, model, strictModel } from "../../http/fields/field.ts";
 import { personModel } from "../model.ts";
@@ -25,12 +26,4 @@ export const deletePropertyBody = strictModel("PersonDeletePropertyRequest", {
 
 export const successModel = model("Success", { success: Type.Boolean() });
 
-export const personValuesModel = model("PersonPropertyValues", {
-  results: Type.Array(
-    model("PersonPropertyValue", {
-      name: Type.String({ description: "A text as it is, anything else as JSON." }),
-      count: Type.Integer({ description: "Persons that have it now." }),
-    }),
-  ),
-  refreshing: Type.Boolean({ description: "Always false: they are read now." }),
-});
+export const personValuesModel = propertyValuesModel("PersonProperty", "Persons that have it now.");

@@ -1,9 +1,8 @@
 // Properties of persons over HTTP: their values listed, one person's changed. A change is an event like any other, sent
 // by the server: `$set`, or `$delete_person_property` with `$unset`.
 
+import { valuesQuery } from "../../http/fields/property_values.ts";
 import type { Access } from "../../access/gate.ts";
-import { searchParameter } from "../../http/fields/query.ts";
-import { requiredTextParameter } from "../../http/fields/required_parameter.ts";
 import { reply } from "../../http/fields/schema.ts";
 import { present } from "../../http/found.ts";
 import { projectOperation } from "../../http/operation.ts";
@@ -33,10 +32,7 @@ export function propertyOperations(parts: CountedParts) {
   return [
     projectOperation("GET /persons/values/", "person:read", {
       summary: "List the values of a property of persons, the most frequent ones first",
-      query: {
-        key: requiredTextParameter("the property's name."),
-        value: searchParameter("Only values that contain this text, in large or small letters."),
-      },
+      query: valuesQuery,
       replies: { 200: reply("The twenty most frequent values.", personValuesModel) },
       answer: async ({ project, query: { key, value: search }, request }) => {
         const reads = readsOf(readsUntil(parts.clickhouse, request.signal), project.id);

@@ -1,0 +1,24 @@
+// How the most frequent values of a property are asked for and answered.
+
+import Type from "typebox";
+import { model } from "./field.ts";
+import { searchParameter } from "./query.ts";
+import { requiredTextParameter } from "./required_parameter.ts";
+
+export const valuesQuery = {
+  key: requiredTextParameter("the property's name."),
+  value: searchParameter("Only values that contain this text, in large or small letters."),
+};
+
+/** @param thing what the model of one value is called, without `Value`. @param count what is counted. */
+export function propertyValuesModel(thing: string, count: string) {
+  return model(`${thing}Values`, {
+    results: Type.Array(
+      model(`${thing}Value`, {
+        name: Type.String({ description: "A text as it is, anything else as JSON." }),
+        count: Type.Integer({ description: count }),
+      }),
+    ),
+    refreshing: Type.Boolean({ description: "Always false: they are read now." }),
+  });
+}
