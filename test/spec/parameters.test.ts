@@ -60,7 +60,7 @@ test("a parameter that an operation does not declare is a 400 that names it, on 
     expect(body["detail"]).toStartWith('"limit2" is not a parameter of this operation. ');
     if (!listed) continue;
     // Those of lists that are tables as well are described in words.
-    const named = String(body["detail"]).replace(/ format,|, format(?=\.)/, "");
+    const named = String(body["detail"]).replaceAll(/ (?:format|select),|, (?:format|select)(?=\.)/g, "");
     const names = listed.length > 0 ? `There are: ${listed.join(", ")}.` : "It has none.";
     expect([method, route, named]).toEqual([
       method,
@@ -76,7 +76,7 @@ test("a parameter that an operation does not declare is a 400 that names it, on 
 });
 
 /** What may be given several times. */
-const repeated = ["level", "tags", "event_name"];
+const repeated = ["level", "tags", "event_name", "orderBy", "where"];
 const repeatedNames = ["names", "properties", "excluded_properties", "event_names", "ordering"];
 const mayRepeat = (route: string, name: string): boolean =>
   repeated.includes(name) || (route.includes("_definitions/") && repeatedNames.includes(name));
