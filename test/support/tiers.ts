@@ -24,11 +24,17 @@ const beyondByText: readonly (readonly [RegExp, string])[] = [
 const beyondByPlace: Readonly<Record<string, string>> = {
   "test/bench": "starts what the benches measure",
   "test/cli/package.test.ts": "installs the package with npm",
+  "test/clients/replayed.test.ts": "whole scripts and dashboards of public code",
   "test/crash": "kills servers and stores",
+  "test/event_retention/pass.test.ts": "the engine rewrites its files a dozen times",
   "test/http/hostile_requests.test.ts": "a megabyte in every field of every request",
   "test/persons/model.test.ts": "random persons, some minutes of them",
   "test/persons/reading/large_store.test.ts": "a person of 80,000 distinct ids",
   "test/query/hogql/hostile_texts.test.ts": "keeps the engine busy for a minute",
+  "test/query/hogql/other_rows.test.ts": "hundreds of expressions over another project's rows",
+  "test/query/queries.test.ts": "random questions against the naive answers, a minute and a half of them",
+  "test/query/sql/parser/parser.test.ts": "bombs that take the parser its whole half second each",
+  "test/spec/lists.test.ts": "ten thousand rows in every list",
   "test/storage/migrations/older_servers.test.ts": "older versions of the server",
 };
 
