@@ -19,7 +19,10 @@ const activityModel = model("PersonActivity", {
     changes: Type.Array(
       model("PersonActivityChange", {
         type: Type.String(),
-        action: Type.String(),
+        action: Type.String({
+          description:
+            "Of a deletion `erasing` while rows are still removed, or may come from a journal; then `erased`.",
+        }),
         field: nullable(Type.String()),
       }),
       { description: "Neither values nor distinct ids are shown: they may be those of a deleted person." },

@@ -13,7 +13,7 @@ import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { type CountedParts, nobody } from "../parts.ts";
 import { findMainId } from "../reading/main_id_store.ts";
 import { activityPageModel, type PersonActivity } from "./model.ts";
-import { type ActivityRow, listActivity } from "./store.ts";
+import { type ActivityRow, listActivity, type PersonChange } from "./store.ts";
 
 const pageQuery = {
   ...pageParameters("Activities"),
@@ -68,17 +68,23 @@ async function activityPage(
   return { ...pageReply(link, asked, { count, rows: rows.map(shownActivity) }), total_count: count };
 }
 
-const changesOf: Record<ActivityRow["activity"], { action: string; field: string | null }[]> = {
+const changesOf: Record<PersonChange, { action: string; field: string | null }[]> = {
   updated: [{ action: "changed", field: "properties" }],
   delete_property: [{ action: "changed", field: null }],
   split_person: [{ action: "split", field: null }],
-  deleted: [],
-  deleted_events: [],
-  deleted_recordings: [],
 };
 
-function shownActivity({ id, person_id, activity, created_at, user }: ActivityRow): PersonActivity {
-  const changes = changesOf[activity].map((change) => ({ type: "Person", ...change }));
+function shownActivity({
+  id,
+  person_id,
+  activity,
+  created_at,
+  is_erased,
+  user,
+}: ActivityRow): PersonActivity {
+  const erasure = { action: is_erased ? "erased" : "erasing", field: null };
+  const made = is_erased === null ? changesOf[activity as PersonChange] : [erasure];
+  const changes = made.map((change) => ({ type: "Person", ...change }));
   return {
     id,
     user,

@@ -37,6 +37,8 @@ export interface ActivityRow {
   person_id: string;
   activity: PersonChange | "deleted" | "deleted_events" | "deleted_recordings";
   created_at: Date;
+  /** Of a deletion: whether nothing is left, and no journal can bring anything back. */
+  is_erased: boolean | null;
   user: User | null;
 }
 
@@ -51,7 +53,7 @@ export async function listActivity(
   const all = activities(sql, own);
   const [counted] = await sql<{ count: number }[]>`SELECT count(*)::integer AS count FROM (${all}) AS a`;
   const rows = await sql<ActivityRow[]>`
-    SELECT a.id, a.person_id, a.activity, a.created_at, ${userJson(sql, "u")} AS user
+    SELECT a.id, a.person_id, a.activity, a.created_at, a.is_erased, ${userJson(sql, "u")} AS user
     FROM (SELECT * FROM (${all}) AS one ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}) AS a
     LEFT JOIN users u ON u.id = a.user_id
     ORDER BY a.created_at DESC, a.id DESC`;
@@ -60,10 +62,11 @@ export async function listActivity(
 
 function activities(sql: Postgres, own: PostgresFragment): PostgresFragment {
   return sql`
-    SELECT 'change-' || id AS id, person_id, activity, user_id, created_at FROM person_activity WHERE ${own}
+    SELECT 'change-' || id AS id, person_id, activity, user_id, created_at, NULL::boolean AS is_erased
+    FROM person_activity WHERE ${own}
     UNION ALL
     SELECT 'deletion-' || id, person_id,
       CASE WHEN NOT keep_person THEN 'deleted' WHEN delete_events THEN 'deleted_events' ELSE 'deleted_recordings' END,
-      user_id, to_timestamp(ordered_at / 1e6)
+      user_id, to_timestamp(ordered_at / 1e6), finished_at IS NOT NULL
     FROM person_deletion_orders WHERE ${own}`;
 }

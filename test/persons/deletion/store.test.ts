@@ -95,10 +95,14 @@ test("no read shows a person whose deletion is ordered, nor after a restart; the
   const request = { project_id: 1, ...scope, user_id, key_id: "key" };
   const person = { person_id: ownPersonId(1, "hidden"), main_id: "hidden" };
   await orderDeletions(stores.sql, stores.clickhouse, request, [person], orderedAt);
-  const hidden = { event_rows: [0, 1], session_facts: [0, 1] };
+  // On a cluster the deletion was awaited.
+  const left = stores.clickhouse.cluster ? 0 : 1;
+  const hidden = { event_rows: [0, left], session_facts: [0, left] };
   expect(await rowsOf("hidden")).toMatchObject(hidden);
   expect(await rowsOf("beside it")).toMatchObject(hasRows);
   expect((await sessions()).map(({ session_id }) => session_id)).not.toContain("hidden session");
+
+  if (left === 0) return;
 
   // A server that starts anew knows of no order until it asks.
   stores.clickhouse.hide(new Map());
