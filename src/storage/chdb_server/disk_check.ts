@@ -22,7 +22,7 @@ export class DiskCheck {
   /** On a full disk opening fails to write a note to the lock file, which nobody reads. */
   async start(): Promise<void> {
     this.#failedAtOpen = await this.#engine.failedWrites();
-    // The parts that a merge replaces are kept for 480 s (`old_parts_lifetime`): a start within them loses nothing.
+    // Parts that a merge replaces are kept for 90 s at least (`old_parts_lifetime`): a start within them loses nothing.
     this.#timer = setInterval(() => void this.#check().catch(() => {}), chdbServerLimits.diskCheckMs).unref();
   }
 
