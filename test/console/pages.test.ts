@@ -108,6 +108,7 @@ async function seed(): Promise<Record<string, string>> {
   const [person] = persons.body["results"] as { uuid: string }[];
   const steps = `kind=funnel&event=%24pageview&event=${encodeURIComponent(hostile)}`;
   return {
+    overview: "overview",
     start: "start",
     live: "live",
     sql: `sql?query=${encodeURIComponent("select event, count() as events from events group by event")}`,
@@ -229,7 +230,7 @@ inBrowser(
     if (shots) await page.screenshot({ path: `${shots}/sign_in.png` });
     await page.getByLabel("Personal API key").fill(personalKey);
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "Send events" }).waitFor();
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
     expect(await page.evaluate("localStorage.length")).toBe(0);
     expect(await page.evaluate("document.cookie")).toBe("");
     await page.getByRole("button", { name: "Sign out" }).click();
@@ -251,7 +252,13 @@ inBrowser(
     const { page, complaints } = await signedIn(browser, server, "live", value);
     await settled(page);
     const menu = page.getByRole("navigation", { name: "Pages of the console" });
-    expect(await menu.getByRole("link").allInnerTexts()).toEqual(["Live", "Explore", "SQL", "Dashboards"]);
+    expect(await menu.getByRole("link").allInnerTexts()).toEqual([
+      "Overview",
+      "Live",
+      "Explore",
+      "SQL",
+      "Dashboards",
+    ]);
     await page.goto(`${server.url}/#/1/dashboards`);
     await page.getByRole("heading", { name: "Dashboards" }).waitFor();
     expect(await page.getByRole("button", { name: "Create" }).count()).toBe(0);

@@ -10,6 +10,7 @@ import { Exports } from "./exports/exports.tsx";
 import { Live } from "./live/live.tsx";
 import { Groups } from "./people/groups.tsx";
 import { Persons } from "./people/persons.tsx";
+import { Overview } from "./overview/overview.tsx";
 import { Recordings } from "./recordings/recordings.tsx";
 import { FirstRun } from "./start/first_run.tsx";
 import { Sql } from "./sql/sql_page.tsx";
@@ -25,6 +26,7 @@ export interface PageEntry {
 }
 
 export const pages: readonly PageEntry[] = [
+  { name: "overview", title: "Overview", scope: "query:read", page: Overview },
   { name: "start", title: "Start", scope: "project:read", page: FirstRun },
   { name: "live", title: "Live", scope: "query:read", page: Live },
   { name: "explore", title: "Explore", scope: "query:read", page: Explore },

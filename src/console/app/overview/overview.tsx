@@ -1,0 +1,240 @@
+// How the site is doing: its visitors and what they came by, each row a filter. Figures and rows are those of the API's
+// queries about sites.
+
+import { useEffect, useState } from "preact/hooks";
+import type { Figure, Results } from "../explore/results.ts";
+import { ResultView } from "../explore/result_view.tsx";
+import { type ListReply } from "../session/api.ts";
+import { go, hrefOf, type Route } from "../session/route.ts";
+import { useSession } from "../session/session.ts";
+import { useLoaded } from "../session/use_loaded.ts";
+import { durationText, numberText, percentText } from "../ui/format.ts";
+import { Card, ChoiceField, PageHead, Shown, TextField } from "../ui/parts.tsx";
+import { SiteCard } from "./site_card.tsx";
+import {
+  cards,
+  curveQuery,
+  overviewQuery,
+  rowName,
+  type Site,
+  siteAddress,
+  siteOf,
+  siteRanges,
+  subjectOf,
+} from "./site_query.ts";
+
+export function Overview({ route }: { route: Route }) {
+  const { api, home, project } = useSession();
+  const isFirst = route.page === "";
+  const any = useLoaded(
+    async (signal) => {
+      if (!isFirst) return true;
+      const { results } = await api.get<ListReply<unknown>>(`${home}/events/`, { limit: 1 }, signal);
+      return results.length > 0;
+    },
+    [home, isFirst],
+  );
+  // Until there are events, the first page tells how to send them.
+  useEffect(() => {
+    if (any.value === false) location.replace(hrefOf(project.id, "start"));
+  }, [any.value]);
+  const site = siteOf(route.query);
+  const show = (next: Site) => go(addressOfSite(project.id, next));
+  return (
+    <>
+      <PageHead title="Overview">{any.value && <LiveNow />}</PageHead>
+      <Shown asked={any}>
+        {(has) =>
+          has && (
+            <>
+              <Scope site={site} show={show} />
+              <Figures site={site} />
+              <div class="cards">
+                <Card title="Persons with page views" wide>
+                  <Curve site={site} />
+                </Card>
+                {cards.map(([title, subjects], i) => (
+                  <SiteCard
+                    key={title}
+                    title={title}
+                    subjects={subjects}
+                    site={site}
+                    wide={i === cards.length - 1}
+                  />
+                ))}
+              </div>
+            </>
+          )
+        }
+      </Shown>
+    </>
+  );
+}
+
+export function addressOfSite(project: number, site: Site): string {
+  const query = siteAddress(site);
+  return `${hrefOf(project, "overview")}${query && `?${query}`}`;
+}
+
+/** Persons who did anything in these minutes are there now; asked again after so many ms. */
+const [nowMinutes, nowAgainMs] = [5, 30_000];
+
+function LiveNow() {
+  const { api, home } = useSession();
+  const asked = useLoaded(
+    async (signal) => {
+      const text =
+        "select count(distinct person_id) from events " +
+        `where timestamp > now() - interval ${nowMinutes} minute and timestamp <= now()`;
+      const query = { kind: "HogQLQuery", query: text };
+      const { results } = await api.send<{ results: [[number]] }>(
+        "POST",
+        `${home}/query/`,
+        { query },
+        signal,
+      );
+      return results[0][0];
+    },
+    [home],
+  );
+  const { value, loading, again } = asked;
+  useEffect(() => {
+    if (loading) return undefined;
+    // Nothing is asked while nobody looks.
+    const seen = () => void (document.visibilityState === "visible" && again());
+    const timer = setTimeout(seen, nowAgainMs);
+    document.addEventListener("visibilitychange", seen);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", seen);
+    };
+  }, [loading]);
+  if (value === undefined) return null;
+  const persons = value === 1 ? "1 person" : `${numberText(value)} persons`;
+  return (
+    <span class={value > 0 ? "status good" : "status"}>
+      {persons} in the last {nowMinutes} minutes
+    </span>
+  );
+}
+
+interface ScopeProps {
+  site: Site;
+  show: (site: Site) => void;
+}
+
+const days = "days";
+const isDay = (text: string) => text.startsWith("1") || text.startsWith("2");
+
+/** The range and the filters. */
+function Scope({ site, show }: ScopeProps) {
+  const isOwn = isDay(site.range);
+  const [choosing, choose] = useState(false);
+  const set = (range: string) => {
+    choose(range === days);
+    if (range !== days) show({ ...site, range, to: "" });
+  };
+  return (
+    <div class="form scope">
+      <ChoiceField
+        label="Time range"
+        value={isOwn || choosing ? days : site.range}
+        set={set}
+        options={[...siteRanges, [days, "From day to day …"]]}
+      />
+      {(isOwn || choosing) && <Days site={site} show={show} />}
+      {site.filters.map((filter) => {
+        const name = `${subjectOf(filter.by)?.title}: ${rowName(subjectOf(filter.by)!, filter.value)}`;
+        const rest = { ...site, filters: site.filters.filter((one) => one !== filter) };
+        return (
+          <button key={name} type="button" class="tag chip" onClick={() => show(rest)}>
+            {name} <span aria-hidden="true">×</span>
+            <span class="visually-hidden">, remove this filter</span>
+          </button>
+        );
+      })}
+    </div>
+  );
+}
+
+function Days({ site, show }: ScopeProps) {
+  const isOwn = isDay(site.range);
+  const [from, setFrom] = useState(isOwn ? site.range : "");
+  const [to, setTo] = useState(site.to);
+  const set = (first: string, last: string) => {
+    setFrom(first);
+    setTo(last);
+    if (first && (!last || first <= last)) show({ ...site, range: first, to: last });
+  };
+  return (
+    <>
+      <TextField label="From" type="date" value={from} set={(day) => set(day, to)} />
+      <TextField label="To" type="date" value={to} set={(day) => set(from, day)} />
+    </>
+  );
+}
+
+const titles: Readonly<Record<string, string>> = {
+  visitors: "Visitors",
+  views: "Page views",
+  sessions: "Sessions",
+  "session duration": "Time of a session",
+  "bounce rate": "Bounce rate",
+};
+
+function textOf(value: number | null, kind: Figure["kind"]): string {
+  if (value === null) return "–";
+  if (kind === "duration_s") return durationText(Math.round(value));
+  return kind === "percentage" ? percentText(value, 100) : numberText(value);
+}
+
+/** Over time: of all events with page views, whichever session they are of. */
+function Curve({ site }: { site: Site }) {
+  const { api, home } = useSession();
+  const query = curveQuery(site);
+  const asked = useLoaded(
+    (signal) => api.send<{ results: Results }>("POST", `${home}/query/`, { query }, signal),
+    [home, JSON.stringify(query)],
+  );
+  return <Shown asked={asked}>{({ results }) => <ResultView results={results} height={190} small />}</Shown>;
+}
+
+function Figures({ site }: { site: Site }) {
+  const { api, home } = useSession();
+  const query = overviewQuery(site);
+  const asked = useLoaded(
+    (signal) => api.send<{ results: Figure[] }>("POST", `${home}/query/`, { query }, signal),
+    [home, JSON.stringify(query)],
+  );
+  return (
+    <Shown asked={asked}>
+      {({ results }) => (
+        <dl class="figures">
+          {results.map(({ key, kind, value, previous, changeFromPreviousPct: change, isIncreaseBad }) => (
+            <div key={key} class="figure">
+              <dt class="quiet">{titles[key] ?? key}</dt>
+              <dd class="big">{textOf(value, kind)}</dd>
+              <dd class={`change ${toneOf(change, isIncreaseBad)}`}>
+                {changeText(change)}{" "}
+                <span class="quiet">
+                  {previous === null ? "nothing before" : `before: ${textOf(previous, kind)}`}
+                </span>
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </Shown>
+  );
+}
+
+/** Without a figure before there is no change. */
+function changeText(change: number | null): string {
+  if (change === null) return "";
+  return `${change > 0 ? "+" : change < 0 ? "−" : "±"}${Math.abs(change)} %`;
+}
+
+function toneOf(change: number | null, isIncreaseBad: boolean | null): string {
+  if (change === null || change === 0) return "";
+  return change > 0 === (isIncreaseBad === true) ? "worse" : "better";
+}

@@ -1,0 +1,118 @@
+// One card of the overview: visitors by what they came by, each row a filter.
+
+import { useState } from "preact/hooks";
+import { hrefOf } from "../session/route.ts";
+import { useSession } from "../session/session.ts";
+import { useLoaded } from "../session/use_loaded.ts";
+import { Bars } from "../ui/bars.tsx";
+import { numberText } from "../ui/format.ts";
+import { Button, Card, Shown } from "../ui/parts.tsx";
+import {
+  byZone,
+  rowName,
+  type Site,
+  siteAddress,
+  type Subject,
+  tableQuery,
+  withFilter,
+} from "./site_query.ts";
+
+interface SiteCardProps {
+  title: string;
+  subjects: readonly Subject[];
+  site: Site;
+  wide: boolean;
+}
+
+export function SiteCard({ title, subjects, site, wide }: SiteCardProps) {
+  const [chosen, choose] = useState(subjects[0]!.by);
+  const subject = subjects.find(({ by }) => by === chosen)!;
+  return (
+    <Card wide={wide}>
+      <div class="card-head">
+        <h2>{title}</h2>
+        <div class="tabs" role="group" aria-label={`Tables of ${title}`}>
+          {subjects.map(({ by, title: name }) => (
+            <button key={by} type="button" aria-pressed={by === chosen} onClick={() => choose(by)}>
+              {name}
+            </button>
+          ))}
+        </div>
+      </div>
+      <SiteTable key={chosen} subject={subject} site={site} />
+    </Card>
+  );
+}
+
+/** Rows at first, and after "more". */
+const [rowsShort, rowsLong] = [8, 100];
+
+interface SiteRow {
+  subject: Subject;
+  value: string;
+  visitors: number;
+  views: number;
+}
+
+interface TableReply {
+  results: [value: string | null, visitors: [number, unknown], views: [number, unknown]][];
+  hasMore: boolean;
+}
+
+function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
+  const { api, home, project } = useSession();
+  const [limit, setLimit] = useState(rowsShort);
+  const asked = useLoaded(
+    async (signal) => {
+      const sources = subject.by === "Country" ? [subject, byZone] : [subject];
+      const replies = await Promise.all(
+        sources.map((one) =>
+          api.send<TableReply>("POST", `${home}/query/`, { query: tableQuery(site, one, limit) }, signal),
+        ),
+      );
+      const rows = replies.flatMap(({ results }, i) =>
+        results.map(([value, [visitors], [views]]): SiteRow => ({
+          subject: sources[i]!,
+          value: value ?? "",
+          visitors,
+          views,
+        })),
+      );
+      const ordered = rows.toSorted((one, other) => other.visitors - one.visitors || other.views - one.views);
+      const hasMore = replies.some((one) => one.hasMore) || ordered.length > limit;
+      return { rows: ordered.slice(0, limit), hasMore };
+    },
+    [home, JSON.stringify(tableQuery(site, subject, limit))],
+  );
+  const hrefTo = ({ subject: { by }, value }: SiteRow) =>
+    `${hrefOf(project.id, "overview")}?${siteAddress(withFilter(site, { by, value }))}`;
+  return (
+    <Shown asked={asked}>
+      {({ rows, hasMore }) =>
+        rows.length === 0 ? (
+          <p class="quiet">Nobody in this time.</p>
+        ) : (
+          <>
+            <p class="bar-head">
+              <span>{subject.title}</span>
+              <span>Visitors · views</span>
+            </p>
+            <Bars
+              caption={subject.title}
+              bars={rows.map((row) => ({
+                label: (
+                  <a href={hrefTo(row)} title={rowName(row.subject, row.value)}>
+                    {rowName(row.subject, row.value)}
+                  </a>
+                ),
+                value: row.visitors,
+                text: `${numberText(row.visitors)} · ${numberText(row.views)}`,
+              }))}
+            />
+            {hasMore && limit === rowsShort && <Button onClick={() => setLimit(rowsLong)}>More</Button>}
+          </>
+        )
+      }
+    </Shown>
+  );
+}

@@ -1,0 +1,237 @@
+// The overview's questions: the range and filters of its address, and the queries that they become.
+
+/** What a row of a table stands for, and what its filter is about. */
+export interface Subject {
+  /** The API's name of the breakdown. */
+  by: string;
+  title: string;
+  /** The property that a row's filter compares; of events, or of sessions. */
+  key: string;
+  type: "event" | "session";
+  /** What rows without a value are called. */
+  none?: string;
+}
+
+const ofEvent = (by: string, title: string, key: string): Subject => ({ by, title, key, type: "event" });
+const ofSession = (by: string, title: string, key: string, none?: string): Subject => ({
+  by,
+  title,
+  key,
+  type: "session",
+  ...(none !== undefined && { none }),
+});
+
+/** The cards of the page, each with its tables. */
+export const cards: readonly (readonly [title: string, subjects: readonly Subject[]])[] = [
+  [
+    "Sources",
+    [
+      ofSession("InitialReferringDomain", "Referrers", "$entry_referring_domain", "Direct or unknown"),
+      ofSession("InitialChannelType", "Channels", "$channel_type", "Unknown"),
+    ],
+  ],
+  [
+    "Pages",
+    [
+      ofEvent("Page", "Pages", "$pathname"),
+      ofSession("InitialPage", "Entry pages", "$entry_pathname", "Unknown"),
+      ofSession("ExitPage", "Exit pages", "$end_pathname", "Unknown"),
+    ],
+  ],
+  [
+    "Countries",
+    [
+      ofEvent("Country", "Countries", "$geoip_country_code"),
+      ofEvent("Language", "Languages", "$browser_language"),
+    ],
+  ],
+  [
+    "Devices",
+    [
+      ofEvent("Browser", "Browsers", "$browser"),
+      ofEvent("OS", "Systems", "$os"),
+      ofEvent("DeviceType", "Devices", "$device_type"),
+    ],
+  ],
+  [
+    "Campaigns",
+    [
+      ofSession("InitialUTMCampaign", "Campaigns", "$entry_utm_campaign", "Without a campaign"),
+      ofSession("InitialUTMSource", "UTM sources", "$entry_utm_source", "Without a source"),
+      ofSession("InitialUTMMedium", "UTM media", "$entry_utm_medium", "Without a medium"),
+    ],
+  ],
+];
+
+/** Where events carry no country, the time zone of their browser says one. */
+export const byZone = ofEvent("Timezone", "Time zones", "$timezone");
+
+const subjects = new Map([...cards.flatMap(([, own]) => own), byZone].map((one) => [one.by, one]));
+
+export function subjectOf(by: string): Subject | undefined {
+  return subjects.get(by);
+}
+
+export interface SiteFilter {
+  by: string;
+  /** "" for none. */
+  value: string;
+}
+
+export interface Site {
+  range: string;
+  /** The last day of a range that begins with a day. */
+  to: string;
+  filters: SiteFilter[];
+}
+
+export const siteRanges: readonly (readonly [string, string])[] = [
+  ["dStart", "Today"],
+  ["-1dStart", "Yesterday"],
+  ["-7d", "7 days"],
+  ["-30d", "30 days"],
+  ["-90d", "90 days"],
+  ["mStart", "This month"],
+  ["-12m", "12 months"],
+  ["all", "All time"],
+];
+
+const rangeDefault = "-7d";
+/** Filters of one address. */
+const filtersMax = 10;
+
+export function siteOf(query: URLSearchParams): Site {
+  const filters = query
+    .getAll("filter")
+    .slice(0, filtersMax)
+    .flatMap((text): SiteFilter[] => {
+      const at = text.indexOf(":");
+      const by = text.slice(0, at);
+      return subjects.has(by) ? [{ by, value: text.slice(at + 1) }] : [];
+    });
+  return { range: query.get("range") ?? rangeDefault, to: query.get("to") ?? "", filters };
+}
+
+/** The query of the address of a page that shows it. */
+export function siteAddress({ range, to, filters }: Site): string {
+  const query = new URLSearchParams();
+  if (range !== rangeDefault) query.set("range", range);
+  if (to !== "") query.set("to", to);
+  for (const { by, value } of filters) query.append("filter", `${by}:${value}`);
+  return query.toString();
+}
+
+export function withFilter(site: Site, { by, value }: SiteFilter): Site {
+  const others = site.filters.filter((one) => one.by !== by);
+  return { ...site, filters: [...others, { by, value }] };
+}
+
+interface Filter {
+  key: string;
+  type: Subject["type"];
+  operator: string;
+  value?: string[];
+}
+
+/** A filter by time zone is of events without a country, as the rows are that it comes from. */
+function filtersOf({ by, value }: SiteFilter): Filter[] {
+  const { key, type } = subjects.get(by)!;
+  const own = value === "" ? { operator: "is_not_set" } : { operator: "exact", value: [value] };
+  return [{ key, type, ...own }, ...(by === byZone.by ? withoutCountry : [])];
+}
+
+const withoutCountry: readonly Filter[] = [
+  { key: "$geoip_country_code", type: "event", operator: "is_not_set" },
+];
+
+/** What every question of the page has. */
+function scopeOf({ range, to, filters }: Site) {
+  const until = range === "-1dStart" ? "-1dEnd" : to;
+  return {
+    dateRange: { date_from: range, ...(until !== "" && { date_to: until }) },
+    properties: filters.flatMap(filtersOf),
+  };
+}
+
+export function overviewQuery(site: Site) {
+  return { kind: "WebOverviewQuery", ...scopeOf(site), compareFilter: { compare: true } };
+}
+
+/** Of ranges that are not shown by the day. */
+const rangeIntervals: Readonly<Record<string, string>> = {
+  dStart: "hour",
+  "-1dStart": "hour",
+  "-12m": "week",
+  all: "month",
+};
+
+/** Persons with page views over time. */
+export function curveQuery(site: Site) {
+  return {
+    kind: "TrendsQuery",
+    series: [{ kind: "EventsNode", event: "$pageview", math: "dau" }],
+    interval: rangeIntervals[site.range] ?? "day",
+    ...scopeOf(site),
+  };
+}
+
+export function tableQuery(site: Site, { by }: Subject, limit: number) {
+  const { dateRange, properties } = scopeOf(site);
+  const own = by === byZone.by ? withoutCountry : [];
+  return {
+    kind: "WebStatsTableQuery",
+    breakdownBy: by,
+    dateRange,
+    properties: [...properties, ...own],
+    limit,
+  };
+}
+
+/** The country of a time zone, as a code of two letters; undefined where the browser does not know. */
+export function countryOfZone(zone: string): string | undefined {
+  countries ??= countriesByZone();
+  return countries.get(shownZone(zone));
+}
+
+let countries: Map<string, string> | undefined;
+
+function countriesByZone(): Map<string, string> {
+  const found = new Map<string, string>();
+  const letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
+  for (const code of letters.flatMap((one) => letters.map((other) => one + other))) {
+    const locale = new Intl.Locale(`und-${code}`) as Intl.Locale & {
+      getTimeZones?: () => string[] | undefined;
+    };
+    for (const zone of locale.getTimeZones?.() ?? []) found.set(shownZone(zone), code);
+  }
+  return found;
+}
+
+/** Zones have older and newer names: the one that the browser uses for both. */
+function shownZone(timeZone: string): string {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone;
+  } catch {
+    return timeZone;
+  }
+}
+
+const regionNames = new Intl.DisplayNames("en", { type: "region", fallback: "code" });
+
+/** `DE` as Germany; a text that is no code as it is. */
+export function countryName(code: string): string {
+  try {
+    return regionNames.of(code.toUpperCase()) ?? code;
+  } catch {
+    return code;
+  }
+}
+
+/** What a row is called. A country that is known by a time zone alone says so. */
+export function rowName({ by, none = "(none)" }: Subject, value: string): string {
+  if (value === "") return none;
+  if (by === "Country") return countryName(value);
+  if (by !== byZone.by) return value === "$direct" ? "Direct" : value;
+  const code = countryOfZone(value);
+  return code ? `${countryName(code)} (by time zone ${value})` : `Time zone ${value}`;
+}
