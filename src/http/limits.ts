@@ -27,6 +27,14 @@ export const httpLimits = {
   pageBytesMax: 67_108_864,
   /** How long a long reply may take to be read, in ms: the largest page at 110 kB/s. */
   longReplyMsMax: 600_000,
+  /** Bytes of long replies in memory that their clients have not read yet, in all. */
+  heldRepliesBytesMax: 134_217_728,
+  /** Of them, those of one owner, and of one reply: twice what a read of ClickHouse gives, as JSON. */
+  heldReplyBytesMax: 67_108_864,
+  /** The age below which no reply is ended for others, in ms. */
+  heldReplyAgeMsMin: 2000,
+  /** When a request that found no room for its reply is to be sent again, in seconds. */
+  heldRetrySeconds: 5,
   /** Different properties of the rows of a CSV page, each a column: what a spreadsheet shows. */
   csvPropertiesMax: 2000,
   /** How long a start waits for a port that workers of the previous process may still hold, in ms. */

@@ -20,6 +20,7 @@ import type { Purpose } from "./fields/field_check.ts";
 import { describedQuery, type Query, type QueryValues, readQuery } from "./fields/query.ts";
 import { type Reply, requestBody } from "./fields/schema.ts";
 import { requestUrl } from "./pages/page.ts";
+import type { ReplyOwner } from "./pages/held_replies.ts";
 import { LongReply } from "./pages/long_reply.ts";
 import { slicedJson } from "./pages/sliced.ts";
 
@@ -252,13 +253,18 @@ function handlerOf(record: ErasedRecord) {
     const body = schema && (await readFields(request, schema, purposes[record.method]));
     const answered = await answer({ ...operationRequest, found, query, body });
     const reply = isLongPage(answered) ? await slicedJson(answered) : answered;
-    if (reply instanceof LongReply) reply.readmit = readmit;
+    if (reply instanceof LongReply) reply.admit(ownerOf({ access, project }), readmit);
     if (reply instanceof Response || success === 200) return reply;
     if (success === 204) return status(204);
     // Elysia would write the status's name as the body.
     if (answered === undefined) return new Response(null, { status: success });
     return status(success, answered);
   };
+}
+
+/** Who holds the memory of a long reply. */
+function ownerOf({ access, project }: { access: unknown; project: unknown }): ReplyOwner {
+  return (project as AccessProject | undefined)?.id ?? `key ${(access as Access).key.id}`;
 }
 
 const purposes: Partial<Record<Method, Purpose>> = { PATCH: "change", PUT: "replace" };

@@ -74,10 +74,12 @@ export function openSharedResults(options: ResultOptions) {
       // Until it is there, it is as young as can be.
       const entry = { at: Number.POSITIVE_INFINITY, promise: readShown(link) };
       shown.set(link.id, entry);
-      entry.promise.then(
-        () => void (entry.at = clock.elapsed()),
-        () => void (shown.get(link.id) === entry && shown.delete(link.id)),
-      );
+      const forget = () => void (shown.get(link.id) === entry && shown.delete(link.id));
+      entry.promise.then(() => {
+        entry.at = clock.elapsed();
+        // Results that are held for longer are counted in memory.
+        setTimeout(forget, sharingLimits.foundAgeMsMax).unref();
+      }, forget);
       return entry.promise;
     },
   };

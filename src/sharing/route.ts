@@ -5,6 +5,7 @@ import { openRateLimit } from "../access/rate.ts";
 import { notFound } from "../http/found.ts";
 import { readQuery } from "../http/fields/query.ts";
 import { requestUrl } from "../http/pages/page.ts";
+import { LongReply } from "../http/pages/long_reply.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
 import { sharingLimits } from "./limits.ts";
 import { type LinkCache, openLinkCache } from "./links.ts";
@@ -56,7 +57,7 @@ export function sharedRoutes({ links, recording, page, ...options }: SharedRoute
     if (request.headers.get("if-none-match") === etag) return new Response(null, { status: 304, headers });
     const reply = await slicedJson({ kind: link.kind, ...boardText(shown) }, rowsBelow);
     for (const [header, value] of Object.entries(headers)) reply.headers.set(header, value);
-    return reply;
+    return reply instanceof LongReply ? reply.admit(`link ${link.id}`) : reply;
   };
   const hidden = { detail: { hide: true } } as const;
   return new Elysia({ name: "shared" })

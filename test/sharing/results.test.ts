@@ -1,6 +1,7 @@
 // Results of links as two processes on one Postgres compute them, by a clock of the test's own.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { heapStats } from "bun:jsc";
 import { openSecrets } from "../../src/access/secret.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { openMetrics } from "../../src/capture/metrics.ts";
@@ -166,3 +167,30 @@ test("tokens that are asked for together are one look-up, and past a bound a 503
   );
   expect(new Set(await Promise.all(flood))).toEqual(new Set(["", "unavailable"]));
 });
+
+test("of the results of many links no more are held than fit in memory, once they were shown", async () => {
+  const text = "x".repeat(sharingLimits.memoryCharsMax / 8);
+  const reader = {
+    current: async () => content,
+    compute: async ({ id }: SharedLink) => {
+      const board = boardOf(id);
+      return { ...board, insights: [{ ...board.insights[0]!, results: [`${id} ${text}`] }] };
+    },
+  };
+  const results = openSharedResults({ sql, clock, log: silentLog, metrics: openMetrics(), reader });
+  const links = [];
+  for (let i = 0; i < 24; i++) links.push((await newLink()).link);
+  const before = heapBytes();
+  for (const link of links) await results.show(link);
+  // 24 of them are three times as much.
+  while (heapBytes() - before > 1.5 * sharingLimits.memoryCharsMax) await Bun.sleep(100);
+  const last = await results.show(links.at(-1)!);
+  expect(last?.board.insights[0]!.results).toEqual([`${links.at(-1)!.id} ${text}`]);
+});
+
+/** Bytes of what is reachable, texts included. */
+function heapBytes(): number {
+  Bun.gc(true);
+  const { heapSize, extraMemorySize } = heapStats();
+  return heapSize + extraMemorySize;
+}

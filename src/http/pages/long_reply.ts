@@ -2,16 +2,20 @@
 
 import type { Readmit } from "../../access/gate.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
+import type { HeldReply, ReplyOwner } from "./held_replies.ts";
 
 /** A reply that is sent as it is read. It is cut off, and its connection closed, once its reader is not admitted. */
 export class LongReply extends Response {
   /** Undefined: who began to read may read it all. */
-  readmit: Readmit | undefined;
+  #readmit: Readmit | undefined;
+  readonly #held: HeldReply | undefined;
+  readonly #cancel: () => void;
 
-  constructor(source: ReadableStream<Uint8Array>, init: ResponseInit) {
+  /** @param held what of it is in memory, if it is there before it is read. */
+  constructor(source: ReadableStream<Uint8Array>, init: ResponseInit, held?: HeldReply) {
     const reader = source.getReader();
     const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
-      if (this.readmit && !(await this.readmit())) {
+      if (this.#readmit && !(await this.#readmit())) {
         const reason = new Error("the key of this request no longer allows it");
         await reader.cancel(reason);
         throw reason;
@@ -24,6 +28,20 @@ export class LongReply extends Response {
       new ReadableStream({ pull, cancel: (reason) => reader.cancel(reason) }, { highWaterMark: 0 }),
       init,
     );
+    this.#held = held;
+    this.#cancel = () => void reader.cancel();
+  }
+
+  /** Who reads it, and whether they may go on. @throws Fault unavailable when they hold too much. */
+  admit(owner: ReplyOwner, readmit?: Readmit): this {
+    this.#readmit = readmit;
+    try {
+      this.#held?.send(owner);
+    } catch (thrown) {
+      this.#cancel();
+      throw thrown;
+    }
+    return this;
   }
 }
 
@@ -35,6 +53,7 @@ export function streamOf(
   next: (renew: () => void) => Uint8Array | undefined | Promise<Uint8Array | undefined>,
   release: () => void,
   msMax: number,
+  ends?: AbortSignal,
 ): ReadableStream<Uint8Array> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let ended = false;
@@ -57,6 +76,7 @@ export function streamOf(
           if (!ended) timer = setTimeout(late, msMax);
         };
         renew();
+        ends?.addEventListener("abort", late, { once: true });
       },
       pull: async (controller) => {
         try {

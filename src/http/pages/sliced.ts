@@ -4,17 +4,34 @@ import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import { begun } from "../../work/turns.ts";
 import { httpLimits } from "../limits.ts";
+import { type HeldReply, heldReplies } from "./held_replies.ts";
 import { LongReply, streamOf } from "./long_reply.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
 const jsonHeaders: Headers = { "content-type": "application/json" };
 
-/** A reply of these parts joined, JSON unless told. A long one is sent in slices, without a copy. */
+/**
+ * A reply of these parts joined, JSON unless told. A long one is sent in slices, without a copy.
+ * @throws Fault as HeldReply.add().
+ */
 export function slicedReply(parts: readonly Uint8Array[], headers: Headers = jsonHeaders): Response {
   const bytes = parts.reduce((sum, part) => sum + part.length, 0);
   if (bytes <= limits.replySliceBytes) return new Response(Buffer.concat(parts, bytes), { headers });
-  return sentAsRead(slicesOf(parts), headers);
+  const held = heldReplies.open();
+  return closedWhereRefused(held, () => {
+    held.add(bytes);
+    return sentAsRead(heldSlices([...parts], held), headers, held);
+  });
+}
+
+function closedWhereRefused<Value>(held: HeldReply, make: () => Value): Value {
+  try {
+    return make();
+  } catch (thrown) {
+    held.close();
+    throw thrown;
+  }
 }
 
 /**
@@ -52,11 +69,16 @@ export async function streamedReply(
 function sentAsRead(
   slices: Generator<Uint8Array, undefined> | AsyncGenerator<Uint8Array, void>,
   headers: Headers,
+  held?: HeldReply,
 ): LongReply {
   const next = async () => (await slices.next()).value ?? undefined;
-  // The client disconnected, or reads too slowly: the generator ends.
-  const release = () => void slices.return(undefined);
-  return new LongReply(streamOf(next, release, httpLimits.longReplyMsMax), { headers });
+  // The client disconnected, reads too slowly, or others needed the room: the generator ends.
+  const release = (): void => {
+    held?.close();
+    void slices.return(undefined);
+  };
+  const stream = streamOf(next, release, httpLimits.longReplyMsMax, held?.ended);
+  return new LongReply(stream, { headers }, held);
 }
 
 /**
@@ -64,17 +86,46 @@ function sentAsRead(
  * are written in one step.
  */
 export async function slicedJson(value: Readonly<Record<string, unknown>>, levels = 2): Promise<Response> {
+  return await slicedTexts(piecesOf(value, levels));
+}
+
+/** A reply of these texts joined, JSON unless told; others have turns in between. @throws as slicedReply(). */
+export async function slicedTexts(
+  texts: Iterable<string>,
+  headers: Headers = jsonHeaders,
+): Promise<Response> {
+  const held = heldReplies.open();
   const parts: Uint8Array[] = [];
-  let text = "";
-  for (const piece of piecesOf(value, levels)) {
-    text += piece;
-    if (text.length < limits.replySliceBytes) continue;
-    parts.push(Buffer.from(text));
-    text = "";
-    await yieldToEventLoop();
+  const put = (text: string): void => {
+    const part = Buffer.from(text);
+    held.add(part.length);
+    parts.push(part);
+  };
+  try {
+    let text = "";
+    for (const piece of texts) {
+      text += piece;
+      if (text.length < limits.replySliceBytes) continue;
+      put(text);
+      text = "";
+      await yieldToEventLoop();
+    }
+    put(text);
+    if (held.bytes > limits.replySliceBytes) return sentAsRead(heldSlices(parts, held), headers, held);
+  } catch (thrown) {
+    held.close();
+    throw thrown;
   }
-  parts.push(Buffer.from(text));
-  return slicedReply(parts);
+  held.close();
+  return new Response(Buffer.concat(parts), { headers });
+}
+
+/** What was sent is freed part by part. */
+function* heldSlices(parts: Uint8Array[], held: HeldReply): Generator<Uint8Array, undefined> {
+  for (let part = parts.shift(); part; part = parts.shift()) {
+    yield* slicesOf([part]);
+    held.free(part.length);
+  }
 }
 
 function* slicesOf(parts: readonly Uint8Array[]): Generator<Uint8Array, undefined> {

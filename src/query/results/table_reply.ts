@@ -1,12 +1,9 @@
 // The table of a result as CSV (RFC 4180) or as JSON lines, an object for each row.
 
-import { bytesOf } from "../../core/bytes.ts";
-import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
-import { limits } from "../../core/limits.ts";
 import { cellOf, cellOfText, csvLineOf } from "../../http/pages/csv.ts";
 import { wantedFormat } from "../../http/pages/format.ts";
-import { streamedReply } from "../../http/pages/sliced.ts";
+import { slicedTexts } from "../../http/pages/sliced.ts";
 import { choiceParameter } from "../../http/fields/query.ts";
 import type { QueryResult } from "../engine.ts";
 import type { ResultType } from "../result.ts";
@@ -55,12 +52,21 @@ export async function tableReply(
   const { columns = [], hasMore = false } = table ?? {};
   const header = format === "csv" ? csvLineOf(columns.map(cellOfText)) : "";
   const lines = format === "csv" ? csvLine : objectLine(columns);
-  return await streamedReply(bytesOf(header), slices(results as unknown[][], lines), new Uint8Array(0), {
+  return await slicedTexts(textsOf(header, results as unknown[][], lines), {
     "content-type": `${mediaTypes[format][0]}; charset=utf-8`,
     "content-disposition": `attachment; filename="${name}.${format}"`,
     "x-has-more": String(hasMore),
     ...headers,
   });
+}
+
+function* textsOf(
+  header: string,
+  rows: readonly unknown[][],
+  lineOfRow: (row: readonly unknown[]) => string,
+): Generator<string, undefined> {
+  yield header;
+  for (const row of rows) yield lineOfRow(row);
 }
 
 function csvLine(row: readonly unknown[]): string {
@@ -75,19 +81,4 @@ function objectLine(columns: readonly string[]): (row: readonly unknown[]) => st
   }
   const names = columns.map((name) => `${JSON.stringify(name)}:`);
   return (row) => `{${names.map((name, i) => name + JSON.stringify(row[i])).join(",")}}\n`;
-}
-
-async function* slices(
-  rows: readonly unknown[][],
-  lineOfRow: (row: readonly unknown[]) => string,
-): AsyncGenerator<Uint8Array, void> {
-  let text = "";
-  for (const row of rows) {
-    text += lineOfRow(row);
-    if (text.length < limits.replySliceBytes) continue;
-    yield bytesOf(text);
-    text = "";
-    await yieldToEventLoop();
-  }
-  if (text !== "") yield bytesOf(text);
 }

@@ -29,8 +29,7 @@ export function sharedSnapshotRoutes({ links, ...reader }: SharedSnapshotParts) 
       const url = requestUrl(request);
       const query = readQuery(snapshotQuery, url.searchParams);
       const reply = await answerSnapshots(reader, { project_id, session_id }, query, { url, request });
-      if (reply instanceof LongReply) reply.readmit = () => links.open(params.token);
-      return reply;
+      return reply instanceof LongReply ? reply.admit(project_id, () => links.open(params.token)) : reply;
     },
     { detail: { hide: true } },
   );

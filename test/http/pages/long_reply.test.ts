@@ -14,7 +14,7 @@ test("a long reply is cut off once its reader is no longer admitted, and what it
     {},
   );
   let admitted: object | undefined = {};
-  reply.readmit = async () => admitted;
+  reply.admit(1, async () => admitted);
   const reader = reply.body!.getReader();
   await reader.read();
   admitted = undefined;
