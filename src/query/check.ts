@@ -1,5 +1,6 @@
 // Checks a query from a client by its kind, alone or within the nodes that show it, and keeps it for an insight.
 
+import { isDictionary } from "../core/json/dictionary.ts";
 import { Fault } from "../core/fault.ts";
 import { checkFields } from "../http/fields/field_check.ts";
 import { type Fields, fieldsOf, type QuerySchema, type ReadyQuery } from "./kind.ts";
@@ -87,8 +88,4 @@ function withoutRequired(schema: QuerySchema): QuerySchema {
 
 function named<Value>(list: Readonly<Record<string, Value>>, kind: unknown): Value | undefined {
   return typeof kind === "string" && Object.hasOwn(list, kind) ? list[kind] : undefined;
-}
-
-function isDictionary(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -10,26 +10,10 @@ export interface SessionProperty {
 
 /** Values that are the same in every project. */
 const fixedValues: Readonly<Record<string, readonly string[]>> = {
-  $channel_type: [
-    "Affiliate",
-    "Audio",
-    "Cross Network",
-    "Direct",
-    "Email",
-    "Organic Search",
-    "Organic Shopping",
-    "Organic Social",
-    "Organic Video",
-    "Unknown",
-    "Paid Unknown",
-    "Paid Search",
-    "Paid Shopping",
-    "Paid Social",
-    "Paid Video",
-    "Push",
-    "Referral",
-    "SMS",
-  ],
+  $channel_type: (
+    "Affiliate, Audio, Cross Network, Direct, Email, Organic Search, Organic Shopping, Organic Social, " +
+    "Organic Video, Unknown, Paid Unknown, Paid Search, Paid Shopping, Paid Social, Paid Video, Push, Referral, SMS"
+  ).split(", "),
   $is_bounce: ["1", "0"],
 };
 

@@ -1,6 +1,7 @@
 // Checks a whole body against a resource's schema. The first wrong field in the schema's order is refused; fields that
 // the schema does not name are dropped, or refused where the schema is strict.
 
+import { isDictionary } from "../../core/json/dictionary.ts";
 import type { TObject } from "typebox";
 import type { UpdateInput, CreateInput } from "./field.ts";
 import { fieldFault, type FieldPath, shown, typeNameOf } from "./field_fault.ts";
@@ -146,8 +147,4 @@ export function plainRule(rule: Rule): { rule: Rule; orNull: boolean } {
 /** Whether the rule has no condition for the value. */
 export function isFree(rule: Rule): boolean {
   return rule.type === undefined && rule.enum === undefined;
-}
-
-function isDictionary(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

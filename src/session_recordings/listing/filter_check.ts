@@ -1,5 +1,6 @@
 // Checks the filters of a list of recordings: which properties there are, and what of an event can be asked for.
 
+import { isDictionary } from "../../core/json/dictionary.ts";
 import { fieldFault } from "../../http/fields/field_fault.ts";
 import {
   checkPropertyFilters,
@@ -67,9 +68,7 @@ export function readFilters(
 function withType(value: unknown, type: FilterType): unknown {
   if (!Array.isArray(value)) return value;
   return value.map((one: unknown) =>
-    typeof one === "object" && one !== null && !Array.isArray(one) && !("type" in one) && !("values" in one)
-      ? { ...one, type }
-      : one,
+    isDictionary(one) && !("type" in one) && !("values" in one) ? { ...one, type } : one,
   );
 }
 

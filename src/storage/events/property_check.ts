@@ -1,5 +1,6 @@
 // Checks filters on properties in the form in which clients send them.
 
+import { isDictionary } from "../../core/json/dictionary.ts";
 import { Fault } from "../../core/fault.ts";
 import { wordsIn } from "../../core/words.ts";
 import { storageLimits } from "../limits.ts";
@@ -223,10 +224,6 @@ function operatorOf(value: unknown, attr: string): PropertyOperator {
   const found = operators.find((one) => one === plain);
   if (!found) throw new Fault("invalid_choice", `"${brief(value)}" is not a valid choice.`, { attr });
   return found;
-}
-
-function isDictionary(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function brief(value: unknown): string {

@@ -1,6 +1,7 @@
 // One insight's results as a section of a report. Results are in the format of PostHog's API; what is in another
 // format is left out.
 
+import { isDictionary } from "../../core/json/dictionary.ts";
 import type { ResultType } from "../../query/result.ts";
 import { subscriptionLimits } from "../limits.ts";
 import type { Cell, Chart, Figure, Section, ChartSeries, Table } from "./model.ts";
@@ -242,12 +243,8 @@ function cut(text: string): string {
     : characters.join("");
 }
 
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function objectsIn(value: unknown): Fields[] {
-  return Array.isArray(value) ? value.filter(isFields) : [];
+  return Array.isArray(value) ? value.filter(isDictionary) : [];
 }
 
 function textsIn(value: unknown): string[] {

@@ -1,5 +1,6 @@
 // Records of one file into rows of a body: checks each, and applies the mapping of the file's dialect.
 
+import { isDictionary } from "../../../core/json/dictionary.ts";
 import { isUtf8 } from "node:buffer";
 import { importLimits } from "../limits.ts";
 import { limits } from "../../../core/limits.ts";
@@ -10,7 +11,6 @@ import type { UuidSource } from "./uuid_source.ts";
 import { mapMixpanel } from "./mixpanel.ts";
 import { mapBatchItem } from "./batch_item.ts";
 import { mapPosthog } from "./posthog.ts";
-import { isObject } from "../reading/raw_fields.ts";
 import type { FileRecord } from "../reading/file_record.ts";
 import { type RecordOutcome, type JsonRecord, rejected } from "./record.ts";
 import { mapSegment } from "./segment.ts";
@@ -81,7 +81,7 @@ export class Converter implements JsonRecord {
     } catch (thrown) {
       return rejected(`not JSON: ${reasonOf(thrown).replace("JSON Parse error: ", "").slice(0, 200)}`);
     }
-    if (!isObject(value)) return rejected("not a JSON object");
+    if (!isDictionary(value)) return rejected("not a JSON object");
     this.text = text;
     this.value = value;
     this.#record = record;

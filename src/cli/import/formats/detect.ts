@@ -1,12 +1,13 @@
 // The kind of a file, by its first bytes.
 
+import { isDictionary } from "../../../core/json/dictionary.ts";
 import { wordsIn } from "../../../core/words.ts";
 import { UserError } from "../../../core/fault.ts";
 import { importLimits } from "../limits.ts";
 import { CsvReader } from "../reading/csv.ts";
 import { ItemReader } from "../reading/items.ts";
 import { LineReader } from "../reading/lines.ts";
-import { isObject, jsonObject } from "../reading/raw_fields.ts";
+import { jsonObject } from "../reading/raw_fields.ts";
 import type { FileRecord, RecordReader } from "../reading/file_record.ts";
 import { segmentTypes } from "./segment.ts";
 import { readHeader, separatorOf, type CsvTable } from "./table.ts";
@@ -145,6 +146,7 @@ function dialectOfRow(row: Record<string, unknown>): Dialect {
   if (typeof row["event"] !== "string") return "batch";
   const properties = row["properties"];
   if (typeof properties === "string" || posthogColumns.some(has)) return "posthog";
-  const isMixpanel = isObject(properties) && "time" in properties && !has("timestamp") && !has("distinct_id");
+  const isMixpanel =
+    isDictionary(properties) && "time" in properties && !has("timestamp") && !has("distinct_id");
   return isMixpanel ? "mixpanel" : "batch";
 }

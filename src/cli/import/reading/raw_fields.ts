@@ -1,6 +1,8 @@
 // The fields of a JSON object with their values as raw text, so that values move without being changed (a
 // number keeps its digits). The grammar is not checked here: JSON.parse must have accepted the text before.
 
+import { isDictionary } from "../../../core/json/dictionary.ts";
+
 /** Name → the value's JSON text as written. A repeated name keeps its last value, as in JSON.parse. */
 export type RawFields = Map<string, string>;
 
@@ -8,14 +10,10 @@ export type RawFields = Map<string, string>;
 export function jsonObject(text: string): Record<string, unknown> | undefined {
   try {
     const value = JSON.parse(text) as unknown;
-    return isObject(value) ? value : undefined;
+    return isDictionary(value) ? value : undefined;
   } catch {
     return undefined;
   }
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The JSON text of an object with further fields in front, but for names that it has. */
