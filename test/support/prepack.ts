@@ -1,5 +1,6 @@
 // Makes build/, which a package and an image have of a checkout in place of packages that nothing imports: the commit,
-// the console's scripts, files that are served or read as they are. `npm pack` runs it first and removes build/ after.
+// the console's scripts, files that are served or read as they are, and the list of all packages (CycloneDX). `npm pack`
+// runs it first and removes build/ after.
 //
 //   bun test/support/prepack.ts [what stands for the commit where there is no git]
 
@@ -8,6 +9,7 @@ import { dirname, join, resolve } from "node:path";
 import { bundleConsole } from "../../src/console/bundle.ts";
 import { gitCommit } from "../../src/core/version.ts";
 import { uiFiles } from "../../src/http/docs/assets.ts";
+import { sbomOf } from "./sbom.ts";
 
 const root = resolve(import.meta.dir, "../..");
 const build = join(root, "build");
@@ -26,6 +28,7 @@ const carried: Record<string, (file: string) => boolean> = {
 const tagged = readdirSync(join(root, "node_modules/postgres")).some((name) => name.startsWith(".bun-tag"));
 if (!tagged) throw new Error("node_modules/postgres lacks its patch; run bun install");
 rmSync(build, { recursive: true, force: true });
+write("sbom.cdx.json", `${JSON.stringify(sbomOf(Object.keys(carried)), null, 1)}\n`);
 write("commit", gitCommit() || (process.argv[2] ?? ""));
 for (const [name, text] of await bundleConsole()) write(`console/${name}`, text);
 for (const [name, isCarried] of Object.entries(carried)) {
