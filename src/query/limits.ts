@@ -33,6 +33,8 @@ export const queryLimits = {
   queryIdCharsMax: 200,
   /** Series of one trend, steps of one funnel; each series is a statement of its own. */
   querySeriesMax: 26,
+  /** Different steps of a funnel without order that one event may be: it is asked of all sets of them, at most 31. */
+  stepsOfOneEventMax: 5,
   /** Formulas of one trend, characters of one, and brackets within brackets. */
   formulasMax: 10,
   formulaCharsMax: 200,

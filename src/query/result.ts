@@ -50,10 +50,7 @@ export interface FunnelStep {
   /** Persons who reached the step. */
   count: number;
   type: "events";
-  /**
-   * Seconds from the last time a person was at the step before to the first time at this one; null for the first
-   * step and for a step that nobody reached.
-   */
+  /** Seconds from the step before, in each person's best attempt; null for the first step and where nobody was. */
   average_conversion_time: number | null;
   median_conversion_time: number | null;
   /** The values of its breakdown, in PostHog's two names. */

@@ -143,6 +143,26 @@ function entity(fields: Fields): Case {
   return within(retention, "retentionFilter", { targetEntity: { ...seen, ...fields } }, own);
 }
 
+/** Ann's way with an exclusion, and with another or none. */
+function excluding(exclusion: Fields, before?: Fields): Case {
+  const price = (value: number) => [{ key: "price", value }];
+  const isLate = exclusion["event"] === "bought";
+  const last = { event: "never" };
+  const steps = [
+    { event: "seen", properties: price(10) },
+    isLate ? { event: "seen", properties: price(3) } : { event: "bought" },
+    last,
+  ];
+  const asked = (own: Fields[]) => ({
+    ...funnel,
+    series: steps,
+    funnelsFilter: {
+      exclusions: own.map((one) => ({ event: "seen", funnelFromStep: 0, funnelToStep: 2, ...one })),
+    },
+  });
+  return { from: asked(before ? [before] : []), to: asked([exclusion]) };
+}
+
 const ranges = (from: Fields): Record<string, Case> => ({
   "dateRange.date_from": changed(from, { dateRange: { ...dateRange, date_from: "2024-03-30" } }),
   "dateRange.date_to": changed(from, { dateRange: { ...dateRange, date_to: "2024-03-30T12:30:00" } }),
@@ -232,6 +252,22 @@ const answered: Record<string, Record<string, Case>> = {
     "breakdownFilter.breakdowns": changed(funnel, {
       breakdownFilter: { breakdowns: [{ property: "plan" }] },
     }),
+    "funnelsFilter.funnelOrderType": within(funnel, "funnelsFilter", { funnelOrderType: "unordered" }),
+    "funnelsFilter.exclusions": excluding({ event: "seen" }),
+    "funnelsFilter.exclusions[].event": excluding({ event: "seen" }, { event: "never" }),
+    "funnelsFilter.exclusions[].properties": excluding(
+      { properties: plan },
+      { properties: [{ key: "plan", value: "no" }] },
+    ),
+    "funnelsFilter.exclusions[].fixedProperties": excluding(
+      { fixedProperties: plan },
+      { fixedProperties: [{ key: "plan", value: "no" }] },
+    ),
+    "funnelsFilter.exclusions[].funnelFromStep": excluding({}, { funnelFromStep: 1 }),
+    "funnelsFilter.exclusions[].funnelToStep": excluding(
+      { event: "bought", funnelFromStep: 1 },
+      { event: "bought", funnelToStep: 1 },
+    ),
     "funnelsFilter.funnelWindowInterval": within(
       funnel,
       "funnelsFilter",
@@ -396,10 +432,20 @@ const refused: Record<string, Record<string, Fields>> = {
     "compareFilter.compare": { compareFilter: { compare: true } },
     "compareFilter.compare_to": { compareFilter: { compare_to: "-1y" } },
     "funnelsFilter.customAggregationTarget": { funnelsFilter: { customAggregationTarget: true } },
-    "funnelsFilter.funnelOrderType": { funnelsFilter: { funnelOrderType: "unordered" } },
     "funnelsFilter.breakdownAttributionType": { funnelsFilter: { breakdownAttributionType: "step" } },
     "funnelsFilter.funnelVizType": { funnelsFilter: { funnelVizType: "trends" } },
-    "funnelsFilter.exclusions": { funnelsFilter: { exclusions: [{ event: "x" }] } },
+    "funnelsFilter.exclusions[].kind": {
+      funnelsFilter: { exclusions: [{ kind: "ActionsNode", funnelFromStep: 0, funnelToStep: 1 }] },
+    },
+    "funnelsFilter.exclusions[].math": {
+      funnelsFilter: { exclusions: [{ math: "dau", funnelFromStep: 0, funnelToStep: 1 }] },
+    },
+    "funnelsFilter.exclusions[].funnelFromStep": {
+      funnelsFilter: { exclusions: [{ event: "x", funnelFromStep: 1, funnelToStep: 1 }] },
+    },
+    "funnelsFilter.exclusions[].funnelToStep": {
+      funnelsFilter: { exclusions: [{ event: "x", funnelFromStep: 0, funnelToStep: 2 }] },
+    },
     "funnelsFilter.funnelAggregateByHogQL": { funnelsFilter: { funnelAggregateByHogQL: "properties.x" } },
   },
   RetentionQuery: {
@@ -503,7 +549,7 @@ const refused: Record<string, Record<string, Fields>> = {
 };
 
 /** Fields of one kind that are the same in another, where the other's cases stand for both. */
-const asInTrends = /^(series\[\]|breakdownFilter)\./;
+const asInTrends = /^(series\[\]|breakdownFilter|funnelsFilter\.exclusions\[\])\./;
 const asTheTarget = /^retentionFilter\.returningEntity\./;
 /** The start of a retention table follows from the number of its intervals, at PostHog as well. */
 const ofNoUse = ["RetentionQuery.dateRange.date_from"];

@@ -2,13 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { systemClock } from "../../src/core/clock.ts";
 import { openQueryEngine, type QueryEngine } from "../../src/query/engine.ts";
-import {
-  type FunnelStep,
-  noValue,
-  otherValues,
-  type RetentionCohort,
-  type TrendLine,
-} from "../../src/query/result.ts";
+import { noValue, otherValues, type RetentionCohort, type TrendLine } from "../../src/query/result.ts";
 import { createOrganization } from "../../src/organizations/store.ts";
 import { createProject } from "../../src/projects/store.ts";
 import type { Stores } from "../../src/storage/stores.ts";
@@ -21,8 +15,6 @@ import {
   bucketKey,
   bucketKeys,
   dayStart,
-  funnelCounts,
-  plansTouched,
   type NaiveEvent,
   type NaiveInterval,
   someEvents,
@@ -311,99 +303,6 @@ function firstOfEach(events: readonly NaiveEvent[]): NaiveEvent[] {
   }
   return [...first.values()];
 }
-
-test(
-  "a funnel equals the naive walk through each user's events",
-  async () => {
-    const step = fc.constantFrom("seen", "tried", "bought");
-    await fc.assert(
-      fc.asyncProperty(
-        worldNumber,
-        ranges,
-        fc.array(step, { minLength: 2, maxLength: 5 }),
-        fc.integer({ min: 1, max: 200 }),
-        filters,
-        fc.boolean(),
-        async (i, dateRange, steps, hours, [properties, keep], strict) => {
-          const world = worldOf(i);
-          const query = {
-            kind: "FunnelsQuery",
-            series: steps.map((event) => ({ kind: "EventsNode", event })),
-            dateRange,
-            properties,
-            funnelsFilter: {
-              funnelWindowInterval: hours,
-              funnelWindowIntervalUnit: "hour",
-              funnelOrderType: strict ? "strict" : "ordered",
-            },
-          };
-          const { results } = await engine.run(world.project_id, query);
-          const start = dayStart(dateRange.date_from, world.zone);
-          const end = endOf(dateRange.date_to, world.zone);
-          const some = unique(world.events).filter((one) => keep(one) && one.at >= start && one.at < end);
-          expect((results as FunnelStep[]).map(({ count }) => count)).toEqual(
-            funnelCounts(some, steps, hours * 3_600_000, strict),
-          );
-        },
-      ),
-      { numRuns: 80, seed },
-    );
-  },
-  storesStartMsMax,
-);
-
-/** Stored once each, as events that were sent twice are. */
-const unique = (events: readonly NaiveEvent[]) => [...new Map(events.map((one) => [one.uuid, one])).values()];
-
-test(
-  "a funnel's breakdown counts each person for one value",
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        worldNumber,
-        ranges,
-        fc.constantFrom("first" as const, "last" as const),
-        fc.integer({ min: 1, max: 6 }),
-        async (i, dateRange, touch, limit) => {
-          const world = worldOf(i);
-          const steps = ["seen", "tried"];
-          const query = {
-            kind: "FunnelsQuery",
-            series: steps.map((event) => ({ kind: "EventsNode", event })),
-            dateRange,
-            funnelsFilter: { breakdownAttributionType: `${touch}_touch` },
-            breakdownFilter: { breakdown: "plan", breakdown_limit: limit },
-          };
-          const funnels = (await engine.run(world.project_id, query)).results as FunnelStep[][];
-          const start = dayStart(dateRange.date_from, world.zone);
-          const end = endOf(dateRange.date_to, world.zone);
-          const some = unique(world.events).filter((one) => one.at >= start && one.at < end);
-          const plans = plansTouched(some, steps, touch);
-          const shown = funnels.map(([first]) => first!.breakdown_value![0]!);
-          expect(new Set(shown).size).toBe(shown.length);
-          const own = shown.filter((value) => value !== otherValues);
-          expect(own.length).toBeLessThanOrEqual(limit);
-          const counted = (is: (value: string) => boolean) => {
-            const users = [...plans].filter(([, plan]) => is(plan ?? noValue)).map(([user]) => user);
-            const of = some.filter(({ distinct_id }) => users.includes(distinct_id));
-            return funnelCounts(of, steps, 14 * 24 * 3_600_000);
-          };
-          for (const [n, funnel] of funnels.entries()) {
-            const value = shown[n]!;
-            const is = (plan: string) => (value === otherValues ? !own.includes(plan) : plan === value);
-            expect(funnel.map(({ count }) => count)).toEqual(counted(is));
-          }
-          const whole = funnelCounts(some, steps, 14 * 24 * 3_600_000);
-          expect(steps.map((_, k) => funnels.reduce((sum, funnel) => sum + funnel[k]!.count, 0))).toEqual(
-            whole,
-          );
-        },
-      ),
-      { numRuns: 40, seed },
-    );
-  },
-  storesStartMsMax,
-);
 
 /** The buckets in which each user was, by their indexes; -1: the bucket before the first one. */
 function activity(

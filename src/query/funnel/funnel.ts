@@ -1,44 +1,21 @@
 // Answers a FunnelsQuery: how many persons did one thing after the other.
 
 import { queryKind } from "../kind.ts";
-import {
-  breakdownExpressions,
-  breakdownOf,
-  breakdownValue,
-  requireBreakdownScopes,
-} from "../parts/breakdown.ts";
-import { entityExpressions, filtersOf, seriesOf, shownName, unsupportedField } from "../parts/series.ts";
+import { breakdownValue, requireBreakdownScopes } from "../parts/breakdown.ts";
+import { type Series, shownName } from "../parts/series.ts";
 import type { FunnelStep } from "../result.ts";
 import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
-import { funnelsModel, type FunnelsQuery } from "./model.ts";
+import { type CheckedFunnel, checkFunnel } from "./check.ts";
+import { funnelsModel } from "./model.ts";
 import { type FunnelRow, funnelRows, funnelValues } from "./store.ts";
 
 export const funnelsKind = queryKind({
   schema: funnelsModel,
   result: "steps",
-  check,
+  check: checkFunnel,
   title: ({ series }) => `${series.map(shownName).join(" → ")} user conversion rate`,
   answer,
 });
-
-function check(query: FunnelsQuery, attr: string) {
-  const series = query.series.map((node, i) => seriesOf(node, `${attr}__series__${i}`));
-  for (const [i, { math }] of series.entries()) {
-    if (math !== "total") throw unsupportedField("Math on a funnel's step", `${attr}__series__${i}__math`);
-  }
-  const { funnelOrderType, breakdownAttributionType } = query.funnelsFilter ?? {};
-  const breakdown = breakdownOf(query, attr);
-  return {
-    attr,
-    query,
-    series,
-    filters: filtersOf(query, attr),
-    isStrict: funnelOrderType === "strict",
-    breakdown,
-    expressions: [...entityExpressions(series), ...breakdownExpressions(breakdown)],
-    touch: breakdownAttributionType === "last_touch" ? ("last" as const) : ("first" as const),
-  };
-}
 
 const unitSeconds: Record<string, number> = {
   second: 1,
@@ -55,7 +32,7 @@ const windowDefault = { count: 14, unit: "day" };
 
 async function answer(
   context: QueryContext,
-  checked: ReturnType<typeof check>,
+  checked: CheckedFunnel,
 ): Promise<QueryAnswer<FunnelStep | FunnelStep[]>> {
   const span = await spanOf(context, checked);
   const { funnelWindowInterval: count, funnelWindowIntervalUnit: unit } = checked.query.funnelsFilter ?? {};
@@ -75,16 +52,23 @@ async function answer(
   return { span, results };
 }
 
-function stepsOf({ series }: ReturnType<typeof check>, row: FunnelRow | undefined): FunnelStep[] {
-  return series.map(({ event, name, custom_name }, order): FunnelStep => ({
-    action_id: event ?? null,
-    name,
-    custom_name,
-    order,
+function stepsOf({ series, order }: CheckedFunnel, row: FunnelRow | undefined): FunnelStep[] {
+  return series.map((step, i): FunnelStep => ({
+    ...(order === "unordered" ? completed(i + 1) : shownStep(step)),
+    order: i,
     people: [],
-    count: Number(row?.persons[order] ?? 0),
+    count: Number(row?.persons[i] ?? 0),
     type: "events",
-    average_conversion_time: order === 0 ? null : (row?.average_seconds[order] ?? null),
-    median_conversion_time: order === 0 ? null : (row?.median_seconds[order] ?? null),
+    average_conversion_time: i === 0 ? null : (row?.average_seconds[i] ?? null),
+    median_conversion_time: i === 0 ? null : (row?.median_seconds[i] ?? null),
   }));
 }
+
+const shownStep = ({ event, name, custom_name }: Series) => ({ action_id: event ?? null, name, custom_name });
+
+/** A step of a funnel without order is a number of its steps, in PostHog's words. */
+const completed = (steps: number) => ({
+  action_id: null,
+  name: `Completed ${steps} step${steps === 1 ? "" : "s"}`,
+  custom_name: null,
+});

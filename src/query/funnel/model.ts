@@ -15,6 +15,14 @@ import {
   unreadFields,
 } from "../parts/model.ts";
 
+const lastStep = queryLimits.querySeriesMax - 1;
+
+const exclusion = strictModel("FunnelExclusionEventsNode", {
+  ...node.properties,
+  funnelFromStep: integer({ minimum: 0, maximum: lastStep }),
+  funnelToStep: integer({ minimum: 0, maximum: lastStep }),
+});
+
 export const funnelsModel = strictModel("FunnelsQuery", {
   kind: choice(["FunnelsQuery"]),
   series: Type.Array(node, { minItems: 2, maxItems: queryLimits.querySeriesMax }),
@@ -28,12 +36,12 @@ export const funnelsModel = strictModel("FunnelsQuery", {
   ),
   funnelsFilter: maybe(
     strictModel("FunnelsFilter", {
-      funnelOrderType: maybe(choice(["ordered", "strict"])),
+      funnelOrderType: maybe(choice(["ordered", "strict", "unordered"])),
       breakdownAttributionType: maybe(choice(["first_touch", "last_touch"])),
       funnelVizType: maybe(choice(["steps"])),
       funnelWindowInterval: maybe(integer({ minimum: 1, maximum: 100_000 })),
       funnelWindowIntervalUnit: maybe(choice(["second", "minute", "hour", "day", "week", "month"])),
-      exclusions: unanswered("An exclusion"),
+      exclusions: maybe(Type.Array(exclusion, { maxItems: queryLimits.querySeriesMax })),
       funnelAggregateByHogQL: unanswered("Aggregating by SQL", ["person_id"]),
       customAggregationTarget: unanswered("A table of a data warehouse"),
       ...unreadFields(

@@ -1,0 +1,95 @@
+// The part of a statement that has, of each person, the attempts to go through a funnel: one for each event that
+// begins it, with how far it came and when it was at each step.
+
+import type { PropertyFilter } from "../../storage/events/property_filter.ts";
+import type { DateSpan } from "../date_range.ts";
+import type { Breakdown } from "../parts/breakdown.ts";
+import { brokenRows } from "../parts/breakdown_store.ts";
+import type { Entity } from "../parts/series.ts";
+import { type Draft, entityCondition, eventTable, filterCondition, spanCondition } from "../store.ts";
+import { type Exclusion, type FunnelOrder, inTime, type Walk } from "./walk.ts";
+
+export interface FunnelScope {
+  series: readonly Entity[];
+  filters: readonly PropertyFilter[];
+  span: DateSpan;
+  /** The most from the first step to the last, in µs, inclusive. */
+  windowMicros: number;
+  order: FunnelOrder;
+  exclusions: readonly Exclusion[];
+  walk: Walk;
+  /** Which of a person's events with a value of the breakdown the person counts for. */
+  touch: "first" | "last";
+}
+
+/** The events of a funnel's steps and exclusions, of a strict one all events: as the walk has them, and their `value`. */
+export function stepRows(draft: Draft, scope: FunnelScope, breakdown: Breakdown | undefined): string {
+  const { series: steps, filters, span, order, exclusions } = scope;
+  const where = `${spanCondition(draft, span)} AND ${filterCondition(draft, filters)}`;
+  const conditions = steps.map((step) => entityCondition(draft, step));
+  const mask = conditions.map((condition, i) => `bitShiftLeft(toUInt32(${condition}), ${i})`).join(" + ");
+  const bans = exclusions.map(({ entity, from, to }) => {
+    const condition = entityCondition(draft, entity);
+    conditions.push(condition);
+    return `if(${condition}, ${2 ** to - 2 ** from}, 0)`;
+  });
+  const hits = order === "strict" ? "1" : `(${conditions.join(" OR ")})`;
+  const rows = `${eventTable(draft, filters, true)} WHERE ${where} AND ${hits}`;
+  const { from, value } = breakdown ? brokenRows(draft, rows, breakdown) : { from: rows, value: "NULL" };
+  // Times are in µs from a second before the span, so that 0 means none.
+  const origin = "toUnixTimestamp64Micro(toDateTime64({from:String}, 6, 'UTC')) - 1000000";
+  const ban = bans.reduce((one, other) => `bitOr(${one}, ${other})`, "0");
+  return `SELECT person_id, toUInt32(${mask}) AS mask, toUInt32(${ban}) AS ban,
+    toUnixTimestamp64Micro(timestamp) - (${origin}) AS at, ${value} AS value FROM ${from}`;
+}
+
+/** The value that a person counts for: the first or last one that an event of the funnel has. */
+export function valueOfPerson({ touch }: FunnelScope): string {
+  // Of one moment the value decides, so that the answer is the same each time.
+  const order = "(at, mask, assumeNotNull(value))";
+  return `${touch === "first" ? "argMinIf" : "argMaxIf"}(value, ${order}, value IS NOT NULL AND mask > 0)`;
+}
+
+/**
+ * Rows of persons who began the funnel: `line`, and `attempts`, an array of tuples with an element for each event: twice
+ * the number of steps that it came to, and one more unless an exclusion ended it; minus when it was at the last of
+ * them; when it began, 0 of a funnel without order; minus when it was at each step. The largest tuple is the attempt
+ * that came furthest, of these the first to be there, and of these the last to begin, without order the first.
+ * Events of one moment are in the order of the funnel.
+ * @param rows as stepRows(). @param line an expression over the rows of a person.
+ */
+export function attemptRows(draft: Draft, scope: FunnelScope, rows: string, line: string): string {
+  draft.params["window"] = scope.windowMicros;
+  const { columns, arrays, times, begins, ends } = scope.walk;
+  const [first = "", ...later] = times;
+  const steps = ["1", ...later.map((time) => inTime(time, first))].join(" + ");
+  const lastAt = `multiIf(${later.map((time, i) => `steps = ${i + 2}, ${time}`).join(", ")}, ${first})`;
+  const begun = scope.order === "unordered" ? "0" : first;
+  const outcome = ends.reduceRight(
+    (otherwise, [condition, number]) => `if(${condition}, 2 * (${number}), ${otherwise})`,
+    `2 * (${steps} AS steps) + 1`,
+  );
+  return `SELECT line, events.1 AS ats, events.2 AS masks, events.3 AS bans, ${columns.join(", ")},
+      arrayMap((mask, ${Object.keys(arrays).join(", ")}) ->
+        (if(${begins}, ${outcome}, 0), -${lastAt}, ${begun}, ${times.map((time) => `-${time}`).join(", ")}),
+        masks, ${Object.values(arrays).join(", ")}) AS attempts
+    FROM (
+      SELECT ${line} AS line, arraySort(${eventsOfPerson(scope)}) AS events
+      FROM (${rows}) GROUP BY person_id HAVING countIf(${begins}) > 0)`;
+}
+
+/** The number of steps of an attempt, 0 where an exclusion ended it. */
+export function stepsOf(attempt: string): string {
+  return `if(bitTest(${attempt}.1, 0), intDiv(${attempt}.1, 2), 0)`;
+}
+
+/** The seconds of an attempt between two steps that it came to, counted from 1. */
+export function secondsBetween(attempt: string, from: number, to: number): string {
+  return `(${attempt}.${from + 3} - ${attempt}.${to + 3}) / 1000000`;
+}
+
+/** An excluded event that is a step, too, is both apart: at its own moment it stands between no steps. */
+function eventsOfPerson({ order, exclusions }: FunnelScope): string {
+  if (order === "strict" || exclusions.length === 0) return "groupArray((at, mask, ban))";
+  return `arrayConcat(groupArrayIf((at, mask, toUInt32(0)), mask > 0), groupArrayIf((at, toUInt32(0), ban), ban > 0))`;
+}

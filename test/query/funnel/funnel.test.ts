@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import fc from "fast-check";
+import { systemClock } from "../../../src/core/clock.ts";
+import { createOrganization } from "../../../src/organizations/store.ts";
+import { createProject } from "../../../src/projects/store.ts";
+import { openQueryEngine, type QueryEngine } from "../../../src/query/engine.ts";
+import { type FunnelStep, noValue, otherValues } from "../../../src/query/result.ts";
+import { addUser } from "../../support/accounts.ts";
+import { cleanUp } from "../../support/cleanup.ts";
+import { noSqlParser } from "../../support/sql_parser.ts";
+import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";
+import { dayStart, type NaiveEvent, storeEvents, zones } from "../naive.ts";
+import {
+  allSteps,
+  denseEvents,
+  exclusionSteps,
+  type NaiveExclusion,
+  type NaiveFunnel,
+  type NaiveOrder,
+  plainSteps,
+  plansTouched,
+  stepsOf,
+} from "./naive_funnel.ts";
+
+afterAll(cleanUp, storesStartMsMax);
+
+interface World {
+  zone: string;
+  project_id: number;
+  events: NaiveEvent[];
+}
+
+let engine: QueryEngine;
+const worlds: World[] = [];
+const seed = 20_240_324;
+
+beforeAll(async () => {
+  const stores = await openMadeStores();
+  const { sql, clickhouse } = stores;
+  const owner_id = await addUser(sql, "ann@example.com");
+  const organization_id = await createOrganization(sql, { name: "Ours", owner_id, project_name: "First" });
+  engine = openQueryEngine({ parser: noSqlParser, sql, clickhouse, clock: systemClock });
+  for (const [i, zone] of zones.entries()) {
+    const { id } = await createProject(sql, { organization_id, name: zone, timezone: zone });
+    const [events = []] = fc.sample(denseEvents, { numRuns: 1, seed: seed + i });
+    await storeEvents(stores, id, events);
+    worlds.push({ zone, project_id: id, events });
+  }
+}, storesStartMsMax);
+
+const world = fc.integer({ min: 0, max: zones.length - 1 }).map((i) => () => worlds[i]!);
+const days = ["2024-03-24", "2024-03-27", "2024-03-31", "2024-04-02", "2024-04-04"];
+const dateRanges = fc
+  .tuple(fc.constantFrom(...days), fc.constantFrom(...days))
+  .map(([a, b]) => (a < b ? { date_from: a, date_to: b } : { date_from: b, date_to: a }));
+const hour = 3_600_000;
+const windows = fc.constantFrom(3, 6, 24, 50, 200);
+const orders = fc.constantFrom<NaiveOrder>("ordered", "strict", "unordered");
+
+interface Range {
+  date_from: string;
+  date_to: string;
+}
+
+function within({ zone, events }: World, { date_from, date_to }: Range): NaiveEvent[] {
+  const start = dayStart(date_from, zone);
+  const end = dayStart(Temporal.PlainDate.from(date_to).add({ days: 1 }).toString(), zone);
+  return events.filter((one) => one.at >= start && one.at < end);
+}
+
+function queryOf(
+  { steps, order, windowMs, exclusions = [] }: NaiveFunnel,
+  dateRange: Range,
+  funnelsFilter: object = {},
+) {
+  return {
+    kind: "FunnelsQuery",
+    series: steps.map(({ node }) => node),
+    dateRange,
+    funnelsFilter: {
+      funnelWindowInterval: windowMs / hour,
+      funnelWindowIntervalUnit: "hour",
+      funnelOrderType: order,
+      exclusions: exclusions.map(({ node, from, to }) => ({
+        ...node,
+        funnelFromStep: from,
+        funnelToStep: to,
+      })),
+      ...funnelsFilter,
+    },
+  };
+}
+
+async function expectSteps(own: World, dateRange: Range, funnel: NaiveFunnel): Promise<void> {
+  const { results } = await engine.run(own.project_id, queryOf(funnel, dateRange));
+  const expected = stepsOf(within(own, dateRange), funnel);
+  expect((results as FunnelStep[]).map(({ count }) => count)).toEqual(expected.map(({ count }) => count));
+  for (const [i, step] of (results as FunnelStep[]).entries()) {
+    for (const name of ["average_conversion_time", "median_conversion_time"] as const) {
+      if (expected[i]![name] === null) expect(step[name]).toBeNull();
+      else expect(step[name]).toBeCloseTo(expected[i]![name], 6);
+    }
+  }
+}
+
+test(
+  "a funnel of any order equals the naive walk through each person's attempts, times between steps included",
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        world,
+        dateRanges,
+        fc.array(fc.constantFrom(...allSteps), { minLength: 2, maxLength: 5 }),
+        windows,
+        orders,
+        async (own, dateRange, steps, hours, order) => {
+          await expectSteps(own(), dateRange, { steps, order, windowMs: hours * hour });
+        },
+      ),
+      { numRuns: 60, seed },
+    );
+  },
+  storesStartMsMax,
+);
+
+/** Of a funnel with so many steps. */
+function exclusionsFor(count: number, order: NaiveOrder): fc.Arbitrary<NaiveExclusion[]> {
+  const spans = fc
+    .tuple(fc.integer({ min: 0, max: count - 1 }), fc.integer({ min: 0, max: count - 1 }))
+    .filter(([from, to]) => (order === "unordered" ? from === 0 && to === count - 1 : from < to));
+  const one = fc.record({ step: fc.constantFrom(...exclusionSteps), span: spans });
+  return fc
+    .array(one, { minLength: 1, maxLength: 3 })
+    .map((list) => list.map(({ step, span: [from, to] }) => ({ ...step, from, to })));
+}
+
+const excludingFunnels = fc
+  .tuple(fc.array(fc.constantFrom(...allSteps.slice(0, 5)), { minLength: 2, maxLength: 4 }), windows, orders)
+  .chain(([steps, hours, order]) =>
+    exclusionsFor(steps.length, order).map((exclusions): NaiveFunnel => ({
+      steps,
+      order,
+      windowMs: hours * hour,
+      exclusions,
+    })),
+  );
+
+test(
+  "exclusions end the attempts in which they stand between their steps",
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(world, dateRanges, excludingFunnels, async (own, dateRange, funnel) => {
+        await expectSteps(own(), dateRange, funnel);
+      }),
+      { numRuns: 60, seed },
+    );
+  },
+  storesStartMsMax,
+);
+
+test(
+  "a funnel's breakdown counts each person for one value",
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        world,
+        dateRanges,
+        orders,
+        fc.constantFrom("first" as const, "last" as const),
+        fc.integer({ min: 1, max: 5 }),
+        async (own, dateRange, order, touch, limit) => {
+          const funnel = { steps: plainSteps, order, windowMs: 24 * hour };
+          const query = {
+            ...queryOf(funnel, dateRange, { breakdownAttributionType: `${touch}_touch` }),
+            breakdownFilter: { breakdown: "plan", breakdown_limit: limit },
+          };
+          const funnels = (await engine.run(own().project_id, query)).results as FunnelStep[][];
+          const some = within(own(), dateRange);
+          const plans = plansTouched(some, funnel, touch);
+          const shown = funnels.map(([first]) => first!.breakdown_value![0]!);
+          expect(new Set(shown).size).toBe(shown.length);
+          const apart = shown.filter((value) => value !== otherValues);
+          expect(apart.length).toBeLessThanOrEqual(limit);
+          const counts = (of: readonly NaiveEvent[]) => stepsOf(of, funnel).map(({ count }) => count);
+          for (const [n, steps] of funnels.entries()) {
+            const isOwn = ({ distinct_id }: NaiveEvent) => {
+              const plan = plans.get(distinct_id) ?? noValue;
+              return shown[n] === otherValues ? !apart.includes(plan) : plan === shown[n];
+            };
+            expect(steps.map(({ count }) => count)).toEqual(counts(some.filter(isOwn)));
+          }
+          const sums = plainSteps.map((_, k) => funnels.reduce((sum, steps) => sum + steps[k]!.count, 0));
+          expect(sums).toEqual(counts(some));
+        },
+      ),
+      { numRuns: 40, seed },
+    );
+  },
+  storesStartMsMax,
+);
+
+test("steps of a funnel without order are called after how many they are", async () => {
+  const funnel = { steps: plainSteps.slice(0, 2), order: "unordered" as const, windowMs: hour };
+  const { results } = await engine.run(
+    worlds[0]!.project_id,
+    queryOf(funnel, { date_from: "all", date_to: days[4]! }),
+  );
+  expect(results).toMatchObject([
+    { action_id: null, name: "Completed 1 step", custom_name: null, order: 0, average_conversion_time: null },
+    { action_id: null, name: "Completed 2 steps", custom_name: null, order: 1 },
+  ]);
+});
