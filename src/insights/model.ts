@@ -66,8 +66,9 @@ export const insightModel = model("Insight", {
   favorited: flag({ default: false }),
   saved: flag({ default: true }),
   result: readOnly(
-    nullable(Type.Array(Type.Unknown()), {
-      description: "What its query answers; null where it was not run.",
+    Type.Unknown({
+      description:
+        "What its query answers: a list, of times of a funnel an object; null where it was not run.",
     }),
   ),
   columns: readOnly(nullable(Type.Array(Type.String()))),

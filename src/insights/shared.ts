@@ -106,7 +106,7 @@ async function answerOf(queries: QueryEngine, row: InsightRow, inTime: boolean):
 const shownMembers: ReadonlySet<string> = new Set(
   (
     "label labels days data count aggregated_value breakdown_value compare_label action order name custom_name math " +
-    "math_property median_conversion_time average_conversion_time date values status"
+    "math_property median_conversion_time average_conversion_time date values status bins source target value"
   ).split(" "),
 );
 

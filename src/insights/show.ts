@@ -2,6 +2,7 @@
 
 import { Fault } from "../core/fault.ts";
 import type { QueryAsker, QueryEngine, QueryResult } from "../query/engine.ts";
+import { shownResults } from "../query/result.ts";
 import type { Uses } from "../storage/services.ts";
 import { insightLimits } from "./limits.ts";
 import type { Insight } from "./model.ts";
@@ -50,15 +51,10 @@ async function lastResultOf(
   }
 }
 
-function shownOf({
-  results,
-  table,
-  computed_at,
-  timezone,
-  is_cached,
-}: QueryResult & { is_cached: boolean }): ShownResult {
+function shownOf(answer: QueryResult & { is_cached: boolean }): ShownResult {
+  const { table, computed_at, timezone, is_cached } = answer;
   return {
-    result: results,
+    result: shownResults(answer),
     columns: table?.columns ?? null,
     types: table?.types ?? null,
     hasMore: table?.hasMore ?? null,

@@ -6,14 +6,12 @@ import { checkFields } from "../http/fields/field_check.ts";
 import { type Fields, fieldsOf, type QuerySchema, type ReadyQuery } from "./kind.ts";
 import { queryKinds } from "./kinds.ts";
 import { wrapperModels } from "./model.ts";
-import type { ResultType } from "./result.ts";
 
 const wrappers: Readonly<Record<string, QuerySchema>> = wrapperModels;
 
 /** A query with what is known of it before it runs. */
 export interface KnownQuery extends ReadyQuery {
   kind: string;
-  result: ResultType;
 }
 
 /**
@@ -34,7 +32,7 @@ export function checkQuery(value: unknown, attr = "query"): KnownQuery {
     return checkQuery(source, `${attr}__source`);
   }
   const known = named(queryKinds, kind);
-  if (known) return { kind: kind as string, result: known.result, ...known.check(value, attr) };
+  if (known) return { kind: kind as string, ...known.check(value, attr) };
   if (kind === undefined) {
     throw new Fault("required", "This field is required.", { attr: `${attr}__kind` });
   }

@@ -26,8 +26,8 @@ export interface CheckedQuery {
 interface KindParts<Schema extends QuerySchema, Type extends ResultType, Checked extends CheckedQuery> {
   /** Its `kind` is the kind's name. The body has passed it when `check` is called. */
   schema: Schema;
-  /** How its results are drawn. */
-  result: Type;
+  /** How its results are drawn, where that depends on the query by what it is. */
+  result: Type | ((checked: Checked) => Type);
   /** @throws Fault for what the schema cannot refuse, named below `attr`. */
   check(query: CreateInput<Schema>, attr: string): Checked;
   /** What a query is called where nobody gave it a name. */
@@ -39,6 +39,7 @@ interface KindParts<Schema extends QuerySchema, Type extends ResultType, Checked
 /** A query that was checked, ready to run. */
 export interface ReadyQuery {
   title: string;
+  result: ResultType;
   filtersTestAccounts: boolean;
   /** @param filters more of them, for every event. */
   answer(context: QueryContext, filters: readonly PropertyFilter[]): Promise<QueryAnswer>;
@@ -46,7 +47,6 @@ export interface ReadyQuery {
 
 export interface QueryKind {
   schema: QuerySchema;
-  result: ResultType;
   /** @throws Fault for the first thing that is wrong or not supported. */
   check(value: Fields, attr: string): ReadyQuery;
 }
@@ -60,11 +60,11 @@ export function queryKind<Schema extends QuerySchema, Type extends ResultType, C
 }: KindParts<Schema, Type, Checked>): QueryKind {
   return {
     schema,
-    result,
     check: (value, attr) => {
       const checked = check(fieldsOf(schema, value, attr), attr);
       return {
         title: title(checked),
+        result: typeof result === "function" ? result(checked) : result,
         filtersTestAccounts: checked.query.filterTestAccounts === true,
         answer: async (context, more) => {
           const filters = [...checked.filters, ...more];

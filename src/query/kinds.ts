@@ -6,6 +6,7 @@ import { funnelsKind } from "./funnel/funnel.ts";
 import { hogqlKind } from "./hogql/hogql.ts";
 import type { QueryKind } from "./kind.ts";
 import { lifecycleKind } from "./lifecycle/lifecycle.ts";
+import { pathsKind } from "./paths/paths.ts";
 import { retentionKind } from "./retention/retention.ts";
 import { sessionsKind } from "./sessions/sessions.ts";
 import { stickinessKind } from "./stickiness/stickiness.ts";
@@ -19,6 +20,7 @@ export const queryKinds: Readonly<Record<string, QueryKind>> = {
   RetentionQuery: retentionKind,
   LifecycleQuery: lifecycleKind,
   StickinessQuery: stickinessKind,
+  PathsQuery: pathsKind,
   HogQLQuery: hogqlKind,
   EventsQuery: eventsKind,
   ActorsQuery: actorsKind,

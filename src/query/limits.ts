@@ -35,6 +35,9 @@ export const queryLimits = {
   querySeriesMax: 26,
   /** Different steps of a funnel without order that one event may be: it is asked of all sets of them, at most 31. */
   stepsOfOneEventMax: 5,
+  /** Bars of a funnel's times, where a query says how many and where their number follows the persons': PostHog's. */
+  funnelBinsMax: 90,
+  funnelBinsUsualMax: 60,
   /** Formulas of one trend, characters of one, and brackets within brackets. */
   formulasMax: 10,
   formulaCharsMax: 200,
@@ -53,6 +56,12 @@ export const queryLimits = {
   breakdownValuesMax: 200,
   /** Intervals of a retention table; its cells grow with their square. */
   retentionIntervalsMax: 100,
+  /** Steps of a path, links between them in a reply, and what is left out of paths or put together as one step. */
+  pathStepsMax: 50,
+  pathLinksMax: 1000,
+  pathNamesMax: 100,
+  /** Milliseconds between two events that are no more of one path: PostHog's half hour. */
+  pathPauseMs: 1_800_000,
   /** Columns of one list of events. */
   queryColumnsMax: 50,
   /** Characters of one expression in a list of events, of all together, and names of events in one. */

@@ -119,7 +119,9 @@ export const queryBody = strictModel("QueryRequest", {
 
 /** The reply to a query; for an EventsQuery it has its columns too. */
 export const queryReply = model("QueryResponse", {
-  results: Type.Array(Type.Unknown(), { description: "As PostHog shapes them for this kind of query." }),
+  results: Type.Unknown({
+    description: "As PostHog shapes them for this kind of query: a list, of times of a funnel an object.",
+  }),
   timezone: timezone(),
   resolved_date_range: model("ResolvedDateRange", {
     date_from: nullable(moment()),

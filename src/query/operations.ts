@@ -21,8 +21,8 @@ export function queryRoutes({ gate, engine }: { gate: Gate; engine: OpenedQuerie
       description:
         "Trends, funnels, retention, a list of events or SQL (`HogQLQuery`), computed at once; what of PostHog's " +
         "queries is not supported is refused by name. A funnel's `average_conversion_time` and " +
-        "`median_conversion_time` of a step are seconds, of the persons who got there: from the latest time they " +
-        "were at the step before to the first time they got to this one, in order and within the window; null " +
+        "`median_conversion_time` of a step are seconds since the step before, of the persons who got there: in the " +
+        "attempt that came furthest, of these the first to be there and the last to begin; null " +
         "for the first step. A result that took more than a second is kept for ten minutes and given again " +
         "(`is_cached`, `last_refresh`), unless `refresh` is `force_blocking`, `force_async` or true. With " +
         "`async`, or a `refresh` of `async`, `lazy_async` or `force_async`, the query runs in the background, and " +

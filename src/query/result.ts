@@ -6,7 +6,10 @@ export interface ResultShapes {
   series: TrendLine;
   /** With a breakdown the steps of each value. */
   steps: FunnelStep | FunnelStep[];
+  conversions: FunnelTrend;
+  times: FunnelTimes;
   grid: RetentionCohort;
+  flow: PathLink;
   figures: WebFigure;
   /** Cells, as `columns` names them. */
   table: unknown[];
@@ -58,6 +61,33 @@ export interface FunnelStep {
   breakdown_value?: string[];
 }
 
+/** Of the persons who began a funnel in each interval, how many came through it, in percent with two decimals. */
+export interface FunnelTrend {
+  /** Of the intervals. */
+  count: number;
+  data: number[];
+  labels: string[];
+  days: string[];
+  breakdown_value?: string[];
+}
+
+/** How many persons came through a funnel in which time; the only member of its results. */
+export interface FunnelTimes {
+  /** The seconds at which each begins, and its persons. */
+  bins: [seconds: number, persons: number][];
+  /** In seconds; null where nobody came through. */
+  average_conversion_time: number | null;
+}
+
+/** How often one step of a path followed another, `1_` before the name of the first. */
+export interface PathLink {
+  source: string;
+  target: string;
+  value: number;
+  /** Milliseconds from the one to the other. */
+  average_conversion_time: number;
+}
+
 export interface RetentionCohort {
   /** `Day 0`, `Day 1`, … */
   label: string;
@@ -77,4 +107,9 @@ export interface WebFigure {
   previous: number | null;
   changeFromPreviousPct: number | null;
   isIncreaseBad: boolean | null;
+}
+
+/** Results as PostHog shows them: those of times are no list. */
+export function shownResults({ type, results }: { type: ResultType | null; results: unknown[] }): unknown {
+  return type === "times" && results.length > 0 ? results[0] : results;
 }

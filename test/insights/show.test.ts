@@ -130,7 +130,11 @@ test("what a page has no time for shows its last result, or that it was not comp
   const insights = [first, second, third, fourth].map((query) => ({ query }) as Insight);
   const shown = await withResults({ queries, clock }, project_id, insights, {}, 8);
   expect(
-    shown.map(({ is_cached, result, query_status }) => [is_cached, result?.length, query_status]),
+    shown.map(({ is_cached, result, query_status }) => [
+      is_cached,
+      (result as unknown[] | null)?.length,
+      query_status,
+    ]),
   ).toEqual([
     [false, 1, null],
     [false, 1, null],

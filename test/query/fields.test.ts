@@ -38,6 +38,8 @@ beforeAll(async () => {
     event(7, "seen", "eve", noon + 5 * hour, { plan: "team", price: 8 }),
     event(8, "seen", "eve", noon + 5 * hour + 1000, { plan: "team", price: 8 }),
     event(9, "bought", "eve", noon - 28 * hour),
+    event(10, "seen", "ivy", noon + hour, { plan: "free" }),
+    event(11, "bought", "ivy", noon + hour + 120_000, { plan: "free" }),
   ]);
   await capture(app, [
     { ...view("web", 0, "/"), distinct_id: "fay" },
@@ -98,11 +100,15 @@ interface Case {
 
 const trend: Fields = { kind: "TrendsQuery", series: [{ event: "seen" }], dateRange };
 const funnel: Fields = { kind: "FunnelsQuery", series: funnelSteps, dateRange };
+const rates = { ...funnel, funnelsFilter: { funnelVizType: "trends" } };
+const times = { ...funnel, funnelsFilter: { funnelVizType: "time_to_convert" } };
 const retention: Fields = {
   kind: "RetentionQuery",
   dateRange: { date_to: "2024-03-31" },
   retentionFilter: { totalIntervals: 3, targetEntity: seen, returningEntity: seen },
 };
+const paths: Fields = { kind: "PathsQuery", dateRange };
+const customPaths = { ...paths, pathsFilter: { includeEventTypes: ["custom_event"] } };
 const lifecycle: Fields = { kind: "LifecycleQuery", series: [{ event: "seen" }], dateRange };
 const stickiness: Fields = { kind: "StickinessQuery", series: [{ event: "seen" }], dateRange };
 const criteria = (operator: string, value: number): Fields => ({
@@ -142,6 +148,20 @@ function entity(fields: Fields): Case {
   const own = retention["retentionFilter"] as Fields;
   return within(retention, "retentionFilter", { targetEntity: { ...seen, ...fields } }, own);
 }
+
+/** A trend of who saw, bought and never did a third thing, up to a step. */
+const thereRates = (funnelToStep: number): Fields => ({
+  ...funnel,
+  series: [...funnelSteps, { event: "never" }],
+  funnelsFilter: { funnelVizType: "trends", funnelToStep },
+});
+
+/** A trend of who did anything, saw and bought, from a step on. */
+const backRates = (funnelFromStep: number): Fields => ({
+  ...funnel,
+  series: [{ event: null }, ...funnelSteps],
+  funnelsFilter: { funnelVizType: "trends", funnelFromStep },
+});
 
 /** Ann's way with an exclusion, and with another or none. */
 function excluding(exclusion: Fields, before?: Fields): Case {
@@ -252,6 +272,17 @@ const answered: Record<string, Record<string, Case>> = {
     "breakdownFilter.breakdowns": changed(funnel, {
       breakdownFilter: { breakdowns: [{ property: "plan" }] },
     }),
+    interval: changed(rates, { interval: "week" }),
+    "funnelsFilter.funnelVizType": within(funnel, "funnelsFilter", { funnelVizType: "trends" }),
+    "funnelsFilter.funnelFromStep": changed(backRates(0), backRates(1)),
+    "funnelsFilter.funnelToStep": changed(thereRates(2), thereRates(1)),
+    "funnelsFilter.binCount": within(times, "funnelsFilter", { binCount: 7 }),
+    "funnelsFilter.hideIncompleteConversionWindowPeriods": within(
+      rates,
+      "funnelsFilter",
+      { hideIncompleteConversionWindowPeriods: true },
+      { funnelWindowInterval: 2000, funnelWindowIntervalUnit: "week" },
+    ),
     "funnelsFilter.funnelOrderType": within(funnel, "funnelsFilter", { funnelOrderType: "unordered" }),
     "funnelsFilter.exclusions": excluding({ event: "seen" }),
     "funnelsFilter.exclusions[].event": excluding({ event: "seen" }, { event: "never" }),
@@ -298,6 +329,20 @@ const answered: Record<string, Record<string, Case>> = {
     }),
     "retentionFilter.targetEntity.id": entity({ id: "bought" }),
     "retentionFilter.targetEntity.properties": entity({ properties: plan }),
+  },
+  PathsQuery: {
+    ...ranges(paths),
+    "dateRange.date_from": changed(paths, { dateRange: { ...dateRange, date_from: "2024-03-30T13:30:00" } }),
+    ...every(paths),
+    "pathsFilter.includeEventTypes": changed(paths, customPaths),
+    "pathsFilter.startPoint": changed(paths, { pathsFilter: { startPoint: "bought" } }),
+    "pathsFilter.endPoint": changed(paths, { pathsFilter: { endPoint: "seen" } }),
+    "pathsFilter.excludeEvents": changed(paths, { pathsFilter: { excludeEvents: ["bought"] } }),
+    "pathsFilter.pathGroupings": changed(paths, { pathsFilter: { pathGroupings: ["b*t"] } }),
+    "pathsFilter.stepLimit": changed(paths, { pathsFilter: { stepLimit: 2 } }),
+    "pathsFilter.edgeLimit": changed(paths, { pathsFilter: { edgeLimit: 1 } }),
+    "pathsFilter.minEdgeWeight": changed(paths, { pathsFilter: { minEdgeWeight: 3 } }),
+    "pathsFilter.maxEdgeWeight": within(customPaths, "pathsFilter", { maxEdgeWeight: 1 }),
   },
   LifecycleQuery: {
     ...ranges(lifecycle),
@@ -387,7 +432,7 @@ const answered: Record<string, Record<string, Case>> = {
 /** By field: values that are refused, in the query in which they stand. */
 const refused: Record<string, Record<string, Fields>> = {
   TrendsQuery: {
-    kind: { kind: "PathsQuery" },
+    kind: { kind: "CalendarHeatmapQuery" },
     series: { series: [] },
     samplingFactor: { samplingFactor: 0.1 },
     aggregation_group_type_index: { aggregation_group_type_index: 0 },
@@ -433,7 +478,14 @@ const refused: Record<string, Record<string, Fields>> = {
     "compareFilter.compare_to": { compareFilter: { compare_to: "-1y" } },
     "funnelsFilter.customAggregationTarget": { funnelsFilter: { customAggregationTarget: true } },
     "funnelsFilter.breakdownAttributionType": { funnelsFilter: { breakdownAttributionType: "step" } },
-    "funnelsFilter.funnelVizType": { funnelsFilter: { funnelVizType: "trends" } },
+    "funnelsFilter.funnelVizType": { funnelsFilter: { funnelVizType: "flow" } },
+    "funnelsFilter.funnelFromStep": { funnelsFilter: { funnelFromStep: 1 } },
+    "funnelsFilter.funnelToStep": { funnelsFilter: { funnelToStep: 2 } },
+    "funnelsFilter.binCount": { funnelsFilter: { binCount: 91 } },
+    "breakdownFilter.breakdown": {
+      funnelsFilter: { funnelVizType: "time_to_convert" },
+      breakdownFilter: { breakdown: "plan" },
+    },
     "funnelsFilter.exclusions[].kind": {
       funnelsFilter: { exclusions: [{ kind: "ActionsNode", funnelFromStep: 0, funnelToStep: 1 }] },
     },
@@ -471,6 +523,19 @@ const refused: Record<string, Record<string, Fields>> = {
     "retentionFilter.minimumOccurrences": { retentionFilter: { minimumOccurrences: 2 } },
     "retentionFilter.retentionCustomBrackets": { retentionFilter: { retentionCustomBrackets: [1, 2] } },
     "retentionFilter.timeWindowMode": { retentionFilter: { timeWindowMode: "24_hour_windows" } },
+  },
+  PathsQuery: {
+    kind: { kind: "Paths" },
+    samplingFactor: { samplingFactor: 0.1 },
+    aggregation_group_type_index: { aggregation_group_type_index: 0 },
+    modifiers: { modifiers: { a: 1 } },
+    funnelPathsFilter: { funnelPathsFilter: { funnelPathType: "funnel_path_after_step" } },
+    "pathsFilter.includeEventTypes[]": { pathsFilter: { includeEventTypes: ["hogql"] } },
+    "pathsFilter.pathsHogQLExpression": { pathsFilter: { pathsHogQLExpression: "event" } },
+    "pathsFilter.pathReplacements": { pathsFilter: { pathReplacements: true } },
+    "pathsFilter.localPathCleaningFilters": {
+      pathsFilter: { localPathCleaningFilters: [{ regex: "a", alias: "b" }] },
+    },
   },
   LifecycleQuery: {
     kind: { kind: "Lifecycle" },
@@ -585,6 +650,7 @@ const bases: Record<string, Fields> = {
   TrendsQuery: trend,
   FunnelsQuery: funnel,
   RetentionQuery: retention,
+  PathsQuery: paths,
   LifecycleQuery: lifecycle,
   StickinessQuery: stickiness,
   EventsQuery: list,

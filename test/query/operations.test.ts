@@ -199,7 +199,7 @@ test("a funnel says who got how far and how long it took", async () => {
   ]);
 });
 
-test("a middle step's time is from the latest time at the step before to the first time at it, as documented", async () => {
+test("a step's time is of the attempt that came furthest, as documented", async () => {
   const made = (user: string, steps: [string, number][]) =>
     steps.map(([event, seconds], i) => ({
       uuid: `00000000-0000-4000-9${user === "cleo" ? "0" : "1"}00-${String(i).padStart(12, "0")}`,
@@ -209,7 +209,7 @@ test("a middle step's time is from the latest time at the step before to the fir
       properties: {},
     }));
   await storeEvents(stores, 1, [
-    // At b the first time after 10 s, and the latest time 5 s before the first c; what comes later counts for nothing.
+    // The last a before the first c begins it, and the first b after that one counts; what comes later does not.
     ...made("cleo", [
       ["a", 0],
       ["b", 10],
@@ -219,7 +219,7 @@ test("a middle step's time is from the latest time at the step before to the fir
       ["b", 60],
       ["c", 160],
     ]),
-    // An a before the b makes its time shorter; without a c this person is not in the time of c.
+    // The last a begins it; without a c this person is not in the time of c.
     ...made("dan", [
       ["a", 0],
       ["a", 70],
@@ -230,15 +230,39 @@ test("a middle step's time is from the latest time at the step before to the fir
   const { body } = await run({ kind: "FunnelsQuery", series, dateRange });
   expect(body["results"]).toMatchObject([
     { count: 2, average_conversion_time: null, median_conversion_time: null },
-    { count: 2, average_conversion_time: 20, median_conversion_time: 20 },
+    { count: 2, average_conversion_time: 30, median_conversion_time: 30 },
     { count: 1, average_conversion_time: 5, median_conversion_time: 5 },
   ]);
   const reply = await fetch(`${app.url}/docs/json`);
   const { paths } = (await reply.json()) as { paths: Record<string, { post: { description: string } }> };
   const { description } = paths["/api/projects/{project_id}/query/"]!.post;
-  expect(description).toContain(
-    "from the latest time they were at the step before to the first time they got to this one",
-  );
+  expect(description).toContain("in the attempt that came furthest, of these the first to be there");
+});
+
+test("times to convert are an object, of an insight too, and so are paths a list", async () => {
+  const query = {
+    kind: "InsightVizNode",
+    source: {
+      kind: "FunnelsQuery",
+      series: [{ event: "seen" }, { event: "bought" }],
+      dateRange,
+      funnelsFilter: { funnelVizType: "time_to_convert", binCount: 2 },
+    },
+  };
+  const times = {
+    bins: [
+      [1800, 1],
+      [1860, 0],
+      [1920, 0],
+    ],
+    average_conversion_time: 1800,
+  };
+  expect((await run(query)).body["results"]).toEqual(times);
+  const made = await ask(app as never, "POST", "/api/projects/1/insights/", { query });
+  const shown = await ask(app as never, "GET", `/api/projects/1/insights/${made.body["id"]}/?refresh=true`);
+  expect([made.status, shown.body["result"]]).toEqual([201, times]);
+  const paths = await run({ kind: "DataVisualizationNode", source: { kind: "PathsQuery", dateRange } });
+  expect([paths.status, paths.body["results"]]).toEqual([200, expect.any(Array)]);
 });
 
 test("a funnel's window holds its last moment, and nothing after", async () => {
@@ -310,12 +334,16 @@ describe("a list of events", () => {
 
 test("a kind that is not answered is refused by a sentence that names those that are", async () => {
   const refused = [
-    [{ kind: "DataTableNode", source: { kind: "PathsQuery" } }, "PathsQuery", "query__source__kind"],
-    [{ kind: "PathsQuery" }, "PathsQuery", "query__kind"],
+    [
+      { kind: "DataTableNode", source: { kind: "TeamTaxonomyQuery" } },
+      "TeamTaxonomyQuery",
+      "query__source__kind",
+    ],
+    [{ kind: "TeamTaxonomyQuery" }, "TeamTaxonomyQuery", "query__kind"],
     [{ kind: 1 }, "1", "query__kind"],
   ] as const;
   const answered =
-    "Kinds of queries that are: TrendsQuery, FunnelsQuery, RetentionQuery, LifecycleQuery, StickinessQuery, HogQLQuery, EventsQuery, ActorsQuery, SessionsQuery, WebOverviewQuery, WebStatsTableQuery, and InsightVizNode " +
+    "Kinds of queries that are: TrendsQuery, FunnelsQuery, RetentionQuery, LifecycleQuery, StickinessQuery, PathsQuery, HogQLQuery, EventsQuery, ActorsQuery, SessionsQuery, WebOverviewQuery, WebStatsTableQuery, and InsightVizNode " +
     "and DataVisualizationNode and DataTableNode around them.";
   for (const [query, kind, attr] of refused) {
     const detail = `"${kind}" is not answered by this server. ${answered}`;
@@ -430,10 +458,14 @@ describe("a query is refused", () => {
     ],
     ["of a funnel of one step", { kind: "FunnelsQuery", series: [{}] }, "empty", "query__series"],
     [
-      "of a funnel in any order",
-      { kind: "FunnelsQuery", series: [{}, {}], funnelsFilter: { funnelOrderType: "unordered" } },
-      "invalid_choice",
-      "query__funnelsFilter__funnelOrderType",
+      "of a funnel without order with more steps that one event may be than it can tell apart",
+      {
+        kind: "FunnelsQuery",
+        series: ["a", "b", "c", "d", "e", null].map((event) => ({ event })),
+        funnelsFilter: { funnelOrderType: "unordered" },
+      },
+      "invalid_input",
+      "query__series",
     ],
     [
       "that selects no expression",

@@ -22,8 +22,16 @@ export interface FunnelScope {
   touch: "first" | "last";
 }
 
-/** The events of a funnel's steps and exclusions, of a strict one all events: as the walk has them, and their `value`. */
-export function stepRows(draft: Draft, scope: FunnelScope, breakdown: Breakdown | undefined): string {
+/**
+ * The events of a funnel's steps and exclusions, of a strict one all events: as the walk has them, and their `value`.
+ * @param bucket the index of an event's interval, where that is asked for, as an expression.
+ */
+export function stepRows(
+  draft: Draft,
+  scope: FunnelScope,
+  breakdown: Breakdown | undefined,
+  bucket = "0",
+): string {
   const { series: steps, filters, span, order, exclusions } = scope;
   const where = `${spanCondition(draft, span)} AND ${filterCondition(draft, filters)}`;
   const conditions = steps.map((step) => entityCondition(draft, step));
@@ -40,7 +48,8 @@ export function stepRows(draft: Draft, scope: FunnelScope, breakdown: Breakdown 
   const origin = "toUnixTimestamp64Micro(toDateTime64({from:String}, 6, 'UTC')) - 1000000";
   const ban = bans.reduce((one, other) => `bitOr(${one}, ${other})`, "0");
   return `SELECT person_id, toUInt32(${mask}) AS mask, toUInt32(${ban}) AS ban,
-    toUnixTimestamp64Micro(timestamp) - (${origin}) AS at, ${value} AS value FROM ${from}`;
+    toUnixTimestamp64Micro(timestamp) - (${origin}) AS at,
+    toInt32(${bucket}) AS bucket, ${value} AS value FROM ${from}`;
 }
 
 /** The value that a person counts for: the first or last one that an event of the funnel has. */
@@ -51,16 +60,23 @@ export function valueOfPerson({ touch }: FunnelScope): string {
 }
 
 /**
- * Rows of persons who began the funnel: `line`, and `attempts`, an array of tuples with an element for each event: twice
- * the number of steps that it came to, and one more unless an exclusion ended it; minus when it was at the last of
- * them; when it began, 0 of a funnel without order; minus when it was at each step. The largest tuple is the attempt
- * that came furthest, of these the first to be there, and of these the last to begin, without order the first.
- * Events of one moment are in the order of the funnel.
+ * Rows of persons who began the funnel: `person_id`, `line`, where asked for the `buckets` of their events, and
+ * `attempts`, an array of tuples with an element for each event: twice the number of steps that it came to, and one
+ * more unless an exclusion ended it; minus when it was at the last of them; when it began, 0 of a funnel without order;
+ * minus when it was at each step. The largest tuple is the attempt that came furthest, of these the first to be there,
+ * and of these the last to begin, without order the first. Events of one moment are in the order of the funnel.
  * @param rows as stepRows(). @param line an expression over the rows of a person.
  */
-export function attemptRows(draft: Draft, scope: FunnelScope, rows: string, line: string): string {
+export function attemptRows(
+  draft: Draft,
+  scope: FunnelScope,
+  rows: string,
+  line: string,
+  hasBuckets = false,
+): string {
   draft.params["window"] = scope.windowMicros;
-  const { columns, arrays, times, begins, ends } = scope.walk;
+  const { exclusions, walk } = scope;
+  const { columns, arrays, times, begins, ends } = walk;
   const [first = "", ...later] = times;
   const steps = ["1", ...later.map((time) => inTime(time, first))].join(" + ");
   const lastAt = `multiIf(${later.map((time, i) => `steps = ${i + 2}, ${time}`).join(", ")}, ${first})`;
@@ -69,18 +85,20 @@ export function attemptRows(draft: Draft, scope: FunnelScope, rows: string, line
     (otherwise, [condition, number]) => `if(${condition}, 2 * (${number}), ${otherwise})`,
     `2 * (${steps} AS steps) + 1`,
   );
-  return `SELECT line, events.1 AS ats, events.2 AS masks, events.3 AS bans, ${columns.join(", ")},
+  const parts = ["at", "mask", ...(exclusions.length > 0 ? ["ban"] : []), ...(hasBuckets ? ["bucket"] : [])];
+  const own = parts.map((part, i) => `events.${i + 1} AS ${part}s`);
+  return `SELECT person_id, line, ${[...own, ...columns].join(", ")},
       arrayMap((mask, ${Object.keys(arrays).join(", ")}) ->
         (if(${begins}, ${outcome}, 0), -${lastAt}, ${begun}, ${times.map((time) => `-${time}`).join(", ")}),
         masks, ${Object.values(arrays).join(", ")}) AS attempts
     FROM (
-      SELECT ${line} AS line, arraySort(${eventsOfPerson(scope)}) AS events
+      SELECT person_id, ${line} AS line, arraySort(${eventsOfPerson(scope, parts)}) AS events
       FROM (${rows}) GROUP BY person_id HAVING countIf(${begins}) > 0)`;
 }
 
-/** The number of steps of an attempt, 0 where an exclusion ended it. */
-export function stepsOf(attempt: string): string {
-  return `if(bitTest(${attempt}.1, 0), intDiv(${attempt}.1, 2), 0)`;
+/** The number of steps of an attempt, 0 where an exclusion ended it. @param outcome the tuple's first element. */
+export function stepsOf(outcome: string): string {
+  return `if(bitTest(${outcome}, 0), intDiv(${outcome}, 2), 0)`;
 }
 
 /** The seconds of an attempt between two steps that it came to, counted from 1. */
@@ -89,7 +107,10 @@ export function secondsBetween(attempt: string, from: number, to: number): strin
 }
 
 /** An excluded event that is a step, too, is both apart: at its own moment it stands between no steps. */
-function eventsOfPerson({ order, exclusions }: FunnelScope): string {
-  if (order === "strict" || exclusions.length === 0) return "groupArray((at, mask, ban))";
-  return `arrayConcat(groupArrayIf((at, mask, toUInt32(0)), mask > 0), groupArrayIf((at, toUInt32(0), ban), ban > 0))`;
+function eventsOfPerson({ order, exclusions }: FunnelScope, parts: readonly string[]): string {
+  const all = `groupArray((${parts.join(", ")}))`;
+  if (order === "strict" || exclusions.length === 0) return all;
+  const apart = (none: string, which: string) =>
+    `groupArrayIf((${parts.map((part) => (part === none ? "toUInt32(0)" : part)).join(", ")}), ${which} > 0)`;
+  return `arrayConcat(${apart("ban", "mask")}, ${apart("mask", "ban")})`;
 }

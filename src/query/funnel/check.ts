@@ -2,22 +2,42 @@
 
 import { Fault } from "../../core/fault.ts";
 import { breakdownExpressions, breakdownOf } from "../parts/breakdown.ts";
-import { entityExpressions, filtersOf, seriesOf, unsupportedField } from "../parts/series.ts";
+import type { Interval } from "../parts/model.ts";
+import {
+  entityExpressions,
+  filtersOf,
+  refuseBreakdown,
+  seriesOf,
+  shownName,
+  unsupportedField,
+} from "../parts/series.ts";
 import type { FunnelsQuery } from "./model.ts";
 import { type Exclusion, type FunnelOrder, walkOf } from "./walk.ts";
 
 export type CheckedFunnel = ReturnType<typeof checkFunnel>;
 
 export function checkFunnel(query: FunnelsQuery, attr: string) {
-  const series = query.series.map((node, i) => stepOf(node, `${attr}__series__${i}`));
-  const { funnelOrderType, breakdownAttributionType } = query.funnelsFilter ?? {};
+  const all = query.series.map((node, i) => stepOf(node, `${attr}__series__${i}`));
+  const { funnelOrderType, funnelVizType, breakdownAttributionType } = query.funnelsFilter ?? {};
   const order = (funnelOrderType ?? "ordered") as FunnelOrder;
-  const exclusions = exclusionsOf(query, order, `${attr}__funnelsFilter__exclusions`);
+  const result = results[(funnelVizType ?? "steps") as keyof typeof results];
+  const range = stepsBetween(query, `${attr}__funnelsFilter`);
+  // Steps after the last one that a trend asks for change nothing; without order they do, for none is the last.
+  const last = result === "conversions" && order !== "unordered" ? range.to : all.length - 1;
+  const series = all.slice(0, last + 1);
+  const exclusions = exclusionsOf(query, order, `${attr}__funnelsFilter__exclusions`)
+    .filter(({ from }) => from < last)
+    .map(({ to, ...one }) => ({ ...one, to: Math.min(to, last) }));
+  if (result === "times") refuseBreakdown(query, attr);
   const breakdown = breakdownOf(query, attr);
-  const entities = [...series, ...exclusions.map(({ entity }) => entity)];
+  const entities = [...all, ...exclusions.map(({ entity }) => entity)];
   return {
     attr,
     query,
+    title: `${all.map(shownName).join(" → ")} user conversion rate`,
+    result,
+    ...range,
+    interval: (query.interval ?? "day") as Interval,
     series,
     filters: filtersOf(query, attr),
     order,
@@ -27,6 +47,22 @@ export function checkFunnel(query: FunnelsQuery, attr: string) {
     expressions: [...entityExpressions(entities), ...breakdownExpressions(breakdown)],
     touch: breakdownAttributionType === "last_touch" ? ("last" as const) : ("first" as const),
   };
+}
+
+/** How each of PostHog's pictures of a funnel is drawn. */
+const results = { steps: "steps", trends: "conversions", time_to_convert: "times" } as const;
+
+/** The steps between which conversion is counted, by their indexes. */
+function stepsBetween({ series, funnelsFilter }: FunnelsQuery, attr: string): { from: number; to: number } {
+  const last = series.length - 1;
+  const { funnelFromStep: from, funnelToStep: to } = funnelsFilter ?? {};
+  const wrong = (name: string, detail: string) =>
+    new Fault("invalid_input", detail, { attr: `${attr}__${name}` });
+  if ((to ?? last) > last) throw wrong("funnelToStep", `The last step of this funnel is ${last}.`);
+  if ((from ?? 0) >= (to ?? last)) {
+    throw wrong(to === 0 ? "funnelToStep" : "funnelFromStep", "funnelFromStep must be before funnelToStep.");
+  }
+  return { from: from ?? 0, to: to ?? last };
 }
 
 function stepOf(node: FunnelsQuery["series"][number], at: string) {

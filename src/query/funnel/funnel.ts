@@ -1,19 +1,29 @@
 // Answers a FunnelsQuery: how many persons did one thing after the other.
 
 import { queryKind } from "../kind.ts";
-import { breakdownValue, requireBreakdownScopes } from "../parts/breakdown.ts";
-import { type Series, shownName } from "../parts/series.ts";
-import type { FunnelStep } from "../result.ts";
+import { addIntervals, bucketsOf } from "../date_range.ts";
+import { type Breakdown, breakdownValue, requireBreakdownScopes } from "../parts/breakdown.ts";
+import { namesOf, refuseNumbers } from "../parts/lines.ts";
+import type { Series } from "../parts/series.ts";
+import type { FunnelStep, FunnelTimes, FunnelTrend } from "../result.ts";
 import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
 import { type CheckedFunnel, checkFunnel } from "./check.ts";
 import { funnelsModel } from "./model.ts";
-import { type FunnelRow, funnelRows, funnelValues } from "./store.ts";
+import type { FunnelScope } from "./attempts.ts";
+import {
+  conversionRows,
+  type FunnelRow,
+  funnelRows,
+  funnelValues,
+  type TimesRow,
+  timesRows,
+} from "./store.ts";
 
 export const funnelsKind = queryKind({
   schema: funnelsModel,
-  result: "steps",
+  result: ({ result }) => result,
   check: checkFunnel,
-  title: ({ series }) => `${series.map(shownName).join(" → ")} user conversion rate`,
+  title: ({ title }) => title,
   answer,
 });
 
@@ -30,26 +40,73 @@ const unitSeconds: Record<string, number> = {
 /** The window of a funnel, unless the query has another. */
 const windowDefault = { count: 14, unit: "day" };
 
-async function answer(
-  context: QueryContext,
-  checked: CheckedFunnel,
-): Promise<QueryAnswer<FunnelStep | FunnelStep[]>> {
-  const span = await spanOf(context, checked);
-  const { funnelWindowInterval: count, funnelWindowIntervalUnit: unit } = checked.query.funnelsFilter ?? {};
+type FunnelResult = FunnelStep | FunnelStep[] | FunnelTrend | FunnelTimes;
+
+async function answer(context: QueryContext, checked: CheckedFunnel): Promise<QueryAnswer<FunnelResult>> {
+  const { result, interval, breakdown, query } = checked;
+  const isTrend = result === "conversions";
+  const span = await spanOf(context, checked, isTrend && interval === "hour");
+  const { funnelWindowInterval: count, funnelWindowIntervalUnit: unit, binCount } = query.funnelsFilter ?? {};
   const seconds = (count ?? windowDefault.count) * (unitSeconds[unit ?? windowDefault.unit] ?? 0);
-  const { breakdown } = checked;
   const scope = { ...checked, span, windowMicros: seconds * 1_000_000 };
-  if (!breakdown) return { span, results: stepsOf(checked, (await funnelRows(context, scope))[0]) };
-  requireBreakdownScopes(context, breakdown);
-  const { values, more } = await funnelValues(context, scope, breakdown);
-  const rows = await funnelRows(context, scope, { ...breakdown, values });
-  const lines = more && breakdown.other ? [...values, undefined] : values;
-  const results = lines.map((value, line) => {
-    const shown = [breakdownValue(breakdown, value)].flat();
+  const bars = binCount ?? undefined;
+  if (result === "times") return { span, results: [timesOf(await timesRows(context, scope, bars), bars)] };
+  const lines = breakdown && (await linesOf(context, scope, breakdown));
+  if (isTrend) return { interval, span, results: await trendsOf(context, scope, lines) };
+  const rows = await funnelRows(context, scope, lines);
+  if (!lines) return { span, results: stepsOf(checked, rows[0]) };
+  const results = lines.shown.map((shown, line) => {
     const row = rows.find((one) => one.line === line);
     return stepsOf(checked, row).map((step) => ({ ...step, breakdown: shown, breakdown_value: shown }));
   });
   return { span, results };
+}
+
+/** Values of a breakdown, and as replies show them, all others together among them. */
+async function linesOf(context: QueryContext, scope: FunnelScope, breakdown: Breakdown) {
+  requireBreakdownScopes(context, breakdown);
+  const { values, more } = await funnelValues(context, scope, breakdown);
+  const lines = more && breakdown.other ? [...values, undefined] : values;
+  return { ...breakdown, values, shown: lines.map((value) => [breakdownValue(breakdown, value)].flat()) };
+}
+
+type Lines = Awaited<ReturnType<typeof linesOf>>;
+
+async function trendsOf(
+  context: QueryContext,
+  scope: CheckedFunnel & FunnelScope,
+  lines: Lines | undefined,
+): Promise<FunnelTrend[]> {
+  const { interval, windowMicros, span } = scope;
+  const all = bucketsOf(interval, span);
+  const isOver = (start: Temporal.ZonedDateTime) =>
+    addIntervals(interval, start, 1).epochMilliseconds + windowMicros / 1000 <= context.now;
+  const starts = scope.query.funnelsFilter?.hideIncompleteConversionWindowPeriods ? all.filter(isOver) : all;
+  const shown = lines?.shown ?? [undefined];
+  refuseNumbers(shown.length * starts.length, scope.attr);
+  const rows = await conversionRows(context, scope, all[0]!, lines);
+  return shown.map((value, line) => {
+    const data = starts.map(() => 0);
+    for (const { bucket, entered, converted, ...row } of rows) {
+      const share = Number(converted) / Number(entered);
+      if (row.line === line && bucket in data && Number(entered) > 0)
+        data[bucket] = Math.round(share * 10_000) / 100;
+    }
+    const trend = { count: starts.length, data, ...namesOf(starts, interval) };
+    return value ? { ...trend, breakdown_value: value } : trend;
+  });
+}
+
+function timesOf(rows: readonly TimesRow[], bars = 1): FunnelTimes {
+  const { bins = bars, low = 0, width = 60, average = null } = rows[0] ?? {};
+  const counts = new Map(rows.map(({ bin, persons }) => [bin, Number(persons)]));
+  return {
+    bins: Array.from({ length: Number(bins) + 1 }, (_, i) => [
+      Number(low) + i * Number(width),
+      counts.get(i) ?? 0,
+    ]),
+    average_conversion_time: average,
+  };
 }
 
 function stepsOf({ series, order }: CheckedFunnel, row: FunnelRow | undefined): FunnelStep[] {

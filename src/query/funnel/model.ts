@@ -1,7 +1,7 @@
 // The schema of a FunnelsQuery.
 
 import Type, { type Static } from "typebox";
-import { choice, integer, strictModel } from "../../http/fields/field.ts";
+import { choice, flag, integer, strictModel } from "../../http/fields/field.ts";
 import { queryLimits } from "../limits.ts";
 import {
   aboutRefused,
@@ -9,6 +9,7 @@ import {
   breakdownFilter,
   drawing,
   insightFields,
+  intervals,
   maybe,
   node,
   unanswered,
@@ -26,6 +27,7 @@ const exclusion = strictModel("FunnelExclusionEventsNode", {
 export const funnelsModel = strictModel("FunnelsQuery", {
   kind: choice(["FunnelsQuery"]),
   series: Type.Array(node, { minItems: 2, maxItems: queryLimits.querySeriesMax }),
+  interval: maybe(choice(intervals)),
   ...insightFields,
   breakdownFilter,
   compareFilter: maybe(
@@ -38,7 +40,11 @@ export const funnelsModel = strictModel("FunnelsQuery", {
     strictModel("FunnelsFilter", {
       funnelOrderType: maybe(choice(["ordered", "strict", "unordered"])),
       breakdownAttributionType: maybe(choice(["first_touch", "last_touch"])),
-      funnelVizType: maybe(choice(["steps"])),
+      funnelVizType: maybe(choice(["steps", "trends", "time_to_convert"])),
+      funnelFromStep: maybe(integer({ minimum: 0, maximum: lastStep })),
+      funnelToStep: maybe(integer({ minimum: 0, maximum: lastStep })),
+      binCount: maybe(integer({ minimum: 1, maximum: queryLimits.funnelBinsMax })),
+      hideIncompleteConversionWindowPeriods: maybe(flag()),
       funnelWindowInterval: maybe(integer({ minimum: 1, maximum: 100_000 })),
       funnelWindowIntervalUnit: maybe(choice(["second", "minute", "hour", "day", "week", "month"])),
       exclusions: maybe(Type.Array(exclusion, { maxItems: queryLimits.querySeriesMax })),
@@ -49,17 +55,12 @@ export const funnelsModel = strictModel("FunnelsQuery", {
         "funnelStepReference goalLines hiddenLegendBreakdowns layout legendPosition " +
           "resultCustomizations showAnnotations showLegend showTrendLines showValuesOnSeries",
       ),
-      ...unreadFields(
-        aboutRefused,
-        "binCount breakdownAttributionValue breakdownSorting funnelFromStep funnelToStep " +
-          "hideIncompleteConversionWindowPeriods",
-      ),
+      ...unreadFields(aboutRefused, "breakdownAttributionValue breakdownSorting"),
       ...unreadFields("Chooses between two ways of computing the same in PostHog.", "useUdf"),
     }),
   ),
   ...unreadFields(drawing, "dataColorTheme"),
   ...unreadFields(aboutSender, "response tags version"),
-  ...unreadFields(aboutRefused, "interval"),
 });
 
 export type FunnelsQuery = Static<typeof funnelsModel>;

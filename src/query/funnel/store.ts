@@ -1,8 +1,11 @@
-// The statements of a funnel: how many persons reached each step, and how long it took them.
+// The statements of a funnel: how many persons reached each step, how long it took them, how many came through by when
+// they began, and by how long it took.
 
 import type { Breakdown } from "../parts/breakdown.ts";
 import { type BreakdownLines, breakdownLine } from "../parts/breakdown_store.ts";
-import { newDraft, type QueryContext } from "../store.ts";
+import type { Interval } from "../parts/model.ts";
+import { bucketIndex, newDraft, type QueryContext } from "../store.ts";
+import { queryLimits } from "../limits.ts";
 import {
   attemptRows,
   type FunnelScope,
@@ -59,9 +62,92 @@ export async function funnelRows(
        [${list((step) => `avgOrNullIf(${seconds(step)})`)}] AS average_seconds,
        [${list((step) => `quantileExactInclusiveOrNullIf(0.5)(${seconds(step)})`)}] AS median_seconds
      FROM (
-       SELECT line, arrayReduce('max', attempts) AS best, ${stepsOf("best")} AS steps
+       SELECT line, arrayReduce('max', attempts) AS best, ${stepsOf("best.1")} AS steps
        FROM (${attemptRows(draft, scope, rows, line)}))
      GROUP BY line`,
+    draft.params,
+  );
+}
+
+/** Persons who came to the first and to the last of the steps that are asked for, by when they began. */
+export interface ConversionRow {
+  line: number;
+  /** The index of the interval. */
+  bucket: number;
+  entered: string | number;
+  converted: string | number;
+}
+
+interface StepRange {
+  /** Indexes of steps. */
+  from: number;
+  to: number;
+}
+
+/** Each person counts once in every interval in which they began: for their best attempt. */
+export async function conversionRows(
+  context: QueryContext,
+  scope: FunnelScope & StepRange & { interval: Interval },
+  first: Temporal.ZonedDateTime,
+  breakdown?: BreakdownLines,
+): Promise<ConversionRow[]> {
+  const draft = newDraft(context);
+  const rows = stepRows(draft, scope, breakdown, bucketIndex(draft, scope.interval, first));
+  const line = breakdown ? breakdownLine(draft, valueOfPerson(scope), breakdown) : "0";
+  const begun = "arrayMap((bucket, attempt) -> (bucket, attempt.1), buckets, attempts)";
+  return await context.run<ConversionRow>(
+    `SELECT toInt32(line) AS line, bucket, countIf(steps > ${scope.from}) AS entered,
+       countIf(steps > ${scope.to}) AS converted
+     FROM (
+       SELECT line, one.1 AS bucket, max(one.2) AS outcome, ${stepsOf("outcome")} AS steps
+       FROM (
+         SELECT person_id, line, arrayJoin(arrayDistinct(arrayFilter(one -> one.2 > 0, ${begun}))) AS one
+         FROM (${attemptRows(draft, scope, rows, line, true)}))
+       GROUP BY person_id, line, bucket)
+     GROUP BY line, bucket`,
+    draft.params,
+  );
+}
+
+/** Persons who came through, by how long it took. */
+export interface TimesRow {
+  /** The bin they are in, counted from 0, and its persons. */
+  bin: number;
+  persons: string | number;
+  /** Of all bins: where the first begins and how long each is, in seconds; how many they are. */
+  low: string | number;
+  width: string | number;
+  bins: string | number;
+  average: number;
+}
+
+/**
+ * Bins of whole seconds, so many that the last of them begins after the longest time; of a single length a minute.
+ * @param bins their number; by default the cube root of the persons', as at PostHog.
+ */
+export async function timesRows(
+  context: QueryContext,
+  scope: FunnelScope & StepRange,
+  bins: number | undefined,
+): Promise<TimesRow[]> {
+  const draft = newDraft(context);
+  const { from, to } = scope;
+  const count = bins ?? `least(${queryLimits.funnelBinsUsualMax}, greatest(1, ceil(cbrt(count()))))`;
+  const attempts = attemptRows(draft, scope, stepRows(draft, scope, undefined), "0");
+  return await context.run<TimesRow>(
+    `SELECT toInt32(intDiv(micros - low * 1000000, width * 1000000)) AS bin, count() AS persons,
+       low, width, bins, average
+     FROM (
+       SELECT arrayJoin(all) AS micros, low, bins, average, if(wide > 0, wide, 60) AS width
+       FROM (
+         SELECT groupArray(micros) AS all, intDiv(min(micros), 1000000) AS low, toInt64(${count}) AS bins,
+           intDiv(intDiv(max(micros) + 999999, 1000000) - low + bins - 1, bins) AS wide,
+           avg(micros) / 1000000 AS average
+         FROM (
+           SELECT best.${from + 4} - best.${to + 4} AS micros
+           FROM (SELECT arrayReduce('max', attempts) AS best FROM (${attempts}))
+           WHERE ${stepsOf("best.1")} > ${to})))
+     GROUP BY bin, low, width, bins, average ORDER BY bin`,
     draft.params,
   );
 }

@@ -164,7 +164,9 @@ function groupsOf(steps: readonly Entity[], attr: string): Condition[][] {
   const groups = isOfAny ? [all] : [...Map.groupBy(all, ({ entity }) => entity.event).values()];
   const { stepsOfOneEventMax } = queryLimits;
   if (groups.some(({ length }) => length > stepsOfOneEventMax)) {
-    const detail = `More than ${stepsOfOneEventMax} different steps that one event may be are not supported in a funnel without order.`;
+    const detail =
+      `More than ${stepsOfOneEventMax} different steps that one event may be are not supported ` +
+      "in a funnel without order.";
     throw new Fault("invalid_input", detail, { attr: `${attr}__series` });
   }
   return groups;

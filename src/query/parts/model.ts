@@ -29,7 +29,7 @@ export function unreadFields(reason: string, names: string): Record<never, never
 export const drawing = "How the result is drawn: for who draws it.";
 export const aboutSender = "Who asks, in which version of PostHog's words, and what was answered before.";
 export const aboutRefused =
-  "About what is refused itself: a calendar of a trend; a breakdown of a funnel, its trend, its times to convert.";
+  "About what is refused itself: a calendar of a trend; breakdowns of a funnel by one step's values, their order.";
 
 export const maths = [
   "total",

@@ -1,12 +1,13 @@
 // What is answered to who asks a query.
 
 import type { QueryResult } from "../engine.ts";
+import { shownResults } from "../result.ts";
 
 /** A result in PostHog's shape. */
 export function resultReply(result: QueryResult & { is_cached?: boolean }): Record<string, unknown> {
-  const { results, timezone, date_from, date_to, computed_at, table, is_cached = false } = result;
+  const { timezone, date_from, date_to, computed_at, table, is_cached = false } = result;
   return {
-    results,
+    results: shownResults(result),
     timezone,
     resolved_date_range: { date_from, date_to },
     is_cached,

@@ -65,6 +65,9 @@ function contentOf({ type, results, columns, error }: InsightView): Content {
 const contents: Record<ResultType, (results: unknown, columns: readonly string[] | undefined) => Content> = {
   series: (results) => trendsContent(objectsIn(results)),
   steps: funnelContent,
+  conversions: (results) => ratesContent(objectsIn(results)),
+  times: (results) => timesContent(objectsIn(results)[0]),
+  flow: (results) => pathsContent(objectsIn(results)),
   grid: (results) => retentionContent(objectsIn(results)),
   figures: (results) => figuresContent(objectsIn(results)),
   table: (results, columns) => eventsContent(columns, results),
@@ -154,6 +157,58 @@ function funnelContent(results: unknown): Content {
         : barChart(groups, shares, "%"),
     table: tableOf(["Step", "Persons", "Of the first", "Of the step before", "Average time"], rows),
   };
+}
+
+/** Conversion by time: a share is not added up, so its figure is the last one. */
+function ratesContent(results: Fields[]): Content {
+  const all = results.map((one) => ({
+    label: one["breakdown_value"] === undefined ? "conversion" : labelOf(one["breakdown_value"]),
+    values: numbersIn(one["data"]),
+    total: 0,
+  }));
+  const labels = textsIn(results[0]?.["labels"]);
+  const shown = all.slice(0, subscriptionLimits.reportSeriesMax);
+  if (shown.length === 0 || labels.length === 0) return nothing;
+  const figures = shown
+    .slice(0, subscriptionLimits.reportFiguresMax)
+    .map(({ label, values }): Figure => ({ label, value: values.at(-1) ?? 0, unit: "%", before: null }));
+  const series = shown.map(({ label, values }) => ({ label, values }));
+  const wide = all.slice(0, subscriptionLimits.reportColumnsMax - 1);
+  const rows = labels.map((label, i): Cell[] => [label, ...wide.map(({ values }) => `${values[i] ?? 0}%`)]);
+  const chart: Chart =
+    labels.length < 2
+      ? barChart(
+          shown.map(({ label }) => label),
+          shown.map(({ values }) => values[0] ?? 0),
+          "%",
+        )
+      : { kind: "line", labels, series, unit: "%" };
+  return { figures, chart, table: tableOf(["Date", ...wide.map(({ label }) => label)], rows.toReversed()) };
+}
+
+function timesContent(result: Fields | undefined): Content {
+  const bins = Array.isArray(result?.["bins"]) ? (result["bins"] as unknown[]).map(numbersIn) : [];
+  if (bins.length === 0) return nothing;
+  const names = bins.map(([seconds = 0]) => `from ${durationText(seconds)}`);
+  const counts = bins.map(([, persons = 0]) => persons);
+  const average = numberIn(result?.["average_conversion_time"]);
+  const rows = names.map((name, i): Cell[] => [name, counts[i] ?? 0]);
+  if (average !== undefined) rows.push(["on average", durationText(average)]);
+  return { figures: [], chart: barChart(names, counts, ""), table: tableOf(["Time", "Persons"], rows) };
+}
+
+function pathsContent(results: Fields[]): Content {
+  const rows = results.map((one): Cell[] => {
+    const time = numberIn(one["average_conversion_time"]) ?? 0;
+    return [
+      labelOf(one["source"]),
+      labelOf(one["target"]),
+      numberIn(one["value"]) ?? 0,
+      durationText(time / 1000),
+    ];
+  });
+  if (rows.length === 0) return nothing;
+  return { figures: [], chart: null, table: tableOf(["From", "To", "Times", "Average time"], rows) };
 }
 
 function stepName(step: Fields, i: number): string {

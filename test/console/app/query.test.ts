@@ -1,6 +1,14 @@
 import { expect, test } from "bun:test";
 import { addressOf, type Question, queryOf, questionOf } from "../../../src/console/app/explore/query.ts";
-import { funnelsIn, isCohorts, isTrends, nameOfSeries } from "../../../src/console/app/explore/results.ts";
+import {
+  funnelsIn,
+  isCohorts,
+  isPaths,
+  isTimes,
+  isTrends,
+  nameOfSeries,
+  ratesIn,
+} from "../../../src/console/app/explore/results.ts";
 
 const question: Question = {
   kind: "trend",
@@ -83,4 +91,17 @@ test("results are told apart by what they hold", () => {
     "paid · 95th percentile of price",
     "paid · Groups",
   ]);
+});
+
+test("shares by interval, times and paths are told by their shape", () => {
+  const rates = [
+    { count: 2, data: [50, 0], days: ["2024-03-30", "2024-03-31"], labels: [], breakdown_value: ["pro"] },
+  ];
+  expect(ratesIn(rates)?.map(nameOfSeries)).toEqual(["Conversion, % · pro"]);
+  expect(ratesIn([{ ...rates[0], label: "seen" }])).toBeUndefined();
+  const times = [{ bins: [[0, 1]], average_conversion_time: 3 }];
+  const paths = [{ source: "1_a", target: "2_b", value: 1, average_conversion_time: 9 }];
+  const shapes = [rates, times, paths, []];
+  expect(shapes.map(isTimes)).toEqual([false, true, false, false]);
+  expect(shapes.map(isPaths)).toEqual([false, false, true, false]);
 });

@@ -130,7 +130,7 @@ test("client_query_id is the id, the same query by it is one, and another is a c
 });
 
 test("a query that is wrong in its form is refused at once, one that fails says why in PostHog's shape", async () => {
-  const refused = await ask(app, "POST", `${home}/`, { query: { kind: "PathsQuery" }, async: true });
+  const refused = await ask(app, "POST", `${home}/`, { query: { kind: "TeamTaxonomyQuery" }, async: true });
   expect([refused.status, refused.body["code"]]).toEqual([400, "not_supported"]);
   const { status, body } = await ended(idOf(await begin("select evnt from events")));
   expect([status, body]).toMatchObject([

@@ -4,12 +4,27 @@ import { systemClock } from "../../../src/core/clock.ts";
 import { createOrganization } from "../../../src/organizations/store.ts";
 import { createProject } from "../../../src/projects/store.ts";
 import { openQueryEngine, type QueryEngine } from "../../../src/query/engine.ts";
-import { type FunnelStep, noValue, otherValues } from "../../../src/query/result.ts";
+import {
+  type FunnelStep,
+  type FunnelTimes,
+  type FunnelTrend,
+  noValue,
+  otherValues,
+} from "../../../src/query/result.ts";
+import type { Stores } from "../../../src/storage/stores.ts";
 import { addUser } from "../../support/accounts.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { noSqlParser } from "../../support/sql_parser.ts";
 import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";
-import { dayStart, type NaiveEvent, storeEvents, zones } from "../naive.ts";
+import {
+  bucketKey,
+  bucketKeys,
+  dayStart,
+  type NaiveEvent,
+  type NaiveInterval,
+  storeEvents,
+  zones,
+} from "../naive.ts";
 import {
   allSteps,
   denseEvents,
@@ -19,7 +34,9 @@ import {
   type NaiveOrder,
   plainSteps,
   plansTouched,
+  ratesOf,
   stepsOf,
+  timesOf,
 } from "./naive_funnel.ts";
 
 afterAll(cleanUp, storesStartMsMax);
@@ -30,12 +47,13 @@ interface World {
   events: NaiveEvent[];
 }
 
+let stores: Stores;
 let engine: QueryEngine;
 const worlds: World[] = [];
 const seed = 20_240_324;
 
 beforeAll(async () => {
-  const stores = await openMadeStores();
+  stores = await openMadeStores();
   const { sql, clickhouse } = stores;
   const owner_id = await addUser(sql, "ann@example.com");
   const organization_id = await createOrganization(sql, { name: "Ours", owner_id, project_name: "First" });
@@ -194,6 +212,123 @@ test(
         },
       ),
       { numRuns: 40, seed },
+    );
+  },
+  storesStartMsMax,
+);
+
+const ranges = (count: number) =>
+  fc
+    .tuple(fc.integer({ min: 0, max: count - 2 }), fc.integer({ min: 1, max: count - 1 }))
+    .filter(([from, to]) => from < to);
+
+test(
+  "a funnel's trend is the share of the persons who began in each interval, zones and clock changes included",
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        world,
+        dateRanges,
+        excludingFunnels.chain((funnel) =>
+          fc.tuple(fc.constant(funnel), ranges(funnel.steps.length), fc.boolean()),
+        ),
+        fc.constantFrom<NaiveInterval>("hour", "day", "week", "month"),
+        async (own, dateRange, [funnel, [from, to], isExcluding], interval) => {
+          const asked = isExcluding ? funnel : { ...funnel, exclusions: [] };
+          const query = {
+            ...queryOf(asked, dateRange, { funnelVizType: "trends", funnelFromStep: from, funnelToStep: to }),
+            interval,
+          };
+          const [trend] = (await engine.run(own().project_id, query)).results as FunnelTrend[];
+          const keys = bucketKeys(dateRange.date_from, dateRange.date_to, interval, own().zone);
+          const rates = ratesOf(within(own(), dateRange), asked, [from, to], (at) =>
+            bucketKey(at, interval, own().zone),
+          );
+          expect(trend?.data).toEqual(keys.map((key) => rates.get(key) ?? 0));
+          expect([trend?.count, trend?.days.length, trend?.labels.length]).toEqual(
+            Array(3).fill(keys.length),
+          );
+        },
+      ),
+      { numRuns: 60, seed },
+    );
+  },
+  storesStartMsMax,
+);
+
+test("a funnel's trend has a line for each value of its breakdown", async () => {
+  const own = worlds[1]!;
+  const dateRange = { date_from: days[0]!, date_to: days[4]! };
+  const funnel = { steps: plainSteps, order: "ordered" as const, windowMs: 24 * hour };
+  const query = {
+    ...queryOf(funnel, dateRange, { funnelVizType: "trends" }),
+    breakdownFilter: { breakdown: "plan", breakdown_limit: 2 },
+  };
+  const lines = (await engine.run(own.project_id, query)).results as FunnelTrend[];
+  const some = within(own, dateRange);
+  const plans = plansTouched(some, funnel, "first");
+  const shown = lines.map(({ breakdown_value }) => breakdown_value![0]!);
+  expect(shown).toHaveLength(3);
+  expect(shown.at(-1)).toBe(otherValues);
+  const keys = bucketKeys(dateRange.date_from, dateRange.date_to, "day", own.zone);
+  for (const [i, { data }] of lines.entries()) {
+    const isOwn = ({ distinct_id }: NaiveEvent) => {
+      const plan = plans.get(distinct_id) ?? noValue;
+      return shown[i] === otherValues ? !shown.includes(plan) : plan === shown[i];
+    };
+    const rates = ratesOf(some.filter(isOwn), funnel, [0, 2], (at) => bucketKey(at, "day", own.zone));
+    expect(data).toEqual(keys.map((key) => rates.get(key) ?? 0));
+  }
+});
+
+test("a trend's intervals whose persons still have time are left out where that is asked for", async () => {
+  const funnel = { steps: plainSteps, order: "ordered" as const, windowMs: 24 * hour };
+  const clock = { ...systemClock, now: () => Date.UTC(2024, 3, 3, 12) };
+  const then = openQueryEngine({ parser: noSqlParser, ...stores, clock });
+  const trend = async (more: object) => {
+    const filter = {
+      funnelVizType: "trends",
+      funnelWindowInterval: 3,
+      funnelWindowIntervalUnit: "day",
+      ...more,
+    };
+    const query = queryOf(funnel, { date_from: "-9d", date_to: "-0d" }, filter);
+    return ((await then.run(worlds[0]!.project_id, query)).results as FunnelTrend[])[0]!.days;
+  };
+  const all = await trend({});
+  expect(all).toHaveLength(10);
+  // Those of today, yesterday, the day before and the one before that end less than three days ago.
+  expect(await trend({ hideIncompleteConversionWindowPeriods: true })).toEqual(all.slice(0, -4));
+});
+
+test(
+  "times to convert are counted in bins of whole seconds",
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        world,
+        dateRanges,
+        excludingFunnels.chain((funnel) =>
+          fc.tuple(fc.constant(funnel), ranges(funnel.steps.length), fc.boolean()),
+        ),
+        fc.option(fc.integer({ min: 1, max: 90 })),
+        async (own, dateRange, [funnel, [from, to], isExcluding], binCount) => {
+          const asked = isExcluding ? funnel : { ...funnel, exclusions: [] };
+          const filter = {
+            funnelVizType: "time_to_convert",
+            funnelFromStep: from,
+            funnelToStep: to,
+            binCount,
+          };
+          const { results } = await engine.run(own().project_id, queryOf(asked, dateRange, filter));
+          const expected = timesOf(within(own(), dateRange), asked, [from, to], binCount);
+          const [times] = results as FunnelTimes[];
+          expect(times?.bins).toEqual(expected.bins);
+          if (expected.average === null) expect(times?.average_conversion_time).toBeNull();
+          else expect(times?.average_conversion_time).toBeCloseTo(expected.average, 6);
+        },
+      ),
+      { numRuns: 60, seed },
     );
   },
   storesStartMsMax,

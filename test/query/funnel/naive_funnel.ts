@@ -72,23 +72,25 @@ export interface Attempt {
 /** Of each user who began the funnel. */
 export function attemptsByUser(of: readonly NaiveEvent[], funnel: NaiveFunnel): Map<string, Attempt[]> {
   const { order } = funnel;
-  const found = users.map((user): [string, Attempt[]] => {
-    const own = of
-      .filter((one) => one.distinct_id === user)
-      .filter((one) => order === "strict" || maskOf(one, funnel) > 0 || bansOf(one, funnel).length > 0)
-      // Of one moment, what is needed first comes first.
-      .toSorted(
-        (a, b) => a.at - b.at || maskOf(a, funnel) - maskOf(b, funnel) || banOf(a, funnel) - banOf(b, funnel),
+  const found = [...Map.groupBy(of, ({ distinct_id }) => distinct_id)].map(
+    ([user, all]): [string, Attempt[]] => {
+      const own = all
+        .filter((one) => order === "strict" || maskOf(one, funnel) > 0 || bansOf(one, funnel).length > 0)
+        // Of one moment, what is needed first comes first.
+        .toSorted(
+          (a, b) =>
+            a.at - b.at || maskOf(a, funnel) - maskOf(b, funnel) || banOf(a, funnel) - banOf(b, funnel),
+        );
+      const attempts = own.map((_, i) =>
+        order === "unordered"
+          ? inAnyOrder(own.slice(i), funnel)
+          : order === "strict"
+            ? atOnce(own.slice(i), funnel)
+            : inOrder(own.slice(i), funnel),
       );
-    const attempts = own.map((_, i) =>
-      order === "unordered"
-        ? inAnyOrder(own.slice(i), funnel)
-        : order === "strict"
-          ? atOnce(own.slice(i), funnel)
-          : inOrder(own.slice(i), funnel),
-    );
-    return [user, attempts.filter(({ times }) => times.length > 0)];
-  });
+      return [user, attempts.filter(({ times }) => times.length > 0)];
+    },
+  );
   return new Map(found.filter(([, attempts]) => attempts.length > 0));
 }
 
@@ -195,6 +197,59 @@ export function stepsOf(of: readonly NaiveEvent[], funnel: NaiveFunnel) {
       median_conversion_time: none ? null : (low! + high!) / 2,
     };
   });
+}
+
+type StepRange = readonly [from: number, to: number];
+
+/** By the interval in which attempts begin: how many percent of the persons who came to one step came to the other. */
+export function ratesOf(
+  of: readonly NaiveEvent[],
+  { steps, exclusions = [], ...rest }: NaiveFunnel,
+  [from, to]: StepRange,
+  keyOf: (at: number) => string,
+): Map<string, number> {
+  // In order, what is after the last step that counts does not.
+  const end = rest.order === "unordered" ? steps.length - 1 : to;
+  const funnel = {
+    ...rest,
+    steps: steps.slice(0, end + 1),
+    exclusions: exclusions.map((one) => ({ ...one, to: Math.min(one.to, end) })),
+  };
+  const reached = new Map<string, number[]>();
+  for (const attempts of attemptsByUser(of, funnel).values()) {
+    for (const [key, own] of Map.groupBy(attempts, ({ times }) => keyOf(times[0]!))) {
+      const { times, isExcluded } = bestOf(own, rest.order);
+      if (!isExcluded) reached.set(key, [...(reached.get(key) ?? []), times.length]);
+    }
+  }
+  const rates = [...reached].map(([key, counts]): [string, number] => {
+    const [entered, converted] = [from, to].map((step) => counts.filter((count) => count > step).length);
+    return [key, entered ? Math.round((converted! / entered) * 10_000) / 100 : 0];
+  });
+  return new Map(rates);
+}
+
+/** Persons by the seconds from one step to another, in bins; a minute wide where all took as long. */
+export function timesOf(
+  of: readonly NaiveEvent[],
+  funnel: NaiveFunnel,
+  [from, to]: StepRange,
+  binCount: number | null,
+): { bins: [number, number][]; average: number | null } {
+  const seconds = [...attemptsByUser(of, funnel).values()]
+    .map((attempts) => bestOf(attempts, funnel.order))
+    .filter(({ times, isExcluded }) => times.length > to && !isExcluded)
+    .map(({ times }) => (times[to]! - times[from]!) / 1000);
+  const low = seconds.length > 0 ? Math.floor(Math.min(...seconds)) : 0;
+  const high = seconds.length > 0 ? Math.ceil(Math.max(...seconds)) : 0;
+  const count = binCount ?? Math.max(1, Math.ceil(Math.cbrt(seconds.length)));
+  const width = Math.ceil((high - low) / count) || 60;
+  const bins = Array.from({ length: count + 1 }, (_, i): [number, number] => {
+    const start = low + i * width;
+    return [start, seconds.filter((one) => one >= start && one < start + width).length];
+  });
+  const sum = seconds.reduce((total, one) => total + one, 0);
+  return { bins, average: seconds.length > 0 ? sum / seconds.length : null };
 }
 
 /** The value of `plan` that each user counts for: of the first, or last, event of the funnel that has one. */

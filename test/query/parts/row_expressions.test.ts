@@ -262,6 +262,20 @@ const kinds: [name: string, query: (properties: unknown) => object][] = [
       properties,
     }),
   ],
+  ...["steps", "trends", "time_to_convert"].map((funnelVizType): (typeof kinds)[number] => [
+    `funnel with an exclusion, as ${funnelVizType}`,
+    (properties) => ({
+      kind: "FunnelsQuery",
+      series: [{ event: "$pageview" }, { event: "bought" }],
+      dateRange,
+      funnelsFilter: {
+        funnelVizType,
+        funnelOrderType: funnelVizType === "steps" ? "unordered" : "ordered",
+        exclusions: [{ event: "tried", properties, funnelFromStep: 0, funnelToStep: 1 }],
+      },
+    }),
+  ]),
+  ["path", (properties) => ({ kind: "PathsQuery", dateRange, properties })],
   [
     "retention",
     (properties) => ({
@@ -440,7 +454,9 @@ test("filters of test accounts can be in SQL", async () => {
   const own = filters.findIndex(([name]) => name === "two things");
   const test_account_filters = [filters[own]![1]];
   expect((await ask(app, "PATCH", "/api/projects/1/", { test_account_filters })).status).toBe(200);
-  for (const [, queryOf] of kinds.filter(([name]) => name !== "SQL")) {
+  // An exclusion's filters are of no other event.
+  const whole = kinds.filter(([name]) => name !== "SQL" && !name.startsWith("funnel with an exclusion"));
+  for (const [, queryOf] of whole) {
     const plain = await answerOf(queryOf([{ key: `hit_${own}`, value: "yes" }]));
     expect(figures(await answerOf({ ...queryOf([]), filterTestAccounts: true }))).toEqual(figures(plain));
   }

@@ -52,6 +52,61 @@ test("trends are a line for each series, totals, and days with the newest first"
   });
 });
 
+test("a funnel's conversion is a line for each value, its figure the last share", () => {
+  const line = (value: string, data: number[]) => ({
+    count: 3,
+    data,
+    labels: days,
+    days,
+    breakdown_value: [value],
+  });
+  const results = [line("pro", [50, 0, 25]), line("free", [0, 0, 100])];
+  expect(sectionOf({ ...signUps, type: "conversions", results }, undefined)).toMatchObject({
+    figures: [
+      { label: "pro", value: 25, unit: "%" },
+      { label: "free", value: 100, unit: "%" },
+    ],
+    chart: { kind: "line", unit: "%", series: [{ values: [50, 0, 25] }, { values: [0, 0, 100] }] },
+    table: { columns: ["Date", "pro", "free"], rows: [["15-Jan-2024", "25%", "100%"], {}, {}] },
+  });
+  const whole = [{ count: 1, data: [7], labels: ["1-Jan-2024"], days: ["2024-01-01"] }];
+  expect(sectionOf({ ...signUps, type: "conversions", results: whole }, undefined).chart).toMatchObject({
+    kind: "bar",
+    labels: ["conversion"],
+    series: [{ values: [7] }],
+  });
+});
+
+test("times to convert are a bar for each bin, and their average a row", () => {
+  const results = [
+    {
+      bins: [
+        [0, 2],
+        [90, 1],
+      ],
+      average_conversion_time: 60,
+    },
+  ];
+  expect(sectionOf({ ...signUps, type: "times", results }, undefined)).toMatchObject({
+    figures: [],
+    chart: { kind: "bar", series: [{ values: [2, 1] }] },
+    table: {
+      columns: ["Time", "Persons"],
+      rows: [
+        [`from ${durationText(0)}`, 2],
+        [`from ${durationText(90)}`, 1],
+        ["on average", durationText(60)],
+      ],
+    },
+  });
+});
+
+test("links of paths are rows", () => {
+  const results = [{ source: "1_/", target: "2_/tea", value: 3, average_conversion_time: 90_000 }];
+  const { chart, table } = sectionOf({ ...signUps, type: "flow", results }, undefined);
+  expect([chart, table?.rows]).toEqual([null, [["1_/", "2_/tea", 3, durationText(90)]]]);
+});
+
 test("many series are a row each, and only the largest are drawn", () => {
   const results = Array.from({ length: 30 }, (_, i) => series(`s${i}`, [i, i, i]));
   const { chart, table, figures } = sectionOf({ ...signUps, results }, undefined);

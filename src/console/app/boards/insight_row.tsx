@@ -2,7 +2,6 @@
 
 import { lookOf } from "../explore/look.ts";
 import { ResultView } from "../explore/result_view.tsx";
-import type { Results } from "../explore/results.ts";
 
 export interface InsightRow {
   id: number;
@@ -11,7 +10,8 @@ export interface InsightRow {
   description: string | null;
   query: unknown;
   dashboards: number[];
-  result: Results | null;
+  /** Of times of a funnel no list. */
+  result: unknown;
   columns: string[] | null;
   types: string[] | null;
   query_status: { error: boolean; error_message: string | null } | null;
@@ -36,7 +36,7 @@ export function InsightResult({ insight, ...view }: ResultProps) {
     return <p class="notice bad">{query_status.error_message ?? "Its query failed."}</p>;
   return (
     <ResultView
-      results={result ?? []}
+      results={[result ?? []].flat()}
       columns={columns ?? []}
       types={types ?? []}
       look={lookOf(query)}

@@ -4,7 +4,18 @@ import { durationText, numberText, percentText } from "../ui/format.ts";
 import { Table } from "../ui/table.tsx";
 import { FunnelView } from "./funnel_view.tsx";
 import type { QueryLook } from "./look.ts";
-import { type Figure, funnelsIn, isCohorts, isFigures, isTrends, type Results } from "./results.ts";
+import { PathsView, TimesView } from "./flow_view.tsx";
+import {
+  type Figure,
+  funnelsIn,
+  isCohorts,
+  isFigures,
+  isPaths,
+  isTimes,
+  isTrends,
+  ratesIn,
+  type Results,
+} from "./results.ts";
 import { RetentionView } from "./retention_view.tsx";
 import { TableView } from "./table_view.tsx";
 import { TotalsView, TrendView } from "./trend_view.tsx";
@@ -30,6 +41,10 @@ export function ResultView(props: ViewProps) {
   if (isCohorts(results)) return <RetentionView cohorts={results} retentionType={look.retentionType} />;
   const funnels = funnelsIn(results);
   if (funnels) return <FunnelView funnels={funnels} />;
+  if (isTimes(results)) return <TimesView times={results[0]} />;
+  if (isPaths(results)) return <PathsView links={results} />;
+  const rates = ratesIn(results);
+  if (rates) return <TrendView series={rates} {...{ display, small, height }} />;
   if (isFigures(results)) return <FiguresView figures={results} />;
   if (isTrends(results)) {
     const isTotal = results.some(

@@ -59,6 +59,35 @@ export function isTrends(results: Results): results is TrendSeries[] {
   return Array.isArray((results[0] as TrendSeries | undefined)?.data);
 }
 
+/** Shares of a funnel by interval: lines without names of their own. */
+export function ratesIn(results: Results): TrendSeries[] | undefined {
+  if (!isTrends(results) || "label" in results[0]!) return undefined;
+  return results.map((one) => ({ ...one, label: "Conversion, %", action: null }));
+}
+
+/** How many persons came through a funnel in which time. */
+export interface Times {
+  bins: [seconds: number, persons: number][];
+  average_conversion_time: number | null;
+}
+
+export function isTimes(results: Results): results is [Times] {
+  return Array.isArray((results[0] as Times | undefined)?.bins);
+}
+
+/** How often a step of a path followed another; their names have their numbers before them. */
+export interface PathLink {
+  source: string;
+  target: string;
+  value: number;
+  average_conversion_time: number;
+}
+
+export function isPaths(results: Results): results is PathLink[] {
+  const first = results[0];
+  return typeof first === "object" && first !== null && "source" in first && "target" in first;
+}
+
 /** A figure of a site. */
 export interface Figure {
   key: string;

@@ -1,0 +1,51 @@
+// Answers a PathsQuery: which step persons took after which.
+
+import { queryKind } from "../kind.ts";
+import { filtersOf } from "../parts/series.ts";
+import type { PathLink } from "../result.ts";
+import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
+import { pathsModel, type PathsQuery } from "./model.ts";
+import { pathRows } from "./store.ts";
+
+export const pathsKind = queryKind({
+  schema: pathsModel,
+  result: "flow",
+  check,
+  title,
+  answer,
+});
+
+function check(query: PathsQuery, attr: string) {
+  return { attr, query, filters: filtersOf(query, attr), expressions: [] };
+}
+
+type CheckedPaths = ReturnType<typeof check>;
+
+function title({ query: { pathsFilter } }: CheckedPaths): string {
+  const { startPoint, endPoint } = pathsFilter ?? {};
+  return `User paths${startPoint ? ` starting at ${startPoint}` : ""}${endPoint ? ` ending at ${endPoint}` : ""}`;
+}
+
+async function answer(context: QueryContext, checked: CheckedPaths): Promise<QueryAnswer<PathLink>> {
+  const span = await spanOf(context, checked);
+  const rows = await pathRows(context, {
+    filter: checked.query.pathsFilter ?? {},
+    filters: checked.filters,
+    span,
+  });
+  const links = rows.map(({ value, ...link }) => ({ ...link, value: Number(value) }));
+  return { span, results: withBeginning(links) };
+}
+
+/** Links whose paths are shown from their first step on: others' earlier ones are beyond the most that are shown. */
+function withBeginning(links: readonly PathLink[]): PathLink[] {
+  const sources = Map.groupBy(links, ({ source }) => source);
+  const waiting = [...sources.keys()].filter((source) => source.startsWith("1_"));
+  const begun = new Set<string>();
+  for (let source = waiting.pop(); source !== undefined; source = waiting.pop()) {
+    if (begun.has(source)) continue;
+    begun.add(source);
+    for (const { target } of sources.get(source) ?? []) waiting.push(target);
+  }
+  return links.filter(({ source }) => begun.has(source));
+}

@@ -1,0 +1,136 @@
+// The statement of paths: how often one step of persons' paths followed another.
+
+import { eventPropertyText, type PropertyFilter } from "../../storage/events/property_filter.ts";
+import type { DateSpan } from "../date_range.ts";
+import { queryLimits } from "../limits.ts";
+import type { PathLink } from "../result.ts";
+import {
+  type Draft,
+  eventTable,
+  filterCondition,
+  newDraft,
+  type QueryContext,
+  spanCondition,
+} from "../store.ts";
+import type { PathsQuery } from "./model.ts";
+
+type PathsFilter = NonNullable<PathsQuery["pathsFilter"]>;
+
+interface PathsScope {
+  filter: PathsFilter;
+  filters: readonly PropertyFilter[];
+  span: DateSpan;
+}
+
+/** Steps of a path and links in a reply, unless the query has others: PostHog's. */
+const defaults = { steps: 5, links: 50 };
+
+/** What stands for the middle of a path that is too long. */
+const middle = "...";
+
+/**
+ * A path is what a person did with no pause of half an hour; what came several times in a row is one step, at the last
+ * of its times. Events of one moment are in the order of their names.
+ * @throws Fault when the query is too heavy.
+ */
+export async function pathRows(
+  context: QueryContext,
+  scope: PathsScope,
+): Promise<(Omit<PathLink, "value"> & { value: string | number })[]> {
+  const { minEdgeWeight, maxEdgeWeight, edgeLimit } = scope.filter;
+  const draft = newDraft(context);
+  const events = stepEvents(draft, scope);
+  const { where, path } = shownPart(draft, scope.filter);
+  draft.params["pause"] = queryLimits.pathPauseMs * 1000;
+  draft.params["links"] = edgeLimit ?? defaults.links;
+  draft.params["min"] = minEdgeWeight ?? 0;
+  draft.params["max"] = maxEdgeWeight || 0;
+  return await context.run(
+    `SELECT link.1 AS source, link.2 AS target, count() AS value, avg(link.3) / 1000 AS average_conversion_time
+     FROM (
+       SELECT arrayJoin(arrayMap(
+         (one, next, i) -> (concat(toString(i), '_', one.2), concat(toString(i + 1), '_', next.2), next.1 - one.1),
+         arrayPopBack(path), arrayPopFront(path), arrayEnumerate(arrayPopBack(path)))) AS link
+       FROM (
+         SELECT ${path} AS path FROM (
+           SELECT
+             arrayMap((one, next) -> one.2 != next.2, arrayPopBack(visit), arrayPopFront(visit)) AS changes,
+             arrayFilter((one, isLast) -> isLast, visit, arrayPushBack(changes, 1)) AS steps,
+             steps.2 AS names
+           FROM (
+             SELECT arrayJoin(arraySplit((one, pause) -> pause >= {pause:Int64}, events, arrayDifference(events.1)))
+               AS visit
+             FROM (SELECT arraySort(groupArray((at, name))) AS events FROM (${events}) GROUP BY person_id)))
+         WHERE ${where}))
+     GROUP BY source, target HAVING value >= {min:Int64} AND ({max:Int64} = 0 OR value <= {max:Int64})
+     ORDER BY value DESC, source, target LIMIT {links:UInt32}`,
+    draft.params,
+  );
+}
+
+const withoutSlash = (text: string): string =>
+  text.length > 1 && text.endsWith("/") ? text.slice(0, -1) : text;
+
+/** Events with a step's name: of a page view its address, of a screen its name, else the event's. */
+function stepEvents(draft: Draft, { filter, filters, span }: PathsScope): string {
+  const types = filter.includeEventTypes ?? [];
+  const left = filter.excludeEvents ?? [];
+  const isAsked = (type: string) => (types.length > 0 ? types.includes(type as never) : !left.includes(type));
+  const property = (name: string) => {
+    draft.params[`property_${name.slice(1)}`] = name;
+    return `ifNull(${eventPropertyText(name, `{property_${name.slice(1)}:String}`)}, '')`;
+  };
+  const names: string[] = [];
+  if (isAsked("$pageview")) {
+    const url = property("$current_url");
+    const cut = `substring(${url}, 1, length(${url}) - 1)`;
+    names.push(`event = '$pageview', if(length(${url}) > 1 AND endsWith(${url}, '/'), ${cut}, ${url})`);
+  }
+  if (isAsked("$screen")) names.push(`event = '$screen', ${property("$screen_name")}`);
+  const name = names.length > 0 ? `multiIf(${names.join(", ")}, toString(event))` : "toString(event)";
+  const kinds = {
+    $pageview: "event = '$pageview'",
+    $screen: "event = '$screen'",
+    custom_event: "NOT startsWith(event, '$')",
+  };
+  const ofTypes = types.map((type) => kinds[type as keyof typeof kinds]).join(" OR ") || "1";
+  draft.params["left"] = left;
+  return `SELECT person_id, at, ${grouped(draft, filter)} AS name FROM (
+      SELECT person_id, toUnixTimestamp64Micro(timestamp) AS at, ${name} AS own_name
+      FROM ${eventTable(draft, filters, true)}
+      WHERE ${spanCondition(draft, span)} AND ${filterCondition(draft, filters)} AND (${ofTypes}))
+    WHERE NOT has({left:Array(String)}, name)`;
+}
+
+/** The first of the groupings that a name has in it, else the name. */
+function grouped(draft: Draft, { pathGroupings }: PathsFilter): string {
+  const parts = (pathGroupings ?? []).map((grouping, i) => {
+    // Everything but the star means itself.
+    const pattern = grouping.split("*").map((text) => text.replace(/[!-/:-@[-^`{-~]/g, String.raw`\$&`));
+    draft.params[`grouping_${i}`] = grouping;
+    draft.params[`pattern_${i}`] = `(?s)${pattern.join(".*")}`;
+    return `match(own_name, {pattern_${i}:String}), {grouping_${i}:String}`;
+  });
+  return parts.length > 0 ? `multiIf(${parts.join(", ")}, own_name)` : "own_name";
+}
+
+/** Which paths are shown, and which of their `steps`, called `names`. */
+function shownPart(draft: Draft, filter: PathsFilter): { where: string; path: string } {
+  const { startPoint, endPoint, stepLimit } = filter;
+  draft.params["steps"] = stepLimit ?? defaults.steps;
+  draft.params["half"] = Math.floor((stepLimit ?? defaults.steps) / 2);
+  draft.params["first"] = withoutSlash(startPoint ?? "");
+  draft.params["last"] = withoutSlash(endPoint ?? "");
+  const first = startPoint ? "indexOf(names, {first:String})" : "1";
+  if (!endPoint) return { where: `${first} > 0`, path: `arraySlice(steps, ${first}, {steps:UInt32})` };
+  const last = `indexOf(arraySlice(names, ${first}), {last:String})`;
+  const where = `${first} > 0 AND ${last} > 0`;
+  if (!startPoint) {
+    const begin = `greatest(1, toInt64(${last}) - {steps:UInt32} + 1)`;
+    return { where, path: `arraySlice(steps, ${begin}, ${last} - ${begin} + 1)` };
+  }
+  const whole = `arraySlice(steps, ${first}, ${last})`;
+  const cut = `arrayConcat(arraySlice(${whole}, 1, {half:UInt32}),
+    [(${whole}[{half:UInt32} + 1].1, '${middle}')], arraySlice(${whole}, ${last} - {half:UInt32} + 1))`;
+  return { where, path: `if(${last} > {steps:UInt32}, ${cut}, ${whole})` };
+}
