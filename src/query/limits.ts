@@ -84,6 +84,11 @@ export const queryLimits = {
   /** Rows of an answer in SQL without a LIMIT, and the most with one: PostHog's numbers. */
   sqlRowsDefault: 100,
   sqlRowsMax: 50_000,
+  /** Bytes of rows that are read in one turn of the event loop, but for the last of them: values of 30 ms. */
+  sqlSliceBytes: 64 * 1024,
+  /** Values of a row beyond a slice, and those in one turn that are moments or beside numbers of over 15 digits. */
+  sqlRowValuesMax: 300_000,
+  sqlShownValuesMax: 40_000,
   /** Numbers of a series made by numbers() or generateSeries(). */
   sqlSeriesMax: 1_000_000,
 };

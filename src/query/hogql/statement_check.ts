@@ -1,6 +1,7 @@
 // The second wall: a finished statement of somebody's SQL is read again by the engine itself, before anything of it
 // runs. It does not trust the compiler: what it finds wrong is our mistake, an assertion.
 
+import { yieldToEventLoop } from "../../core/clock.ts";
 import { wordsIn } from "../../core/words.ts";
 import type { QueryContext } from "../store.ts";
 import { mayCall } from "./statement_functions.ts";
@@ -33,6 +34,7 @@ export async function checkStatement(
   parameters: Record<string, unknown>,
 ): Promise<void> {
   const rows = await run<{ explain: string }>(`EXPLAIN QUERY TREE run_passes = 0 ${statement}`, parameters);
+  await yieldToEventLoop();
   const wrong = wrongIn(
     rows.map(({ explain }) => explain),
     project_id,

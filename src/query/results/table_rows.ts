@@ -1,7 +1,9 @@
 // The rows of an answer in SQL, as JSON shows them: numbers keep all their digits, and moments have the offset of their
 // column's zone, as at PostHog. The engine writes whole numbers of any length as numbers, and moments in UTC.
 
+import { Fault } from "../../core/fault.ts";
 import { rowsOf } from "../../storage/clickhouse/read.ts";
+import { queryLimits } from "../limits.ts";
 
 export interface SqlTableRows {
   /** ClickHouse's types of the columns. */
@@ -15,7 +17,10 @@ export const tableRowSettings = {
   output_format_json_quote_64bit_integers: 0,
 } as const;
 
-/** @param answer in JSONCompactEachRowWithNamesAndTypes. */
+/**
+ * @param answer in JSONCompactEachRowWithNamesAndTypes.
+ * @throws Fault for a row of more values than are read in one turn of the event loop.
+ */
 export async function tableRowsOf(answer: Uint8Array): Promise<SqlTableRows> {
   const bytes = Buffer.from(answer.buffer, answer.byteOffset, answer.length);
   const typesFrom = bytes.indexOf(newLine) + 1;
@@ -23,15 +28,35 @@ export async function tableRowsOf(answer: Uint8Array): Promise<SqlTableRows> {
   if (typesFrom === 0 || rowsFrom === 0) throw new Error("a table has no line of types");
   const types = JSON.parse(bytes.toString("utf8", typesFrom, rowsFrom)) as string[];
   const long = types.some((type) => type.includes("Decimal")) ? longDecimal : longInteger;
-  const shown = types.map(shownAs);
-  const rows = await rowsOf<unknown[]>(new Response(bytes.subarray(rowsFrom)), (text) => {
-    const some = (
-      long.test(text) ? JSON.parse(text, withAllDigits as Reviver) : JSON.parse(text)
-    ) as unknown[][];
+  let left = 0;
+  const spend = (): void => {
+    if (--left < 0) throw tooManyValues();
+  };
+  const shown = types.map((type) => shownAs(type, spend));
+  const { sqlSliceBytes, sqlShownValuesMax } = queryLimits;
+  const parse = (text: string): unknown[][] => {
+    refuseManyValues(text);
+    left = sqlShownValuesMax;
+    const some = (long.test(text) ? JSON.parse(text, withAllDigits(spend)) : JSON.parse(text)) as unknown[][];
+    // A moment takes twice the time.
+    left = sqlShownValuesMax / 2;
     for (const row of some) for (const [i, show] of shown.entries()) if (show) row[i] = show(row[i]);
     return some;
-  });
-  return { types, rows };
+  };
+  return { types, rows: await rowsOf(new Response(bytes.subarray(rowsFrom)), parse, sqlSliceBytes) };
+}
+
+/** What lies behind a slice's bytes is of its last row. */
+function refuseManyValues(text: string): void {
+  let count = 0;
+  for (let at = queryLimits.sqlSliceBytes; (at = text.indexOf(",", at) + 1) > 0;) {
+    if (++count > queryLimits.sqlRowValuesMax) throw tooManyValues();
+  }
+}
+
+function tooManyValues(): Fault {
+  const detail = "A row of the answer has too many values. Give each a row of its own, as arrayJoin() does.";
+  return new Fault("invalid_input", detail, { attr: "query" });
 }
 
 const newLine = 0x0a;
@@ -43,9 +68,13 @@ const longDecimal = /\d[\d.]{15}/;
 type Reviver = (key: string, value: unknown) => unknown;
 
 /** A number that is not the one that was written becomes the text that was, which JSON.stringify() writes again. */
-function withAllDigits(_key: string, value: unknown, { source }: { source?: string }): unknown {
-  if (typeof value !== "number" || source === undefined || String(value) === source) return value;
-  return (source.match(digit)?.length ?? 0) > 15 ? json.rawJSON(source) : value;
+function withAllDigits(spend: () => void): Reviver {
+  const revive = (_key: string, value: unknown, { source }: { source?: string }): unknown => {
+    spend();
+    if (typeof value !== "number" || source === undefined || String(value) === source) return value;
+    return (source.match(digit)?.length ?? 0) > 15 ? json.rawJSON(source) : value;
+  };
+  return revive as Reviver;
 }
 
 const digit = /\d/g;
@@ -55,13 +84,13 @@ const json = JSON as typeof JSON & { rawJSON(text: string): object };
 type Show = (value: unknown) => unknown;
 
 /** How values of a type are shown, where not as the engine wrote them. */
-function shownAs(type: string): Show | undefined {
+function shownAs(type: string, spend: () => void): Show | undefined {
   const open = type.indexOf("(");
   if (open < 0) return undefined;
   const name = type.slice(0, open);
   const parts = partsOf(type.slice(open + 1, -1));
-  const inner = parts.map((part) => shownAs(name === "Tuple" ? part.replace(elementName, "") : part));
-  if (name === "DateTime" || name === "DateTime64") return momentShown(parts.at(-1)!);
+  const inner = parts.map((part) => shownAs(name === "Tuple" ? part.replace(elementName, "") : part, spend));
+  if (name === "DateTime" || name === "DateTime64") return momentShown(parts.at(-1)!, spend);
   if (name === "Nullable" || name === "LowCardinality") return inner[0];
   if (!["Array", "Map", "Tuple"].includes(name) || !inner.some(Boolean)) return undefined;
   const shown = (value: unknown, i: number): unknown => {
@@ -105,7 +134,7 @@ function partsOf(text: string): string[] {
 const quarterMs = 900_000;
 
 /** Moments of a zone with its offset. @param quoted the zone of a type; of a type without one, a number or nothing. */
-function momentShown(quoted: string): Show | undefined {
+function momentShown(quoted: string, spend: () => void): Show | undefined {
   const zone = quoted.startsWith("'") ? quoted.slice(1, -1) : "UTC";
   if (zone === "UTC") return undefined;
   const offsets = new Map<number, string>();
@@ -125,6 +154,7 @@ function momentShown(quoted: string): Show | undefined {
   }
   return (text) => {
     if (typeof text !== "string") return text;
+    spend();
     const ms = Date.parse(`${text.slice(0, 19)}Z`);
     const offset = offsetAt(ms);
     // Local mean time, before zones were whole minutes apart, has no offset in ISO 8601.

@@ -235,16 +235,17 @@ function askedOf(
 
 /**
  * Parses an answer in JSONEachRow, where each line is a row; long answers slice by slice.
- * @param parse makes rows of a JSON list of them.
+ * @param parse makes rows of a JSON list of them. @param sliceBytes after so many a slice ends with the row.
  */
 export async function rowsOf<Row>(
   reply: Response,
   parse: (text: string) => Row[] = JSON.parse,
+  sliceBytes: number = limits.replySliceBytes,
 ): Promise<Row[]> {
   const bytes = Buffer.from(await reply.arrayBuffer());
   const rows: Row[] = [];
   for (let from = 0; from < bytes.length;) {
-    const found = bytes.indexOf(0x0a, from + limits.replySliceBytes);
+    const found = bytes.indexOf(0x0a, from + sliceBytes);
     const to = found < 0 ? bytes.length : found + 1;
     if (from > 0) await yieldToEventLoop();
     const lines = bytes.toString("utf8", from, to).trimEnd();

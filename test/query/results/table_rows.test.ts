@@ -135,3 +135,24 @@ test("an answer without rows has its types, and one that is cut off is an error"
   expect(await table("SELECT 1 AS one WHERE 0", {})).toEqual({ types: ["UInt8"], rows: [] });
   expect(tableRowsOf(Buffer.from('["at"]\n'))).rejects.toThrow("no line of types");
 });
+
+/** An answer of one row with one cell of `count` times `value`. */
+const wide = (type: string, value: string, count: number): Uint8Array =>
+  Buffer.from(`["a"]\n["Array(${type})"]\n[[${Array.from({ length: count }, () => value).join(",")}]]\n`);
+
+test.each([
+  ["empty lists", "Array(Nothing)", "[]", 400_000],
+  ["numbers of many digits", "UInt64", "12345678901234567", 50_000],
+  ["moments of a zone", "DateTime('Europe/Berlin')", '"2024-01-01T00:00:00Z"', 40_000],
+])("a row of too many %s is refused, half as many are not", async (_, type, value, count) => {
+  const fault = await tableRowsOf(wide(type, value, count)).catch((thrown: unknown) => thrown);
+  expect(fault).toMatchObject({ code: "invalid_input", attr: "query" });
+  const { rows } = await tableRowsOf(wide(type, value, count / 2));
+  expect((rows[0]![0] as unknown[]).length).toBe(count / 2);
+});
+
+test("as many values in rows of their own are read", async () => {
+  const rows = '["2024-01-01T00:00:00Z",12345678901234567]\n'.repeat(50_000);
+  const answer = Buffer.from(`["a","b"]\n["DateTime('Europe/Berlin')","UInt64"]\n${rows}`);
+  expect((await tableRowsOf(answer)).rows.length).toBe(50_000);
+});
