@@ -15,15 +15,25 @@ export async function* inTurns<One>(
   }
 }
 
-/** Applies `show` to each row, and yields to the event loop in between. */
+/**
+ * Applies `show` to each row, and yields to the event loop after so many rows.
+ * @param lengthOf what of a row costs time, as of JSON texts: it yields after replySliceBytes of it, too.
+ */
 export async function shownInTurns<Row, Shown>(
   rows: readonly Row[],
   show: (row: Row) => Shown,
+  lengthOf: (row: Row) => number = () => 0,
 ): Promise<Shown[]> {
   const shown: Shown[] = [];
+  let [count, length] = [0, 0];
   for (const row of rows) {
-    if (shown.length > 0 && shown.length % limits.rowsShownAtOnceMax === 0) await yieldToEventLoop();
+    if (count === limits.rowsShownAtOnceMax || length >= limits.replySliceBytes) {
+      [count, length] = [0, 0];
+      await yieldToEventLoop();
+    }
     shown.push(show(row));
+    count++;
+    length += lengthOf(row);
   }
   return shown;
 }

@@ -33,3 +33,9 @@ test("rows are shown a few hundred at a time, in their order", async () => {
   expect(shown).toEqual(rows.map((row) => row * 2));
   expect(turns).toBeGreaterThanOrEqual(4);
 });
+
+test("long rows are shown fewer at a time", async () => {
+  const rows = Array.from({ length: 10 }, (_, i) => i);
+  const turns = await countTurns(() => shownInTurns(rows, String, () => limits.replySliceBytes));
+  expect(turns).toBeGreaterThanOrEqual(9);
+});

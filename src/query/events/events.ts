@@ -1,13 +1,13 @@
 // Answers an EventsQuery: single events, as rows of the selected columns.
 
-import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import { expressionsIn } from "../../storage/events/property_filter.ts";
+import { shownInTurns } from "../../work/turns.ts";
 import { spanBetween } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { filtersOf } from "../parts/series.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
-import { type Column, columnsOf, type EventRow, isNewestFirst, parseEvent } from "./columns.ts";
+import { columnsOf, type EventRow, isNewestFirst, parseEvent } from "./columns.ts";
 import { eventExpressionRows } from "./expressions.ts";
 import { eventsModel, type EventsQuery } from "./model.ts";
 import { eventRows } from "./store.ts";
@@ -41,10 +41,14 @@ async function answer(
   if (!plain || expressionsIn(filters).length > 0)
     return await eventExpressionRows(context, checked, span, { limit, offset });
   const { columns, newestFirst } = plain;
+  const cells = (row: EventRow): unknown[] => {
+    const event = parseEvent(row);
+    return columns.map(({ of }) => of(event));
+  };
   const rows = await eventRows(context, { query, filters, newestFirst }, span, { limit, offset });
   return {
     span,
-    results: await cellsOf(rows.slice(0, limit), columns),
+    results: await shownInTurns(rows.slice(0, limit), cells, ({ properties }) => properties.length),
     table: {
       columns: query.select,
       types: columns.map(({ type }) => type),
@@ -53,19 +57,4 @@ async function answer(
       offset,
     },
   };
-}
-
-/** The columns of every event. It yields to other requests after every replySliceBytes of properties. */
-async function cellsOf(rows: readonly EventRow[], columns: readonly Column[]): Promise<unknown[][]> {
-  const cells: unknown[][] = [];
-  let length = 0;
-  for (const row of rows) {
-    const event = parseEvent(row);
-    cells.push(columns.map(({ of }) => of(event)));
-    length += row.properties.length;
-    if (length < limits.replySliceBytes) continue;
-    length = 0;
-    await yieldToEventLoop();
-  }
-  return cells;
 }

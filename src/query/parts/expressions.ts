@@ -3,6 +3,7 @@
 
 import { Fault } from "../../core/fault.ts";
 import type { Page } from "../../http/pages/page.ts";
+import { shownInTurns } from "../../work/turns.ts";
 import { queryLimits } from "../limits.ts";
 import { runTree, sqlFault } from "../hogql/run.ts";
 import type { SqlFilters } from "../sql/compile/compile.ts";
@@ -110,8 +111,10 @@ export async function expressionRows(
       throw sqlFault(thrown, attr);
     },
   );
-  const results = rows.map((row) =>
-    columns.map(({ at, count, cell }) => (cell ? cell(...row.slice(at, at + count)) : row[at])),
+  const results = await shownInTurns(
+    rows,
+    (row) => columns.map(({ at, count, cell }) => (cell ? cell(...row.slice(at, at + count)) : row[at])),
+    (row) => row.reduce<number>((sum, one) => sum + (typeof one === "string" ? one.length : 0), 0),
   );
   const shown = columns.map(({ at, cell }) => (cell ? "Tuple" : types[at]!));
   return { results, table: { ...table, columns: [...list.select], types: shown } };
