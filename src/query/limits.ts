@@ -54,6 +54,9 @@ export const queryLimits = {
   /** Values of a breakdown that get a line of their own: the default, and the most that can be requested. */
   breakdownValuesDefault: 25,
   breakdownValuesMax: 200,
+  /** A breakdown is read in one pass when so many events that are read first have so few values. */
+  breakdownEventsSeen: 100_000,
+  breakdownValuesHeldMax: 500,
   /** Intervals of a retention table; its cells grow with their square. */
   retentionIntervalsMax: 100,
   /** Steps of a path, links between them in a reply, and what is left out of paths or put together as one step. */

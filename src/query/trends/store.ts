@@ -1,5 +1,6 @@
 // The statements of trends: one series over time, as numbers by bucket and breakdown value.
 
+import { Fault } from "../../core/fault.ts";
 import { groupKeyAt } from "../../storage/events/group_columns.ts";
 import {
   eventPropertyText,
@@ -7,6 +8,7 @@ import {
   propertyText,
 } from "../../storage/events/property_filter.ts";
 import { addIntervals, type DateSpan } from "../date_range.ts";
+import { queryLimits } from "../limits.ts";
 import type { EventsNode, Interval, Math } from "../parts/model.ts";
 import type { Series } from "../parts/series.ts";
 import type { Breakdown } from "../parts/breakdown.ts";
@@ -61,26 +63,83 @@ export async function trendRows(
   }
   const draft = newDraft(context);
   const { from, line, only } = linedRows(draft, rowsOf(draft, scope, breakdown), breakdown);
-  const bucket = buckets ? bucketIndex(draft, buckets.interval, buckets.first) : "0";
   return await context.run<TrendRow>(
-    `SELECT toInt32(${bucket}) AS bucket, toInt32(${line}) AS line,
+    `SELECT toInt32(${bucketOf(draft, scope)}) AS bucket, toInt32(${line}) AS line,
        toFloat64(${aggregate(draft, math, series.node)}) AS value
      FROM ${from}${only} GROUP BY bucket, line`,
     draft.params,
   );
 }
 
+/** The values of a breakdown with the most events, whether there are more, and the numbers of each. */
+export interface BrokenTrend {
+  values: (string | null)[];
+  more: boolean;
+  rows: TrendRow[];
+}
+
+/** Properties are read once where they have few values; else first for the values with the most events. */
+export async function brokenTrend(scope: TrendScope, breakdown: Breakdown): Promise<BrokenTrend> {
+  const { math } = scope.series;
+  // Of SQL's aggregates not every one has states, and persons' first events are as much work as the rest.
+  const mayOnce = math !== "hogql" && !math.startsWith("first_") && (await hasFewValues(scope, breakdown));
+  const once = mayOnce ? await readOnce(scope, breakdown).catch(unlessHeavy) : undefined;
+  if (once) return once;
+  const found = await breakdownValues(scope, breakdown);
+  return { ...found, rows: await trendRows(scope, { ...breakdown, values: found.values }) };
+}
+
+/** Later events may have many more values: they are read in two passes then. */
+function unlessHeavy(thrown: unknown): undefined {
+  if (!(thrown instanceof Fault) || thrown.code !== "invalid_input") throw thrown;
+}
+
+/** Whether the first events that are read have few values: then there are few states to hold. */
+async function hasFewValues(scope: TrendScope, breakdown: Breakdown): Promise<boolean> {
+  const draft = newDraft(scope.context);
+  const { from, value } = brokenRows(draft, rowsOf(draft, withoutPersons(scope), breakdown), breakdown);
+  const [{ few } = { few: 0 }] = await scope.context.run<{ few: number }>(
+    `SELECT uniqExact(value) <= ${queryLimits.breakdownValuesHeldMax} AS few
+     FROM (SELECT ${value} AS value FROM ${from} LIMIT ${queryLimits.breakdownEventsSeen})`,
+    draft.params,
+  );
+  return Boolean(few);
+}
+
+async function readOnce(scope: TrendScope, breakdown: Breakdown): Promise<BrokenTrend> {
+  const { context, series } = scope;
+  const { limit, other } = breakdown;
+  const draft = newDraft(context);
+  const { from, value } = brokenRows(draft, rowsOf(draft, scope, breakdown), breakdown);
+  const text = aggregate(draft, series.math, series.node);
+  const [, name, parameters = "", argument] = /^(\w+)(\([\d.]+\))?\((.*)\)$/s.exec(text)!;
+  const rows = await context.run<TrendRow & { shown: string | null }>(
+    `SELECT bucket, toInt32(least(place, ${limit + 1}) - 1) AS line, any(broken) AS shown,
+       toFloat64(${name}Merge${parameters}(state)) AS value
+     FROM (
+       SELECT bucket, broken, state, dense_rank() OVER (ORDER BY total DESC, broken) AS place
+       FROM (
+         SELECT bucket, broken, state, sum(events) OVER (PARTITION BY broken) AS total
+         FROM (
+           SELECT toInt32(${bucketOf(draft, scope)}) AS bucket, ${value} AS broken,
+             ${name}State${parameters}(${argument}) AS state, count() AS events
+           FROM ${from} GROUP BY bucket, broken
+         )
+       )
+     )
+     ${other ? "" : `WHERE place <= ${limit}`} GROUP BY bucket, line`,
+    draft.params,
+  );
+  const values: (string | null)[] = [];
+  for (const { line, shown } of rows) if (line < limit) values[line] = shown;
+  return { values, more: rows.some(({ line }) => line === limit), rows };
+}
+
 /** The values of a breakdown with the most events, and whether there are more. */
-export async function breakdownValues(
-  scope: TrendScope,
-  breakdown: Breakdown,
-): Promise<{ values: (string | null)[]; more: boolean }> {
+async function breakdownValues(scope: TrendScope, breakdown: Breakdown): Promise<Omit<BrokenTrend, "rows">> {
   const { limit } = breakdown;
   const draft = newDraft(scope.context);
-  const { series } = scope;
-  // Events are counted here, not their persons: joining these would cost more than the rest.
-  const counting = series.math.startsWith("first_") ? series : { ...series, math: "total" as const };
-  const rows = rowsOf(draft, { ...scope, series: counting }, breakdown);
+  const rows = rowsOf(draft, withoutPersons(scope), breakdown);
   const { from, value } = brokenRows(draft, rows, breakdown);
   draft.params["limit"] = limit + 1;
   const found = await scope.context.run<{ value: string | null }>(
@@ -88,6 +147,16 @@ export async function breakdownValues(
     draft.params,
   );
   return { values: found.slice(0, limit).map((row) => row.value), more: found.length > limit };
+}
+
+/** Where events are counted and not their persons: joining these would cost more than the rest. */
+function withoutPersons(scope: TrendScope): TrendScope {
+  const { series } = scope;
+  return series.math.startsWith("first_") ? scope : { ...scope, series: { ...series, math: "total" } };
+}
+
+function bucketOf(draft: Draft, { buckets }: TrendScope): string {
+  return buckets ? bucketIndex(draft, buckets.interval, buckets.first) : "0";
 }
 
 /** The text after FROM: the events of a series, or the first one of each person. */

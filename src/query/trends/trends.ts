@@ -17,7 +17,7 @@ import {
 import { type CheckedTrends, checkTrends, isTotal, trendsTitle } from "./check.ts";
 import type { Formula } from "./formula.ts";
 import { trendsModel } from "./model.ts";
-import { breakdownValues, type TrendRow, type TrendScope, trendRows } from "./store.ts";
+import { brokenTrend, type TrendRow, type TrendScope, trendRows } from "./store.ts";
 
 interface Period {
   label: "current" | "previous" | undefined;
@@ -129,8 +129,8 @@ async function linesOf(
   const [first] = starts;
   const buckets = first && { interval, first, count: starts.length };
   const scope: TrendScope = { context, series, filters, span, buckets };
-  const found = breakdown && (await breakdownValues(scope, breakdown));
-  const rows = await trendRows(scope, breakdown && found && { ...breakdown, values: found.values });
+  const found = breakdown && (await brokenTrend(scope, breakdown));
+  const rows = found?.rows ?? (await trendRows(scope, undefined));
   const values = breakdown && found ? valuesShown(breakdown, found) : [undefined];
   const byLine = Map.groupBy(rows, ({ line }) => line);
   return values.map((value, i) => {

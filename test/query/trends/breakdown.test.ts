@@ -1,6 +1,7 @@
 // Trends broken down by what persons and groups are now, and by several properties at once.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { queryLimits } from "../../../src/query/limits.ts";
 import { otherValues, noValue, type TrendLine } from "../../../src/query/result.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { type RunningApp, startApp } from "../../support/app.ts";
@@ -43,6 +44,12 @@ beforeAll(async () => {
       timestamp: "2024-03-31T12:00:00Z",
       properties: { $set: plan === null ? {} : { plan } },
     })),
+    ...viewed.map(({ item, user }) => ({
+      event: "viewed",
+      distinct_id: user,
+      timestamp,
+      properties: { item, brand: `brand ${viewed.findIndex((one) => one.item === item) % 5}` },
+    })),
     ...Object.entries(sizes).map(([company, size]) => ({
       event: "$groupidentify",
       distinct_id: "ann",
@@ -55,6 +62,11 @@ beforeAll(async () => {
   expect((await fetch(`${app.url}/batch/`, { method: "POST", headers, body })).status).toBe(200);
   await rested(app);
 }, startMsMax);
+
+/** As many events of each item as its number modulo seven, and one more: by two users where there are several. */
+const viewed = Array.from({ length: queryLimits.breakdownValuesHeldMax + 100 }, (_, i) =>
+  Array.from({ length: (i % 7) + 1 }, (__, n) => ({ item: `item ${i}`, user: n % 2 ? "ann" : "bob" })),
+).flat();
 
 async function lines(breakdownFilter: object, node: object = {}): Promise<[unknown, number][]> {
   const query = {
@@ -137,6 +149,28 @@ test("persons are counted within each value", async () => {
     { math: "first_matching_event_for_user" },
   );
   expect(bySize.reduce((sum, [, count]) => sum + count, 0)).toBe(4);
+});
+
+test("many values, read in two passes, and few, read in one, are counted alike", async () => {
+  const brandOf = ({ item }: (typeof viewed)[number]) =>
+    `brand ${viewed.findIndex((one) => one.item === item) % 5}`;
+  for (const [property, of] of [
+    ["item", ({ item }: (typeof viewed)[number]) => item],
+    ["brand", brandOf],
+  ] as const) {
+    const all = counted(viewed.map(of)).toSorted(
+      ([a, n], [b, m]) => m - n || (String(a) < String(b) ? -1 : 1),
+    );
+    const first = all.slice(0, 3);
+    const rest = viewed.length - first.reduce((sum, [, n]) => sum + n, 0);
+    const filter = { breakdowns: [{ property }], breakdown_limit: 3 };
+    expect(await lines(filter, { event: "viewed" })).toEqual([...first, [otherValues, rest]]);
+    const hidden = { ...filter, breakdown_hide_other_aggregation: true };
+    expect(await lines(hidden, { event: "viewed" })).toEqual(first);
+    // Of all others together each person counts once.
+    const persons = await lines(filter, { event: "viewed", math: "dau" });
+    expect(persons).toEqual([...first.map(([value]): [unknown, number] => [value, 2]), [otherValues, 2]]);
+  }
 });
 
 test("what is no breakdown is refused by name", async () => {
