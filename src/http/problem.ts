@@ -159,9 +159,11 @@ export function storeFault(error: unknown): Fault | undefined {
     if (isTooHeavy(error)) return new Fault("invalid_input", heavyQuery);
     const detail = isBusy(error)
       ? "The event store has no free place to read now. Please retry."
-      : error.type === "TIMEOUT"
-        ? "The event store does not answer. Please retry."
-        : "The event store cannot be reached. Please retry.";
+      : error.type === "ACCESS_DENIED"
+        ? "The event store refuses it to this server, whose log names the grant that is missing."
+        : error.type === "TIMEOUT"
+          ? "The event store does not answer. Please retry."
+          : "The event store cannot be reached. Please retry.";
     if (!clickhouseAway.has(error.type)) return undefined;
     return new Fault("unavailable", detail, { retryAfterSeconds: 5 });
   }
@@ -183,6 +185,8 @@ const heavyQuery = "The query needs too much time or memory. Narrow it, for exam
 /** ClickHouse's errors that a retry may overcome; any other is an error of this server. */
 const clickhouseAway: ReadonlySet<string> = new Set([
   "ABORTED",
+  // Its operator gives the grant, which the log names.
+  "ACCESS_DENIED",
   "ALL_CONNECTION_TRIES_FAILED",
   // The memory of all statements together; a single heavy statement is handled above.
   "MEMORY_LIMIT_EXCEEDED",

@@ -72,6 +72,6 @@ test("what it may not read fails no other question, and says nothing of the stor
     return [status, text];
   };
   const [refused, said] = await run("select key from groups");
-  expect([refused, /grant|sluice|privilege/i.test(String(said))]).toEqual([503, false]);
+  expect([refused, /sluice|privilege|select/i.test(String(said))]).toEqual([503, false]);
   expect(await run("select count() from events")).toEqual([200, expect.any(String)]);
 }, 300_000);
