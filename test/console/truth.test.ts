@@ -341,13 +341,14 @@ inBrowser(
       dateRange: { date_to: "2026-03-08" },
       retentionFilter: { period: "Day", targetEntity: entity, returningEntity: entity },
     });
+    const bars = { trendsFilter: { display: "ActionsBar" }, breakdownFilter: { breakdown: "plan" } };
     const pie = { trendsFilter: { display: "ActionsPie" }, breakdownFilter: { breakdown: "colour" } };
     const looks = {
       retention: `insights/${retention}`,
       number: `insights/${await insightOf(trendOf([{}, { math: "dau" }], { trendsFilter: { display: "BoldNumber" } }))}`,
       pie: `insights/${await insightOf(trendOf([{ event: "coloured" }], pie))}`,
       colours: `insights/${await insightOf(byColour)}`,
-      bars: `insights/${await insightOf(trendOf([{}, { math: "dau" }], { trendsFilter: { display: "ActionsBar" } }))}`,
+      bars: `insights/${await insightOf(trendOf([{}], bars))}`,
       person: `persons/${await personOf("busy")}`,
     };
     const faults = [];

@@ -1,8 +1,9 @@
 // The frame of the console: who is signed in, the project at the top, the pages that the key allows.
 
+import { Fragment } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { ownZone } from "./clock.ts";
-import { type PageEntry, pages } from "./pages.ts";
+import { pagesFor } from "./pages.ts";
 import { type ListReply, openApi } from "./session/api.ts";
 import { go, hrefOf, type Route, useRoute } from "./session/route.ts";
 import { allows, type ProjectRow, type Session, SessionContext } from "./session/session.ts";
@@ -65,7 +66,8 @@ const unnamed: ProjectRow = {
 };
 
 function Frame({ session, route }: { session: Session; route: Route }) {
-  const allowed = pages.filter(({ scope }) => allows(session.scopes, scope));
+  const groups = pagesFor((scope) => allows(session.scopes, scope));
+  const allowed = groups.flatMap(({ entries }) => entries);
   const shown = allowed.find(({ name }) => name === route.page) ?? allowed[0];
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
@@ -89,7 +91,7 @@ function Frame({ session, route }: { session: Session; route: Route }) {
       </a>
       <TopBar session={session} page={shown?.name ?? ""} />
       <div class="frame">
-        <Menu project={project.id} entries={allowed} current={shown?.name} />
+        <Menu project={project.id} groups={groups} current={shown?.name} />
         <main id="page-content" tabIndex={-1} ref={main} key={`${project.id} ${shown?.name}`}>
           {shown ? <shown.page route={route} /> : <p class="notice">This key’s scopes allow no page.</p>}
           <footer class="quiet">{clockText(project.timezone, ownZone())}</footer>
@@ -131,11 +133,11 @@ function TopBar({ session, page }: { session: Session; page: string }) {
 
 interface MenuProps {
   project: number;
-  entries: readonly PageEntry[];
+  groups: ReturnType<typeof pagesFor>;
   current: string | undefined;
 }
 
-function Menu({ project, entries, current }: MenuProps) {
+function Menu({ project, groups, current }: MenuProps) {
   const menu = useRef<HTMLElement>(null);
   useEffect(() => {
     // On a narrow screen the menu is a row that scrolls.
@@ -143,15 +145,26 @@ function Menu({ project, entries, current }: MenuProps) {
   }, [current]);
   return (
     <nav class="menu" aria-label="Pages of the console" ref={menu}>
-      <ul>
-        {entries.map(({ name, title }) => (
-          <li key={name}>
-            <a href={hrefOf(project, name)} {...(name === current && { "aria-current": "page" as const })}>
-              {title}
-            </a>
-          </li>
-        ))}
-      </ul>
+      {groups.map(({ title, entries }) => (
+        <Fragment key={title}>
+          {title && <p class="menu-group">{title}</p>}
+          <ul {...(title && { "aria-label": title })}>
+            {entries.map(({ name, title: page, icon }) => (
+              <li key={name}>
+                <a
+                  href={hrefOf(project, name)}
+                  {...(name === current && { "aria-current": "page" as const })}
+                >
+                  <svg class="icon" viewBox="0 0 24 24" width="17" height="17" aria-hidden="true">
+                    <path d={icon} />
+                  </svg>
+                  {page}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </Fragment>
+      ))}
     </nav>
   );
 }

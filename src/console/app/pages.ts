@@ -23,21 +23,116 @@ export interface PageEntry {
   /** A key without it is not shown the page. */
   scope: string;
   page: ComponentType<{ route: Route }>;
+  /** A line in a square of 24. */
+  icon: string;
 }
 
-export const pages: readonly PageEntry[] = [
-  { name: "overview", title: "Overview", scope: "query:read", page: Overview },
-  { name: "start", title: "Start", scope: "project:read", page: FirstRun },
-  { name: "live", title: "Live", scope: "query:read", page: Live },
-  { name: "explore", title: "Explore", scope: "query:read", page: Explore },
-  { name: "sql", title: "SQL", scope: "query:read", page: Sql },
-  { name: "insights", title: "Insights", scope: "insight:read", page: Insights },
-  { name: "dashboards", title: "Dashboards", scope: "dashboard:read", page: Dashboards },
-  { name: "persons", title: "Persons", scope: "person:read", page: Persons },
-  { name: "groups", title: "Groups", scope: "group:read", page: Groups },
-  { name: "recordings", title: "Recordings", scope: "session_recording:read", page: Recordings },
-  { name: "exports", title: "Exports", scope: "batch_export:read", page: Exports },
-  { name: "subscriptions", title: "Subscriptions", scope: "subscription:read", page: Subscriptions },
-  { name: "keys", title: "Keys", scope: "*", page: Keys },
-  { name: "projects", title: "Projects", scope: "project:read", page: Projects },
+/** In groups, by their titles: the first has none. */
+const groups: readonly (readonly [title: string, entries: readonly PageEntry[]])[] = [
+  [
+    "",
+    [
+      {
+        name: "overview",
+        title: "Overview",
+        scope: "query:read",
+        page: Overview,
+        icon: "M4 20V11M10 20V4M16 20v-6M22 20H2",
+      },
+      { name: "live", title: "Live", scope: "query:read", page: Live, icon: "M2 12h5l3-8 4 16 3-8h5" },
+    ],
+  ],
+  [
+    "Ask",
+    [
+      { name: "explore", title: "Explore", scope: "query:read", page: Explore, icon: "M3 19l6-8 5 4 7-11" },
+      { name: "sql", title: "SQL", scope: "query:read", page: Sql, icon: "M8 5l-6 7 6 7M16 5l6 7-6 7" },
+      {
+        name: "insights",
+        title: "Insights",
+        scope: "insight:read",
+        page: Insights,
+        icon: "M12 3a6 6 0 0 1 4 10.5V17H8v-3.5A6 6 0 0 1 12 3zM9 21h6",
+      },
+      {
+        name: "dashboards",
+        title: "Dashboards",
+        scope: "dashboard:read",
+        page: Dashboards,
+        icon: "M3 3h8v8H3zM14 3h7v5h-7zM14 11h7v10h-7zM3 14h8v7H3z",
+      },
+    ],
+  ],
+  [
+    "People",
+    [
+      {
+        name: "persons",
+        title: "Persons",
+        scope: "person:read",
+        page: Persons,
+        icon: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 21c0-5 4-7 8-7s8 2 8 7",
+      },
+      {
+        name: "groups",
+        title: "Groups",
+        scope: "group:read",
+        page: Groups,
+        icon: "M8 11a3 3 0 1 0 0-7 3 3 0 0 0 0 7zM16 11a3 3 0 1 0 0-6M2 20c0-4 3-6 6-6s6 2 6 6M17 14c3 0 5 2 5 6",
+      },
+      {
+        name: "recordings",
+        title: "Recordings",
+        scope: "session_recording:read",
+        page: Recordings,
+        icon: "M3 5h18v14H3zM10 9l5 3-5 3z",
+      },
+    ],
+  ],
+  [
+    "Send out",
+    [
+      {
+        name: "exports",
+        title: "Exports",
+        scope: "batch_export:read",
+        page: Exports,
+        icon: "M12 3v12M7 10l5 5 5-5M4 21h16",
+      },
+      {
+        name: "subscriptions",
+        title: "Subscriptions",
+        scope: "subscription:read",
+        page: Subscriptions,
+        icon: "M3 5h18v14H3zM3 6l9 7 9-7",
+      },
+    ],
+  ],
+  [
+    "Set up",
+    [
+      { name: "start", title: "Start", scope: "project:read", page: FirstRun, icon: "M6 4l13 8-13 8z" },
+      {
+        name: "keys",
+        title: "Keys",
+        scope: "*",
+        page: Keys,
+        icon: "M8 12a4 4 0 1 0 0 .01M12 12h10M18 12v4M22 12v3",
+      },
+      {
+        name: "projects",
+        title: "Projects",
+        scope: "project:read",
+        page: Projects,
+        icon: "M3 6h7l2 3h9v10H3z",
+      },
+    ],
+  ],
 ];
+
+/** Pages that a key with these scopes is shown, in groups; a group without any is none. */
+export function pagesFor(isAllowed: (scope: string) => boolean) {
+  return groups
+    .map(([title, entries]) => ({ title, entries: entries.filter(({ scope }) => isAllowed(scope)) }))
+    .filter(({ entries }) => entries.length > 0);
+}

@@ -18,9 +18,19 @@ const question: Question = {
   ],
   interval: "week",
   range: "-30d",
+  to: "2026-03-01",
   breakdown: "$browser",
+  breakdownType: "person",
+  conditions: [
+    { type: "event", key: 'a "b"', operator: "is_not", value: "c & d" },
+    { type: "person", key: "plan", operator: "is_set", value: "" },
+  ],
+  display: "ActionsBar",
   values: 10,
   compare: true,
+  window: "1 hour",
+  order: "strict",
+  columns: 12,
   first: true,
 };
 
@@ -42,11 +52,22 @@ test("each kind of question becomes its query", () => {
     kind: "TrendsQuery",
     interval: "week",
     compareFilter: { compare: true },
-    breakdownFilter: { breakdown: "$browser", breakdown_limit: 10 },
+    breakdownFilter: { breakdown: "$browser", breakdown_type: "person", breakdown_limit: 10 },
+    dateRange: { date_from: "-30d", date_to: "2026-03-01" },
+    properties: [
+      { type: "event", key: 'a "b"', operator: "is_not", value: ["c & d"] },
+      { type: "person", key: "plan", operator: "is_set" },
+    ],
+    trendsFilter: { display: "ActionsBar" },
   });
   expect(queryOf({ ...question, kind: "funnel" })).toMatchObject({
     kind: "FunnelsQuery",
     series: [{ event: "$pageview" }, { event: 'a "b" & c=d' }],
+    funnelsFilter: {
+      funnelWindowInterval: 1,
+      funnelWindowIntervalUnit: "hour",
+      funnelOrderType: "strict",
+    },
   });
   const [paid] = question.series.map((series) => ({ ...series, event: "paid" }));
   expect(queryOf({ ...question, kind: "retention", series: [paid!] })).toMatchObject({

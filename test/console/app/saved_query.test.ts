@@ -13,9 +13,16 @@ const question: Question = {
   ],
   interval: "week",
   range: "-30d",
+  to: "",
   breakdown: "$browser",
+  breakdownType: "event",
+  conditions: [{ type: "person", key: "plan", operator: "exact", value: "gold" }],
+  display: "ActionsBar",
   values: 6,
   compare: true,
+  window: "14 day",
+  order: "ordered",
+  columns: 8,
   first: false,
 };
 
@@ -55,15 +62,52 @@ test("what says nothing new does not stand in the way", () => {
   expect(questionOfQuery(query)).toMatchObject({ kind: "trend", series: [{ event: "paid" }] });
 });
 
+test("filters mean the same in each of PostHog's forms", () => {
+  const trend = { kind: "TrendsQuery", series: [{ event: "paid" }], dateRange: { date_to: "-1d" } };
+  const one = { key: "plan", value: "free" };
+  const condition = { type: "event", key: "plan", operator: "exact", value: "free" };
+  const forms = [
+    [one],
+    [{ ...one, value: ["free"], operator: "exact", type: "event" }],
+    { type: "AND", values: [{ type: "AND", values: [one] }] },
+  ];
+  for (const properties of forms)
+    expect(questionOfQuery({ ...trend, properties })).toMatchObject({ conditions: [condition], to: "-1d" });
+  const isSet = { key: "plan", operator: "is_set", value: "is_set", type: "person" };
+  expect(questionOfQuery({ ...trend, properties: [isSet] })?.conditions).toEqual([
+    { type: "person", key: "plan", operator: "is_set", value: "" },
+  ]);
+});
+
+test("windows of funnels, their order, and the length and end of retention come back", () => {
+  const funnel = {
+    kind: "FunnelsQuery",
+    series: [{ event: "a" }, { event: "b" }],
+    funnelsFilter: { funnelWindowInterval: 7, funnelOrderType: "strict" },
+  };
+  expect(questionOfQuery(funnel)).toMatchObject({ window: "7 day", order: "strict" });
+  const entity = { id: "a", type: "events" };
+  const retention = {
+    kind: "RetentionQuery",
+    dateRange: { date_to: "2026-03-01" },
+    retentionFilter: { totalIntervals: 4, targetEntity: entity, returningEntity: entity },
+  };
+  expect(questionOfQuery(retention)).toMatchObject({ columns: 4, to: "2026-03-01" });
+});
+
 test("a query that says more than the form shows is no question", () => {
   const trend = { kind: "TrendsQuery", series: [{ event: "paid" }] };
   const more = [
-    { properties: [{ key: "plan", value: "free", type: "event" }] },
+    { properties: [{ key: "plan", value: ["free", "gold"], type: "event" }] },
+    { properties: [{ key: "plan", value: "free", operator: "regex" }] },
+    { properties: [{ key: "id", value: 1, type: "cohort" }] },
+    { properties: [{ key: "plan", value: "free", label: "Plan" }] },
+    { properties: { type: "OR", values: [{ key: "plan", value: "free" }] } },
     { series: [{ event: "paid", properties: [{ key: "plan", value: "free" }] }] },
     { series: [{ event: "paid", custom_name: "Sales" }] },
     { series: Array.from({ length: 7 }, () => ({ event: "paid" })) },
-    { dateRange: { date_from: "-7d", date_to: "-1d" } },
-    { trendsFilter: { display: "BoldNumber" } },
+    { dateRange: { date_from: "-7d", explicitDate: true } },
+    { trendsFilter: { smoothingIntervals: 7 } },
     { filterTestAccounts: true },
     { breakdownFilter: { breakdowns: [{ property: "plan" }] } },
   ];
@@ -72,7 +116,6 @@ test("a query that says more than the form shows is no question", () => {
   expect(questionOfQuery({ kind: "EventsQuery", select: ["event"] })).toBeUndefined();
   // Without events it is of page views, which is not the same as of any event.
   expect(questionOfQuery({ kind: "RetentionQuery", retentionFilter: {} })).toBeUndefined();
-  expect(questionOfQuery({ kind: "RetentionQuery", retentionFilter: { totalIntervals: 4 } })).toBeUndefined();
   for (const none of [null, "TrendsQuery", [], {}, { source: null }])
     expect(questionOfQuery(none)).toBeUndefined();
 });

@@ -4,8 +4,16 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { type Action, type Loaded, useAction, useGet } from "../session/use_loaded.ts";
-import { Button, CheckField, FormCard, Outcome, PageHead, Shown, TextField } from "../ui/parts.tsx";
-import { RemoveButton } from "../ui/remove_button.tsx";
+import {
+  Button,
+  CheckField,
+  FormCard,
+  Outcome,
+  PageHead,
+  RemoveButton,
+  Shown,
+  TextField,
+} from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
 import { insightName, InsightResult, type InsightRow } from "./insight_row.tsx";
 import { NewText, textName, TextTile, type TileText } from "./text_tile.tsx";

@@ -16,10 +16,10 @@ import {
   FormCard,
   Outcome,
   PageHead,
+  RemoveButton,
   Shown,
   TextField,
 } from "../ui/parts.tsx";
-import { RemoveButton } from "../ui/remove_button.tsx";
 import { Sharing } from "../ui/sharing.tsx";
 import { savedSqlOf } from "../sql/sql_query.ts";
 import { insightName, InsightResult, type InsightRow } from "./insight_row.tsx";
@@ -78,7 +78,7 @@ function EditLink({ insight: { id, query } }: { insight: InsightRow }) {
   if (!question)
     return (
       <span class="quiet">
-        Its question says more than the form can show, such as filters. Change it through the API.
+        Its question says more than the form can show, such as a formula. Change it through the API.
       </span>
     );
   return (

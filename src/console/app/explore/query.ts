@@ -1,5 +1,12 @@
 // Questions as the explore page puts them together, and the addresses and queries that they become.
 
+import {
+  type Condition,
+  conditionAddress,
+  conditionsOfAddress,
+  propertiesOf,
+} from "../filters/conditions.ts";
+
 export type Kind = "trend" | "funnel" | "retention";
 
 /** What is counted of one kind of event. */
@@ -17,10 +24,23 @@ export interface Question {
   series: Series[];
   interval: string;
   range: string;
+  /** The last day; "" for today. */
+  to: string;
   breakdown: string;
+  /** Whose property it is broken down by. */
+  breakdownType: "event" | "person";
+  conditions: Condition[];
+  /** PostHog's name of the drawing of a trend. */
+  display: string;
   /** How many values of the breakdown are shown apart; the others are one line. */
   values: number;
   compare: boolean;
+  /** Of a funnel: how long a person may take, like `14 day`. */
+  window: string;
+  /** Of a funnel: PostHog's name of how its steps follow each other. */
+  order: string;
+  /** Of retention: how many intervals are shown. */
+  columns: number;
   /** Of retention: whether only the first time of a person counts. */
   first: boolean;
 }
@@ -52,13 +72,28 @@ export function needsProperty(math: string): boolean {
 }
 
 export const ranges: readonly (readonly [string, string])[] = [
+  ["dStart", "Today"],
+  ["-1dStart", "Yesterday"],
   ["-24h", "24 hours"],
   ["-7d", "7 days"],
   ["-14d", "14 days"],
   ["-30d", "30 days"],
   ["-90d", "90 days"],
+  ["mStart", "This month"],
   ["-12m", "12 months"],
   ["all", "All time"],
+];
+
+export const lineDisplay = "ActionsLineGraph";
+
+export const trendDisplays: readonly (readonly [string, string])[] = [
+  [lineDisplay, "Lines"],
+  ["ActionsBar", "Bars"],
+  ["ActionsAreaGraph", "Areas"],
+  ["ActionsLineGraphCumulative", "Lines, all before added"],
+  ["BoldNumber", "One number"],
+  ["ActionsTable", "Numbers side by side"],
+  ["ActionsPie", "Pie"],
 ];
 
 export const intervals: readonly (readonly [string, string])[] = [
@@ -72,6 +107,24 @@ export const intervals: readonly (readonly [string, string])[] = [
 export const seriesMax = 6;
 export const valuesDefault = 6;
 
+/** As the API takes them for granted. */
+export const [windowDefault, orderDefault, columnsDefault] = ["14 day", "ordered", 8] as const;
+
+export const windows: readonly (readonly [string, string])[] = [
+  ["30 minute", "30 minutes"],
+  ["1 hour", "1 hour"],
+  ["1 day", "1 day"],
+  ["7 day", "7 days"],
+  [windowDefault, "14 days"],
+  ["30 day", "30 days"],
+];
+
+export const orders: readonly (readonly [string, string])[] = [
+  [orderDefault, "One after the other"],
+  ["strict", "Nothing between them"],
+  ["unordered", "In any order"],
+];
+
 export const anyEvent: Series = { event: "", math: "total", property: "" };
 
 export function questionOf(query: URLSearchParams): Question {
@@ -81,30 +134,49 @@ export function questionOf(query: URLSearchParams): Question {
     .getAll("event")
     .slice(0, seriesMax)
     .map((event, i) => ({ event, math: maths[i] || "total", property: properties[i] ?? "" }));
-  const values = Number(query.get("values") ?? valuesDefault);
   return {
     kind: kind === "funnel" || kind === "retention" ? kind : "trend",
     series: series.length > 0 ? series : [anyEvent],
     interval: query.get("interval") ?? "day",
     range: query.get("range") ?? "-14d",
+    to: query.get("to") ?? "",
     breakdown: query.get("breakdown") ?? "",
-    values: Number.isInteger(values) && values > 0 ? values : valuesDefault,
+    breakdownType: query.get("of") === "person" ? "person" : "event",
+    conditions: conditionsOfAddress(query.getAll("where")),
+    display: query.get("display") ?? lineDisplay,
+    values: wholeOf(query.get("values"), valuesDefault),
     compare: query.get("compare") === "true",
+    window: query.get("window") ?? windowDefault,
+    order: query.get("order") ?? orderDefault,
+    columns: wholeOf(query.get("columns"), columnsDefault),
     first: query.get("first") === "true",
   };
 }
 
+function wholeOf(text: string | null, otherwise: number): number {
+  const number = Number(text ?? otherwise);
+  return Number.isInteger(number) && number > 0 ? number : otherwise;
+}
+
 /** The query of the address of a page that shows it. */
-export function addressOf({ series, compare, first, values, ...rest }: Question): string {
-  const query = new URLSearchParams(Object.entries(rest));
+export function addressOf(question: Question): string {
+  const { kind, interval, range, breakdown, series, conditions, values, display } = question;
+  const query = new URLSearchParams({ kind, interval, range, breakdown });
   for (const { event, math, property } of series) {
     query.append("event", event);
     query.append("math", math);
     query.append("property", property);
   }
   if (values !== valuesDefault) query.set("values", String(values));
-  if (compare) query.set("compare", "true");
-  if (first) query.set("first", "true");
+  if (question.to !== "") query.set("to", question.to);
+  if (question.breakdownType === "person") query.set("of", "person");
+  for (const one of conditions) query.append("where", conditionAddress(one));
+  if (display !== lineDisplay) query.set("display", display);
+  if (question.compare) query.set("compare", "true");
+  if (question.window !== windowDefault) query.set("window", question.window);
+  if (question.order !== orderDefault) query.set("order", question.order);
+  if (question.columns !== columnsDefault) query.set("columns", String(question.columns));
+  if (question.first) query.set("first", "true");
   return query.toString();
 }
 
@@ -112,20 +184,39 @@ export type QueryBody = { kind: string } & Record<string, unknown>;
 
 /** As the API takes it. */
 export function queryOf(question: Question): QueryBody {
-  const { kind, series, interval, range, breakdown, values, compare } = question;
-  const dateRange = { date_from: range };
+  const { kind, series, interval, range, to, breakdown, breakdownType, values, compare, display } = question;
+  const dateRange = { date_from: range, ...(to !== "" && { date_to: to }) };
+  const properties = propertiesOf(question.conditions);
+  const filtered = properties.length > 0 ? { properties } : {};
+  const breakdownFilter = breakdown
+    ? { breakdown, breakdown_type: breakdownType, breakdown_limit: values }
+    : null;
   if (kind === "funnel") {
     const steps = series.map(({ event }) => ({ kind: "EventsNode", event: event || null }));
-    return { kind: "FunnelsQuery", series: steps, dateRange };
+    const funnelsFilter = funnelsFilterOf(question);
+    return { kind: "FunnelsQuery", series: steps, dateRange, ...filtered, breakdownFilter, funnelsFilter };
   }
-  if (kind === "retention") return retentionQueryOf(question);
+  if (kind === "retention") {
+    return { ...retentionQueryOf(question), ...(to !== "" && { dateRange: { date_to: to } }), ...filtered };
+  }
   return {
     kind: "TrendsQuery",
     series: series.map(nodeOf),
     interval,
     dateRange,
-    breakdownFilter: breakdown ? { breakdown, breakdown_type: "event", breakdown_limit: values } : null,
+    ...filtered,
+    breakdownFilter,
     compareFilter: compare ? { compare: true } : null,
+    ...(display !== lineDisplay && { trendsFilter: { display } }),
+  };
+}
+
+function funnelsFilterOf({ window, order }: Question) {
+  const [interval, unit] = window.split(" ");
+  return {
+    funnelWindowInterval: Number(interval),
+    funnelWindowIntervalUnit: unit,
+    funnelOrderType: order,
   };
 }
 
@@ -147,10 +238,7 @@ export const periods: Readonly<Record<string, string>> = {
   month: "Month",
 };
 
-/** Periods of retention: as many columns as fit a page. */
-export const retentionIntervals = 8;
-
-function retentionQueryOf({ series, interval, first }: Question): QueryBody {
+function retentionQueryOf({ series, interval, first, columns }: Question): QueryBody {
   const [target, returning = target] = series;
   const of = (one: Series | undefined) => ({ id: one?.event || null, type: "events" });
   return {
@@ -158,7 +246,7 @@ function retentionQueryOf({ series, interval, first }: Question): QueryBody {
     retentionFilter: {
       retentionType: first ? "retention_first_time" : "retention_recurring",
       period: periods[interval] ?? "Day",
-      totalIntervals: retentionIntervals,
+      totalIntervals: columns,
       targetEntity: of(target),
       returningEntity: of(returning),
     },

@@ -2,20 +2,26 @@
 
 import { type ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
-import type { ListReply } from "../session/api.ts";
+import { type ProjectNames, useProjectNames } from "../session/project_names.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useLoaded } from "../session/use_loaded.ts";
+import { numberText } from "../ui/format.ts";
 import { Button, CheckField, ChoiceField, Form, TextField } from "../ui/parts.tsx";
+import { RangeField } from "../ui/range_field.tsx";
+import { ConditionFields } from "../filters/condition_fields.tsx";
 import {
   anyEvent,
   intervals,
   type Kind,
   maths,
   needsProperty,
+  orders,
   type Question,
   ranges,
   type Series,
   seriesMax,
+  trendDisplays,
+  windows,
 } from "./query.ts";
 
 interface FormProps {
@@ -30,37 +36,22 @@ interface FormProps {
 export function QuestionForm({ next, edit, ask, isEdited }: FormProps) {
   const set = (change: Partial<Question>) => edit({ ...next, ...change });
   const { kind } = next;
+  const [id, names] = [useId(), useProjectNames()];
+  const lists = { events: `${id}-events`, event: `${id}-event`, person: `${id}-person` };
   return (
     <Form send={() => ask(next)}>
-      <SeriesFields question={next} set={(series) => set({ series })} />
-      {kind !== "funnel" && (
-        <ChoiceField
-          label={kind === "retention" ? "Period" : "Interval"}
-          value={next.interval}
-          set={(interval) => set({ interval })}
-          options={intervals}
-        />
-      )}
-      {kind !== "retention" && (
-        <ChoiceField
-          label="Time range"
-          value={next.range}
-          set={(range) => set({ range })}
-          options={withOwn(ranges, next.range)}
-        />
-      )}
-      {kind === "retention" && (
-        <ChoiceField
-          label="Who is counted"
-          value={String(next.first)}
-          set={(first) => set({ first: first === "true" })}
-          options={[
-            ["false", "Everybody active in a period"],
-            ["true", "Only their first time ever"],
-          ]}
-        />
-      )}
-      {kind === "trend" && <BreakdownFields question={next} set={set} />}
+      <Names lists={lists} names={names} />
+      <SeriesFields question={next} set={(series) => set({ series })} lists={lists} />
+      {kind === "trend" && <TrendFields next={next} set={set} />}
+      {kind === "funnel" && <FunnelFields next={next} set={set} />}
+      {kind === "retention" && <RetentionFields next={next} set={set} />}
+      {kind !== "retention" && <BreakdownFields question={next} set={set} lists={lists} />}
+      <ConditionFields
+        conditions={next.conditions}
+        set={(conditions) => set({ conditions })}
+        lists={lists}
+        names={names}
+      />
       <Button type="submit" kind="primary">
         Show
       </Button>
@@ -69,21 +60,103 @@ export function QuestionForm({ next, edit, ask, isEdited }: FormProps) {
   );
 }
 
+interface KindProps {
+  next: Question;
+  set: (change: Partial<Question>) => void;
+}
+
+function TrendFields({ next, set }: KindProps) {
+  return (
+    <>
+      <ChoiceField
+        label="Interval"
+        value={next.interval}
+        set={(interval) => set({ interval })}
+        options={intervals}
+      />
+      <RangeField from={next.range} to={next.to} set={(range, to) => set({ range, to })} options={ranges} />
+      <ChoiceField
+        label="Shown as"
+        value={next.display}
+        set={(display) => set({ display })}
+        options={withOwn(trendDisplays, next.display)}
+      />
+      <CheckField
+        label="Compare with the time before"
+        value={next.compare}
+        set={(on) => set({ compare: on })}
+      />
+    </>
+  );
+}
+
+function FunnelFields({ next, set }: KindProps) {
+  return (
+    <>
+      <RangeField from={next.range} to={next.to} set={(range, to) => set({ range, to })} options={ranges} />
+      <ChoiceField
+        label="Within"
+        value={next.window}
+        set={(window) => set({ window })}
+        options={withOwn(windows, next.window)}
+      />
+      <ChoiceField
+        label="Steps follow"
+        value={next.order}
+        set={(order) => set({ order })}
+        options={withOwn(orders, next.order)}
+      />
+    </>
+  );
+}
+
+function RetentionFields({ next, set }: KindProps) {
+  return (
+    <>
+      <ChoiceField
+        label="Period"
+        value={next.interval}
+        set={(interval) => set({ interval })}
+        options={intervals}
+      />
+      <ChoiceField
+        label="Periods shown"
+        value={String(next.columns)}
+        set={(columns) => set({ columns: Number(columns) })}
+        options={withOwn(columnCounts, String(next.columns))}
+      />
+      <TextField label="Until" type="date" value={next.to} set={(to) => set({ to })} />
+      <ChoiceField
+        label="Who is counted"
+        value={String(next.first)}
+        set={(first) => set({ first: first === "true" })}
+        options={[
+          ["false", "Everybody active in a period"],
+          ["true", "Only their first time ever"],
+        ]}
+      />
+    </>
+  );
+}
+
 /** The usual choices, and the current value where it is none of them: a saved question may have any. */
 function withOwn(usual: readonly (readonly [string, string])[], own: string) {
   return usual.some(([value]) => value === own) ? usual : [...usual, [own, own] as const];
 }
 
+const columnCounts = ["4", "8", "12", "16"].map((count) => [count, count] as const);
 const valueCounts = ["6", "10", "25"].map((count) => [count, `The ${count} most frequent`] as const);
 
-function BreakdownFields({
-  question,
-  set,
-}: {
+/** Ids of the lists of names. */
+type NameLists = Readonly<Record<"events" | "event" | "person", string>>;
+
+interface BreakdownProps {
   question: Question;
   set: (change: Partial<Question>) => void;
-}) {
-  const { breakdown, values, compare } = question;
+  lists: NameLists;
+}
+
+function BreakdownFields({ question: { breakdown, breakdownType, values }, set, lists }: BreakdownProps) {
   return (
     <>
       <TextField
@@ -91,16 +164,27 @@ function BreakdownFields({
         value={breakdown}
         set={(property) => set({ breakdown: property })}
         placeholder="$browser"
+        list={lists[breakdownType]}
       />
       {breakdown !== "" && (
-        <ChoiceField
-          label="Values"
-          value={String(values)}
-          set={(count) => set({ values: Number(count) })}
-          options={withOwn(valueCounts, String(values))}
-        />
+        <>
+          <ChoiceField
+            label="Of"
+            value={breakdownType}
+            set={(type) => set({ breakdownType: type as Question["breakdownType"] })}
+            options={[
+              ["event", "The event"],
+              ["person", "The person"],
+            ]}
+          />
+          <ChoiceField
+            label="Values"
+            value={String(values)}
+            set={(count) => set({ values: Number(count) })}
+            options={withOwn(valueCounts, String(values))}
+          />
+        </>
       )}
-      <CheckField label="Compare with the time before" value={compare} set={(on) => set({ compare: on })} />
     </>
   );
 }
@@ -108,6 +192,7 @@ function BreakdownFields({
 interface SeriesFieldsProps {
   question: Question;
   set: (series: Series[]) => void;
+  lists: NameLists;
 }
 
 const legends: Readonly<Record<Kind, string>> = {
@@ -116,8 +201,7 @@ const legends: Readonly<Record<Kind, string>> = {
   retention: "Events",
 };
 
-function SeriesFields({ question: { kind, series }, set }: SeriesFieldsProps) {
-  const known = useId();
+function SeriesFields({ question: { kind, series }, set, lists }: SeriesFieldsProps) {
   const counts = useMaths();
   const most = kind === "retention" ? 2 : seriesMax;
   const least = kind === "trend" ? 1 : 2;
@@ -131,7 +215,7 @@ function SeriesFields({ question: { kind, series }, set }: SeriesFieldsProps) {
           label={labelOf(kind, all.length, i)}
           series={one}
           set={(change) => set(all.map((other, j) => (j === i ? { ...other, ...change } : other)))}
-          known={known}
+          lists={lists}
           of={all.length > 1 ? ` of event ${i + 1}` : ""}
           counts={counts}
         >
@@ -150,7 +234,6 @@ function SeriesFields({ question: { kind, series }, set }: SeriesFieldsProps) {
           Add {kind === "funnel" ? "step" : "event"}
         </Button>
       )}
-      <KnownEvents id={known} />
     </fieldset>
   );
 }
@@ -174,7 +257,7 @@ interface OneSeriesProps {
   label: string;
   series: Series;
   set: (change: Partial<Series>) => void;
-  known: string;
+  lists: NameLists;
   /** Added to the labels of its fields, where there are several events. */
   of: string;
   /** What can be counted. */
@@ -182,7 +265,7 @@ interface OneSeriesProps {
   children: ComponentChildren;
 }
 
-function OneSeries({ kind, label, series, set, known, of, counts, children }: OneSeriesProps) {
+function OneSeries({ kind, label, series, set, lists, of, counts, children }: OneSeriesProps) {
   const { event, math, property } = series;
   return (
     <div class="form series">
@@ -191,7 +274,7 @@ function OneSeries({ kind, label, series, set, known, of, counts, children }: On
         value={event}
         set={(name) => set({ event: name })}
         placeholder="any event"
-        list={known}
+        list={lists.events}
       />
       {kind === "trend" && (
         <ChoiceField
@@ -206,6 +289,7 @@ function OneSeries({ kind, label, series, set, known, of, counts, children }: On
           label={`Property${of}`}
           value={property}
           set={(name) => set({ property: name })}
+          list={lists.event}
           required
         />
       )}
@@ -236,19 +320,23 @@ function useMaths(): readonly (readonly [string, string])[] {
   return [...maths, ...groups];
 }
 
-/** Names of recent events, offered while somebody types. */
-function KnownEvents({ id }: { id: string }) {
-  const { api, home } = useSession();
-  const recent = useLoaded(
-    (signal) => api.get<ListReply<{ event: string }>>(`${home}/events/`, { limit: 200 }, signal),
-    [home],
-  );
-  const names = [...new Set(recent.value?.results.map(({ event }) => event))].toSorted();
+/** Names that are offered while somebody types: of the whole project, events with how many there were. */
+function Names({ lists, names }: { lists: NameLists; names: ProjectNames }) {
+  const { events, event, person } = names;
   return (
-    <datalist id={id}>
-      {names.map((name) => (
-        <option key={name} value={name} />
+    <>
+      <datalist id={lists.events}>
+        {events.map(({ name, volume_30_day }) => (
+          <option key={name} value={name} label={`${numberText(volume_30_day)} in 30 days`} />
+        ))}
+      </datalist>
+      {(["event", "person"] as const).map((type) => (
+        <datalist key={type} id={lists[type]}>
+          {(type === "event" ? event : person).map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
       ))}
-    </datalist>
+    </>
   );
 }

@@ -1,8 +1,12 @@
 // Turns a saved query back into a question, if the form can show all of it.
 
+import { type Condition, conditionsOf, propertiesOf } from "../filters/conditions.ts";
 import {
   anyEvent,
+  columnsDefault,
   type Kind,
+  lineDisplay,
+  orderDefault,
   periods,
   type Question,
   queryOf,
@@ -14,14 +18,18 @@ import {
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The question of a saved query; undefined when the query has parts that the form does not show, such as filters.
+ * The question of a saved query; undefined when the query has parts that the form does not show, such as a formula.
  * Saving would lose them.
  */
 export function questionOfQuery(saved: unknown): Question | undefined {
   const outer = fieldsOf(saved);
   const query = "source" in outer ? fieldsOf(outer["source"]) : outer;
-  const question = readQuestion(query);
-  return question && isSame(queryOf(question), query) ? question : undefined;
+  const conditions = conditionsOf(query["properties"]);
+  const question = conditions && readQuestion(query, conditions);
+  if (!question) return undefined;
+  // Filters have several forms that mean the same.
+  const plain = { ...query, properties: propertiesOf(conditions) };
+  return isSame(queryOf(question), plain) ? question : undefined;
 }
 
 const kinds: Readonly<Record<string, Kind>> = {
@@ -30,12 +38,13 @@ const kinds: Readonly<Record<string, Kind>> = {
   RetentionQuery: "retention",
 };
 
-function readQuestion(query: Fields): Question | undefined {
+function readQuestion(query: Fields, conditions: Condition[]): Question | undefined {
   const kind = kinds[textOf(query["kind"])];
   if (!kind) return undefined;
   const filter = fieldsOf(query["breakdownFilter"]);
   const [breakdown, limit] = [textOf(filter["breakdown"]), filter["breakdown_limit"]];
-  const retention = fieldsOf(query["retentionFilter"]);
+  const [retention, funnel] = [fieldsOf(query["retentionFilter"]), fieldsOf(query["funnelsFilter"])];
+  const columns = retention["totalIntervals"];
   const period = Object.keys(periods).find((name) => periods[name] === retention["period"]);
   const nodes = listOf(query["series"]).map(fieldsOf).slice(0, seriesMax);
   // Without an entity the API takes page views; an entity with `id: null` is any event.
@@ -50,9 +59,16 @@ function readQuestion(query: Fields): Question | undefined {
         : nodes.map(seriesOf),
     interval: period ?? (textOf(query["interval"]) || "day"),
     range: textOf(fieldsOf(query["dateRange"])["date_from"]) || "-7d",
+    to: textOf(fieldsOf(query["dateRange"])["date_to"]),
     breakdown,
+    breakdownType: filter["breakdown_type"] === "person" ? "person" : "event",
+    conditions,
+    display: textOf(fieldsOf(query["trendsFilter"])["display"]) || lineDisplay,
     values: typeof limit === "number" ? limit : breakdown ? valuesOfApi : valuesDefault,
     compare: fieldsOf(query["compareFilter"])["compare"] === true,
+    window: `${String(funnel["funnelWindowInterval"] ?? 14)} ${textOf(funnel["funnelWindowIntervalUnit"]) || "day"}`,
+    order: textOf(funnel["funnelOrderType"]) || orderDefault,
+    columns: typeof columns === "number" ? columns : columnsDefault,
     first: retention["retentionType"] === "retention_first_time",
   };
 }
@@ -97,6 +113,8 @@ const defaults: Fields = {
   display: "ActionsLineGraph",
   funnelOrderType: "ordered",
   funnelVizType: "steps",
+  funnelWindowInterval: 14,
+  funnelWindowIntervalUnit: "day",
   interval: "day",
   kind: "EventsNode",
   math: "total",

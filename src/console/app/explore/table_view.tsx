@@ -5,7 +5,7 @@ import { Chart } from "../ui/chart.tsx";
 import type { Cell } from "../ui/csv.ts";
 import { numberText } from "../ui/format.ts";
 import { inkAt } from "../ui/ink.ts";
-import { CsvButton, Table } from "../ui/table.tsx";
+import { CsvButton, Cut, Table } from "../ui/table.tsx";
 import { useDark } from "../ui/theme.ts";
 import { type ChartRows, chartRowsOf, shownCell } from "./cells.ts";
 import { timesOfDays } from "./results.ts";
@@ -22,6 +22,8 @@ interface TableViewProps {
 
 /** Rows of the page's own table: the file has all of them. */
 const rowsShownMax = 500;
+/** Letters of a cell: the file has all of them. */
+const cellLettersMax = 300;
 
 export function TableView({ rows, columns, types, display, height, small }: TableViewProps) {
   const lists = rows.map((row) => (Array.isArray(row) ? row : [row]) as unknown[]);
@@ -70,7 +72,7 @@ function RowsTable({ names, types, lists }: RowsTableProps) {
         id={(row) => ids.get(row) ?? 0}
         columns={names.map((name, i) => ({
           name,
-          cell: (row: unknown[]) => shownCell(row[i]),
+          cell: (row: unknown[]) => <Cut text={shownCell(row[i])} most={cellLettersMax} />,
           number: lists.every((row) => typeof row[i] === "number" || row[i] === null),
           fixed: types[i]?.includes("Date") ?? false,
         }))}

@@ -4,7 +4,7 @@ import { shownNow } from "../clock.ts";
 import { useZone } from "../session/zone.ts";
 import { Bars } from "../ui/bars.tsx";
 import { Chart, type Drawing } from "../ui/chart.tsx";
-import { numberText, percentText } from "../ui/format.ts";
+import { numberText, percentText, shortText } from "../ui/format.ts";
 import { inkAt } from "../ui/ink.ts";
 import { CsvButton, Table } from "../ui/table.tsx";
 import { useDark } from "../ui/theme.ts";
@@ -31,8 +31,22 @@ const drawings: Readonly<Record<string, Drawing>> = {
   ActionsAreaGraph: "area",
 };
 
+/** What does not add up is not put on each other, nor what is below zero or of another time. */
+function drawingOf(series: readonly TrendSeries[], display: string): Drawing {
+  const isPlain = series.some(
+    (one) =>
+      one.compare_label ||
+      one.data.some((value) => value < 0) ||
+      (series.length > 1 && !isSummable(one, display)),
+  );
+  return isPlain ? "line" : (drawings[display] ?? "line");
+}
+
 /** The name of the last row of a trend's numbers. */
 const sum = "Sum";
+
+/** Letters of a line's name beneath the chart; the table's head has the whole of it. */
+const legendLettersMax = 60;
 
 /** Rows that are shown without being asked for. */
 const openRowsMax = 31;
@@ -45,12 +59,12 @@ export function TrendView({ series, display, small, height }: TrendProps) {
   const current = series.map((one) => nameOfSeries({ ...one, compare_label: "" }));
   const colours = [...new Set(current)];
   const lines = series.map((one, i) => ({
-    label: names[i]!,
+    label: shortText(names[i]!, legendLettersMax),
     values: one.data,
     dashed: one.compare_label === "previous",
     colour: colours.indexOf(current[i]!),
   }));
-  const label = `Lines from ${days[0] ?? ""} to ${days.at(-1) ?? ""}: ${names.join(", ")}`;
+  const label = `Lines from ${days[0] ?? ""} to ${days.at(-1) ?? ""}: ${lines.map((line) => line.label).join(", ")}`;
   const times = timesOfDays(days);
   const rowNames = times.length > 0 ? namesOfTimes(days) : (series[0]?.labels ?? days.map(String));
   const unfinished = isUnfinished(times, now);
@@ -62,10 +76,10 @@ export function TrendView({ series, display, small, height }: TrendProps) {
     values: series.map(({ data }) => data[i]),
   }));
   if (sums.some((one) => one !== undefined)) rows.push({ name: sum, values: sums });
-  const isPlain = series.some(({ compare_label, data }) => compare_label || data.some((value) => value < 0));
-  const drawing = isPlain ? "line" : (drawings[display] ?? "line");
+  const drawing = drawingOf(series, display);
   return (
     <>
+      <Headline series={series} sums={sums} />
       {times.length > 0 && (
         <Chart
           {...{ label, times, lines, height, drawing, unfinished }}
@@ -102,6 +116,42 @@ export function TrendView({ series, display, small, height }: TrendProps) {
       </details>
     </>
   );
+}
+
+/** Sums that stand above a chart. */
+const headlinesMax = 4;
+
+/** The sum of each line that has one, with its change against the time before. */
+function Headline({ series, sums }: { series: TrendSeries[]; sums: (number | undefined)[] }) {
+  const shown = series.flatMap((one, i) => {
+    const value = sums[i];
+    return value === undefined || one.compare_label === "previous" ? [] : [{ one, value }];
+  });
+  if (shown.length === 0 || shown.length > headlinesMax) return null;
+  const beforeOf = (one: TrendSeries) => {
+    const name = nameOfSeries({ ...one, compare_label: "previous" });
+    return sums[series.findIndex((other) => nameOfSeries(other) === name)];
+  };
+  return (
+    <div class="bold-numbers headline">
+      {shown.map(({ one, value }, i) => (
+        <p key={i}>
+          <span class="bold-number">{numberText(value)}</span>
+          <span class="quiet">
+            {nameOfSeries({ ...one, compare_label: "" })}
+            {changeText(value, beforeOf(one))}
+          </span>
+        </p>
+      ))}
+    </div>
+  );
+}
+
+function changeText(value: number, before: number | undefined): string {
+  if (before === undefined) return "";
+  if (before === 0) return " · none before";
+  const change = Math.round(((value - before) / before) * 100);
+  return ` · ${change > 0 ? "+" : change < 0 ? "−" : "±"}${Math.abs(change)} % (before: ${numberText(before)})`;
 }
 
 /** One number for each line: large where there is one, else side by side. */

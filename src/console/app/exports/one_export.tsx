@@ -7,8 +7,17 @@ import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { type Action, useAction, useAgainWhile, useGet } from "../session/use_loaded.ts";
 import { numberText, timeText } from "../ui/format.ts";
-import { Button, Card, Form, Outcome, PageHead, Shown, Status, TextField } from "../ui/parts.tsx";
-import { RemoveButton } from "../ui/remove_button.tsx";
+import {
+  Button,
+  Card,
+  Form,
+  Outcome,
+  PageHead,
+  RemoveButton,
+  Shown,
+  Status,
+  TextField,
+} from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { Tree } from "../ui/tree.tsx";
 import type { ExportRow, RunRow } from "./rows.ts";

@@ -1,7 +1,7 @@
 // How the site is doing: its visitors and what they came by, each row a filter. Figures and rows are those of the API's
 // queries about sites.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import type { Figure, Results } from "../explore/results.ts";
 import { ResultView } from "../explore/result_view.tsx";
 import { type ListReply } from "../session/api.ts";
@@ -9,7 +9,8 @@ import { go, hrefOf, type Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
 import { useLoaded } from "../session/use_loaded.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";
-import { Card, ChoiceField, PageHead, Shown, TextField } from "../ui/parts.tsx";
+import { Card, PageHead, Shown } from "../ui/parts.tsx";
+import { RangeField } from "../ui/range_field.tsx";
 import { SiteCard } from "./site_card.tsx";
 import {
   cards,
@@ -123,26 +124,16 @@ interface ScopeProps {
   show: (site: Site) => void;
 }
 
-const days = "days";
-const isDay = (text: string) => text.startsWith("1") || text.startsWith("2");
-
 /** The range and the filters. */
 function Scope({ site, show }: ScopeProps) {
-  const isOwn = isDay(site.range);
-  const [choosing, choose] = useState(false);
-  const set = (range: string) => {
-    choose(range === days);
-    if (range !== days) show({ ...site, range, to: "" });
-  };
   return (
     <div class="form scope">
-      <ChoiceField
-        label="Time range"
-        value={isOwn || choosing ? days : site.range}
-        set={set}
-        options={[...siteRanges, [days, "From day to day …"]]}
+      <RangeField
+        from={site.range}
+        to={site.to}
+        set={(range, to) => show({ ...site, range, to })}
+        options={siteRanges}
       />
-      {(isOwn || choosing) && <Days site={site} show={show} />}
       {site.filters.map((filter) => {
         const name = `${subjectOf(filter.by)?.title}: ${rowName(subjectOf(filter.by)!, filter.value)}`;
         const rest = { ...site, filters: site.filters.filter((one) => one !== filter) };
@@ -154,23 +145,6 @@ function Scope({ site, show }: ScopeProps) {
         );
       })}
     </div>
-  );
-}
-
-function Days({ site, show }: ScopeProps) {
-  const isOwn = isDay(site.range);
-  const [from, setFrom] = useState(isOwn ? site.range : "");
-  const [to, setTo] = useState(site.to);
-  const set = (first: string, last: string) => {
-    setFrom(first);
-    setTo(last);
-    if (first && (!last || first <= last)) show({ ...site, range: first, to: last });
-  };
-  return (
-    <>
-      <TextField label="From" type="date" value={from} set={(day) => set(day, to)} />
-      <TextField label="To" type="date" value={to} set={(day) => set(from, day)} />
-    </>
   );
 }
 

@@ -146,9 +146,8 @@ const withoutCountry: readonly Filter[] = [
 
 /** What every question of the page has. */
 function scopeOf({ range, to, filters }: Site) {
-  const until = range === "-1dStart" ? "-1dEnd" : to;
   return {
-    dateRange: { date_from: range, ...(until !== "" && { date_to: until }) },
+    dateRange: { date_from: range, ...(to !== "" && { date_to: to }) },
     properties: filters.flatMap(filtersOf),
   };
 }

@@ -1,16 +1,17 @@
 // The SQL page: a query in the editor, its rows as a table or a chart, and saving it as an insight.
 
-import { useId, useState } from "preact/hooks";
+import { useId, useMemo, useState } from "preact/hooks";
 import { useMaySave } from "../explore/explore.tsx";
 import { chartRowsOf } from "../explore/cells.ts";
 import { ResultView } from "../explore/result_view.tsx";
 import type { Results } from "../explore/results.ts";
-import { type ListReply, sendRequest, wordsOf } from "../session/api.ts";
+import { sendRequest, wordsOf } from "../session/api.ts";
+import { useProjectNames } from "../session/project_names.ts";
 import { go, hrefOf, type Route } from "../session/route.ts";
-import { useAllowed, useSession } from "../session/session.ts";
+import { useSession } from "../session/session.ts";
 import { type Loaded, useAction, useLoaded } from "../session/use_loaded.ts";
 import { Button, Card, Form, Outcome, PageHead, Shown, TextField, Trouble } from "../ui/parts.tsx";
-import type { SqlNames, SqlWords } from "./completion.ts";
+import type { SqlWords } from "./completion.ts";
 import { SqlEditor } from "./editor.tsx";
 import { displays, nodeWith, placeIn, type SavedSql, savedSqlOf, sourceWith } from "./sql_query.ts";
 
@@ -71,6 +72,8 @@ function Workbench({ route, insight, row }: WorkbenchProps) {
   // Another address, such as by the browser's way back, is another text.
   const text = edited.of === given ? edited.text : given || firstQuery;
   const maySave = useMaySave();
+  const { events, event, person } = useProjectNames();
+  const names = useMemo(() => ({ name: events.map((one) => one.name), event, person, group: [] }), [events]);
   const saidBy = useId();
   const show = (query: string, drawn: string) =>
     go(
@@ -100,7 +103,7 @@ function Workbench({ route, insight, row }: WorkbenchProps) {
           fault={fault}
           saidBy={saidBy}
           words={useWords()}
-          names={useNames()}
+          names={names}
         />
         <div class="page-actions">
           <Button kind="primary" onClick={run}>
@@ -232,33 +235,4 @@ function useWords(): SqlWords | undefined {
     async (signal) => (await (await sendRequest("/console/assets/sql.json", { signal })).json()) as SqlWords,
     [],
   ).value;
-}
-
-/** Names of one kind that are offered: the API lists the newest, or those of the events asked for, first. */
-const namesMax = 1000;
-const noNames: SqlNames = { name: [], event: [], person: [], group: [] };
-
-function useNames(): SqlNames {
-  const { api, home } = useSession();
-  const seesEvents = useAllowed("event_definition:read");
-  const seesProperties = useAllowed("property_definition:read");
-  const asked = useLoaded(
-    async (signal): Promise<SqlNames> => {
-      const list = async (path: string, isAllowed: boolean, query = {}) => {
-        if (!isAllowed) return [];
-        const asking = { limit: namesMax, ...query };
-        const { results } = await api.get<ListReply<{ name: string }>>(`${home}/${path}`, asking, signal);
-        return results.map(({ name }) => name);
-      };
-      const properties = (type: string) => list("property_definitions/", seesProperties, { type });
-      const [name, event, person] = await Promise.all([
-        list("event_definitions/", seesEvents),
-        properties("event"),
-        properties("person"),
-      ]);
-      return { name, event, person, group: [] };
-    },
-    [home],
-  );
-  return asked.value ?? noNames;
 }

@@ -10,6 +10,11 @@ export function numberText(value: number): string {
   return Math.abs(value) < 100 ? fine.format(value) : whole.format(value);
 }
 
+/** A text of at most `most` letters, the last of which says that there are more. */
+export function shortText(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}
+
 export function percentText(part: number, of: number): string {
   return of === 0 ? "–" : `${tenth.format((part / of) * 100)} %`;
 }

@@ -3,6 +3,7 @@
 import { type ComponentChildren, type JSX } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { wordsOf } from "../session/api.ts";
+import { go } from "../session/route.ts";
 import type { Action, Loaded } from "../session/use_loaded.ts";
 
 /** The heading of a page. The document's title follows it, for tabs and for screen readers. */
@@ -251,4 +252,18 @@ export function Status({ text }: { text: string }) {
     text,
   );
   return <span class={`status ${good ? "good" : bad ? "bad" : ""}`}>{text}</span>;
+}
+
+interface RemoveProps {
+  /** Its path in the API. */
+  path: string;
+  sure: string;
+  action: Action;
+  /** The page to go to afterwards. */
+  back: string;
+}
+
+export function RemoveButton({ path, sure, action, back }: RemoveProps) {
+  const remove = () => action.send("DELETE", path, undefined, "Deleted.", () => go(back));
+  return <SureButton label="Delete" sure={sure} act={remove} />;
 }

@@ -2,6 +2,7 @@
 
 import { type ComponentChildren } from "preact";
 import { type Cell, csvOf } from "./csv.ts";
+import { shortText } from "./format.ts";
 import { Button } from "./parts.tsx";
 
 export interface Column<Row> {
@@ -32,7 +33,7 @@ export function Table<Row>({ caption, columns, rows, id, empty = "Nothing yet." 
           <tr>
             {columns.map(({ name, number }) => (
               <th key={name} scope="col" class={number ? "number" : ""}>
-                {name}
+                <Cut text={name} most={headLettersMax} />
               </th>
             ))}
           </tr>
@@ -51,6 +52,14 @@ export function Table<Row>({ caption, columns, rows, id, empty = "Nothing yet." 
       </table>
     </div>
   );
+}
+
+/** Letters of a column's head. */
+const headLettersMax = 90;
+
+/** A text that is cut where it is long; the whole of it is at hand. */
+export function Cut({ text, most }: { text: string; most: number }) {
+  return text.length > most ? <span title={text}>{shortText(text, most)}</span> : <>{text}</>;
 }
 
 interface PagerProps {
