@@ -70,6 +70,10 @@ async function both(text: string): Promise<unknown[]> {
 
 test("a session that two batches tell of is one, and each of its events counts once", async () => {
   await both("SELECT * FROM sessions ORDER BY session_id");
+  const arrived = "SELECT session_id, arrived FROM sessions ORDER BY session_id";
+  const sent = `SELECT session AS session_id, max(created_at) AS arrived FROM (${events} FROM numbers(4000))
+    GROUP BY session ORDER BY session_id`;
+  expect(await both(arrived)).toEqual(await both(sent));
   const counted = await both(
     `SELECT event, toUInt64(count()) AS events FROM (${events} FROM numbers(4000)) WHERE session = 'large'
      GROUP BY event ORDER BY event`,

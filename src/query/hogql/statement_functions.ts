@@ -6,9 +6,9 @@ import { sqlFunctions } from "../sql/compile/lists/functions.ts";
 /** Operators as the engine names them, and functions of shapes, columns and filters that the lists have not. */
 const own =
   "and or not equals notEquals less lessOrEquals greater greaterOrEquals like notLike ilike notILike in globalIn " +
-  "globalNotIn exists CAST _CAST accurateCastOrNull toBool toInt64 toFloat64OrNull toDate toDate32 toDateTime " +
-  "toDateTime64 toTimeZone parseDateTime64BestEffort parseDateTime64BestEffortOrNull fromUnixTimestamp64Milli if " +
-  "multiIf ifNull nullIf coalesce greatest least concat JSONExtract";
+  "globalNotIn exists CAST _CAST accurateCastOrNull toBool toInt64 toUInt128 toFloat64OrNull toDate toDate32 " +
+  "toDateTime toDateTime64 toTimeZone parseDateTime64BestEffort parseDateTime64BestEffortOrNull " +
+  "fromUnixTimestamp64Milli if multiIf ifNull nullIf coalesce greatest least concat JSONExtract";
 
 /** By their exact spelling. */
 const functions: ReadonlySet<string> = new Set([

@@ -50,7 +50,7 @@ const read = `
 const kept = (rows: string, which: string) => `
   SELECT
     e.uuid AS uuid, e.project_id AS project_id, e.event AS event, e.distinct_id AS distinct_id,
-    e.timestamp AS timestamp, e.sent AS sent, e.session AS session, e.ad AS ad
+    e.timestamp AS timestamp, e.created_at AS created_at, e.sent AS sent, e.session AS session, e.ad AS ad
   FROM (${read} FROM ${rows} WHERE position(properties, '"$session_id"') > 0${which && ` AND (${which})`}) AS e
   LEFT ANY JOIN (
     SELECT project_id, id_hash, max(deleted_at) AS id_deleted_at FROM deleted_ids GROUP BY project_id, id_hash
@@ -62,7 +62,7 @@ const kept = (rows: string, which: string) => `
  * the engine's own `uniq` counts a UUID. The columns are explained in sql/clickhouse/0004_sessions.sql.
  */
 const insert = (rows: string, which = "") => `INSERT INTO session_facts
-  (project_id, session_id, start_time, end_time, first_seen, entry, exit, external_click, lcp, counted)
+  (project_id, session_id, start_time, end_time, arrived, first_seen, entry, exit, external_click, lcp, counted)
 WITH
   bitXor(reinterpretAsUInt64(toUnixTimestamp64Micro(timestamp)), 0x8000000000000000) AS moment,
   reverse(reinterpretAsFixedString(moment)) AS late,
@@ -76,6 +76,7 @@ SELECT
   session AS session_id,
   min(timestamp) AS start_time,
   max(timestamp) AS end_time,
+  max(created_at) AS arrived,
   max(concat(early, distinct_id)) AS first_seen,
   max(if(sent.2 = '', '', concat(early, sent.2, '\\0', sent.3, '\\0', sent.4, ad))) AS entry,
   max(if(sent.2 = '', '', concat(late, sent.2))) AS exit,

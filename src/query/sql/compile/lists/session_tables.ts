@@ -14,7 +14,12 @@ export const sessions: SqlTable = {
   source: "sessions",
   columns: {
     ...sqlColumns("string", "session_id id=session_id distinct_id"),
-    ...sqlColumns("datetime", "$start_timestamp=start_time $end_timestamp=end_time"),
+    session_id_v7: {
+      sql: "toUInt128(accurateCastOrNull(session_id, 'UUID'))",
+      type: "number",
+      nullable: true,
+    },
+    ...sqlColumns("datetime", "$start_timestamp=start_time $end_timestamp=end_time max_inserted_at=arrived"),
     ...textProperties,
     ...sqlColumns(
       "string",
@@ -27,8 +32,8 @@ export const sessions: SqlTable = {
     $vitals_lcp: { sql: "if(vitals_lcp > 0, vitals_lcp, NULL)", type: "number", nullable: true },
   },
   star: words(
-    "session_id distinct_id $start_timestamp $end_timestamp $entry_current_url $entry_pathname $entry_hostname " +
-      "$end_current_url $end_pathname $end_hostname $entry_referring_domain $entry_utm_source " +
+    "session_id distinct_id $start_timestamp $end_timestamp max_inserted_at $entry_current_url $entry_pathname " +
+      "$entry_hostname $end_current_url $end_pathname $end_hostname $entry_referring_domain $entry_utm_source " +
       "$entry_utm_campaign $entry_utm_medium $entry_utm_term $entry_utm_content $pageview_count " +
       "$autocapture_count $screen_count $channel_type $session_duration $is_bounce $last_external_click_url",
   ),
