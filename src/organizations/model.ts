@@ -2,6 +2,7 @@
 
 import Type, { type Static } from "typebox";
 import { randomBase62 } from "../core/id.ts";
+import { shortProject } from "../http/fields/user.ts";
 import { withoutEnds } from "../core/trim.ts";
 import {
   type UpdateInput,
@@ -11,22 +12,13 @@ import {
   nullable,
   readOnly,
   text,
-  timezone,
   uuid,
   type CreateInput,
   strictWritable,
 } from "../http/fields/field.ts";
 
 /** One project of an organization, as its members see it. */
-const teamModel = model("TeamBasic", {
-  id: Type.Integer(),
-  uuid: uuid(),
-  organization: uuid(),
-  project_id: Type.Integer(),
-  api_token: Type.String(),
-  name: Type.String(),
-  timezone: timezone(),
-});
+const teamModel = model("TeamBasic", shortProject);
 
 const projectModel = model("ProjectBasic", {
   id: Type.Integer(),

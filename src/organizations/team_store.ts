@@ -2,6 +2,7 @@
 
 import { arrayText } from "../storage/postgres/array_text.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
+import { projectJson } from "../storage/postgres/rows.ts";
 import type { Organization } from "./model.ts";
 
 /**
@@ -13,23 +14,16 @@ export async function teamsOf(
   organization_ids: readonly string[],
 ): Promise<Map<string, Organization["teams"]>> {
   const rows = await sql<{ organization_id: string; teams: Organization["teams"] }[]>`
-    SELECT p.organization_id, json_agg(${teamJson(sql)} ORDER BY p.id) AS teams
+    SELECT p.organization_id, json_agg(${projectJson(sql)} ORDER BY p.id) AS teams
     FROM unnest(${arrayText(organization_ids)}::text::uuid[]) AS own (id)
     JOIN projects p ON p.organization_id = own.id
     GROUP BY p.organization_id`;
   return new Map(rows.map((row) => [row.organization_id, row.teams]));
 }
 
-/** The project `p` as a reply shows it. */
-function teamJson(sql: Postgres) {
-  return sql`json_build_object(
-    'id', p.id, 'uuid', p.uuid, 'organization', p.organization_id, 'project_id', p.id,
-    'api_token', p.api_token, 'name', p.name, 'timezone', p.timezone)`;
-}
-
 /** The projects of one organization `o`. */
 export function ownTeams(sql: Postgres) {
   return sql`(
-    SELECT coalesce(json_agg(${teamJson(sql)} ORDER BY p.id), '[]')
+    SELECT coalesce(json_agg(${projectJson(sql)} ORDER BY p.id), '[]')
     FROM projects p WHERE p.organization_id = o.id)`;
 }

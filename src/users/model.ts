@@ -1,18 +1,10 @@
 // What the user of a key looks like in a reply.
 
 import Type, { type Static } from "typebox";
-import { model, moment, nullable, timezone, uuid } from "../http/fields/field.ts";
-import { userModel } from "../http/fields/user.ts";
+import { model, moment, nullable, uuid } from "../http/fields/field.ts";
+import { shortProject, userModel } from "../http/fields/user.ts";
 
-const ownProjectModel = model("OwnProject", {
-  id: Type.Integer(),
-  uuid: uuid(),
-  organization: uuid(),
-  project_id: Type.Integer(),
-  api_token: Type.String(),
-  name: Type.String(),
-  timezone: timezone(),
-});
+const ownProjectModel = model("OwnProject", shortProject);
 
 const ownOrganizationModel = model("OwnOrganization", {
   id: uuid(),

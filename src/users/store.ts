@@ -4,7 +4,7 @@ import type { Access } from "../access/gate.ts";
 import { currentOrganization, currentProject } from "../access/store.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { userJson } from "../storage/postgres/rows.ts";
+import { projectJson, userJson } from "../storage/postgres/rows.ts";
 import type { User } from "../http/fields/user.ts";
 import type { OwnUser } from "./model.ts";
 
@@ -22,9 +22,7 @@ export async function getOwnUser(sql: Postgres, access: Access): Promise<OwnUser
   const current = project?.organization_id ?? (held ? null : (await currentOrganization(sql, access))?.id);
   const [row] = await sql<UserRow[]>`
     SELECT ${userJson(sql, "u")} AS user, u.created_at AS date_joined, (
-      SELECT json_build_object('id', p.id, 'uuid', p.uuid, 'organization', p.organization_id, 'project_id', p.id,
-        'api_token', p.api_token, 'name', p.name, 'timezone', p.timezone)
-      FROM projects p WHERE p.id = ${project?.id ?? null}::integer) AS team, (
+      SELECT ${projectJson(sql)} FROM projects p WHERE p.id = ${project?.id ?? null}::integer) AS team, (
       SELECT coalesce(json_agg(json_build_object('id', o.id, 'name', o.name, 'slug', o.slug,
         'logo_media_id', o.logo_media_id, 'membership_level', o.level) ORDER BY o.created_at, o.id), '[]')
       FROM (${reachedOrganizations(sql, access)}) o) AS organizations

@@ -1,7 +1,7 @@
-// Who made a thing, as every reply shows them.
+// Who made a thing, and projects, as replies of several rooms show them.
 
 import Type, { type Static } from "typebox";
-import { model, uuid } from "./field.ts";
+import { model, timezone, uuid } from "./field.ts";
 
 export const userModel = model("UserBasic", {
   id: Type.Integer(),
@@ -16,3 +16,14 @@ export const userModel = model("UserBasic", {
 });
 
 export type User = Static<typeof userModel>;
+
+/** Fields of a project in replies about its organization and its members. */
+export const shortProject = {
+  id: Type.Integer(),
+  uuid: uuid(),
+  organization: uuid(),
+  project_id: Type.Integer(),
+  api_token: Type.String(),
+  name: Type.String(),
+  timezone: timezone(),
+};

@@ -1,4 +1,5 @@
-// SQL that several stores share: a page of rows with the count of all, the sizes of rows, a user as replies show one.
+// SQL that several stores share: a page of rows with the count of all, the sizes of rows, users and projects as replies
+// show them.
 
 import { shownInTurns } from "../../work/turns.ts";
 import type { Postgres, PostgresFragment, PostgresTransaction } from "./postgres.ts";
@@ -71,4 +72,11 @@ export function userJson(sql: Postgres, alias: string): PostgresFragment {
       'last_name', ${u}.last_name, 'email', ${u}.email, 'is_email_verified', coalesce(${u}.is_email_verified, false),
       'hedgehog_config', coalesce(${u}.hedgehog_config, '{}'),
       'role_at_organization', coalesce(${u}.role_at_organization, '')) END`;
+}
+
+/** The row `p` of `projects` as JSON, as replies about its organization and its members show it. */
+export function projectJson(sql: Postgres): PostgresFragment {
+  return sql`json_build_object(
+    'id', p.id, 'uuid', p.uuid, 'organization', p.organization_id, 'project_id', p.id,
+    'api_token', p.api_token, 'name', p.name, 'timezone', p.timezone)`;
 }
