@@ -33,6 +33,8 @@ const beyondByPlace: Readonly<Record<string, string>> = {
   "test/query/funnel/funnel.test.ts": "random funnels against a walk through every attempt",
   "test/query/hogql/hostile_texts.test.ts": "keeps the engine busy for a minute",
   "test/query/hogql/other_rows.test.ts": "hundreds of expressions over another project's rows",
+  "test/query/parts/row_expressions.test.ts":
+    "every kind asked random questions in two ways, some minutes of them",
   "test/query/queries.test.ts": "random questions against the naive answers, a minute and a half of them",
   "test/query/sql/parser/parser.test.ts": "bombs that take the parser its whole half second each",
   "test/spec/lists.test.ts": "ten thousand rows in every list",

@@ -10,20 +10,20 @@ const versionMin = [24, 8] as const;
 
 /** Settings of statements. Those that only some versions know are not here: see clickhouse.ts. */
 export const engineSettings: readonly string[] = wordsIn(`
-  apply_deleted_mask async_insert cancel_http_readonly_queries_on_client_close compile_aggregate_expressions
-  connect_timeout_with_failover_ms connections_with_failover_max_tries date_time_output_format
-  distributed_ddl_output_mode distributed_ddl_task_timeout distributed_foreground_insert distributed_product_mode
-  do_not_merge_across_partitions_select_final input_format_skip_unknown_fields insert_deduplicate
-  lightweight_deletes_sync load_balancing log_comment max_block_size max_bytes_before_external_group_by
-  max_bytes_before_external_sort max_execution_time max_insert_block_size max_insert_threads max_memory_usage
-  max_partitions_per_insert_block max_result_bytes max_temporary_data_on_disk_size_for_query max_threads
-  min_insert_block_size_bytes min_insert_block_size_rows mutations_sync optimize_aggregation_in_order
-  optimize_on_insert output_format_json_escape_forward_slashes output_format_json_quote_64bit_integers
-  output_format_parquet_compression_method output_format_parquet_parallel_encoding
-  output_format_parquet_row_group_size output_format_parquet_row_group_size_bytes parallel_distributed_insert_select
-  prefer_localhost_replica result_overflow_mode s3_connect_timeout_ms s3_max_inflight_parts_for_one_file
-  s3_max_redirects s3_request_timeout_ms s3_retry_attempts s3_truncate_on_insert select_sequential_consistency
-  skip_unavailable_shards
+  additional_table_filters apply_deleted_mask async_insert cancel_http_readonly_queries_on_client_close
+  compile_aggregate_expressions connect_timeout_with_failover_ms connections_with_failover_max_tries
+  date_time_output_format distributed_ddl_output_mode distributed_ddl_task_timeout distributed_foreground_insert
+  distributed_product_mode do_not_merge_across_partitions_select_final input_format_skip_unknown_fields
+  insert_deduplicate lightweight_deletes_sync load_balancing log_comment max_block_size
+  max_bytes_before_external_group_by max_bytes_before_external_sort max_execution_time max_insert_block_size
+  max_insert_threads max_memory_usage max_partitions_per_insert_block max_result_bytes
+  max_temporary_data_on_disk_size_for_query max_threads min_insert_block_size_bytes min_insert_block_size_rows
+  mutations_sync optimize_aggregation_in_order optimize_on_insert output_format_json_escape_forward_slashes
+  output_format_json_quote_64bit_integers output_format_parquet_compression_method
+  output_format_parquet_parallel_encoding output_format_parquet_row_group_size
+  output_format_parquet_row_group_size_bytes parallel_distributed_insert_select prefer_localhost_replica
+  result_overflow_mode s3_connect_timeout_ms s3_max_inflight_parts_for_one_file s3_max_redirects s3_request_timeout_ms
+  s3_retry_attempts s3_truncate_on_insert select_sequential_consistency skip_unavailable_shards
 `);
 
 /** Settings of MergeTree tables. */
@@ -34,7 +34,7 @@ export const tableSettings = wordsIn(`
 
 /** The newer ones of the functions that statements call; a migration that lacks another one fails by its name. */
 export const engineFunctions = wordsIn(`
-  JSONExtract JSONExtractRaw SHA1 UUIDToNum accurateCastOrNull arrayFold bitTest byteSize cityHash64
+  JSONExtract JSONExtractRaw SHA1 UUIDToNum accurateCastOrNull bitTest byteSize cityHash64
   fromUnixTimestamp64Micro groupArraySorted mapContains mapFilter mapFromArrays multiSearchAny
   quantileExactInclusive reinterpretAsUInt128 reinterpretAsUUID sipHash64 substringUTF8 toDate32 toInt256
   toJSONString toUInt128 toUnixTimestamp64Micro xxHash64
