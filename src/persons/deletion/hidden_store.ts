@@ -15,7 +15,7 @@ interface Ordered {
 
 /**
  * Reads anew which rows are hidden. @returns whether all ordered persons are: not on a cluster, where filters of reads
- * do not reach the shards' tables, and not when there are too many orders to name in each read.
+ * do not reach the shards' tables, not where the engine cannot, and not with too many orders to name in each read.
  */
 export async function hideOrdered(sql: Postgres, clickhouse: ClickHouse): Promise<boolean> {
   if (clickhouse.cluster) return false;
@@ -25,9 +25,31 @@ export async function hideOrdered(sql: Postgres, clickhouse: ClickHouse): Promis
     FROM person_deletion_orders
     WHERE finished_at IS NULL AND begun_at IS NULL AND NOT keep_person
     ORDER BY 1, 2 LIMIT ${personLimits.hiddenOrdersMax + 1}`;
+  if (orders.length > 0 && !(await canHide(clickhouse))) return false;
   const projects = Map.groupBy(orders.slice(0, personLimits.hiddenOrdersMax), (order) => order.project_id);
   clickhouse.hide(new Map([...projects].map(([id, own]) => [id, hiddenRows(id, own)])));
   return orders.length <= personLimits.hiddenOrdersMax;
+}
+
+/** By the function that hides rows, which copies of a client share. */
+const known = new WeakMap<ClickHouse["hide"], boolean>();
+
+/** Whether the engine filters reads by a subquery: the embedded one does, another is tried on a small table. */
+async function canHide(clickhouse: ClickHouse): Promise<boolean> {
+  const { embedded, hide } = clickhouse;
+  if (embedded) return true;
+  // It hides all rows.
+  const filter = "'deleted_ids': '0 * project_id NOT IN (SELECT number FROM numbers(1))'";
+  const settings = { additional_table_filters: `{${filter}}` };
+  const ask = () => clickhouse.query("SELECT 1 FROM deleted_ids LIMIT 1", undefined, { settings });
+  const isHidden =
+    known.get(hide) ??
+    (await ask().then(
+      ({ length }) => length === 0,
+      () => false,
+    ));
+  if (isHidden) known.set(hide, true);
+  return isHidden;
 }
 
 /** By table: the rows that a deletion will remove, of what had arrived by its order. */
