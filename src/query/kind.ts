@@ -4,6 +4,7 @@ import { Fault } from "../core/fault.ts";
 import type { CreateInput } from "../http/fields/field.ts";
 import { checkFields } from "../http/fields/field_check.ts";
 import type { PropertyFilter } from "../storage/events/property_filter.ts";
+import type { PersonsBehind } from "./parts/figure.ts";
 import { withExpressions } from "./parts/compiled_expressions.ts";
 import { type AskedExpression, filterExpressions } from "./parts/row_expressions.ts";
 import type { ResultShapes, ResultType } from "./result.ts";
@@ -34,6 +35,8 @@ interface KindParts<Schema extends QuerySchema, Type extends ResultType, Checked
   title(checked: Checked): string;
   /** @throws Fault when it is too heavy. */
   answer(context: QueryContext, checked: Checked): Promise<QueryAnswer<ResultShapes[Type]>>;
+  /** Of kinds that count persons. */
+  persons?: PersonsBehind<QueryContext, Checked>;
 }
 
 /** A query that was checked, ready to run. */
@@ -43,6 +46,7 @@ export interface ReadyQuery {
   filtersTestAccounts: boolean;
   /** @param filters more of them, for every event. */
   answer(context: QueryContext, filters: readonly PropertyFilter[]): Promise<QueryAnswer>;
+  persons?: PersonsBehind<QueryContext, readonly PropertyFilter[]>;
 }
 
 export interface QueryKind {
@@ -57,21 +61,29 @@ export function queryKind<Schema extends QuerySchema, Type extends ResultType, C
   check,
   title,
   answer,
+  persons,
 }: KindParts<Schema, Type, Checked>): QueryKind {
   return {
     schema,
     check: (value, attr) => {
       const checked = check(fieldsOf(schema, value, attr), attr);
+      const ready = async (context: QueryContext, more: readonly PropertyFilter[]) => {
+        const filters = [...checked.filters, ...more];
+        const { expressions } = checked;
+        const own = expressions ? [...filterExpressions(filters), ...expressions] : [];
+        return [await withExpressions(context, own, attr), { ...checked, filters }] as const;
+      };
       return {
         title: title(checked),
         result: typeof result === "function" ? result(checked) : result,
         filtersTestAccounts: checked.query.filterTestAccounts === true,
-        answer: async (context, more) => {
-          const filters = [...checked.filters, ...more];
-          const { expressions } = checked;
-          const own = expressions ? [...filterExpressions(filters), ...expressions] : [];
-          return await answer(await withExpressions(context, own, attr), { ...checked, filters });
-        },
+        answer: async (context, more) => await answer(...(await ready(context, more))),
+        ...(persons && {
+          persons: {
+            takes: persons.takes,
+            of: async (context, more, figure) => await persons.of(...(await ready(context, more)), figure),
+          },
+        }),
       };
     },
   };

@@ -368,6 +368,7 @@ const answered: Record<string, Record<string, Case>> = {
     search: changed(people, { search: "fay" }),
     properties: changed(people, { properties: [{ key: "tier", value: "gold", type: "person" }] }),
     fixedProperties: changed(people, { fixedProperties: [{ key: "tier", value: "gold", type: "person" }] }),
+    source: changed(people, { source: { kind: "InsightActorsQuery", source: trend, day: "2024-03-30" } }),
     orderBy: changed(people, { orderBy: ["created_at"] }),
     limit: changed(people, { limit: 1 }),
     offset: changed(people, { offset: 1 }),
@@ -558,7 +559,6 @@ const refused: Record<string, Record<string, Fields>> = {
   },
   ActorsQuery: {
     kind: { kind: "Actors" },
-    source: { source: { kind: "InsightActorsQuery" } },
     modifiers: { modifiers: { a: 1 } },
   },
   SessionsQuery: {

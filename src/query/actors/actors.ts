@@ -7,6 +7,8 @@ import { queryKind } from "../kind.ts";
 import { displayNameText, expressionRows, type MadeColumn, parsedProperties } from "../parts/expressions.ts";
 import { filtersOf } from "../parts/series.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
+import { behindOf } from "./behind.ts";
+import { behindName } from "../parts/behind_store.ts";
 import { type ActorsQuery, actorsModel } from "./model.ts";
 
 export const actorsKind = queryKind({
@@ -52,7 +54,14 @@ function check(query: ActorsQuery, attr: string) {
     const detail = "Persons can only be filtered by their own properties.";
     throw new Fault("invalid_input", detail, { attr: `${attr}__properties` });
   }
-  return { attr, query: { ...query, filterTestAccounts: null }, filters };
+  const behind = behindOf(query.source, `${attr}__source`);
+  return {
+    attr,
+    query: { ...query, filterTestAccounts: behind?.filtersTestAccounts ?? null },
+    filters,
+    behind,
+    filtersOwn: filters.length,
+  };
 }
 
 function areOfPersons(filters: readonly PropertyFilter[]): boolean {
@@ -63,20 +72,22 @@ function areOfPersons(filters: readonly PropertyFilter[]): boolean {
 
 async function answer(
   context: QueryContext,
-  { query, attr, filters }: ReturnType<typeof check>,
+  { query, attr, filters, filtersOwn, behind }: ReturnType<typeof check>,
 ): Promise<QueryAnswer<unknown[]>> {
   const { select, orderBy, limit, offset } = query;
   const search = query.search?.trim() ?? "";
   const list = {
     attr,
-    table: "persons",
+    table: behind ? behindName : "persons",
+    // Filters of test accounts are of the events behind the number.
+    ...(behind && { behind: await behind.persons(context, filters.slice(filtersOwn)) }),
     made,
     select: select?.length ? select : selectDefault,
     conditions: search === "" ? [] : [[searched, "search"] as const],
     values: { search: `%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`, id: search },
     orderBy,
     usualOrder: ["created_at", "id"],
-    filters: { properties: filters },
+    filters: { properties: filters.slice(0, filtersOwn) },
   };
   const page = { limit: limit ?? limits.pageDefault, offset: offset ?? 0 };
   return await expressionRows(context, list, page);

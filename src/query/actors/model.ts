@@ -19,9 +19,40 @@ export const actorsModel = strictModel("ActorsQuery", {
   orderBy: maybe(expressions()),
   limit: maybe(integer({ minimum: 1, maximum: queryLimits.queryRowsMax })),
   offset: maybe(integer({ minimum: 0 })),
-  source: unanswered("The persons of another query"),
+  source: anything(),
   modifiers: unanswered("A modifier"),
   ...unreadFields(aboutSender, "response tags version"),
 });
+
+const behind = {
+  /** Checked as a query. */
+  source: anything(),
+  includeRecordings: unanswered("Recordings of persons"),
+  modifiers: unanswered("A modifier"),
+  ...unreadFields(aboutSender, "response tags version"),
+};
+
+/** What says of which number persons are wanted. */
+export const figureModels = {
+  InsightActorsQuery: strictModel("InsightActorsQuery", {
+    kind: choice(["InsightActorsQuery"]),
+    day: anything(),
+    series: maybe(integer({ minimum: 0 })),
+    breakdown: anything(),
+    status: maybe(text()),
+    compare: maybe(choice(["current", "previous"])),
+    interval: maybe(integer({ minimum: 0 })),
+    ...behind,
+  }),
+  FunnelsActorsQuery: strictModel("FunnelsActorsQuery", {
+    kind: choice(["FunnelsActorsQuery"]),
+    funnelStep: maybe(integer()),
+    funnelStepBreakdown: anything(),
+    funnelCustomSteps: unanswered("Steps of one's own"),
+    funnelTrendsDropOff: unanswered("Persons of a funnel's trend"),
+    funnelTrendsEntrancePeriodStart: unanswered("Persons of a funnel's trend"),
+    ...behind,
+  }),
+};
 
 export type ActorsQuery = Static<typeof actorsModel>;

@@ -4,6 +4,7 @@ import { queryKind } from "../kind.ts";
 import { addIntervals, bucketsOf } from "../date_range.ts";
 import { type Breakdown, breakdownValue, requireBreakdownScopes } from "../parts/breakdown.ts";
 import { namesOf, refuseNumbers } from "../parts/lines.ts";
+import { type AskedFigure, figureLine, noFigure, type PersonStatement } from "../parts/figure.ts";
 import type { Series } from "../parts/series.ts";
 import type { FunnelStep, FunnelTimes, FunnelTrend } from "../result.ts";
 import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
@@ -12,6 +13,7 @@ import { funnelsModel } from "./model.ts";
 import type { FunnelScope } from "./attempts.ts";
 import {
   conversionRows,
+  funnelPersonsText,
   type FunnelRow,
   funnelRows,
   funnelValues,
@@ -25,6 +27,7 @@ export const funnelsKind = queryKind({
   check: checkFunnel,
   title: ({ title }) => title,
   answer,
+  persons: { takes: ["funnelStep", "funnelStepBreakdown"], of: persons },
 });
 
 const unitSeconds: Record<string, number> = {
@@ -40,16 +43,22 @@ const unitSeconds: Record<string, number> = {
 /** The window of a funnel, unless the query has another. */
 const windowDefault = { count: 14, unit: "day" };
 
+async function scopeOf(context: QueryContext, checked: CheckedFunnel) {
+  const { result, interval, query } = checked;
+  const span = await spanOf(context, checked, result === "conversions" && interval === "hour");
+  const { funnelWindowInterval: count, funnelWindowIntervalUnit: unit } = query.funnelsFilter ?? {};
+  const seconds = (count ?? windowDefault.count) * (unitSeconds[unit ?? windowDefault.unit] ?? 0);
+  return { ...checked, span, windowMicros: seconds * 1_000_000 };
+}
+
 type FunnelResult = FunnelStep | FunnelStep[] | FunnelTrend | FunnelTimes;
 
 async function answer(context: QueryContext, checked: CheckedFunnel): Promise<QueryAnswer<FunnelResult>> {
   const { result, interval, breakdown, query } = checked;
   const isTrend = result === "conversions";
-  const span = await spanOf(context, checked, isTrend && interval === "hour");
-  const { funnelWindowInterval: count, funnelWindowIntervalUnit: unit, binCount } = query.funnelsFilter ?? {};
-  const seconds = (count ?? windowDefault.count) * (unitSeconds[unit ?? windowDefault.unit] ?? 0);
-  const scope = { ...checked, span, windowMicros: seconds * 1_000_000 };
-  const bars = binCount ?? undefined;
+  const scope = await scopeOf(context, checked);
+  const { span } = scope;
+  const bars = query.funnelsFilter?.binCount ?? undefined;
   if (result === "times") return { span, results: [timesOf(await timesRows(context, scope, bars), bars)] };
   const lines = breakdown && (await linesOf(context, scope, breakdown));
   if (isTrend) return { interval, span, results: await trendsOf(context, scope, lines) };
@@ -60,6 +69,29 @@ async function answer(context: QueryContext, checked: CheckedFunnel): Promise<Qu
     return stepsOf(checked, row).map((step) => ({ ...step, breakdown: shown, breakdown_value: shown }));
   });
   return { span, results };
+}
+
+/** Who came to a step; of a negative one, who came to the one before it and not there. */
+async function persons(
+  context: QueryContext,
+  checked: CheckedFunnel,
+  figure: AskedFigure,
+): Promise<PersonStatement> {
+  const { series, breakdown, result } = checked;
+  const { funnelStep = null, funnelStepBreakdown: value } = figure;
+  if (result !== "steps")
+    noFigure(figure, "funnelStep", "Persons are behind steps, not behind trends and times.");
+  const last = series.length;
+  const isStep = funnelStep !== null && (funnelStep > 0 || funnelStep < -1) && Math.abs(funnelStep) <= last;
+  if (!isStep) noFigure(figure, "funnelStep", `A step is needed: 1 to ${last}, or -2 to -${last}.`);
+  const sign = funnelStep > 0 ? ">=" : "=";
+  const steps = funnelStep > 0 ? funnelStep : -funnelStep - 1;
+  const scope = await scopeOf(context, checked);
+  if (value === undefined || value === null) return funnelPersonsText(context, scope, { sign, steps });
+  if (!breakdown) return noFigure(figure, "funnelStepBreakdown", "This query has no breakdown.");
+  const lines = await linesOf(context, scope, breakdown);
+  const line = figureLine(figure, "funnelStepBreakdown", lines.shown);
+  return funnelPersonsText(context, scope, { sign, steps, line, breakdown: lines });
 }
 
 /** Values of a breakdown, and as replies show them, all others together among them. */

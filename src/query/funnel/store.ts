@@ -3,6 +3,7 @@
 
 import type { Breakdown } from "../parts/breakdown.ts";
 import { type BreakdownLines, breakdownLine } from "../parts/breakdown_store.ts";
+import type { PersonStatement } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
 import { bucketIndex, newDraft, type QueryContext } from "../store.ts";
 import { queryLimits } from "../limits.ts";
@@ -67,6 +68,32 @@ export async function funnelRows(
      GROUP BY line`,
     draft.params,
   );
+}
+
+/** Persons who came to so many of the steps; `line`: of one value of the breakdown, by its index. */
+export function funnelPersonsText(
+  context: QueryContext,
+  scope: FunnelScope,
+  { sign, steps, line: at, breakdown }: FunnelFigure,
+): PersonStatement {
+  const draft = newDraft(context);
+  const rows = stepRows(draft, scope, breakdown);
+  const line = breakdown ? breakdownLine(draft, valueOfPerson(scope), breakdown) : "0";
+  Object.assign(draft.params, { at_steps: steps, at_line: at ?? 0 });
+  const ofLine = at === undefined ? "" : " AND line = {at_line:Int32}";
+  const text = `SELECT person_id
+    FROM (
+      SELECT person_id, line, arrayReduce('max', attempts) AS best, ${stepsOf("best.1")} AS steps
+      FROM (${attemptRows(draft, scope, rows, line)}))
+    WHERE steps ${sign} {at_steps:UInt32}${ofLine}`;
+  return { text, params: draft.params };
+}
+
+interface FunnelFigure {
+  sign: ">=" | "=";
+  steps: number;
+  line?: number;
+  breakdown?: BreakdownLines | undefined;
 }
 
 /** Persons who came to the first and to the last of the steps that are asked for, by when they began. */

@@ -7,6 +7,8 @@ import { compileSelect, type SqlContext, SqlProblem } from "../sql/compile/compi
 import { expressionsIn, type PropertyFilter } from "../../storage/events/property_filter.ts";
 import type { ExpressionNode, SelectTree } from "../sql/tree.ts";
 import { type QueryContext, SqlFailure, throwSqlFailure } from "../store.ts";
+import { behindName, behindTable, behindText } from "../parts/behind_store.ts";
+import type { PersonStatement } from "../parts/figure.ts";
 import { propertyTypesOf, refuseUnset } from "./property_types.ts";
 import { checkStatement } from "./statement_check.ts";
 
@@ -31,7 +33,12 @@ export interface SqlRows {
 export async function runTree(
   context: QueryContext,
   tree: SelectTree,
-  asked: Pick<SqlContext, "text" | "values" | "variables" | "filters">,
+  {
+    behind,
+    ...asked
+  }: Pick<SqlContext, "text" | "values" | "variables" | "filters"> & {
+    behind?: PersonStatement | undefined;
+  },
   ended: (step: string) => void = () => {},
 ): Promise<SqlRows> {
   const { project_id, timezone, now, scopes } = context;
@@ -42,7 +49,10 @@ export async function runTree(
   ]);
   // Of the longest texts each step takes some 20 ms: others have turns in between.
   await yieldToEventLoop();
-  const compiled = compileSelect(tree, { project_id, timezone, now, ...asked, propertyType, filterTrees });
+  const of = { project_id, timezone, now, ...asked, propertyType, filterTrees };
+  // The names of both statements are in one.
+  const more = behind && { names: "a", tables: { [behindName]: behindTable } };
+  const compiled = compileSelect(tree, { ...of, ...more });
   const { statement, parameters, columns, limit, offset } = compiled;
   requireScopes(scopes, [...compiled.scopes] as Scope[]);
   await refuseUnset(context, compiled.lifted);
@@ -51,7 +61,8 @@ export async function runTree(
   await checkStatement(context, statement, parameters).catch(throwSqlFailure);
   ended("check");
   await yieldToEventLoop();
-  const { types, rows } = await context.table(statement, parameters);
+  const whole = behind ? `${behindText(behind)}${statement}` : statement;
+  const { types, rows } = await context.table(whole, { ...behind?.params, ...parameters });
   ended("execute");
   const hasMore = rows.length > limit;
   const shown = { columns, types, rows: rows.slice(0, limit), hasMore, limit, offset };

@@ -10,7 +10,7 @@ import { mayCall } from "./statement_functions.ts";
 const tables: ReadonlySet<string> = new Set(
   wordsIn(`
     events stored_events event_rows persons person_texts person_values person_distinct_ids groups group_types
-    sessions session_recordings ingestion_warnings
+    sessions session_recordings ingestion_warnings persons_behind
   `),
 );
 /** They make rows of numbers, and read nothing. */

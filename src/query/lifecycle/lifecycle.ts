@@ -3,13 +3,14 @@
 
 import { clickhouseTime } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
+import { figureDay, type AskedFigure, noFigure, type PersonStatement } from "../parts/figure.ts";
 import { actionOf, namesOf } from "../parts/lines.ts";
 import { checkPersons, intervalsOf } from "../parts/person_series.ts";
 import { shownName } from "../parts/series.ts";
 import type { TrendLine } from "../result.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
 import { lifecycleModel, type LifecycleQuery } from "./model.ts";
-import { lifecycleRows, statuses } from "./store.ts";
+import { lifecyclePersonsText, lifecycleRows, statuses } from "./store.ts";
 
 export const lifecycleKind = queryKind({
   schema: lifecycleModel,
@@ -17,6 +18,7 @@ export const lifecycleKind = queryKind({
   check: checkPersons,
   title: ({ series }) => `Lifecycle of users who did ${shownName(series[0]!)}`,
   answer,
+  persons: { takes: ["day", "status"], of: persons },
 });
 
 async function answer(
@@ -45,4 +47,18 @@ async function answer(
     };
   });
   return { interval, span, results };
+}
+
+async function persons(
+  context: QueryContext,
+  checked: ReturnType<typeof checkPersons<LifecycleQuery>>,
+  figure: AskedFigure,
+): Promise<PersonStatement> {
+  const { interval, filters } = checked;
+  const series = checked.series[0]!;
+  const { starts, span } = await intervalsOf(context, checked);
+  const status = statuses.find((one) => one === figure.status);
+  if (!status) return noFigure(figure, "status", `One of these is needed: ${statuses.join(", ")}.`);
+  const bucket = figureDay(figure, namesOf(starts, interval).days);
+  return lifecyclePersonsText(context, { interval, series, filters }, starts, { span, bucket, status });
 }

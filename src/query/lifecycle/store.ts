@@ -3,6 +3,7 @@
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { addIntervals, type DateSpan } from "../date_range.ts";
 import type { Interval } from "../parts/model.ts";
+import type { PersonStatement } from "../parts/figure.ts";
 import type { Series } from "../parts/series.ts";
 import {
   bucketIndex,
@@ -29,16 +30,41 @@ interface LifecycleRow {
   persons: string | number;
 }
 
-/**
- * New is who was first seen, by any event, in the interval itself.
- * @throws Fault when the query is too heavy.
- */
+/** @throws Fault when the query is too heavy. */
 export async function lifecycleRows(
+  context: QueryContext,
+  scope: LifecycleScope,
+  starts: readonly Temporal.ZonedDateTime[],
+  span: DateSpan,
+): Promise<LifecycleRow[]> {
+  const { text, params } = statusText(context, scope, starts, span);
+  return await context.run<LifecycleRow>(
+    `SELECT bucket, status, count() AS persons FROM (${text}) GROUP BY bucket, status`,
+    params,
+  );
+}
+
+/** The persons of an interval with a status. */
+export function lifecyclePersonsText(
+  context: QueryContext,
+  scope: LifecycleScope,
+  starts: readonly Temporal.ZonedDateTime[],
+  { span, bucket, status }: { span: DateSpan; bucket: number; status: string },
+): PersonStatement {
+  const { text, params } = statusText(context, scope, starts, span);
+  return {
+    text: `SELECT person_id FROM (${text}) WHERE bucket = {at_bucket:Int32} AND status = {at_status:String}`,
+    params: { ...params, at_bucket: bucket, at_status: status },
+  };
+}
+
+/** Rows of `person_id`, `bucket` and `status`. New is who was first seen, by any event, in the interval itself. */
+function statusText(
   context: QueryContext,
   { interval, series, filters }: LifecycleScope,
   starts: readonly Temporal.ZonedDateTime[],
   { from, to }: DateSpan,
-): Promise<LifecycleRow[]> {
+): PersonStatement {
   const first = starts[0]!;
   const before = addIntervals(interval, first, -1);
   const draft = newDraft(context);
@@ -54,9 +80,8 @@ export async function lifecycleRows(
   const active = bucketIndex(draft, interval, before);
   const born = bucketIndex(draft, interval, before, "born_at");
   draft.params["count"] = starts.length;
-  return await context.run<LifecycleRow>(
-    `SELECT toInt32(one.1 - 1) AS bucket, one.2 AS status, count() AS persons FROM (
-       SELECT arrayJoin(arrayConcat(
+  const text = `SELECT person_id, toInt32(one.1 - 1) AS bucket, one.2 AS status FROM (
+       SELECT person_id, arrayJoin(arrayConcat(
          arrayMap(
            (at, before) -> (at, multiIf(at = born, 'new', at = before + 1, 'returning', 'resurrecting')),
            active, arrayPushFront(arrayPopBack(active), toInt32(-2))),
@@ -65,7 +90,8 @@ export async function lifecycleRows(
            arrayFilter((at, next) -> next != at + 1, active, arrayPushBack(arrayPopFront(active), toInt32(-2))))
        )) AS one
        FROM (
-         SELECT a.active AS active, if(p.born_at = toDateTime64(0, 6, 'UTC'), toInt32(-2), toInt32(${born})) AS born
+         SELECT a.person_id AS person_id, a.active AS active,
+           if(p.born_at = toDateTime64(0, 6, 'UTC'), toInt32(-2), toInt32(${born})) AS born
          FROM (
            SELECT person_id, arraySort(groupUniqArray(toInt32(${active}))) AS active
            FROM ${eventTable(draft, filters, true)} WHERE ${span} AND ${which} GROUP BY person_id
@@ -74,7 +100,6 @@ export async function lifecycleRows(
            SELECT person_id, min(created_at) AS born_at FROM person_distinct_ids
            WHERE project_id = {project_id:UInt32} GROUP BY person_id
          ) AS p ON a.person_id = p.person_id))
-     WHERE bucket >= 0 AND bucket < {count:Int32} GROUP BY bucket, status`,
-    draft.params,
-  );
+     WHERE bucket >= 0 AND bucket < {count:Int32}`;
+  return { text, params: draft.params };
 }

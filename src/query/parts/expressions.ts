@@ -10,6 +10,7 @@ import type { SqlFilters } from "../sql/compile/compile.ts";
 import type { TextKind } from "../sql/parser/parser_child.ts";
 import type { ExpressionNode, OrderExpr, SelectQuery } from "../sql/tree.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
+import type { PersonStatement } from "./figure.ts";
 import { isAggregated } from "./aggregated.ts";
 
 /** A column that is no SQL: what is read for it, and the cell that is made of that. */
@@ -33,6 +34,8 @@ export interface ExpressionList {
   /** Columns of which no two rows have all alike: rows without an order, and those of one rank, are by these. */
   usualOrder: readonly string[];
   filters: SqlFilters;
+  /** Of the table of persons behind a number: who they are. */
+  behind?: PersonStatement;
 }
 
 /** JSON text as what it says; a text that is no JSON stays a text. */
@@ -106,7 +109,8 @@ export async function expressionRows(
     limit: { node: "Constant", value: limit },
     offset: { node: "Constant", value: offset },
   };
-  const { rows, types, ...table } = await runTree(context, tree, { text: "", values, filters }).catch(
+  const { behind } = list;
+  const { rows, types, ...table } = await runTree(context, tree, { text: "", values, filters, behind }).catch(
     (thrown: unknown) => {
       throw sqlFault(thrown, attr);
     },

@@ -2,6 +2,7 @@
 
 import { addIntervals, dateSpanOf, earliest, startOf, zonedIso } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
+import { type AskedFigure, type PersonStatement, figurePlace } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
 import {
   type Entity,
@@ -14,7 +15,7 @@ import {
 import type { RetentionCohort } from "../result.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
 import { retentionModel, type RetentionQuery } from "./model.ts";
-import { retentionRows } from "./store.ts";
+import { retentionPersonsText, retentionRows } from "./store.ts";
 
 export const retentionKind = queryKind({
   schema: retentionModel,
@@ -23,6 +24,7 @@ export const retentionKind = queryKind({
   title: ({ target, returning }) =>
     `Retention of users who did ${shownName(target)} and came back for ${shownName(returning)}`,
   answer,
+  persons: { takes: ["interval"], of: persons },
 });
 
 function check(query: RetentionQuery, attr: string) {
@@ -35,6 +37,8 @@ function check(query: RetentionQuery, attr: string) {
   return { attr, query, target, returning, filters: filtersOf(query, attr), expressions };
 }
 
+type CheckedRetention = ReturnType<typeof check>;
+
 /** Page views when the query names none. */
 function entityOf(entity: RetentionQuery["retentionFilter"]["targetEntity"], attr: string): Entity {
   const event = entity ? (entity.id ?? undefined) : "$pageview";
@@ -44,27 +48,29 @@ function entityOf(entity: RetentionQuery["retentionFilter"]["targetEntity"], att
 /** The number of intervals, the one of date_to included, unless the query has another. */
 const intervalsDefault = 8;
 
-async function answer(
-  context: QueryContext,
-  checked: ReturnType<typeof check>,
-): Promise<QueryAnswer<RetentionCohort>> {
-  const { retentionFilter: filter, dateRange } = checked.query;
+/** Its rows: their number, the length of their interval, and the time from the first to the last. */
+function rowsOf(context: QueryContext, { query, attr }: CheckedRetention) {
+  const { retentionFilter: filter, dateRange } = query;
   const period = filter.period ?? "Day";
   const interval = period.toLowerCase() as Interval;
   const count = filter.totalIntervals ?? intervalsDefault;
   // The end comes from the query, and the start follows from the number of intervals.
   const until = { ...dateRange, date_from: earliest };
-  const { to } = dateSpanOf(until, context, {
-    attr: `${checked.attr}__dateRange`,
-    hourly: interval === "hour",
-  });
+  const { to } = dateSpanOf(until, context, { attr: `${attr}__dateRange`, hourly: interval === "hour" });
   const last = startOf(interval, to.subtract({ milliseconds: 1 }));
   const first = addIntervals(interval, last, 1 - count);
-  const span = { from: first, to: addIntervals(interval, last, 1) };
+  return { period, interval, count, span: { from: first, to: addIntervals(interval, last, 1) } };
+}
+
+async function answer(
+  context: QueryContext,
+  checked: CheckedRetention,
+): Promise<QueryAnswer<RetentionCohort>> {
+  const { period, interval, count, span } = rowsOf(context, checked);
   const rows = await retentionRows(context, checked, interval, span);
   const results = Array.from({ length: count }, (_, start): RetentionCohort => ({
     label: `${period} ${start}`,
-    date: zonedIso(addIntervals(interval, first, start)),
+    date: zonedIso(addIntervals(interval, span.from, start)),
     values: Array.from({ length: count - start }, (__, i) => ({ count: 0, label: `${period} ${i}` })),
   }));
   for (const { start, later: i, persons } of rows) {
@@ -72,4 +78,10 @@ async function answer(
     if (cell) cell.count = Number(persons);
   }
   return { interval, span, results };
+}
+
+function persons(context: QueryContext, checked: CheckedRetention, figure: AskedFigure): PersonStatement {
+  const { interval, count, span } = rowsOf(context, checked);
+  const start = figurePlace(figure, "interval", Array.from({ length: count }));
+  return retentionPersonsText(context, checked, interval, { span, start });
 }

@@ -3,6 +3,7 @@
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import type { DateSpan } from "../date_range.ts";
 import type { Interval } from "../parts/model.ts";
+import type { PersonStatement } from "../parts/figure.ts";
 import type { Entity } from "../parts/series.ts";
 import {
   bucketIndex,
@@ -32,10 +33,38 @@ interface RetentionRow {
 /** @throws Fault when the query is too heavy. */
 export async function retentionRows(
   context: QueryContext,
+  scope: RetentionScope,
+  interval: Interval,
+  span: DateSpan,
+): Promise<RetentionRow[]> {
+  const { text, params } = returnsText(context, scope, interval, span);
+  return await context.run<RetentionRow>(
+    `SELECT start, later, count() AS persons FROM (${text}) GROUP BY start, later`,
+    params,
+  );
+}
+
+/** All who began in interval `start`. */
+export function retentionPersonsText(
+  context: QueryContext,
+  scope: RetentionScope,
+  interval: Interval,
+  { span, start }: { span: DateSpan; start: number },
+): PersonStatement {
+  const { text, params } = returnsText(context, scope, interval, span);
+  return {
+    text: `SELECT person_id FROM (${text}) WHERE start = {at_start:Int32} AND later = 0`,
+    params: { ...params, at_start: start },
+  };
+}
+
+/** Rows of `person_id`, `start` and `later`. */
+function returnsText(
+  context: QueryContext,
   { query, target, returning, filters }: RetentionScope,
   interval: Interval,
   { from, to }: DateSpan,
-): Promise<RetentionRow[]> {
+): PersonStatement {
   const firstTime = query.retentionFilter.retentionType === "retention_first_time";
   const draft = newDraft(context);
   const span = spanCondition(draft, { from, to });
@@ -54,14 +83,10 @@ export async function retentionRows(
     ? `if(countIf(${begins} AND NOT (${inSpan})) > 0, [], arraySlice(arraySort(${begun}), 1, 1))`
     : begun;
   const laters = "arrayMap(i -> i - start, arrayFilter(i -> i > start, returned))";
-  return await context.run<RetentionRow>(
-    `SELECT start, later, count() AS persons FROM (
-       SELECT start, arrayJoin(arrayConcat([0], ${laters})) AS later
+  const text = `SELECT person_id, start, arrayJoin(arrayConcat([0], ${laters})) AS later
        FROM (
-         SELECT arrayJoin(starts) AS start, returned FROM (
-           SELECT ${starts} AS starts, groupUniqArrayIf(${index}, ${returns} AND ${inSpan}) AS returned
-           FROM ${eventTable(draft, filters, true)} WHERE ${where} AND ${every} GROUP BY person_id)))
-     GROUP BY start, later`,
-    draft.params,
-  );
+         SELECT person_id, arrayJoin(starts) AS start, returned FROM (
+           SELECT person_id, ${starts} AS starts, groupUniqArrayIf(${index}, ${returns} AND ${inSpan}) AS returned
+           FROM ${eventTable(draft, filters, true)} WHERE ${where} AND ${every} GROUP BY person_id))`;
+  return { text, params: draft.params };
 }

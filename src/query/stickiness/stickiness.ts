@@ -2,13 +2,14 @@
 
 import { addIntervals, clickhouseTime, type DateSpan } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
+import { figureDay, type AskedFigure, noFigure, type PersonStatement, figurePlace } from "../parts/figure.ts";
 import { actionOf, refuseNumbers } from "../parts/lines.ts";
 import { checkPersons, intervalsOf } from "../parts/person_series.ts";
 import { shownName } from "../parts/series.ts";
 import type { TrendLine } from "../result.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
 import { stickinessModel, type StickinessQuery } from "./model.ts";
-import { stickinessRows } from "./store.ts";
+import { stickinessPersonsText, stickinessRows } from "./store.ts";
 
 export const stickinessKind = queryKind({
   schema: stickinessModel,
@@ -16,13 +17,19 @@ export const stickinessKind = queryKind({
   check: checkPersons,
   title: ({ series }) => `Stickiness of users who did ${series.map(shownName).join(" & ")}`,
   answer,
+  persons: { takes: ["day", "series", "compare"], of: persons },
 });
 
-async function answer(
-  context: QueryContext,
-  checked: ReturnType<typeof checkPersons<StickinessQuery>>,
-): Promise<QueryAnswer<TrendLine>> {
-  const { interval, series, query } = checked;
+type CheckedStickiness = ReturnType<typeof checkPersons<StickinessQuery>>;
+
+interface Period {
+  label?: "current" | "previous";
+  span: DateSpan;
+  first: Temporal.ZonedDateTime;
+}
+
+async function periodsOf(context: QueryContext, checked: CheckedStickiness) {
+  const { interval, query } = checked;
   const { starts, span, isExplicit } = await intervalsOf(context, checked);
   const first = starts[0]!;
   const count = starts.length;
@@ -32,15 +39,20 @@ async function answer(
     ? { from: span.from.subtract(back), to: span.to.subtract(back) }
     : { from: earlier, to: first };
   const compares = query.compareFilter?.compare === true;
-  const periods: { label?: "current" | "previous"; span: DateSpan; first: Temporal.ZonedDateTime }[] =
-    compares
-      ? [
-          { label: "current", span, first },
-          { label: "previous", span: before, first: earlier },
-        ]
-      : [{ span, first }];
+  const periods: Period[] = compares
+    ? [
+        { label: "current", span, first },
+        { label: "previous", span: before, first: earlier },
+      ]
+    : [{ span, first }];
+  return { span, periods, numbers: starts.map((_, i) => i + 1) };
+}
+
+async function answer(context: QueryContext, checked: CheckedStickiness): Promise<QueryAnswer<TrendLine>> {
+  const { interval, series, query } = checked;
+  const { span, periods, numbers } = await periodsOf(context, checked);
+  const count = numbers.length;
   refuseNumbers(series.length * periods.length * count, checked.attr);
-  const numbers = starts.map((_, i) => i + 1);
   const labels = numbers.map((times) => `${times} ${interval}${times > 1 ? "s" : ""}`);
   const results: TrendLine[] = [];
   for (const [order, one] of series.entries()) {
@@ -64,4 +76,17 @@ async function answer(
     }
   }
   return { interval, span, results };
+}
+
+async function persons(
+  context: QueryContext,
+  checked: CheckedStickiness,
+  figure: AskedFigure,
+): Promise<PersonStatement> {
+  const series = checked.series[figurePlace(figure, "series", checked.series, 0)]!;
+  const { periods, numbers } = await periodsOf(context, checked);
+  const period = periods.find(({ label }) => (label ?? "current") === (figure.compare ?? "current"));
+  if (!period) return noFigure(figure, "compare", "This query does not compare with the time before.");
+  const times = numbers[figureDay(figure, numbers)]!;
+  return stickinessPersonsText(context, { ...checked, series }, period, times);
 }

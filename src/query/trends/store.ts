@@ -10,6 +10,7 @@ import {
 import { addIntervals, type DateSpan } from "../date_range.ts";
 import { queryLimits } from "../limits.ts";
 import type { EventsNode, Interval, Math } from "../parts/model.ts";
+import type { PersonStatement } from "../parts/figure.ts";
 import type { Series } from "../parts/series.ts";
 import type { Breakdown } from "../parts/breakdown.ts";
 import { type BreakdownLines, breaksPersons, brokenRows, breakdownLine } from "../parts/breakdown_store.ts";
@@ -56,12 +57,16 @@ export async function trendRows(
   scope: TrendScope,
   breakdown: BreakdownLines | undefined,
 ): Promise<TrendRow[]> {
-  const { context, series, buckets } = scope;
+  const { context, series } = scope;
   const { math } = series;
-  if ((math === "weekly_active" || math === "monthly_active") && buckets) {
-    return await activeRows(scope, buckets, math === "weekly_active" ? 7 : 30);
-  }
   const draft = newDraft(context);
+  const active = activeText(draft, scope);
+  if (active !== undefined) {
+    return await context.run<TrendRow>(
+      `SELECT bucket, 0 AS line, toFloat64(uniqExact(person_id)) AS value FROM (${active}) GROUP BY bucket`,
+      draft.params,
+    );
+  }
   const { from, line, only } = linedRows(draft, rowsOf(draft, scope, breakdown), breakdown);
   return await context.run<TrendRow>(
     `SELECT toInt32(${bucketOf(draft, scope)}) AS bucket, toInt32(${line}) AS line,
@@ -136,7 +141,10 @@ async function readOnce(scope: TrendScope, breakdown: Breakdown): Promise<Broken
 }
 
 /** The values of a breakdown with the most events, and whether there are more. */
-async function breakdownValues(scope: TrendScope, breakdown: Breakdown): Promise<Omit<BrokenTrend, "rows">> {
+export async function breakdownValues(
+  scope: TrendScope,
+  breakdown: Breakdown,
+): Promise<Omit<BrokenTrend, "rows">> {
   const { limit } = breakdown;
   const draft = newDraft(scope.context);
   const rows = rowsOf(draft, withoutPersons(scope), breakdown);
@@ -242,25 +250,47 @@ function aggregate(
   }
 }
 
-/** For each day, the persons who were active on it or on the `days` - 1 days before. */
-async function activeRows(
-  { context, series, filters, span }: TrendScope,
-  buckets: NonNullable<TrendScope["buckets"]>,
-  days: number,
-): Promise<TrendRow[]> {
-  const draft = newDraft(context);
+/**
+ * Of math that counts who was active on a day or in the week or month before, the persons of each day: `person_id` and
+ * `bucket`. Undefined for other math.
+ */
+function activeText(draft: Draft, { series, filters, span, buckets }: TrendScope): string | undefined {
+  const days = activeDays[series.math];
+  if (days === undefined || !buckets) return undefined;
   const reading = { from: addIntervals("day", buckets.first, 1 - days), to: span.to };
   const day = bucketIndex(draft, "day", buckets.first);
   const all = { ...series, filters: [...filters, ...series.filters] };
   const where = `${spanCondition(draft, reading)} AND ${entityCondition(draft, all)}`;
   draft.params["days"] = days;
   draft.params["count"] = buckets.count;
-  return await context.run<TrendRow>(
-    `SELECT bucket, 0 AS line, toFloat64(uniqExact(person_id)) AS value FROM (
-       SELECT person_id, arrayJoin(range(greatest(day, 0), least(day + {days:Int32}, {count:Int32}))) AS bucket
-       FROM (SELECT DISTINCT person_id, toInt32(${day}) AS day FROM ${eventTable(draft, all.filters, true)}
-         WHERE ${where})
-     ) GROUP BY bucket`,
-    draft.params,
-  );
+  return `SELECT person_id, arrayJoin(range(greatest(day, 0), least(day + {days:Int32}, {count:Int32}))) AS bucket
+    FROM (SELECT DISTINCT person_id, toInt32(${day}) AS day FROM ${eventTable(draft, all.filters, true)}
+      WHERE ${where})`;
+}
+
+const activeDays: Partial<Record<Math, number>> = { weekly_active: 7, monthly_active: 30 };
+
+/** The persons of one bucket and line, of all without them. */
+export function trendPersonsText(
+  scope: TrendScope,
+  {
+    bucket,
+    line: at,
+    breakdown,
+  }: { bucket: number | undefined; line?: number; breakdown?: BreakdownLines | undefined },
+): PersonStatement {
+  const { context, series } = scope;
+  const draft = newDraft(context);
+  const active = activeText(draft, scope);
+  const counting = series.math.startsWith("first_") ? series : { ...series, math: "dau" as const };
+  const rows = active ? `(${active}) WHERE 1` : rowsOf(draft, { ...scope, series: counting }, breakdown);
+  const { from, line } = linedRows(draft, rows, breakdown);
+  const own = active ? "bucket" : bucketOf(draft, scope);
+  const conditions = [
+    ...(bucket === undefined ? [] : [`${own} = {at_bucket:Int32}`]),
+    ...(at === undefined ? [] : [`${line} = {at_line:Int32}`]),
+  ];
+  Object.assign(draft.params, { at_bucket: bucket ?? 0, at_line: at ?? 0 });
+  const text = `SELECT person_id FROM ${from}${conditions.map((one) => ` AND ${one}`).join("")}`;
+  return { text, params: draft.params };
 }

@@ -1,29 +1,20 @@
 // Answers a TrendsQuery: reads its numbers and makes the lines of the reply.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
-import { addIntervals, bucketsOf, clickhouseTime, type DateSpan, startOf } from "../date_range.ts";
+import { clickhouseTime } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { actionOf, namesOf, refuseNumbers } from "../parts/lines.ts";
 import type { Interval } from "../parts/model.ts";
 import type { Series } from "../parts/series.ts";
 import type { TrendLine } from "../result.ts";
-import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
-import {
-  type Breakdown,
-  breakdownValue,
-  requireBreakdownScopes,
-  shownBreakdown,
-} from "../parts/breakdown.ts";
-import { type CheckedTrends, checkTrends, isTotal, trendsTitle } from "./check.ts";
+import type { QueryAnswer, QueryContext } from "../store.ts";
+import { requireBreakdownScopes, shownBreakdown } from "../parts/breakdown.ts";
+import { type CheckedTrends, checkTrends, trendsTitle } from "./check.ts";
 import type { Formula } from "./formula.ts";
 import { trendsModel } from "./model.ts";
+import { type Period, periodsOf, valuesShown } from "./periods.ts";
+import { trendPersons } from "./persons.ts";
 import { brokenTrend, type TrendRow, type TrendScope, trendRows } from "./store.ts";
-
-interface Period {
-  label: "current" | "previous" | undefined;
-  span: DateSpan;
-  starts: Temporal.ZonedDateTime[];
-}
 
 export const trendsKind = queryKind({
   schema: trendsModel,
@@ -31,20 +22,14 @@ export const trendsKind = queryKind({
   check: checkTrends,
   title: trendsTitle,
   answer,
+  persons: { takes: ["day", "series", "breakdown", "compare"], of: trendPersons },
 });
 
 /** @throws Fault when it would have more numbers than queryLimits.queryNumbersMax, or is too heavy. */
 async function answer(context: QueryContext, checked: CheckedTrends): Promise<QueryAnswer<TrendLine>> {
-  const { query, attr, interval, series, breakdown } = checked;
+  const { attr, interval, series, breakdown } = checked;
   if (breakdown) requireBreakdownScopes(context, breakdown);
-  const total = isTotal(query.trendsFilter?.display);
-  const requested = await spanOf(context, checked, interval === "hour");
-  const starts = total ? [] : bucketsOf(interval, requested);
-  const explicit = query.dateRange?.explicitDate === true;
-  const span = total || explicit ? requested : { ...requested, from: startOf(interval, requested.from) };
-  const compares = query.compareFilter?.compare === true;
-  const current: Period = { label: compares ? "current" : undefined, span, starts };
-  const periods = compares ? [current, previous(current, interval, explicit)] : [current];
+  const { total, span, starts, periods } = await periodsOf(context, checked);
   const { formulas } = checked;
   const lines = series.length * (breakdown ? breakdown.limit + 1 : 1) * periods.length;
   refuseNumbers(lines * starts.length * Math.max(1, formulas.length), attr);
@@ -99,26 +84,6 @@ async function formulaLines(
   return lines;
 }
 
-/** The period of the same length directly before: so many whole intervals, or days where there are none. */
-function previous({ span, starts }: Period, interval: Interval, explicit: boolean): Period {
-  const [first] = starts;
-  if (!first) {
-    const days = Math.max(1, span.from.until(span.to, { largestUnit: "days" }).days);
-    return { label: "previous", span: { from: span.from.subtract({ days }), to: span.from }, starts: [] };
-  }
-  const from = addIntervals(interval, first, -starts.length);
-  const before = starts.map((_, i) => addIntervals(interval, from, i));
-  if (explicit) {
-    const back = { [`${interval}s`]: starts.length };
-    return {
-      label: "previous",
-      span: { from: span.from.subtract(back), to: span.to.subtract(back) },
-      starts: before,
-    };
-  }
-  return { label: "previous", span: { from, to: first }, starts: before };
-}
-
 async function linesOf(
   context: QueryContext,
   { filters, breakdown, query, series: all, interval }: CheckedTrends,
@@ -166,15 +131,6 @@ function numbersOf(
     data,
     ...namesOf(starts, interval),
   };
-}
-
-/** Of each line; the last one is all others'. */
-function valuesShown(
-  breakdown: Breakdown,
-  { values, more }: { values: readonly (string | null)[]; more: boolean },
-): (string | string[])[] {
-  const own = values.map((value) => breakdownValue(breakdown, value));
-  return more && breakdown.other ? [...own, breakdownValue(breakdown, undefined)] : own;
 }
 
 function labelOf(

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cleanUp } from "../../support/cleanup.ts";
 import { storesStartMsMax } from "../../support/stores.ts";
-import type { PropertyTypes } from "../../../src/query/sql/compile/compile.ts";
+import { compileOverEvents, type PropertyTypes } from "../../../src/query/sql/compile/compile.ts";
+import { openTestParser } from "../../support/sql_parser.ts";
 import type { NaiveEvent } from "../naive.ts";
 import { dayMs, madeEvents, openSqlWorld, type SqlWorld, zone } from "./sql_world.ts";
 
@@ -297,6 +298,27 @@ for (const condition of [
     ).toBe(true);
   });
 }
+
+test("statements over events with expressions reach the key, whatever these join", async () => {
+  const parser = openTestParser();
+  const texts = ["properties.plan", "person.properties.plan = 'free'", "session.$session_duration > 3"];
+  const trees = await Promise.all(texts.map((text) => parser.parse(text, "expression", 1)));
+  const context = { project_id: 1, timezone: "UTC", now: 0, text: "" };
+  const failed = (thrown: unknown): never => {
+    throw thrown;
+  };
+  const exposed = ["project_id", "timestamp"];
+  const { rows, parameters, expressions } = compileOverEvents(trees, exposed, context, failed);
+  const lines = await world.stores.clickhouse.query<{ explain: string }>(
+    `EXPLAIN indexes = 1 SELECT count() FROM ${rows}
+     WHERE project_id = {project_id:UInt32} AND timestamp >= toDateTime64('2024-03-05 00:00:00', 6, 'UTC')
+       AND ${expressions[1]!.sql} AND ${expressions[2]!.sql}`,
+    parameters,
+  );
+  expect(
+    lines.some(({ explain }) => explain.includes("Condition") && explain.includes("(toDate(timestamp) in ")),
+  ).toBe(true);
+});
 
 test("properties of persons come with their events, those of persons without any are null", async () => {
   await world.stores.clickhouse.command(

@@ -28,6 +28,8 @@ export interface SqlContext {
   propertyType?: PropertyTypes | undefined;
   /** Of filters in SQL among `properties` the trees, and what they are called in faults, by text. */
   filterTrees?: ReadonlyMap<string, { tree: ExpressionNode; attr: string }> | undefined;
+  /** Tables that it can name beside all others. */
+  tables?: Readonly<Record<string, SqlTable>> | undefined;
   /** Begins the names of a compilation whose statement has those of another, too. */
   names?: string | undefined;
   /** The type of whole numbers that it can hold, where columns of files are made; else the least that holds each. */

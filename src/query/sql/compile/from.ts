@@ -110,7 +110,8 @@ function tableOf(draft: SqlDraft, node: JoinExpr, scope: SqlScope): NamedTable {
     }
     return subquery(draft, alias ?? name, draft.select(known.expr, { ...inner, isFrom: true }));
   }
-  const found = Object.hasOwn(sqlTables, name) ? sqlTables[name] : undefined;
+  const tables = { ...sqlTables, ...draft.context.tables };
+  const found = Object.hasOwn(tables, name) ? tables[name] : undefined;
   if (!found) {
     const known = [...Object.keys(sqlTables), ...scope.commonTables.keys()];
     const near = meant(name, known) || ` There are ${Object.keys(sqlTables).join(", ")}.`;

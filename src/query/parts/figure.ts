@@ -1,0 +1,80 @@
+// Which number of a result is meant, by those who ask for the persons behind it.
+
+import { Fault } from "../../core/fault.ts";
+
+/** The fields of PostHog's that say it; each kind takes some. */
+export interface AskedFigure {
+  /** Names the query in faults. */
+  attr: string;
+  /** As the result names it: a date, or of stickiness a number of intervals. */
+  day?: unknown;
+  /** Which of the series, from 0. */
+  series?: number | null;
+  breakdown?: unknown;
+  /** Of a lifecycle. */
+  status?: string | null;
+  compare?: string | null;
+  /** Of retention: which of the rows, from 0. */
+  interval?: number | null;
+  /** Of a funnel: from 1 on, negative for those who did not come so far. */
+  funnelStep?: number | null;
+  funnelStepBreakdown?: unknown;
+}
+
+export type FigureField = Exclude<keyof AskedFigure, "attr">;
+
+/** A statement whose rows have a `person_id`, one of each person or several. */
+export interface PersonStatement {
+  text: string;
+  params: Record<string, unknown>;
+}
+
+/** How the persons behind a kind's numbers are found. */
+export interface PersonsBehind<Context, Checked> {
+  /** Other fields are refused. */
+  takes: readonly FigureField[];
+  /** @throws Fault for a number that the result does not have. */
+  of: (context: Context, checked: Checked, figure: AskedFigure) => Promise<PersonStatement> | PersonStatement;
+}
+
+/** @throws Fault named by the field. */
+export function noFigure({ attr }: AskedFigure, field: FigureField, detail: string): never {
+  throw new Fault("invalid_input", detail, { attr: `${attr}__${field}` });
+}
+
+/**
+ * The place of a member of `of`.
+ * @throws Fault for a number beyond them, and for none where one is needed.
+ */
+export function figurePlace(
+  figure: AskedFigure,
+  field: "series" | "interval",
+  of: readonly unknown[],
+  otherwise?: number,
+): number {
+  const place = figure[field] ?? otherwise;
+  if (place !== undefined && place < of.length) return place;
+  return noFigure(figure, field, `A number from 0 to ${of.length - 1} is needed.`);
+}
+
+/** The place of the line with a breakdown's value, as the result shows them. @throws Fault when it is none of them. */
+export function figureLine(
+  figure: AskedFigure,
+  field: "breakdown" | "funnelStepBreakdown",
+  shown: readonly (string | string[])[],
+): number {
+  const asked = JSON.stringify([figure[field]].flat().map(String));
+  const line = shown.findIndex((one) => JSON.stringify([one].flat()) === asked);
+  return line < 0 ? noFigure(figure, field, "The result has no line of this value.") : line;
+}
+
+/** The place of a day among those of the result. @throws Fault when it is none of them. */
+export function figureDay(figure: AskedFigure, days: readonly (string | number)[]): number {
+  const place = days.findIndex((day) => String(day) === String(figure.day));
+  if (place >= 0) return place;
+  return noFigure(
+    figure,
+    "day",
+    `A day of the result is needed, as "days" has them: ${days[0]} to ${days.at(-1)}.`,
+  );
+}
