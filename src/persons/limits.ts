@@ -26,6 +26,8 @@ export const personLimits = {
   hiddenOrdersMax: 100,
   /** How often each process asks which persons are hidden by orders of others, in ms. */
   hiddenLookMs: 1000,
+  /** A process whose journal was seen within so many seconds may answer reads: journals report once a second. */
+  processSeenSeconds: 60,
   /** Ids in one request to delete persons; PostHog's number. */
   deletedAtOnceMax: 1000,
   /** Days after which a journal that was not seen again no longer delays a deletion. */

@@ -7,7 +7,7 @@ import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { personLimits } from "../limits.ts";
 import { type DeletionScope, type Erasure, erase, listDeleted } from "./erase_store.ts";
 import { hideOrdered } from "./hidden_store.ts";
-import { isPassed } from "./journals_store.ts";
+import { areSeveral, isPassed } from "./journals_store.ts";
 
 /** What is ordered for all persons of a request, and by whom. */
 interface DeletionRequest extends DeletionScope {
@@ -70,7 +70,7 @@ export async function orderDeletions(
 
 /** Whether no read shows the persons of the order, and none will until it is carried out. */
 async function hide(sql: Postgres, clickhouse: ClickHouse, erasure: Erasure): Promise<boolean> {
-  if (clickhouse.cluster) return false;
+  if (clickhouse.cluster || (!clickhouse.embedded && (await areSeveral(sql)))) return false;
   await listDeleted(sql, clickhouse, erasure);
   return await hideOrdered(sql, clickhouse);
 }
