@@ -128,6 +128,9 @@ const followers: Record<string, (snippet: Snippet) => Promise<void>> = {
   "moving_from.md: bun run sluice import visits.csv": imports("$pageview"),
   "operating.md: du -sh data/*": async (snippet) =>
     expect(await follow(snippet)).toContain("data/clickhouse"),
+  // test/storage/clickhouse/grants.test.ts reads each line of this form, and starts a ClickHouse with them.
+  "scaling.md: GRANT SELECT": async ({ text }) =>
+    expect(text.split("\n").filter((line) => !/^GRANT .+ TO sluice;$/.test(line))).toEqual([]),
   "scaling.md: Machines by events a second": async ({ text }) => {
     const printed = await Bun.$`bun bench/scaling.ts`.cwd(root).text();
     expect(printed).toContain(text.trimEnd());

@@ -165,7 +165,7 @@ test("a backup of another version is refused", async () => {
     ],
     ["newer than this program; run a newer one", changed(later)],
     [
-      "another version of this program made the Postgres store",
+      "an unreleased version of this program made the Postgres store",
       changed((all) => [{ ...all[0]!, name: "0001_x.sql" }]),
     ],
   ];
