@@ -10,7 +10,7 @@ import { begun, inTurns } from "../work/turns.ts";
 import { eventLimits } from "./limits.ts";
 
 /**
- * The same rows with a member `person`: null where an event belongs to none. The first persons are read before this
+ * Adds a member `person` to each row: null where an event belongs to none. The first persons are read before this
  * resolves.
  * @param rows JSON objects in whole pieces, each object with a comma before it.
  */
