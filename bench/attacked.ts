@@ -31,13 +31,14 @@ interface Row {
   answers: string;
 }
 
-export async function attackedBench({ warm }: Scale): Promise<Answer> {
+export async function attackedBench({ warm, only }: Scale): Promise<Answer> {
   return await withSluice(
     async (sluice) => {
       const probe = await startProbe(sluice);
       try {
         const rows: Row[] = [];
-        for (const attack of warm ? attacks() : attacks().slice(0, 1)) {
+        const chosen = attacks().filter(({ name }) => new RegExp(only ?? "").test(name));
+        for (const attack of warm ? chosen : chosen.slice(0, 1)) {
           await attack.prepare?.(sluice.url);
           for (const count of [1, atOnce]) {
             await rested(sluice);
@@ -47,6 +48,7 @@ export async function attackedBench({ warm }: Scale): Promise<Answer> {
           }
         }
         const answer = answerOf(rows);
+        if (only !== undefined) return answer;
         await rested(sluice);
         const slow = await slowSendersAsked(sluice, probe, warm, () => megabytesOf(sluice.pid));
         if (warm) for (const row of slow.figures) process.stderr.write(`${JSON.stringify(row)}\n`);

@@ -102,15 +102,18 @@ export interface SluiceRun extends Cost {
 export type Sending = Partial<Pick<LoadOrder, "path" | "connections" | "headers" | "requests">>;
 
 /**
- * Sends all bodies to an emptied server and waits until they rest.
+ * Sends all bodies to an emptied server and waits until they rest. With `merges` set, its engine merges meanwhile or it
+ * does not, and merges until it rests afterwards.
  * @throws when one was refused, or not every event is stored once.
  */
 export async function sluiceRun(
   sluice: SluiceStand,
   bodies: Pick<Bodies, "pack" | "bytes" | "events">,
   sending: Sending = {},
+  { merges }: { merges?: boolean } = {},
 ): Promise<SluiceRun> {
   await emptyTables(sluice.stores);
+  if (merges) await sluice.stores.clickhouse.command("SYSTEM START MERGES");
   let report: LoadReport | undefined;
   const pids = { roots: [sluice.pid], server: sluice.pid, engine: sluice.enginePid };
   const cost = await costOf(pids, bodies.bytes, async () => {
@@ -123,6 +126,9 @@ export async function sluiceRun(
   const before = cpuSeconds(pids.roots);
   await sluice.derived();
   const later_cpu_s_per_gb = (cpuSeconds(pids.roots) - before) / (bodies.bytes / 1e9);
+  const derived: Cost = { ...cost, later_cpu_s_per_gb };
+  const whole =
+    merges === undefined ? derived : await settled(derived, sluice.stores, pids.roots, bodies.bytes);
   if (report!.failed > 0) throw new Error(`${report!.failed} bodies were refused`);
   const stored = await storedIn(sluice.stores);
   if (stored.count !== String(bodies.events) || stored.uuids !== stored.count) {
@@ -130,7 +136,7 @@ export async function sluiceRun(
       `${bodies.events} events were sent, ${stored.count} with ${stored.uuids} uuids are stored`,
     );
   }
-  return { ...cost, later_cpu_s_per_gb, stored, report: report! };
+  return { ...whole, stored, report: report! };
 }
 
 /** Figures of each contestant: medians. */

@@ -1,5 +1,7 @@
 // Events as sites send them, 535 to 600 bytes each in the mean, the same in every run.
 
+import { type Site, mix, mixBytes, siteBytes, siteEvent } from "./site_events.ts";
+
 export interface EventPlan {
   count: number;
   /** Their timestamps are in so many months, from 2020-01 on. */
@@ -14,6 +16,8 @@ export interface EventPlan {
   first?: number;
   /** A further property of so many characters. */
   noteLetters?: number;
+  /** Of which kind they are: short ones of 552 bytes and 14 properties unless told, or as sites send them. */
+  site?: Site | "mix" | undefined;
 }
 
 /** Events of a session. */
@@ -39,13 +43,28 @@ const browsers = [
 const systems = ["Linux", "Mac OS X", "Windows"];
 const titles = ["Shoes that last", "Größe 42, grün", 'A "quoted" offer', "Espresso & more", "靴と鞄"];
 
+/** About what an event takes in a body. */
+export const eventBytes = 552;
+
+/** The same for events of a plan. */
+export function eventBytesOf({ site }: Pick<EventPlan, "site">): number {
+  return site === undefined ? eventBytes : site === "mix" ? mixBytes : siteBytes[site];
+}
+
 /** Each event as JSON text. */
 export function eventTexts({ count, first = 0, ...plan }: EventPlan): string[] {
   return Array.from({ length: count }, (_, i) => eventText(first + i, plan));
 }
 
 function eventText(i: number, plan: Omit<EventPlan, "count" | "first">): string {
-  const { months = 1, distinctIds = 5000, strangers = false, sessionsAtOnce = 1000, noteLetters = 0 } = plan;
+  const {
+    months = 1,
+    distinctIds = 5000,
+    strangers = false,
+    sessionsAtOnce = 1000,
+    noteLetters = 0,
+    site,
+  } = plan;
   const chance = stirred(i);
   const [browser, agent] = browsers[chance % browsers.length]!;
   const round = Math.floor(i / sessionsAtOnce);
@@ -54,6 +73,15 @@ function eventText(i: number, plan: Omit<EventPlan, "count" | "first">): string 
   const begun = stirred(session);
   const start = Date.UTC(2020, session % months, 1 + (session % 28), begun % 23, begun % 60, begun % 59);
   const time = start + (round % sessionEvents) * 37_000 + (chance % 30_000);
+  const uuid = `01890a5d-ac96-774b-bcce-0000${chance.toString(16).padStart(8, "0")}`;
+  const distinct_id = `user_${distinctId.toString(36)}`;
+  const timestamp = new Date(time).toISOString();
+  if (site) {
+    const kind = site === "mix" ? mix[session % mix.length]! : site;
+    const visit = { chance, session: begun, person: distinctId, distinctId: distinct_id, time };
+    const { event, properties } = siteEvent(kind, visit);
+    return JSON.stringify({ event, distinct_id, uuid, timestamp, properties });
+  }
   const product = chance % 977;
   const properties: Record<string, unknown> = {
     $current_url: `https://example.com/products/${product}?ref=${chance % 100_000}`,
@@ -74,9 +102,9 @@ function eventText(i: number, plan: Omit<EventPlan, "count" | "first">): string 
   if (noteLetters > 0) properties["note"] = "a note ".repeat(noteLetters).slice(0, noteLetters);
   return JSON.stringify({
     event: names[chance % names.length],
-    distinct_id: `user_${distinctId.toString(36)}`,
-    uuid: `01890a5d-ac96-774b-bcce-0000${chance.toString(16).padStart(8, "0")}`,
-    timestamp: new Date(time).toISOString(),
+    distinct_id,
+    uuid,
+    timestamp,
     properties,
   });
 }

@@ -4,7 +4,7 @@
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { quoteText } from "../src/storage/clickhouse/statement.ts";
-import { type EventPlan, bodyAround, captureAround, eventTexts } from "./events.ts";
+import { type EventPlan, bodyAround, captureAround, eventBytesOf, eventTexts } from "./events.ts";
 import type { Pack } from "./load.ts";
 import { type EngineStand, emptyTables, projectKey } from "./stand.ts";
 
@@ -16,9 +16,6 @@ export interface Bodies {
   /** Files of the same events as lines, one for each body; empty unless `lines` is set. */
   lines: string[];
 }
-
-/** About what an event takes in a body. */
-export const eventBytes = 552;
 
 export interface BodiesPlan extends Omit<EventPlan, "count"> {
   /** How many bodies, and how large about. */
@@ -36,7 +33,7 @@ export interface BodiesPlan extends Omit<EventPlan, "count"> {
 export function writeBodies(folder: string, plan: BodiesPlan): Bodies {
   mkdirSync(folder, { recursive: true });
   const { count, bytes, keys = [projectKey], lines = false, single = false, first = 0, ...rest } = plan;
-  const each = single ? 1 : Math.max(1, Math.round(bytes / eventBytes));
+  const each = single ? 1 : Math.max(1, Math.round(bytes / eventBytesOf(plan)));
   const linesPaths: string[] = [];
   const pack = openPack(join(folder, `${crypto.randomUUID()}.pack`));
   for (let i = 0; i < count; i++) {

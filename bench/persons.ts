@@ -5,7 +5,8 @@
 import { type Answer, type Scale, interleaved, median } from "./answer.ts";
 import { type SluiceRun, sluiceRun } from "./cost.ts";
 import { bodyAround, eventTexts } from "./events.ts";
-import { type Bodies, eventBytes, writePack } from "./material.ts";
+import { eventBytes } from "./events.ts";
+import { type Bodies, writePack } from "./material.ts";
 import { oneByOne } from "./pace.ts";
 import { type SluiceStand, emptyTables, personalKey, projectKey, withSluice } from "./stand.ts";
 

@@ -2,6 +2,7 @@
 //
 //   bun bench/run.ts [--question NAME]… [--long | --tiny] [--rounds N] [--json]
 //   bun bench/run.ts --question year [--events N] [--folder KEPT]
+//   bun bench/run.ts --question hostile [--only REGEX_OF_NAMES_OF_ATTACKS]
 
 import { parseArgs } from "node:util";
 import { type Answer, type Scale, linesOf, scales } from "./answer.ts";
@@ -16,6 +17,8 @@ export const questions: Record<string, (scale: Scale) => Promise<Answer>> = {
   journal: async (scale) => await (await import("./journal.ts")).journalBench(scale),
   insert: async (scale) => await (await import("./insert.ts")).insertBench(scale),
   batch: async (scale) => await (await import("./batch.ts")).batchBench(scale),
+  short_batch: async (scale) => await (await import("./batch.ts")).shortBatchBench(scale),
+  passes: async (scale) => await (await import("./passes.ts")).passesBench(scale),
   capture: async (scale) => await (await import("./capture.ts")).captureBench(scale),
   latency: async (scale) => await (await import("./latency.ts")).latencyBench(scale),
   sizes: async (scale) => await (await import("./sizes.ts")).sizesBench(scale),
@@ -51,12 +54,13 @@ if (import.meta.main) {
       rounds: { type: "string" },
       events: { type: "string" },
       folder: { type: "string" },
+      only: { type: "string" },
     },
   });
   const sized = values.long ? scales.long : values.tiny ? scales.tiny : scales.quick;
-  const { alone, folder } = values;
+  const { alone, folder, only } = values;
   const events = values.events === undefined ? undefined : Number(values.events);
-  const scale = { ...sized, rounds: Number(values.rounds ?? sized.rounds), alone, events, folder };
+  const scale = { ...sized, rounds: Number(values.rounds ?? sized.rounds), alone, events, folder, only };
   const answers: Answer[] = [];
   for (const name of values.question ?? Object.keys(questions).filter((one) => !byName.has(one))) {
     const question = questions[name];

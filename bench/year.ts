@@ -47,6 +47,9 @@ const bySource = (within: string): Query =>
       "group by source order by 2 desc",
   );
 
+const funnelOfYear = { ...steps, dateRange: wholeYear };
+const behindTheLast = { kind: "FunnelsActorsQuery", source: funnelOfYear, funnelStep: 3 };
+
 /** What is asked, and within how many seconds it is to be answered. */
 const asked: Record<string, { query: Query; goal?: number }> = {
   "a trend, 30 days": { query: { ...trend, dateRange: days30 }, goal: 1 },
@@ -58,18 +61,41 @@ const asked: Record<string, { query: Query; goal?: number }> = {
   },
   "a funnel of three steps, 30 days": { query: { ...steps, dateRange: days30 }, goal: 3 },
   "retention by day, 30 days": { query: retention, goal: 3 },
-  "a funnel of three steps, a year": { query: { ...steps, dateRange: wholeYear }, goal: 15 },
+  "a funnel of three steps, a year": { query: funnelOfYear, goal: 15 },
   "uniques by browser, a year": { query: { ...uniques, dateRange: wholeYear }, goal: 15 },
   "a property in SQL, 30 days": { query: byBrowser(within30) },
   "a property in SQL, a year": { query: byBrowser(withinYear) },
   "a person's property in SQL, 30 days": { query: bySource(within30) },
   "a person's property in SQL, a year": { query: bySource(withinYear) },
+  "a funnel without order, a year": {
+    query: { ...funnelOfYear, funnelsFilter: { funnelOrderType: "unordered" } },
+  },
+  "persons behind a funnel, a year": {
+    query: { kind: "ActorsQuery", source: behindTheLast, select: ["person"], limit: 100 },
+  },
+  "paths, a year": { query: { kind: "PathsQuery", dateRange: wholeYear } },
+  "a lifecycle, a year": {
+    query: {
+      kind: "LifecycleQuery",
+      series: [{ event: "$pageview" }],
+      interval: "week",
+      dateRange: wholeYear,
+    },
+  },
+  "a site's pages, a year": {
+    query: { kind: "WebStatsTableQuery", breakdownBy: "Page", dateRange: wholeYear, properties: [] },
+  },
 };
 
 const heavy = [
   "a funnel of three steps, a year",
   "uniques by browser, a year",
   "a person's property in SQL, a year",
+  "a funnel without order, a year",
+  "persons behind a funnel, a year",
+  "paths, a year",
+  "a lifecycle, a year",
+  "a site's pages, a year",
 ];
 const heavyAtOnce = 20;
 const capturesPerSecond = 100;
@@ -95,7 +121,7 @@ export async function yearBench(scale: Scale): Promise<Answer> {
         if (goal !== undefined)
           ratios.push({ name: `seconds of ${name}`, value: Number(row["ms"]) / 1000, goal });
       }
-      const captures = await besideHeavy(sluice, isTiny ? 0.3 : 10);
+      const captures = await besideHeavy(sluice, isTiny ? 0.3 : 20);
       return {
         question: `queries over ${events.toLocaleString("en")} events of a year, made in ${Math.round(filled)} s`,
         figures: [...figures, ...captures.figures],
@@ -139,7 +165,7 @@ function ask(url: string, query: Query, signal?: AbortSignal): Promise<Response>
   });
 }
 
-/** Captures while nobody asks, and while twenty askers wait for the heaviest. */
+/** Captures while nobody asks, before and after, and while twenty askers ask for the heaviest, again and again. */
 async function besideHeavy({ url }: SluiceStand, seconds: number) {
   const capture = () =>
     pace(capturesPerSecond, seconds, () =>
@@ -149,18 +175,27 @@ async function besideHeavy({ url }: SluiceStand, seconds: number) {
         body: `{"api_key":"${projectKey}","event":"probe","distinct_id":"bench","properties":{"a":1}}`,
       }),
     );
-  const idle = await capture();
+  const before = await capture();
   const left = new AbortController();
-  const askers = Array.from({ length: heavyAtOnce }, (_, i) =>
-    ask(url, asked[heavy[i % heavy.length]!]!.query, left.signal).then(
-      (reply) => reply.arrayBuffer(),
-      () => undefined,
-    ),
-  );
+  const askers = Array.from({ length: heavyAtOnce }, async (_, i) => {
+    let answered = 0;
+    for (let n = i; !left.signal.aborted; n++) {
+      const reply = await ask(url, asked[heavy[n % heavy.length]!]!.query, left.signal).catch(
+        () => undefined,
+      );
+      await reply?.arrayBuffer().catch(() => undefined);
+      if (reply?.ok) answered++;
+      // Refused, by a machine that is busy.
+      else await Bun.sleep(200);
+    }
+    return answered;
+  });
   await Bun.sleep(seconds * 100);
   const beside = await capture();
   left.abort();
-  await Promise.all(askers);
+  const answered = (await Promise.all(askers)).reduce((sum, one) => sum + one, 0);
+  await Bun.sleep(seconds * 100);
+  const after = await capture();
   const shown = (name: string, { p50_ms, p99_ms, max_ms, failed }: Paced) => ({
     name,
     "p50 ms": p50_ms,
@@ -170,9 +205,14 @@ async function besideHeavy({ url }: SluiceStand, seconds: number) {
   });
   return {
     figures: [
-      shown("captures, nobody asks", idle),
-      shown(`captures beside ${heavyAtOnce} heavy queries`, beside),
+      shown("captures, nobody asks", before),
+      { ...shown(`captures beside ${heavyAtOnce} heavy queries`, beside), answered },
+      shown("captures, nobody asks any more", after),
     ],
-    ratio: { name: "captures' p99 beside heavy queries ÷ idle", value: beside.p99_ms / idle.p99_ms, goal: 2 },
+    ratio: {
+      name: "captures' p99 beside heavy queries ÷ idle, the better of both",
+      value: beside.p99_ms / Math.min(before.p99_ms, after.p99_ms),
+      goal: 2,
+    },
   };
 }

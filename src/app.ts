@@ -3,34 +3,22 @@
 import { resolve } from "node:path";
 import { absentFault } from "./absent_resources/model.ts";
 import { absentResourceRoutes } from "./absent_resources/operations.ts";
-import { openAddresses } from "./access/address.ts";
-import { openClientAddress } from "./access/client_address.ts";
+import { openClientAddress, openProxies } from "./access/client_address.ts";
+import { activityLogRoutes } from "./activity_log/operations.ts";
 import { openGate } from "./access/gate.ts";
-import { openProjectKeys } from "./access/project_keys.ts";
-import { openKeyCache } from "./access/key_cache.ts";
+import { sessionCookieFor } from "./access/people/session.ts";
 import { resealAll } from "./access/reseal_store.ts";
-import { openSecrets } from "./access/secret.ts";
-import { openBatchExports } from "./batch_exports/open.ts";
 import { batchExportRoutes } from "./batch_exports/api/operations.ts";
-import {
-  captureCounts,
-  flushCounts,
-  followShared,
-  followJournal,
-  followMemory,
-  refusalCounts,
-} from "./capture/counts.ts";
-import { journalsIn, readJournalIdentity } from "./capture/journal/identity/journal_identity.ts";
-import { openCapture } from "./capture/open.ts";
+import { captureCounts, followShared, followJournal, followMemory, refusalCounts } from "./capture/counts.ts";
 import { captureRoutes } from "./capture/route.ts";
 import { openServerEvents } from "./capture/server_events.ts";
-import { WorkerPool, leftBehind, workersOf } from "./capture/workers/worker_pool.ts";
+import { WorkerPool, workersOf } from "./capture/workers/worker_pool.ts";
 import { requestKeyOf } from "./capture/receive/request_key.ts";
 import type { Bootstrapped } from "./accounts/bootstrap.ts";
-import { prepare } from "./accounts/prepare.ts";
+import { accountRoutes } from "./accounts/operations.ts";
 import { markServed } from "./accounts/store.ts";
 import type { Config } from "./config.ts";
-import { type OpenedConsole, openConsole } from "./console/open.ts";
+import { openConsole } from "./console/open.ts";
 import { sendShared } from "./console/page.ts";
 import { consoleRoutes } from "./console/route.ts";
 import { systemClock } from "./core/clock.ts";
@@ -40,47 +28,51 @@ import type { UserError } from "./core/fault.ts";
 import type { Log } from "./core/log.ts";
 import { dashboardRoutes } from "./dashboards/operations.ts";
 import { definitionRoutes } from "./definitions/operations.ts";
-import { openEventRetention } from "./event_retention/worker.ts";
 import { eventRoutes } from "./events/operations.ts";
 import { type DescribedRoute, docsRoutes } from "./http/docs/docs.ts";
+import { guideRoutes } from "./guide/route.ts";
 import { groupRoutes } from "./groups/operations.ts";
 import { healthRoutes } from "./http/metrics/health.ts";
 import { followSilence } from "./http/metrics/silence.ts";
+import { clientAddressHeader } from "./http/forward.ts";
 import { type Listening, findFree, listen, listenInside, openApplication } from "./http/listen.ts";
-import { type CaptureMetrics, openMetrics } from "./capture/metrics.ts";
+import { openMetrics } from "./capture/metrics.ts";
 import { reachedAt } from "./http/pages/page.ts";
 import { Peers } from "./http/peer.ts";
 import { followProcess, followServer } from "./http/metrics/process_metrics.ts";
-import { openProblems } from "./http/problem.ts";
+import { changeRefusals, openProblems } from "./http/problem.ts";
 import { linkRoutes } from "./subscriptions/links/route.ts";
-import { openSubscriptions } from "./subscriptions/open.ts";
 import { subscriptionRoutes } from "./subscriptions/operations.ts";
 import { ingestionWarningRoutes } from "./ingestion_warnings/operations.ts";
 import { insightRoutes } from "./insights/operations.ts";
 import { openBoardReader } from "./insights/shared.ts";
-import { openInsightReader, openInsightShow } from "./insights/show.ts";
+import { openInsightShow } from "./insights/show.ts";
 import { organizationRoutes } from "./organizations/operations.ts";
-import { openDeletions } from "./persons/deletion/worker.ts";
 import { personRoutes } from "./persons/operations.ts";
 import { personalKeyRoutes } from "./personal_api_keys/operations.ts";
 import { projectRoutes } from "./projects/operations.ts";
-import { openQueries } from "./query/open.ts";
 import { queryRoutes } from "./query/operations.ts";
 import { remoteConfigRoutes } from "./remote_config/route.ts";
-import { openRemoval } from "./session_recordings/remove.ts";
 import { openSharedRecordings } from "./session_recordings/sharing/shared_recording.ts";
 import { sessionRecordingRoutes } from "./session_recordings/operations.ts";
-import { openSharing, sharedRoutes } from "./sharing/route.ts";
+import { sharedRoutes } from "./sharing/route.ts";
 import { sessionRoutes } from "./sessions/operations.ts";
 import { openScripts, staticRoutes } from "./static/route.ts";
-import { isSameDatabase, databaseOf, readConnection } from "./storage/embedded/connection.ts";
-import { tellLeftBehind } from "./storage/embedded/left_behind.ts";
-import { checkClickHouse, type Stores, openStores } from "./storage/stores.ts";
+import { databaseOf, readConnection } from "./storage/embedded/connection.ts";
+import { checkClickHouse } from "./storage/stores.ts";
 import { readWatermarks } from "./storage/watermark.ts";
 import { userRoutes } from "./users/operations.ts";
-import type { MemoryBudget } from "./work/bodies/memory_budget.ts";
 import { openBodyMemory } from "./work/bodies/open.ts";
-import { endAll, type Worker } from "./work/worker.ts";
+import { endAll } from "./work/worker.ts";
+import {
+  type Closers,
+  openCapturing,
+  type Opening,
+  openRooms,
+  openWorkers,
+  type ServerParts,
+  type Starting,
+} from "./parts.ts";
 
 export interface App {
   /** Where it listens, e.g. http://127.0.0.1:8000. */
@@ -121,16 +113,6 @@ export async function openApp(config: Config, log: Log, ending?: AbortSignal): P
   }
 }
 
-type Closers = (() => Promise<void> | void)[];
-
-interface Starting {
-  config: Config;
-  log: Log;
-  /** When a stop has to be over, by systemClock.elapsed(). */
-  stop: { until: number };
-  ending?: AbortSignal;
-}
-
 async function openParts(starting: Starting, closers: Closers): Promise<Omit<App, "close">> {
   const { config, log, stop } = starting;
   const dataDir = resolve(config.dataDir);
@@ -157,9 +139,9 @@ async function openParts(starting: Starting, closers: Closers): Promise<Omit<App
   const peers = new Peers();
   const processes = async () => [metrics.registry.read(), ...(await pool.read())];
   const consoleRoom = openConsole({ ...stores, metrics: processes, clock: systemClock, log });
-  const parts: Parts = { ...opening, ...capturing, ...rooms, pool, memory, peers, consoleRoom };
+  const parts: ServerParts = { ...opening, ...capturing, ...rooms, pool, memory, peers, consoleRoom };
   closers.push(rooms.engine.close);
-  const working = workers(parts);
+  const working = openWorkers(parts);
   closers.push(() => endAll(working, leftMs(limits.stopStoresMsMax + limits.stopFlushMsMin), log));
   let closing = false;
   const start = async () => {
@@ -186,81 +168,6 @@ async function openParts(starting: Starting, closers: Closers): Promise<Omit<App
   return { url: server.url, bootstrapped, signInUrl, shown, broken: capture.broken, routes: app.routes };
 }
 
-interface Opening extends Starting {
-  dataDir: string;
-  metrics: CaptureMetrics;
-}
-
-/**
- * The stores with their tables and first accounts, the journal, and the project keys.
- * @param count processes that capture, this one included.
- */
-async function openCapturing(opening: Opening, count: number, closers: Closers) {
-  const { config, dataDir, metrics, log, ending } = opening;
-  const { databaseUrl, clickhouseUrl, clickhouseCluster } = config;
-  const postgres = databaseOf(databaseUrl);
-  const identity = readJournalIdentity(`${dataDir}/journal`);
-  // Saved keys belong to the previous Postgres; with another database, a start waits until it answers.
-  const isElsewhere = identity !== undefined && !isSameDatabase(identity.postgres, postgres);
-  const insist = identity === undefined || isElsewhere;
-  const stores = await openStores({
-    dataDir,
-    log,
-    requireReachable: insist,
-    ...(databaseUrl && { databaseUrl }),
-    ...(clickhouseUrl && { clickhouseUrl }),
-    ...(clickhouseCluster && { clickhouseCluster }),
-  });
-  closers.push(() => stores.close());
-  tellLeftBehind({ ...config, dataDir }, log);
-  const prepared = await prepare(stores, config, {
-    insist,
-    alone: databaseUrl === undefined,
-    ownJournals: journalsIn([dataDir, ...leftBehind(dataDir, 1)]),
-    ...(ending && { ending }),
-    log,
-  });
-  const recent = openKeyCache({ sql: stores.sql, clock: systemClock });
-  closers.push(() => recent.close());
-  const capture = await openCapture({
-    dataDir,
-    leftDirs: leftBehind(dataDir, count),
-    workerDirs: leftBehind(dataDir, 1),
-    postgres,
-    flushIntervalMs: config.flushIntervalMs,
-    journalBytesMax: Math.floor(config.journalBytesMax / count),
-    stores,
-    counts: flushCounts(metrics),
-    clock: systemClock,
-    log,
-  });
-  const keys = await openProjectKeys({
-    sql: stores.sql,
-    path: `${dataDir}/journal/keys.json`,
-    database: capture.database,
-    log,
-    clock: systemClock,
-  });
-  closers.push(() => keys.close());
-  return { stores, prepared, recent, capture, keys };
-}
-
-/**
- * The parts that queries, subscriptions and exports share or own.
- * @param siteUrl the URL at which people reach this server; known once it listens.
- */
-function openRooms({ config, dataDir, metrics, log }: Opening, stores: Stores, siteUrl: () => string) {
-  const { sql, clickhouse } = stores;
-  const addresses = openAddresses({ allowPrivate: config.allowPrivateDestinations });
-  const secrets = openSecrets({ ...config, dataDir });
-  const own = { sql, clock: systemClock, log, metrics, addresses, secrets };
-  const engine = openQueries({ ...own, clickhouse, settings: config });
-  const reader = openInsightReader({ sql, queries: engine });
-  const subscriptions = openSubscriptions({ ...config, ...own, reader, siteUrl });
-  const exports = openBatchExports({ ...config, ...own, clickhouse, parse: engine.parse });
-  return { exports, subscriptions, engine, addresses, secrets, sharing: openSharing(own) };
-}
-
 /** Listens, and starts the workers, which share the port and forward all requests that are not captures. */
 async function serve(
   app: ReturnType<typeof routes>,
@@ -268,7 +175,7 @@ async function serve(
   { count, pool, peers, closers }: Serving,
 ): Promise<Listening> {
   const shared = count > 1;
-  const server = listen(app, { ...config, shared, peers });
+  const server = listen(app, { ...config, shared, peers, isProxy: openProxies(config.trustedProxies) });
   let inside: Listening | undefined;
   closers.push(async () => {
     await Promise.all([server.stop(), pool.quiet()]);
@@ -298,25 +205,8 @@ interface Serving {
   closers: Closers;
 }
 
-type Rooms = ReturnType<typeof openRooms>;
-type Capturing = Awaited<ReturnType<typeof openCapturing>>;
-
-interface Parts extends Opening, Rooms, Capturing {
-  pool: WorkerPool;
-  memory: MemoryBudget;
-  peers: Peers;
-  consoleRoom: OpenedConsole;
-}
-
-function workers({ stores, exports, subscriptions, engine, metrics, config, log }: Parts): Worker[] {
-  const own = { ...stores, clock: systemClock, log };
-  const { eventRetentionDays: retentionDays } = config;
-  const retention = openEventRetention({ ...own, metrics, retentionDays, onExpired: engine.forgetResults });
-  return [exports.worker, subscriptions, ...openDeletions(own), openRemoval(own), retention];
-}
-
 /** The routes for load balancers and Prometheus. */
-function health({ stores: { sql, clickhouse }, capture, pool, metrics, config, log }: Parts) {
+function health({ stores: { sql, clickhouse }, capture, pool, metrics, config, log }: ServerParts) {
   const checks = {
     journal: async () => {
       await Promise.all([capture.check(), pool.check()]);
@@ -337,17 +227,21 @@ function health({ stores: { sql, clickhouse }, capture, pool, metrics, config, l
   });
 }
 
-function routes(parts: Parts) {
+function routes(parts: ServerParts) {
   const { stores, keys, recent, capture, memory, peers, exports, subscriptions } = parts;
   const { engine, addresses, sharing, consoleRoom, metrics, config, log } = parts;
   const { sql, clickhouse } = stores;
   const clock = systemClock;
-  const gate = openGate({ sql, clock, log, recent, memory, requestsPerMinute: config.managementRateLimit });
-  const { trustedProxies, siteUrl } = config;
+  const { trustedProxies, siteUrl, managementRateLimit: requestsPerMinute } = config;
+  const sessions = sessionCookieFor(siteUrl);
+  const gate = openGate({ sql, clock, log, recent, sessions, memory, requestsPerMinute });
   const clientAddress = openClientAddress({ trustedProxies, log });
+  const addressOf = (request: Request) =>
+    clientAddress(peers.of(request), request.headers) ??
+    (request.headers.get(clientAddressHeader) || undefined);
   const answering = {
     ...capture.parts,
-    addressOf: (request: Request) => clientAddress(peers.of(request), request.headers),
+    addressOf,
     keys,
     clock,
     ack: config.captureAck,
@@ -365,16 +259,23 @@ function routes(parts: Parts) {
   const shown = { recording: openSharedRecordings({ sql, clickhouse, clock }), page: sendShared };
   const app = openApplication();
   if (siteUrl !== undefined) app.onRequest(({ request }) => reachedAt(request, siteUrl));
-  const problem = openProblems({ log, routes: () => app.routes, absent: absentFault });
+  const problem = openProblems({
+    log,
+    routes: () => app.routes,
+    refused: changeRefusals(metrics.registry),
+    absent: absentFault,
+  });
   return app
     .onError((failure) => problem(failure))
     .use(health(parts))
     .use(docsRoutes({ routes: () => app.routes }))
+    .use(guideRoutes())
     .use(consoleRoutes({ gate, ...consoleRoom, openMetrics: config.metricsToken === undefined, log }))
     .use(captureRoutes(answering))
     .use(remoteConfigRoutes({ gate, keys, tokenOf: (request) => requestKeyOf(request, memory), library }))
     .use(staticRoutes({ scripts }))
     .use(userRoutes({ gate, sql }))
+    .use(accountRoutes({ gate, sql, clock, sessions, addressOf }))
     .use(organizationRoutes({ gate, sql }))
     .use(projectRoutes({ gate, sql, clickhouse, eventRetentionDays: config.eventRetentionDays }))
     .use(personalKeyRoutes({ gate, sql }))
@@ -392,6 +293,7 @@ function routes(parts: Parts) {
     .use(definitionRoutes({ gate, sql, clickhouse }))
     .use(sessionRecordingRoutes({ gate, sql, clickhouse, clock, log, server: config.modelServer, sharing }))
     .use(sharedRoutes({ ...sharing, ...shown, reader: openBoardReader(insights), log, metrics }))
+    .use(activityLogRoutes({ gate, sql, clock }))
     .use(absentResourceRoutes({ gate }));
 }
 

@@ -3,6 +3,7 @@
 
 import { backupCommand } from "./cli/backup.ts";
 import type { CliContext, Command } from "./cli/command.ts";
+import { doctorCommand } from "./cli/doctor.ts";
 import { importCommand } from "./cli/import.ts";
 import { journalCommand } from "./cli/journal.ts";
 import { keyCommand } from "./cli/key.ts";
@@ -11,6 +12,7 @@ import { moveCommand } from "./cli/move.ts";
 import { projectCommand } from "./cli/project.ts";
 import { restoreCommand } from "./cli/restore.ts";
 import { serveCommand } from "./cli/serve.ts";
+import { userCommand } from "./cli/user.ts";
 import { readConfig } from "./config.ts";
 import { UserError } from "./core/fault.ts";
 import { reasonOf } from "./core/log.ts";
@@ -21,11 +23,13 @@ const commands: Command[] = [
   migrateCommand,
   projectCommand,
   keyCommand,
+  userCommand,
   importCommand,
   journalCommand,
   backupCommand,
   restoreCommand,
   moveCommand,
+  doctorCommand,
 ];
 
 const help = `sluice: a product-analytics event server

@@ -78,6 +78,7 @@ const floors = [
   "rooms",
   "config",
   "accounts",
+  "parts",
   "app",
   "cli",
   "main",

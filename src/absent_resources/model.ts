@@ -58,8 +58,7 @@ export const emptyListModel = Type.Object(listSchema(anyRow).properties, { title
 /** What else PostHog's clients ask for by default that does not exist here, as a refusal begins. */
 const absentFamilies: Readonly<Record<string, string>> = {
   access_controls: "Access controls do",
-  activity_log: "A log of what was done to things but persons does",
-  advanced_activity_logs: "A log of what was done to things but persons does",
+  advanced_activity_logs: "Queries over the activity log do",
   alerts: "Alerts do",
   app_metrics: "Metrics of apps do",
   change_requests: "Requests for approval do",

@@ -23,9 +23,7 @@ type ClientAddress = (peer: string | undefined, headers: Headers) => string | un
  * trusted proxy. Entries to the left of it come from the client and are not read.
  */
 export function openClientAddress({ trustedProxies, log }: ClientAddressOptions): ClientAddress {
-  const networks = trustedProxies.map(networkOf).filter((network) => network !== undefined);
-  const isTrusted = (address: Address) =>
-    networks.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits));
+  const isTrusted = within(trustedProxies);
   let hasWarned = false;
   const warn = (proxy: string) => {
     if (hasWarned) return;
@@ -52,6 +50,21 @@ export function openClientAddress({ trustedProxies, log }: ClientAddressOptions)
   };
 }
 
+/** Whether the peer of a connection is one of the proxies. @param trustedProxies as wrongNetwork() takes them. */
+export function openProxies(trustedProxies: readonly string[]): (peer: string | undefined) => boolean {
+  const isTrusted = within(trustedProxies);
+  return (peer) => {
+    const address = peer === undefined ? undefined : addressOf(peer);
+    return address !== undefined && isTrusted(address);
+  };
+}
+
+function within(trusted: readonly string[]): (address: Address) => boolean {
+  const networks = trusted.map(networkOf).filter((network) => network !== undefined);
+  return (address) =>
+    networks.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits));
+}
+
 type Address = ReturnType<typeof ipaddr.process>;
 
 /** An entry as proxies write it, with or without port or brackets. IPv4 in IPv6 becomes IPv4. */
@@ -75,4 +88,11 @@ function networkOf(text: string): [base: Address, bits: number] | undefined {
   const bitsMax = address.kind() === "ipv4" ? 32 : 128;
   if (bits === undefined) return [address, bitsMax];
   return /^\d{1,3}$/.test(bits) && Number(bits) <= bitsMax ? [address, Number(bits)] : undefined;
+}
+
+/** Who is counted as one: an IPv4 address, or the network of an IPv6 one, of which a household has 2^64. */
+export function networkOfClient(address: string): string {
+  const known = addressOf(address);
+  if (known?.kind() !== "ipv6") return address;
+  return known.toNormalizedString().split(":").slice(0, 4).join(":");
 }

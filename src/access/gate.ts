@@ -7,6 +7,8 @@ import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { hashKey, isUuid } from "../core/id.ts";
 import { formFault, shapeFault } from "../core/json/json_shape.ts";
+import { isFromConsole, sessionCookieFor, type SessionCookie } from "./people/session.ts";
+import { insufficient, type Level, membershipLevels, requireLevel } from "./people/levels.ts";
 import { accessLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
@@ -25,7 +27,7 @@ import {
   type Scope,
 } from "./scope.ts";
 import { uncachedKeys, type KeyCache, type CachedKey } from "./key_cache.ts";
-import { type Found, type KeyHolder, type Named, noteKeyUse } from "./store.ts";
+import { type Found, type KeyHolder, type Named, recordKeyUse } from "./store.ts";
 
 export type { Access, AccessOrganization, AccessProject } from "./scope.ts";
 
@@ -35,6 +37,8 @@ export type Readmit<Given = object> = () => Promise<Given | undefined>;
 export interface GateOptions extends Uses<"sql" | "clock" | "log"> {
   /** Cached look-ups for reads; without them, and for all other requests, Postgres is asked each time. */
   recent?: Pick<KeyCache, keyof CachedKey | "forget"> | undefined;
+  /** Where a session is, when no key is presented; by default as without SITE_URL. */
+  sessions?: SessionCookie | undefined;
   /** Requests of one personal key in any 60 seconds; unlimited by default. */
   requestsPerMinute?: number | undefined;
   /** The budget from which bodies of requests are acquired; without it each body is only bounded by itself. */
@@ -45,6 +49,14 @@ export interface GateOptions extends Uses<"sql" | "clock" | "log"> {
 export const projectHomes = ["/api/projects/:project_id", "/api/environments/:project_id"] as const;
 
 export type Gate = ReturnType<typeof openGate>;
+
+/** What a route asks of a key: a scope, of several all, or none; with more than a member's level of its user, both. */
+type Needed = NeededScope | { scope: NeededScope; level: Level };
+export type NeededScope = Scope | null | readonly [Scope, ...Scope[]];
+
+function isLevelled(needed: Needed): needed is Exclude<Needed, NeededScope> {
+  return needed !== null && typeof needed === "object" && "scope" in needed;
+}
 
 /**
  * The plugin under every operation. A route names exactly one of these options:
@@ -59,19 +71,26 @@ export type Gate = ReturnType<typeof openGate>;
  * - `account_scope: "organization:read"`, for the organizations themselves, is as `scope`, but refuses keys that are
  *   restricted to projects. `own()` gives the organization of `:organization_id`, or a 404 when the key does not
  *   reach it.
+ * Each takes `{ scope, level }`, too, and refuses members below the level: in the project or organization of the path,
+ * else in the user's current organization.
+ * - `console: null`, for people who sign in, asks for no key, but refuses all but the console's own script.
+ * The others take a session in a key's place, where no key is presented.
  * Each also gives `readmit()`, for replies that live long: it repeats the checks with the key, its scopes and the
  * project as they are now, by look-ups of at most accessLimits.foundAgeMsMax.
  * Bodies stay unread (`parse: "none"`), so that bad JSON without a valid key is a 401, not a 400. Requests that are
  * refused here do not count towards the key's rate limit.
  */
 export function openGate(options: GateOptions) {
-  const { clock, recent, requestsPerMinute } = options;
+  const { clock, recent, requestsPerMinute, sessions = sessionCookieFor(undefined) } = options;
   const uncached = uncachedKeys(options.sql);
   const rate = requestsPerMinute === undefined ? undefined : openRateLimit(requestsPerMinute, clock);
   /** `admit` returns what the route is given, or throws a Fault. */
   const option = <Given extends object>(admit: (found: Found, params: Record<string, string>) => Given) => {
-    return (needed: Scope | null | readonly [Scope, ...Scope[]]) => {
-      const required = [needed ?? []].flat();
+    return (needed: Needed) => {
+      const { scope, level } = isLevelled(needed)
+        ? needed
+        : { scope: needed, level: membershipLevels.member };
+      const required = [scope ?? []].flat();
       return {
         parse: unread,
         // OpenAPI 3.1 lets any scheme name what it requires.
@@ -80,11 +99,14 @@ export function openGate(options: GateOptions) {
         resolve: async (context: GateContext) => {
           const keys = recent && isRead(context.request) ? recent : uncached;
           const params = context.params ?? {};
-          const presented = presentedHash(options, context.request);
-          const find = async () => findHolder(keys, await presented, params);
+          const presented = presentedHash(options, sessions, context.request);
+          const named = namedIn(params, level);
+          const find = async () => findHolder(keys, await presented, named);
           const admitFound = (found: Found): Given => {
             requireScopes(found.holder.key.scopes, required);
-            return admit(found, params);
+            const given = admit(found, params);
+            requireLevelIn(found, level);
+            return given;
           };
           const found = await find().finally(() => releaseWrite(context.request));
           const key_id = found.holder.key.id;
@@ -93,12 +115,17 @@ export function openGate(options: GateOptions) {
           if (rate) showBudget(context.set, rate.look(key_id));
           const given = admitFound(found);
           if (rate) showBudget(context.set, rate.take(key_id));
-          return { ...given, readmit: () => unlessRefused(async () => admitFound(await find())) };
+          return {
+            ...given,
+            services: options,
+            readmit: () => unlessRefused(async () => admitFound(await find())),
+          };
         },
       };
     };
   };
   return new Elysia({ name: "gate" }).macro({
+    console: () => consoleOption(options),
     scope: option(({ holder: access }) => ({ access })),
     project_scope: option(({ holder: access, project }, { project_id = "" }) => ({
       access,
@@ -120,6 +147,23 @@ export function openGate(options: GateOptions) {
     }),
   });
 }
+
+/** The hook of routes for people who have no key yet. */
+function consoleOption({ memory }: GateOptions) {
+  return {
+    parse: unread,
+    detail: { security: [] },
+    resolve: ({ request }: GateContext) => {
+      if (!isFromConsole(request)) throw new Fault("permission_denied", forConsole);
+      if (memory) chargeWrite(request, memory);
+      return {};
+    },
+  };
+}
+
+const forConsole =
+  "Only the console signs people in: open this server's address in a browser, over https or on localhost, since " +
+  "browsers tell the origin of a request only there. Programs send a personal API key.";
 
 /** From now on its body is charged, in nobody's share until its sender is known. */
 function chargeWrite(request: Request, memory: MemoryBudget, owner?: string): void {
@@ -165,10 +209,16 @@ function showBudget(set: GateContext["set"], { limit, remaining, resetSeconds }:
   set.headers["x-ratelimit-reset"] = String(resetSeconds);
 }
 
-/** The hash of the key that a request presents. @throws Fault not_authenticated when it presents none. */
-async function presentedHash({ memory }: GateOptions, request: Request): Promise<PresentedHash> {
+/** The hash of the key that a request presents, else of its session. @throws Fault not_authenticated for neither. */
+async function presentedHash(
+  { memory }: GateOptions,
+  sessions: SessionCookie,
+  request: Request,
+): Promise<PresentedHash> {
   if (memory) chargeWrite(request, memory);
   const presented = await findPresentedKey(request);
+  const secure_value = presented ? undefined : sessions.presentedBy(request);
+  if (secure_value !== undefined) return { secure_value, place: "session" };
   if (!presented) throw new Fault("not_authenticated", "Authentication credentials were not provided.");
   return { secure_value: hashKey(presented.key), place: presented.place };
 }
@@ -177,9 +227,9 @@ async function presentedHash({ memory }: GateOptions, request: Request): Promise
 async function findHolder(
   keys: CachedKey,
   { secure_value, place }: PresentedHash,
-  params: Record<string, string>,
+  named: Named,
 ): Promise<Found> {
-  const found = await keys.holderOf(secure_value, namedIn(params));
+  const found = await keys.holderOf(secure_value, named);
   if (!found) throw new Fault("authentication_failed", keyRefusal(place));
   return found;
 }
@@ -194,8 +244,20 @@ async function unlessRefused<Given>(check: () => Promise<Given>): Promise<Given 
   }
 }
 
-/** The ids in a path, as far as they are valid: Postgres answers others with an error. */
-function namedIn({ project_id = "", organization_id = "" }: Record<string, string>): Named {
+/** @throws Fault permission_denied for a member of the project or organization with less than the level. */
+function requireLevelIn({ project, organization }: Found, level: Level): void {
+  if (level === membershipLevels.member) return;
+  const held = (project ?? organization)?.membership_level ?? null;
+  if (held !== null) requireLevel(held, level, insufficient[project ? "project" : "organization"]);
+}
+
+/**
+ * The ids in a path, as far as they are valid: Postgres answers others with an error. Where a level is asked for and
+ * the path has none, it is the one in the current organization.
+ */
+function namedIn(params: Record<string, string>, level: Level): Named {
+  const isOpen = Object.keys(params).length === 0 && level > membershipLevels.member;
+  const { project_id = "", organization_id = isOpen ? "@current" : "" } = params;
   const number = projectNumber(project_id);
   const isCurrent = organization_id === "@current";
   return {
@@ -240,7 +302,7 @@ function noteUse({ sql, clock, log }: GateOptions, { key }: KeyHolder): void {
   if (before !== null && before.getTime() > stale) return;
   // Requests that were admitted by the same cached look-up need not note it again.
   key.last_used_at = new Date(now);
-  noteKeyUse(sql, key.id, key.last_used_at, new Date(stale)).catch((reason: unknown) => {
+  recordKeyUse(sql, key, key.last_used_at, new Date(stale)).catch((reason: unknown) => {
     key.last_used_at = before;
     log.warn("the use of a personal key was not noted", { key_id: key.id, reason: reasonOf(reason) });
   });
@@ -251,8 +313,9 @@ interface PresentedKey {
   place: "Authorization header" | "body" | "query string";
 }
 
-interface PresentedHash extends Omit<PresentedKey, "key"> {
+interface PresentedHash {
   secure_value: string;
+  place: PresentedKey["place"] | "session";
 }
 
 // The scheme is case-sensitive and white space around the key is allowed, as clients of this API expect.
@@ -296,7 +359,8 @@ function present(value: unknown, place: PresentedKey["place"]): PresentedKey | u
   return key ? { key, place } : undefined;
 }
 
-/** The detail of the 401 for a key that does not exist. */
-export function keyRefusal(place: PresentedKey["place"]): string {
+/** The detail of the 401 for a key or a session that does not exist. */
+export function keyRefusal(place: PresentedHash["place"]): string {
+  if (place === "session") return "Your session is over. Sign in again.";
   return `Personal API key found in request ${place} is invalid.`;
 }

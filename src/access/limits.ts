@@ -19,6 +19,10 @@ export const accessLimits = {
   foundMax: 2000,
   /** The window over which a personal key's requests are counted, in ms: MANAGEMENT_RATE_LIMIT is per minute. */
   rateWindowMs: 60_000,
+  /** Recorded changes of an organization, at about 300 bytes each; the oldest go first. */
+  activityRowsMax: 100_000,
+  /** How long a recorded change stays, in ms: a year, as audits ask for. */
+  activityAgeMsMax: 366 * 86_400_000,
   /** Entries of X-Forwarded-For that are read, from the right: no chain of proxies is longer. */
   forwardedEntriesMax: 32,
 };

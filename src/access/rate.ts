@@ -22,13 +22,26 @@ export interface RateLimit {
   keysCount(): number;
 }
 
-/** @param limit admitted requests of one key in any accessLimits.rateWindowMs. */
-export function openRateLimit(limit: number, clock: Clock): RateLimit {
+interface RateOptions {
+  /** In ms; by default accessLimits.rateWindowMs. */
+  windowMs?: number;
+  /** Keys that are counted: of more, those that were silent longest are forgotten. Unlimited by default. */
+  keysMax?: number;
+}
+
+/** @param limit admitted requests of one key in any window. */
+export function openRateLimit(
+  limit: number,
+  clock: Clock,
+  { windowMs = accessLimits.rateWindowMs, keysMax = Infinity }: RateOptions = {},
+): RateLimit {
+  const secondsUntil = (oldest: number, now: number): number =>
+    Math.max(1, Math.ceil((oldest + windowMs - now) / 1000));
   // In the order of their newest request, so that silent keys are found at the front.
   const windows = new Map<string, Window>();
   const forgetSilent = (now: number) => {
     for (const [id, window] of windows) {
-      if (window.newest() > now - accessLimits.rateWindowMs) return;
+      if (window.newest() > now - windowMs) return;
       windows.delete(id);
     }
   };
@@ -42,11 +55,13 @@ export function openRateLimit(limit: number, clock: Clock): RateLimit {
       const now = clock.elapsed();
       forgetSilent(now);
       const window = windows.get(key_id) ?? new Window();
-      window.forget(now - accessLimits.rateWindowMs);
+      window.forget(now - windowMs);
       if (window.size >= limit) throw throttled(secondsUntil(window.oldest(), now));
       window.add(now);
       windows.delete(key_id);
       windows.set(key_id, window);
+      const [silent] = windows.keys();
+      if (windows.size > keysMax && silent !== undefined) windows.delete(silent);
       return budgetOf(window, now);
     },
     look: (key_id) => {
@@ -57,10 +72,6 @@ export function openRateLimit(limit: number, clock: Clock): RateLimit {
     },
     keysCount: () => windows.size,
   };
-}
-
-function secondsUntil(oldest: number, now: number): number {
-  return Math.max(1, Math.ceil((oldest + accessLimits.rateWindowMs - now) / 1000));
 }
 
 function throttled(seconds: number): Fault {

@@ -1,5 +1,5 @@
-// Holders of personal keys, their memberships, and the project keys of capture. Nothing is written but when a key was
-// last used.
+// Holders of personal keys and of sessions, their memberships, and the project keys of capture. Nothing is written but
+// when a key was last used.
 
 import type { Postgres } from "../storage/postgres/postgres.ts";
 
@@ -13,6 +13,8 @@ export interface KeyHolder {
     /** Empty: not restricted. */
     scoped_organizations: string[];
     last_used_at: Date | null;
+    /** Whether it is the session of a browser, which stands for a key. */
+    is_session: boolean;
   };
   user: {
     id: number;
@@ -59,7 +61,7 @@ type KeyRow = KeyHolder["key"] &
     organization: ReachedOrganization | null;
   };
 
-/** The active user's key that is stored as `secure_value`; project and organization regardless of membership. */
+/** The active user's key or session of this stored form; project and organization regardless of membership. */
 export async function findKeyHolder(
   sql: Postgres,
   secure_value: string,
@@ -67,10 +69,10 @@ export async function findKeyHolder(
 ): Promise<Found | undefined> {
   const { project_id = null, organization_id = null } = named;
   const [row] = await sql<KeyRow[]>`
-    SELECT k.id, k.scopes, k.scoped_teams, k.scoped_organizations, k.last_used_at,
+    SELECT k.id, k.scopes, k.scoped_teams, k.scoped_organizations, k.last_used_at, k.is_session,
            u.id AS user_id, u.uuid, u.email, u.current_organization_id, u.current_project_id,
            to_json(p) AS project, to_json(o) AS organization
-    FROM personal_api_keys k
+    FROM credentials k
     JOIN users u ON u.id = k.user_id
     LEFT JOIN LATERAL (
       ${project_id === "@current" ? itsProject(sql) : projectById(sql, project_id)}) p ON true
@@ -78,11 +80,11 @@ export async function findKeyHolder(
       ${organization_id === "@current" ? itsOrganization(sql) : organizationById(sql, organization_id)}) o ON true
     WHERE k.secure_value = ${secure_value} AND u.is_active`;
   if (!row) return undefined;
-  const { id, scopes, scoped_teams, scoped_organizations, last_used_at } = row;
+  const { id, scopes, scoped_teams, scoped_organizations, last_used_at, is_session } = row;
   const { user_id, uuid, email, current_organization_id, current_project_id } = row;
   return {
     holder: {
-      key: { id, scopes, scoped_teams, scoped_organizations, last_used_at },
+      key: { id, scopes, scoped_teams, scoped_organizations, last_used_at, is_session },
       user: { id: user_id, uuid, email, current_organization_id, current_project_id },
     },
     project: row.project ?? undefined,
@@ -125,11 +127,22 @@ function itsOrganization(sql: Postgres) {
     LIMIT 1`;
 }
 
-/** Stores when a key was used, unless a time later than `unless_after` is stored. */
-export async function noteKeyUse(sql: Postgres, id: string, at: Date, unless_after: Date): Promise<void> {
-  await sql`
-    UPDATE personal_api_keys SET last_used_at = ${at}
-    WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at <= ${unless_after})`;
+/** Stores when a key or a session was used, unless a time later than `unless_after` is stored. */
+export async function recordKeyUse(
+  sql: Postgres,
+  { id, is_session }: Pick<KeyHolder["key"], "id" | "is_session">,
+  at: Date,
+  unless_after: Date,
+): Promise<void> {
+  if (is_session) {
+    await sql`
+      UPDATE user_sessions SET last_used_at = ${at}
+      WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at <= ${unless_after})`;
+  } else {
+    await sql`
+      UPDATE personal_api_keys SET last_used_at = ${at}
+      WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at <= ${unless_after})`;
+  }
 }
 
 /** The organization of `@current`: the user's current one, else the oldest the key may access. */
@@ -138,7 +151,7 @@ export async function currentOrganization(
   { key }: KeyHolder,
 ): Promise<ReachedOrganization | undefined> {
   const [row] = await sql<ReachedOrganization[]>`
-    SELECT o.* FROM personal_api_keys k JOIN users u ON u.id = k.user_id,
+    SELECT o.* FROM credentials k JOIN users u ON u.id = k.user_id,
       LATERAL (${itsOrganization(sql)}) o WHERE k.id = ${key.id}`;
   return row;
 }
@@ -146,7 +159,7 @@ export async function currentOrganization(
 /** The project of `@current`, likewise. */
 export async function currentProject(sql: Postgres, { key }: KeyHolder): Promise<ReachedProject | undefined> {
   const [row] = await sql<ReachedProject[]>`
-    SELECT p.* FROM personal_api_keys k JOIN users u ON u.id = k.user_id,
+    SELECT p.* FROM credentials k JOIN users u ON u.id = k.user_id,
       LATERAL (${itsProject(sql)}) p WHERE k.id = ${key.id}`;
   return row;
 }

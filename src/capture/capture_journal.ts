@@ -6,7 +6,7 @@ import { emptyRow } from "./event/row.ts";
 import { Journal, type JournalOptions } from "./journal/journal.ts";
 import { systemIo } from "./journal/journal_io.ts";
 import type { JournalSetup } from "./journal/lane_kind.ts";
-import { CaptureQuota } from "./quota.ts";
+import { CaptureQuota } from "./journal/quota.ts";
 import { recordingLane } from "./recordings/snapshot_block.ts";
 import { warningLane } from "./warnings/warning.ts";
 

@@ -59,18 +59,25 @@ export function captureCounts(metrics: CaptureMetrics): CaptureCounts {
   };
 }
 
-/** From now on the gauges show what waits in this journal. */
-export function followJournal(metrics: CaptureMetrics, { journal }: OpenedCapture): void {
-  metrics.journalPendingEvents.follow(() => journal.pending().events);
-  metrics.journalPendingBytes.follow(() => journal.pending().bytes);
-  metrics.sessionsPendingEvents.follow(() => journal.heldEvents);
+/** Gauges of what waits in this journal. */
+export function followJournal({ registry }: CaptureMetrics, { journal }: OpenedCapture): void {
+  const gauge = (name: string, help: string, read: () => number) =>
+    registry.followed("gauge", name, help, read);
+  const waiting = "Events in the journal that are not yet stored.";
+  gauge("sluice_journal_pending_events", waiting, () => journal.pending().events);
+  gauge("sluice_journal_pending_bytes", "Bytes of these events on disk.", () => journal.pending().bytes);
+  const underived = "Stored events whose sessions are not yet derived.";
+  gauge("sluice_sessions_pending_events", underived, () => journal.heldEvents);
 }
 
 /** What all journals of a server share, to be followed once: the disk, and sessions that wait in Postgres. */
-export function followShared(metrics: CaptureMetrics, { freeBytes, sessionBacklog }: OpenedCapture): void {
-  metrics.sessionsBacklogBatches.follow(sessionBacklog);
-  const free = metrics.registry.gauge("sluice_disk_free_bytes", "Free bytes of the volume DATA_DIR is on.");
-  free.follow(freeBytes);
+export function followShared(
+  { registry }: CaptureMetrics,
+  { freeBytes, sessionBacklog }: OpenedCapture,
+): void {
+  const backlog = "Stored batches whose sessions ClickHouse refused to derive; they are tried again.";
+  registry.followed("gauge", "sluice_sessions_backlog_batches", backlog, sessionBacklog);
+  registry.followed("gauge", "sluice_disk_free_bytes", "Free bytes of the volume DATA_DIR is on.", freeBytes);
 }
 
 /** Counts requests refused whole; of those that are to come again the log tells how many. */
@@ -84,11 +91,8 @@ export function refusalCounts(
   };
 }
 
-/** From now on the gauge shows what request bodies hold in memory. */
-export function followMemory(metrics: CaptureMetrics, memory: MemoryBudget): void {
-  const held = metrics.registry.gauge(
-    "sluice_request_body_bytes",
-    "Bytes that request bodies hold in memory now.",
-  );
-  held.follow(() => memory.held);
+/** A gauge of what request bodies hold in memory. */
+export function followMemory({ registry }: CaptureMetrics, memory: MemoryBudget): void {
+  const help = "Bytes that request bodies hold in memory now.";
+  registry.followed("gauge", "sluice_request_body_bytes", help, () => memory.held);
 }

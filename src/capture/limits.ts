@@ -58,6 +58,8 @@ export const captureLimits = {
   groupMembersMax: 64,
   /** Ignored events listed one by one in a verbose reply; the rest is only counted. */
   ignoredListMax: 100_000,
+  /** What one of them takes in memory, in bytes. */
+  listedBytes: 48,
   /** The minutes with which a minute is compared; a spike that lasts longer becomes the usual rate. */
   spikeMinutes: 60,
   /** Projects watched for spikes at once, about 600 bytes each; those idle for an hour are forgotten. */
@@ -68,6 +70,6 @@ export const captureLimits = {
   diskLookMs: 250,
   /** A piece of a recording, in bytes: browsers send less than 1 MB unless one page alone is bigger. */
   snapshotBytesMax: 32 * 1024 * 1024,
-  /** Changes in one batch: half a second to a second of the engine, and some hundred MB of its memory. */
-  batchChangesMax: 500_000,
+  /** Changes in one batch of several frames: a quarter to half a second of the engine, some hundred MB of memory. */
+  batchChangesMax: 250_000,
 };

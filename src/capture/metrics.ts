@@ -38,19 +38,6 @@ export function openMetrics() {
       "lane",
       lanes,
     ),
-    journalPendingEvents: registry.gauge(
-      "sluice_journal_pending_events",
-      "Events in the journal that are not yet stored.",
-    ),
-    journalPendingBytes: registry.gauge("sluice_journal_pending_bytes", "Bytes of these events on disk."),
-    sessionsPendingEvents: registry.gauge(
-      "sluice_sessions_pending_events",
-      "Stored events whose sessions are not yet derived.",
-    ),
-    sessionsBacklogBatches: registry.gauge(
-      "sluice_sessions_backlog_batches",
-      "Stored batches whose sessions ClickHouse refused to derive; they are tried again.",
-    ),
     flushSeconds: registry.histogram(
       "sluice_flush_seconds",
       "Time from sealing a segment to ClickHouse's confirmation.",

@@ -16,7 +16,7 @@ import type { Uses } from "../storage/services.ts";
 import { takeOverJournals, leftOf } from "./journal/recovery/orphan_journals.ts";
 import { type Salts, openSalts } from "./cookieless/salts.ts";
 import { DefinitionBook, type Unrecorded } from "./definitions/definition_book.ts";
-import { DiskReserve } from "./journal/disk_reserve.ts";
+import { DiskReserve } from "./journal/quota.ts";
 import { Flush, type FlushCounts } from "./flush/flush.ts";
 import { CaptureJournal, captureSetup } from "./capture_journal.ts";
 import { writeDurably } from "./journal/segments/files.ts";

@@ -58,6 +58,8 @@ export interface Sent {
   nameless: boolean;
   /** Sent to a path for batches: an object that is neither a batch nor an event is refused for its missing `batch`. */
   asBatch?: boolean;
+  /** Whether the reply lists ignored events and warnings. */
+  lists?: boolean;
   /** Why items that are not objects are ignored, by their place in the batch. */
   refused?: ReadonlyMap<number, Reason>;
   /** The first warning of each event is noted here, by the event's place in the batch. */
@@ -69,6 +71,7 @@ export interface Sent {
 }
 
 export interface Captured {
+  project_id: number;
   /** Events and snapshots. */
   accepted: number;
   /** Whether snapshots were ignored because the project records no sessions. */
@@ -92,6 +95,7 @@ export async function capture(sent: Sent, options: CaptureOptions): Promise<Capt
   const scanner = scanning instanceof BodyScanner ? scanning : await scanning;
   const authorizing = authorize(scanner.index, sent, options.keys);
   const project_id = typeof authorizing === "number" ? authorizing : await authorizing;
+  if (sent.lists) sent.lease?.acquire(listBytes(scanner.index.items));
   const taking = begin(scanner, { project_id, received }, sent, options);
   const appending = appendEvents(taking);
   // Warnings are read out of the body later.
@@ -101,10 +105,15 @@ export async function capture(sent: Sent, options: CaptureOptions): Promise<Capt
   return await report(taking, accepted, options);
 }
 
+/** What lists of ignored events and of warnings may take, in bytes. */
+function listBytes(events: number): number {
+  return Math.min(events, captureLimits.ignoredListMax) * captureLimits.listedBytes;
+}
+
 /** Indexes a body, or its repaired copy. @throws Fault for one that is malformed and cannot be repaired. */
 function scan(sent: Sent): BodyScanner | Promise<BodyScanner> {
-  const { nameless, refused } = sent;
-  const scanner = sent.body.scanner({ nameless, refused });
+  const { nameless, refused, lists } = sent;
+  const scanner = sent.body.scanner({ nameless, refused, lists });
   try {
     if (scanFirst(scanner)) return scanner;
   } catch (thrown) {
@@ -131,11 +140,14 @@ export async function scanOn(scanner: BodyScanner): Promise<BodyScanner> {
   return scanner;
 }
 
-async function scanRepaired(thrown: unknown, { body, nameless, refused, lease }: Sent): Promise<BodyScanner> {
+async function scanRepaired(
+  thrown: unknown,
+  { body, nameless, refused, lists, lease }: Sent,
+): Promise<BodyScanner> {
   if (!(thrown instanceof RepairableFault)) throw thrown;
   const repaired = await repairBody(body.bytes, lease);
   if (!repaired) throw thrown;
-  return await scanOn(body.scannerOf(repaired, { nameless, refused }));
+  return await scanOn(body.scannerOf(repaired, { nameless, refused, lists }));
 }
 
 /** The project whose key the body names. @throws Fault as keyOf() and ProjectKeys.admit(). */
@@ -179,7 +191,7 @@ function begin(
   return {
     scanner,
     sending: { project_id, historical_migration, received, skew, nameless, groupTypes, visiting },
-    warned: Object.assign(new Outcomes<Warning>(), { firsts: sent.warnings }),
+    warned: Object.assign(new Outcomes<Warning>(), { firsts: sent.warnings, isListed: sent.lists }),
     lanes,
     groups,
     journal,
@@ -249,7 +261,7 @@ async function report(taking: Taking, accepted: number, options: CaptureOptions)
     if (ack !== "memory") await noted;
   }
   if (repaired) free(index.bytes);
-  return { accepted: accepted + taken, recordingsUnwanted: unwanted, ignored, warned };
+  return { project_id, accepted: accepted + taken, recordingsUnwanted: unwanted, ignored, warned };
 }
 
 /**

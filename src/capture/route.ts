@@ -16,7 +16,7 @@ import { captureOperations } from "./model.ts";
 import { capture } from "./pipeline.ts";
 import { BodyScanner } from "./scan/body_scanner.ts";
 import { earlyKeyOf, keyOf } from "./scan/event_index.ts";
-import { captureRefusal, captureReply, replyHeaders } from "./receive/reply.ts";
+import { captureRefusal, captureReply, replyHeaders, verboseReply } from "./receive/reply.ts";
 import {
   type AnswerOptions,
   type Kind,
@@ -119,11 +119,12 @@ async function answerAny(
     }
     const sent_at = sentAtOf(body.sent_at ?? query.get("sent_at") ?? query.get("_"));
     const address = () => options.addressOf(request);
-    const captured = await capture({ body, sent_at, nameless, asBatch, lease, address }, options);
+    const lists = query.get("verbose") === "1";
+    const captured = await capture({ body, sent_at, nameless, asBatch, lists, lease, address }, options);
     if (query.get("beacon") === "1") {
       return new Response(null, { status: 204, headers: corsHeaders(request) });
     }
-    return captureReply(request, captured, query.get("verbose") === "1");
+    return lists ? await verboseReply(request, captured) : captureReply(request, captured);
   } catch (thrown) {
     return captureRefusal(thrown, request, options);
   } finally {

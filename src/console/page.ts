@@ -1,5 +1,6 @@
 // The console's three HTML pages, and what browsers may do in them. None has a script or a style of its own inside.
 
+import { isPublicHost, loadHostsMax } from "../core/public_host.ts";
 import { sendAsset, textAsset } from "../http/asset.ts";
 
 /** The console. */
@@ -7,9 +8,13 @@ export function sendConsole(request: Request): Promise<Response> {
   return sendPage(request, [consolePage, consolePolicy]);
 }
 
-/** The player of recordings: in a frame of the console, and on its own at the address of a shared recording. */
-export function sendPlayer(request: Request): Promise<Response> {
-  return sendPage(request, [playerPage, playerPolicy]);
+/**
+ * The player of recordings, in a frame of the console.
+ * @param hosts whose images and style sheets it may load; those that are no public names are left out.
+ */
+export function sendPlayer(request: Request, hosts: readonly string[]): Promise<Response> {
+  const loaded = hosts.filter(isPublicHost).slice(0, loadHostsMax);
+  return sendPage(request, [playerPage, playerPolicyOf(loaded)], { isLoading: loaded.length > 0 });
 }
 
 /**
@@ -22,7 +27,9 @@ export function sendShared(
 ): Promise<Response> | undefined {
   if (!wantsPage(request)) return undefined;
   const page =
-    kind === "recording" ? ([playerPage, playerPolicy] as const) : ([boardPage, consolePolicy] as const);
+    kind === "recording"
+      ? ([playerPage, playerPolicyOf([])] as const)
+      : ([boardPage, consolePolicy] as const);
   return sendPage(request, page, { isSecret: true, status: kind === undefined ? 404 : 200 });
 }
 
@@ -34,13 +41,15 @@ export function wantsPage({ headers }: Request): boolean {
 interface PageOptions {
   /** Its address is a secret: it is in no cache and in no index. */
   isSecret?: boolean;
+  /** It loads from other hosts: requests to them have no credentials. */
+  isLoading?: boolean;
   status?: number;
 }
 
 async function sendPage(
   request: Request,
   [html, policy]: readonly [html: string, policy: string],
-  { isSecret = false, status = 200 }: PageOptions = {},
+  { isSecret = false, isLoading = false, status = 200 }: PageOptions = {},
 ): Promise<Response> {
   const kept = isSecret
     ? { "cache-control": "no-store", "x-robots-tag": "noindex, nofollow" }
@@ -48,6 +57,7 @@ async function sendPage(
   const reply = await sendAsset(textAsset("text/html; charset=utf-8", html), request, {
     ...kept,
     "content-security-policy": policy,
+    ...(isLoading && { "cross-origin-embedder-policy": "credentialless" }),
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
     // Programs get another answer at the same address.
@@ -70,20 +80,23 @@ const consolePolicy = [
 
 /**
  * What was recorded is rebuilt in a frame that inherits this: its styles stand in it, its pictures only when they were
- * recorded too. It has no scripts, and fetches nothing from anywhere.
+ * recorded too. It has no scripts, and fetches nothing but images and style sheets of these hosts.
  */
-const playerPolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data: blob:",
-  "font-src data:",
-  "connect-src 'self'",
-  "frame-src 'self' about: blob:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'self'",
-].join("; ");
+function playerPolicyOf(hosts: readonly string[]): string {
+  const loaded = hosts.map((host) => ` https://${host}`).join("");
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'unsafe-inline'${loaded}`,
+    `img-src 'self' data: blob:${loaded}`,
+    "font-src data:",
+    "connect-src 'self'",
+    "frame-src 'self' about: blob:",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'self'",
+  ].join("; ");
+}
 
 function pageOf(name: string, title: string, style: string = name): string {
   return `<!doctype html>

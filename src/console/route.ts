@@ -42,7 +42,11 @@ export function consoleRoutes({ gate, signIn, streams, openMetrics, log }: Conso
           : new Response(null, { status: 302, headers: { location: "/docs", vary: "accept" } }),
       hidden,
     )
-    .get("/console/player", ({ request }) => sendPlayer(request), hidden)
+    .get(
+      "/console/player",
+      ({ request }) => sendPlayer(request, requestUrl(request).searchParams.getAll("load")),
+      hidden,
+    )
     .get(
       "/console/assets/:name",
       async ({ request, params }) => {

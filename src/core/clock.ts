@@ -33,6 +33,14 @@ export function ago(now: number, count: number, unit: TimeUnit): Date {
   return at;
 }
 
+/**
+ * Resolves in the next turn of the event loop, ahead of all who wait in yieldToEventLoop(): for what is short and
+ * awaited by others, as a group of rows on its way to the disk.
+ */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
+}
+
 /** The callers of yieldToEventLoop(), in their order. */
 const queue: (() => void)[] = [];
 let first = 0;

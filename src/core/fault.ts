@@ -18,7 +18,8 @@ export const faultCodes = {
   validation_error: wordsIn(`
     no_data invalid_payload empty_batch missing_event_uuid invalid_event_uuid duplicate_event_uuid required null
     blank max_length max_value min_value invalid_input invalid_choice does_not_exist incorrect_type not_a_list
-    not_a_dict empty min_length max_string_length null_characters_not_allowed surrogate_characters_not_allowed
+    not_a_dict empty
+    invalid_credentials min_length max_string_length null_characters_not_allowed surrogate_characters_not_allowed
   `),
   /** Us. */
   server_error: ["conflict", "unavailable", "journal_share_exceeded", "changes_share_exceeded", "error"],

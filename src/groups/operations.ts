@@ -3,8 +3,16 @@
 import { valuesQuery } from "../http/fields/property_values.ts";
 import { bytesOf } from "../core/bytes.ts";
 import { isoOfStored } from "../http/fields/field_time.ts";
-import { flagParameter, pageParameters } from "../http/fields/query.ts";
-import { requiredTextParameter } from "../http/fields/required_parameter.ts";
+import {
+  flagParameter,
+  pageParameters,
+  integerParameter,
+  parameter,
+  searchParameter,
+  textParameter,
+  requiredTextParameter,
+  readRequiredText,
+} from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present } from "../http/found.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
@@ -15,9 +23,16 @@ import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../storage/clickhouse/query_options.ts";
 import { CountCache } from "../work/count_cache.ts";
 import { groupModel, groupPropertiesModel, groupTypesModel, groupValuesModel } from "./model.ts";
-import { listGroupProperties, listGroupValues } from "./property_store.ts";
-import { groupFilterOf, groupFilterParameters, requiredTypeIndex } from "./query.ts";
-import { countGroups, type Group, groupBlocks, listGroupKeys } from "./store.ts";
+import {
+  listGroupProperties,
+  listGroupValues,
+  countGroups,
+  type Group,
+  groupBlocks,
+  listGroupKeys,
+  type GroupFilter,
+} from "./store.ts";
+import { checkInteger } from "../http/fields/field_rule.ts";
 
 type GroupParts = RoomParts<"sql" | "clickhouse"> & { counts: CountCache };
 
@@ -142,4 +157,48 @@ function textOfGroups(types: readonly GroupType[]): (group: Group) => string {
     const created = JSON.stringify(isoOfStored(created_at));
     return `${head.slice(0, -1)},"group_properties":${properties},"properties":${properties},"created_at":${created}}`;
   };
+}
+
+/** Any integer: an index that no type has names no groups. */
+const typeIndexParameter = integerParameter(
+  "Only groups of the type with this index; none of an index that no type has.",
+  {},
+);
+
+const requiredTypeIndex = parameter(
+  "Required: the index of the groups' type.",
+  (query, name) => checkInteger({}, readRequiredText(query, name), [name]),
+  { type: "integer" },
+);
+
+const groupFilterParameters = {
+  group_type_index: typeIndexParameter,
+  group_type: textParameter("Only groups of the type with this name."),
+  group_key: textParameter(
+    "With group_type_index: only groups whose key contains this text, in large or small letters. " +
+      "Without: only the group with exactly this key.",
+  ),
+  search: searchParameter(
+    "Only groups whose key, or a value of whose properties, contains this text, in large or small letters.",
+  ),
+};
+
+interface GroupQuery {
+  group_type_index: number | undefined;
+  group_type: string | undefined;
+  group_key: string | undefined;
+  search: string | undefined;
+}
+
+/**
+ * The filter of a list. A type is named by its index as at PostHog, and then the list has PostHog's order and meaning
+ * of a key; a request without it is our own.
+ */
+function groupFilterOf(types: readonly GroupType[], query: GroupQuery): GroupFilter {
+  const { group_type_index: index, group_type, group_key, search } = query;
+  const names = types
+    .filter(({ place, name }) => (index ?? place) === place && (group_type ?? name) === name)
+    .map(({ name }) => name);
+  const byIndex = index !== undefined;
+  return { types: names, [byIndex ? "key_part" : "group_key"]: group_key, search, newestFirst: byIndex };
 }

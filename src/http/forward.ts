@@ -3,18 +3,30 @@
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { problemResponse } from "./problem.ts";
+import { requestIdOf } from "./peer.ts";
 
 /** Headers that belong to one connection, not to the message. */
 const ofConnection = ["connection", "keep-alive", "transfer-encoding", "upgrade", "expect", "te"];
 
-/** @param origin http://127.0.0.1:PORT. The other process sees the Host header of the client. */
-export function forwardTo(origin: string): (request: Request) => Promise<Response> {
+/** Names the client's address to the other process, which believes it only where no server of its own knows better. */
+export const clientAddressHeader = "x-sluice-client-address";
+
+/**
+ * @param origin http://127.0.0.1:PORT. The other process sees the Host header of the client.
+ * @param addressOf the client's address.
+ */
+export function forwardTo(
+  origin: string,
+  addressOf: (request: Request) => string | undefined,
+): (request: Request) => Promise<Response> {
   return async (request) => {
     try {
       const { method, url } = request;
       const headers = carried(request.headers);
       // A request of HTTP/1.0 may have no Host header.
       if (!headers.has("host")) headers.set("host", "localhost");
+      headers.set("x-request-id", requestIdOf(request));
+      headers.set(clientAddressHeader, addressOf(request) ?? "");
       const reply = await fetch(`${origin}${url.startsWith("/") ? url : url.slice(url.indexOf("/", 8))}`, {
         method,
         headers,

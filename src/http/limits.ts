@@ -25,6 +25,11 @@ export const httpLimits = {
   pageBlockBytes: 4_194_304,
   /** Bytes of properties on one page; a longer page is refused with 400 and a limit that fits. */
   pageBytesMax: 67_108_864,
+  /**
+   * Bytes of a reply that is sent whole. The system takes as many for a client that does not read; what is beyond stays
+   * in this process and is counted.
+   */
+  replyWholeBytesMax: 16_384,
   /** How long a long reply may take to be read, in ms: the largest page at 110 kB/s. */
   longReplyMsMax: 600_000,
   /** Bytes of long replies in memory that their clients have not read yet, in all. */

@@ -1,16 +1,15 @@
-// Binds the application to its address, and refuses requests whose target could be read in two ways: dot segments,
-// backslashes, two Host headers.
+// Binds the application to its address.
 
 import { type AnyElysia, Elysia } from "elysia";
 import { sleep } from "../core/clock.ts";
-import { Fault, UserError } from "../core/fault.ts";
+import { UserError } from "../core/fault.ts";
 import { httpLimits } from "./limits.ts";
 import { withinMs } from "../core/deadline.ts";
 import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
 import { type Peers, standsFor } from "./peer.ts";
-import { plainHeaders, problemFor } from "./problem.ts";
-import { isSdkPath, pathOf, repeatedSlashPatterns, withSingleSlashes } from "./sdk_path.ts";
+import { plainHeaders } from "./problem.ts";
+import { targetRoutes, withRequestId } from "./target.ts";
 
 export interface Listening {
   /** e.g. http://127.0.0.1:8000 */
@@ -40,15 +39,18 @@ interface ListenOptions {
   /** Whether other processes of this server listen on the port too; each connection then goes to one of them. */
   shared?: boolean;
   /** Gets the server, to look up addresses of clients. */
-  peers?: Peers;
+  peers: Peers;
+  /** Whether the other end of a connection is a proxy whose request ids are taken over; see openProxies. */
+  isProxy: (peer: string | undefined) => boolean;
 }
 
 /** @throws UserError when the address cannot be bound. */
 export function listen(
   app: AnyElysia,
-  { host, port, bodyBytesMax, shared = false, peers }: ListenOptions,
+  { host, port, bodyBytesMax, shared = false, peers, isProxy }: ListenOptions,
 ): Listening {
   app.compile();
+  const trusts = (request: Request) => isProxy(peers.of(request));
   const paths = app.routes.map(({ path }) => path);
   const options: Bun.Serve.Options<undefined> = {
     hostname: host,
@@ -60,7 +62,7 @@ export function listen(
     // The application refuses first, with a body that says why; Bun would send an empty 413.
     maxRequestBodySize: bodyBytesMax * (limits.drainFactor + 1),
     idleTimeout: httpLimits.idleSecondsMax,
-    ...targetRoutes(paths, (request) => app.fetch(request)),
+    ...targetRoutes(paths, (request) => app.fetch(request), trusts),
   };
   let server: Bun.Server<undefined>;
   try {
@@ -68,7 +70,7 @@ export function listen(
   } catch (thrown) {
     throw cannotListen(host, port, thrown);
   }
-  peers?.accept(server);
+  peers.accept(server);
   const bound = server.port ?? port;
   const shown = host.includes(":") ? `[${host}]` : host;
   return { url: `http://${shown}:${bound}`, port: bound, stop: () => stopServer(server) };
@@ -100,7 +102,10 @@ export function listenInside(app: AnyElysia, bodyBytesMax: number): Listening {
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
-    fetch: (request) => app.fetch(request),
+    fetch: withRequestId(
+      (request) => app.fetch(request),
+      () => true,
+    ),
     maxRequestBodySize: bodyBytesMax * (limits.drainFactor + 1),
     development: false,
     // The processes that call it keep their connections open.
@@ -120,81 +125,3 @@ function cannotListen(host: string, port: number, thrown: unknown): UserError {
   const why = inUse ? "it is in use; set PORT to another" : reasonOf(thrown);
   return new UserError(`cannot listen on ${host}:${port}: ${why}`);
 }
-
-type Answer = (request: Request) => Response | Promise<Response>;
-
-/** A request as Bun's router hands it over: the segments of its path, percent-decoded, in their order. */
-type RoutedRequest = Request & { params: Record<string, string> };
-
-interface TargetRoutes {
-  routes: Record<string, (request: RoutedRequest) => Response | Promise<Response>>;
-  /** For all that `routes` do not take. */
-  fetch: Answer;
-}
-
-/**
- * What Bun.serve is given, so that `answer` only sees requests whose address is what their client wrote.
- *
- * `request.url` does not show it: Bun resolves `.`, `..` and their spellings with %2e, and turns `\` into `/`, before
- * any handler runs. Bun's own router matches the path as it came, so a pattern for each count of segments shows it.
- *
- * @param paths of the application; the segments of those without parameters need not be checked.
- */
-function targetRoutes(paths: Iterable<string>, answer: Answer): TargetRoutes {
-  const known: Answer = (request) => (namesHosts(request) ? problemFor(request, twoHosts) : answer(request));
-  const looked = (request: RoutedRequest) =>
-    isPlain(request) ? known(request) : problemFor(request, notPlain);
-  const repeated = (request: RoutedRequest) => {
-    if (!isPlain(request)) return problemFor(request, notPlain);
-    const single = singled(request);
-    return single ? known(single) : problemFor(request, unknown);
-  };
-  const routes: TargetRoutes["routes"] = { "/": known };
-  let pattern = "";
-  for (let depth = 1; depth <= httpLimits.pathSegmentsMax; depth++) {
-    pattern += `/:s${depth}`;
-    routes[pattern] = looked;
-    routes[`${pattern}/`] = looked;
-  }
-  for (const path of repeatedSlashPatterns()) routes[path] = repeated;
-  for (const path of paths) {
-    if (path.includes(":") || path.includes("*") || path === "/") continue;
-    const bare = path.endsWith("/") ? path.slice(0, -1) : path;
-    routes[bare] = known;
-    routes[`${bare}/`] = known;
-  }
-  // An empty segment elsewhere, or more segments than any address has.
-  return { routes, fetch: (request) => problemFor(request, unknown) };
-}
-
-/** The same request with single slashes in its path; undefined when SDKs request no such path. */
-function singled(request: Request): Request | undefined {
-  const { url } = request;
-  const path = pathOf(url);
-  const single = withSingleSlashes(path);
-  if (!isSdkPath(single)) return undefined;
-  const from = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);
-  // A request of HTTP/1.0 may name no host.
-  const host = url.slice(0, from) || "http://localhost";
-  return new Request(`${host}${single}${url.slice(from + path.length)}`, request);
-}
-
-/** Whether the address that Bun made of the path has the segments that were sent. */
-function isPlain({ params, url }: RoutedRequest): boolean {
-  let backslashes = 0;
-  for (const segment of Object.values(params)) {
-    if (segment === "." || segment === "..") return false;
-    if (segment.includes("\\")) backslashes += segment.split("\\").length - 1;
-  }
-  // A backslash that was sent as %5C is a character of its segment, and is still in the address.
-  return backslashes === 0 || backslashes === url.split("?", 1)[0]!.split(/%5c/i).length - 1;
-}
-
-/** Whether there are two Host headers: the runtime joins them by a comma, which no host has. */
-function namesHosts({ headers }: Request): boolean {
-  return headers.get("host")?.includes(",") ?? false;
-}
-
-const notPlain = new Fault("parse_error", "The path must not have the segments . or .. or a backslash.");
-const twoHosts = new Fault("parse_error", "The request must not have more than one Host header.");
-const unknown = new Fault("not_found", "Endpoint not found.");

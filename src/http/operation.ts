@@ -8,12 +8,13 @@ import {
   type AccessOrganization,
   type AccessProject,
   type Gate,
+  type NeededScope,
   projectHomes,
   type Readmit,
 } from "../access/gate.ts";
-import type { Scope } from "../access/scope.ts";
+import { leastLevel } from "../access/people/levels.ts";
 import { limits } from "../core/limits.ts";
-import type { Services } from "../storage/services.ts";
+import type { Services, Uses } from "../storage/services.ts";
 import { readFields } from "./body.ts";
 import type { CreateInput, UpdateInput } from "./fields/field.ts";
 import type { Purpose } from "./fields/field_check.ts";
@@ -23,6 +24,8 @@ import { requestUrl } from "./pages/page.ts";
 import type { ReplyOwner } from "./pages/held_replies.ts";
 import { LongReply } from "./pages/long_reply.ts";
 import { slicedJson } from "./pages/sliced.ts";
+import { httpLimits } from "./limits.ts";
+import { recorded, type RecordedChange } from "./recorded.ts";
 
 interface AllParts extends Services {
   gate: Gate;
@@ -52,6 +55,8 @@ const homes = {
   /** About the keys of a key's user. */
   keys: { gate: "scope", paths: ["/api/personal_api_keys"] },
   users: { gate: "scope", paths: ["/api/users"] },
+  /** For people without a key, by the console's own script. */
+  sign_in: { gate: "console", paths: ["/api"] },
 } as const;
 
 type Home = keyof typeof homes;
@@ -67,6 +72,7 @@ interface Admitted {
   organizations: { access: Access; own: () => AccessOrganization };
   keys: { access: Access };
   users: { access: Access };
+  sign_in: { access?: undefined };
 }
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -118,9 +124,6 @@ interface OperationRecord<
     request: OperationRequest<H, P> & { found: Found; query: QueryValues<Q>; body: Input<M, B> },
   ) => Awaitable<Bodies<R>[keyof Bodies<R>] | Response>;
 }
-
-/** The scope that a key needs, of several all; null: any valid key. */
-type NeededScope = Scope | null | readonly [Scope, ...Scope[]];
 
 /** An operation whose types are known where it is mounted. */
 interface Operation<H extends Home = Home, Name extends string = string, Route = unknown> {
@@ -206,8 +209,9 @@ export function mounted<const O extends readonly Operation[]>(gate: Gate, tag: s
     for (const prefix of records.length > 0 ? paths : []) {
       const plugin = new Elysia({ name: `${tag} of ${prefix}`, prefix, tags: [tag] }).use(gate);
       for (const record of records) {
-        const hook = { [option]: record.scope, detail: detailOf(record) };
-        plugin.route(record.method, record.path, handlerOf(record) as () => unknown, hook);
+        const level = leastLevel(record.method, `${prefix}${record.path}`);
+        const hook = { [option]: { scope: record.scope, level }, detail: detailOf(record) };
+        plugin.route(record.method, record.path, handlerOf(home as Home, record) as () => unknown, hook);
       }
       app.use(plugin);
     }
@@ -233,16 +237,27 @@ type MountedElysia<Routes extends Record<string, unknown>> = Elysia<
 /** What the gate may have resolved; undefined for an operation of another home. */
 type Context = Record<"access" | "project" | "organization" | "own", unknown> & {
   readmit: Readmit;
+  services: Uses<"sql" | "clock" | "log">;
   request: Request;
   /** Undefined where the path has none; a segment is undefined where it cannot be decoded. */
   params: Record<string, string | undefined> | undefined;
 };
 
-function handlerOf(record: ErasedRecord) {
+function handlerOf(home: Home, record: ErasedRecord) {
   const success = Number(Object.keys(record.replies).findLast((code) => Number(code) < 300)) as Success;
-  const { find, query: parameters = {}, body: schema, answer } = record;
+  const { method, path, scope, find, query: parameters = {}, body: schema, answer } = record;
+  const isChange = method !== "GET" && [scope].flat().some((one) => one === "*" || one?.endsWith(":write"));
   // Elysia reads these names in the source of the handler to know what to prepare.
-  return async ({ access, project, organization, own, readmit, request, params: segments }: Context) => {
+  return async ({
+    access,
+    project,
+    organization,
+    own,
+    readmit,
+    services,
+    request,
+    params: segments,
+  }: Context) => {
     const url = requestUrl(request);
     const params = Object.fromEntries(
       Object.entries(segments ?? {}).map(([name, text]) => [name, text ?? ""]),
@@ -251,15 +266,34 @@ function handlerOf(record: ErasedRecord) {
     const found = await find?.(operationRequest);
     const query = readQuery(parameters, url.searchParams);
     const body = schema && (await readFields(request, schema, purposes[record.method]));
-    const answered = await answer({ ...operationRequest, found, query, body });
-    const reply = isLongPage(answered) ? await slicedJson(answered) : answered;
-    if (reply instanceof LongReply) reply.admit(ownerOf({ access, project }), readmit);
-    if (reply instanceof Response || success === 200) return reply;
+    const give = async () => await answer({ ...operationRequest, found, query, body });
+    const answered = isChange
+      ? await recorded(
+          services,
+          { home, method, path, ...operationRequest, body } as RecordedChange,
+          success,
+          give,
+        )
+      : await give();
+    if (answered instanceof LongReply) return answered.admit(ownerOf({ access, project }), readmit);
+    if (answered instanceof Response) return answered;
     if (success === 204) return status(204);
     // Elysia would write the status's name as the body.
     if (answered === undefined) return new Response(null, { status: success });
-    return status(success, answered);
+    const reply = await written(answered as object, success);
+    return reply instanceof LongReply ? reply.admit(ownerOf({ access, project }), readmit) : reply;
   };
+}
+
+/** A short answer is written in one step: slices are for those that would hold up others. */
+async function written(answered: object, success: number): Promise<Response> {
+  const { results } = Object(answered) as { results?: unknown };
+  if (!Array.isArray(results) || results.length <= limits.rowsShownAtOnceMax) {
+    const text = JSON.stringify(answered);
+    if (Buffer.byteLength(text) <= httpLimits.replyWholeBytesMax)
+      return new Response(text, { headers: { "content-type": "application/json" }, status: success });
+  }
+  return await slicedJson(answered, 2, success);
 }
 
 /** Who holds the memory of a long reply. */
@@ -268,11 +302,6 @@ function ownerOf({ access, project }: { access: unknown; project: unknown }): Re
 }
 
 const purposes: Partial<Record<Method, Purpose>> = { PATCH: "change", PUT: "replace" };
-
-function isLongPage(answered: unknown): answered is { results: unknown[] } {
-  const { results } = Object(answered) as { results?: unknown };
-  return Array.isArray(results) && results.length > limits.rowsShownAtOnceMax;
-}
 
 function detailOf(record: ErasedRecord) {
   const { method, summary, description, deprecated, query, body, replies } = record;

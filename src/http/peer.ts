@@ -1,4 +1,5 @@
-// The client's IP address of a request, as the server that accepted the connection knows it.
+// What is known of a request beside itself: the client's IP address, as the server that accepted the connection knows
+// it, and the id that the answer has in X-Request-Id.
 
 /** The servers of this process; each registers when it starts to listen. */
 export class Peers {
@@ -10,7 +11,7 @@ export class Peers {
 
   /** An IP address; undefined once the request is answered, or when it did not come through these servers. */
   of(request: Request): string | undefined {
-    const received = originals.get(request) ?? request;
+    const received = receivedOf(request);
     for (const server of this.#servers) {
       const address = server.requestIP(received)?.address;
       if (address !== undefined) return address;
@@ -23,6 +24,24 @@ const originals = new WeakMap<Request, Request>();
 
 /** Records that `copy` replaces a request: the runtime knows the connection of the received one only. */
 export function standsFor(copy: Request, received: Request): Request {
-  originals.set(copy, originals.get(received) ?? received);
+  originals.set(copy, receivedOf(received));
   return copy;
+}
+
+/** The request as the runtime received it, for a copy or for itself. */
+export function receivedOf(request: Request): Request {
+  return originals.get(request) ?? request;
+}
+
+/** Ids that are known before the answer: a proxy's, and those that a log line named. By requests as received. */
+export const requestIds = new WeakMap<Request, string>();
+
+/** The id of a request that is not answered yet. */
+export function requestIdOf(request: Request): string {
+  const received = receivedOf(request);
+  const known = requestIds.get(received);
+  if (known !== undefined) return known;
+  const id = crypto.randomUUID();
+  requestIds.set(received, id);
+  return id;
 }

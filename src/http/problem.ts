@@ -4,6 +4,8 @@
 import { Fault, type FaultCode, faultCodes, type FaultType } from "../core/fault.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { preflight, withCors } from "./cors.ts";
+import type { Registry } from "./metrics/metrics.ts";
+import { requestIdOf } from "./peer.ts";
 import { isForAnyOrigin, pathOf } from "./sdk_path.ts";
 import { ClickHouseError, isTooHeavy } from "../storage/clickhouse/clickhouse.ts";
 
@@ -56,6 +58,8 @@ interface ProblemParts {
   log: Log;
   /** Read only when a path is not found, to tell a wrong method from a wrong path. */
   routes: Routes;
+  /** Told of requests to change something that are refused. */
+  refused?: (code: FaultCode) => void;
   /** What is said of a path that is not found, where more is known of it. */
   absent?: (path: string) => Fault | undefined;
 }
@@ -68,9 +72,19 @@ interface Failure {
   request: Request;
 }
 
+/** Counts them as a metric. */
+export function changeRefusals(registry: Registry): (code: FaultCode) => void {
+  const counters = registry.counters<FaultCode>(
+    "sluice_changes_refused_total",
+    "Requests to the management API other than GET that were refused, by the code of the answer.",
+    "code",
+  );
+  return (code) => counters.of(code).add();
+}
+
 /** Makes the application's `onError`. Every failure becomes a problem reply; an unexpected one is logged too. */
 export function openProblems(parts: ProblemParts): (failure: Failure) => Response {
-  const { log } = parts;
+  const { log, refused = () => {} } = parts;
   return ({ error, code, request }) => {
     if (!URL.canParse(request.url)) {
       return problemResponse(new Fault("parse_error", "The Host header names no host."));
@@ -82,9 +96,16 @@ export function openProblems(parts: ProblemParts): (failure: Failure) => Respons
       if (asksFirst && isForAnyOrigin(pathOf(request.url))) return preflight(request);
       if (expected.code === "method_not_allowed") return allowed(expected);
     }
-    if (expected) return problemFor(request, expected);
+    if (expected) {
+      if (isChange(request)) refused(expected.code);
+      return problemFor(request, expected);
+    }
     const unavailable = storeFault(error);
-    const about = { path: new URL(request.url).pathname, reason: reasonOf(error) };
+    const about = {
+      path: new URL(request.url).pathname,
+      request_id: requestIdOf(request),
+      reason: reasonOf(error),
+    };
     if (unavailable) {
       // The statement of a client that left was ended with it; nobody reads the answer, and no store is at fault.
       if (request.signal.aborted) log.debug("a client left before its answer", about);
@@ -96,6 +117,10 @@ export function openProblems(parts: ProblemParts): (failure: Failure) => Respons
     log.error("a request failed", { method: request.method, ...about, stack });
     return problemFor(request, new Fault("error", "A server error occurred."));
   };
+}
+
+function isChange({ method, url }: Request): boolean {
+  return method !== "GET" && method !== "HEAD" && pathOf(url).startsWith("/api/");
 }
 
 /** The reply to a refused request, with CORS headers where pages of any origin may read it. */

@@ -47,9 +47,12 @@ export function isManagementPath(path: string): boolean {
   return (single === "/api" || single.startsWith("/api/")) && !isSdkPath(single);
 }
 
-/** Whether pages of any origin may read the answers: not of the management API, nor of links, which are secret. */
+/**
+ * Whether pages of any origin may read the answers: not of the management API and the console, which take sessions, nor
+ * of links, which are secret.
+ */
 export function isForAnyOrigin(path: string): boolean {
-  return !isManagementPath(path) && !withSingleSlashes(path).startsWith("/shared/");
+  return !isManagementPath(path) && !/^\/(shared|console)\//.test(withSingleSlashes(path));
 }
 
 /** The path in a request's URL, unchanged. A request of HTTP/1.0 may have a URL without a host. */

@@ -75,6 +75,7 @@ function listOperations(parts: InsightParts) {
       replies: { 201: reply("The insight.", insightModel) },
       answer: async ({ access, project, body }) => {
         const { title, stored: query } = queries.check(body.query);
+        await queries.read(project.id, query);
         const maker = { project_id: project.id, user_id: access.user.id, derived_name: title };
         const id = await createInsight(sql, { ...body, query }, maker);
         return presentInsight(present(await getInsight(sql, project.id, id, { deletedToo: true })));
@@ -145,6 +146,7 @@ async function changeInsight(
 ): Promise<Insight> {
   if (deleted && changes.deleted !== false) throw notFound();
   const checked = changes.query === undefined ? undefined : queries.check(changes.query);
+  if (checked) await queries.read(project_id, checked.stored);
   const derived = checked && { derived_name: checked.title };
   const stored = checked ? { ...changes, query: checked.stored } : changes;
   await updateInsight(sql, id, stored, { project_id, user_id, ...derived });

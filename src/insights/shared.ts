@@ -6,11 +6,12 @@ import { insightNameOf, present } from "../http/found.ts";
 import type { QueryEngine } from "../query/engine.ts";
 import { sharingLimits } from "../sharing/limits.ts";
 import type { Shareable } from "../sharing/operations.ts";
-import type { BoardReader, SharedContent, SharedInsight } from "../sharing/results.ts";
+import type { SharedInsight } from "../sharing/board.ts";
+import type { BoardReader, SharedContent } from "../sharing/results.ts";
 import type { SharedLink } from "../sharing/store.ts";
-import { getSharedDashboard } from "./shared_store.ts";
+import { shownInTurns } from "../work/turns.ts";
+import { getSharedDashboard, getInsight, getInsights, type InsightRow } from "./store.ts";
 import type { InsightParts } from "./show.ts";
-import { getInsight, getInsights, type InsightRow } from "./store.ts";
 
 const listOfEvents = "A list of events is not shown by a link.";
 
@@ -95,7 +96,7 @@ async function answerOf(queries: QueryEngine, row: InsightRow, inTime: boolean):
     if (queries.check(row.query).type === "table") return { results: [], error: listOfEvents };
     if (!inTime) return { results: [], error: "The dashboard's other insights took too long." };
     const { results, timezone } = await queries.run(row.project_id, row.query);
-    return { results: results.map(withoutOthers), timezone };
+    return { results: await shownInTurns(results, withoutOthers), timezone };
   } catch (thrown) {
     if (!(thrown instanceof Fault) || thrown.code === "unavailable") throw thrown;
     return { results: [], error: thrown.detail };

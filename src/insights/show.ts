@@ -1,8 +1,9 @@
 // What an insight's query answers, and insights as dashboards and subscriptions show them.
 
 import { Fault } from "../core/fault.ts";
-import type { QueryAsker, QueryEngine, QueryResult } from "../query/engine.ts";
+import type { QueryAsker, QueryEngine } from "../query/engine.ts";
 import { shownResults } from "../query/result.ts";
+import type { QueryResult } from "../query/results/query_result.ts";
 import type { Uses } from "../storage/services.ts";
 import { insightLimits } from "./limits.ts";
 import type { Insight } from "./model.ts";
@@ -51,7 +52,7 @@ async function lastResultOf(
   }
 }
 
-function shownOf(answer: QueryResult & { is_cached: boolean }): ShownResult {
+function shownOf(answer: Awaited<ReturnType<QueryEngine["ask"]>>): ShownResult {
   const { table, computed_at, timezone, is_cached } = answer;
   return {
     result: shownResults(answer),

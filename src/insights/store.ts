@@ -7,11 +7,11 @@ import { limits } from "../core/limits.ts";
 import { missingReference } from "../http/fields/field_fault.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import { checkFits, type Page } from "../http/pages/page.ts";
-import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
-import { type Counted, countedPage, userJson } from "../storage/postgres/rows.ts";
-import type { InsightFilter } from "./filter.ts";
-import { insightConditions, insightOrder } from "./filter_store.ts";
+import type { Postgres, PostgresTransaction, PostgresFragment } from "../storage/postgres/postgres.ts";
+import { type Counted, countedPage, userJson, containing } from "../storage/postgres/rows.ts";
+import { type InsightFilter, type InsightOrder, kindsByType } from "./filter.ts";
 import type { Insight, InsightUpdate, InsightInput } from "./model.ts";
+import type { SharedContent } from "../sharing/results.ts";
 
 /** The part of a reply that the query answers. */
 export type ShownResult = Pick<
@@ -245,4 +245,78 @@ export async function getDashboardInsights(
       JOIN insights i ON i.id = t.insight_id AND NOT i.deleted WHERE t.dashboard_id = d.id), '{}') AS insight_ids
     FROM dashboards d WHERE d.project_id = ${project_id} AND d.id = ${id} AND NOT d.deleted`;
   return row;
+}
+
+/** A dashboard's insights and texts; undefined when there is no such dashboard. */
+export async function getSharedDashboard(
+  sql: Postgres,
+  project_id: number,
+  id: number,
+): Promise<SharedContent | undefined> {
+  const [row] = await sql<SharedContent[]>`
+    SELECT coalesce(nullif(d.name, ''), 'Dashboard ' || d.id) AS name, coalesce(d.description, '') AS description,
+      coalesce((
+        SELECT json_agg(
+          json_build_object('insight_id', t.insight_id, 'text', t.text_body, 'layouts', t.layouts) ORDER BY t.id)
+        FROM dashboard_tiles t LEFT JOIN insights i ON i.id = t.insight_id
+        WHERE t.dashboard_id = d.id AND (t.text_body IS NOT NULL OR NOT i.deleted)), '[]') AS tiles
+    FROM dashboards d WHERE d.project_id = ${project_id} AND d.id = ${id} AND NOT d.deleted`;
+  return row;
+}
+
+/** Conditions behind others, each with its AND. @param user_id whose insights `user` means. */
+function insightConditions(sql: Postgres, filter: InsightFilter, user_id: number): PostgresFragment {
+  const { short_id = null, favorited = null, saved = null, user = null } = filter;
+  const pattern = containing(filter.search);
+  const [createdBy, tags] = [filter.created_by ?? null, filter.tags ?? null];
+  return sql`
+    AND (${short_id}::text IS NULL OR i.short_id = ${short_id})
+    AND (${favorited}::boolean IS NULL OR i.favorited = ${favorited})
+    AND (${saved}::boolean IS NULL OR i.saved = ${saved} OR ${saved} AND EXISTS (
+      SELECT FROM dashboard_tiles t JOIN dashboards d ON d.id = t.dashboard_id AND NOT d.deleted
+      WHERE t.insight_id = i.id))
+    AND (${user}::boolean IS NULL OR (i.created_by IS NOT DISTINCT FROM ${user_id}) = ${user})
+    AND (${createdBy}::integer[] IS NULL OR i.created_by = ANY(${createdBy}))
+    AND (${tags}::text[] IS NULL OR i.tags && ${tags})
+    AND (${pattern}::text IS NULL OR i.name ILIKE ${pattern} OR i.derived_name ILIKE ${pattern}
+      OR i.description ILIKE ${pattern} OR EXISTS (SELECT FROM unnest(i.tags) AS tag WHERE tag ILIKE ${pattern}))
+    ${onDashboards(sql, filter)} ${ofType(sql, filter)} ${ofTimes(sql, filter)}`;
+}
+
+function onDashboards(sql: Postgres, { dashboard, dashboards = [] }: InsightFilter): PostgresFragment {
+  const all = dashboard === undefined ? dashboards : [dashboard, ...dashboards];
+  return sql`
+    AND NOT EXISTS (
+      SELECT FROM unnest(${all}::integer[]) AS wanted WHERE NOT EXISTS (
+        SELECT FROM dashboard_tiles t WHERE t.insight_id = i.id AND t.dashboard_id = wanted))`;
+}
+
+/** By the kind of the query itself, without the nodes around it. */
+function ofType(sql: Postgres, { insight }: InsightFilter): PostgresFragment {
+  if (insight === undefined) return sql``;
+  const kind = sql`coalesce(i.query->'source'->'source'->>'kind', i.query->'source'->>'kind', i.query->>'kind', '')`;
+  if (insight === "JSON") return sql`AND NOT ${kind} = ANY(${Object.values(kindsByType)}::text[])`;
+  return sql`AND ${kind} = ${kindsByType[insight]}`;
+}
+
+function ofTimes(sql: Postgres, filter: InsightFilter): PostgresFragment {
+  const [createdFrom, createdTo] = [utc(filter.created_date_from), utc(filter.created_date_to)];
+  const [from, to] = [utc(filter.date_from), utc(filter.date_to)];
+  return sql`
+    AND (${createdFrom}::text IS NULL OR i.created_at > ${createdFrom}::text::timestamptz)
+    AND (${createdTo}::text IS NULL OR i.created_at < ${createdTo}::text::timestamptz)
+    AND (${from}::text IS NULL OR i.last_modified_at > ${from}::text::timestamptz)
+    AND (${to}::text IS NULL OR i.last_modified_at < ${to}::text::timestamptz)`;
+}
+
+function utc(moment: string | undefined): string | null {
+  return moment === undefined ? null : `${moment}Z`;
+}
+
+/** Insights without the field come last; of equal ones the newest first. */
+function insightOrder(sql: Postgres, order: InsightOrder = "-id"): PostgresFragment {
+  const field = sql(`i.${order.replace("-", "")}`);
+  return order.startsWith("-")
+    ? sql`${field} DESC NULLS LAST, i.id DESC`
+    : sql`${field} NULLS LAST, i.id DESC`;
 }

@@ -56,8 +56,6 @@ export type OrganizationInput = CreateInput<typeof organizationBody>;
 export type OrganizationUpdate = UpdateInput<typeof organizationBody>;
 export type Organization = Static<typeof organizationModel>;
 
-export const membershipLevels = { member: 1, admin: 8, owner: 15 } as const;
-
 const slugCharsMax = 48;
 
 /** The name in small ASCII letters, digits, `_` and single hyphens; a random slug when nothing is left of it. */

@@ -1,6 +1,5 @@
 // Organizations over HTTP. To a user who is not its member, an organization does not exist.
 
-import type { AccessOrganization } from "../access/gate.ts";
 import { Fault } from "../core/fault.ts";
 import { pageParameters } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
@@ -9,7 +8,7 @@ import { mounted, operationsOf, type RoomParts } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { memberOperations } from "./members/operations.ts";
-import { membershipLevels, organizationBody, organizationModel } from "./model.ts";
+import { organizationBody, organizationModel } from "./model.ts";
 import {
   createOrganization,
   getOrganization,
@@ -69,7 +68,7 @@ function oneOperations(sql: Postgres) {
     operation("PATCH /:organization_id/", "organization:write", {
       summary: "Change an organization",
       put: "Change an organization; its name is required",
-      find: ({ own }) => requireLevel(own(), membershipLevels.admin),
+      find: ({ own }) => own(),
       body: organizationBody,
       replies: shownOne,
       answer: async ({ access, found, body }) =>
@@ -79,14 +78,8 @@ function oneOperations(sql: Postgres) {
       summary: "Delete an organization, its projects and all their data",
       replies: gone,
       answer: async ({ access, own }) => {
-        const { id } = requireLevel(own(), membershipLevels.owner);
-        if (!(await removeOrganization(sql, id, access.user.id))) throw notFound();
+        if (!(await removeOrganization(sql, own().id, access.user.id))) throw notFound();
       },
     }),
   ];
-}
-
-function requireLevel(own: AccessOrganization, level: number): AccessOrganization {
-  if (own.membership_level >= level) return own;
-  throw new Fault("permission_denied", "Your organization access level is insufficient.");
 }

@@ -20,6 +20,7 @@ import {
   wrongScope,
 } from "./model.ts";
 import {
+  getAskingKey,
   getKey,
   isMemberOfAll,
   issueKeyWithin,
@@ -69,9 +70,9 @@ function listOperations(sql: Postgres) {
 function readOperations(sql: Postgres) {
   return [
     operation("GET /@current/", null, {
-      summary: "Get the key that asks",
+      summary: "Get the key that asks, or the session that stands for one",
       replies: shownOne,
-      answer: async ({ access }) => present(await getKey(sql, access.key.id, access.user.id)),
+      answer: async ({ access }) => present(await getAskingKey(sql, access.key.id, access.user.id)),
     }),
     operation("GET /:id/", "*", {
       summary: "Get a personal API key",

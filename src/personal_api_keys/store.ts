@@ -63,6 +63,17 @@ export async function getKey(sql: Postgres, id: string, user_id: number): Promis
   return row && shownRow(row);
 }
 
+/** The key, or the session of a browser, that asks. */
+export async function getAskingKey(
+  sql: Postgres,
+  id: string,
+  user_id: number,
+): Promise<PersonalKey | undefined> {
+  const [row] = await sql<KeyRow[]>`
+    SELECT ${columns(sql)} FROM credentials k WHERE k.id = ${id} AND k.user_id = ${user_id}`;
+  return row && shownRow(row);
+}
+
 /** Changes the given fields of a user's key; undefined when there is none. Without changes nothing is written. */
 export async function updateKey(
   sql: Postgres,

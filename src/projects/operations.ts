@@ -1,6 +1,7 @@
 // Projects over HTTP.
 
 import type { Access, AccessOrganization, AccessProject, Gate } from "../access/gate.ts";
+import { insufficient, membershipLevels, requireLevel } from "../access/people/levels.ts";
 import { refuseHeldToProjects } from "../access/scope.ts";
 import { currentOrganization } from "../access/store.ts";
 import { Fault } from "../core/fault.ts";
@@ -11,8 +12,7 @@ import { mounted, operationsOf } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { Uses } from "../storage/services.ts";
-import { checkFacts } from "./settings/model.ts";
-import { checkTestAccountFilters } from "./test_accounts.ts";
+import { checkSettings } from "./settings/model.ts";
 import { type Project, projectBody, type ProjectUpdate, projectModel } from "./model.ts";
 import {
   createProject,
@@ -22,13 +22,16 @@ import {
   resetProjectKey,
   updateProject,
 } from "./store.ts";
+import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
+import { whyNoPattern } from "../storage/clickhouse/trial.ts";
+import { checkPropertyFilters, filtersOfQueries, patternsIn } from "../storage/events/property_filter.ts";
+import { projectLimits } from "./limits.ts";
 
 interface ProjectParts extends Uses<"sql" | "clickhouse"> {
   /** After how many days all events expire; a project may set fewer. Undefined: events are kept. */
   eventRetentionDays?: number | undefined;
 }
 
-const adminLevel = 8;
 const missing = "Project not found.";
 const shownOne = { 200: reply("The project.", projectModel) };
 const operation = operationsOf("projects", "projects_of_organization");
@@ -60,7 +63,7 @@ function listOperations(parts: ProjectParts) {
       body: projectBody,
       replies: { 201: reply("The project.", projectModel) },
       answer: async ({ access, found: organization_id, body }) => {
-        checkFacts(body);
+        checkSettings(body);
         refuseStatefulMode(body);
         refuseLongerRetention(parts, body);
         await checkTestAccountFilters(parts.clickhouse, body.test_account_filters);
@@ -89,14 +92,14 @@ function oneOperations(parts: ProjectParts) {
       summary: "Delete a project and all its data",
       replies: gone,
       answer: async ({ project }) => {
-        if (!(await removeProject(sql, requireAdmin(project)))) throw notFound(missing);
+        if (!(await removeProject(sql, project.id))) throw notFound(missing);
       },
     }),
     oneOperation("PATCH /reset_token/", "project:write", {
       summary: "Give a project a new API key",
       description: "The old one stops within 30 seconds.",
       replies: shownOne,
-      answer: async ({ project }) => present(await resetProjectKey(sql, requireAdmin(project)), missing),
+      answer: async ({ project }) => present(await resetProjectKey(sql, project.id), missing),
     }),
   ];
 }
@@ -107,12 +110,12 @@ async function changeProject(
   project: AccessProject,
   changes: ProjectUpdate,
 ): Promise<Project | undefined> {
-  checkFacts(changes);
+  checkSettings(changes);
   refuseStatefulMode(changes);
   const { event_retention_days: days } = changes;
   // The value that is already set changes nothing.
   if (days !== undefined && days !== (await getProject(parts.sql, project.id))?.event_retention_days) {
-    requireAdmin(project);
+    requireLevel(project.membership_level, membershipLevels.admin, insufficient.project);
     refuseLongerRetention(parts, changes);
   }
   await checkTestAccountFilters(parts.clickhouse, changes.test_account_filters);
@@ -142,13 +145,18 @@ async function homeOf(sql: Postgres, access: Access, named: AccessOrganization |
   refuseHeldToProjects(access);
   const organization = named ?? (await currentOrganization(sql, access));
   if (!organization) throw new Fault("not_found", "Current organization not found.");
-  if ((organization.membership_level ?? 0) < adminLevel) {
-    throw new Fault("permission_denied", "Your organization access level is insufficient.");
-  }
   return organization.id;
 }
+const attr = "test_account_filters";
 
-function requireAdmin({ id, membership_level }: AccessProject): number {
-  if (membership_level >= adminLevel) return id;
-  throw new Fault("permission_denied", "You don't have sufficient permissions in the project.");
+/** @throws Fault for what no query could filter by: it would make each query fail that leaves test accounts out. */
+async function checkTestAccountFilters(clickhouse: ClickHouse, value: unknown): Promise<void> {
+  if (value === undefined) return;
+  const filters = checkPropertyFilters(value, attr, filtersOfQueries);
+  const max = projectLimits.testAccountFiltersBytesMax;
+  if (Buffer.byteLength(JSON.stringify(value)) > max) {
+    throw new Fault("max_length", `Ensure these filters have no more than ${max} bytes as JSON.`, { attr });
+  }
+  const reason = await whyNoPattern(clickhouse, patternsIn(filters));
+  if (reason !== undefined) throw new Fault("invalid_input", reason, { attr });
 }

@@ -1,6 +1,7 @@
 // What one query may take of the machine: more while nobody else asks and the machine is idle.
 
 import { cpus, loadavg } from "node:os";
+import type { Clock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 import { coresHere } from "../core/machine.ts";
 import { queryLimits } from "./limits.ts";
@@ -27,9 +28,25 @@ export interface QuerySettings {
   queryThreadsMax?: number | undefined;
 }
 
-export const thisMachine: QueryMachine = { cores: coresHere(), load: () => loadavg()[0] ?? 0, working };
+/**
+ * The machine of this process. What works at a moment is measured for 100 ms, and the measure serves all queries of the
+ * next two seconds: a query that waited for its own took four times as long as its answer.
+ */
+export function openMachine({ elapsed }: Pick<Clock, "elapsed">, measure = measureWorking): QueryMachine {
+  let measured: { at: number; working: Promise<number> } | undefined;
+  return {
+    cores: coresHere(),
+    load: () => loadavg()[0] ?? 0,
+    working: () => {
+      const at = elapsed();
+      if (!measured || at - measured.at >= queryLimits.machineSeenForMs)
+        measured = { at, working: measure() };
+      return measured.working;
+    },
+  };
+}
 
-async function working(): Promise<number> {
+async function measureWorking(): Promise<number> {
   const began = performance.now();
   const before = workedMs();
   await Bun.sleep(queryLimits.machineSeenMs);

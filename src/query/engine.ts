@@ -1,40 +1,25 @@
 // Runs queries, a few at a time, in the time zone of their project. Results that took a while are kept for some minutes
 // for whoever agrees to them.
 
+import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
+import { hashKey } from "../core/id.ts";
 import { limits } from "../core/limits.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import type { PropertyFilter } from "../storage/events/property_filter.ts";
 import { testAccountFilters } from "../storage/events/test_accounts.ts";
+import { MemoryBudget } from "../work/bodies/memory_budget.ts";
 import { Semaphore } from "../work/semaphore.ts";
 import type { Uses } from "../storage/services.ts";
-import { boundsOfQuery, type QueryMachine, type QuerySettings, thisMachine } from "./bounds.ts";
+import { boundsOfQuery, openMachine, type QueryMachine, type QuerySettings } from "./bounds.ts";
 import { checkQuery, type KnownQuery, storedQuery } from "./check.ts";
 import { nowOf, zonedIso } from "./date_range.ts";
 import { queryLimits } from "./limits.ts";
 import type { ResultType } from "./result.ts";
-import { resultBytes, ResultRoom } from "./results/result_room.ts";
+import type { QueryResult } from "./results/query_result.ts";
+import { type FoundResult, ResultRoom, writtenResult } from "./results/result_room.ts";
 import type { SqlParser } from "./sql/parser/parser.ts";
-import {
-  type AskedProject,
-  projectAskedOf,
-  openQueryRunners,
-  type QueryAnswer,
-  type QueryContext,
-} from "./store.ts";
-
-export interface QueryResult extends Pick<QueryAnswer, "results" | "table"> {
-  kind: string;
-  /** How `results` are drawn. */
-  type: ResultType;
-  interval: string | null;
-  /** ISO 8601 in the project's time zone; the end is inclusive. Null for a query of no certain time. */
-  date_from: string | null;
-  date_to: string | null;
-  timezone: string;
-  /** When it was computed, ISO 8601. */
-  computed_at: string;
-}
+import { type AskedProject, projectAskedOf, openQueryRunners, type QueryContext } from "./store.ts";
 
 export interface QueryEngine {
   /**
@@ -47,12 +32,21 @@ export interface QueryEngine {
     attr?: string,
   ): { kind: string; type: ResultType; title: string; stored: Record<string, unknown> };
   /**
+   * Reads the texts of SQL in a query without running it.
+   * @throws Fault for what is wrong in one, named by it; `unavailable` when too many texts wait.
+   */
+  read(project_id: number, query: unknown): Promise<void>;
+  /**
    * Runs a query over one project's events, for at most limits.querySecondsMax.
    * @throws Fault for what is wrong in it, when it is too heavy, and `unavailable` when too many queries wait.
    */
   run(project_id: number, query: unknown, asker?: QueryAsker): Promise<QueryResult>;
   /** Runs a query, or gives a result of it that was kept. @throws as run. */
-  ask(project_id: number, query: unknown, ask: QueryAsk): Promise<QueryResult & { is_cached: boolean }>;
+  ask(
+    project_id: number,
+    query: unknown,
+    ask: QueryAsk,
+  ): Promise<(QueryResult | FoundResult) & { is_cached: boolean }>;
   /**
    * Does what reads events as queries do, on a place of theirs and within their bounds.
    * @throws what `work` throws; otherwise as run.
@@ -67,7 +61,7 @@ export interface QueryEngine {
     project_id: number,
     query: unknown,
     asker?: QueryAsker,
-  ): Promise<(QueryResult & { is_cached: true }) | undefined>;
+  ): Promise<(FoundResult & { is_cached: true }) | undefined>;
   /** Drops all results that were kept: events they count were deleted. */
   forgetResults(): void;
 }
@@ -75,10 +69,12 @@ export interface QueryEngine {
 export interface EngineOptions extends Uses<"sql" | "clickhouse" | "clock"> {
   parser: SqlParser;
   /** Of its own by default. */
-  results?: ResultRoom<QueryResult>;
+  results?: ResultRoom;
   /** As limits.querySecondsMax and one thread by default. */
   settings?: QuerySettings;
   machine?: QueryMachine;
+  /** Counts the bytes of queries that wait or run; one of its own by default. */
+  texts?: MemoryBudget;
 }
 
 /** Who waits for the answer; nobody with a key by default. */
@@ -94,6 +90,8 @@ interface QueryAsk extends QueryAsker {
   mayBeKept: boolean;
   /** How long it may wait to run, in ms; queryLimits.queriesWaitMsMax by default. */
   waitMsMax?: number;
+  /** Whether its bytes are counted already. */
+  isCounted?: boolean;
 }
 
 export function openQueryEngine({
@@ -102,8 +100,9 @@ export function openQueryEngine({
   clock,
   parser,
   settings = { querySecondsMax: limits.querySecondsMax, queryThreadsMax: 1 },
-  machine = thisMachine,
-  results: kept = new ResultRoom<QueryResult>(clock),
+  machine = openMachine(clock),
+  results: kept = new ResultRoom(clock),
+  texts = openQueryTexts(clock),
 }: EngineOptions): QueryEngine {
   const { queriesRunningMax, queriesWaitingMax, queriesRunningShare } = queryLimits;
   const semaphore = new Semaphore(queriesRunningMax, queriesWaitingMax, queriesRunningShare);
@@ -167,37 +166,47 @@ export function openQueryEngine({
     return result && { ...result, is_cached: true as const };
   };
 
+  const answer = async (
+    { project_id, query, checked }: { project_id: number; query: unknown; checked: KnownQuery },
+    { mayBeKept, scopes, abort, waitMsMax }: QueryAsk,
+  ): ReturnType<QueryEngine["ask"]> => {
+    const asked = await prepare(project_id, checked, scopes);
+    const key = keyOf(asked, query);
+    const before = mayBeKept ? keptOf(key, asked) : undefined;
+    if (before) return before;
+    const work = async () => {
+      const began = clock.elapsed();
+      const result = await compute({ ...asked, now: clock.now() }, abort);
+      const isWorth = clock.elapsed() - began >= queryLimits.resultWorthMsMin;
+      // A deletion that was ordered meanwhile has a key of its own from now on.
+      if (isWorth && !asked.isDeleting) kept.keep(key, project_id, await writtenResult(result));
+      return { ...result, is_cached: false };
+    };
+    return await onPlace(project_id, abort, work, waitMsMax);
+  };
+
   return {
     check: (query, attr) => {
       const { kind, result: type, title } = checkQuery(query, attr);
       return { kind, type, title: cutTitle(title), stored: storedQuery(query as Record<string, unknown>) };
     },
+    read: (project_id, query) => checkQuery(query).read({ parse: parser.parse, project_id }),
     run: async (project_id, query, { scopes, abort } = {}) => {
       const checked = checkQuery(query);
+      const uncount = countQuery(texts, project_id, query);
       return await onPlace(project_id, abort, async () =>
         compute(await prepare(project_id, checked, scopes), abort),
-      );
+      ).finally(uncount);
     },
     findKept: async (project_id, query, { scopes } = {}) => {
       const asked = await prepare(project_id, checkQuery(query), scopes);
       return keptOf(keyOf(asked, query), asked);
     },
-    ask: async (project_id, query, { mayBeKept, scopes, abort, waitMsMax }) => {
-      const asked = await prepare(project_id, checkQuery(query), scopes);
-      const key = keyOf(asked, query);
-      const before = mayBeKept ? keptOf(key, asked) : undefined;
-      if (before) return before;
-      const work = async () => {
-        const began = clock.elapsed();
-        const result = await compute({ ...asked, now: clock.now() }, abort);
-        const isWorth = clock.elapsed() - began >= queryLimits.resultWorthMsMin;
-        // A deletion that was ordered meanwhile has a key of its own from now on.
-        if (isWorth && !asked.isDeleting) {
-          kept.keep(key, project_id, result, await resultBytes(result, queryLimits.resultsOfProjectBytesMax));
-        }
-        return { ...result, is_cached: false };
-      };
-      return await onPlace(project_id, abort, work, waitMsMax);
+    ask: async (project_id, query, ask) => {
+      const checked = checkQuery(query);
+      if (ask.isCounted) return await answer({ project_id, query, checked }, ask);
+      const uncount = countQuery(texts, project_id, query);
+      return await answer({ project_id, query, checked }, ask).finally(uncount);
     },
     within: async (project_id, { scopes = [], abort }, work) =>
       await onPlace(project_id, abort, async () => {
@@ -206,6 +215,23 @@ export function openQueryEngine({
       }),
     forgetResults: () => kept.clear(),
   };
+}
+
+export function openQueryTexts(clock: Clock): MemoryBudget {
+  const { queriesBytesMax: bytesMax, queriesOfProjectBytesMax: shareBytesMax } = queryLimits;
+  return new MemoryBudget({ bytesMax, shareBytesMax, clock });
+}
+
+/**
+ * Counts a query that waits or runs, until the function that is returned is called: its request has released the
+ * memory of its body.
+ * @throws Fault unavailable when queries have too many bytes.
+ */
+export function countQuery(texts: MemoryBudget, project_id: number, query: unknown): () => void {
+  const lease = texts.open();
+  lease.assign(project_id);
+  lease.acquire(Buffer.byteLength(JSON.stringify(query) ?? ""));
+  return () => lease.close();
 }
 
 /** Of whom and when something is asked. */
@@ -223,7 +249,7 @@ function keyOf(
   query: unknown,
 ): string {
   const day = nowOf({ now, timezone }).toPlainDate().toString();
-  return JSON.stringify([project_id, timezone, day, deletion, filters, scopes, query]);
+  return hashKey(JSON.stringify([project_id, timezone, day, deletion, filters, scopes, query]));
 }
 
 /** PostHog's bound for a name, in characters. */

@@ -4,8 +4,9 @@ import { Fault } from "../core/fault.ts";
 import type { CreateInput } from "../http/fields/field.ts";
 import { checkFields } from "../http/fields/field_check.ts";
 import type { PropertyFilter } from "../storage/events/property_filter.ts";
+import type { TextReader } from "./hogql/run.ts";
 import type { PersonsBehind } from "./parts/figure.ts";
-import { withExpressions } from "./parts/compiled_expressions.ts";
+import { treesOf, withExpressions } from "./parts/compiled_expressions.ts";
 import { type AskedExpression, filterExpressions } from "./parts/row_expressions.ts";
 import type { ResultShapes, ResultType } from "./result.ts";
 import type { QueryAnswer, QueryContext } from "./store.ts";
@@ -35,6 +36,8 @@ interface KindParts<Schema extends QuerySchema, Type extends ResultType, Checked
   title(checked: Checked): string;
   /** @throws Fault when it is too heavy. */
   answer(context: QueryContext, checked: Checked): Promise<QueryAnswer<ResultShapes[Type]>>;
+  /** Reads the texts of SQL that it has beside `expressions`. @throws Fault for what is wrong in one, named by it. */
+  read?: (reader: TextReader, checked: Checked) => Promise<unknown>;
   /** Of kinds that count persons. */
   persons?: PersonsBehind<QueryContext, Checked>;
 }
@@ -46,6 +49,8 @@ export interface ReadyQuery {
   filtersTestAccounts: boolean;
   /** @param filters more of them, for every event. */
   answer(context: QueryContext, filters: readonly PropertyFilter[]): Promise<QueryAnswer>;
+  /** Reads its texts of SQL without running it. @throws Fault for what is wrong in one, named by it. */
+  read: (reader: TextReader) => Promise<void>;
   persons?: PersonsBehind<QueryContext, readonly PropertyFilter[]>;
 }
 
@@ -61,23 +66,31 @@ export function queryKind<Schema extends QuerySchema, Type extends ResultType, C
   check,
   title,
   answer,
+  read,
   persons,
 }: KindParts<Schema, Type, Checked>): QueryKind {
   return {
     schema,
     check: (value, attr) => {
       const checked = check(fieldsOf(schema, value, attr), attr);
+      const expressionsOf = (filters: readonly PropertyFilter[]): AskedExpression[] =>
+        checked.expressions ? [...filterExpressions(filters), ...checked.expressions] : [];
       const ready = async (context: QueryContext, more: readonly PropertyFilter[]) => {
         const filters = [...checked.filters, ...more];
-        const { expressions } = checked;
-        const own = expressions ? [...filterExpressions(filters), ...expressions] : [];
-        return [await withExpressions(context, own, attr), { ...checked, filters }] as const;
+        return [
+          await withExpressions(context, expressionsOf(filters), attr),
+          { ...checked, filters },
+        ] as const;
       };
       return {
         title: title(checked),
         result: typeof result === "function" ? result(checked) : result,
         filtersTestAccounts: checked.query.filterTestAccounts === true,
         answer: async (context, more) => await answer(...(await ready(context, more))),
+        read: async (reader) => {
+          await treesOf(reader, expressionsOf(checked.filters), attr);
+          await read?.(reader, checked);
+        },
         ...(persons && {
           persons: {
             takes: persons.takes,

@@ -2,11 +2,11 @@
 
 import type { Log } from "../core/log.ts";
 import { BackgroundQueries } from "./background/background_queries.ts";
-import { type EngineOptions, openQueryEngine, type QueryEngine, type QueryResult } from "./engine.ts";
+import { type EngineOptions, openQueryEngine, openQueryTexts, type QueryEngine } from "./engine.ts";
 import { ResultRoom } from "./results/result_room.ts";
 import { openSqlParser, type SqlParser } from "./sql/parser/parser.ts";
 
-interface QueriesOptions extends Omit<EngineOptions, "parser" | "results"> {
+interface QueriesOptions extends Omit<EngineOptions, "parser" | "results" | "texts"> {
   log: Log;
 }
 
@@ -18,12 +18,13 @@ export interface OpenedQueries extends QueryEngine, Pick<SqlParser, "parse"> {
 export function openQueries({ log, ...options }: QueriesOptions): OpenedQueries {
   const { sql, clock } = options;
   const parser = openSqlParser(log);
-  const results = new ResultRoom<QueryResult>(clock);
-  const background = new BackgroundQueries({ sql, clock, log, results });
+  const results = new ResultRoom(clock);
+  const texts = openQueryTexts(clock);
+  const background = new BackgroundQueries({ sql, clock, log, results, texts });
   const close = async (): Promise<void> => {
     await background.close();
     parser.close();
   };
   const { parse } = parser;
-  return { ...openQueryEngine({ ...options, parser, results }), background, parse, close };
+  return { ...openQueryEngine({ ...options, parser, results, texts }), background, parse, close };
 }

@@ -55,7 +55,7 @@ export function queryRoutes({ gate, engine }: { gate: Gate; engine: OpenedQuerie
         if (kept) return await slicedJson(resultReply(kept));
         const waitMsMax = queryLimits.backgroundWaitMsMax;
         const compute = (abort: AbortSignal) =>
-          engine.ask(project.id, query, { mayBeKept, scopes, abort, waitMsMax });
+          engine.ask(project.id, query, { mayBeKept, scopes, abort, waitMsMax, isCounted: true });
         return await statusReply(await background.begin(name, { query, readmit, compute }));
       },
     }),

@@ -110,6 +110,13 @@ export interface WebFigure {
 }
 
 /** Results as PostHog shows them: those of times are no list. */
-export function shownResults({ type, results }: { type: ResultType | null; results: unknown[] }): unknown {
-  return type === "times" && results.length > 0 ? results[0] : results;
+export function shownResults({
+  type,
+  results,
+}: {
+  type: ResultType | null;
+  results: Iterable<unknown>;
+}): unknown {
+  const [times] = type === "times" ? results : [];
+  return times ?? results;
 }

@@ -254,8 +254,13 @@ export function spanCondition(draft: Draft, { from, to }: DateSpan): string {
      AND timestamp < toDateTime64({to:String}, 6, 'UTC')`;
 }
 
-/** The condition for the events of an entity. */
-export function entityCondition(draft: Draft, { event, filters }: Pick<Entity, "event" | "filters">): string {
+/** The condition for the events of an entity. @param more filters of the query. */
+export function entityCondition(
+  draft: Draft,
+  { event, filters: own }: Pick<Entity, "event" | "filters">,
+  more: readonly PropertyFilter[] = [],
+): string {
+  const filters = [...more, ...own];
   const parts: string[] = [];
   if (event !== undefined) {
     const name = `event_${draft.filters++}`;

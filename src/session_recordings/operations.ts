@@ -18,7 +18,6 @@ import { readAskedIds, readIds, readPersonFilter } from "./filter.ts";
 import { attrOf, orderOf, orderParameters, questionOf, questionParameters } from "./listing/question.ts";
 import { markDeleted, markViewed } from "./mark/store.ts";
 import { bulkBody, bulkModel, recordingBody, recordingModel, sessionPropertiesModel } from "./model.ts";
-import { readFirstProperties } from "./properties_store.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 import {
   type RecordingReaderOptions,
@@ -34,7 +33,7 @@ import { sharedSnapshotRoutes } from "./sharing/route.ts";
 import { shareableRecordings } from "./sharing/shared_recording.ts";
 import { snapshotOperations } from "./snapshots/operations.ts";
 import { ReadingBudget } from "./snapshots/reading_budget.ts";
-import { emptyRecording } from "./store.ts";
+import { emptyRecording, readFirstProperties } from "./store.ts";
 
 type RecordingParts = RecordingReaderOptions & PromptParts & { sharing: SharingParts };
 

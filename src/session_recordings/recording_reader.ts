@@ -14,9 +14,10 @@ import type { Page } from "../http/pages/page.ts";
 import type { CountCache } from "../work/count_cache.ts";
 import type { Uses } from "../storage/services.ts";
 import { countRecordings, listRecordings, type RecordingFilter } from "./listing/store.ts";
-import type { Recording } from "./model.ts";
-import { personOf } from "./person.ts";
+import type { Recording, RecordingPerson } from "./model.ts";
 import { findRecordings, type RecordingRow } from "./store.ts";
+import { ownPersonId } from "../persons/identity.ts";
+import { nameOf } from "../persons/model.ts";
 
 export type RecordingReaderOptions = Uses<"sql" | "clickhouse" | "clock">;
 
@@ -198,3 +199,24 @@ function refuseLarge(rows: readonly RecordingRow[], persons: ReadonlyMap<string,
     throw new Fault("max_value", detail, { attr: "limit" });
   }
 }
+
+/**
+ * @param seen_at start of the recording, ISO 8601: the creation time of a person without events.
+ * @param known the person of the distinct id; undefined when no event has it.
+ */
+function personOf(project_id: number, distinct_id: string, seen_at: string, known?: Person): RecordingPerson {
+  const uuid = known?.uuid ?? ownPersonId(project_id, distinct_id);
+  const distinct_ids = (known?.distinct_ids ?? []).slice(0, distinctIdsShownMax);
+  const properties = JSON.parse(known?.properties ?? "{}") as Record<string, unknown>;
+  return {
+    // The first 48 bits of the uuid: a numeric id that fits a double.
+    id: Number.parseInt(uuid.replaceAll("-", "").slice(0, 12), 16),
+    name: nameOf(properties, [...distinct_ids, distinct_id]),
+    distinct_ids: (distinct_ids.length > 0 ? distinct_ids : [distinct_id]).join(","),
+    properties,
+    created_at: known ? isoOfStored(known.created_at) : seen_at,
+    uuid,
+  };
+}
+
+const distinctIdsShownMax = 10;

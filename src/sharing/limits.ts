@@ -20,10 +20,10 @@ export const sharingLimits = {
   lookedUpMax: 1000,
   /** Requests of one link in a minute: some three hundred open pages, each asking every three seconds. */
   requestsPerMinuteMax: 6000,
-  /** UTF-16 units of one link's results as JSON; insights that do not fit show an error. */
-  resultCharsMax: 8_388_608,
-  /** UTF-16 units of all results in memory. */
-  memoryCharsMax: 33_554_432,
+  /** Bytes of one link's results as JSON; insights that do not fit show an error. */
+  resultBytesMax: 8_388_608,
+  /** Bytes of all results in memory, which are held as JSON. */
+  memoryBytesMax: 33_554_432,
 };
 
 // One insight may wait for a place, and then runs: nobody else must begin meanwhile.

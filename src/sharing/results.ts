@@ -1,31 +1,15 @@
 // The last results of insights and dashboards that have a link: computed once for all who open it, in all processes.
 // They are computed again when they are fifteen minutes old.
 
+import { bytesIn } from "../core/chunks.ts";
 import { sleep } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { reasonOf } from "../core/log.ts";
 import type { Uses } from "../storage/services.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
+import { readBoard, type SharedBoard, boardTextOf, writeBoard, type WrittenBoard } from "./board.ts";
 import { sharingLimits } from "./limits.ts";
 import { claimResult, getComputedAt, getResult, type SharedLink, storeResult } from "./store.ts";
-
-/** One insight as a link shows it. */
-export interface SharedInsight {
-  insight_id: number;
-  name: string;
-  description: string;
-  /** As far as its picture needs them; empty with an error. */
-  results: unknown[];
-  /** What of its query the picture needs. */
-  look?: { display?: string; retentionType?: string };
-  error?: string;
-}
-
-/** What is computed for a link. */
-export interface SharedBoard {
-  timezone: string;
-  insights: SharedInsight[];
-}
 
 /** What a link shows now, beside results: each tile is an insight or a text. */
 export interface SharedContent {
@@ -43,7 +27,7 @@ export interface BoardReader {
 }
 
 interface ComputedBoard {
-  board: SharedBoard;
+  board: WrittenBoard;
   computed_at: Date;
 }
 
@@ -95,18 +79,16 @@ function openComputedBoards({ sql, clock, log, metrics, reader }: ResultOptions)
   const load = async (id: number): Promise<ComputedBoard | undefined> => {
     const row = await getResult(sql, id);
     if (!row) return undefined;
-    const computed = { board: JSON.parse(row.result) as SharedBoard, computed_at: row.computed_at };
-    memory.put(id, computed, row.result.length);
+    const computed = { board: await readBoard(row.result), computed_at: row.computed_at };
+    memory.put(id, computed);
     return computed;
   };
   const compute = async (link: SharedLink, content: SharedContent): Promise<ComputedBoard> => {
     const computed_at = new Date(clock.now());
-    const board = await reader.compute(link, content);
+    const computed = { board: await writeBoard(await reader.compute(link, content)), computed_at };
     computations.value++;
-    const text = textWithin(board);
-    await storeResult(sql, link.id, text, computed_at);
-    const computed = { board: JSON.parse(text) as SharedBoard, computed_at };
-    memory.put(link.id, computed, text.length);
+    await storeResult(sql, link.id, boardTextOf(computed.board), computed_at);
+    memory.put(link.id, computed);
     return computed;
   };
   return async (link: SharedLink, content: SharedContent): Promise<ComputedBoard | undefined> => {
@@ -135,24 +117,12 @@ function openComputedBoards({ sql, clock, log, metrics, reader }: ResultOptions)
   };
 }
 
-/** The results as JSON; the last insights lose theirs where all do not fit. */
-function textWithin(board: SharedBoard): string {
-  let left = sharingLimits.resultCharsMax;
-  const insights = board.insights.map((insight) => {
-    const chars = JSON.stringify(insight).length;
-    if (chars > left) return { ...insight, results: [], error: "Its results are too large for a link." };
-    left -= chars;
-    return insight;
-  });
-  return JSON.stringify({ ...board, insights });
-}
-
 /** Results by link, those not used for longest leave first. */
 function openMemory() {
-  const held = new Map<number, { computed: ComputedBoard; chars: number }>();
-  let chars = 0;
+  const held = new Map<number, { computed: ComputedBoard; bytes: number }>();
+  let bytes = 0;
   const drop = (id: number) => {
-    chars -= held.get(id)?.chars ?? 0;
+    bytes -= held.get(id)?.bytes ?? 0;
     held.delete(id);
   };
   return {
@@ -163,12 +133,14 @@ function openMemory() {
       held.set(id, one);
       return one.computed;
     },
-    put: (id: number, computed: ComputedBoard, size: number) => {
+    put: (id: number, computed: ComputedBoard) => {
       drop(id);
-      held.set(id, { computed, chars: size });
-      chars += size;
+      let size = 0;
+      for (const parts of computed.board.insights.values()) size += bytesIn(parts);
+      held.set(id, { computed, bytes: size });
+      bytes += size;
       for (const other of held.keys()) {
-        if (chars <= sharingLimits.memoryCharsMax || other === id) return;
+        if (bytes <= sharingLimits.memoryBytesMax || other === id) return;
         drop(other);
       }
     },

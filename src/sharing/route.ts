@@ -6,7 +6,7 @@ import { notFound } from "../http/found.ts";
 import { readQuery } from "../http/fields/query.ts";
 import { requestUrl } from "../http/pages/page.ts";
 import { LongReply } from "../http/pages/long_reply.ts";
-import { slicedJson } from "../http/pages/sliced.ts";
+import { slicedTexts } from "../http/pages/sliced.ts";
 import { sharingLimits } from "./limits.ts";
 import { type LinkCache, openLinkCache } from "./links.ts";
 import type { SharedKind } from "./model.ts";
@@ -36,9 +36,6 @@ export const linkHeaders = {
   vary: "accept",
 } as const;
 
-/** Levels below a board where numbers lie: tiles, tile, results, line. */
-const rowsBelow = 4;
-
 /** Without a key, since the token is one. */
 export function sharedRoutes({ links, recording, page, ...options }: SharedRouteOptions) {
   const results = openSharedResults(options);
@@ -55,7 +52,7 @@ export function sharedRoutes({ links, recording, page, ...options }: SharedRoute
     const etag = `"${Bun.hash(JSON.stringify([link.id, computed_at, content])).toString(36)}"`;
     const headers = { ...linkHeaders, etag };
     if (request.headers.get("if-none-match") === etag) return new Response(null, { status: 304, headers });
-    const reply = await slicedJson({ kind: link.kind, ...boardText(shown) }, rowsBelow);
+    const reply = await slicedTexts(boardTexts(link.kind, shown));
     for (const [header, value] of Object.entries(headers)) reply.headers.set(header, value);
     return reply instanceof LongReply ? reply.admit(`link ${link.id}`) : reply;
   };
@@ -93,19 +90,32 @@ export function sharedRoutes({ links, recording, page, ...options }: SharedRoute
 }
 
 /** The tiles as they stand now, with the results that were computed last. */
-function boardText({ board, computed_at, content }: ShownBoard) {
-  const known = new Map(board.insights.map((insight) => [insight.insight_id, insight]));
-  const tiles = content.tiles.map(({ insight_id, text, layouts }, id) => {
-    if (insight_id === null) return { id, layouts, text };
-    const { insight_id: _, ...insight } = known.get(insight_id) ?? {
-      insight_id,
-      name: "Insight",
-      description: "",
-      results: [],
-      error: "Its results are computed with those of the others, within 15 minutes.",
-    };
-    return { id, layouts, ...insight };
-  });
-  const { name, description } = content;
-  return { name, description, timezone: board.timezone, computed_at: computed_at.toISOString(), tiles };
+function* boardTexts(
+  kind: SharedKind,
+  { board: { timezone, insights }, computed_at, content }: ShownBoard,
+): Generator<string | Uint8Array, undefined> {
+  const { name, description, tiles } = content;
+  yield `${openObject({ kind, name, description, timezone, computed_at: computed_at.toISOString() })},"tiles":[`;
+  for (const [id, { insight_id, text, layouts }] of tiles.entries()) {
+    if (id > 0) yield ",";
+    if (insight_id === null) yield JSON.stringify({ id, layouts, text });
+    else {
+      yield `${openObject({ id, layouts })},`;
+      yield* insights.get(insight_id) ?? [notComputed];
+    }
+  }
+  yield "]}";
 }
+
+/** The object as JSON without its last bracket. */
+function openObject(members: object): string {
+  return JSON.stringify(members).slice(0, -1);
+}
+
+/** As WrittenBoard has insights. */
+const notComputed = JSON.stringify({
+  name: "Insight",
+  description: "",
+  results: [],
+  error: "Its results are computed with those of the others, within 15 minutes.",
+}).slice(1);

@@ -18,7 +18,7 @@ export const ownUserModel = model("OwnUser", {
   ...userModel.properties,
   date_joined: moment(),
   is_staff: Type.Boolean({ description: "Always false: nobody here stands above organizations." }),
-  has_password: Type.Boolean({ description: "Always false: who signs in brings a key." }),
+  has_password: Type.Boolean({ description: "Without one, a personal key signs in." }),
   team: nullable(ownProjectModel, { description: "The current project, of those that the key reaches." }),
   organization: nullable(ownOrganizationModel, { description: "The organization of `team`." }),
   organizations: Type.Array(ownOrganizationModel, { description: "Those that the key reaches." }),

@@ -1,5 +1,6 @@
 // The user of a key over HTTP: what clients ask first, to see whose key they hold.
 
+import type { Access } from "../access/gate.ts";
 import { Fault } from "../core/fault.ts";
 import { reply } from "../http/fields/schema.ts";
 import { present } from "../http/found.ts";
@@ -8,7 +9,7 @@ import { ownUserModel } from "./model.ts";
 import { getOwnUser } from "./store.ts";
 
 const operation = operationsOf("users");
-const others = "Users can only be read by themselves, as `@me`.";
+const others = "Users are only shown to themselves, and changed by themselves, as `@me`.";
 
 export function userRoutes({ gate, sql }: RoomParts<"gate" | "sql">) {
   return mounted(gate, "Users", [
@@ -17,11 +18,13 @@ export function userRoutes({ gate, sql }: RoomParts<"gate" | "sql">) {
       description:
         "`team` is the user's current project and `organization` its organization, as far as the key reaches them.",
       replies: { 200: reply("The user.", ownUserModel) },
-      answer: async ({ access, params: { uuid } }) => {
-        const isOwn = uuid === "@me" || uuid.toLowerCase() === access.user.uuid;
-        if (!isOwn) throw new Fault("permission_denied", others);
-        return present(await getOwnUser(sql, access));
-      },
+      find: ({ access, params: { uuid } }) => requireOwn(access, uuid),
+      answer: async ({ access }) => present(await getOwnUser(sql, access)),
     }),
   ]);
+}
+
+/** @throws Fault permission_denied for any user but the one who asks. */
+export function requireOwn({ user }: Access, uuid: string): void {
+  if (uuid !== "@me" && uuid.toLowerCase() !== user.uuid) throw new Fault("permission_denied", others);
 }

@@ -10,6 +10,7 @@ import type { OwnUser } from "./model.ts";
 
 type UserRow = Stored<Pick<OwnUser, "date_joined" | "team" | "organizations">, "date_joined"> & {
   user: User;
+  has_password: boolean;
 };
 
 /** Organizations of one user; a page of organizations has as many rows. */
@@ -21,16 +22,16 @@ export async function getOwnUser(sql: Postgres, access: Access): Promise<OwnUser
   const held = access.key.scoped_teams.length > 0;
   const current = project?.organization_id ?? (held ? null : (await currentOrganization(sql, access))?.id);
   const [row] = await sql<UserRow[]>`
-    SELECT ${userJson(sql, "u")} AS user, u.created_at AS date_joined, (
+    SELECT ${userJson(sql, "u")} AS user, u.created_at AS date_joined, u.password_hash IS NOT NULL AS has_password, (
       SELECT ${projectJson(sql)} FROM projects p WHERE p.id = ${project?.id ?? null}::integer) AS team, (
       SELECT coalesce(json_agg(json_build_object('id', o.id, 'name', o.name, 'slug', o.slug,
         'logo_media_id', o.logo_media_id, 'membership_level', o.level) ORDER BY o.created_at, o.id), '[]')
       FROM (${reachedOrganizations(sql, access)}) o) AS organizations
     FROM users u WHERE u.id = ${access.user.id}`;
   if (!row) return undefined;
-  const { user, organizations, team, date_joined } = shownRow(row);
+  const { user, organizations, team, date_joined, has_password } = shownRow(row);
   const organization = organizations.find(({ id }) => id === current) ?? null;
-  return { ...user, date_joined, is_staff: false, has_password: false, team, organization, organizations };
+  return { ...user, date_joined, is_staff: false, has_password, team, organization, organizations };
 }
 
 /** Those that the user is a member of, and that a restriction of the key to projects or organizations leaves. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openKeyCache, Remembered, type CachedKey } from "../../src/access/key_cache.ts";
-import { type Found, noteKeyUse } from "../../src/access/store.ts";
+import { type Found, recordKeyUse } from "../../src/access/store.ts";
 import { hashKey } from "../../src/core/id.ts";
 import { accessLimits } from "../../src/access/limits.ts";
 import { removeOrganization } from "../../src/organizations/store.ts";
@@ -19,7 +19,14 @@ beforeAll(async () => {
 afterAll(() => accounts.close());
 
 function foundOf(id: string): Found {
-  const key = { id, scopes: ["*"], scoped_teams: [], scoped_organizations: [], last_used_at: null };
+  const key = {
+    id,
+    scopes: ["*"],
+    scoped_teams: [],
+    scoped_organizations: [],
+    last_used_at: null,
+    is_session: false,
+  };
   const user = { id: 1, uuid: "", email: "", current_organization_id: null, current_project_id: null };
   return { holder: { key, user }, project: undefined, organization: undefined };
 }
@@ -146,7 +153,7 @@ test("that a key was used is no change, nor is a new name", async () => {
   const { key_id, project_id, organization_id } = await member();
   const heard: string[] = [];
   const { unlisten } = await sql.listen("sluice_access", (word) => heard.push(word));
-  await noteKeyUse(sql, key_id, new Date(), new Date(0));
+  await recordKeyUse(sql, { id: key_id, is_session: false }, new Date(), new Date(0));
   await sql`UPDATE personal_api_keys SET label = 'other' WHERE id = ${key_id}`;
   await sql`UPDATE projects SET name = 'other' WHERE id = ${project_id}`;
   await sql`UPDATE organizations SET name = 'other' WHERE id = ${organization_id}`;

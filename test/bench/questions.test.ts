@@ -17,6 +17,7 @@ const asked = [
   "journal",
   "insert",
   "batch",
+  "passes",
   "capture",
   "projects",
   "gzip",

@@ -195,3 +195,15 @@ test("a long body whose first bytes name an unknown key goes no further, and kno
   expect(asked).toEqual([]);
   expect(memory.held).toBe(0);
 });
+
+test("a list of ignored events is made, and counted, only for a reply that has it", async () => {
+  const body = `{"api_key":"${key}","batch":[${"1,".repeat(99_999)}1]}`;
+  const memory = budget(4);
+  const desk = openDesk({ memory, bodyBytesMax });
+  const plain = await post(desk, "/batch", body);
+  expect([plain.status, await plain.text()]).toEqual([200, '{"status":"Ok"}']);
+  expect((await codeOf(await post(desk, "/batch?verbose=1", body)))[1]).toBe("unavailable");
+  const roomy = await post(openDesk({ memory: budget(64), bodyBytesMax }), "/batch?verbose=1", body);
+  expect(((await roomy.json()) as { ignored: unknown[] }).ignored).toHaveLength(100_000);
+  expect(memory.held).toBe(0);
+});

@@ -42,8 +42,11 @@ for (const count of counts) {
         const sockets = await beginBodies(port, { count, ...slowSenders(foreignKey)[name]! });
         const phone = slowly(port, batchOf(projectKey, 25_000));
         const until = performance.now() + (count > 200 ? 12_000 : 6000);
-        do expect(await statusesOf(server.url, usual)).toEqual(allKept);
-        while (performance.now() < until);
+        do {
+          expect(await statusesOf(server.url, usual)).toEqual(allKept);
+          // Usual clients do not keep a core busy.
+          await Bun.sleep(100);
+        } while (performance.now() < until);
         expect(await phone).toStartWith("HTTP/1.1 200");
         for (const socket of sockets) socket.destroy();
       },

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { captureLimits } from "../../src/capture/limits.ts";
 import { yieldToEventLoop } from "../../src/core/clock.ts";
-import { DiskReserve, DiskFullError } from "../../src/capture/journal/disk_reserve.ts";
+import { DiskReserve, DiskFullError } from "../../src/capture/journal/quota.ts";
 import { type Captured, capture } from "../../src/capture/pipeline.ts";
 import { ArenaPool, ReceivedBody } from "../../src/capture/receive/received_body.ts";
 import { entryLength } from "../../src/capture/scan/event_fields.ts";

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { openPasswords } from "../../src/accounts/sign_in/passwords.ts";
+import { findSigningUser, listSessions, startSession } from "../../src/accounts/sign_in/session_store.ts";
 import type { CliContext, Command } from "../../src/cli/command.ts";
 import { keyCommand } from "../../src/cli/key.ts";
 import { projectCommand } from "../../src/cli/project.ts";
+import { userCommand } from "../../src/cli/user.ts";
 import { readConfig } from "../../src/config.ts";
 import { UserError } from "../../src/core/fault.ts";
 import { hashKey } from "../../src/core/id.ts";
@@ -148,4 +151,31 @@ test("a database without tables is explained", async () => {
   const { message } = await complaint(projectCommand, "list");
   await accounts.sql`ALTER TABLE hidden_projects RENAME TO projects`;
   expect(message).toContain("sluice migrate");
+});
+
+test("user password gives a user a password that signs in, and ends their sessions", async () => {
+  const { sql, user_id } = accounts;
+  await startSession(sql, { user_id, personal_api_key_id: null, user_agent: "" });
+  const [user] = await sql<{ email: string }[]>`SELECT email FROM users WHERE id = ${user_id}`;
+  expect(await run(userCommand, "list")).toBe(0);
+  expect(printed[0]).toMatch(new RegExp(`^${user!.email}\tno password\t\\d{4}-`));
+  printed = [];
+  expect(await run(userCommand, "password", "--email", user!.email.toUpperCase())).toBe(0);
+  const [password = ""] = printed;
+  expect(password).toMatch(/^[0-9A-Za-z]{24}$/);
+  const found = await findSigningUser(sql, user!.email);
+  expect(await openPasswords().matches(password, found?.password_hash)).toBe(true);
+  expect(await openPasswords().matches(`${password}x`, found?.password_hash)).toBe(false);
+  expect(await listSessions(sql, user_id, "")).toEqual([]);
+  printed = [];
+  expect(await run(userCommand, "list", "--json")).toBe(0);
+  expect(JSON.parse(printed[0] ?? "")).toMatchObject([{ email: user!.email, has_password: true }]);
+});
+
+test("user says what is wrong", async () => {
+  const nobody = await complaint(userCommand, "password", "--email", "nobody@example.com");
+  expect(nobody.message).toContain("no user has the address nobody@example.com");
+  expect((await complaint(userCommand, "password")).exitCode).toBe(2);
+  expect((await complaint(userCommand, "remove")).exitCode).toBe(2);
+  expect((await complaint(userCommand, "list", "--email", "a@example.com")).exitCode).toBe(2);
 });

@@ -26,6 +26,8 @@ const countries: Record<string, string> = { ann: "DE", bob: "FR", eve: "DE" };
 const sales: Sale[] = Object.keys(countries).flatMap((user, u) =>
   Array.from({ length: 6 + u }, (_, i) => ({ user, day: 1 + (i % 9), plan: i % 3 === u ? "gold" : "free" })),
 );
+const industries: Record<string, string> = { big: "tea", small: "cups" };
+const companyOf = (user: string) => (user === "bob" ? "small" : "big");
 /** Names that are older than the newest events. */
 const rare = Array.from({ length: 260 }, (_, i) => `rare ${i}`);
 
@@ -44,7 +46,22 @@ beforeAll(async () => {
       event: "sold",
       distinct_id: user,
       timestamp: `2026-03-0${day}T12:00:00Z`,
-      properties: { plan, $set: { country: countries[user] } },
+      properties: {
+        plan,
+        $set: { country: countries[user] },
+        $groups: { company: companyOf(user) },
+        $session_id: `${user}-${day}`,
+      },
+    })),
+    ...Object.keys(industries).map((key) => ({
+      event: "$groupidentify",
+      distinct_id: "ann",
+      timestamp: "2026-02-01T00:00:00Z",
+      properties: {
+        $group_type: "company",
+        $group_key: key,
+        $group_set: { industry: industries[key] },
+      },
     })),
   ];
   await post(server, "/batch/", { api_key: projectKey, historical_migration: true, batch });
@@ -108,6 +125,103 @@ inBrowser(
 );
 
 inBrowser(
+  "each event has filters of its own, of groups and sessions too, and a formula is made of them",
+  async () => {
+    const page = await opened(`explore?event=sold&event=sold&${march}`);
+    await page.getByRole("button", { name: "Add filter of event 1" }).click();
+    await page.getByLabel("Whose property of event 1").selectOption({ label: "The company’s" });
+    await page.getByLabel("Filtered property of event 1").fill("industry");
+    const list = await page.getByLabel("Value of event 1").getAttribute("list");
+    await page.locator(`[id="${list}"] option`).first().waitFor({ state: "attached" });
+    await page.getByLabel("Value of event 1").fill("tea");
+    await page.getByLabel("Formula").fill("A / B * 100");
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.waitForURL(/formula=/);
+    const share = (keep: (sale: Sale) => boolean) => (day: number) => {
+      const all = sales.filter((one) => one.day === day);
+      // Nothing of nothing is 0.
+      return String(Math.round((all.filter(keep).length / (all.length || 1)) * 10_000) / 100);
+    };
+    const days = Array.from({ length: 9 }, (_, i) => i + 1);
+    const cells = async () => {
+      const rows = page.getByRole("group", { name: "The numbers of the lines" }).locator("tbody tr");
+      await rows.first().waitFor();
+      return await rows.evaluateAll((all) => all.map((row) => row.children[1]?.textContent));
+    };
+    await page.locator("th.number", { hasText: "A / B * 100" }).waitFor();
+    expect(await cells()).toEqual(days.map(share(({ user }) => companyOf(user) === "big")));
+
+    await page.getByRole("button", { name: "Add filter of event 1" }).click();
+    await page.getByLabel("Whose property of filter 2 of event 1").selectOption({ label: "The session’s" });
+    await page.getByLabel("Filtered property of filter 2 of event 1").fill("$session_duration");
+    await page.getByLabel("Must of filter 2 of event 1").selectOption({ label: "is greater than" });
+    await page.getByLabel("Value of filter 2 of event 1").fill("1000");
+    await page.getByLabel("Name of the insight").fill("Share of tea");
+    await page.getByRole("button", { name: "Save as insight" }).click();
+    await page
+      .getByText(
+        "A, sold: only where the group’s industry is tea, and the session’s $session_duration is greater than 1000. " +
+          "Formula: A / B * 100.",
+      )
+      .waitFor();
+    // No session took as long.
+    expect(await cells()).toEqual(days.map(() => "0"));
+    await page.getByRole("link", { name: "Edit question" }).click();
+    expect(await page.getByLabel("Value of filter 2 of event 1").inputValue()).toBe("1000");
+  },
+  msMax,
+);
+
+inBrowser(
+  "a funnel is shown by its steps, over time, and by how long it took; a table is copied",
+  async () => {
+    const page = await opened(`explore?kind=funnel&event=sold&event=sold&${march}`);
+    const users = Object.keys(countries).length;
+    // Everybody bought twice, a day apart.
+    await page.locator(".headline", { hasText: `100 %${users} of ${users}` }).waitFor();
+    await page.getByLabel("Shown as").selectOption({ label: "Time to convert" });
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.locator(".headline", { hasText: "24 h 0 minon average" }).waitFor();
+    await page.getByLabel("Shown as").selectOption({ label: "Conversion over time" });
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.locator("th.number", { hasText: "Conversion, %" }).waitFor();
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.getByRole("button", { name: "Copy table" }).click();
+    await page.getByText("Copied.").waitFor();
+    const lines = String(await page.evaluate("navigator.clipboard.readText()")).split("\n");
+    expect([lines[0], lines[1]?.split("\t")[0], lines.length]).toEqual([
+      "Time\tConversion, %",
+      "2026-03-01",
+      11,
+    ]);
+  },
+  msMax,
+);
+
+inBrowser(
+  "persons and averages have a number of the whole time, and its change",
+  async () => {
+    const address = "explore?event=sold&event=sold&math=dau&math=unique&property=&property=plan";
+    const page = await opened(`${address}&range=2026-03-05&to=2026-03-09`);
+    const of = (isNow: boolean) => sales.filter(({ day }) => day >= 5 === isNow);
+    const change = (now: number, then: number) => {
+      const percent = Math.round(((now - then) / then) * 100);
+      return `${percent > 0 ? "+" : percent < 0 ? "−" : "±"}${Math.abs(percent)} % (before: ${then})`;
+    };
+    const count = (field: "user" | "plan") => {
+      const [now, then] = [of(true), of(false)].map((some) => new Set(some.map((one) => one[field])).size);
+      return [String(now), change(now!, then!)];
+    };
+    const [persons, plans] = [count("user"), count("plan")];
+    const headline = page.locator(".headline p");
+    await headline.nth(1).getByText("before").waitFor();
+    const shown = (await headline.allInnerTexts()).map((text) => text.split("\n"));
+    expect(shown.map(([number, , changed]) => [number, changed])).toEqual([persons, plans]);
+  },
+  msMax,
+);
+
+inBrowser(
   "every name of the project is offered, with its count",
   async () => {
     const page = await opened("explore");
@@ -117,7 +231,7 @@ inBrowser(
       await options.first().waitFor({ state: "attached" });
       return await options.evaluateAll((all) => all.map((one) => one.getAttribute("value")));
     };
-    expect((await offered("Event")).toSorted()).toEqual([...rare, "sold"].toSorted());
+    expect((await offered("Event")).toSorted()).toEqual([...rare, "sold", "$groupidentify"].toSorted());
     expect(await offered("Break down by property")).toContain("plan");
     await page.getByRole("button", { name: "Add filter" }).click();
     await page.getByLabel("Whose property").selectOption({ label: "The person’s" });
@@ -141,7 +255,7 @@ inBrowser(
     await page.getByText(`${sign}${Math.abs(change)} % (before: ${then})`).waitFor();
     await page.getByLabel("Compare with the time before").uncheck();
     await page.getByLabel("Break down by property").fill("country");
-    await page.getByLabel("Of", { exact: true }).selectOption({ label: "The person" });
+    await page.getByLabel("Of", { exact: true }).selectOption({ label: "The person’s" });
     await page.getByLabel("Shown as").selectOption({ label: "Pie" });
     await page.getByRole("button", { name: "Show" }).click();
     const rows = page.getByRole("list", { name: "The numbers of the series" }).getByRole("listitem");
@@ -200,7 +314,7 @@ inBrowser(
     await page.getByRole("cell", { name: "0 %", exact: true }).first().waitFor();
     expect(await reached()).toBe("0");
     await page.getByLabel("Break down by property").fill("country");
-    await page.getByLabel("Of", { exact: true }).selectOption({ label: "The person" });
+    await page.getByLabel("Of", { exact: true }).selectOption({ label: "The person’s" });
     await page.getByRole("button", { name: "Show" }).click();
     await page.getByRole("heading", { level: 3, name: "DE" }).waitFor();
     expect((await page.getByRole("heading", { level: 3 }).allInnerTexts()).toSorted()).toEqual(["DE", "FR"]);

@@ -101,7 +101,7 @@ inBrowser(
     await page.getByRole("heading", { name: "Edit an insight" }).waitFor();
     expect(await page.getByLabel("Event", { exact: true }).inputValue()).toBe("paid");
     expect(await page.getByLabel("Time range").inputValue()).toBe("-30d");
-    await page.getByLabel("Count").selectOption("dau");
+    await page.getByLabel("Count", { exact: true }).selectOption("dau");
     await page.getByLabel("Time range").selectOption("-7d");
     await page.getByRole("button", { name: "Show" }).click();
     await page.getByRole("columnheader", { name: "Persons" }).first().waitFor();

@@ -9,7 +9,7 @@ test("figures are the sums of all processes, by lane and by reason", () => {
   other.eventsAccepted.of("historical").add(5);
   one.eventsIgnored.of("missing_event_name").add(2);
   one.eventsIgnored.of('odd "name"\n').add(1);
-  one.journalPendingEvents.set(7);
+  one.registry.followed("gauge", "sluice_journal_pending_events", "Pending.", () => 7);
   one.captureSeconds.observe(0.5);
   other.captureSeconds.observe(0.25);
   const read = [one.registry.read(), other.registry.read()];

@@ -57,13 +57,25 @@ inBrowser(
     await post(server, "/capture/", { api_key: key, event: "hello", distinct_id: "me" });
     await page.getByText("Arrived: hello.").waitFor();
     await page.getByRole("button", { name: "hello" }).click();
-    await page.getByText("properties", { exact: true }).first().waitFor();
+    await page.getByText("No properties.").waitFor();
     expect(await page.evaluate("window.sameDocument")).toBe(true);
     expect({ complaints, requests }).toEqual({ complaints: [], requests: [] });
 
-    // The tab stays signed in, the link does not sign in again.
+    // One comes back with an address and a password of one's own.
+    await page.getByRole("heading", { name: "4. Come back: choose a password" }).waitFor();
+    await page.getByLabel("E-mail address").fill("ada@example.com");
+    await page.getByLabel("New password").fill("correct horse battery");
+    await page.getByRole("button", { name: "Set the password" }).click();
+    await page.getByText("From now on you sign in as ada@example.com, with your password.").waitFor();
     await page.reload();
     await page.getByRole("heading", { name: "Send events" }).waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("E-mail address").fill("ada@example.com");
+    await page.getByLabel("Password").fill("correct horse battery");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Send events" }).waitFor();
+
+    // The link does not sign in again.
     const again = await visit(browser, linkIn(server.printed()));
     await again.page.getByRole("alert").waitFor();
     expect(await again.page.getByRole("alert").innerText()).toContain("This link was used already");

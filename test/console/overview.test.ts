@@ -187,7 +187,7 @@ inBrowser(
       await chip.waitFor();
       expect(page.url()).toContain("filter=");
       const { page: other } = await signedIn(browser, server, page.url().split("#/1/")[1]!);
-      await other.locator("dl.figures").waitFor();
+      await other.locator("dl.figures:not([aria-busy])").waitFor();
       expect([row, await shownFigures(other)]).toEqual([row, figuresOf(of)]);
       await chip.click();
       await chip.waitFor({ state: "detached" });

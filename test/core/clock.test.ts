@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { yieldToEventLoop } from "../../src/core/clock.ts";
+import { nextTurn, yieldToEventLoop } from "../../src/core/clock.ts";
 
 test("of many that work off something long, one goes on in a turn of the loop", async () => {
   let turn = 0;
@@ -33,4 +33,16 @@ test("a long queue is served in order, to its end", async () => {
     }),
   );
   expect(order).toEqual(Array.from({ length: 3000 }, (_, i) => i));
+});
+
+test("whoever asks for the next turn goes on before all that work off something long", async () => {
+  const order: string[] = [];
+  const long = Array.from({ length: 20 }, async (_, i) => {
+    await yieldToEventLoop();
+    order.push(`slice ${i}`);
+  });
+  await nextTurn();
+  order.push("next turn");
+  await Promise.all(long);
+  expect(order.indexOf("next turn")).toBeLessThanOrEqual(1);
 });

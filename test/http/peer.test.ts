@@ -14,7 +14,7 @@ function open(): { url: string; peers: Peers } {
     return new Response(peers.of(request) ?? "nobody");
   };
   const app = openApplication().post("/asked", ({ request }) => answer(request), { parse: "none" });
-  const server = listen(app, { host: "127.0.0.1", port: 0, bodyBytesMax: 1000, peers });
+  const server = listen(app, { host: "127.0.0.1", port: 0, bodyBytesMax: 1000, peers, isProxy: () => false });
   later(() => server.stop());
   return { url: server.url, peers };
 }

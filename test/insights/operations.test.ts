@@ -46,7 +46,63 @@ async function makeDashboard(): Promise<number> {
   return Number((await ask("POST", "", { name: "Board" }, "/api/projects/1/dashboards/")).body["id"]);
 }
 
+/** Queries with a wrong text of SQL somewhere, and what is named as wrong. */
+const wrongTexts: [query: object, attr: string, detail: RegExp][] = [
+  [{ kind: "HogQLQuery", query: "select event form events" }, "query__query", /Line 1, column/],
+  [{ kind: "HogQLQuery", query: "select evnt from events" }, "query__query", /evnt.*event/],
+  [{ kind: "HogQLQuery", query: "select {variables.day}" }, "query__query", /"day"/],
+  [{ kind: "HogQLQuery", query: "select sleep(3)" }, "query__query", /sleep/],
+  [
+    { kind: "DataTableNode", source: { kind: "EventsQuery", select: ["*", "count("] } },
+    "query__source__select__1",
+    /./,
+  ],
+  [{ kind: "EventsQuery", select: ["*"], where: ["event ="] }, "query__where__0", /./],
+  [{ kind: "SessionsQuery", select: ["*"], orderBy: ["a desc b"] }, "query__orderBy__0", /order/],
+  [{ kind: "ActorsQuery", select: ["person", "1 +"] }, "query__select__1", /./],
+  [{ ...trend, properties: [{ type: "hogql", key: "1 = (" }] }, "query__properties__0__key", /./],
+  [
+    { ...trend, series: [{ math: "hogql", math_hogql: "event" }] },
+    "query__series__0__math_hogql",
+    /aggregate/,
+  ],
+  [
+    { ...trend, breakdownFilter: { breakdown: ")", breakdown_type: "hogql" } },
+    "query__breakdownFilter__breakdown",
+    /./,
+  ],
+];
+
+/** Texts that are right, or cannot be known to be wrong before they run. */
+const rightTexts: object[] = [
+  { kind: "HogQLQuery", query: "select event from events where {filters} and properties.n in (1, 2)" },
+  {
+    kind: "HogQLQuery",
+    query: "select {variables.day}, {name}",
+    values: { name: "a" },
+    variables: { one: { code_name: "day", value: "2024-01-01" } },
+  },
+  { kind: "EventsQuery", select: ["*", "* -- all", "person", "person_display_name -- Person", "count()"] },
+  { kind: "SessionsQuery", select: ["*"], orderBy: ["$start_timestamp desc -- newest"] },
+  { kind: "ActorsQuery", select: ["person", "id", "created_at", "person.$delete"] },
+  { ...trend, properties: [{ type: "hogql", key: "properties.n > 1" }] },
+];
+
 describe("an insight", () => {
+  test.each(wrongTexts)("with a wrong text of SQL is not kept: %j", async (query, attr, detail) => {
+    const kept = await make();
+    const path = `${Number(kept.body["id"])}/`;
+    for (const refused of [await ask("POST", "", { query }), await ask("PATCH", path, { query })]) {
+      expect([refused.status, refused.body["attr"]]).toEqual([400, attr]);
+      expect(String(refused.body["detail"])).toMatch(detail);
+    }
+    expect((await ask("GET", path)).body["query"]).toEqual({ kind: "InsightVizNode", source: trend });
+  });
+
+  test.each(rightTexts)("with a right one is: %j", async (query) => {
+    expect((await ask("POST", "", { query })).body["query"]).toEqual(query);
+  });
+
   test("keeps a query and is named after it", async () => {
     const { body } = await make({ description: "why", tags: ["a"], favorited: true });
     expect(body).toMatchObject({

@@ -7,6 +7,7 @@ import { createInsight, removeInsight } from "../../src/insights/store.ts";
 import { openQueryEngine, type QueryEngine } from "../../src/query/engine.ts";
 import { ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
 import type { Stores } from "../../src/storage/stores.ts";
+import { ResultRoom, writtenResult } from "../../src/query/results/result_room.ts";
 import { noSqlParser } from "../support/sql_parser.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
@@ -117,7 +118,10 @@ test("what a page has no time for shows its last result, or that it was not comp
     ...trend,
     series: [{ event }],
   }));
-  const kept = { ...(await engine.run(project_id, third)), computed_at: "2024-01-01T00:00:00Z" };
+  const room = new ResultRoom(systemClock);
+  const computed = { ...(await engine.run(project_id, third)), computed_at: "2024-01-01T00:00:00Z" };
+  room.keep("third", project_id, await writtenResult(computed));
+  const kept = room.find("third")!;
   const queries: QueryEngine = {
     ...engine,
     ask: async (...asked) => {
@@ -132,7 +136,7 @@ test("what a page has no time for shows its last result, or that it was not comp
   expect(
     shown.map(({ is_cached, result, query_status }) => [
       is_cached,
-      (result as unknown[] | null)?.length,
+      result === null ? undefined : [...(result as Iterable<unknown>)].length,
       query_status,
     ]),
   ).toEqual([

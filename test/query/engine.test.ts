@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Clock } from "../../src/core/clock.ts";
 import { Fault } from "../../src/core/fault.ts";
 import { limits } from "../../src/core/limits.ts";
-import { boundsOfQuery, type QueryMachine } from "../../src/query/bounds.ts";
+import { boundsOfQuery, openMachine, type QueryMachine } from "../../src/query/bounds.ts";
 import { queryLimits } from "../../src/query/limits.ts";
 import { openQueryEngine } from "../../src/query/engine.ts";
 import { openQueryRunners } from "../../src/query/store.ts";
@@ -145,6 +145,23 @@ test("a few queries run at once, some wait, more are told to come back", async (
   expect(most).toBe(queryLimits.queriesRunningMax);
 });
 
+test("queries that wait or run are counted by their bytes, and a project's leave room for others'", async () => {
+  const { promise, resolve } = Promise.withResolvers();
+  const clickhouse = { query: () => promise } as never;
+  const today: Clock = { ...clock, now: () => Date.UTC(2024, 4, 1) };
+  const engine = openQueryEngine({ parser: noSqlParser, sql, clickhouse, clock: today, machine: idle });
+  const long = { kind: "TrendsQuery", series: [{ event: "x".repeat(1_000_000) }] };
+  const ask = (project_id: number) => engine.ask(project_id, long, { mayBeKept: false });
+  const ofProject = Math.floor(queryLimits.queriesOfProjectBytesMax / 1_000_000);
+  const asked = Array.from({ length: ofProject }, () => ask(1));
+  expect((await faultOf(ask(1)))[0]).toBe("unavailable");
+  expect((await faultOf(engine.run(1, long)))[0]).toBe("unavailable");
+  asked.push(ask(2));
+  resolve([]);
+  await Promise.all(asked);
+  expect((await ask(1)).is_cached).toBe(false);
+});
+
 test("one project has two queries at once, and others' find a place beside its crowd", async () => {
   const { engine, begun, running, end } = openHeldEngine();
   const crowd = Array.from({ length: 40 }, () => engine.run(1, trend));
@@ -180,6 +197,17 @@ test("a machine that was busy in the last minute is idle when it does not work n
   const isBusy = async (load: number, works: number) =>
     (await boundsOfQuery(settings, { cores: 2, load: () => load, working: async () => works }, 0)).isBusy;
   expect([await isBusy(2, 0), await isBusy(2, 2), await isBusy(0, 2)]).toEqual([false, true, false]);
+});
+
+test("what the machine does is measured once for all queries of two seconds", async () => {
+  let elapsed = 0;
+  let measures = 0;
+  const { working } = openMachine({ elapsed: () => elapsed }, async () => ++measures);
+  expect(await Promise.all([working(), working()])).toEqual([1, 1]);
+  elapsed = queryLimits.machineSeenForMs - 1;
+  expect(await working()).toBe(1);
+  elapsed++;
+  expect(await working()).toBe(2);
 });
 
 describe("the real engine", () => {

@@ -118,6 +118,11 @@ const criteria = (operator: string, value: number): Fields => ({
 const overview: Fields = { kind: "WebOverviewQuery", properties: [], dateRange };
 const pages: Fields = { kind: "WebStatsTableQuery", breakdownBy: "Page", properties: [], dateRange };
 const people: Fields = { kind: "ActorsQuery", select: ["distinct_ids"] };
+/** Those behind the links of paths. */
+const peopleOf = (pathsFilter: Fields): Fields => ({
+  ...people,
+  source: { kind: "InsightActorsQuery", source: { kind: "PathsQuery", dateRange, pathsFilter } },
+});
 const visited: Fields = {
   kind: "SessionsQuery",
   select: ["session_id"],
@@ -342,6 +347,8 @@ const answered: Record<string, Record<string, Case>> = {
     "pathsFilter.stepLimit": changed(paths, { pathsFilter: { stepLimit: 2 } }),
     "pathsFilter.edgeLimit": changed(paths, { pathsFilter: { edgeLimit: 1 } }),
     "pathsFilter.minEdgeWeight": changed(paths, { pathsFilter: { minEdgeWeight: 3 } }),
+    "pathsFilter.pathStartKey": { from: peopleOf({}), to: peopleOf({ pathStartKey: "1_never" }) },
+    "pathsFilter.pathEndKey": { from: peopleOf({}), to: peopleOf({ pathEndKey: "2_never" }) },
     "pathsFilter.maxEdgeWeight": within(customPaths, "pathsFilter", { maxEdgeWeight: 1 }),
   },
   LifecycleQuery: {
@@ -532,6 +539,7 @@ const refused: Record<string, Record<string, Fields>> = {
     modifiers: { modifiers: { a: 1 } },
     funnelPathsFilter: { funnelPathsFilter: { funnelPathType: "funnel_path_after_step" } },
     "pathsFilter.includeEventTypes[]": { pathsFilter: { includeEventTypes: ["hogql"] } },
+    "pathsFilter.pathDropoffKey": { pathsFilter: { pathDropoffKey: "1_seen" } },
     "pathsFilter.pathsHogQLExpression": { pathsFilter: { pathsHogQLExpression: "event" } },
     "pathsFilter.pathReplacements": { pathsFilter: { pathReplacements: true } },
     "pathsFilter.localPathCleaningFilters": {

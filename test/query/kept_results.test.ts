@@ -5,7 +5,8 @@ import type { Access } from "../../src/access/scope.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { BackgroundQueries } from "../../src/query/background/background_queries.ts";
-import { openQueryEngine, type QueryResult } from "../../src/query/engine.ts";
+import { openQueryEngine, openQueryTexts } from "../../src/query/engine.ts";
+import type { QueryResult } from "../../src/query/results/query_result.ts";
 import { queryLimits } from "../../src/query/limits.ts";
 import { ResultRoom } from "../../src/query/results/result_room.ts";
 import { startMsMax } from "../support/accounts.ts";
@@ -64,8 +65,14 @@ test(
     const app = await startApp();
     const { sql } = await storesOf(app);
     const clock = systemClock;
-    const results = new ResultRoom<QueryResult>(clock);
-    const background = new BackgroundQueries({ sql, clock, log: silentLog, results });
+    const results = new ResultRoom(clock);
+    const background = new BackgroundQueries({
+      sql,
+      clock,
+      log: silentLog,
+      results,
+      texts: openQueryTexts(clock),
+    });
     const access = { key: { id: "key", scopes: ["query:read"] } } as Access;
     const name = { project_id: 1, access, id: "one" };
     const result = { kind: "HogQLQuery", results: [[1]] } as unknown as QueryResult;
@@ -76,7 +83,8 @@ test(
     await removed("first", 60);
     await background.begin(name, { query: {}, readmit, compute: () => Promise.resolve(result) });
     await until(async () => (await background.find(name)).endedAt !== undefined);
-    expect(await background.find(name)).toMatchObject({ result });
+    const found = (await background.find(name)).result;
+    expect({ ...found, results: [...found!.results] }).toEqual(result);
     await removed("second", 0);
     await expect(background.find(name)).rejects.toMatchObject({ code: "not_found" });
     await background.close();

@@ -1,13 +1,15 @@
 // Results of links as two processes on one Postgres compute them, by a clock of the test's own.
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, spyOn, test } from "bun:test";
 import { heapStats } from "bun:jsc";
 import { openSecrets } from "../../src/access/secret.ts";
+import { limits } from "../../src/core/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { openMetrics } from "../../src/capture/metrics.ts";
 import { sharingLimits } from "../../src/sharing/limits.ts";
 import { openLinkCache } from "../../src/sharing/links.ts";
-import { openSharedResults, type SharedBoard } from "../../src/sharing/results.ts";
+import type { SharedBoard, SharedInsight } from "../../src/sharing/board.ts";
+import { openSharedResults, type ShownBoard } from "../../src/sharing/results.ts";
 import type { SharedLink } from "../../src/sharing/store.ts";
 import { sharingOf } from "../../src/sharing/tokens.ts";
 import type { Postgres } from "../../src/storage/postgres/postgres.ts";
@@ -62,6 +64,18 @@ function openProcess() {
   return Object.assign(process, { results });
 }
 
+/** The insights of a board as its link shows them. */
+function shownIn(shown: ShownBoard | undefined): Omit<SharedInsight, "insight_id">[] {
+  return [...shown!.board.insights.values()].map((parts) =>
+    JSON.parse(`{${Buffer.concat(parts).toString()}`),
+  );
+}
+
+function without({ insight_id, ...insight }: SharedInsight): Omit<SharedInsight, "insight_id"> {
+  expect(insight_id).toBeGreaterThan(0);
+  return insight;
+}
+
 test("however many ask, in two processes, results are computed once in fifteen minutes", async () => {
   const { link } = await newLink();
   const [one, other] = [openProcess(), openProcess()];
@@ -96,7 +110,7 @@ test("a computation that fails shows the results before it, and is not tried aga
 
 test("a link's results are bounded: what does not fit is an error", async () => {
   const { link } = await newLink();
-  const large = "x".repeat(sharingLimits.resultCharsMax);
+  const large = "x".repeat(sharingLimits.resultBytesMax);
   const reader = {
     current: async () => content,
     compute: async () => {
@@ -112,11 +126,60 @@ test("a link's results are bounded: what does not fit is an error", async () => 
     },
   };
   const results = openSharedResults({ sql, clock, log: silentLog, metrics: openMetrics(), reader });
-  const tiles = (await results.show(link))!.board.insights;
+  const tiles = shownIn(await results.show(link));
   expect(tiles.map(({ error, results: shown }) => [error !== undefined, shown.length])).toEqual([
     [true, 0],
     [false, 1],
   ]);
+});
+
+test("a link's results of 8 MB are written, stored and read without a step that is longer than a slice", async () => {
+  const { link } = await newLink();
+  const lineOf = (i: number) => ({ label: `é🙂\n${i}`, data: Array.from({ length: 1000 }, (_, n) => i + n) });
+  const lines = Array.from({ length: 850 }, (_, i) => lineOf(i));
+  const insights = [1, 2].map((insight_id) => ({ ...boardOf(1).insights[0]!, insight_id, results: lines }));
+  const reader = {
+    current: async () => ({
+      ...content,
+      tiles: [...content.tiles, { insight_id: 2, text: null, layouts: {} }],
+    }),
+    compute: async () => ({ timezone: "UTC", insights }),
+  };
+  const open = () => openSharedResults({ sql, clock, log: silentLog, metrics: openMetrics(), reader });
+  let longest = 0;
+  const [parse, write] = [JSON.parse.bind(JSON), JSON.stringify.bind(JSON)];
+  const seen = (text: string) => (longest = Math.max(longest, text?.length ?? 0));
+  const spies = [
+    spyOn(JSON, "parse").mockImplementation((text, reviver) => (seen(text), parse(text, reviver))),
+    spyOn(JSON, "stringify").mockImplementation((value: unknown, ...rest: unknown[]) => {
+      const text = write(value, ...(rest as []));
+      seen(text);
+      return text;
+    }),
+  ];
+  const boards = [];
+  // The second process reads what the first one stored.
+  for (let i = 0; i < 2; i++) boards.push(await open().show(link));
+  for (const spy of spies) spy.mockRestore();
+  expect(longest).toBeLessThanOrEqual(limits.replySliceBytes);
+  const expected = insights.map((insight) => without(insight));
+  for (const board of boards) expect(shownIn(board)).toEqual(expected);
+});
+
+test("results that a server of an earlier version stored are shown", async () => {
+  const { link } = await newLink();
+  const process = openProcess();
+  await process.results.show(link);
+  const board = boardOf(7);
+  await sql`UPDATE shared_results SET result = ${JSON.stringify(board)} WHERE sharing_id = ${link.id}`;
+  expect(shownIn(await openProcess().results.show(link))).toEqual([without(board.insights[0]!)]);
+});
+
+test("what this version stores is one that an earlier version parses", async () => {
+  const { link } = await newLink();
+  await openProcess().results.show(link);
+  const [row] = await sql`SELECT result FROM shared_results WHERE sharing_id = ${link.id}`;
+  expect(JSON.parse(String(row?.["result"]))).toEqual(boardOf(1));
 });
 
 test("a token that was sealed with another key opens its link, and is not shown", async () => {
@@ -169,7 +232,7 @@ test("tokens that are asked for together are one look-up, and past a bound a 503
 });
 
 test("of the results of many links no more are held than fit in memory, once they were shown", async () => {
-  const text = "x".repeat(sharingLimits.memoryCharsMax / 8);
+  const text = "x".repeat(sharingLimits.memoryBytesMax / 8);
   const reader = {
     current: async () => content,
     compute: async ({ id }: SharedLink) => {
@@ -183,14 +246,13 @@ test("of the results of many links no more are held than fit in memory, once the
   const before = heapBytes();
   for (const link of links) await results.show(link);
   // 24 of them are three times as much.
-  while (heapBytes() - before > 1.5 * sharingLimits.memoryCharsMax) await Bun.sleep(100);
+  while (heapBytes() - before > 1.5 * sharingLimits.memoryBytesMax) await Bun.sleep(100);
   const last = await results.show(links.at(-1)!);
-  expect(last?.board.insights[0]!.results).toEqual([`${links.at(-1)!.id} ${text}`]);
+  expect(shownIn(last)[0]!.results).toEqual([`${links.at(-1)!.id} ${text}`]);
 });
 
-/** Bytes of what is reachable, texts included. */
+/** Bytes of what is reachable, texts and buffers included. */
 function heapBytes(): number {
   Bun.gc(true);
-  const { heapSize, extraMemorySize } = heapStats();
-  return heapSize + extraMemorySize;
+  return heapStats().heapSize;
 }

@@ -55,6 +55,7 @@ function addressOf(path: string): string {
   return path
     .replaceAll("{project_id}", String(project_id))
     .replaceAll("{organization_id}", String(organization_id))
+    .replace("users/{uuid}", "users/@me")
     .replace(/(\w+)\/\{id\}/, (_, kind: string) => `${kind}/${things[kind] ?? 1}`)
     .replaceAll(/\{\w+\}/g, "1");
 }
@@ -67,7 +68,8 @@ test("a field that a request does not have is a 400 that names it, on every oper
     for (const [method, operation] of Object.entries(
       operations as Record<string, { requestBody?: object }>,
     )) {
-      if (!operation.requestBody) continue;
+      // The console's own are tried in test/accounts.
+      if (!operation.requestBody || /^\/api\/(login|signup)\//.test(path)) continue;
       const { status, body } = await askServer(app, method.toUpperCase(), addressOf(path), { zebra: 1 });
       // What the path names is not there: that comes first.
       if (status === 404) continue;

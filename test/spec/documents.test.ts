@@ -106,6 +106,11 @@ test("each promise of reliability.md names a test that there is", () => {
   const promises = [
     ...sectionOf("Promises").matchAll(/^- (.+)$/gm),
     ...sectionOf("When something fails").matchAll(/^\| (.+?) +\|/gm),
+    ...["Stopping", "A journal belongs to its database"].flatMap((heading) => [
+      ...sectionOf(heading)
+        .replaceAll("\n", " ")
+        .matchAll(/\s*(.+?)(?:[.;]|, exit 0)(?= |$)/g),
+    ]),
   ].map(([, text]) => text!);
   const isPromise = (text: string) => text !== "what" && !text.startsWith("---");
   const untested = promises

@@ -20,10 +20,20 @@ export async function allFindings(page: Page): Promise<string[]> {
   return await findings(page, () => true);
 }
 
-async function findings(page: Page, isMeant: (impact: string | null) => boolean): Promise<string[]> {
-  await page.evaluate(source);
+/** Of a page whose colours alone have changed since it was read: the rule that depends on them. */
+export async function colourFindings(page: Page): Promise<string[]> {
+  return await findings(page, () => true, { runOnly: ["color-contrast"] });
+}
+
+async function findings(
+  page: Page,
+  isMeant: (impact: string | null) => boolean,
+  options: { runOnly?: string[] } = {},
+): Promise<string[]> {
+  // A page that was not loaded anew has it.
+  if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(source);
   const violations = await page.evaluate<Violation[]>(
-    "axe.run(document).then(({ violations }) => violations)",
+    `axe.run(document, ${JSON.stringify({ ...options, resultTypes: ["violations"] })}).then(({ violations }) => violations)`,
   );
   return violations
     .filter(({ impact }) => isMeant(impact))

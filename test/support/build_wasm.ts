@@ -31,15 +31,33 @@ import {
   sliceChangesMax,
   yearsKnown,
 } from "../../src/capture/wasm/layout.ts";
+import {
+  foldColumns,
+  foldEventsMax,
+  foldLayout,
+  foldProbesMax,
+  foldRowBytes,
+  foldRowsMax,
+  foldSlotsMax,
+  foldTextsBytes,
+  foldUnreadMax,
+  foldUnreadNumbers,
+  foldedNames,
+  lcpSlot,
+} from "../../src/capture/wasm/session_layout.ts";
 import { named, traitsUnusual } from "../../src/capture/wasm/fast_path_rules.ts";
 import { personMode } from "../../src/capture/event/row.ts";
 import { timestampMicrosMin } from "../../src/capture/scan/timestamp.ts";
+import { sessionBytesMax, sessionNames } from "../../src/storage/events/sessions.ts";
 import { captureLimits } from "../../src/capture/limits.ts";
 import { limits } from "../../src/core/limits.ts";
 
 const folder = resolve(import.meta.dir, "../../src/capture/wasm");
 const compiler = resolve(import.meta.dir, "../../node_modules/assemblyscript/bin/asc.js");
-export const modulePath = `${folder}/fast.wasm`;
+/** The modules by name: where each begins in assembly/. */
+export const modules = { fast: "index.ts", sessions: "sessions.ts" } as const;
+export type ModuleName = keyof typeof modules;
+export const modulePath = (name: ModuleName): string => `${folder}/${name}.wasm`;
 export const constantsPath = `${folder}/assembly/constants.ts`;
 
 function lines(type: string, values: Record<string, number>, prefix = ""): string[] {
@@ -81,6 +99,21 @@ export function constantsText(): string {
     GROUP_KEY_BYTES_MAX: limits.groupKeyCharsMax * 4,
     GROUP_MEMBERS_MAX: captureLimits.groupMembersMax,
   };
+  const fold = {
+    NAMES: foldedNames.length,
+    LCP: lcpSlot,
+    ADS: sessionNames.length,
+    SESSION_BYTES_MAX: sessionBytesMax,
+    ROWS_MAX: foldRowsMax,
+    ROW_BYTES: foldRowBytes,
+    EVENTS_MAX: foldEventsMax,
+    TEXTS_BYTES: foldTextsBytes,
+    UNREAD_MAX: foldUnreadMax,
+    UNREAD_BYTES: foldUnreadNumbers * 4,
+    SLOTS_MAX: foldSlotsMax,
+    PROBES_MAX: foldProbesMax,
+    COLUMNS: foldColumns,
+  };
   return [
     "// Places of fields, the layout of memory and bounds, as the server has them: written by `bun run build:wasm`.",
     "",
@@ -88,6 +121,8 @@ export function constantsText(): string {
     "export declare const ENTRIES: u32;",
     ...lines("u32", layout),
     ...lines("u32", own),
+    ...lines("u32", foldLayout, "FOLD_"),
+    ...lines("u32", fold, "FOLD_"),
     ...lines("u32", grade, "GRADE_"),
     ...lines("u32", op, "OP_"),
     ...lines("u32", personMode, "MODE_"),
@@ -108,9 +143,10 @@ export function constantsText(): string {
   ].join("\n");
 }
 
-/** Compiles the module as asconfig.json says, with the committed constants. */
-export async function compileModule(outFile: string): Promise<void> {
-  const command = [process.execPath, compiler, "--config", "asconfig.json", "--outFile", outFile];
+/** Compiles a module as asconfig.json says, with the committed constants. */
+export async function compileModule(name: ModuleName, outFile: string): Promise<void> {
+  const from = `assembly/${modules[name]}`;
+  const command = [process.execPath, compiler, from, "--config", "asconfig.json", "--outFile", outFile];
   const child = Bun.spawn(command, { cwd: folder, stdout: "pipe", stderr: "pipe" });
   const said = await new Response(child.stderr).text();
   if ((await child.exited) !== 0) throw new Error(`the module was not built: ${said}`);
@@ -118,6 +154,8 @@ export async function compileModule(outFile: string): Promise<void> {
 
 if (import.meta.main) {
   await Bun.write(constantsPath, constantsText());
-  await compileModule(modulePath);
-  process.stdout.write(`${modulePath}: ${Bun.file(modulePath).size} bytes\n`);
+  for (const name of Object.keys(modules) as ModuleName[]) {
+    await compileModule(name, modulePath(name));
+    process.stdout.write(`${modulePath(name)}: ${Bun.file(modulePath(name)).size} bytes\n`);
+  }
 }

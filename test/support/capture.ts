@@ -7,7 +7,7 @@ import type { CookielessSetting, ProjectKeys } from "../../src/access/project_ke
 import type { UploadBounds } from "../../src/work/bodies/whole_body.ts";
 import { Salts } from "../../src/capture/cookieless/salts.ts";
 import { CaptureJournal, captureSetup } from "../../src/capture/capture_journal.ts";
-import type { DiskReserve } from "../../src/capture/journal/disk_reserve.ts";
+import type { DiskReserve } from "../../src/capture/journal/quota.ts";
 import type { AnswerOptions } from "../../src/capture/receive/single_event.ts";
 import { captureRoutes } from "../../src/capture/route.ts";
 import { readSegment } from "../../src/capture/journal/segments/segment_reader.ts";

@@ -1,7 +1,7 @@
 // The console in a browser: signing in, and waiting for a page.
 
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { allFindings } from "./axe.ts";
+import { allFindings, colourFindings } from "./axe.ts";
 import { type Visit, visit } from "./browser.ts";
 import { personalKey, type Server } from "./server.ts";
 
@@ -41,6 +41,15 @@ export async function settled(page: Page): Promise<void> {
 /** Where screenshots are wanted, if they are: to be looked at. */
 const shots = process.env["CONSOLE_SCREENSHOTS"];
 
+/** Switches what the system prefers; the page follows at once, and its charts are drawn again. */
+export async function darken(page: Page): Promise<void> {
+  const before = await page.evaluate<string>(groundOf);
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.waitForFunction(`${groundOf} !== ${JSON.stringify(before)}`);
+}
+
+const groundOf = "getComputedStyle(document.body).backgroundColor";
+
 /**
  * A page at 375 and 1280 px, light and dark: what axe finds, and how far it is wider than the window.
  * @param ready resolves when the page shows what it is looked at for.
@@ -53,20 +62,26 @@ export async function faultsOfLooks(
   ready: (page: Page) => Promise<void>,
 ): Promise<string[]> {
   const faults: string[] = [];
+  const settings = { viewport: { width: 375, height: 800 }, colorScheme: "light" } as const;
+  const { page, context, complaints } = await signedIn(browser, server, address, personalKey, settings);
   for (const width of [375, 1280]) {
-    for (const colorScheme of ["light", "dark"] as const) {
+    if (width > 375) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.emulateMedia({ colorScheme: "light" });
+      await page.reload();
+    }
+    await settled(page);
+    await ready(page);
+    for (const colorScheme of ["light", "dark"]) {
+      if (colorScheme === "dark") await darken(page);
       const look = `${name}_${width}_${colorScheme}`;
-      const settings = { viewport: { width, height: 800 }, colorScheme };
-      const { page, context, complaints } = await signedIn(browser, server, address, personalKey, settings);
-      await settled(page);
-      await ready(page);
       const wider = Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"));
-      const found = [...(await allFindings(page)), ...seriousOf(complaints)];
+      const found = colorScheme === "dark" ? await colourFindings(page) : await allFindings(page);
       if (wider > 0) found.push(`${wider} px wider than the window`);
-      faults.push(...found.map((one) => `${look}: ${one}`));
+      faults.push(...[...found, ...seriousOf(complaints.splice(0))].map((one) => `${look}: ${one}`));
       if (shots) await page.screenshot({ path: `${shots}/${look}.png`, fullPage: true });
-      await context.close();
     }
   }
+  await context.close();
   return faults;
 }

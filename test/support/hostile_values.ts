@@ -34,24 +34,27 @@ export function hostileTexts(chars: number): Record<string, string> {
   return texts;
 }
 
-/** JSON of about so many bytes, by name: what a body may be at all (its members and depth are bounded before). */
-export function hostileJson(bytes: number): Record<string, string> {
-  const many = (one: string, most = Infinity) =>
-    Array<string>(Math.min(most, Math.floor(bytes / (one.length + 1))))
-      .fill(one)
-      .join(",");
-  const condition = '{"key":"a","value":"b","operator":"exact","type":"event"}';
-  const deep = (open: string, inner: string, close: string, levels = 200) =>
-    `${open.repeat(levels)}${inner}${close.repeat(levels)}`;
-  return {
-    numbers: `[${many("0")}]`,
-    texts: `[${many('"a"')}]`,
-    lists: `[${many("[]", 19_000)}]`,
-    members: `{${Array.from({ length: 19_000 }, (_, i) => `"m${i}":0`).join(",")}}`,
-    filters: `[${many(condition, 3800)}]`,
-    "groups in groups": deep('{"type":"AND","values":[', many(condition, 3000), "]}"),
-    "lists in lists": deep("[", many("0"), "]"),
-    "a long name": `{"${filled("a ", bytes - 10)}":1}`,
-    "a long text": JSON.stringify(hostileTexts(bytes)["runs of all"]),
-  };
+const condition = '{"key":"a","value":"b","operator":"exact","type":"event"}';
+
+/** So many bytes of it, with commas between, or fewer where `most` is less. */
+function many(bytes: number, one: string, most = Infinity): string {
+  const count = Math.min(most, Math.floor(bytes / (one.length + 1)));
+  return `${one},`.repeat(count).slice(0, -1);
 }
+
+function deep(open: string, inner: string, close: string, levels = 200): string {
+  return `${open.repeat(levels)}${inner}${close.repeat(levels)}`;
+}
+
+/** JSON of about so many bytes, by name: what a body may be at all (its members and depth are bounded before). */
+export const hostileJson: Readonly<Record<string, (bytes: number) => string>> = {
+  numbers: (bytes) => `[${many(bytes, "0")}]`,
+  texts: (bytes) => `[${many(bytes, '"a"')}]`,
+  lists: (bytes) => `[${many(bytes, "[]", 19_000)}]`,
+  members: () => `{${Array.from({ length: 19_000 }, (_, i) => `"m${i}":0`).join(",")}}`,
+  filters: (bytes) => `[${many(bytes, condition, 3800)}]`,
+  "groups in groups": (bytes) => deep('{"type":"AND","values":[', many(bytes, condition, 3000), "]}"),
+  "lists in lists": (bytes) => deep("[", many(bytes, "0"), "]"),
+  "a long name": (bytes) => `{"${filled("a ", bytes - 10)}":1}`,
+  "a long text": (bytes) => JSON.stringify(hostileTexts(bytes)["runs of all"]),
+};

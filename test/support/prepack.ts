@@ -8,7 +8,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } fro
 import { dirname, join, resolve } from "node:path";
 import { bundleConsole } from "../../src/console/bundle.ts";
 import { gitCommit } from "../../src/core/version.ts";
-import { uiFiles } from "../../src/http/docs/assets.ts";
+import { uiFiles } from "../../src/http/docs/docs.ts";
 import { sbomOf } from "./sbom.ts";
 
 const root = resolve(import.meta.dir, "../..");

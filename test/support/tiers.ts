@@ -5,8 +5,9 @@
 // quick: what runs in a test's own process, on stores that are copied. all: every test. long: the matrices and the kills
 // at their full length. A test file is quick unless a line below has it; --beyond-quick leaves the quick ones out.
 
-import { readdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
 
 const root = resolve(import.meta.dir, "../..");
 
@@ -34,6 +35,7 @@ const beyondByPlace: Readonly<Record<string, string>> = {
   "test/query/funnel/funnel.test.ts": "random funnels against a walk through every attempt",
   "test/query/hogql/hostile_texts.test.ts": "keeps the engine busy for a minute",
   "test/query/hogql/other_rows.test.ts": "hundreds of expressions over another project's rows",
+  "test/query/many_events.test.ts": "every kind over 200,000 events, half a minute of them",
   "test/query/parts/row_expressions.test.ts":
     "every kind asked random questions in two ways, some minutes of them",
   "test/query/queries.test.ts": "random questions against the naive answers, a minute and a half of them",
@@ -42,7 +44,40 @@ const beyondByPlace: Readonly<Record<string, string>> = {
   "test/storage/migrations/older_servers.test.ts": "older versions of the server",
 };
 
-/** What `long` runs, and how: each at the length that a whole night has room for. */
+/** Files of a minute or about, the longest first: they are started first, so that none is left alone at the end. */
+const startedFirst = [
+  "test/query/hogql/hostile_texts.test.ts",
+  "test/console/truth.test.ts",
+  "test/console/pages.test.ts",
+  "test/persons/model.test.ts",
+  "test/query/actors/behind.test.ts",
+  "test/clients/extractors.test.ts",
+  "test/capture/many_senders.test.ts",
+  "test/event_retention/pass.test.ts",
+  "test/persons/reading/large_store.test.ts",
+  "test/console/overview.test.ts",
+  "test/console/signing.test.ts",
+  "test/clients/sdk_matrix.test.ts",
+  "test/clients/generated_matrix.test.ts",
+  "test/capture/journal/identity/ownership.test.ts",
+  "test/session_recordings/listing/filters.test.ts",
+  "test/bench/questions.test.ts",
+  "test/batch_exports/s3.test.ts",
+  "test/batch_exports/sinks.test.ts",
+  "test/clients/wire.test.ts",
+  "test/spec/tenant.test.ts",
+  "test/query/fields.test.ts",
+  "test/persons/split/operations.test.ts",
+  "test/persons/deletion/operations.test.ts",
+];
+
+/** How many files run at a time: many wait for processes that they have started. */
+const filesAtOnce = 4;
+
+/**
+ * What `long` runs, and how: each at the length that a whole night has room for. A test is longer by this environment
+ * alone, and of every kind of case `all` has some: SLUICE_KILLS is read by kills.ts, SLUICE_SDKS by test/clients.
+ */
 const long = {
   places: [
     "test/crash",
@@ -77,7 +112,7 @@ export function idleLines(): string[] {
   const files = tieredTests().map(({ file }) => file);
   const texts = files.map(textOf);
   return [
-    ...[...Object.keys(beyondByPlace), ...long.places].filter(
+    ...[...Object.keys(beyondByPlace), ...startedFirst, ...long.places].filter(
       (place) => !files.some((file) => isIn(file, place)),
     ),
     ...beyondByText.filter(([shape]) => !texts.some((text) => shape.test(text))).map(([, reason]) => reason),
@@ -105,16 +140,29 @@ function isOf(tier: Tier, withoutQuick: boolean, { file, beyond }: TieredTest): 
   return !withoutQuick || beyond !== "";
 }
 
+/** Bun starts files by what they took, and only when it has a figure for each of them. */
+function writeOrder(files: readonly string[]): string {
+  const path = join(mkdtempSync(join(tmpdir(), "sluice-order-")), "timings.json");
+  const order = startedFirst.toReversed();
+  const figures = Object.fromEntries(files.map((file) => [file, order.indexOf(file) + 2]));
+  writeFileSync(path, JSON.stringify({ version: 1, files: figures }));
+  return path;
+}
+
 async function runTier(tier: Tier, files: readonly string[], options: readonly string[]): Promise<number> {
   const isLong = tier === "long";
+  const order = writeOrder(files);
   // Kills and compilers have the machine to themselves.
-  const how = isLong ? ["--timeout=3600000"] : ["--parallel=3", "--timeout=300000"];
+  const how = isLong
+    ? ["--timeout=3600000"]
+    : [`--parallel=${filesAtOnce}`, `--timings=${order}`, "--timeout=300000"];
   const run = Bun.spawn(["bun", "test", ...how, ...options, ...files.map((file) => `./${file}`)], {
     cwd: root,
     env: { ...process.env, ...(isLong && long.environment) },
     stdio: ["inherit", "inherit", "inherit"],
   });
   const code = await run.exited;
+  rmSync(dirname(order), { recursive: true, force: true });
   const missing = tools.filter((tool) => Bun.which(tool) === null);
   if (missing.length > 0)
     console.error(`Not on this machine, so that their tests were skipped: ${missing.join(", ")}`);

@@ -3,8 +3,7 @@
 
 import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
-import { ByteColumn } from "../../storage/native/native.ts";
-import { Dictionary } from "../../storage/native/native.ts";
+import { ByteColumn, Dictionary } from "../../storage/native/native.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { appendText } from "../scan/json_value.ts";
 import { type ByteRange, emptyRange, sameBytes } from "../scan/byte_range.ts";

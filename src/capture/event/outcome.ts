@@ -54,6 +54,8 @@ export class Outcomes<Type extends string> {
   total = 0;
   /** The first type of each event is noted here, by its place in the batch. */
   firsts: Map<number, Type> | undefined;
+  /** Whether all are listed, for a reply that has them: a body of 200 kB may have 100,000. */
+  isListed: boolean | undefined;
 
   /** Counts by type. */
   get counts(): ReadonlyMap<Type, number> {
@@ -62,7 +64,7 @@ export class Outcomes<Type extends string> {
     return this.#counts.set(this.#type, this.#count);
   }
 
-  /** The first captureLimits.ignoredListMax of all. */
+  /** The first captureLimits.ignoredListMax of all, if they are listed. */
   get list(): readonly { index: number; reason: Type }[] {
     return this.#list ?? [];
   }
@@ -84,8 +86,8 @@ export class Outcomes<Type extends string> {
     this.#count++;
     this.total++;
     if (this.firsts && !this.firsts.has(index)) this.firsts.set(index, type);
-    const list = (this.#list ??= []);
-    if (list.length < captureLimits.ignoredListMax) list.push({ index, reason: type });
+    if (this.isListed && this.total <= captureLimits.ignoredListMax)
+      (this.#list ??= []).push({ index, reason: type });
     if (this.#count <= captureLimits.warningsPerMinuteMax) {
       const entry = entries?.slice(at, at + entryLength);
       (this.#examples ??= []).push({ type, index, entry, uuid: uuid?.slice() });

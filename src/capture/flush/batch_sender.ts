@@ -53,7 +53,7 @@ export class BatchSender {
   }
 
   async sendLoaded(lane: LaneKind, batches: LoadedBatch[]): Promise<void> {
-    await this.#sendBlocks(
+    await this.sendBlocks(
       lane,
       batches.flatMap(({ blocks }) => blocks.map(({ native }) => native)),
     );
@@ -70,7 +70,7 @@ export class BatchSender {
       [blocks, bytes] = [[], 0];
     };
     const send = async (lane: LaneKind) => {
-      await this.#sendBlocks(lane, pieces);
+      await this.sendBlocks(lane, pieces);
       [pieces, sent] = [[], 0];
     };
     for (const segment of segments) {
@@ -85,7 +85,8 @@ export class BatchSender {
     if (sent > 0) await send(segments[0]!.lane);
   }
 
-  async #sendBlocks(lane: LaneKind, blocks: Uint8Array[]): Promise<void> {
+  /** Sends Native blocks that are in memory. */
+  async sendBlocks(lane: LaneKind, blocks: Uint8Array[]): Promise<void> {
     if (this.#clickhouse.embedded) await this.#sendSpool(lane, this.#put(blocks));
     else await this.#insert(lane, { bytes: blocks });
   }

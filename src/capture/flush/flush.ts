@@ -8,11 +8,12 @@ import type { Segment } from "../journal/segments/segment.ts";
 import type { SessionBacklog } from "./session_backlog_store.ts";
 import type { DefinitionBook } from "../definitions/definition_book.ts";
 import { SessionDeriver } from "./session_deriver.ts";
+import { SessionSender } from "./session_sender.ts";
 import { BatchInserter, type BatchInserterOptions } from "./batch_inserter.ts";
 import { BatchSender } from "./batch_sender.ts";
 import type { DerivedInsert } from "../../storage/clickhouse/clickhouse.ts";
 import { eventDaysOfBlocks } from "../../storage/events/event_days.ts";
-import { sessionsOfBlocks } from "../../storage/events/sessions.ts";
+import { sessionsOfBlocks, sessionsOfFolds } from "../../storage/events/sessions.ts";
 import { deriveBlocks } from "../store.ts";
 
 export type FlushCounts = BatchInserterOptions["counts"];
@@ -48,7 +49,12 @@ export class Flush {
     this.#sessions = new SessionDeriver({
       journal,
       clickhouse,
-      sender: deriving(sessionsOfBlocks, "sessions"),
+      sender: new SessionSender(
+        journal.io,
+        clock,
+        deriving(sessionsOfFolds, "sessions"),
+        deriving(sessionsOfBlocks, "unread"),
+      ),
       days: deriving(eventDaysOfBlocks, "days"),
       backlog,
       definitions,

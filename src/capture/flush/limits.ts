@@ -7,6 +7,10 @@ export const flushLimits = {
   firstColumnsBytes: 64 * 1024,
   /** Bytes of first columns in one INSERT: those of half a million events, unless their names are long. */
   firstColumnsSentBytes: 16 * 1024 * 1024,
+  /** Bytes of folded sessions, and of events that are unread, in one INSERT: past it what there is is sent. */
+  foldedSentBytes: 16 * 1024 * 1024,
+  /** After how long without use the memory of the fold is freed, in ms: up to 35 MB. */
+  foldIdleMs: 30_000,
   /** Segments whose days are derived at once: an INSERT costs the engine 15 ms, however small it is. */
   daysSegmentsMax: 16,
   /** Rows in quarantine: past this, a refused batch waits for an operator instead of being bisected. */

@@ -1,5 +1,5 @@
-// Behind the flush: writes the names of a stored segment's events, and derives its sessions, for which the blocks are
-// sent once more when nobody waits, and the days of its events, for which the first columns are, of several segments at
+// Behind the flush: writes the names of a stored segment's events, and derives its sessions, for which its blocks are
+// folded when nobody waits, and the days of its events, for which their first columns are sent, of several segments at
 // once. A segment's file stays in the journal until that is done: a process that dies does it at its next start.
 
 import { reasonOf } from "../../core/log.ts";
@@ -15,14 +15,14 @@ import type { Segment } from "../journal/segments/segment.ts";
 import { captureLimits } from "../limits.ts";
 import { type BatchPart, deriveStored } from "../store.ts";
 import type { BatchSender } from "./batch_sender.ts";
-import { planInserts } from "./insert_plan.ts";
 import { flushLimits } from "./limits.ts";
 import type { SessionBacklog } from "./session_backlog_store.ts";
+import type { SessionSender } from "./session_sender.ts";
 
 interface SessionDeriverOptions extends Uses<"clickhouse" | "clock" | "log"> {
   journal: Pick<CaptureJournal, "finish" | "hold" | "isBusy" | "tight">;
-  /** Sends blocks of which sessions are derived; used by nobody else. */
-  sender: Pick<BatchSender, "send" | "rest" | "abandon">;
+  /** Derives the sessions of a segment's blocks. */
+  sender: Pick<SessionSender, "send" | "rest" | "abandon">;
   /** Sends the first columns of blocks, of which days are derived; used by nobody else. */
   days: Pick<BatchSender, "sendFirstColumns" | "rest" | "abandon">;
   /** The names of events, which are written first. */
@@ -144,16 +144,14 @@ export class SessionDeriver {
     else await this.#finish([oldest], derived);
   }
 
-  /** Resolves to "sessions" where its blocks were sent; to true where its rows were read back, for its days as well. */
+  /** "sessions": its blocks were folded; true: its rows were read back, for its days as well. */
   async #deriveSegment({ segment, batches }: Stored): Promise<Tried<true | "sessions">> {
     const { sender } = this.#options;
     const named = await this.#tried(() => this.#writeNames(segment.recovered, batches));
     if (named !== true) return named;
     // Some rows of a batch that was taken apart may be in quarantine.
     if (!segment.batches.every(({ id }) => batches.includes(id))) return await this.#deriveStored(batches);
-    const sent = await this.#sent(async () => {
-      for (const some of planInserts(segment)) await sender.send(segment, some);
-    });
+    const sent = await this.#sent(() => sender.send(segment));
     if (sent === undefined) return undefined;
     return sent === true ? "sessions" : await this.#deriveStored(batches);
   }
@@ -240,7 +238,7 @@ export class SessionDeriver {
   }
 
   /**
-   * Sends blocks once more. False when a file cannot be read, or the engine does not take so much at once: then the
+   * Sends what is made of blocks. False when a file cannot be read, or the engine does not take it at once: then the
    * rows are read back.
    */
   async #sent(send: () => Promise<void>): Promise<Tried<boolean>> {

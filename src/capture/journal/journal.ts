@@ -5,7 +5,7 @@ import { journalLimits } from "./limits.ts";
 import type { Log } from "../../core/log.ts";
 import { RepeatedLog } from "../../work/repeated_log.ts";
 import { Wakeup } from "../../work/wakeup.ts";
-import type { DiskReserve } from "./disk_reserve.ts";
+import type { DiskReserve } from "./quota.ts";
 import type { JournalIo } from "./journal_io.ts";
 import { Lane } from "./lane.ts";
 import type { LaneBlock, LaneKind, LaneRow } from "./lane_kind.ts";
@@ -83,6 +83,7 @@ export class Journal {
   /** When a lane last had a segment that grows; only lanes that had one since they rested. */
   readonly #busyAt = new Map<LaneKind, number>();
   #timer: ReturnType<typeof setInterval> | undefined;
+  #resting: Promise<void> = Promise.resolve();
   /** For failures that may repeat with each group. */
   readonly #log: RepeatedLog;
   #failedAtMs = Number.NEGATIVE_INFINITY;
@@ -95,12 +96,7 @@ export class Journal {
     this.folder = options.folder;
     this.#ledger = new Ledger(options, options.folder);
     this.#sealed = new SealedSegments(options);
-    this.#recycler = new SegmentRecycler(
-      options,
-      options.folder,
-      options.bytesMax / journalLimits.recycledFilesShare,
-      options.clock,
-    );
+    this.#recycler = new SegmentRecycler(options);
     this.#turns = options.io.random() & 0x3fffffff;
     this.#log = new RepeatedLog(options.log, options.clock);
     this.#lookMs = Math.max(2, Math.min(100, options.flushIntervalMs / 10));
@@ -355,14 +351,16 @@ export class Journal {
   }
 
   /**
-   * Seals segments by age, deletes recycled files that no lane wants, writes repeated log lines. Called by the
-   * journal's clock.
+   * Seals segments by age, writes repeated log lines, deletes recycled files that no lane wants; when it resolves, what
+   * an earlier call has begun to delete is deleted as well. Called by the journal's clock.
    */
-  async look(): Promise<void> {
+  look(): Promise<void> {
     this.#sealByAge();
     this.#log.look();
-    await this.#recycler.look(this.tight);
-    await Promise.all(this.#lanes.values().map((lane) => this.#restIdle(lane)));
+    return (this.#resting = this.#resting.then(async () => {
+      await this.#recycler.look(this.tight);
+      await Promise.all(this.#lanes.values().map((lane) => this.#restIdle(lane)));
+    }));
   }
 
   /** Gives back what a lane keeps for its next segment, after a long rest or where the disk is nearly full. */

@@ -1,11 +1,12 @@
 // A lane: the open blocks of one kind of traffic, their way onto the disk by group commit, and who waits for a group.
 
-import { yieldToEventLoop, sleep } from "../../core/clock.ts";
+import { nextTurn, sleep } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { reasonOf } from "../../core/log.ts";
 import type { LaneBlock, LaneKind, LaneRow } from "./lane_kind.ts";
 import { journalLimits } from "./limits.ts";
 import type { Segment } from "./segments/segment.ts";
+import type { Use } from "./quota.ts";
 import { SegmentWriter, type SegmentWriterOptions } from "./segments/segment_writer.ts";
 
 interface LaneOptions<Block extends LaneBlock<LaneRow>> extends SegmentWriterOptions {
@@ -120,7 +121,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     this.#requests++;
     this.#isWanted = true;
     // Started when all that has arrived is read, so that requests that arrived together share one group.
-    this.#running ??= yieldToEventLoop().then(() => this.#run());
+    this.#running ??= nextTurn().then(() => this.#run());
     return this.#group;
   }
 
@@ -278,13 +279,6 @@ export class CommitGroups {
     for (const { lane, group } of this.#joined) if (lane.group === group) void lane.commit();
     for (const { group } of this.#joined) await group.promise;
   }
-}
-
-export interface Use {
-  /** As blocks estimate them; for segments found at the start, as in the file. */
-  bytes: number;
-  /** Of persons and groups; each becomes a row when stored. Unknown, and 0, for segments found at the start. */
-  changes: number;
 }
 
 type Uses = Map<number, Use>;

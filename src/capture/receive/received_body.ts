@@ -39,6 +39,8 @@ export class ReceivedBody {
    */
   #opened: number | undefined;
   readonly #openedIn: number;
+  /** The request's lease. */
+  #lease: MemoryLease | undefined;
   /** The index of the last scanner, and the copy that it is of, if not of `bytes`. */
   #index: EventIndex | undefined;
   #copy: Uint8Array | undefined;
@@ -57,6 +59,7 @@ export class ReceivedBody {
    */
   async receive(receiving: Receiving, lease: MemoryLease): Promise<void> {
     const { request, query, first, inflatedBytesMax: bytesMax } = receiving;
+    this.#lease = lease;
     const wire = receiving.wire ?? (await this.#wireOf(receiving, lease));
     const wireBytes = lease.bytes;
     const bounds = bytesMax === undefined ? { lease, first } : { lease, first, bytesMax };
@@ -97,7 +100,7 @@ export class ReceivedBody {
     const { bytes } = this;
     if (bytes.length >= captureLimits.arenaBodyBytesMin) {
       const fast = bytes.buffer === this.#arena?.body.buffer ? this.#arena : undefined;
-      return this.#owns(new BodyScanner(bytes, { ...options, fast }));
+      return this.#owns(new BodyScanner(bytes, { ...options, lease: this.#lease, fast }));
     }
     const fast = this.#arenas.short;
     const opened = this.#opened;
@@ -110,7 +113,7 @@ export class ReceivedBody {
   /** A scanner of a repaired copy of the body, which is released with it. */
   scannerOf(repaired: Repaired, options: IndexOptions = {}): BodyScanner {
     this.#copy = repaired.bytes;
-    return this.#owns(new BodyScanner(repaired.bytes, { ...options, repaired }));
+    return this.#owns(new BodyScanner(repaired.bytes, { ...options, lease: this.#lease, repaired }));
   }
 
   /** Releases the memory at once: indexes of 7 MB that waited for garbage collection made the server grow by 200 MB. */

@@ -2,6 +2,9 @@
 
 import { Fault, type FaultCode } from "../../core/fault.ts";
 import { corsHeaders, withCors } from "../../http/cors.ts";
+import { jsonPieces } from "../../http/pages/json_parts.ts";
+import { LongReply } from "../../http/pages/long_reply.ts";
+import { slicedTexts } from "../../http/pages/sliced.ts";
 import { plainHeaders, problemResponse } from "../../http/problem.ts";
 import type { Captured } from "../pipeline.ts";
 
@@ -14,10 +17,32 @@ export function usualReply(request: Request): Response {
   return replied(request, plain);
 }
 
-/** The reply to a request that was taken. @param tellsAll lists ignored events and warnings (`?verbose=1`). */
-export function captureReply(request: Request, captured: Captured, tellsAll = false): Response {
-  if (tellsAll) return replied(request, verbose(captured));
+/** The reply to a request that was taken. */
+export function captureReply(request: Request, captured: Captured): Response {
   return replied(request, captured.recordingsUnwanted ? noRecordings : plain);
+}
+
+/**
+ * As captureReply(), with a list of ignored events and warnings (`?verbose=1`) where there is room for one more reply:
+ * the events are taken, and must not be sent again.
+ */
+export async function verboseReply(request: Request, captured: Captured): Promise<Response> {
+  try {
+    return await listReply(request, jsonPieces(verbose(captured), 2), captured.project_id);
+  } catch (thrown) {
+    if (!(thrown instanceof Fault)) throw thrown;
+    return captureReply(request, captured);
+  }
+}
+
+/** A reply as long as its body had events. @throws Fault unavailable when too many are being read. */
+export async function listReply(
+  request: Request,
+  texts: Iterable<string | Uint8Array>,
+  project_id: number,
+): Promise<Response> {
+  const reply = await slicedTexts(texts, replyHeaders(request));
+  return reply instanceof LongReply ? reply.admit(`captures of ${project_id}`) : reply;
 }
 
 function replied(request: Request, text: string): Response {
@@ -33,17 +58,17 @@ export function replyHeaders(request: Request): Record<string, string> {
 
 const usualHeaders = new Headers(replyHeaders(new Request("http://localhost")));
 
-function verbose({ accepted, ignored, warned }: Captured): string {
+function verbose({ accepted, ignored, warned }: Captured): object {
   const inOrder = <Listed extends { index: number }>(list: readonly Listed[]) =>
     list.toSorted((a, b) => a.index - b.index);
-  return JSON.stringify({
+  return {
     status: "Ok",
     accepted,
     ignored: inOrder(ignored.list),
     ignored_by_reason: Object.fromEntries(ignored.counts),
     warnings: inOrder(warned.list),
     warnings_by_reason: Object.fromEntries(warned.counts),
-  });
+  };
 }
 
 export interface RefusalOptions {

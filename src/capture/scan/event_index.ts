@@ -4,6 +4,7 @@
 import { free } from "../../core/chunks.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
+import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { singleKey } from "../wasm/layout.ts";
 import {
   entryLength,
@@ -32,6 +33,10 @@ export interface IndexOptions {
   nameless?: boolean;
   /** Items without a name or an id are indexed too. */
   indexesAll?: boolean;
+  /** Whether ignored items are listed. */
+  lists?: boolean | undefined;
+  /** Memory for an index that becomes larger than is likely is acquired from it. */
+  lease?: Pick<MemoryLease, "acquire" | "release"> | undefined;
   /** The fast scan in whose memory the bytes lie. */
   fast?: ScanArena | undefined;
   /** Why items that are no objects are ignored, by their ordinal; malformed_event by default. */
@@ -83,6 +88,7 @@ export class EventIndex {
     const { fast, indexBytesMax = limits.indexBytesMax } = options;
     this.#bytes = bytes;
     this.#options = options;
+    this.ignored.isListed = options.lists;
     this.#fast = fast;
     this.#generation = fast?.generation ?? 0;
     this.repaired = options.repaired;
@@ -182,10 +188,7 @@ export class EventIndex {
     return Math.floor(Math.min(this.#entries.length, this.#numbersMax) / entryLength);
   }
 
-  /**
-   * Makes room in the full index: moves it to a larger one, or, at its bound, empties it and sets isPartial. False
-   * while it is being moved, and for a part, which stays full.
-   */
+  /** Moves the full index to a larger one, or empties it at its bound (isPartial). False until then, or in a part. */
   makeRoom(through: number): boolean {
     if (this.isSecondPass) return false;
     if (this.#entries.length < this.#numbersMax) return this.#moveIndex(through);
@@ -197,15 +200,19 @@ export class EventIndex {
   /**
    * Copies a slice of the full index to a larger one, sized for the entries that the whole body is likely to have,
    * judging by its first `through` bytes; true when all is copied.
+   * @throws Fault unavailable when there is no memory for it.
    */
   #moveIndex(through: number): boolean {
     const used = this.count * entryLength;
     const factor = Math.max(2, (this.#bytes.length / through) * movedShare);
-    this.#larger ??= new Int32Array(Math.min(this.#numbersMax, Math.ceil(this.#entries.length * factor)));
+    const numbers = Math.min(this.#numbersMax, Math.ceil(this.#entries.length * factor));
+    if (!this.#larger) this.#options.lease?.acquire(numbers * Int32Array.BYTES_PER_ELEMENT);
+    this.#larger ??= new Int32Array(numbers);
     const to = Math.min(used, this.#moved + limits.copyBytesMax / Int32Array.BYTES_PER_ELEMENT);
     this.#larger.set(this.#entries.subarray(this.#moved, to), this.#moved);
     this.#moved = to;
     if (to < used) return false;
+    if (this.#entries !== this.#fast?.entries) this.#options.lease?.release(this.#entries.byteLength);
     this.#freeEntries();
     this.#entries = this.#larger;
     this.#larger = undefined;

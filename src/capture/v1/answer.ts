@@ -5,13 +5,12 @@ import { bytesOf } from "../../core/bytes.ts";
 import { free } from "../../core/chunks.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault, type FaultCode } from "../../core/fault.ts";
-import { captureLimits } from "../limits.ts";
 import { v1Limits } from "./limits.ts";
 import { type ArenaPool, ReceivedBody } from "../receive/received_body.ts";
 import { likelyIndexBytes } from "../wasm/scan_arena.ts";
 import type { Reason, Warning } from "../event/outcome.ts";
 import { capture, scanFirst, scanOn } from "../pipeline.ts";
-import { captureRefusal, replyHeaders } from "../receive/reply.ts";
+import { captureRefusal, listReply } from "../receive/reply.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { announcedBytes } from "../../work/bodies/upload.ts";
@@ -35,7 +34,7 @@ export async function answerV1(request: Request, context: V1Context): Promise<Re
   const lease = options.memory.open(announcedBytes(request));
   let response: Response;
   try {
-    response = new Response(await take(request, options, body, lease), { headers: replyHeaders(request) });
+    response = await take(request, options, body, lease);
   } catch (thrown) {
     response = captureRefusal(thrown, request, options, v1Fields);
   } finally {
@@ -69,13 +68,13 @@ function v1Fields({ code, detail }: Fault): { error: string; error_description: 
 /** A request's id is a uuid; the reply repeats it. */
 const requestIdCharsMax = 64;
 
-/** Takes the batch of a request in; returns its results. @throws Fault for one that is refused whole. */
+/** Takes the batch of a request in; answers with its results. @throws Fault for one that is refused whole. */
 async function take(
   request: Request,
   options: AnswerOptions,
   body: ReceivedBody,
   lease: MemoryLease,
-): Promise<string> {
+): Promise<Response> {
   const key = bearerOf(request);
   const known = options.keys.find(key);
   if (known !== undefined) lease.assign(known);
@@ -92,12 +91,13 @@ async function take(
   if (isCopied) free(translation.body, true);
   lease.hold(body.bytes.length + likelyIndexBytes(body.bytes.length) + uuids.length);
   const address = () => options.addressOf(request);
-  const sent = { body, sent_at: sentAtOf(request), nameless: false, address, lease, refused, warnings };
-  const { ignored } = await capture(sent, options);
+  const sent_at = sentAtOf(request);
+  const sent = { body, sent_at, nameless: false, lists: true, address, lease, refused, warnings };
+  const { project_id, ignored } = await capture(sent, options);
   if (!isCopied) free(translation.body, true);
-  lease.hold(uuids.length + (uuids.length / uuidChars) * resultBytesMax);
+  lease.hold(uuids.length);
   const reasons = new Map(ignored.list.map(({ index, reason }) => [index, reason]));
-  return await resultsText({ uuids, ignored: reasons, warned: warnings });
+  return await listReply(request, resultTexts({ uuids, ignored: reasons, warned: warnings }), project_id);
 }
 
 /**
@@ -136,7 +136,7 @@ function checkBatch(index: EventIndex): void {
     const detail = `A request must hold at most ${v1Limits.v1EventsMax} events; ${index.items} arrived.`;
     throw new Fault("payload_too_large", detail);
   }
-  const [first] = index.ignored.list;
+  const [first] = index.ignored.examples;
   if (first) {
     const detail = `batch[${first.index}] is not an object and has no uuid: nothing of the batch is kept.`;
     throw new Fault("missing_event_uuid", detail);
@@ -179,30 +179,20 @@ interface Fates {
 }
 
 /**
- * `{"results": {"<uuid>": {"result": "ok", "details"?: "<reason>"}}}` as text; a result is ok, warning or drop. Yields
- * to the event loop between slices. No result asks for a retry: if an event cannot be stored now, the request is
- * refused.
+ * `{"results": {"<uuid>": {"result": "ok", "details"?: "<reason>"}}}` in pieces; a result is ok, warning or drop. No
+ * result asks for a retry: if an event cannot be stored now, the request is refused.
  */
-async function resultsText({ uuids, ignored, warned }: Fates): Promise<string> {
+function* resultTexts({ uuids, ignored, warned }: Fates): Generator<string, undefined> {
   const source = Buffer.from(uuids.buffer, uuids.byteOffset, uuids.length);
-  const slices: string[] = [];
-  const count = uuids.length / uuidChars;
-  for (let first = 0; first < count; first += captureLimits.sliceRowsMax) {
-    if (first > 0) await yieldToEventLoop();
-    let text = "";
-    for (let i = first; i < Math.min(count, first + captureLimits.sliceRowsMax); i++) {
-      const uuid = source.toString("latin1", i * uuidChars, (i + 1) * uuidChars);
-      text += `${i > 0 ? "," : ""}"${uuid}":${resultOf(ignored.get(i), warned.get(i))}`;
-    }
-    slices.push(text);
+  yield '{"results":{';
+  for (let i = 0; i < uuids.length / uuidChars; i++) {
+    const uuid = source.toString("latin1", i * uuidChars, (i + 1) * uuidChars);
+    yield `${i > 0 ? "," : ""}"${uuid}":${resultOf(ignored.get(i), warned.get(i))}`;
   }
-  return `{"results":{${slices.join("")}}}`;
+  yield "}}";
 }
 
 function resultOf(reason: Reason | undefined, warning: Warning | undefined): string {
   if (reason) return `{"result":"drop","details":"${reason}"}`;
   return warning ? `{"result":"warning","details":"${warning}"}` : '{"result":"ok"}';
 }
-
-/** Bytes of one result at most: names of reasons and warnings have up to 60 characters. */
-const resultBytesMax = 160;

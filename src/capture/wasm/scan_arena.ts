@@ -128,7 +128,7 @@ export class ScanArena {
     this.#columns = { ...counts, bytes: this.#bytes, names, identity: undefined };
     this.#identity = identityIn(this.#bytes, this.body);
     this.#bytes.set(valueKindOf, layout.TRAIT_KINDS);
-    writeNames(this.#bytes, layout.NAMES, [
+    writeKnownNames(this.#bytes, layout.NAMES, [
       [layout.ITEM_KEYS, itemKeys],
       [layout.PROPERTY_KEYS, propertyKeys],
       [layout.EVENT_NAMES, knownKeys(unusualNames)],
@@ -338,7 +338,7 @@ function identityIn(bytes: Uint8Array, body: Uint8Array): IdentityBatch {
 }
 
 /** Writes the names of each table, side by side from `names` on; at most 255 in all. */
-function writeNames(
+export function writeKnownNames(
   bytes: Uint8Array,
   names: number,
   tables: readonly (readonly [table: number, keys: KnownKeys])[],

@@ -6,7 +6,7 @@
 
 import { createInterface } from "node:readline";
 import { type ProjectKeys, openProjectKeys } from "../../access/project_keys.ts";
-import { openClientAddress } from "../../access/client_address.ts";
+import { openClientAddress, openProxies } from "../../access/client_address.ts";
 import { systemClock } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, type LogLevel, openLog, reasonOf } from "../../core/log.ts";
@@ -92,6 +92,7 @@ async function open(config: WorkerConfig, link: Rpc, metrics: CaptureMetrics, lo
   followMemory(metrics, memory);
   const peers = new Peers();
   const clientAddress = openClientAddress({ trustedProxies: config.trustedProxies, log });
+  const isProxy = openProxies(config.trustedProxies);
   const app = workerRoutes(config.inside, log, {
     ...config,
     memory,
@@ -104,7 +105,7 @@ async function open(config: WorkerConfig, link: Rpc, metrics: CaptureMetrics, lo
     refused: refusalCounts(metrics, capture),
     seconds: (value) => metrics.captureSeconds.observe(value),
   });
-  return { primary, stores, keys, capture, server: listen(app, { ...config, shared: true, peers }) };
+  return { primary, stores, keys, capture, server: listen(app, { ...config, shared: true, peers, isProxy }) };
 }
 
 /** Captures, and everything else forwarded to worker 1, which answers at `inside`. */
@@ -112,7 +113,7 @@ function workerRoutes(inside: string, log: Log, capture: Omit<AnswerOptions, "fa
   const app = openApplication();
   const problem = openProblems({ log, routes: () => app.routes });
   const failed: AnswerOptions["failed"] = (error, request) => problem({ error, code: "UNKNOWN", request });
-  const forward = forwardTo(inside);
+  const forward = forwardTo(inside, capture.addressOf);
   return app
     .onError((failure) => problem(failure))
     .wrap((handle, request) => (isCapture(request) ? handle : forward))

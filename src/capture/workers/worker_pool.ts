@@ -33,8 +33,9 @@ export class WorkerPool {
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
-    const serving = options.metrics.registry.gauge("sluice_workers", "Capture workers that serve now.");
-    serving.follow(() => 1 + this.#members.filter((member) => member.serves).length);
+    const serving = (): number => 1 + this.#members.filter((member) => member.serves).length;
+    const help = "Capture workers that serve now.";
+    options.metrics.registry.followed("gauge", "sluice_workers", help, serving);
   }
 
   /** Resolves when each worker serves, or has failed to start once. */

@@ -62,6 +62,8 @@ const unnamed: ProjectRow = {
   organization: "",
   timezone: "UTC",
   session_recording_opt_in: false,
+  cookieless_server_hash_mode: 1,
+  event_retention_days: null,
   created_at: "",
 };
 
@@ -149,19 +151,22 @@ function Menu({ project, groups, current }: MenuProps) {
         <Fragment key={title}>
           {title && <p class="menu-group">{title}</p>}
           <ul {...(title && { "aria-label": title })}>
-            {entries.map(({ name, title: page, icon }) => (
-              <li key={name}>
-                <a
-                  href={hrefOf(project, name)}
-                  {...(name === current && { "aria-current": "page" as const })}
-                >
-                  <svg class="icon" viewBox="0 0 24 24" width="17" height="17" aria-hidden="true">
-                    <path d={icon} />
-                  </svg>
-                  {page}
-                </a>
-              </li>
-            ))}
+            {entries.map(
+              ({ name, title: page, icon }) =>
+                icon && (
+                  <li key={name}>
+                    <a
+                      href={hrefOf(project, name)}
+                      {...(name === current && { "aria-current": "page" as const })}
+                    >
+                      <svg class="icon" viewBox="0 0 24 24" width="17" height="17" aria-hidden="true">
+                        <path d={icon} />
+                      </svg>
+                      {page}
+                    </a>
+                  </li>
+                ),
+            )}
           </ul>
         </Fragment>
       ))}

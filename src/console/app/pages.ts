@@ -1,7 +1,10 @@
 // The pages of the console in menu order, and the scope that each needs.
 
 import { type ComponentType } from "preact";
+import { PersonsBehind } from "./behind/behind.tsx";
 import { Keys } from "./account/keys.tsx";
+import { Members } from "./account/members.tsx";
+import { OwnAccount } from "./account/own_account.tsx";
 import { Projects } from "./account/projects.tsx";
 import { Dashboards } from "./boards/dashboards.tsx";
 import { Insights } from "./boards/insights.tsx";
@@ -23,8 +26,8 @@ export interface PageEntry {
   /** A key without it is not shown the page. */
   scope: string;
   page: ComponentType<{ route: Route }>;
-  /** A line in a square of 24. */
-  icon: string;
+  /** A line in a square of 24; the menu does not have pages without one. */
+  icon?: string;
 }
 
 /** In groups, by their titles: the first has none. */
@@ -46,6 +49,7 @@ const groups: readonly (readonly [title: string, entries: readonly PageEntry[]])
     "Ask",
     [
       { name: "explore", title: "Explore", scope: "query:read", page: Explore, icon: "M3 19l6-8 5 4 7-11" },
+      { name: "behind", title: "Persons behind a number", scope: "query:read", page: PersonsBehind },
       { name: "sql", title: "SQL", scope: "query:read", page: Sql, icon: "M8 5l-6 7 6 7M16 5l6 7-6 7" },
       {
         name: "insights",
@@ -125,6 +129,20 @@ const groups: readonly (readonly [title: string, entries: readonly PageEntry[]])
         scope: "project:read",
         page: Projects,
         icon: "M3 6h7l2 3h9v10H3z",
+      },
+      {
+        name: "members",
+        title: "Members",
+        scope: "organization_member:read",
+        page: Members,
+        icon: "M9 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM2 21c0-5 3-7 7-7s7 2 7 7M19 8v6M16 11h6",
+      },
+      {
+        name: "account",
+        title: "Account",
+        scope: "*",
+        page: OwnAccount,
+        icon: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 13a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM6 19c1-3 3-4 6-4s5 1 6 4",
       },
     ],
   ],

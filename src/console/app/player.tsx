@@ -2,9 +2,16 @@
 // was recorded is rebuilt by rrweb in a frame without scripts. The only file that knows rrweb.
 
 import { render } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
-import { type eventWithTime, Replayer } from "rrweb";
-import { type PlayerMessage, readSnapshots, type Windows } from "./recordings/snapshots.ts";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { type eventWithTime, Replayer, type ReplayPlugin } from "rrweb";
+import { canvasPicture, foreignIn, isPicture, withoutReach } from "./recordings/recorded_pages.ts";
+import {
+  beginOf,
+  type PlayerMessage,
+  readSnapshots,
+  type RecordedEvent,
+  type Windows,
+} from "./recordings/snapshots.ts";
 import { refusalOf, sendRequest, wordsOf } from "./session/api.ts";
 import { durationText, timeText } from "./ui/format.ts";
 import { Button, CheckField, ChoiceField } from "./ui/parts.tsx";
@@ -24,7 +31,12 @@ function PlayerPage() {
   const [seek, setSeek] = useState<{ at: number }>();
   useEffect(() => {
     if (isShared) {
-      readShared().then(setShown, (thrown: unknown) => setTrouble(wordsOf(thrown)));
+      const show = (found: Shown) => {
+        setShown(found);
+        const seconds = Number(new URLSearchParams(location.search).get("t"));
+        if (seconds > 0) setSeek({ at: beginOf(found.windows) + seconds * 1000 });
+      };
+      readShared().then(show, (thrown: unknown) => setTrouble(wordsOf(thrown)));
       return whenRevoked(() => {
         setShown(undefined);
         setTrouble(revoked);
@@ -35,6 +47,9 @@ function PlayerPage() {
       if (event.data.kind === "show") setShown(event.data);
       if (event.data.kind === "trouble") setTrouble(event.data.text);
       if (event.data.kind === "seek") setSeek({ at: event.data.at });
+      if (event.data.kind === "press") {
+        dispatchEvent(new KeyboardEvent("keydown", { key: event.data.key, cancelable: true }));
+      }
     };
     addEventListener("message", take);
     const ready: PlayerMessage = { kind: "ready" };
@@ -116,13 +131,40 @@ function Windowed({ shown: { windows, isWhole }, seek }: WindowedProps) {
           options={longest.map(([id, { length }], i) => [id, `Window ${i + 1} (${length} events)`])}
         />
       )}
+      <NotLoaded events={events} />
       {!isWhole && <p class="notice">It is longer than a browser can hold; its beginning is shown.</p>}
       <Playing key={chosen} events={events as eventWithTime[]} seek={seek} />
     </>
   );
 }
 
+/** Hosts that the page's policy allows, as its address asked for. */
+const loadedHosts = isShared ? [] : new URLSearchParams(location.search).getAll("load");
+
+/** Hosts that are named. */
+const hostsMax = 5;
+
+/** Says which images and style sheets of the pages are missing in the picture. */
+function NotLoaded({ events }: { events: readonly RecordedEvent[] }) {
+  const hosts = useMemo(() => foreignIn(events, loadedHosts), [events]);
+  if (hosts.length === 0) return null;
+  const counted = (count: number, one: string) => (count === 1 ? `1 ${one}` : `${count} ${one}s`);
+  const texts = hosts.slice(0, hostsMax).map(({ host, images, styles }) => {
+    const parts = [images && counted(images, "image"), styles && counted(styles, "style sheet")];
+    return `${parts.filter(Boolean).join(" and ")} of ${host}`;
+  });
+  return (
+    <p class="quiet unloaded">
+      Not loaded from elsewhere: {texts.join(", ")}
+      {hosts.length > hostsMax && ` and of ${hosts.length - hostsMax} more hosts`}.
+    </p>
+  );
+}
+
 const speeds = ["0.5", "1", "2", "4", "8"].map((speed) => [speed, `${speed}×`] as const);
+
+/** How far an arrow key goes, in ms. */
+const stepMs = 5000;
 
 interface PlayingProps {
   events: eventWithTime[];
@@ -149,15 +191,20 @@ function Playing({ events, seek }: PlayingProps) {
     setPlaying(go);
     if (go) replayer.current?.play(ms);
     else replayer.current?.pause(ms);
+    const message: PlayerMessage = { kind: "time", at: begin + ms };
+    if (!isShared) parent.postMessage(message, location.origin);
   };
+  const within = (ms: number) => Math.max(0, Math.min(total, ms));
   useEffect(() => {
-    if (seek) goTo(Math.max(0, Math.min(total, seek.at - begin)), playing);
+    if (seek) goTo(within(seek.at - begin), playing);
   }, [seek]);
+  const turn = () => goTo(at >= total ? 0 : at, !playing);
+  useKeys({ turn, go: (by) => goTo(within(at + by), playing) });
   return (
     <>
       <div class="stage" ref={stage} />
       <div class="form controls">
-        <Button kind="primary" onClick={() => goTo(at >= total ? 0 : at, !playing)}>
+        <Button kind="primary" title="Space; arrow keys go back and forth" onClick={turn}>
           {playing ? "Pause" : "Play"}
         </Button>
         <input
@@ -181,6 +228,59 @@ function Playing({ events, seek }: PlayingProps) {
   );
 }
 
+/**
+ * A canvas is drawn by scripts, which the frame does not have: it is shown as a box with its last picture. Drawing
+ * commands of other kinds are not.
+ */
+const canvasPlugin: ReplayPlugin = {
+  onBuild: (node, { id, replayer }) => {
+    if (node.nodeName !== "CANVAS") return;
+    const { attributes } = (replayer.getMirror().getMeta(node as Node) ?? {}) as { attributes?: CanvasSize };
+    const { width, height, rr_dataURL: url } = attributes ?? {};
+    const { style } = node as HTMLCanvasElement;
+    if (style.display === "") style.display = "inline-block";
+    if (style.width === "" && width !== undefined) style.width = `${Number(width)}px`;
+    if (style.height === "" && height !== undefined) style.height = `${Number(height)}px`;
+    if (isPicture(url)) showPicture(replayer, id, url);
+  },
+  handler: (event, _, { replayer }) => {
+    const picture = canvasPicture(event);
+    if (picture) showPicture(replayer, picture.id, picture.url);
+  },
+};
+
+interface CanvasSize {
+  width?: unknown;
+  height?: unknown;
+  rr_dataURL?: unknown;
+}
+
+function showPicture(replayer: Replayer, id: number, url: string): void {
+  const node = replayer.getMirror().getNode(id) as HTMLElement | null;
+  node?.style.setProperty("background", `url("${url}") 0 0 / 100% 100% no-repeat`);
+}
+
+/** Space turns the player on and off, arrows go back and forth. */
+function useKeys({ turn, go }: { turn: () => void; go: (ms: number) => void }): void {
+  const press = useRef<(event: KeyboardEvent) => void>();
+  press.current = (event) => {
+    // What has keys of its own keeps them.
+    const { tagName = "" } = event.target instanceof Element ? event.target : {};
+    const isOwn = ["INPUT", "SELECT", "TEXTAREA"].includes(tagName);
+    if (isOwn || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === " " && tagName !== "BUTTON") turn();
+    else if (event.key === "ArrowLeft") go(-stepMs);
+    else if (event.key === "ArrowRight") go(stepMs);
+    else return;
+    event.preventDefault();
+  };
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => press.current?.(event);
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  }, []);
+}
+
 /** Builds the recording into the stage, as large as fits; returns what takes it down. */
 function openReplayer(
   events: eventWithTime[],
@@ -190,7 +290,14 @@ function openReplayer(
 ): (() => void) | undefined {
   const root = stage.current;
   if (!root) return undefined;
-  const replayer = new Replayer(events, { root, mouseTail: false, skipInactive: true, showWarning: false });
+  withoutReach(events);
+  const replayer = new Replayer(events, {
+    root,
+    mouseTail: false,
+    skipInactive: true,
+    showWarning: false,
+    plugins: [canvasPlugin],
+  });
   opened.current = replayer;
   let size = { width: 1024, height: 768 };
   const fit = () => {

@@ -1,7 +1,6 @@
 // Models of the API's description: a schema with a title becomes a component, and every use of it a reference.
 
 import type { JsonSchema } from "./example.ts";
-import { plainNullable } from "./nullable.ts";
 
 export type Models = Record<string, JsonSchema>;
 
@@ -45,4 +44,25 @@ function withInner(schema: JsonSchema, models: Models): JsonSchema {
   return plainNullable(
     Object.fromEntries(entries.map(([name, held]) => [name, ofClients.has(name) ? held : inner(held)])),
   );
+}
+
+/**
+ * A schema or null as a list of types, or as a oneOf where it is a reference. A union with null alone stops some
+ * generators of clients, and a reference in one becomes a type of its own in others.
+ */
+export function plainNullable(schema: JsonSchema): JsonSchema {
+  const { anyOf, ...rest } = schema;
+  const one = orNull(anyOf);
+  if (!one) return schema;
+  if (one.$ref !== undefined) return { ...rest, oneOf: [one, { type: "null" }] };
+  // Anything: null too.
+  if (typeof one.type !== "string") return { ...one, ...rest };
+  const both = { ...one, ...rest, type: [one.type, "null"] };
+  return one.enum ? { ...both, enum: [...one.enum, null] } : both;
+}
+
+/** What may be null, in a union of it and null. */
+function orNull(anyOf: JsonSchema[] | undefined): JsonSchema | undefined {
+  const [one, other, ...more] = anyOf ?? [];
+  return more.length === 0 && other?.type === "null" ? one : undefined;
 }

@@ -2,8 +2,7 @@
 
 import Type from "typebox";
 import { model } from "./field.ts";
-import { searchParameter } from "./query.ts";
-import { requiredTextParameter } from "./required_parameter.ts";
+import { searchParameter, requiredTextParameter } from "./query.ts";
 
 export const valuesQuery = {
   key: requiredTextParameter("the property's name."),

@@ -10,23 +10,6 @@ class Counter {
   }
 }
 
-class Gauge {
-  #read: () => number = () => 0;
-
-  get value(): number {
-    return this.#read();
-  }
-
-  set(value: number): void {
-    this.#read = () => value;
-  }
-
-  /** Makes the gauge read its value from `read` whenever it is shown. */
-  follow(read: () => number): void {
-    this.#read = read;
-  }
-}
-
 export class Histogram {
   /** Upper bounds of the buckets, ascending; larger values fall into the last, unbounded bucket. */
   readonly bounds: readonly number[];
@@ -108,12 +91,6 @@ export class Registry {
       [...counters.byValue].map(([value, counter]) => [lineOf(name, { [label]: value }), counter.value]);
     this.#register(name, { kind: "counter", help, read });
     return counters;
-  }
-
-  gauge(name: string, help: string): Gauge {
-    const gauge = new Gauge();
-    this.#register(name, { kind: "gauge", help, read: () => [[name, gauge.value]] });
-    return gauge;
   }
 
   /** A metric whose value `read` returns whenever it is shown; the value of a counter must not decrease. */

@@ -33,18 +33,19 @@ export class HeldReply {
   /** @throws Fault invalid_input when it gets too long for anybody, unavailable when there is no room for more. */
   add(bytes: number): void {
     this.#room.makeRoom(this, bytes);
-    this.bytes += bytes;
+    this.#change(bytes);
   }
 
   /** From now on it is sent to its owner, and may be ended. @throws Fault unavailable when the owner holds too much. */
   send(owner: ReplyOwner): void {
     this.#room.makeShare(this, owner);
     this.owner = owner;
+    this.#room.count(owner, this.bytes, false);
   }
 
   /** So many bytes are no longer in memory. */
   free(bytes: number): void {
-    this.bytes -= bytes;
+    this.#change(-bytes);
     this.#read += bytes;
   }
 
@@ -61,24 +62,29 @@ export class HeldReply {
 
   /** To be called when it was read, or will not be. */
   close(): void {
-    this.bytes = 0;
+    this.#change(-this.bytes);
     this.#room.forget(this);
+  }
+
+  #change(bytes: number): void {
+    this.bytes += bytes;
+    this.#room.count(this.owner, bytes);
   }
 }
 
 export class HeldReplies {
   readonly #clock: Pick<Clock, "elapsed">;
   readonly #replies = new Set<HeldReply>();
+  readonly #bytesOf = new Map<ReplyOwner, number>();
+  #bytes = 0;
 
   constructor(clock: Pick<Clock, "elapsed"> = systemClock) {
     this.#clock = clock;
   }
 
-  /** Bytes of all, or of one owner's. Replies are few: each has more than limits.replySliceBytes. */
+  /** Bytes of all, or of one owner's. */
   heldBy(owner?: ReplyOwner): number {
-    let bytes = 0;
-    for (const one of this.#replies) if (owner === undefined || one.owner === owner) bytes += one.bytes;
-    return bytes;
+    return owner === undefined ? this.#bytes : (this.#bytesOf.get(owner) ?? 0);
   }
 
   open(): HeldReply {
@@ -90,13 +96,23 @@ export class HeldReplies {
   /** For replies: see HeldReply.add(). */
   makeRoom(reply: HeldReply, bytes: number): void {
     if (reply.bytes + bytes > httpLimits.heldReplyBytesMax) throw tooLong();
-    while (this.heldBy() + bytes > httpLimits.heldRepliesBytesMax) if (!this.#endOne()) throw noRoom();
+    const beyond = this.#bytes + bytes - httpLimits.heldRepliesBytesMax;
+    if (beyond > 0 && !this.#endSome(beyond)) throw noRoom();
   }
 
   /** For replies: see HeldReply.send(). */
   makeShare(reply: HeldReply, owner: ReplyOwner): void {
-    const most = httpLimits.heldReplyBytesMax;
-    while (this.heldBy(owner) + reply.bytes > most) if (!this.#endOne(owner)) throw noRoom();
+    const beyond = this.heldBy(owner) + reply.bytes - httpLimits.heldReplyBytesMax;
+    if (beyond > 0 && !this.#endSome(beyond, owner)) throw noRoom();
+  }
+
+  /** For replies: so many bytes more are held, or fewer. */
+  count(owner: ReplyOwner | undefined, bytes: number, isNew = true): void {
+    if (isNew) this.#bytes += bytes;
+    if (owner === undefined) return;
+    const its = this.heldBy(owner) + bytes;
+    if (its > 0) this.#bytesOf.set(owner, its);
+    else this.#bytesOf.delete(owner);
   }
 
   /** For replies: see HeldReply.close(). */
@@ -104,20 +120,33 @@ export class HeldReplies {
     this.#replies.delete(reply);
   }
 
-  /** Ends the slowest of this owner, or of the one who holds most; false when none may be ended. */
-  #endOne(only?: ReplyOwner): boolean {
+  /**
+   * Ends replies of this owner, or of whoever holds most at each step, the slowest first, until so many bytes
+   * are free; false when too few may be ended.
+   */
+  #endSome(bytes: number, only?: ReplyOwner): boolean {
     const now = this.#clock.elapsed();
-    let found: { reply: HeldReply; held: number; rate: number } | undefined;
+    const byOwner = new Map<ReplyOwner, { reply: HeldReply; rate: number }[]>();
     for (const reply of this.#replies) {
       const rate = reply.rateAt(now);
       const { owner } = reply;
       if (rate === undefined || owner === undefined || (only !== undefined && owner !== only)) continue;
-      const held = this.heldBy(owner);
-      if (!found || held > found.held || (held === found.held && rate < found.rate))
-        found = { reply, held, rate };
+      const its = byOwner.get(owner);
+      if (its) its.push({ reply, rate });
+      else byOwner.set(owner, [{ reply, rate }]);
     }
-    found?.reply.end();
-    return found !== undefined;
+    for (const its of byOwner.values()) its.sort((a, b) => b.rate - a.rate);
+    const end = this.#bytes - bytes;
+    while (this.#bytes > end) {
+      let most: ReplyOwner | undefined;
+      for (const owner of byOwner.keys())
+        if (most === undefined || this.heldBy(owner) > this.heldBy(most)) most = owner;
+      if (most === undefined) return false;
+      const its = byOwner.get(most)!;
+      its.pop()!.reply.end();
+      if (its.length === 0) byOwner.delete(most);
+    }
+    return true;
   }
 }
 

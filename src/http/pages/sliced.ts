@@ -5,7 +5,8 @@ import { limits } from "../../core/limits.ts";
 import { begun } from "../../work/turns.ts";
 import { httpLimits } from "../limits.ts";
 import { type HeldReply, heldReplies } from "./held_replies.ts";
-import { LongReply, streamOf } from "./long_reply.ts";
+import { jsonPieces, partsOf } from "./json_parts.ts";
+import { LongReply } from "./long_reply.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -17,11 +18,11 @@ const jsonHeaders: Headers = { "content-type": "application/json" };
  */
 export function slicedReply(parts: readonly Uint8Array[], headers: Headers = jsonHeaders): Response {
   const bytes = parts.reduce((sum, part) => sum + part.length, 0);
-  if (bytes <= limits.replySliceBytes) return new Response(Buffer.concat(parts, bytes), { headers });
+  if (bytes <= httpLimits.replyWholeBytesMax) return new Response(Buffer.concat(parts, bytes), { headers });
   const held = heldReplies.open();
   return closedWhereRefused(held, () => {
     held.add(bytes);
-    return sentAsRead(heldSlices([...parts], held), headers, held);
+    return sentAsRead(heldSlices([...parts], held), { headers }, held);
   });
 }
 
@@ -62,13 +63,13 @@ export async function streamedReply(
         await middle.return();
       }
     })(),
-    headers,
+    { headers },
   );
 }
 
 function sentAsRead(
   slices: Generator<Uint8Array, undefined> | AsyncGenerator<Uint8Array, void>,
-  headers: Headers,
+  init: ResponseInit,
   held?: HeldReply,
 ): LongReply {
   const next = async () => (await slices.next()).value ?? undefined;
@@ -77,47 +78,37 @@ function sentAsRead(
     held?.close();
     void slices.return(undefined);
   };
-  const stream = streamOf(next, release, httpLimits.longReplyMsMax, held?.ended);
-  return new LongReply(stream, { headers }, held);
+  return new LongReply({ next, release, msMax: httpLimits.longReplyMsMax, held }, init);
 }
 
 /**
  * The object as a JSON reply, written member by member and element by element down to `levels` levels; deeper values
  * are written in one step.
  */
-export async function slicedJson(value: Readonly<Record<string, unknown>>, levels = 2): Promise<Response> {
-  return await slicedTexts(piecesOf(value, levels));
+export async function slicedJson(value: object, levels = 2, status = 200): Promise<Response> {
+  return await slicedTexts(jsonPieces(value, levels), jsonHeaders, status);
 }
 
-/** A reply of these texts joined, JSON unless told; others have turns in between. @throws as slicedReply(). */
+/**
+ * A reply of these texts and bytes joined, JSON unless told; others have turns in between. Bytes are not copied.
+ * @throws as slicedReply().
+ */
 export async function slicedTexts(
-  texts: Iterable<string>,
+  texts: Iterable<string | Uint8Array>,
   headers: Headers = jsonHeaders,
+  status = 200,
 ): Promise<Response> {
   const held = heldReplies.open();
-  const parts: Uint8Array[] = [];
-  const put = (text: string): void => {
-    const part = Buffer.from(text);
-    held.add(part.length);
-    parts.push(part);
-  };
   try {
-    let text = "";
-    for (const piece of texts) {
-      text += piece;
-      if (text.length < limits.replySliceBytes) continue;
-      put(text);
-      text = "";
-      await yieldToEventLoop();
-    }
-    put(text);
-    if (held.bytes > limits.replySliceBytes) return sentAsRead(heldSlices(parts, held), headers, held);
+    const parts = await partsOf(texts, (bytes) => held.add(bytes));
+    const init = { headers, status };
+    if (held.bytes > httpLimits.replyWholeBytesMax) return sentAsRead(heldSlices(parts, held), init, held);
+    held.close();
+    return new Response(Buffer.concat(parts), init);
   } catch (thrown) {
     held.close();
     throw thrown;
   }
-  held.close();
-  return new Response(Buffer.concat(parts), { headers });
 }
 
 /** What was sent is freed part by part. */
@@ -134,38 +125,6 @@ function* slicesOf(parts: readonly Uint8Array[]): Generator<Uint8Array, undefine
       yield part.subarray(at, at + limits.replySliceBytes);
     }
   }
-}
-
-function* piecesOf(value: unknown, levels: number): Generator<string, undefined> {
-  if (levels > 0 && Array.isArray(value)) yield* elementsOf(value, levels - 1);
-  else if (levels > 0 && isPlain(value)) yield* membersOf(value, levels - 1);
-  else yield JSON.stringify(value) ?? "null";
-}
-
-function* elementsOf(list: readonly unknown[], levels: number): Generator<string, undefined> {
-  yield "[";
-  for (const [i, element] of list.entries()) {
-    if (i > 0) yield ",";
-    yield* piecesOf(element, levels);
-  }
-  yield "]";
-}
-
-function* membersOf(value: Readonly<Record<string, unknown>>, levels: number): Generator<string, undefined> {
-  let before = "{";
-  for (const [name, member] of Object.entries(value)) {
-    // JSON.stringify omits these members.
-    if (member === undefined || typeof member === "function" || typeof member === "symbol") continue;
-    yield `${before}${JSON.stringify(name)}:`;
-    yield* piecesOf(member, levels);
-    before = ",";
-  }
-  yield before === "{" ? "{}" : "}";
-}
-
-/** Whether JSON shows the object's own members. */
-function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !("toJSON" in value);
 }
 
 /**

@@ -1,10 +1,10 @@
 // What a member of an organization looks like in a reply, and who may change or remove one.
 
 import Type, { type Static } from "typebox";
+import { insufficient, membershipLevels, requireLevel } from "../../access/people/levels.ts";
 import { Fault } from "../../core/fault.ts";
 import { model, moment, nullable, readOnly, strictWritable, uuid } from "../../http/fields/field.ts";
 import { userModel } from "../../http/fields/user.ts";
-import { membershipLevels } from "../model.ts";
 
 export const memberModel = model("OrganizationMember", {
   id: readOnly(uuid({ description: "The membership's." })),
@@ -15,9 +15,9 @@ export const memberModel = model("OrganizationMember", {
   }),
   joined_at: readOnly(moment()),
   updated_at: readOnly(moment()),
-  is_2fa_enabled: readOnly(Type.Boolean({ description: "Always false: who signs in brings a key." })),
+  is_2fa_enabled: readOnly(Type.Boolean({ description: "Always false." })),
   has_social_auth: readOnly(Type.Boolean({ description: "Always false." })),
-  last_login: readOnly(nullable(moment(), { description: "Always null." })),
+  last_login: readOnly(nullable(moment(), { description: "To the console." })),
 });
 
 export const memberBody = strictWritable(memberModel);
@@ -31,11 +31,9 @@ export interface Membership {
   level: number;
 }
 
-const insufficient = "Your organization access level is insufficient.";
-
 /** @throws Fault when `asking` may not give the member `level`. */
 export function requireMayChange(asking: Membership, member: Membership, level: number): void {
-  if (asking.level < membershipLevels.admin) throw new Fault("permission_denied", insufficient);
+  requireLevel(asking.level, membershipLevels.admin);
   if (asking.user_id === member.user_id) {
     throw new Fault("permission_denied", "You can't change your own access level.");
   }
@@ -48,7 +46,7 @@ export function requireMayChange(asking: Membership, member: Membership, level: 
 export function requireMayRemove(asking: Membership, member: Membership, owners: number): void {
   const isSelf = asking.user_id === member.user_id;
   if (!isSelf && (asking.level < membershipLevels.admin || asking.level < member.level)) {
-    throw new Fault("permission_denied", insufficient);
+    throw new Fault("permission_denied", insufficient.organization);
   }
   if (member.level === membershipLevels.owner && owners <= 1) {
     throw new Fault("permission_denied", "An organization's only owner cannot leave it; delete it instead.");

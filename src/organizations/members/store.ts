@@ -1,15 +1,16 @@
 // Memberships in Postgres. A change locks its organization, so that the rules hold when two members change each other.
 
+import { membershipLevels } from "../../access/people/levels.ts";
 import { isUuid } from "../../core/id.ts";
 import { shownRow, type Stored } from "../../http/fields/field_time.ts";
 import { notFound, present } from "../../http/found.ts";
 import type { Page } from "../../http/pages/page.ts";
 import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { type Counted, countedPage, userJson } from "../../storage/postgres/rows.ts";
-import { membershipLevels } from "../model.ts";
+import { endOfReach } from "../store.ts";
 import { type Member, type Membership, requireMayChange, requireMayRemove } from "./model.ts";
 
-type MemberRow = Stored<Member, "joined_at" | "updated_at">;
+type MemberRow = Stored<Member, "joined_at" | "updated_at" | "last_login">;
 
 /** The columns of a reply, for the membership `m` and its user `u`. Its id is a UUID of version 8: made of a hash. */
 function columns(sql: Postgres) {
@@ -18,7 +19,7 @@ function columns(sql: Postgres) {
     overlay(overlay(${hash} PLACING '8' FROM 13) PLACING '8' FROM 17)::uuid AS id,
     ${userJson(sql, "u")} AS user, m.level, m.joined_at,
     coalesce(m.level_changed_at, m.joined_at) AS updated_at, false AS is_2fa_enabled, false AS has_social_auth,
-    NULL AS last_login`;
+    u.last_login`;
 }
 
 /** A page of an organization's active members, the latest first unless `oldestFirst`. */
@@ -77,7 +78,10 @@ export async function changeMember(sql: Postgres, change: MemberChange, level: n
   });
 }
 
-/** The organization and its projects stop being the user's current ones. @throws Fault as changeMember. */
+/**
+ * Ends a membership, and with it the user's sessions, their invitations, their keys that are restricted to what the
+ * organization has, and all their keys when it was the last one. @throws Fault as changeMember.
+ */
 export async function removeMember(sql: Postgres, change: MemberChange): Promise<void> {
   const { organization_id, user_id } = change;
   await sql.begin(async (tx) => {
@@ -85,6 +89,15 @@ export async function removeMember(sql: Postgres, change: MemberChange): Promise
     requireMayRemove(asking, member, owners);
     await tx`
       DELETE FROM organization_memberships WHERE organization_id = ${organization_id} AND user_id = ${user_id}`;
+    await tx`DELETE FROM user_sessions WHERE user_id = ${user_id}`;
+    await tx`
+      DELETE FROM organization_invites
+      WHERE organization_id = ${organization_id} AND created_by_id = ${user_id}`;
+    await tx`
+      WITH doomed AS (SELECT ${organization_id}::uuid AS id), ${endOfReach(tx, user_id)} SELECT FROM doomed`;
+    await tx`
+      DELETE FROM personal_api_keys WHERE user_id = ${user_id}
+        AND NOT EXISTS (SELECT FROM organization_memberships WHERE user_id = ${user_id})`;
     await tx`
       UPDATE users SET current_organization_id = NULL, current_project_id = NULL
       WHERE id = ${user_id} AND (current_organization_id = ${organization_id}

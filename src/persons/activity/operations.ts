@@ -1,13 +1,11 @@
 // What was done to persons over HTTP. PostHog counts the pages of this list from 1.
 
-import { fieldFault } from "../../http/fields/field_fault.ts";
-import { numberParameter, pageParameters } from "../../http/fields/query.ts";
 import { isoOf } from "../../http/fields/field_time.ts";
 import { reply } from "../../http/fields/schema.ts";
 import { present, uuidOf } from "../../http/found.ts";
-import { httpLimits } from "../../http/limits.ts";
 import { projectOperation } from "../../http/operation.ts";
-import { type Page, pageReply } from "../../http/pages/page.ts";
+import { numberedPage, numberedPageParameters, numberedReply } from "../../http/pages/numbered.ts";
+import type { Page } from "../../http/pages/page.ts";
 import { readsOf } from "../../storage/clickhouse/query_options.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { type CountedParts, nobody } from "../parts.ts";
@@ -15,14 +13,7 @@ import { findMainId } from "../reading/main_id_store.ts";
 import { activityPageModel, type PersonActivity } from "./model.ts";
 import { type ActivityRow, listActivity, type PersonChange } from "./store.ts";
 
-const pageQuery = {
-  ...pageParameters("Activities"),
-  page: numberParameter("Which page, from 1 on; instead of `offset`.", {
-    minimum: 1,
-    maximum: httpLimits.pageOffsetMax,
-    default: 1,
-  }),
-};
+const pageQuery = numberedPageParameters("Activities");
 
 const replies = { 200: reply("What was done, the newest first.", activityPageModel) };
 
@@ -33,7 +24,7 @@ export function activityOperations({ sql, clickhouse }: CountedParts) {
       description: "Who changed, split or deleted them, and when; neither values nor distinct ids.",
       query: pageQuery,
       replies,
-      answer: ({ project, query, url }) => activityPage(sql, url, query, project.id),
+      answer: ({ project, query, url }) => activityPage(sql, url, numberedPage(query), project.id),
     }),
     projectOperation("GET /persons/:uuid/activity/", "person:read", {
       summary: "List what was done to a person through the API",
@@ -46,26 +37,15 @@ export function activityOperations({ sql, clickhouse }: CountedParts) {
         if (count === 0) present(await findMainId(readsOf(clickhouse, project.id), uuid), nobody);
         return uuid;
       },
-      answer: ({ project, found: uuid, query, url }) => activityPage(sql, url, query, project.id, uuid),
+      answer: ({ project, found: uuid, query, url }) =>
+        activityPage(sql, url, numberedPage(query), project.id, uuid),
     }),
   ];
 }
 
-async function activityPage(
-  sql: Postgres,
-  url: URL,
-  { limit, offset, page }: Page & { page: number },
-  project_id: number,
-  uuid?: string,
-) {
-  if (page > 1 && offset > 0) {
-    throw fieldFault("invalid_input", "Give either page or offset, not both.", ["page"]);
-  }
-  const asked = { limit, offset: Math.max(offset, (page - 1) * limit) };
-  const { count, rows } = await listActivity(sql, project_id, uuid, asked);
-  const link = new URL(url);
-  link.searchParams.delete("page");
-  return { ...pageReply(link, asked, { count, rows: rows.map(shownActivity) }), total_count: count };
+async function activityPage(sql: Postgres, url: URL, at: Page, project_id: number, uuid?: string) {
+  const { count, rows } = await listActivity(sql, project_id, uuid, at);
+  return numberedReply(url, at, { count, rows: rows.map(shownActivity) });
 }
 
 const changesOf: Record<PersonChange, { action: string; field: string | null }[]> = {

@@ -6,9 +6,8 @@ import { tickingWorker } from "../../work/tick.ts";
 import type { Worker } from "../../work/worker.ts";
 import type { Uses } from "../../storage/services.ts";
 import { finishSplits } from "../split/store.ts";
-import { removeGoneProjects } from "./project_store.ts";
+import { removeGoneProjects, finishDeletions } from "./store.ts";
 import { hideOrdered } from "./hidden_store.ts";
-import { finishDeletions } from "./store.ts";
 
 type DeletionParts = Uses<"sql" | "clickhouse" | "clock" | "log">;
 

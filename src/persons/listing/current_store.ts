@@ -1,6 +1,9 @@
 // Persons by the current values of their properties. Stored changes are searched first: a current value is one of
 // them. Only the persons found by them are folded, since folding all of a project takes twenty times as long.
 
+import type { ProjectReads } from "../../storage/clickhouse/query_options.ts";
+import { frequentValues } from "../../storage/events/frequent_values.ts";
+
 const own = "project_id = {project_id:UInt32}";
 
 /** A condition on rows of person_props, and one on a value: JSON text in `value`, as a member in `properties`. */
@@ -60,4 +63,9 @@ export function currentValues(keys: string, ids?: string): string {
       )
       GROUP BY main, key
     ) WHERE is_set OR notEmpty(later)`;
+}
+
+export function listPersonValues(reads: ProjectReads, key: string, search: string | undefined) {
+  const values = `SELECT current AS value FROM (${currentValues("key = {key:String}")})`;
+  return frequentValues(reads, { values, params: { key }, search });
 }

@@ -1,11 +1,13 @@
-// Settings of PostHog's projects that have no effect here. Most are kept and shown, so that programs find again what
-// they set. Those that promise what this server does not do, above all about what is collected of people, have the one
-// value that is true here; any other is refused with the reason.
+// Settings of PostHog's projects that have no effect here, and one of our own. Most are kept and shown, so that
+// programs find again what they set. Those that promise what this server does not do, above all about what is collected
+// of people, have the one value that is true here; any other is refused with the reason.
 
 import Type, { type Static, type TSchema } from "typebox";
 import { Fault } from "../../core/fault.ts";
+import { wordsIn } from "../../core/words.ts";
 import { flag, integer, nullable, text } from "../../http/fields/field.ts";
 import { projectLimits } from "../limits.ts";
+import { checkLoadHosts, loadHostsNotes } from "./load_hosts.ts";
 
 const noEffect = "Kept and shown; it has no effect here.";
 
@@ -18,63 +20,50 @@ const texts = () =>
     maxItems: projectLimits.settingTextsMax,
   });
 const ownTexts = () => nullable(texts(), { default: null, description: noEffect });
-const ownInteger = (maximum?: number) =>
-  nullable(integer({ minimum: 0, ...(maximum !== undefined && { maximum }) }), {
-    default: null,
-    description: noEffect,
-  });
+const ownInteger = () => nullable(integer({ minimum: 0 }), { default: null, description: noEffect });
 
 export const keptSettings = {
   app_urls: { ...texts(), default: [], description: noEffect },
-  autocapture_exceptions_errors_to_ignore: ownTexts(),
-  autocapture_exceptions_opt_in: ownFlag(),
-  autocapture_web_vitals_allowed_metrics: ownTexts(),
-  autocapture_web_vitals_opt_in: ownFlag(),
   base_currency: text({ maxLength: 3, default: "USD", description: noEffect }),
   business_model: ownText(40),
-  capture_dead_clicks: ownFlag(),
-  capture_performance_opt_in: ownFlag(),
   completed_snippet_onboarding: flag({ default: false, description: noEffect }),
-  conversations_enabled: ownFlag(),
-  conversations_settings: anyJson(),
-  correlation_config: anyJson(),
-  customer_analytics_config: anyJson(),
   data_attributes: { ...texts(), default: ["data-attr"], description: noEffect },
-  default_data_theme: ownInteger(),
-  default_evaluation_contexts_enabled: ownFlag(),
-  extra_settings: anyJson(),
-  feature_flag_confirmation_enabled: ownFlag(),
   feature_flag_confirmation_message: ownText(1000),
-  flags_persistence_default: ownFlag(),
-  has_completed_onboarding_for: anyJson(),
-  heatmaps_opt_in: ownFlag(),
-  inject_web_apps: ownFlag(),
-  live_events_columns: ownTexts(),
-  logs_settings: anyJson(),
-  marketing_analytics_config: anyJson(),
-  onboarding_tasks: anyJson(),
-  path_cleaning_filters: anyJson(),
-  person_display_name_properties: ownTexts(),
-  primary_dashboard: ownInteger(),
-  proactive_tasks_enabled: ownFlag(),
   product_description: ownText(1000),
-  receive_org_level_activity_logs: ownFlag(),
-  require_evaluation_contexts: ownFlag(),
-  revenue_analytics_config: anyJson(),
-  session_recording_minimum_duration_milliseconds: ownInteger(),
-  session_recording_network_payload_capture_config: anyJson(),
-  session_replay_config: anyJson(),
-  survey_config: anyJson(),
-  surveys_opt_in: ownFlag(),
-  test_account_filters_default_checked: ownFlag(),
-  web_analytics_pre_aggregated_tables_enabled: ownFlag(),
-  workflows_config: anyJson(),
+  session_recording_load_hosts: { ...texts(), ...loadHostsNotes },
+  ...each(ownTexts)(`
+    autocapture_exceptions_errors_to_ignore autocapture_web_vitals_allowed_metrics live_events_columns
+    person_display_name_properties
+  `),
+  ...each(ownFlag)(`
+    autocapture_exceptions_opt_in autocapture_web_vitals_opt_in capture_dead_clicks capture_performance_opt_in
+    conversations_enabled default_evaluation_contexts_enabled feature_flag_confirmation_enabled
+    flags_persistence_default heatmaps_opt_in inject_web_apps proactive_tasks_enabled
+    receive_org_level_activity_logs require_evaluation_contexts surveys_opt_in
+    test_account_filters_default_checked web_analytics_pre_aggregated_tables_enabled
+  `),
+  ...each(anyJson)(`
+    conversations_settings correlation_config customer_analytics_config extra_settings
+    has_completed_onboarding_for logs_settings marketing_analytics_config onboarding_tasks
+    path_cleaning_filters revenue_analytics_config session_recording_network_payload_capture_config
+    session_replay_config survey_config workflows_config
+  `),
+  ...each(ownInteger)("default_data_theme primary_dashboard session_recording_minimum_duration_milliseconds"),
 };
+
+/** A field of its own for each of the names. */
+function each<Field>(field: () => Field) {
+  return <const Names extends string>(names: Names) =>
+    Object.fromEntries(wordsIn(names).map((name) => [name, field()])) as Record<
+      ReturnType<typeof wordsIn<Names>>[number],
+      Field
+    >;
+}
 
 /** What is true here, other values that say the same, and why no other is accepted. */
 interface Fact {
   value: unknown;
-  also: readonly unknown[];
+  also?: readonly unknown[];
   why: string;
 }
 
@@ -86,7 +75,6 @@ const facts = {
   },
   anonymize_ips: {
     value: false,
-    also: [],
     why: "No client's address is added to events here, but a $ip that a client sends is stored as it was sent.",
   },
   autocapture_opt_out: {
@@ -96,7 +84,6 @@ const facts = {
   },
   capture_console_log_opt_in: {
     value: true,
-    also: [],
     why: "Recordings have the console's lines unless the SDK leaves them out.",
   },
   human_friendly_comparison_periods: {
@@ -104,7 +91,7 @@ const facts = {
     also: [null],
     why: "A comparison is with the period of the same length directly before.",
   },
-  is_demo: { value: false, also: [], why: "There are no demo projects." },
+  is_demo: { value: false, why: "There are no demo projects." },
   modifiers: { value: null, also: [{}], why: "Queries have no modifiers here." },
   recording_domains: {
     value: [],
@@ -128,7 +115,6 @@ const facts = {
   },
   session_recording_retention_period: {
     value: null,
-    also: [],
     why: "Recordings are kept as long as the server's RECORDING_RETENTION_DAYS says.",
   },
   session_recording_sample_rate: {
@@ -143,7 +129,6 @@ const facts = {
   },
   session_recording_trigger_match_type_config: {
     value: null,
-    also: [],
     why: "Recordings have no triggers here: a project records all sessions or none.",
   },
   session_recording_url_blocklist_config: {
@@ -212,10 +197,11 @@ export function splitSettings<Fields extends object>(fields: Fields) {
   return { kept, others: others as Omit<Fields, keyof KeptSettings | FactName> };
 }
 
-/** @throws Fault for a setting that would be another than what is true here. */
-export function checkFacts(fields: object): void {
+/** @throws Fault for a setting that would be another than what is true here, and for a host that is none. */
+export function checkSettings(fields: object): void {
   const given = fields as Record<string, unknown>;
-  for (const [name, { value, also, why }] of Object.entries<Fact>(facts)) {
+  checkLoadHosts((fields as Partial<KeptSettings>).session_recording_load_hosts);
+  for (const [name, { value, also = [], why }] of Object.entries<Fact>(facts)) {
     if (given[name] === undefined) continue;
     const isTrue = [value, ...also].some((one) => JSON.stringify(one) === JSON.stringify(given[name]));
     if (!isTrue) {

@@ -4,7 +4,13 @@ import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { queryKind } from "../kind.ts";
-import { displayNameText, expressionRows, type MadeColumn, parsedProperties } from "../parts/expressions.ts";
+import {
+  displayNameText,
+  expressionRows,
+  type MadeColumn,
+  parsedProperties,
+  readExpressions,
+} from "../parts/expressions.ts";
 import { filtersOf } from "../parts/series.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
 import { behindOf } from "./behind.ts";
@@ -17,6 +23,7 @@ export const actorsKind = queryKind({
   check,
   title: () => "Persons",
   answer,
+  read: readExpressions,
 });
 
 const person: MadeColumn = {

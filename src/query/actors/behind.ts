@@ -8,6 +8,7 @@ import { type Fields, fieldsOf, type QueryKind } from "../kind.ts";
 import { lifecycleKind } from "../lifecycle/lifecycle.ts";
 import type { AskedFigure, FigureField, PersonStatement } from "../parts/figure.ts";
 import { isGiven } from "../parts/series.ts";
+import { pathsKind } from "../paths/paths.ts";
 import { retentionKind } from "../retention/retention.ts";
 import { stickinessKind } from "../stickiness/stickiness.ts";
 import type { QueryContext } from "../store.ts";
@@ -25,6 +26,7 @@ const ofInsights: Readonly<Record<string, QueryKind>> = {
   RetentionQuery: retentionKind,
   LifecycleQuery: lifecycleKind,
   StickinessQuery: stickinessKind,
+  PathsQuery: pathsKind,
 };
 const kinds: Readonly<Record<string, Readonly<Record<string, QueryKind>>>> = {
   InsightActorsQuery: ofInsights,

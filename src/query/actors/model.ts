@@ -1,35 +1,24 @@
 // The schema of an ActorsQuery.
 
-import Type, { type Static } from "typebox";
+import type { Static } from "typebox";
 import { choice, integer, strictModel, text } from "../../http/fields/field.ts";
-import { queryLimits } from "../limits.ts";
-import { aboutSender, anything, maybe, unanswered, unreadFields } from "../parts/model.ts";
-
-const expressions = () =>
-  Type.Array(text({ maxLength: queryLimits.expressionCharsMax }), {
-    maxItems: queryLimits.queryColumnsMax,
-  });
+import { anything, expressionList, listFields, maybe, ofEveryQuery, unanswered } from "../parts/model.ts";
 
 export const actorsModel = strictModel("ActorsQuery", {
   kind: choice(["ActorsQuery"]),
-  select: maybe(expressions()),
+  select: maybe(expressionList()),
   search: maybe(text({ blank: true, maxLength: 200 })),
   properties: anything(),
   fixedProperties: anything(),
-  orderBy: maybe(expressions()),
-  limit: maybe(integer({ minimum: 1, maximum: queryLimits.queryRowsMax })),
-  offset: maybe(integer({ minimum: 0 })),
   source: anything(),
-  modifiers: unanswered("A modifier"),
-  ...unreadFields(aboutSender, "response tags version"),
+  ...listFields,
 });
 
 const behind = {
   /** Checked as a query. */
   source: anything(),
   includeRecordings: unanswered("Recordings of persons"),
-  modifiers: unanswered("A modifier"),
-  ...unreadFields(aboutSender, "response tags version"),
+  ...ofEveryQuery,
 };
 
 /** What says of which number persons are wanted. */

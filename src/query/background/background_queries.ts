@@ -9,9 +9,11 @@ import { storeFault } from "../../http/problem.ts";
 import { FairShare } from "../../work/fair_share.ts";
 import { every, type Ticking } from "../../work/tick.ts";
 import type { Uses } from "../../storage/services.ts";
-import type { QueryResult } from "../engine.ts";
+import type { MemoryBudget } from "../../work/bodies/memory_budget.ts";
+import { countQuery } from "../engine.ts";
 import { queryLimits } from "../limits.ts";
-import { resultBytes, type ResultRoom } from "../results/result_room.ts";
+import type { QueryResult } from "../results/query_result.ts";
+import { type FoundResult, type ResultRoom, writtenResult } from "../results/result_room.ts";
 import { projectAskedOf } from "../store.ts";
 
 /** Who asks, and how a query is called. */
@@ -23,7 +25,9 @@ export interface QueryName {
 
 export interface BackgroundParts extends Uses<"sql" | "clock" | "log"> {
   /** Shared with results that are given again. */
-  results: ResultRoom<QueryResult>;
+  results: ResultRoom;
+  /** Counts the bytes of queries that wait or run. */
+  texts: MemoryBudget;
 }
 
 /** What is asked in the background. */
@@ -31,8 +35,8 @@ interface BackgroundAsk {
   query: unknown;
   /** What the gate says of the key now; undefined where it is refused. */
   readmit: () => Promise<{ access: Access; project: { id: number } } | undefined>;
-  /** Computes the result until the signal aborts. */
-  compute: (abort: AbortSignal) => Promise<QueryResult>;
+  /** Computes the result until the signal aborts; the query's bytes are counted. */
+  compute: (abort: AbortSignal) => Promise<QueryResult | FoundResult>;
 }
 
 interface BackgroundQuery {
@@ -57,7 +61,7 @@ interface BackgroundQuery {
 /** What is known of a query now. */
 export interface FoundQuery extends Pick<BackgroundQuery, "id" | "project_id" | "startedAt"> {
   endedAt?: Date;
-  result?: QueryResult;
+  result?: FoundResult;
   fault?: Fault;
 }
 
@@ -75,7 +79,7 @@ export class BackgroundQueries {
     this.#parts = parts;
   }
 
-  /** @throws Fault conflict for an id of another query that runs, unavailable when too many run. */
+  /** @throws Fault conflict for an id of another query that runs, unavailable when too many run, or too long ones. */
   async begin(name: QueryName, { query, readmit, compute }: BackgroundAsk): Promise<FoundQuery> {
     const { project_id, access, id } = name;
     const { sql, clock, log } = this.#parts;
@@ -94,6 +98,7 @@ export class BackgroundQueries {
       const detail = "Too many queries run in the background already. Please retry.";
       throw new Fault("unavailable", detail, { retryAfterSeconds: queryLimits.busyRetrySeconds });
     }
+    const uncount = countQuery(this.#parts.texts, project_id, query);
     const cancel = new AbortController();
     const startedAt = new Date(clock.now());
     const { deletion, isDeleting: wasDeleting } = asked;
@@ -109,7 +114,10 @@ export class BackgroundQueries {
       () => this.check(),
       log,
     );
-    void this.#run(own, cancel.signal, compute).finally(() => this.#places.leave(project_id));
+    void this.#run(own, cancel.signal, compute).finally(() => {
+      this.#places.leave(project_id);
+      uncount();
+    });
     return found(own);
   }
 
@@ -188,10 +196,9 @@ export class BackgroundQueries {
     const { clock, results } = this.#parts;
     let fault: Fault | undefined;
     try {
-      const result = await compute(abort);
-      const bytes = await resultBytes(result, queryLimits.resultsOfProjectBytesMax);
+      const result = await writtenResult(await compute(abort));
       if (abort.aborted) return;
-      if (!results.keep(query.key, query.project_id, result, bytes)) fault = tooLong();
+      if (!results.keep(query.key, query.project_id, result)) fault = tooLong();
     } catch (thrown) {
       if (abort.aborted) return;
       fault = this.#faultOf(thrown);

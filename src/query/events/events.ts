@@ -5,6 +5,7 @@ import { expressionsIn } from "../../storage/events/property_filter.ts";
 import { shownInTurns } from "../../work/turns.ts";
 import { spanBetween } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
+import { readExpressions } from "../parts/expressions.ts";
 import { filtersOf } from "../parts/series.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
 import { columnsOf, type EventRow, isNewestFirst, parseEvent } from "./columns.ts";
@@ -18,6 +19,7 @@ export const eventsKind = queryKind({
   check,
   title: ({ query }) => (query.event ? `${query.event} events` : "Events"),
   answer,
+  read: readExpressions,
 });
 
 function check(query: EventsQuery, attr: string) {

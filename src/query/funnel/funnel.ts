@@ -2,7 +2,7 @@
 
 import { queryKind } from "../kind.ts";
 import { addIntervals, bucketsOf } from "../date_range.ts";
-import { type Breakdown, breakdownValue, requireBreakdownScopes } from "../parts/breakdown.ts";
+import { type Breakdown, requireBreakdownScopes, valuesShown } from "../parts/breakdown.ts";
 import { namesOf, refuseNumbers } from "../parts/lines.ts";
 import { type AskedFigure, figureLine, noFigure, type PersonStatement } from "../parts/figure.ts";
 import type { Series } from "../parts/series.ts";
@@ -97,9 +97,9 @@ async function persons(
 /** Values of a breakdown, and as replies show them, all others together among them. */
 async function linesOf(context: QueryContext, scope: FunnelScope, breakdown: Breakdown) {
   requireBreakdownScopes(context, breakdown);
-  const { values, more } = await funnelValues(context, scope, breakdown);
-  const lines = more && breakdown.other ? [...values, undefined] : values;
-  return { ...breakdown, values, shown: lines.map((value) => [breakdownValue(breakdown, value)].flat()) };
+  const found = await funnelValues(context, scope, breakdown);
+  const shown = valuesShown(breakdown, found).map((value) => [value].flat());
+  return { ...breakdown, values: found.values, shown };
 }
 
 type Lines = Awaited<ReturnType<typeof linesOf>>;

@@ -5,11 +5,10 @@ import { choice, flag, integer, strictModel } from "../../http/fields/field.ts";
 import { queryLimits } from "../limits.ts";
 import {
   aboutRefused,
-  aboutSender,
   breakdownFilter,
   drawing,
   insightFields,
-  intervals,
+  interval,
   maybe,
   node,
   unanswered,
@@ -27,7 +26,7 @@ const exclusion = strictModel("FunnelExclusionEventsNode", {
 export const funnelsModel = strictModel("FunnelsQuery", {
   kind: choice(["FunnelsQuery"]),
   series: Type.Array(node, { minItems: 2, maxItems: queryLimits.querySeriesMax }),
-  interval: maybe(choice(intervals)),
+  interval,
   ...insightFields,
   breakdownFilter,
   compareFilter: maybe(
@@ -59,8 +58,6 @@ export const funnelsModel = strictModel("FunnelsQuery", {
       ...unreadFields("Chooses between two ways of computing the same in PostHog.", "useUdf"),
     }),
   ),
-  ...unreadFields(drawing, "dataColorTheme"),
-  ...unreadFields(aboutSender, "response tags version"),
 });
 
 export type FunnelsQuery = Static<typeof funnelsModel>;

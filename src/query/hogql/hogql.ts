@@ -4,10 +4,10 @@ import { Fault } from "../../core/fault.ts";
 import { asStored, clickhouseTime, nowOf, parseDate } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { filtersOf } from "../parts/series.ts";
-import type { SqlFilters } from "../sql/compile/compile.ts";
+import { compileSelect, type SqlFilters } from "../sql/compile/compile.ts";
 import type { QueryAnswer, QueryContext, QueryTiming } from "../store.ts";
 import { type HogQLQuery, hogqlModel } from "./model.ts";
-import { runTree, sqlFault } from "./run.ts";
+import { filterTreesOf, runTree, sqlFault, type TextReader, treeOfText } from "./run.ts";
 
 export const hogqlKind = queryKind({
   schema: hogqlModel,
@@ -15,6 +15,7 @@ export const hogqlKind = queryKind({
   check,
   title: () => "SQL query",
   answer,
+  read,
 });
 
 type CheckedHogQL = ReturnType<typeof check>;
@@ -31,17 +32,30 @@ async function answer(context: QueryContext, checked: CheckedHogQL): Promise<Que
     const { timings, ended } = openTimings(context);
     const tree = await context.parse(query.query, "select", context.project_id);
     ended("parse");
-    const asked = {
-      text: query.query,
-      values: query.values ?? undefined,
-      variables: variablesOf(query.variables),
-      filters: filtersIn(context, checked),
-    };
+    const asked = { ...textsOf(query), filters: filtersIn(context, checked) };
     const { rows, ...table } = await runTree(context, tree, asked, ended);
     return { results: rows, table: { ...table, hogql: query.query, timings: withTotal(timings) } };
   } catch (thrown) {
     throw sqlFault(thrown, `${attr}__query`, query.query);
   }
+}
+
+/** As its run does, but for the types of properties, which are known to the store. */
+async function read(reader: TextReader, { attr, query, filters }: CheckedHogQL): Promise<void> {
+  const at = `${attr}__query`;
+  const { project_id } = reader;
+  const tree = await treeOfText(reader, query.query, "select", at);
+  await filterTreesOf(reader, filters);
+  try {
+    compileSelect(tree, { project_id, timezone: "UTC", now: 0, ...textsOf(query) });
+  } catch (thrown) {
+    throw sqlFault(thrown, at, query.query);
+  }
+}
+
+/** The text, and what names in braces stand for. */
+function textsOf({ query: text, values, variables }: HogQLQuery) {
+  return { text, values: values ?? undefined, variables: variablesOf(variables) };
 }
 
 function openTimings({ elapsed }: QueryContext) {

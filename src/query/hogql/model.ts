@@ -2,7 +2,7 @@
 
 import Type, { type Static } from "typebox";
 import { choice, flag, strictModel, text } from "../../http/fields/field.ts";
-import { aboutSender, anything, maybe, unanswered, unreadFields } from "../parts/model.ts";
+import { aboutSender, anything, maybe, ofEveryQuery, unanswered, unreadFields } from "../parts/model.ts";
 import { parserLimits } from "../sql/parser/limits.ts";
 
 const named = () => maybe(Type.Record(Type.String(), Type.Unknown()));
@@ -26,8 +26,8 @@ export const hogqlModel = strictModel("HogQLQuery", {
     }),
   ),
   explain: unanswered("Explaining a query"),
-  modifiers: unanswered("A modifier"),
-  ...unreadFields(aboutSender, "name response tags version"),
+  ...unreadFields(aboutSender, "name"),
+  ...ofEveryQuery,
 });
 
 export type HogQLQuery = Static<typeof hogqlModel>;

@@ -5,6 +5,7 @@ import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { compileSelect, type SqlContext, SqlProblem } from "../sql/compile/compile.ts";
 import { expressionsIn, type PropertyFilter } from "../../storage/events/property_filter.ts";
+import type { TextKind } from "../sql/parser/parser_child.ts";
 import type { ExpressionNode, SelectTree } from "../sql/tree.ts";
 import { type QueryContext, SqlFailure, throwSqlFailure } from "../store.ts";
 import { behindName, behindTable, behindText } from "../parts/behind_store.ts";
@@ -51,7 +52,7 @@ export async function runTree(
   await yieldToEventLoop();
   const of = { project_id, timezone, now, ...asked, propertyType, filterTrees };
   // The names of both statements are in one.
-  const more = behind && { names: "a", tables: { [behindName]: behindTable } };
+  const more = behind && { names: "a", tables: { [behindName]: behindTable(behind) } };
   const compiled = compileSelect(tree, { ...of, ...more });
   const { statement, parameters, columns, limit, offset } = compiled;
   requireScopes(scopes, [...compiled.scopes] as Scope[]);
@@ -69,17 +70,31 @@ export async function runTree(
   return { ...shown, ...(scopes.includes("*") && { clickhouse: statement }) };
 }
 
-/** What filters in SQL say, by their texts. @throws Fault for what is wrong in one, named by it. */
-async function filterTreesOf(
-  { parse, project_id }: QueryContext,
+/** Who reads texts of SQL, and for which project. */
+export type TextReader = Pick<QueryContext, "parse" | "project_id">;
+
+/** The tree of a text. @throws Fault for what is wrong in it, named by `attr`. */
+export async function treeOfText<Kind extends TextKind>(
+  { parse, project_id }: TextReader,
+  text: string,
+  kind: Kind,
+  attr: string,
+) {
+  try {
+    return await parse(text, kind, project_id);
+  } catch (thrown) {
+    throw sqlFault(thrown, attr, text);
+  }
+}
+
+/** What filters in SQL mean, by their texts. @throws as treeOfText. */
+export async function filterTreesOf(
+  reader: TextReader,
   filters: readonly PropertyFilter[],
 ): Promise<Map<string, { tree: ExpressionNode; attr: string }>> {
   const trees = new Map<string, { tree: ExpressionNode; attr: string }>();
   for (const { key, attr } of expressionsIn(filters)) {
-    const tree = await parse(key, "expression", project_id).catch((thrown: unknown) => {
-      throw sqlFault(thrown, attr, key);
-    });
-    trees.set(key, { tree, attr });
+    trees.set(key, { tree: await treeOfText(reader, key, "expression", attr), attr });
   }
   return trees;
 }

@@ -5,12 +5,14 @@ import { clickhouseTime } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { figureDay, type AskedFigure, noFigure, type PersonStatement } from "../parts/figure.ts";
 import { actionOf, namesOf } from "../parts/lines.ts";
-import { checkPersons, intervalsOf } from "../parts/person_series.ts";
+import { personCounts, personsWhere } from "../parts/behind_store.ts";
+import { periodsOf } from "../parts/periods.ts";
+import { checkPersons } from "../parts/person_series.ts";
 import { shownName } from "../parts/series.ts";
 import type { TrendLine } from "../result.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
 import { lifecycleModel, type LifecycleQuery } from "./model.ts";
-import { lifecyclePersonsText, lifecycleRows, statuses } from "./store.ts";
+import { statuses, statusText } from "./store.ts";
 
 export const lifecycleKind = queryKind({
   schema: lifecycleModel,
@@ -21,14 +23,14 @@ export const lifecycleKind = queryKind({
   persons: { takes: ["day", "status"], of: persons },
 });
 
-async function answer(
-  context: QueryContext,
-  checked: ReturnType<typeof checkPersons<LifecycleQuery>>,
-): Promise<QueryAnswer<TrendLine>> {
-  const { interval, filters } = checked;
+type CheckedLifecycle = ReturnType<typeof checkPersons<LifecycleQuery>>;
+
+async function answer(context: QueryContext, checked: CheckedLifecycle): Promise<QueryAnswer<TrendLine>> {
+  const { interval } = checked;
   const series = checked.series[0]!;
-  const { starts, span } = await intervalsOf(context, checked);
-  const rows = await lifecycleRows(context, { interval, series, filters }, starts, span);
+  const { starts, span } = await periodsOf(context, checked);
+  const statement = statusText(context, checked, starts, span);
+  const rows = await personCounts<{ bucket: number; status: string }>(context, statement, "bucket, status");
   const results = statuses.map((status): TrendLine => {
     const data = starts.map(() => 0);
     for (const { bucket, persons, ...row } of rows) {
@@ -51,14 +53,14 @@ async function answer(
 
 async function persons(
   context: QueryContext,
-  checked: ReturnType<typeof checkPersons<LifecycleQuery>>,
+  checked: CheckedLifecycle,
   figure: AskedFigure,
 ): Promise<PersonStatement> {
-  const { interval, filters } = checked;
-  const series = checked.series[0]!;
-  const { starts, span } = await intervalsOf(context, checked);
+  const { starts, span } = await periodsOf(context, checked);
   const status = statuses.find((one) => one === figure.status);
   if (!status) return noFigure(figure, "status", `One of these is needed: ${statuses.join(", ")}.`);
-  const bucket = figureDay(figure, namesOf(starts, interval).days);
-  return lifecyclePersonsText(context, { interval, series, filters }, starts, { span, bucket, status });
+  const bucket = figureDay(figure, namesOf(starts, checked.interval).days);
+  const condition = "bucket = {at_bucket:Int32} AND status = {at_status:String}";
+  const values = { at_bucket: bucket, at_status: status };
+  return personsWhere(statusText(context, checked, starts, span), condition, values);
 }

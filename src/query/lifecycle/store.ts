@@ -19,49 +19,15 @@ export const statuses = ["new", "returning", "resurrecting", "dormant"] as const
 
 interface LifecycleScope {
   interval: Interval;
-  series: Series;
+  /** One, as the schema has it. */
+  series: readonly Series[];
   filters: readonly PropertyFilter[];
 }
 
-interface LifecycleRow {
-  /** Its index among the starts. */
-  bucket: number;
-  status: (typeof statuses)[number];
-  persons: string | number;
-}
-
-/** @throws Fault when the query is too heavy. */
-export async function lifecycleRows(
-  context: QueryContext,
-  scope: LifecycleScope,
-  starts: readonly Temporal.ZonedDateTime[],
-  span: DateSpan,
-): Promise<LifecycleRow[]> {
-  const { text, params } = statusText(context, scope, starts, span);
-  return await context.run<LifecycleRow>(
-    `SELECT bucket, status, count() AS persons FROM (${text}) GROUP BY bucket, status`,
-    params,
-  );
-}
-
-/** The persons of an interval with a status. */
-export function lifecyclePersonsText(
-  context: QueryContext,
-  scope: LifecycleScope,
-  starts: readonly Temporal.ZonedDateTime[],
-  { span, bucket, status }: { span: DateSpan; bucket: number; status: string },
-): PersonStatement {
-  const { text, params } = statusText(context, scope, starts, span);
-  return {
-    text: `SELECT person_id FROM (${text}) WHERE bucket = {at_bucket:Int32} AND status = {at_status:String}`,
-    params: { ...params, at_bucket: bucket, at_status: status },
-  };
-}
-
 /** Rows of `person_id`, `bucket` and `status`. New is who was first seen, by any event, in the interval itself. */
-function statusText(
+export function statusText(
   context: QueryContext,
-  { interval, series, filters }: LifecycleScope,
+  { interval, series: [series], filters }: LifecycleScope,
   starts: readonly Temporal.ZonedDateTime[],
   { from, to }: DateSpan,
 ): PersonStatement {
@@ -75,7 +41,7 @@ function statusText(
     from: Temporal.ZonedDateTime.compare(from, first) > 0 ? earlier : before,
     to,
   });
-  const which = entityCondition(draft, { ...series, filters: [...filters, ...series.filters] });
+  const which = entityCondition(draft, series!, filters);
   // Buckets are counted from the earlier one: ClickHouse's division rounds negative numbers up.
   const active = bucketIndex(draft, interval, before);
   const born = bucketIndex(draft, interval, before, "born_at");

@@ -1,7 +1,8 @@
-// The tables of the persons behind a number.
+// Statements over rows of persons: how many there are of each value, who they are, and their table in SQL.
 
 import { sqlTables } from "../sql/compile/lists/tables.ts";
-import type { SqlTable } from "../sql/compile/lists/table.ts";
+import { sqlColumns, type SqlTable } from "../sql/compile/lists/table.ts";
+import type { QueryContext } from "../store.ts";
 import type { PersonStatement } from "./figure.ts";
 
 const { columns, ...table } = sqlTables["persons"]!;
@@ -10,23 +11,28 @@ const { columns, ...table } = sqlTables["persons"]!;
 export const behindName = "persons_behind";
 
 /** As the table of persons; whoever has events only has no moment of beginning. */
-export const behindTable: SqlTable = {
-  ...table,
-  source: behindName,
-  columns: {
-    ...columns,
-    created_at: { ...columns["created_at"]!, nullable: true },
-    last_seen_at: { ...columns["last_seen_at"]!, nullable: true },
-  },
-};
+export function behindTable({ hasAppearances = false }: PersonStatement): SqlTable {
+  return {
+    ...table,
+    source: behindName,
+    columns: {
+      ...columns,
+      created_at: { ...columns["created_at"]!, nullable: true },
+      last_seen_at: { ...columns["last_seen_at"]!, nullable: true },
+      ...sqlColumns("uuid", "actor_id=person_id"),
+      ...(hasAppearances && sqlColumns("array", "appearances")),
+    },
+  };
+}
 
 /** Stands before a statement that reads the table. */
-export function behindText({ text }: PersonStatement): string {
+export function behindText({ text, hasAppearances = false }: PersonStatement): string {
+  const [own, shown] = hasAppearances ? [", appearances", "b.appearances AS appearances,"] : ["", ""];
   return `WITH
-    behind AS (SELECT DISTINCT person_id FROM (${text})),
+    behind AS (SELECT DISTINCT person_id${own} FROM (${text})),
     ${behindName} AS (
       SELECT
-        {project_id:UInt32} AS project_id, b.person_id AS person_id,
+        {project_id:UInt32} AS project_id, b.person_id AS person_id, ${shown}
         if(p.project_id = 0, NULL, p.created_at) AS created_at,
         if(p.project_id = 0, NULL, p.last_seen_at) AS last_seen_at,
         p.properties AS properties, p.is_identified AS is_identified, p.distinct_ids AS distinct_ids
@@ -35,4 +41,22 @@ export function behindText({ text }: PersonStatement): string {
         WHERE project_id = {project_id:UInt32} AND person_id GLOBAL IN (SELECT person_id FROM behind)
       ) AS p ON b.person_id = p.person_id)
   `;
+}
+
+/** How many rows there are of each of the values of `columns`. @throws Fault when the query is too heavy. */
+export async function personCounts<Row>(
+  { run }: QueryContext,
+  { text, params }: PersonStatement,
+  columns: string,
+): Promise<(Row & { persons: string | number })[]> {
+  return await run(`SELECT ${columns}, count() AS persons FROM (${text}) GROUP BY ${columns}`, params);
+}
+
+/** The persons of the rows for which a condition holds. @param values what the condition has in braces. */
+export function personsWhere(
+  { text, params }: PersonStatement,
+  condition: string,
+  values: Record<string, unknown>,
+): PersonStatement {
+  return { text: `SELECT person_id FROM (${text}) WHERE ${condition}`, params: { ...params, ...values } };
 }

@@ -86,10 +86,19 @@ export function requireBreakdownScopes({ scopes }: QueryContext, { parts }: Brea
 }
 
 /** The value of a line as the reply shows it. @param value as brokenRows() has it; undefined: all others. */
-export function breakdownValue({ parts }: Breakdown, value: string | null | undefined): string | string[] {
+function breakdownValue({ parts }: Breakdown, value: string | null | undefined): string | string[] {
   if (value === undefined) return parts.length === 1 ? otherValues : parts.map(() => otherValues);
   if (parts.length === 1) return value ?? noValue;
   return (JSON.parse(value ?? "[]") as (string | null)[]).map((one) => one ?? noValue);
+}
+
+/** Of each line; the last one is all others'. */
+export function valuesShown(
+  breakdown: Breakdown,
+  { values, more }: { values: readonly (string | null)[]; more: boolean },
+): (string | string[])[] {
+  const lines = more && breakdown.other ? [...values, undefined] : values;
+  return lines.map((value) => breakdownValue(breakdown, value));
 }
 
 /** What labels call it. */

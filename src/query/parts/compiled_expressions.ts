@@ -3,7 +3,7 @@
 import { requireScopes, type Scope } from "../../access/scope.ts";
 import { Fault } from "../../core/fault.ts";
 import { propertyTypesOf, refuseUnset } from "../hogql/property_types.ts";
-import { sqlFault } from "../hogql/run.ts";
+import { sqlFault, type TextReader, treeOfText } from "../hogql/run.ts";
 import { checkStatement } from "../hogql/statement_check.ts";
 import { queryLimits } from "../limits.ts";
 import { condition } from "../sql/compile/calls.ts";
@@ -78,8 +78,9 @@ export async function withExpressions(
   };
 }
 
-async function treesOf(
-  { parse, project_id }: QueryContext,
+/** The trees of expressions. @throws Fault for what is wrong in one, named by it. */
+export async function treesOf(
+  reader: TextReader,
   asked: readonly AskedExpression[],
   attr: string,
 ): Promise<Map<ExpressionNode, AskedExpression>> {
@@ -90,9 +91,7 @@ async function treesOf(
   }
   const trees = new Map<ExpressionNode, AskedExpression>();
   for (const one of asked) {
-    const tree = await parse(one.text, "expression", project_id).catch((thrown: unknown) => {
-      throw sqlFault(thrown, one.attr, one.text);
-    });
+    const tree = await treeOfText(reader, one.text, "expression", one.attr);
     refuseKind(tree, one);
     if (texts.get(one.text) === one) trees.set(tree, one);
   }

@@ -5,7 +5,8 @@ import { Fault } from "../../core/fault.ts";
 import type { Page } from "../../http/pages/page.ts";
 import { shownInTurns } from "../../work/turns.ts";
 import { queryLimits } from "../limits.ts";
-import { runTree, sqlFault } from "../hogql/run.ts";
+import type { PropertyFilter } from "../../storage/events/property_filter.ts";
+import { filterTreesOf, runTree, sqlFault, type TextReader, treeOfText } from "../hogql/run.ts";
 import type { SqlFilters } from "../sql/compile/compile.ts";
 import type { TextKind } from "../sql/parser/parser_child.ts";
 import type { ExpressionNode, OrderExpr, SelectQuery } from "../sql/tree.ts";
@@ -58,16 +59,36 @@ export function displayNameText(properties: string, otherwise: string): string {
   return `coalesce(${names.map((name) => `nullIf(${properties}.${name}, '')`).join(", ")}, ${otherwise})`;
 }
 
+/** The fields of a list that are expressions. */
+interface ListFields {
+  select?: readonly string[] | null | undefined;
+  where?: readonly string[] | null | undefined;
+  orderBy?: readonly string[] | null | undefined;
+}
+
+/** Reads a list without running it. @throws Fault for what is no expression, named by its field. */
+export async function readExpressions(
+  reader: TextReader,
+  { attr, query, filters }: { attr: string; query: ListFields; filters: readonly PropertyFilter[] },
+): Promise<void> {
+  for (const [field, kind] of [
+    ["select", "expression"],
+    ["where", "expression"],
+    ["orderBy", "order"],
+  ] as const) {
+    for (const [i, text] of (query[field] ?? []).entries()) {
+      if (nameOf(text) !== "*") await treeOfText(reader, text, kind, `${attr}__${field}__${i}`);
+    }
+  }
+  await filterTreesOf(reader, filters);
+}
+
 /** Reads the texts of a query's fields. @throws Fault named by the field. */
 type Reader = <Kind extends TextKind>(
   text: string,
   kind: Kind,
   field: string,
-) => ReturnType<typeof parse<Kind>>;
-
-function parse<Kind extends TextKind>({ parse: read, project_id }: QueryContext, text: string, kind: Kind) {
-  return read(text, kind, project_id);
-}
+) => ReturnType<typeof treeOfText<Kind>>;
 
 /**
  * With an aggregate among the columns the others group the rows, and without an order the largest come first. No two
@@ -85,13 +106,7 @@ export async function expressionRows(
     const detail = `The expressions of a list may have ${queryLimits.expressionsCharsMax} characters together.`;
     throw new Fault("max_length", detail, { attr });
   }
-  const read: Reader = async (text, kind, field) => {
-    try {
-      return await parse(context, text, kind);
-    } catch (thrown) {
-      throw sqlFault(thrown, `${attr}__${field}`, text);
-    }
-  };
+  const read: Reader = (text, kind, field) => treeOfText(context, text, kind, `${attr}__${field}`);
   const { select, columns } = await columnsRead(list, read);
   const aggregates = select.filter(isAggregated);
   const groups = select.filter((one) => !isAggregated(one));
@@ -124,13 +139,15 @@ export async function expressionRows(
   return { results, table: { ...table, columns: [...list.select], types: shown } };
 }
 
+/** PostHog's pages name columns with a comment behind: `person_display_name -- Person`. */
+const nameOf = (text: string): string => text.split("--", 1)[0]!.trim();
+
 /** What is selected, and which of it each column has: `count` from `at` on. */
 async function columnsRead({ select: names, made }: ExpressionList, read: Reader) {
   const select: ExpressionNode[] = [];
   const columns: { at: number; count: number; cell: MadeColumn["cell"] | undefined }[] = [];
   for (const [i, name] of names.entries()) {
-    // PostHog's pages name such columns with a comment behind: `person_display_name -- Person`.
-    const own = name.split("--", 1)[0]!.trim();
+    const own = nameOf(name);
     const column = Object.hasOwn(made, own) ? made[own] : undefined;
     const reads = column?.reads ?? [name];
     columns.push({ at: select.length, count: reads.length, cell: column?.cell });

@@ -27,6 +27,8 @@ export type FigureField = Exclude<keyof AskedFigure, "attr">;
 export interface PersonStatement {
   text: string;
   params: Record<string, unknown>;
+  /** Whether each person has one row, with the list `appearances`: how many intervals later the person came. */
+  hasAppearances?: boolean;
 }
 
 /** How the persons behind a kind's numbers are found. */

@@ -10,6 +10,7 @@ import {
   text,
   unread,
   unsupported,
+  uuid,
 } from "../../http/fields/field.ts";
 import { queryLimits } from "../limits.ts";
 
@@ -30,6 +31,12 @@ export const drawing = "How the result is drawn: for who draws it.";
 export const aboutSender = "Who asks, in which version of PostHog's words, and what was answered before.";
 export const aboutRefused =
   "About what is refused itself: a calendar of a trend; breakdowns of a funnel by one step's values, their order.";
+
+/** Of every query. */
+export const ofEveryQuery = {
+  modifiers: unanswered("A modifier"),
+  ...unreadFields(aboutSender, "response tags version"),
+};
 
 export const maths = [
   "total",
@@ -53,7 +60,39 @@ export const maths = [
   "hogql",
 ] as const;
 
-export const intervals = ["hour", "day", "week", "month"] as const;
+const intervals = ["hour", "day", "week", "month"] as const;
+export const interval = maybe(choice(intervals));
+
+export const compareFilter = maybe(
+  strictModel("CompareFilter", {
+    compare: maybe(flag()),
+    compare_to: unanswered("Comparing with another period"),
+  }),
+);
+
+export const expressionList = (minItems = 0) =>
+  Type.Array(text({ maxLength: queryLimits.expressionCharsMax }), {
+    minItems,
+    maxItems: queryLimits.queryColumnsMax,
+  });
+
+/** Of lists in expressions of SQL. */
+export const listFields = {
+  orderBy: maybe(expressionList()),
+  limit: maybe(integer({ minimum: 1, maximum: queryLimits.queryRowsMax })),
+  offset: maybe(integer({ minimum: 0 })),
+  ...ofEveryQuery,
+};
+
+/** Of lists of what has a moment. */
+export const timedListFields = {
+  select: expressionList(1),
+  where: maybe(expressionList()),
+  personId: maybe(uuid()),
+  after: maybe(text({ blank: true, maxLength: 40 })),
+  before: maybe(text({ blank: true, maxLength: 40 })),
+  ...listFields,
+};
 
 export const node = strictModel("EventsNode", {
   kind: Type.Optional(choice(["EventsNode"])),
@@ -88,7 +127,8 @@ export const insightFields = {
   filterTestAccounts: maybe(flag()),
   samplingFactor: unanswered("Sampling", [1]),
   aggregation_group_type_index: unanswered("Counting groups"),
-  modifiers: unanswered("A modifier"),
+  ...unreadFields(drawing, "dataColorTheme"),
+  ...ofEveryQuery,
 };
 
 const breakdownTypes = ["event", "person", "group", "session", "hogql"] as const;

@@ -1,7 +1,5 @@
 // What kinds have in common that count the persons of each interval: Lifecycle, Stickiness.
 
-import { bucketsOf, type DateSpan, startOf } from "../date_range.ts";
-import { type QueryContext, spanOf } from "../store.ts";
 import type { DateRange, EventsNode, Interval } from "./model.ts";
 import { entityExpressions, filtersOf, seriesOf, unsupportedField } from "./series.ts";
 
@@ -25,16 +23,4 @@ export function checkPersons<Query extends PersonsQuery>(query: Query, attr: str
   const interval = (query.interval ?? "day") as Interval;
   const expressions = entityExpressions(series);
   return { attr, query, interval, series, filters: filtersOf(query, attr), expressions };
-}
-
-/** The starts of the intervals, and the time that is read: from the first start, unless the range is explicit. */
-export async function intervalsOf(
-  context: QueryContext,
-  checked: { query: PersonsQuery; attr: string; interval: Interval },
-): Promise<{ starts: Temporal.ZonedDateTime[]; span: DateSpan; isExplicit: boolean }> {
-  const { interval, query } = checked;
-  const asked = await spanOf(context, checked, interval === "hour");
-  const isExplicit = query.dateRange?.explicitDate === true;
-  const span = isExplicit ? asked : { ...asked, from: startOf(interval, asked.from) };
-  return { starts: bucketsOf(interval, asked), span, isExplicit };
 }

@@ -3,7 +3,7 @@
 import Type, { type Static } from "typebox";
 import { choice, integer, strictModel, text } from "../../http/fields/field.ts";
 import { queryLimits } from "../limits.ts";
-import { aboutSender, drawing, insightFields, maybe, unanswered, unreadFields } from "../parts/model.ts";
+import { drawing, insightFields, maybe, unanswered, unreadFields } from "../parts/model.ts";
 
 const names = maybe(Type.Array(text({ maxLength: 1000 }), { maxItems: queryLimits.pathNamesMax }));
 
@@ -24,13 +24,14 @@ export const pathsModel = strictModel("PathsQuery", {
       pathsHogQLExpression: unanswered("A path of expressions"),
       pathReplacements: unanswered("Cleaning paths by the project's rules"),
       localPathCleaningFilters: unanswered("Cleaning paths by rules"),
-      ...unreadFields("About the persons behind a path.", "pathStartKey pathEndKey pathDropoffKey"),
+      // Of the persons behind a link; the links themselves are of all steps.
+      pathStartKey: maybe(text({ blank: true, maxLength: 1100 })),
+      pathEndKey: maybe(text({ blank: true, maxLength: 1100 })),
+      pathDropoffKey: unanswered("Who left a path"),
       ...unreadFields(drawing, "showFullUrls"),
     }),
   ),
   funnelPathsFilter: unanswered("A path around a funnel"),
-  ...unreadFields(drawing, "dataColorTheme"),
-  ...unreadFields(aboutSender, "response tags version"),
 });
 
 export type PathsQuery = Static<typeof pathsModel>;

@@ -2,10 +2,11 @@
 
 import { queryKind } from "../kind.ts";
 import { filtersOf } from "../parts/series.ts";
+import type { PersonStatement } from "../parts/figure.ts";
 import type { PathLink } from "../result.ts";
 import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
 import { pathsModel, type PathsQuery } from "./model.ts";
-import { pathRows } from "./store.ts";
+import { pathPersonsText, pathRows } from "./store.ts";
 
 export const pathsKind = queryKind({
   schema: pathsModel,
@@ -13,6 +14,7 @@ export const pathsKind = queryKind({
   check,
   title,
   answer,
+  persons: { takes: [], of: persons },
 });
 
 function check(query: PathsQuery, attr: string) {
@@ -26,15 +28,22 @@ function title({ query: { pathsFilter } }: CheckedPaths): string {
   return `User paths${startPoint ? ` starting at ${startPoint}` : ""}${endPoint ? ` ending at ${endPoint}` : ""}`;
 }
 
-async function answer(context: QueryContext, checked: CheckedPaths): Promise<QueryAnswer<PathLink>> {
+async function scopeOf(context: QueryContext, checked: CheckedPaths) {
   const span = await spanOf(context, checked);
-  const rows = await pathRows(context, {
-    filter: checked.query.pathsFilter ?? {},
-    filters: checked.filters,
-    span,
-  });
+  return { filter: checked.query.pathsFilter ?? {}, filters: checked.filters, span };
+}
+
+/** As PostHog names them: `pathStartKey` is the link's source, `pathEndKey` its target. */
+async function persons(context: QueryContext, checked: CheckedPaths): Promise<PersonStatement> {
+  const { pathStartKey: source, pathEndKey: target } = checked.query.pathsFilter ?? {};
+  return pathPersonsText(context, await scopeOf(context, checked), { source, target });
+}
+
+async function answer(context: QueryContext, checked: CheckedPaths): Promise<QueryAnswer<PathLink>> {
+  const scope = await scopeOf(context, checked);
+  const rows = await pathRows(context, scope);
   const links = rows.map(({ value, ...link }) => ({ ...link, value: Number(value) }));
-  return { span, results: withBeginning(links) };
+  return { span: scope.span, results: withBeginning(links) };
 }
 
 /** Links whose paths are shown from their first step on: others' earlier ones are beyond the most that are shown. */

@@ -3,6 +3,7 @@
 import { eventPropertyText, type PropertyFilter } from "../../storage/events/property_filter.ts";
 import type { DateSpan } from "../date_range.ts";
 import { queryLimits } from "../limits.ts";
+import type { PersonStatement } from "../parts/figure.ts";
 import type { PathLink } from "../result.ts";
 import {
   type Draft,
@@ -38,34 +39,58 @@ export async function pathRows(
   scope: PathsScope,
 ): Promise<(Omit<PathLink, "value"> & { value: string | number })[]> {
   const { minEdgeWeight, maxEdgeWeight, edgeLimit } = scope.filter;
+  const { text, params } = linksText(context, scope);
+  params["links"] = edgeLimit ?? defaults.links;
+  params["min"] = minEdgeWeight ?? 0;
+  params["max"] = maxEdgeWeight || 0;
+  return await context.run(
+    `SELECT link.1 AS source, link.2 AS target, count() AS value, avg(link.3) / 1000 AS average_conversion_time
+     FROM (${text})
+     GROUP BY source, target HAVING value >= {min:Int64} AND ({max:Int64} = 0 OR value <= {max:Int64})
+     ORDER BY value DESC, source, target LIMIT {links:UInt32}`,
+    params,
+  );
+}
+
+/** Who took this step after that one, both named as in links; any step where one is not given. */
+export function pathPersonsText(
+  context: QueryContext,
+  scope: PathsScope,
+  link: { source: string | null | undefined; target: string | null | undefined },
+): PersonStatement {
+  const { text, params } = linksText(context, scope);
+  Object.assign(params, { source: link.source ?? "", target: link.target ?? "" });
+  const conditions = [
+    ...(link.source ? ["link.1 = {source:String}"] : []),
+    ...(link.target ? ["link.2 = {target:String}"] : []),
+  ];
+  const where = conditions.length > 0 ? ` WHERE ${conditions.join(" AND ")}` : "";
+  return { text: `SELECT person_id FROM (${text})${where}`, params };
+}
+
+/** A row for each pair of steps of each path: its person, and the names of both with the time between them. */
+function linksText(context: QueryContext, scope: PathsScope): PersonStatement {
   const draft = newDraft(context);
   const events = stepEvents(draft, scope);
   const { where, path } = shownPart(draft, scope.filter);
   draft.params["pause"] = queryLimits.pathPauseMs * 1000;
-  draft.params["links"] = edgeLimit ?? defaults.links;
-  draft.params["min"] = minEdgeWeight ?? 0;
-  draft.params["max"] = maxEdgeWeight || 0;
-  return await context.run(
-    `SELECT link.1 AS source, link.2 AS target, count() AS value, avg(link.3) / 1000 AS average_conversion_time
-     FROM (
-       SELECT arrayJoin(arrayMap(
+  const text = `SELECT person_id, arrayJoin(arrayMap(
          (one, next, i) -> (concat(toString(i), '_', one.2), concat(toString(i + 1), '_', next.2), next.1 - one.1),
          arrayPopBack(path), arrayPopFront(path), arrayEnumerate(arrayPopBack(path)))) AS link
        FROM (
-         SELECT ${path} AS path FROM (
+         SELECT person_id, ${path} AS path FROM (
            SELECT
+             person_id,
              arrayMap((one, next) -> one.2 != next.2, arrayPopBack(visit), arrayPopFront(visit)) AS changes,
              arrayFilter((one, isLast) -> isLast, visit, arrayPushBack(changes, 1)) AS steps,
              steps.2 AS names
            FROM (
-             SELECT arrayJoin(arraySplit((one, pause) -> pause >= {pause:Int64}, events, arrayDifference(events.1)))
-               AS visit
-             FROM (SELECT arraySort(groupArray((at, name))) AS events FROM (${events}) GROUP BY person_id)))
-         WHERE ${where}))
-     GROUP BY source, target HAVING value >= {min:Int64} AND ({max:Int64} = 0 OR value <= {max:Int64})
-     ORDER BY value DESC, source, target LIMIT {links:UInt32}`,
-    draft.params,
-  );
+             SELECT person_id,
+               arrayJoin(arraySplit((one, pause) -> pause >= {pause:Int64}, events, arrayDifference(events.1))) AS visit
+             FROM (SELECT person_id, arraySort(groupArray((at, name))) AS events FROM (${events})
+               GROUP BY person_id)))
+         WHERE ${where})`;
+  return { text, params: draft.params };
 }
 
 const withoutSlash = (text: string): string =>

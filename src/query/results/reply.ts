@@ -1,10 +1,13 @@
 // What is answered to who asks a query.
 
-import type { QueryResult } from "../engine.ts";
 import { shownResults } from "../result.ts";
+import type { QueryResult } from "./query_result.ts";
+import type { FoundResult } from "./result_room.ts";
 
 /** A result in PostHog's shape. */
-export function resultReply(result: QueryResult & { is_cached?: boolean }): Record<string, unknown> {
+export function resultReply(
+  result: (QueryResult | FoundResult) & { is_cached?: boolean },
+): Record<string, unknown> {
   const { timezone, date_from, date_to, computed_at, table, is_cached = false } = result;
   return {
     results: shownResults(result),

@@ -1,22 +1,35 @@
 // The last results of queries, so that who asks the same again within some minutes is answered at once. In memory, the
 // least lately read go first. Nothing is kept of a project while persons of it are being deleted.
 
-import { type Clock, yieldToEventLoop } from "../../core/clock.ts";
-import { limits } from "../../core/limits.ts";
+import { bytesOf } from "../../core/bytes.ts";
+import { bytesIn } from "../../core/chunks.ts";
+import type { Clock } from "../../core/clock.ts";
 import { queryLimits } from "../limits.ts";
+import type { QueryResult } from "./query_result.ts";
+import { WrittenRows } from "./written_rows.ts";
 
-interface KeptResult<Result> {
+/** A result as JSON: as objects it would take up to 25 times as many bytes. */
+export interface WrittenResult {
+  /** All of it but the rows. */
+  head: Uint8Array;
+  rows: WrittenRows;
+}
+
+/** A result that was kept. Its rows are parsed only where they are read one by one. */
+export type FoundResult = Omit<QueryResult, "results"> & { results: WrittenRows };
+
+interface KeptResult {
   project_id: number;
-  result: Result;
+  result: WrittenResult;
   bytes: number;
   /** Of clock.elapsed(). */
   at: number;
 }
 
-export class ResultRoom<Result> {
+export class ResultRoom {
   readonly #clock: Clock;
   /** The least lately read first. */
-  readonly #kept = new Map<string, KeptResult<Result>>();
+  readonly #kept = new Map<string, KeptResult>();
   readonly #bytesOf = new Map<number, number>();
   #bytes = 0;
 
@@ -24,7 +37,7 @@ export class ResultRoom<Result> {
     this.#clock = clock;
   }
 
-  find(key: string): Result | undefined {
+  find(key: string): FoundResult | undefined {
     const kept = this.#kept.get(key);
     if (!kept) return undefined;
     this.#kept.delete(key);
@@ -33,12 +46,15 @@ export class ResultRoom<Result> {
       return undefined;
     }
     this.#kept.set(key, kept);
-    return kept.result;
+    const { head, rows } = kept.result;
+    return { ...(JSON.parse(Buffer.from(head).toString()) as FoundResult), results: rows };
   }
 
-  /** Whether it is kept: one that is longer than all of a project may be is not. @param resultBytes as JSON. */
-  keep(key: string, project_id: number, result: Result, resultBytes: number): boolean {
-    const bytes = key.length + resultBytes;
+  /** Whether it is kept: one that is longer than all of a project may be is not. */
+  keep(key: string, project_id: number, result: WrittenResult | undefined): boolean {
+    if (!result) return false;
+    // A text may take two bytes a character.
+    const bytes = 2 * key.length + result.head.length + bytesIn(result.rows.parts);
     if (bytes > queryLimits.resultsOfProjectBytesMax) return false;
     this.drop(key);
     for (const [other, one] of this.#kept) {
@@ -75,18 +91,12 @@ export class ResultRoom<Result> {
   }
 }
 
-/** The bytes of a result as JSON, those beyond `most` not counted. It yields to other requests in between. */
-export async function resultBytes(result: { results: readonly unknown[] }, most: number): Promise<number> {
-  let bytes = JSON.stringify({ ...result, results: [] }).length;
-  let slice = 0;
-  for (const row of result.results) {
-    const length = JSON.stringify(row).length + 1;
-    bytes += length;
-    slice += length;
-    if (bytes > most) break;
-    if (slice < limits.replySliceBytes) continue;
-    slice = 0;
-    await yieldToEventLoop();
-  }
-  return bytes;
+/** The result as it is kept; undefined when it is too long for that. Others have turns of the event loop in between. */
+export async function writtenResult({
+  results,
+  ...rest
+}: QueryResult | FoundResult): Promise<WrittenResult | undefined> {
+  const head = bytesOf(JSON.stringify(rest));
+  const rows = await WrittenRows.of(results, queryLimits.resultsOfProjectBytesMax - head.length);
+  return rows && { head, rows };
 }

@@ -5,13 +5,18 @@ import { cellOf, cellOfText, csvLineOf } from "../../http/pages/csv.ts";
 import { wantedFormat } from "../../http/pages/format.ts";
 import { slicedTexts } from "../../http/pages/sliced.ts";
 import { choiceParameter } from "../../http/fields/query.ts";
-import type { QueryResult } from "../engine.ts";
+import type { QueryResult } from "./query_result.ts";
 import type { ResultType } from "../result.ts";
 
-export const tableFormatParameter = choiceParameter(
-  "As JSON, or a table as CSV or as JSON lines; else by the Accept header.",
-  ["json", "csv", "jsonl"],
-);
+/** Told in words, as `format` of lists is: the description has one content type for each reply. */
+export const tableFormatParameter = {
+  ...choiceParameter("As JSON, or a table as CSV or as JSON lines; else by the Accept header.", [
+    "json",
+    "csv",
+    "jsonl",
+  ]),
+  hidden: true,
+};
 
 type TableFormat = "csv" | "jsonl";
 
@@ -45,14 +50,14 @@ export function refuseTable({ kind, type }: { kind: string; type: ResultType }, 
  * @throws Fault for columns that an object cannot both have.
  */
 export async function tableReply(
-  { results, table }: Pick<QueryResult, "results" | "table">,
+  { results, table }: Pick<QueryResult, "table"> & { results: Iterable<unknown> },
   format: TableFormat,
   { name = "query", headers = {} }: { name?: string; headers?: Readonly<Record<string, string>> } = {},
 ): Promise<Response> {
   const { columns = [], hasMore = false } = table ?? {};
   const header = format === "csv" ? csvLineOf(columns.map(cellOfText)) : "";
   const lines = format === "csv" ? csvLine : objectLine(columns);
-  return await slicedTexts(textsOf(header, results as unknown[][], lines), {
+  return await slicedTexts(textsOf(header, results as Iterable<unknown[]>, lines), {
     "content-type": `${mediaTypes[format][0]}; charset=utf-8`,
     "content-disposition": `attachment; filename="${name}.${format}"`,
     "x-has-more": String(hasMore),
@@ -62,7 +67,7 @@ export async function tableReply(
 
 function* textsOf(
   header: string,
-  rows: readonly unknown[][],
+  rows: Iterable<readonly unknown[]>,
   lineOfRow: (row: readonly unknown[]) => string,
 ): Generator<string, undefined> {
   yield header;

@@ -77,6 +77,16 @@ function withAllDigits(spend: () => void): Reviver {
   return revive as Reviver;
 }
 
+/** The value of a JSON text; numbers keep all their digits when they are written again. */
+export function exactJson(text: string): unknown {
+  return longDecimal.test(text)
+    ? JSON.parse(
+        text,
+        withAllDigits(() => {}),
+      )
+    : JSON.parse(text);
+}
+
 const digit = /\d/g;
 // TypeScript's own types do not have it yet.
 const json = JSON as typeof JSON & { rawJSON(text: string): object };

@@ -51,8 +51,6 @@ export const retentionModel = strictModel("RetentionQuery", {
     ),
     ...unreadFields("The type of a property that is refused itself.", "aggregationPropertyType"),
   }),
-  ...unreadFields(drawing, "dataColorTheme"),
-  ...unreadFields(aboutSender, "response tags version"),
 });
 
 export type RetentionQuery = Static<typeof retentionModel>;

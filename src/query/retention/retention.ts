@@ -3,6 +3,7 @@
 import { addIntervals, dateSpanOf, earliest, startOf, zonedIso } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { type AskedFigure, type PersonStatement, figurePlace } from "../parts/figure.ts";
+import { personCounts } from "../parts/behind_store.ts";
 import type { Interval } from "../parts/model.ts";
 import {
   type Entity,
@@ -15,7 +16,7 @@ import {
 import type { RetentionCohort } from "../result.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
 import { retentionModel, type RetentionQuery } from "./model.ts";
-import { retentionPersonsText, retentionRows } from "./store.ts";
+import { retentionPersons, returnsText } from "./store.ts";
 
 export const retentionKind = queryKind({
   schema: retentionModel,
@@ -67,7 +68,8 @@ async function answer(
   checked: CheckedRetention,
 ): Promise<QueryAnswer<RetentionCohort>> {
   const { period, interval, count, span } = rowsOf(context, checked);
-  const rows = await retentionRows(context, checked, interval, span);
+  const statement = returnsText(context, checked, interval, span);
+  const rows = await personCounts<{ start: number; later: number }>(context, statement, "start, later");
   const results = Array.from({ length: count }, (_, start): RetentionCohort => ({
     label: `${period} ${start}`,
     date: zonedIso(addIntervals(interval, span.from, start)),
@@ -83,5 +85,5 @@ async function answer(
 function persons(context: QueryContext, checked: CheckedRetention, figure: AskedFigure): PersonStatement {
   const { interval, count, span } = rowsOf(context, checked);
   const start = figurePlace(figure, "interval", Array.from({ length: count }));
-  return retentionPersonsText(context, checked, interval, { span, start });
+  return retentionPersons(returnsText(context, checked, interval, span), start);
 }

@@ -23,43 +23,18 @@ interface RetentionScope {
   filters: readonly PropertyFilter[];
 }
 
-/** `persons` began in interval `start` and came back `later` intervals after it; 0: all who began. */
-interface RetentionRow {
-  start: number;
-  later: number;
-  persons: string | number;
-}
-
-/** @throws Fault when the query is too heavy. */
-export async function retentionRows(
-  context: QueryContext,
-  scope: RetentionScope,
-  interval: Interval,
-  span: DateSpan,
-): Promise<RetentionRow[]> {
-  const { text, params } = returnsText(context, scope, interval, span);
-  return await context.run<RetentionRow>(
-    `SELECT start, later, count() AS persons FROM (${text}) GROUP BY start, later`,
-    params,
-  );
-}
-
-/** All who began in interval `start`. */
-export function retentionPersonsText(
-  context: QueryContext,
-  scope: RetentionScope,
-  interval: Interval,
-  { span, start }: { span: DateSpan; start: number },
-): PersonStatement {
-  const { text, params } = returnsText(context, scope, interval, span);
+/** All who began in interval `start`, and how many intervals later each came, 0 for the first. */
+export function retentionPersons({ text, params }: PersonStatement, start: number): PersonStatement {
   return {
-    text: `SELECT person_id FROM (${text}) WHERE start = {at_start:Int32} AND later = 0`,
+    text: `SELECT person_id, arraySort(groupUniqArray(later)) AS appearances
+       FROM (${text}) WHERE start = {at_start:Int32} GROUP BY person_id`,
     params: { ...params, at_start: start },
+    hasAppearances: true,
   };
 }
 
-/** Rows of `person_id`, `start` and `later`. */
-function returnsText(
+/** Rows of `person_id`, who began in interval `start` and came `later` intervals after it; 0: all who began. */
+export function returnsText(
   context: QueryContext,
   { query, target, returning, filters }: RetentionScope,
   interval: Interval,

@@ -3,7 +3,7 @@
 import { limits } from "../../core/limits.ts";
 import { clickhouseTime, spanBetween } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
-import { expressionRows, type MadeColumn } from "../parts/expressions.ts";
+import { expressionRows, type MadeColumn, readExpressions } from "../parts/expressions.ts";
 import { sqlTables } from "../sql/compile/lists/tables.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
 import { type SessionsQuery, sessionsModel } from "./model.ts";
@@ -14,6 +14,7 @@ export const sessionsKind = queryKind({
   check,
   title: () => "Sessions",
   answer,
+  read: readExpressions,
 });
 
 const columns = sqlTables["sessions"]!.star;

@@ -21,46 +21,25 @@ export interface ParserError extends Placed {
 }
 
 type Maybe<Value> = Value | null | undefined;
+type Node<Name extends string, Members = unknown> = Placed & { node: Name } & Members;
 
-/** A whole number beyond 2^53, an infinity and NaN come as text with a value_type. */
-export interface ConstantNode extends Placed {
-  node: "Constant";
-  value?: Maybe<string | number | boolean>;
-  value_type?: "number";
-}
+export type FieldNode = Node<"Field", { /** `a.b.c`; a star is "*". */ chain: string[] }>;
 
-export interface FieldNode extends Placed {
-  node: "Field";
-  /** `a.b.c`; a star is "*". */
-  chain: string[];
-}
-
-export interface CallNode extends Placed {
-  node: "Call";
-  name: string;
-  args: ExpressionNode[];
-  /** Of a parametric aggregate: `quantile(0.9)(x)`. */
+/** `params` of a parametric aggregate: `quantile(0.9)(x)`. */
+export interface CallNode extends Node<"Call", { name: string; args: ExpressionNode[] }> {
   params?: Maybe<ExpressionNode[]>;
   distinct?: Maybe<boolean>;
   filter_expr?: Maybe<ExpressionNode>;
   order_by?: Maybe<OrderExpr[]>;
 }
 
-export interface AliasNode extends Placed {
-  node: "Alias";
-  alias: string;
-  expr: ExpressionNode;
-}
-
-export interface WindowFrame extends Placed {
-  node: "WindowFrameExpr";
+export interface WindowFrame extends Node<"WindowFrameExpr"> {
   frame_type?: Maybe<"PRECEDING" | "FOLLOWING" | "CURRENT ROW">;
   /** Absent: unbounded. What is no whole number is an expression. */
   frame_value?: Maybe<number | ExpressionNode>;
 }
 
-export interface WindowExpr extends Placed {
-  node: "WindowExpr";
+export interface WindowExpr extends Node<"WindowExpr"> {
   partition_by?: Maybe<ExpressionNode[]>;
   order_by?: Maybe<OrderExpr[]>;
   frame_method?: Maybe<"ROWS" | "RANGE">;
@@ -69,103 +48,73 @@ export interface WindowExpr extends Placed {
 }
 
 /** `f(exprs) OVER …`; of `f(exprs)(args) OVER …` the parameters are `exprs`. */
-export interface WindowFunction extends Placed {
-  node: "WindowFunction";
-  name: string;
+export interface WindowFunction extends Node<"WindowFunction", { name: string }> {
   exprs?: Maybe<ExpressionNode[]>;
   args?: Maybe<ExpressionNode[]>;
   over_expr?: Maybe<WindowExpr>;
   over_identifier?: Maybe<string>;
 }
 
-export interface CompareOperation extends Placed {
-  node: "CompareOperation";
-  op: string;
-  left: ExpressionNode;
-  right: ExpressionNode;
-}
-
-export interface LambdaNode extends Placed {
-  node: "Lambda";
-  args: string[];
-  expr: ExpressionNode;
-}
-
 /** `COLUMNS('regex')`, `COLUMNS(a, b)`, `* EXCLUDE (a)`. */
-export interface ColumnsExpr extends Placed {
-  node: "ColumnsExpr";
+export interface ColumnsExpr extends Node<"ColumnsExpr"> {
   regex?: Maybe<string>;
   columns?: Maybe<ExpressionNode[]>;
   all_columns?: Maybe<boolean>;
   exclude?: Maybe<string[]>;
 }
 
-export interface PlaceholderNode extends Placed {
-  node: "Placeholder";
-  expr: ExpressionNode;
-}
+export type PlaceholderNode = Node<"Placeholder", { expr: ExpressionNode }>;
+type Sides = { left: ExpressionNode; right: ExpressionNode };
+type Negated = { negated: boolean };
 
 export type ExpressionNode =
-  | ConstantNode
+  /** A whole number beyond 2^53, an infinity and NaN come as text with a value_type. */
+  | Node<"Constant", { value?: Maybe<string | number | boolean>; value_type?: "number" }>
   | FieldNode
   | CallNode
-  | AliasNode
+  | Node<"Alias", { alias: string; expr: ExpressionNode }>
   | WindowFunction
-  | CompareOperation
-  | LambdaNode
+  | Node<"CompareOperation", { op: string } & Sides>
+  | Node<"Lambda", { args: string[]; expr: ExpressionNode }>
   | ColumnsExpr
   | PlaceholderNode
   | SelectQuery
   | SelectSetQuery
-  | (Placed & { node: "ArithmeticOperation"; op: string; left: ExpressionNode; right: ExpressionNode })
-  | (Placed & { node: "And" | "Or"; exprs: ExpressionNode[] })
-  | (Placed & { node: "Not"; expr: ExpressionNode })
-  | (Placed & { node: "IsDistinctFrom"; negated: boolean; left: ExpressionNode; right: ExpressionNode })
-  | (Placed & {
-      node: "BetweenExpr";
-      negated: boolean;
-      expr: ExpressionNode;
-      low: ExpressionNode;
-      high: ExpressionNode;
-    })
-  | (Placed & {
-      node: "ArrayAccess";
-      array: ExpressionNode;
-      property: ExpressionNode;
-      nullish?: Maybe<boolean>;
-    })
-  | (Placed & {
-      node: "ArraySlice";
-      array: ExpressionNode;
-      start_expr?: Maybe<ExpressionNode>;
-      end_expr?: Maybe<ExpressionNode>;
-    })
-  | (Placed & { node: "TupleAccess"; tuple: ExpressionNode; index: number; nullish?: Maybe<boolean> })
-  | (Placed & { node: "Array" | "Tuple"; exprs: ExpressionNode[] })
-  | (Placed & { node: "TypeCast" | "TryCast"; expr: ExpressionNode; type_name: string })
-  | (Placed & {
-      node: "Dict" | "ExprCall" | "HogQLXTag" | "GroupingSet" | "NamedArgument" | "SpreadExpr";
-    });
+  | Node<"ArithmeticOperation", { op: string } & Sides>
+  | Node<"And" | "Or", { exprs: ExpressionNode[] }>
+  | Node<"Not", { expr: ExpressionNode }>
+  | Node<"IsDistinctFrom", Negated & Sides>
+  | Node<"BetweenExpr", Negated & { expr: ExpressionNode; low: ExpressionNode; high: ExpressionNode }>
+  | Node<"ArrayAccess", { array: ExpressionNode; property: ExpressionNode }>
+  | Node<
+      "ArraySlice",
+      { array: ExpressionNode; start_expr?: Maybe<ExpressionNode>; end_expr?: Maybe<ExpressionNode> }
+    >
+  | Node<"TupleAccess", { tuple: ExpressionNode; index: number }>
+  | Node<"Array" | "Tuple", { exprs: ExpressionNode[] }>
+  | Node<"TypeCast" | "TryCast", { expr: ExpressionNode; type_name: string }>
+  | Node<"Dict" | "ExprCall" | "HogQLXTag" | "GroupingSet" | "NamedArgument" | "SpreadExpr">;
 
-export interface OrderExpr extends Placed {
-  node: "OrderExpr";
-  expr: ExpressionNode;
+export interface OrderExpr extends Node<"OrderExpr", { expr: ExpressionNode }> {
   order?: Maybe<"ASC" | "DESC">;
   with_fill?: unknown;
 }
 
-export interface CommonTable extends Placed {
-  node: "CTE";
-  name: string;
-  expr: ExpressionNode;
+export interface CommonTable extends Node<"CTE", { name: string; expr: ExpressionNode }> {
   cte_type: "subquery" | "column";
   columns?: Maybe<string[]>;
   recursive?: Maybe<boolean>;
 }
 
-export interface JoinExpr extends Placed {
-  node: "JoinExpr";
-  table?: Maybe<FieldNode | SelectQuery | SelectSetQuery | PlaceholderNode | ValuesQuery | OtherTable>;
+export interface JoinExpr extends Node<"JoinExpr"> {
+  /** Those that are refused by name among them. */
+  table?: Maybe<
+    | FieldNode
+    | SelectQuery
+    | SelectSetQuery
+    | PlaceholderNode
+    | Node<"ValuesQuery" | "PivotExpr" | "UnpivotExpr" | "HogQLXTag">
+  >;
   table_args?: Maybe<ExpressionNode[]>;
   alias?: Maybe<string>;
   column_aliases?: Maybe<string[]>;
@@ -175,23 +124,7 @@ export interface JoinExpr extends Placed {
   next_join?: Maybe<JoinExpr>;
 }
 
-export interface ValuesQuery extends Placed {
-  node: "ValuesQuery";
-  rows: ExpressionNode[][];
-}
-
-/** Tables that are refused by name. */
-type OtherTable = Placed & { node: "PivotExpr" | "UnpivotExpr" | "HogQLXTag" };
-
-export interface LimitBy extends Placed {
-  node: "LimitByExpr";
-  n: ExpressionNode;
-  offset_value?: Maybe<ExpressionNode>;
-  exprs: ExpressionNode[];
-}
-
-export interface SelectQuery extends Placed {
-  node: "SelectQuery";
+export interface SelectQuery extends Node<"SelectQuery"> {
   ctes?: Maybe<CommonTable[]>;
   distinct?: Maybe<boolean>;
   select: ExpressionNode[];
@@ -206,15 +139,16 @@ export interface SelectQuery extends Placed {
   qualify?: Maybe<ExpressionNode>;
   window_exprs?: Maybe<Record<string, WindowExpr>>;
   order_by?: Maybe<OrderExpr[]>;
-  limit_by?: Maybe<LimitBy>;
+  limit_by?: Maybe<
+    Node<"LimitByExpr", { n: ExpressionNode; offset_value?: Maybe<ExpressionNode>; exprs: ExpressionNode[] }>
+  >;
   limit?: Maybe<ExpressionNode>;
   offset?: Maybe<ExpressionNode>;
   limit_with_ties?: Maybe<boolean>;
   limit_percent?: Maybe<boolean>;
 }
 
-export interface SelectSetQuery extends Placed {
-  node: "SelectSetQuery";
+export interface SelectSetQuery extends Node<"SelectSetQuery"> {
   initial_select_query: SelectQuery | SelectSetQuery;
   subsequent_select_queries: { select_query: SelectQuery | SelectSetQuery; set_operator: string }[];
   order_by?: Maybe<OrderExpr[]>;

@@ -1,13 +1,13 @@
 // The schema of a StickinessQuery.
 
 import Type, { type Static } from "typebox";
-import { choice, flag, integer, strictModel } from "../../http/fields/field.ts";
+import { choice, integer, strictModel } from "../../http/fields/field.ts";
 import { queryLimits } from "../limits.ts";
 import {
-  aboutSender,
+  compareFilter,
   drawing,
   insightFields,
-  intervals,
+  interval,
   maybe,
   node,
   unanswered,
@@ -17,15 +17,10 @@ import {
 export const stickinessModel = strictModel("StickinessQuery", {
   kind: choice(["StickinessQuery"]),
   series: Type.Array(node, { minItems: 1, maxItems: queryLimits.querySeriesMax }),
-  interval: maybe(choice(intervals)),
+  interval,
   intervalCount: unanswered("Counting several intervals as one", [1]),
   ...insightFields,
-  compareFilter: maybe(
-    strictModel("StickinessCompareFilter", {
-      compare: maybe(flag()),
-      compare_to: unanswered("Comparing with another period"),
-    }),
-  ),
+  compareFilter,
   stickinessFilter: maybe(
     strictModel("StickinessFilter", {
       computedAs: maybe(choice(["non_cumulative", "cumulative"])),
@@ -42,8 +37,6 @@ export const stickinessModel = strictModel("StickinessQuery", {
       ),
     }),
   ),
-  ...unreadFields(drawing, "dataColorTheme"),
-  ...unreadFields(aboutSender, "response tags version"),
 });
 
 export type StickinessQuery = Static<typeof stickinessModel>;

@@ -1,15 +1,17 @@
 // Answers a StickinessQuery: how many persons did something in one interval of the range, in two of them, and so on.
 
-import { addIntervals, clickhouseTime, type DateSpan } from "../date_range.ts";
+import { clickhouseTime } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
-import { figureDay, type AskedFigure, noFigure, type PersonStatement, figurePlace } from "../parts/figure.ts";
+import { figureDay, type AskedFigure, type PersonStatement, figurePlace } from "../parts/figure.ts";
 import { actionOf, refuseNumbers } from "../parts/lines.ts";
-import { checkPersons, intervalsOf } from "../parts/person_series.ts";
+import { personCounts, personsWhere } from "../parts/behind_store.ts";
+import { figurePeriod, periodsOf } from "../parts/periods.ts";
+import { checkPersons } from "../parts/person_series.ts";
 import { shownName } from "../parts/series.ts";
 import type { TrendLine } from "../result.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
 import { stickinessModel, type StickinessQuery } from "./model.ts";
-import { stickinessPersonsText, stickinessRows } from "./store.ts";
+import { timesText } from "./store.ts";
 
 export const stickinessKind = queryKind({
   schema: stickinessModel,
@@ -22,43 +24,19 @@ export const stickinessKind = queryKind({
 
 type CheckedStickiness = ReturnType<typeof checkPersons<StickinessQuery>>;
 
-interface Period {
-  label?: "current" | "previous";
-  span: DateSpan;
-  first: Temporal.ZonedDateTime;
-}
-
-async function periodsOf(context: QueryContext, checked: CheckedStickiness) {
-  const { interval, query } = checked;
-  const { starts, span, isExplicit } = await intervalsOf(context, checked);
-  const first = starts[0]!;
-  const count = starts.length;
-  const earlier = addIntervals(interval, first, -count);
-  const back = { [`${interval}s`]: count };
-  const before = isExplicit
-    ? { from: span.from.subtract(back), to: span.to.subtract(back) }
-    : { from: earlier, to: first };
-  const compares = query.compareFilter?.compare === true;
-  const periods: Period[] = compares
-    ? [
-        { label: "current", span, first },
-        { label: "previous", span: before, first: earlier },
-      ]
-    : [{ span, first }];
-  return { span, periods, numbers: starts.map((_, i) => i + 1) };
-}
-
 async function answer(context: QueryContext, checked: CheckedStickiness): Promise<QueryAnswer<TrendLine>> {
   const { interval, series, query } = checked;
-  const { span, periods, numbers } = await periodsOf(context, checked);
-  const count = numbers.length;
+  const { span, periods, starts } = await periodsOf(context, checked);
+  const count = starts.length;
+  const numbers = starts.map((_, i) => i + 1);
   refuseNumbers(series.length * periods.length * count, checked.attr);
   const labels = numbers.map((times) => `${times} ${interval}${times > 1 ? "s" : ""}`);
   const results: TrendLine[] = [];
   for (const [order, one] of series.entries()) {
     for (const period of periods) {
       const data = numbers.map(() => 0);
-      const rows = await stickinessRows(context, { ...checked, series: one }, period.first, period.span);
+      const statement = timesText(context, { ...checked, series: one }, period);
+      const rows = await personCounts<{ times: number }>(context, statement, "times");
       for (const row of rows) if (row.times - 1 in data) data[row.times - 1] = Number(row.persons);
       if (query.stickinessFilter?.computedAs === "cumulative") {
         for (let i = count - 2; i >= 0; i--) data[i]! += data[i + 1]!;
@@ -84,9 +62,14 @@ async function persons(
   figure: AskedFigure,
 ): Promise<PersonStatement> {
   const series = checked.series[figurePlace(figure, "series", checked.series, 0)]!;
-  const { periods, numbers } = await periodsOf(context, checked);
-  const period = periods.find(({ label }) => (label ?? "current") === (figure.compare ?? "current"));
-  if (!period) return noFigure(figure, "compare", "This query does not compare with the time before.");
-  const times = numbers[figureDay(figure, numbers)]!;
-  return stickinessPersonsText(context, { ...checked, series }, period, times);
+  const { periods, starts } = await periodsOf(context, checked);
+  const at_times =
+    1 +
+    figureDay(
+      figure,
+      [...starts.keys()].map((i) => i + 1),
+    );
+  const sign = checked.query.stickinessFilter?.computedAs === "cumulative" ? ">=" : "=";
+  const statement = timesText(context, { ...checked, series }, figurePeriod(figure, periods));
+  return personsWhere(statement, `times ${sign} {at_times:Int32}`, { at_times });
 }

@@ -24,6 +24,7 @@ export function checkTrends(query: TrendsQuery, attr: string) {
     attr,
     query,
     interval,
+    total: isTotal(query.trendsFilter?.display),
     series,
     filters: filtersOf(query, attr),
     breakdown,
@@ -55,7 +56,7 @@ function formulasOf({ series, trendsFilter }: TrendsQuery, attr: string): Formul
 const totals: ReadonlySet<string> = new Set(totalDisplays);
 
 /** Whether a display shows one number for each line, and not one for each interval. */
-export function isTotal(display: string | null | undefined): boolean {
+function isTotal(display: string | null | undefined): boolean {
   return totals.has(display ?? "");
 }
 

@@ -1,15 +1,15 @@
 // The schema of a TrendsQuery.
 
 import Type, { type Static } from "typebox";
-import { choice, flag, strictModel, text } from "../../http/fields/field.ts";
+import { choice, strictModel, text } from "../../http/fields/field.ts";
 import { queryLimits } from "../limits.ts";
 import {
   aboutRefused,
-  aboutSender,
   breakdownFilter,
+  compareFilter,
   drawing,
   insightFields,
-  intervals,
+  interval,
   maybe,
   node,
   unanswered,
@@ -38,15 +38,10 @@ const displays = [
 export const trendsModel = strictModel("TrendsQuery", {
   kind: choice(["TrendsQuery"]),
   series: Type.Array(node, { minItems: 1, maxItems: queryLimits.querySeriesMax }),
-  interval: maybe(choice(intervals)),
+  interval,
   ...insightFields,
   breakdownFilter,
-  compareFilter: maybe(
-    strictModel("CompareFilter", {
-      compare: maybe(flag()),
-      compare_to: unanswered("Comparing with another period"),
-    }),
-  ),
+  compareFilter,
   conversionGoal: unanswered("A goal of conversion"),
   trendsFilter: maybe(
     strictModel("TrendsFilter", {
@@ -79,8 +74,6 @@ export const trendsModel = strictModel("TrendsQuery", {
       ),
     }),
   ),
-  ...unreadFields(drawing, "dataColorTheme"),
-  ...unreadFields(aboutSender, "response tags version"),
   ...unreadFields(aboutRefused, "calendarHeatmapFilter"),
 });
 

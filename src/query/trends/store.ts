@@ -10,6 +10,7 @@ import {
 import { addIntervals, type DateSpan } from "../date_range.ts";
 import { queryLimits } from "../limits.ts";
 import type { EventsNode, Interval, Math } from "../parts/model.ts";
+import type { Period } from "../parts/periods.ts";
 import type { PersonStatement } from "../parts/figure.ts";
 import type { Series } from "../parts/series.ts";
 import type { Breakdown } from "../parts/breakdown.ts";
@@ -34,6 +35,16 @@ export interface TrendScope {
   span: DateSpan;
   /** undefined: one number for the whole span. */
   buckets: { interval: Interval; first: Temporal.ZonedDateTime; count: number } | undefined;
+}
+
+export function trendScope(
+  context: QueryContext,
+  { filters, interval }: { filters: PropertyFilter[]; interval: Interval },
+  series: Series,
+  { span, starts }: Period,
+): TrendScope {
+  const [first] = starts;
+  return { context, series, filters, span, buckets: first && { interval, first, count: starts.length } };
 }
 
 /** `line`: the index of the breakdown's value; the number of values stands for all others. */
@@ -259,12 +270,11 @@ function activeText(draft: Draft, { series, filters, span, buckets }: TrendScope
   if (days === undefined || !buckets) return undefined;
   const reading = { from: addIntervals("day", buckets.first, 1 - days), to: span.to };
   const day = bucketIndex(draft, "day", buckets.first);
-  const all = { ...series, filters: [...filters, ...series.filters] };
-  const where = `${spanCondition(draft, reading)} AND ${entityCondition(draft, all)}`;
+  const where = `${spanCondition(draft, reading)} AND ${entityCondition(draft, series, filters)}`;
   draft.params["days"] = days;
   draft.params["count"] = buckets.count;
   return `SELECT person_id, arrayJoin(range(greatest(day, 0), least(day + {days:Int32}, {count:Int32}))) AS bucket
-    FROM (SELECT DISTINCT person_id, toInt32(${day}) AS day FROM ${eventTable(draft, all.filters, true)}
+    FROM (SELECT DISTINCT person_id, toInt32(${day}) AS day FROM ${eventTable(draft, filters, true)}
       WHERE ${where})`;
 }
 

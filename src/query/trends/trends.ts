@@ -4,17 +4,17 @@ import { yieldToEventLoop } from "../../core/clock.ts";
 import { clickhouseTime } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { actionOf, namesOf, refuseNumbers } from "../parts/lines.ts";
+import { type Period, periodsOf } from "../parts/periods.ts";
 import type { Interval } from "../parts/model.ts";
 import type { Series } from "../parts/series.ts";
 import type { TrendLine } from "../result.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
-import { requireBreakdownScopes, shownBreakdown } from "../parts/breakdown.ts";
+import { requireBreakdownScopes, shownBreakdown, valuesShown } from "../parts/breakdown.ts";
 import { type CheckedTrends, checkTrends, trendsTitle } from "./check.ts";
 import type { Formula } from "./formula.ts";
 import { trendsModel } from "./model.ts";
-import { type Period, periodsOf, valuesShown } from "./periods.ts";
 import { trendPersons } from "./persons.ts";
-import { brokenTrend, type TrendRow, type TrendScope, trendRows } from "./store.ts";
+import { brokenTrend, trendScope, type TrendRow, trendRows } from "./store.ts";
 
 export const trendsKind = queryKind({
   schema: trendsModel,
@@ -29,7 +29,7 @@ export const trendsKind = queryKind({
 async function answer(context: QueryContext, checked: CheckedTrends): Promise<QueryAnswer<TrendLine>> {
   const { attr, interval, series, breakdown } = checked;
   if (breakdown) requireBreakdownScopes(context, breakdown);
-  const { total, span, starts, periods } = await periodsOf(context, checked);
+  const { span, starts, periods } = await periodsOf(context, checked);
   const { formulas } = checked;
   const lines = series.length * (breakdown ? breakdown.limit + 1 : 1) * periods.length;
   refuseNumbers(lines * starts.length * Math.max(1, formulas.length), attr);
@@ -42,7 +42,7 @@ async function answer(context: QueryContext, checked: CheckedTrends): Promise<Qu
   if (formulas.length === 0) return { interval, span, results: bySeries.flat() };
   const results: TrendLine[] = [];
   for (const [order, formula] of formulas.entries()) {
-    results.push(...(await formulaLines(formula, order, bySeries, total)));
+    results.push(...(await formulaLines(formula, order, bySeries)));
   }
   return { interval, span, results };
 }
@@ -55,7 +55,6 @@ async function formulaLines(
   formula: Formula,
   order: number,
   bySeries: readonly (readonly TrendLine[])[],
-  total: boolean,
 ): Promise<TrendLine[]> {
   const keyOf = ({ breakdown_value, compare_label }: TrendLine) =>
     JSON.stringify([compare_label ?? null, breakdown_value ?? null]);
@@ -77,7 +76,9 @@ async function formulaLines(
       label: formula.custom_name || `Formula (${formula.text})`,
       data,
       count: data.reduce((sum, one) => sum + one, 0),
-      ...(total && { aggregated_value: formula.of(own.map((line) => line?.aggregated_value ?? 0)) }),
+      ...(first.aggregated_value !== undefined && {
+        aggregated_value: formula.of(own.map((line) => line?.aggregated_value ?? 0)),
+      }),
     });
     await yieldToEventLoop();
   }
@@ -86,14 +87,14 @@ async function formulaLines(
 
 async function linesOf(
   context: QueryContext,
-  { filters, breakdown, query, series: all, interval }: CheckedTrends,
+  checked: CheckedTrends,
   series: Series,
   order: number,
-  { span, starts, label: compare_label }: Period,
+  period: Period,
 ): Promise<TrendLine[]> {
-  const [first] = starts;
-  const buckets = first && { interval, first, count: starts.length };
-  const scope: TrendScope = { context, series, filters, span, buckets };
+  const { breakdown, query, series: all, interval } = checked;
+  const { span, starts, label: compare_label } = period;
+  const scope = trendScope(context, checked, series, period);
   const found = breakdown && (await brokenTrend(scope, breakdown));
   const rows = found?.rows ?? (await trendRows(scope, undefined));
   const values = breakdown && found ? valuesShown(breakdown, found) : [undefined];

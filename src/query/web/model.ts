@@ -4,11 +4,12 @@ import { type Static } from "typebox";
 import { choice, flag, integer, strictModel } from "../../http/fields/field.ts";
 import { queryLimits } from "../limits.ts";
 import {
-  aboutSender,
   anything,
+  compareFilter,
   dateRange,
   drawing,
   maybe,
+  ofEveryQuery,
   unanswered,
   unreadFields,
 } from "../parts/model.ts";
@@ -18,12 +19,7 @@ const shared = {
   properties: anything(),
   filterTestAccounts: maybe(flag()),
   compare: maybe(flag()),
-  compareFilter: maybe(
-    strictModel("WebCompareFilter", {
-      compare: maybe(flag()),
-      compare_to: unanswered("Comparing with another period"),
-    }),
-  ),
+  compareFilter,
   conversionGoal: unanswered("A goal of conversion"),
   doPathCleaning: unanswered("Cleaning paths"),
   includeRevenue: unanswered("Revenue"),
@@ -31,10 +27,9 @@ const shared = {
   samplingFactor: unanswered("Sampling", [1]),
   aggregation_group_type_index: unanswered("Counting groups"),
   interval: unanswered("An interval"),
-  modifiers: unanswered("A modifier"),
   ...unreadFields("Chooses between two ways of computing the same in PostHog.", "useSessionsTable"),
   ...unreadFields(drawing, "dataColorTheme orderBy"),
-  ...unreadFields(aboutSender, "response tags version"),
+  ...ofEveryQuery,
 };
 
 export const webOverviewModel = strictModel("WebOverviewQuery", {

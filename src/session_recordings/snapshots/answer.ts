@@ -3,7 +3,7 @@
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { parameter, type QueryValues } from "../../http/fields/query.ts";
-import { LongReply, streamOf } from "../../http/pages/long_reply.ts";
+import { LongReply } from "../../http/pages/long_reply.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { type Blob, blobsOf, pageEnd, sourceOf } from "./blobs.ts";
 import { type ExpandedEvent, type ExpandedPieces, type PieceReading, expandPieces } from "./pieces.ts";
@@ -136,9 +136,8 @@ async function sendLines(reading: PieceReading, blobs: readonly Blob[]): Promise
     first = { done: true, value: undefined };
     return value ?? undefined;
   };
-  return new LongReply(streamOf(next, release, snapshotLimits.snapshotSendMsMax), {
-    headers: { "content-type": "application/jsonl", "cache-control": "no-store" },
-  });
+  const headers = { "content-type": "application/jsonl", "cache-control": "no-store" };
+  return new LongReply({ next, release, msMax: snapshotLimits.snapshotSendMsMax }, { headers });
 }
 
 /** `onBlob` is called when a blob was taken. */

@@ -2,7 +2,7 @@
 // disconnects, or takes too long.
 
 import { limits } from "../../core/limits.ts";
-import { LongReply, streamOf } from "../../http/pages/long_reply.ts";
+import { LongReply } from "../../http/pages/long_reply.ts";
 import { snapshotLimits } from "./limits.ts";
 
 /** Texts and bytes of a reply, in order. */
@@ -20,7 +20,7 @@ export function sendParts(parts: Parts, type: string, release: () => void): Resp
   }
   const ready = [first.value!, second.value];
   const next = (): Uint8Array | undefined => ready.shift() ?? slices.next().value;
-  return new LongReply(streamOf(next, release, snapshotLimits.snapshotSendMsMax), { headers });
+  return new LongReply({ next, release, msMax: snapshotLimits.snapshotSendMsMax }, { headers });
 }
 
 /** Joins parts into slices of at most `limits.replySliceBytes`, from at most `snapshotPartsMax` parts each. */

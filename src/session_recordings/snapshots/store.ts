@@ -2,6 +2,7 @@
 
 import { snapshotLimits } from "./limits.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
+import { textRows } from "../../storage/clickhouse/row_binary.ts";
 import { queryOptions } from "../../storage/clickhouse/query_options.ts";
 
 export interface RecordedSession {
@@ -65,29 +66,13 @@ export async function readPieces(
     { ...session, uuids: pieces.map(({ uuid }) => uuid), sizes: pieces.map(({ size }) => size) },
     queryOptions,
   );
-  return readRows(rows);
-}
-
-/** Parses RowBinary rows of three strings: each is its length as a varint, then its bytes. */
-function readRows(rows: Uint8Array): Map<string, PieceData> {
-  const bytes = Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength);
-  let at = 0;
-  const text = (): Buffer => {
-    let length = 0;
-    for (let factor = 1; ; factor *= 128) {
-      const byte = bytes[at++] ?? 0;
-      length += (byte & 0x7f) * factor;
-      if (byte < 0x80) break;
-    }
-    at += length;
-    if (at > bytes.length) throw new Error("ClickHouse's answer ends within a row");
-    return bytes.subarray(at - length, at);
-  };
   const read = new Map<string, PieceData>();
-  while (at < bytes.length) {
-    const uuid = text().toString();
-    const window_id = text().toString();
-    read.set(uuid, { window_id, data: text() });
+  for (const [uuid, window_id, data] of textRows(rows, 3)) {
+    read.set(textOf(uuid!), { window_id: textOf(window_id!), data: data! });
   }
   return read;
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
 }

@@ -151,13 +151,7 @@ export class Runner {
 }
 
 const readingVerbs: ReadonlySet<string> = new Set([
-  "SELECT",
-  "WITH",
-  "SHOW",
-  "DESCRIBE",
-  "DESC",
-  "EXPLAIN",
-  "EXISTS",
+  ...wordsIn("SELECT WITH SHOW DESCRIBE DESC EXPLAIN EXISTS"),
   "",
 ]);
 

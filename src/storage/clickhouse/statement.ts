@@ -120,19 +120,13 @@ export function insertOf(text: string): Insert | undefined {
       return { splitAt: splitAt ?? token.start, settings, format: format?.text, dataAt, file };
     }
   }
-  return { splitAt: text.length, settings: "", format: undefined, dataAt: text.length, file };
+  return { ...withoutData(text), file };
 }
 
 /** An INSERT … SELECT, from behind its first word; the data are its own where it reads them by `input(…)`. */
 function selectingInsertOf(text: string, from: number): Insert {
   const tokens = tokensOf(text, from);
-  const none = {
-    splitAt: text.length,
-    settings: "",
-    format: undefined,
-    dataAt: text.length,
-    file: undefined,
-  };
+  const none = withoutData(text);
   let input: Insert["input"];
   let before: SqlToken | undefined;
   for (const token of tokens) {
@@ -147,6 +141,10 @@ function selectingInsertOf(text: string, from: number): Insert {
     before = token;
   }
   return none;
+}
+
+function withoutData({ length }: string): Insert {
+  return { splitAt: length, settings: "", format: undefined, dataAt: length, file: undefined };
 }
 
 interface StatementShape {

@@ -3,7 +3,6 @@
 import type { Subprocess } from "bun";
 import { withinMs } from "../../core/deadline.ts";
 import { UserError } from "../../core/fault.ts";
-import { childLines } from "./child_lines.ts";
 import { embeddedLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
@@ -210,4 +209,21 @@ async function forward(
     if (words.length > embeddedLimits.childLinesMax) words.shift();
     log.debug(`${name}: ${line}`);
   }
+}
+
+/** The lines of a stream; a very long one comes in pieces. */
+async function* childLines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of stream) {
+    rest += decoder.decode(chunk, { stream: true });
+    const lines = rest.split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines.filter((line) => line.trim() !== "");
+    if (rest.length > embeddedLimits.childLineCharsMax) {
+      yield rest;
+      rest = "";
+    }
+  }
+  if (rest.trim()) yield rest;
 }

@@ -3,7 +3,6 @@
 import { ago, type TimeUnit } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { groupKeyAt, groupPlace, groupTypeAt } from "./group_columns.ts";
-import { elementTexts } from "./element_property.ts";
 import type { PropertyCondition, PropertyFilter } from "./property_check.ts";
 import { sessionExpressions } from "./session_property.ts";
 import { type PropertyOperator, type PropertyValue, relativeDate } from "./property_value.ts";
@@ -279,3 +278,34 @@ function absolute({ options: { now } }: Compiler, value: string): string {
 }
 
 const earliest = Date.UTC(1900, 0, 1);
+
+/** `tag.class:name="value"name="value";tag…`, quotes in values escaped; older clients send a list instead. */
+const chain = "JSONExtractString(properties, '$elements_chain')";
+const list = "JSONExtractArrayRaw(properties, '$elements')";
+const quoted = String.raw`"((?:[^"\\\\]|\\\\.)*)"`;
+
+/** The values of an attribute of a chain, with their escapes. */
+const valuesOf = (names: string): string => String.raw`arrayMap(
+  value -> replaceRegexpAll(value, '\\\\(.)', '\\1'),
+  extractAll(${chain}, '(?:[:"])(?:${names})=${quoted}')
+)`;
+
+/** Without its values a chain has no other dots, colons and semicolons than its own. */
+const tags = String.raw`arrayMap(
+  part -> extract(part, '^([^.:]*)'),
+  if(${chain} = '', [], splitByChar(';', replaceRegexpAll(${chain}, '${quoted}', '')))
+)`;
+
+const membersOf = (name: string): string =>
+  `arrayFilter(value -> isNotNull(value), arrayMap(one -> JSONExtract(one, '${name}', 'Nullable(String)'), ${list}))`;
+
+const texts: Readonly<Record<string, string>> = {
+  tag_name: `arrayConcat(${tags}, ${membersOf("tag_name")})`,
+  text: `arrayConcat(${valuesOf("text")}, ${membersOf("$el_text")}, ${membersOf("text")})`,
+  href: `arrayConcat(${valuesOf("href|attr__href")}, ${membersOf("attr__href")})`,
+};
+
+/** The texts that elements of an event have: `tag_name`, `text` or `href`. */
+function elementTexts(key: string): string {
+  return texts[key]!;
+}

@@ -20,11 +20,21 @@ export const sessionSettings = {
   min_insert_block_size_bytes: String(storageLimits.sessionBytesMax),
 } as const;
 
-/** What is read of an event's properties beside the vitals: `sent.1` to `sent.5`. */
-const names = ["$session_id", "$current_url", "$referrer", "$referring_domain", "$external_click_url"];
+/** What is read of an event's properties: `sent.1` to `sent.6`, the last a number. */
+export const sessionNames = [
+  "$session_id",
+  "$current_url",
+  "$referrer",
+  "$referring_domain",
+  "$external_click_url",
+  "$web_vitals_LCP_value",
+] as const;
+
+/** The longest id of a session, in bytes: events of a longer one have none. */
+export const sessionBytesMax = 200;
 
 /** The names of advertising parameters that a session keeps, in the order in which `entry` holds them. */
-const adNames = (
+export const adNames: readonly string[] = (
   "utm_source utm_medium utm_campaign utm_term utm_content gclid gad_source gclsrc dclid gbraid wbraid fbclid " +
   "msclkid twclid li_fat_id mc_cid igshid ttclid _kx irclid"
 ).split(" ");
@@ -36,15 +46,21 @@ const textsOf = (names: readonly string[]) => names.map((name) => `\`${name}\` S
 const literals = (texts: readonly string[]) => texts.map((text) => `'${text}'`).join(", ");
 const joinedAds = adNames.map((_, i) => `'\\0', ads.${i + 1}`).join(", ");
 
-/** What a session needs to know of an event's properties, which are read once and not carried further. */
+/**
+ * What a session needs to know of an event's properties, which are read once and not carried further. Those without ads
+ * are read as an empty text: within a condition, the engine would read the others once for each ad.
+ */
 const read = `
-  WITH JSONExtract(properties, 'Tuple(${textsOf(adNames)})') AS ads
+  WITH
+    if(multiSearchAny(properties, [${literals(adParts.split(" "))}]), properties, '') AS with_ads,
+    JSONExtract(with_ads, 'Tuple(${textsOf(adNames)})') AS ads,
+    concat(${joinedAds}) AS all_ads
   SELECT
     uuid, project_id, event, distinct_id, timestamp, created_at,
-    JSONExtract(properties, 'Tuple(${textsOf(names)}, \`$web_vitals_LCP_value\` Float64)') AS sent,
+    JSONExtract(properties, 'Tuple(${textsOf(sessionNames.slice(0, -1))}, \`${sessionNames[5]}\` Float64)') AS sent,
     -- Properties that JSONExtract does not accept (a number too long, a lone surrogate) still count for their session.
     if(sent.1 != '', sent.1, extract(properties, '"\\\\$session_id"\\\\s*:\\\\s*"([^"\\\\\\\\]+)"')) AS session,
-    if(multiSearchAny(properties, [${literals(adParts.split(" "))}]), concat(${joinedAds}), '') AS ad`;
+    if(length(all_ads) > ${adNames.length}, all_ads, '') AS ad`;
 
 /** Events that arrived before their person was deleted are left out. */
 const kept = (rows: string, which: string) => `
@@ -84,11 +100,34 @@ SELECT
   max(if(sent.6 > 0, concat(early, reinterpretAsFixedString(sent.6)), '')) AS lcp,
   groupUniqArray(65536)(bitOr(bitAnd(hash, 0xFFFFFFFC), kind)) AS counted
 FROM (${kept(rows, which)})
-WHERE session != '' AND length(session) <= 200
+WHERE session != '' AND length(session) <= ${sessionBytesMax}
 GROUP BY project_id, session_id`;
 
 /** Derives the sessions of Native blocks of events. */
 export const sessionsOfBlocks: DerivedInsert = { structure, text: (rows) => insert(rows) };
+
+/**
+ * Derives sessions of Native blocks of events that were folded before, by session and distinct id. Of a person who was
+ * deleted in between only some events may count: then it is refused, and the events are read one by one.
+ */
+export const sessionsOfFolds: DerivedInsert = {
+  structure:
+    "project_id UInt32, session_id String, start_time DateTime64(6, 'UTC'), end_time DateTime64(6, 'UTC'), " +
+    "arrived DateTime64(6, 'UTC'), first_arrived DateTime64(6, 'UTC'), first_seen String, entry String, " +
+    "exit String, external_click String, lcp String, counted Array(UInt32)",
+  text: (rows) => `INSERT INTO session_facts
+  (project_id, session_id, start_time, end_time, arrived, first_seen, entry, exit, external_click, lcp, counted)
+SELECT
+  f.project_id, f.session_id, min(f.start_time), max(f.end_time), max(f.arrived), max(f.first_seen), max(f.entry),
+  max(f.exit), max(f.external_click), max(f.lcp), groupUniqArrayArray(65536)(f.counted)
+FROM (SELECT *, sipHash64(substring(first_seen, 9)) AS folded_id FROM ${rows}) AS f
+LEFT ANY JOIN (
+  SELECT project_id, id_hash, max(deleted_at) AS id_deleted_at FROM deleted_ids GROUP BY project_id, id_hash
+) AS d ON f.project_id = d.project_id AND f.folded_id = d.id_hash
+WHERE f.arrived > d.id_deleted_at
+  AND throwIf(f.arrived > d.id_deleted_at AND f.first_arrived <= d.id_deleted_at, 'a person was deleted') = 0
+GROUP BY f.project_id, f.session_id`,
+};
 
 /** The statement that derives the sessions of those stored events of which `which` is true. */
 export const sessionsOfStored = (which: string): string => insert("event_rows", which);

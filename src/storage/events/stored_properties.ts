@@ -1,6 +1,8 @@
 // Properties of single events by their keys in the table, so that only these rows are read, and their sizes before any
 // of them.
 
+import { textRows } from "../clickhouse/row_binary.ts";
+
 export interface EventKey {
   /** `YYYY-MM-DD` of its timestamp. */
   day: string;
@@ -65,21 +67,6 @@ export function keyParams(project_id: number, keys: readonly EventKey[]): Record
 /** The properties in an answer to `propertiesText` in RowBinary, by uuid; views of the answer's bytes. */
 export function propertiesIn(answer: Uint8Array): Map<string, Uint8Array> {
   const found = new Map<string, Uint8Array>();
-  let at = 0;
-  const text = (): Uint8Array => {
-    let length = 0;
-    for (let shift = 1; ; shift *= 128) {
-      const byte = answer[at++];
-      if (byte === undefined) throw new Error("an answer in RowBinary ends too early");
-      length += (byte & 127) * shift;
-      if (byte < 128) break;
-    }
-    if (at + length > answer.length) throw new Error("an answer in RowBinary ends too early");
-    return answer.subarray(at, (at += length));
-  };
-  while (at < answer.length) {
-    const uuid = Buffer.from(text()).toString("latin1");
-    found.set(uuid, text());
-  }
+  for (const [uuid, properties] of textRows(answer, 2)) found.set(Buffer.from(uuid!).toString(), properties!);
   return found;
 }

@@ -1,6 +1,7 @@
 // Waits for older servers before a migration that they cannot bear. The lock of migrations is not held meanwhile: an
 // older server may start again, a newer one may be first.
 
+import { setTimeout } from "node:timers/promises";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
 import type { Log } from "../../core/log.ts";
@@ -101,16 +102,6 @@ function shown(servers: string[]): string {
 }
 
 /** @throws the signal's reason as soon as it is aborted. */
-async function pause(ms: number, ending: AbortSignal | undefined): Promise<void> {
-  ending?.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  const end = () => reject(ending?.reason);
-  ending?.addEventListener("abort", end, { once: true });
-  try {
-    await promise;
-  } finally {
-    clearTimeout(timer);
-    ending?.removeEventListener("abort", end);
-  }
+async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  await setTimeout(ms, undefined, { ...(signal && { signal }) }).catch(() => signal?.throwIfAborted());
 }

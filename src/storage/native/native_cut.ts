@@ -30,7 +30,7 @@ export function cutBlock(
   if (from < 0 || to > rows || from >= to) throw new Error(`cannot cut rows ${from}–${to} of ${rows}`);
   const out = new ByteColumn(Math.ceil((block.length * (to - from)) / rows) + 1024);
   writeBlockHead(out, columns, to - from);
-  for (const { name, type } of columnsOf(read, columns)) {
+  for (const { name, type } of columnHeads(read, columns)) {
     writeColumnHead(out, name, type);
     const fill = fills[name];
     const kept = cutColumn(read, type, rows, from, to);
@@ -48,7 +48,7 @@ export function cutBlock(
 export function fixedColumnOf(block: Uint8Array, wanted: string): Uint8Array | undefined {
   const read = new BlockReader(block);
   const [columns, rows] = [read.varuint(), read.varuint()];
-  for (const { name, type } of columnsOf(read, columns)) {
+  for (const { name, type } of columnHeads(read, columns)) {
     const width = fixedWidths[type];
     if (width === undefined) throw new Error(`a column of type ${type} lies before ${wanted}`);
     const values = read.slice(rows * width);
@@ -66,7 +66,7 @@ export function columnsThrough(block: Uint8Array, last: string): Uint8Array | un
   let taken = 0;
   try {
     const [columns, rows] = [read.varuint(), read.varuint()];
-    for (const { name, type } of columnsOf(read, columns)) {
+    for (const { name, type } of columnHeads(read, columns)) {
       taken++;
       cutColumn(read, type, rows, 0, 0);
       if (name === last) break;
@@ -86,12 +86,12 @@ export function columnsThrough(block: Uint8Array, last: string): Uint8Array | un
 export function lengthOfBlock(bytes: Uint8Array): number {
   const read = new BlockReader(bytes);
   const [columns, rows] = [read.varuint(), read.varuint()];
-  for (const { type } of columnsOf(read, columns)) cutColumn(read, type, rows, 0, 0);
+  for (const { type } of columnHeads(read, columns)) cutColumn(read, type, rows, 0, 0);
   return read.at;
 }
 
 /** The head of each column; who takes it reads the values before the next one. */
-function* columnsOf(read: BlockReader, columns: number) {
+export function* columnHeads(read: BlockReader, columns: number) {
   for (let column = 0; column < columns; column++) {
     const name = read.text();
     // Behind a type may stand a comment.
@@ -100,7 +100,13 @@ function* columnsOf(read: BlockReader, columns: number) {
   }
 }
 
-function cutColumn(read: BlockReader, type: string, rows: number, from: number, to: number): Uint8Array {
+export function cutColumn(
+  read: BlockReader,
+  type: string,
+  rows: number,
+  from: number,
+  to: number,
+): Uint8Array {
   const width = fixedWidths[type];
   if (width !== undefined) return read.slice(rows * width).subarray(from * width, to * width);
   if (type === "String") return read.strings(rows, from, to);
@@ -154,7 +160,7 @@ class CutShort extends Error {
   }
 }
 
-class BlockReader {
+export class BlockReader {
   at = 0;
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
@@ -200,7 +206,9 @@ class BlockReader {
     let last = this.at;
     for (let i = 0; i < count; i++) {
       if (i === from) first = this.at;
-      this.slice(this.varuint());
+      const length = this.varuint();
+      this.at += length;
+      if (this.at > this.#bytes.length) throw new CutShort();
       if (i + 1 === to) last = this.at;
     }
     return from < to ? this.between(first, last) : this.between(first, first);

@@ -67,7 +67,7 @@ test("every operator binds as in SQL", async () => {
   expect(await where("event = distinct_id OR uuid = uuid AND NOT event IS NULL")).toBe(
     "(((event = distinct_id) OR ((uuid = uuid) AND (NOT isNull(event)))))",
   );
-  expect(await where("event NOT IN ('a', 'b')")).toBe("((NOT (event IN ({String}, {String}))))");
+  expect(await where("event NOT IN ('a', 'b')")).toBe("((NOT (event IN {Array(String)})))");
   expect(await where("event like 'a\\%' and event not ilike 'b'")).toBe(
     "(((event LIKE {String}) AND (event NOT ILIKE {String})))",
   );

@@ -19,7 +19,7 @@ function readText(text: string, more: Partial<Sending> = {}): { reason: string |
   scanner.advance(1 << 30);
   const { index } = scanner;
   const row = emptyRow();
-  if (index.count === 0) return { reason: index.ignored.list[0]?.reason, row };
+  if (index.count === 0) return { reason: index.ignored.examples[0]?.type, row };
   return { reason: readEvent(index, offsetOf(0), { ...sending, ...more }, row), row };
 }
 

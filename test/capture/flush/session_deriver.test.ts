@@ -5,7 +5,7 @@ import { flushLimits } from "../../../src/capture/flush/limits.ts";
 import { SessionDeriver } from "../../../src/capture/flush/session_deriver.ts";
 import { historicalLane, liveLane } from "../../../src/capture/columns/block.ts";
 import { recordingLane } from "../../../src/capture/recordings/snapshot_block.ts";
-import type { Batch, Segment } from "../../../src/capture/journal/segments/segment.ts";
+import type { Segment } from "../../../src/capture/journal/segments/segment.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { type ClickHouse, ClickHouseError } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { until } from "../../support/server.ts";
@@ -42,7 +42,7 @@ function openDeriver({ hasBacklog = true } = {}) {
     tight: false,
     now: 0,
     failures: 0,
-    /** What sending blocks fails with, one after the other. */
+    /** What deriving from blocks fails with, one after the other. */
     refusals: [] as Error[],
     /** What sending the first columns of a segment's blocks fails with, one after the other. */
     dayRefusals: [] as Error[],
@@ -90,7 +90,7 @@ function openDeriver({ hasBacklog = true } = {}) {
     },
   } as unknown as ClickHouse;
   const sender = {
-    send: async (_segment: Segment, batches: Batch[]) => {
+    send: async ({ batches }: Segment) => {
       did.push(`send ${batches.map(({ id }) => id).join(" ")}`);
       if (world.hangs) await new Promise((_, reject) => stopping.signal.addEventListener("abort", reject));
       const refusal = world.refusals.shift();

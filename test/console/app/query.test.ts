@@ -13,21 +13,29 @@ import {
 const question: Question = {
   kind: "trend",
   series: [
-    { event: "$pageview", math: "dau", property: "" },
-    { event: 'a "b" & c=d', math: "sum", property: "price & more" },
+    { event: "$pageview", math: "dau", property: "", conditions: [] },
+    {
+      event: 'a "b" & c=d',
+      math: "sum",
+      property: "price & more",
+      conditions: [{ type: "group:1", key: "size", operator: "gt", value: "9" }],
+    },
   ],
   interval: "week",
   range: "-30d",
   to: "2026-03-01",
   breakdown: "$browser",
-  breakdownType: "person",
+  breakdownType: "group:0",
   conditions: [
     { type: "event", key: 'a "b"', operator: "is_not", value: "c & d" },
     { type: "person", key: "plan", operator: "is_set", value: "" },
   ],
+  withoutTests: true,
+  formula: "A / B",
   display: "ActionsBar",
   values: 10,
   compare: true,
+  view: "trends",
   window: "1 hour",
   order: "strict",
   columns: 12,
@@ -52,7 +60,12 @@ test("each kind of question becomes its query", () => {
     kind: "TrendsQuery",
     interval: "week",
     compareFilter: { compare: true },
-    breakdownFilter: { breakdown: "$browser", breakdown_type: "person", breakdown_limit: 10 },
+    breakdownFilter: {
+      breakdown: "$browser",
+      breakdown_type: "group",
+      breakdown_group_type_index: 0,
+      breakdown_limit: 10,
+    },
     dateRange: { date_from: "-30d", date_to: "2026-03-01" },
     properties: [
       { type: "event", key: 'a "b"', operator: "is_not", value: ["c & d"] },
@@ -78,9 +91,9 @@ test("each kind of question becomes its query", () => {
 
 test("each series is counted in its own way", () => {
   const series = [
-    { event: "a", math: "total", property: "" },
-    { event: "", math: "p90", property: "price" },
-    { event: "b", math: "unique_group:2", property: "left over" },
+    { event: "a", math: "total", property: "", conditions: [] },
+    { event: "", math: "p90", property: "price", conditions: [] },
+    { event: "b", math: "unique_group:2", property: "left over", conditions: [] },
   ];
   expect(queryOf({ ...question, series })["series"]).toEqual([
     { kind: "EventsNode", event: "a", math: "total" },

@@ -2,14 +2,15 @@
 
 import { expect, test } from "bun:test";
 import { type Question, queryOf } from "../../../src/console/app/explore/query.ts";
+import { filterSentences } from "../../../src/console/app/filters/filter_text.ts";
 import { questionOfQuery } from "../../../src/console/app/explore/saved_query.ts";
 
 const question: Question = {
   kind: "trend",
   series: [
-    { event: "$pageview", math: "dau", property: "" },
-    { event: "", math: "p90", property: "price" },
-    { event: "paid", math: "unique_group:1", property: "" },
+    { event: "$pageview", math: "dau", property: "", conditions: [] },
+    { event: "", math: "p90", property: "price", conditions: [] },
+    { event: "paid", math: "unique_group:1", property: "", conditions: [] },
   ],
   interval: "week",
   range: "-30d",
@@ -17,9 +18,12 @@ const question: Question = {
   breakdown: "$browser",
   breakdownType: "event",
   conditions: [{ type: "person", key: "plan", operator: "exact", value: "gold" }],
+  withoutTests: true,
+  formula: "A / B",
   display: "ActionsBar",
   values: 6,
   compare: true,
+  view: "steps",
   window: "14 day",
   order: "ordered",
   columns: 8,
@@ -79,6 +83,60 @@ test("filters mean the same in each of PostHog's forms", () => {
   ]);
 });
 
+test("filters of one event, of groups and of sessions come back, and a formula in each of PostHog's forms", () => {
+  const conditions = [
+    { type: "group:1", key: "industry", operator: "exact", value: "tea" },
+    { type: "session", key: "$session_duration", operator: "gt", value: "60" },
+  ];
+  const series = [{ ...question.series[0]!, conditions }, question.series[1]!];
+  const asked = { ...question, series, breakdownType: "group:0", withoutTests: true, formula: "A / B" };
+  expect(questionOfQuery(queryOf(asked))).toEqual(asked);
+  for (const kind of ["funnel", "retention"] as const) {
+    const saved = queryOf({ ...asked, kind });
+    expect(queryOf(questionOfQuery(saved)!)).toEqual(saved);
+    expect(JSON.stringify(saved)).toContain('"group_type_index":1');
+  }
+  for (const trendsFilter of [
+    { formula: "A / 2" },
+    { formulas: ["A / 2"] },
+    { formulaNodes: [{ formula: "A / 2", custom_name: "" }] },
+  ])
+    expect(questionOfQuery({ kind: "TrendsQuery", series: [{ event: "a" }], trendsFilter })).toMatchObject({
+      formula: "A / 2",
+    });
+});
+
+test("filters of every form are words", () => {
+  const plan = { key: "plan", value: ["free", "gold"], operator: "exact" };
+  const or = {
+    type: "OR",
+    values: [plan, { type: "AND", values: [{ type: "person", key: "vip", operator: "is_set" }] }],
+  };
+  expect(
+    filterSentences({
+      properties: { type: "AND", values: [or, { type: "hogql", key: "1 = 1" }] },
+      series: [
+        {
+          event: "paid",
+          properties: [{ type: "group", group_type_index: 0, key: "size", operator: "regex", value: "^9" }],
+        },
+        { event: null, properties: [{ type: "cohort", key: "id", value: 4 }] },
+      ],
+      filterTestAccounts: true,
+      trendsFilter: { formula: "A / B" },
+    }),
+  ).toEqual([
+    "Only where (plan is free or gold, or the person’s vip is set), and 1 = 1.",
+    "A, paid: only where the group’s size regex ^9.",
+    "B, any event: only where the cohort’s id is 4.",
+    "Without the project’s test accounts.",
+    "Formula: A / B.",
+  ]);
+  expect(
+    filterSentences({ kind: "FunnelsQuery", series: [{ event: "a", properties: [] }], properties: null }),
+  ).toEqual([]);
+});
+
 test("windows of funnels, their order, and the length and end of retention come back", () => {
   const funnel = {
     kind: "FunnelsQuery",
@@ -103,12 +161,14 @@ test("a query that says more than the form shows is no question", () => {
     { properties: [{ key: "id", value: 1, type: "cohort" }] },
     { properties: [{ key: "plan", value: "free", label: "Plan" }] },
     { properties: { type: "OR", values: [{ key: "plan", value: "free" }] } },
-    { series: [{ event: "paid", properties: [{ key: "plan", value: "free" }] }] },
+    { series: [{ event: "paid", properties: [{ key: "plan", value: "free", operator: "regex" }] }] },
+    { properties: [{ key: "size", value: "9", type: "group" }] },
+    { trendsFilter: { formulas: ["A", "A * 2"] } },
+    { trendsFilter: { formulaNodes: [{ formula: "A", custom_name: "Sales" }] } },
     { series: [{ event: "paid", custom_name: "Sales" }] },
     { series: Array.from({ length: 7 }, () => ({ event: "paid" })) },
     { dateRange: { date_from: "-7d", explicitDate: true } },
     { trendsFilter: { smoothingIntervals: 7 } },
-    { filterTestAccounts: true },
     { breakdownFilter: { breakdowns: [{ property: "plan" }] } },
   ];
   for (const change of more)

@@ -5,7 +5,7 @@ import { chartRowsOf } from "../../../src/console/app/explore/cells.ts";
 import { parsedJson } from "../../../src/console/app/session/api.ts";
 import { offeredAt } from "../../../src/console/app/sql/completion.ts";
 import { nodeWith, placeIn, savedSqlOf, sourceWith } from "../../../src/console/app/sql/sql_query.ts";
-import { csvOf } from "../../../src/console/app/ui/csv.ts";
+import { csvOf, tsvOf } from "../../../src/console/app/ui/csv.ts";
 import { inkAt } from "../../../src/console/app/ui/ink.ts";
 import { sqlWords } from "../../../src/query/sql/words.ts";
 
@@ -129,6 +129,7 @@ test("a file for spreadsheets holds texts as texts, and never a formula", () => 
   expect(csvOf(["name", "b", "c"], rows)).toBe(
     'name,b,c\r\n"a ""b"", c",,1.5\r\n\'=1+1,"{""a"":1}",-2\r\n" x",true,\r\n',
   );
+  expect(tsvOf(["name", "b\tc"], [["two\r\nlines", "=1"]])).toBe("name\tb c\ntwo lines\t'=1\n");
 });
 
 test("a number that JavaScript would round is its text", () => {

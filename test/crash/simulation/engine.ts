@@ -41,9 +41,10 @@ export class Engine {
   readonly rows = new Map<string, StoredRow[]>();
   readonly batches = new Set<bigint>();
   readonly derived = new Set<bigint>();
-  readonly sessions = new Set<bigint>();
-  /** The uuids of events whose days are derived. */
+  /** The uuids of events whose days are derived, and of those whose sessions are; hashes of those that came folded. */
   readonly days = new Set<string>();
+  readonly #sessions = new Set<string>();
+  readonly #folded = new Set<number>();
   readonly #uuids = new Map<bigint, string[]>();
   faults: EngineFaults = { goesWrong: 0 };
   /** Rises when it loses power: what it was doing then is not done. */
@@ -73,10 +74,10 @@ export class Engine {
         this.#answer(() => {
           const batches = params!["batches"] as bigint[];
           const ofDays = text.includes("INTO event_days");
-          const into = text.includes("INTO session_facts") ? this.sessions : this.derived;
+          const into = ofDays ? this.days : text.includes("INTO session_facts") ? this.#sessions : undefined;
           for (const batch of batches) {
-            if (!ofDays) into.add(batch);
-            else for (const uuid of this.#uuids.get(batch) ?? []) this.days.add(uuid);
+            if (!into) this.derived.add(batch);
+            else for (const uuid of this.#uuids.get(batch) ?? []) into.add(uuid);
           }
         }),
     };
@@ -193,17 +194,23 @@ export class Engine {
     return isRefused ? new ClickHouseError("a row is refused", "469", "VIOLATED_CONSTRAINT") : undefined;
   }
 
-  /** Derives sessions; refused, as the INSERT of the rows was, when a row is refused. */
+  /** Derives sessions, of rows that were folded or of events; refused when such an event's row is refused. */
   #deriveSessions({ bytes, start }: Statement): ClickHouseError | undefined {
     if (start !== this.#starts) return undefined;
-    const rows = readBlocks(bytes());
-    for (const { _batch, properties } of rows) {
+    for (const { uuid, properties, counted } of readBlocks(bytes())) {
+      for (const event of (counted ?? []) as number[]) this.#folded.add(event >>> 2);
+      if (uuid === undefined) continue;
       if (String(properties).includes(poison)) {
         return new ClickHouseError("a row is refused", "469", "VIOLATED_CONSTRAINT");
       }
-      this.sessions.add(_batch as bigint);
+      this.#sessions.add(String(uuid));
     }
     return undefined;
+  }
+
+  /** Whether the event of this uuid counts in a session. */
+  isInSession(uuid: string): boolean {
+    return this.#sessions.has(uuid) || this.#folded.has(hashOf(uuid) >>> 2);
   }
 
   /** Derives days, of blocks without the columns that follow. */
@@ -247,4 +254,15 @@ interface Statement {
 function failure(): ClickHouseError {
   const [code, type] = machine().chance.of(transient);
   return new ClickHouseError("it went wrong", code, type);
+}
+
+/** The hash by which a session counts an event: murmur's finalizer, twice, over both halves of its uuid. */
+function hashOf(uuid: string): number {
+  const hex = uuid.replaceAll("-", "");
+  let hash = BigInt(`0x${hex.slice(0, 16)}`) ^ BigInt(`0x${hex.slice(16)}`);
+  for (const factor of [0xff51afd7ed558ccdn, 0xc4ceb9fe1a85ec53n, 0xff51afd7ed558ccdn, 0xc4ceb9fe1a85ec53n]) {
+    hash = BigInt.asUintN(64, (hash ^ (hash >> 33n)) * factor);
+    if (factor === 0xc4ceb9fe1a85ec53n) hash ^= hash >> 33n;
+  }
+  return Number(BigInt.asUintN(32, hash));
 }

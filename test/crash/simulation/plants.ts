@@ -1,6 +1,7 @@
 // Bugs that are planted in a simulated server, which the simulation must find: what it is handed does less than it says,
 // or a step of it is left out.
 
+import { sleep } from "../../../src/core/clock.ts";
 import { BatchInserter } from "../../../src/capture/flush/batch_inserter.ts";
 import { BatchSender } from "../../../src/capture/flush/batch_sender.ts";
 import { SessionDeriver } from "../../../src/capture/flush/session_deriver.ts";
@@ -123,8 +124,16 @@ export const plants: Record<string, PlantedBug> = {
     plant: ({ io }) => leaveSyncOut(io, isSegment),
   },
   "file removed before its note lasts": {
-    plan: { powerShare: 0.9, lives: 5, engineGoesWrong: 0, flushIntervalMs: 20, clients: 5 },
-    plant: ({ io }) => leaveSyncOut(io, (path) => path === `${folders.journal}/ledger`),
+    plan: { powerShare: 0.5, lives: 5, engineGoesWrong: 0, flushIntervalMs: 20, clients: 5 },
+    plant: ({ io }) => {
+      const ledger = `${folders.journal}/ledger`;
+      leaveSyncOut(io, (path) => path === ledger);
+      // A kill must come between a note and its sync, for which a quick disk leaves hardly any time.
+      changeFiles(io, (file, path) => {
+        const datasync = file.datasync.bind(file);
+        return path === ledger ? { datasync: () => sleep(50).then(datasync) } : {};
+      });
+    },
   },
   "not derived again": {
     plant: ({ clickhouse }) => {

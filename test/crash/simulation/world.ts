@@ -241,7 +241,7 @@ class World {
     const isPoisoned = this.#chance.is(this.#plan.poisons * count);
     for (let i = 0; i < count; i++) {
       const n = this.#sent.length;
-      const properties = `{"n":${n}${isPoisoned && i === 0 ? `,"${poison}":1` : ""}}`;
+      const properties = `{"n":${n},"$session_id":"s${n % 7}"${isPoisoned && i === 0 ? `,"${poison}":1` : ""}}`;
       const row = this.#row;
       const created_at = journal.stamp();
       Object.assign(row, { project_id: 1, event: text("kept"), distinct_id: text("d"), created_at });
@@ -356,13 +356,14 @@ class World {
    * be gone after a loss of power: it was refused, and need not be.
    */
   #judgeDerived(): void {
-    const { derived, sessions, days, rows } = this.#engine;
+    const { derived, days, rows } = this.#engine;
     const isSound = this.#plan.disk.fails === 0;
     const due = [...rows].filter(([uuid]) => isSound || this.#sent[numberOf(uuid)]?.isAcknowledged);
     const without = (batches: Set<bigint>): number =>
       due.filter(([, same]) => !same.some(({ batch }) => batches.has(batch))).length;
     if (without(derived) > 0) this.#problems.push(`${without(derived)} rows are not derived`);
-    if (without(sessions) > 0) this.#problems.push(`${without(sessions)} rows are in no session`);
+    const alone = due.filter(([uuid]) => !this.#engine.isInSession(uuid)).length;
+    if (alone > 0) this.#problems.push(`${alone} rows are in no session`);
     const dayless = due.filter(([uuid]) => !days.has(uuid)).length;
     if (dayless > 0) this.#problems.push(`${dayless} rows are in no day`);
   }

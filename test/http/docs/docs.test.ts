@@ -47,6 +47,9 @@ const described = (): Described[] =>
     })),
   );
 
+/** The console's own: they take no key. */
+const forPeople = /^\/api\/(login|logout|signup)\//;
+
 test("every management route is described, with a summary, a tag and its key", () => {
   const byName = new Map(described().map((one) => [one.name, one.operation]));
   const lacking = managementRoutes(app).flatMap(({ method, path }) => {
@@ -58,7 +61,7 @@ test("every management route is described, with a summary, a tag and its key", (
     return [
       ...(summary ? [] : [`${name}: no summary`]),
       ...(tags.length > 0 ? [] : [`${name}: no tag`]),
-      ...(operation["x-required-scopes"] ? [] : [`${name}: no scope, so no gate`]),
+      ...(operation["x-required-scopes"] || forPeople.test(path) ? [] : [`${name}: no scope, so no gate`]),
     ];
   });
   expect(lacking).toEqual([]);
@@ -82,7 +85,9 @@ test("every operation shows what it answers, and what it takes", () => {
 
 /** Operations that only say "do it". */
 function bodiless(name: string): boolean {
-  return /\/(reset_token|rotate_key|roll|pause|unpause|cancel|retry|test_delivery|refresh)\/?$/.test(name);
+  return /\/(logout|reset_token|rotate_key|roll|pause|unpause|cancel|retry|test_delivery|refresh)\/?$/.test(
+    name,
+  );
 }
 
 function schemasOf(holder: { content?: Content } | { $ref: string }): unknown[] {
@@ -242,6 +247,10 @@ test("what asks for a key is said once; only what asks for none says so", () => 
     ["POST /capture/", []],
     ["POST /batch/", []],
     ["POST /i/v1/analytics/events", []],
+    ["POST /api/login/", []],
+    ["POST /api/logout/", []],
+    ["GET /api/signup/{invite_id}/", []],
+    ["POST /api/signup/{invite_id}/", []],
   ]);
 });
 

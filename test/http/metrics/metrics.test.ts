@@ -13,8 +13,6 @@ test("the promised metrics are there from the start, lanes at zero", () => {
     "# TYPE sluice_requests_refused_total counter",
     'sluice_events_stored_total{lane="live"} 0',
     'sluice_events_stored_total{lane="historical"} 0',
-    "sluice_journal_pending_events 0",
-    "sluice_journal_pending_bytes 0",
     "# TYPE sluice_flush_seconds histogram",
     "# TYPE sluice_capture_seconds histogram",
     "sluice_spikes_total 0",
@@ -28,7 +26,7 @@ test("what is counted is what is shown", () => {
   metrics.eventsReceived.add(3);
   metrics.eventsAccepted.of("live").add(2);
   metrics.eventsIgnored.of("missing_event_name").add();
-  metrics.journalPendingEvents.set(7);
+  metrics.registry.followed("gauge", "sluice_journal_pending_events", "Pending.", () => 7);
   const lines = metrics.registry.render().split("\n");
   expect(lines).toContain("sluice_events_received_total 3");
   expect(lines).toContain('sluice_events_accepted_total{lane="live"} 2');
@@ -70,16 +68,16 @@ test("values past labelValuesMax are counted together", () => {
 });
 
 test("a gauge that follows something shows it as it is", () => {
-  const { registry, journalPendingBytes } = openMetrics();
+  const registry = new Registry();
   let bytes = 5;
-  journalPendingBytes.follow(() => bytes);
+  registry.followed("gauge", "held_bytes", "Bytes held.", () => bytes);
   bytes = 6;
-  expect(registry.render()).toContain("sluice_journal_pending_bytes 6\n");
+  expect(registry.render()).toContain("held_bytes 6\n");
 });
 
 test("two metrics of one name are refused", () => {
   const registry = new Registry();
-  registry.gauge("g", "A gauge.");
+  registry.followed("gauge", "g", "A gauge.", () => 1);
   expect(() => registry.counter("g", "Another.")).toThrow("twice");
 });
 
@@ -88,8 +86,8 @@ test("readings of several processes are added up, and what one counted stays whe
   one.eventsReceived.add(3);
   two.eventsReceived.add(4);
   two.eventsIgnored.of("snapshot").add(2);
-  one.journalPendingEvents.set(5);
-  two.journalPendingEvents.set(6);
+  one.registry.followed("gauge", "sluice_journal_pending_events", "Pending.", () => 5);
+  two.registry.followed("gauge", "sluice_journal_pending_events", "Pending.", () => 6);
   one.captureSeconds.observe(0.002);
   two.captureSeconds.observe(3);
   const lines = one.registry.render([two.registry.read()]).split("\n");

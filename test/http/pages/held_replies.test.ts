@@ -4,8 +4,8 @@ import { expect, test } from "bun:test";
 import { Fault } from "../../../src/core/fault.ts";
 import { httpLimits } from "../../../src/http/limits.ts";
 import { HeldReplies, heldReplies } from "../../../src/http/pages/held_replies.ts";
-import { LongReply, streamOf } from "../../../src/http/pages/long_reply.ts";
-import { slicedJson } from "../../../src/http/pages/sliced.ts";
+import { LongReply } from "../../../src/http/pages/long_reply.ts";
+import { slicedJson, slicedReply } from "../../../src/http/pages/sliced.ts";
 
 const mebibyte = 1024 * 1024;
 const { heldRepliesBytesMax: most, heldReplyBytesMax: share, heldReplyAgeMsMin: young } = httpLimits;
@@ -96,16 +96,44 @@ test("a reply that ended for others breaks off, and what it holds is released", 
   const { room, held, pass } = openRoom();
   const own = held(undefined, share);
   let released = 0;
-  const stream = streamOf(
-    () => new Uint8Array(1),
-    () => released++,
-    60_000,
-    own.ended,
-  );
-  const reader = new LongReply(stream, {}, own).admit(1).body!.getReader();
+  const source = { next: () => new Uint8Array(1), release: () => released++, msMax: 60_000, held: own };
+  const reader = new LongReply(source).admit(1).body!.getReader();
   await reader.read();
   pass(young);
   held(1, mebibyte);
   expect({ released, held: room.heldBy() }).toEqual({ released: 1, held: mebibyte });
   await expect(reader.read()).rejects.toThrow("the reader takes too long");
+});
+
+test("all that the system does not take at once for a client that does not read is held", async () => {
+  const before = heldReplies.heldBy();
+  const of = (bytes: number) => ({ text: "x".repeat(bytes - '{"text":""}'.length) });
+  const whole = await slicedJson(of(httpLimits.replyWholeBytesMax), 2, 201);
+  expect([whole.status, whole instanceof LongReply, heldReplies.heldBy()]).toEqual([201, false, before]);
+  const parts = (await slicedJson(of(httpLimits.replyWholeBytesMax + 1), 2, 201)) as LongReply;
+  parts.admit("one");
+  expect([parts.status, heldReplies.heldBy("one")]).toEqual([201, httpLimits.replyWholeBytesMax + 1]);
+  expect(await parts.text()).toHaveLength(httpLimits.replyWholeBytesMax + 1);
+  expect(heldReplies.heldBy("one")).toBe(0);
+  const bytes = slicedReply([new Uint8Array(httpLimits.replyWholeBytesMax + 1)]);
+  expect(heldReplies.heldBy()).toBe(before + httpLimits.replyWholeBytesMax + 1);
+  await bytes.body!.cancel();
+  expect(heldReplies.heldBy()).toBe(before);
+});
+
+test("thousands of short replies end for a long one in one step, those of who holds most first", () => {
+  const { room, held, pass } = openRoom();
+  const short = httpLimits.replyWholeBytesMax + 1;
+  const count = Math.floor(share / short);
+  const own = Array.from({ length: count }, () => held(1, short));
+  const others = Array.from({ length: count }, (_, i) => held(2 + (i % 100), short));
+  own[7]!.free(1);
+  pass(young);
+  held(500, share / 2);
+  const [ended, left] = [own, others].map((some) => some.filter((one) => one.ended.aborted).length);
+  expect(left).toBe(0);
+  expect(ended! * short).toBeGreaterThanOrEqual(share / 2 - 2 * short);
+  expect(own[7]!.ended.aborted).toBe(false);
+  expect(room.heldBy()).toBeLessThanOrEqual(most);
+  expect(room.heldBy(1)).toBe((count - ended!) * short - 1);
 });

@@ -3,12 +3,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { issueKey } from "../../../src/personal_api_keys/store.ts";
-import type { FunnelStep, RetentionCohort, TrendLine } from "../../../src/query/result.ts";
+import type { FunnelStep, PathLink, RetentionCohort, TrendLine } from "../../../src/query/result.ts";
+import type { NaiveEvent } from "../naive.ts";
+import { linksOf, type NaivePaths } from "../paths/naive_paths.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { type RunningApp, startApp } from "../../support/app.ts";
 import { ask } from "../../support/ask.ts";
 import { cleanUp } from "../../support/cleanup.ts";
-import { projectKey, rested, storesOf } from "../../support/server.ts";
+import { post, projectKey, rested, storesOf } from "../../support/server.ts";
 
 afterAll(cleanUp, startMsMax);
 
@@ -87,6 +89,17 @@ async function countBehind(source: object): Promise<number> {
   return count!;
 }
 
+const everyStep: NaivePaths = {
+  includeEventTypes: ["custom_event"],
+  excludeEvents: [],
+  pathGroupings: [],
+  startPoint: null,
+  endPoint: null,
+  stepLimit: null,
+  edgeLimit: 1000,
+  minEdgeWeight: null,
+  maxEdgeWeight: null,
+};
 const dateRange = { date_from: "2024-03-28", date_to: "2024-04-02" };
 const seen = [{ event: "seen", math: "dau" }];
 const trend = { kind: "TrendsQuery", series: seen, dateRange };
@@ -171,14 +184,68 @@ describe("as many persons are behind a number as it says", () => {
     }
   });
 
-  test("of retention, of all who began", async () => {
+  test("of retention, of all who began and of each cell", async () => {
     for (const retentionType of ["retention_recurring", "retention_first_time"]) {
       const retentionFilter = { retentionType, totalIntervals: 6, targetEntity: { id: "seen" } };
       const query = { kind: "RetentionQuery", dateRange, retentionFilter };
       for (const [interval, row] of ((await run(query)) as RetentionCohort[]).entries()) {
-        const count = await countBehind(behind(query, { interval }));
-        expect([retentionType, interval, count]).toEqual([retentionType, interval, row.values[0]!.count]);
+        const source = behind(query, { interval });
+        expect([interval, await countBehind(source)]).toEqual([interval, row.values[0]!.count]);
+        const rows = await run({
+          kind: "ActorsQuery",
+          source,
+          select: ["person", "appearances"],
+          orderBy: ["length(appearances) DESC", "actor_id"],
+        });
+        const appearances = (rows as [object, number[]][]).map(([, list]) => list);
+        expect(
+          row.values.map((_, later) => appearances.filter((list) => list.includes(later)).length),
+        ).toEqual(row.values.map(({ count }) => count));
+        expect(appearances).toEqual(appearances.toSorted((a, b) => b.length - a.length));
+        for (const [later, { count }] of row.values.entries()) {
+          const properties = [{ type: "hogql", key: `has(appearances, ${later})` }];
+          const asked = { kind: "ActorsQuery", source, select: ["count()"], properties };
+          expect([retentionType, interval, later, await run(asked)]).toEqual([
+            retentionType,
+            interval,
+            later,
+            [[count]],
+          ]);
+        }
       }
+    }
+  });
+
+  test("of paths: who took one step after another", async () => {
+    const names = ["opened", "read", "opened", "shared", "closed", "read"];
+    const walks: NaiveEvent[] = Array.from({ length: 20 }, (_, user) =>
+      names.slice(user % 4, 3 + (user % 5)).map((event, i) => ({
+        uuid: crypto.randomUUID(),
+        event,
+        distinct_id: `walker ${user}`,
+        at: Date.UTC(2024, 4, 1, 12, user, 0) + i * 60_000 * (1 + (user % 3)),
+        properties: {},
+      })),
+    ).flat();
+    const batch = walks.map(({ at, ...one }) => ({ ...one, timestamp: new Date(at).toISOString() }));
+    await post(app, "/batch/", { api_key: projectKey, historical_migration: true, batch });
+    await rested(app);
+    const range = { date_from: "2024-05-01", date_to: "2024-05-01" };
+    const query = {
+      kind: "PathsQuery",
+      dateRange: range,
+      pathsFilter: { includeEventTypes: ["custom_event"] },
+    };
+    const links = (await run(query)) as PathLink[];
+    expect(links.length).toBeGreaterThan(8);
+    const own = [...Map.groupBy(walks, ({ distinct_id }) => distinct_id).values()].map((list) =>
+      linksOf(list, everyStep).map((link) => `${link.source} ${link.target}`),
+    );
+    for (const { source, target } of links) {
+      const pathsFilter = { ...query.pathsFilter, pathStartKey: source, pathEndKey: target };
+      const found = await countBehind(behind({ ...query, pathsFilter }, {}));
+      const expected = own.filter((one) => one.includes(`${source} ${target}`)).length;
+      expect([source, target, found]).toEqual([source, target, expected]);
     }
   });
 

@@ -6,7 +6,8 @@ import type { Access } from "../../../src/access/scope.ts";
 import { Fault } from "../../../src/core/fault.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { BackgroundQueries, type QueryName } from "../../../src/query/background/background_queries.ts";
-import type { QueryResult } from "../../../src/query/engine.ts";
+import { openQueryTexts } from "../../../src/query/engine.ts";
+import type { QueryResult } from "../../../src/query/results/query_result.ts";
 import { queryLimits } from "../../../src/query/limits.ts";
 import { ResultRoom } from "../../../src/query/results/result_room.ts";
 
@@ -25,8 +26,14 @@ function openBackground() {
   const project = { deletion: "", isDeleting: false };
   const clock = { now: () => elapsed, elapsed: () => elapsed };
   const sql = (() => Promise.resolve([{ timezone: "UTC", ...project }])) as never;
-  const results = new ResultRoom<QueryResult>(clock);
-  const background = new BackgroundQueries({ sql, clock, log: silentLog, results });
+  const results = new ResultRoom(clock);
+  const background = new BackgroundQueries({
+    sql,
+    clock,
+    log: silentLog,
+    results,
+    texts: openQueryTexts(clock),
+  });
   /** Begins one that ends when told to. */
   const begin = async (name: QueryName, query: unknown = { kind: "A" }, readmitted: object | null = name) => {
     const { promise, resolve, reject } = Promise.withResolvers<QueryResult>();
@@ -58,6 +65,12 @@ function openBackground() {
   return { background, begin, results, project, pass: (ms: number) => void (elapsed += ms) };
 }
 
+/** What is known of it, with the rows of its result. */
+async function read(background: BackgroundQueries, name: QueryName) {
+  const { result: found, ...query } = await background.find(name);
+  return { ...query, ...(found && { result: { ...found, results: [...found.results] } }) };
+}
+
 async function faultOf(act: Promise<unknown> | (() => unknown)): Promise<unknown> {
   try {
     await (typeof act === "function" ? act() : act);
@@ -74,7 +87,7 @@ test("a query is known by its id to the key that asked it in its project, and to
   expect(found).toMatchObject({ id: "one", project_id: 1 });
   expect(await background.find(name)).not.toHaveProperty("result");
   await end();
-  expect(await background.find(name)).toMatchObject({ result, endedAt: new Date(0) });
+  expect(await read(background, name)).toMatchObject({ result, endedAt: new Date(0) });
   const others = [nameOf("two"), nameOf("one", 2), nameOf("one", 1, accessOf("other", "query:read"))];
   for (const other of others) {
     expect(await faultOf(background.find(other))).toBe("not_found");
@@ -173,7 +186,7 @@ test("a result is forgotten after ten minutes, and when it is too long it is not
   const { end } = await begin(nameOf("one"));
   await end();
   pass(queryLimits.resultKeptMs);
-  expect(await background.find(nameOf("one"))).toMatchObject({ result });
+  expect(await read(background, nameOf("one"))).toMatchObject({ result });
   pass(1);
   expect(await faultOf(background.find(nameOf("one")))).toBe("not_found");
   const long = { ...result, results: [["x".repeat(queryLimits.resultsOfProjectBytesMax)]] };
@@ -189,14 +202,14 @@ test("a result is forgotten when persons or recordings are deleted, and when res
   for (const change of changes) {
     const { end } = await begin(nameOf("one"));
     await end();
-    expect(await background.find(nameOf("one"))).toMatchObject({ result });
+    expect(await read(background, nameOf("one"))).toMatchObject({ result });
     change();
     expect(await faultOf(background.find(nameOf("one")))).toBe("not_found");
   }
   // One that is asked while they are being deleted is given.
   const { end } = await begin(nameOf("one"));
   await end();
-  expect(await background.find(nameOf("one"))).toMatchObject({ result });
+  expect(await read(background, nameOf("one"))).toMatchObject({ result });
   await background.close();
 });
 
@@ -208,7 +221,7 @@ test("of those that ended a project has a bounded number, the first to end are f
   }
   await slow.endUnread();
   expect(await faultOf(background.find(nameOf("0")))).toBe("not_found");
-  for (const id of ["1", "begun first"]) expect(await background.find(nameOf(id))).toMatchObject({ result });
+  for (const id of ["1", "begun first"]) expect(await read(background, nameOf(id))).toMatchObject({ result });
   await background.close();
 });
 
@@ -219,7 +232,7 @@ test("one whose end was read is forgotten before those whose end was not", async
     await (i === 7 ? query.end() : query.endUnread());
   }
   expect(await faultOf(background.find(nameOf("7")))).toBe("not_found");
-  expect(await background.find(nameOf("0"))).toMatchObject({ result });
+  expect(await read(background, nameOf("0"))).toMatchObject({ result });
   await background.close();
 });
 
@@ -239,6 +252,21 @@ test("of a query that ended its text is not held, which may have a megabyte", as
     await end();
   }
   expect(heapBytes() - before).toBeLessThan(10 * textChars);
-  expect(await background.find(nameOf("0"))).toMatchObject({ result });
+  expect(await read(background, nameOf("0"))).toMatchObject({ result });
+  await background.close();
+});
+
+test("queries that run are counted by their bytes: a project has half, and who finds no room is asked to come back", async () => {
+  const { background, begin } = openBackground();
+  const long = { kind: "x".repeat(1_000_000) };
+  const ofProject = Math.floor(queryLimits.queriesOfProjectBytesMax / 1_000_000);
+  const begun = [];
+  for (let i = 0; i < ofProject; i++) begun.push(await begin(nameOf(`${i}`), long));
+  expect(await faultOf(begin(nameOf("more"), long))).toBe("unavailable");
+  expect(await faultOf(begin(nameOf("short")))).toBeUndefined();
+  expect(await faultOf(begin(nameOf("0", 2), long))).toBeUndefined();
+  await begun[0]!.end();
+  await Bun.sleep(0);
+  expect(await faultOf(begin(nameOf("more"), long))).toBeUndefined();
   await background.close();
 });

@@ -1,50 +1,103 @@
 // Results that are kept, and when they are not.
 
 import { expect, test } from "bun:test";
+import { heapStats } from "bun:jsc";
+import { bytesIn } from "../../../src/core/chunks.ts";
 import type { Clock } from "../../../src/core/clock.ts";
 import { noSqlParser } from "../../support/sql_parser.ts";
+import { slicedJson } from "../../../src/http/pages/sliced.ts";
 import { openQueryEngine } from "../../../src/query/engine.ts";
+import type { QueryResult } from "../../../src/query/results/query_result.ts";
 import { queryLimits } from "../../../src/query/limits.ts";
-import { resultBytes, ResultRoom } from "../../../src/query/results/result_room.ts";
+import { resultReply } from "../../../src/query/results/reply.ts";
+import { ResultRoom, writtenResult } from "../../../src/query/results/result_room.ts";
+import { tableReply } from "../../../src/query/results/table_reply.ts";
 
 function openRoom() {
   let elapsed = 0;
-  const room = new ResultRoom<string>({ now: () => 0, elapsed: () => elapsed });
-  return { room, pass: (ms: number) => void (elapsed += ms) };
+  const room = new ResultRoom({ now: () => 0, elapsed: () => elapsed });
+  const keep = async (key: string, project_id: number, rows: unknown[]) =>
+    room.keep(key, project_id, await writtenResult(resultOf(rows)));
+  const rowsOf = (key: string) => {
+    const found = room.find(key);
+    return found && [...found.results];
+  };
+  return { room, keep, rowsOf, pass: (ms: number) => void (elapsed += ms) };
 }
 
-test("a result is kept for ten minutes", () => {
-  const { room, pass } = openRoom();
-  room.keep("a", 1, "x", 3);
+const table = { columns: ["a"], types: ["Int64"], hasMore: false, limit: 1, offset: 0 };
+
+function resultOf(results: unknown[]): QueryResult {
+  return { kind: "HogQLQuery", type: "table", results, table, timezone: "UTC" } as unknown as QueryResult;
+}
+
+test("a result is kept for ten minutes", async () => {
+  const { room, keep, rowsOf, pass } = openRoom();
+  await keep("a", 1, [["x"]]);
   pass(queryLimits.resultKeptMs);
-  expect(room.find("a")).toBe("x");
+  expect(rowsOf("a")).toEqual([["x"]]);
   pass(1);
   expect(room.find("a")).toBeUndefined();
 });
 
-test("the bytes of a result are those of its JSON, and counted only as far as they matter", async () => {
-  const result = { kind: "a", results: Array.from({ length: 50_000 }, (_, i) => [i, "x".repeat(i % 40)]) };
-  const whole = JSON.stringify(result).length;
-  // A comma is counted behind the last row, too.
-  expect(await resultBytes(result, Number.POSITIVE_INFINITY)).toBe(whole + 1);
-  const counted = await resultBytes(result, 1000);
-  expect(counted > 1000 && counted < 1100).toBe(true);
+test("a kept result is answered as it was computed, with all digits, as JSON and as a table", async () => {
+  const digits = (json: string) => (JSON as unknown as { rawJSON(text: string): object }).rawJSON(json);
+  const rows = Array.from({ length: 20_000 }, (_, i) => [
+    digits(`1234567890123456789${i}`),
+    [`é🙂,"\n${i}`, null, i / 3],
+    {},
+  ]);
+  for (const results of [[], rows.slice(0, 1), rows]) {
+    const { room, keep } = openRoom();
+    expect(await keep("a", 1, results)).toBe(true);
+    const found = room.find("a")!;
+    expect({ ...found, results: null }).toEqual({ ...resultOf([]), results: null } as never);
+    const [fresh, again] = [resultReply(resultOf(results)), resultReply(found)];
+    expect(await (await slicedJson(again)).text()).toBe(JSON.stringify(fresh));
+    expect(JSON.stringify(again)).toBe(JSON.stringify(fresh));
+    const csv = async (from: typeof found | QueryResult) => await (await tableReply(from, "jsonl")).text();
+    expect(await csv(found)).toBe(await csv(resultOf(results)));
+  }
+  const times = { ...resultOf([{ bins: [[1, 2]] }]), type: "times" } as QueryResult;
+  const { room } = openRoom();
+  room.keep("times", 1, await writtenResult(times));
+  expect(resultReply(room.find("times")!)["results"]).toEqual({ bins: [[1, 2]] });
 });
 
-test("results of one project drop its own, those of all the least lately read", () => {
+test("what is in memory of kept results is what is counted, however small their values are", async () => {
   const { room } = openRoom();
-  const half = "x".repeat(queryLimits.resultsOfProjectBytesMax / 2 - 10);
-  for (const key of ["a", "b", "c"]) room.keep(key, 1, half, half.length);
-  expect(["a", "b", "c"].map((key) => room.find(key)?.length)).toEqual([undefined, half.length, half.length]);
-  expect(room.keep("huge", 1, "", half.length * 3)).toBe(false);
+  const results = Array.from({ length: 500_000 }, () => [[]]);
+  const written = await writtenResult(resultOf(results));
+  results.length = 0;
+  const before = heapBytes();
+  const count = 20;
+  for (let i = 0; i < count; i++)
+    room.keep(`${i}`, i, await writtenResult(resultOf(JSON.parse(`[${"[[]],".repeat(499_999)}[[]]]`))));
+  const bytes = bytesIn(written!.rows.parts) + written!.head.length;
+  expect(room.find("0")).toBeDefined();
+  expect(heapBytes() - before).toBeLessThan(1.5 * count * bytes);
+});
+
+/** Bytes of the heap, texts and buffers included, once nothing is left to be collected. */
+function heapBytes(): number {
+  Bun.gc(true);
+  return heapStats().heapSize;
+}
+
+test("results of one project drop its own, those of all the least lately read", async () => {
+  const { room, keep, rowsOf } = openRoom();
+  const half = ["x".repeat(queryLimits.resultsOfProjectBytesMax / 2 - 300)];
+  for (const key of ["a", "b", "c"]) await keep(key, 1, half);
+  expect(["a", "b", "c"].map((key) => rowsOf(key))).toEqual([undefined, half, half]);
+  expect(await keep("huge", 1, [...half, ...half, ...half])).toBe(false);
   expect(room.find("huge")).toBeUndefined();
   const places = Math.floor(queryLimits.resultsBytesMax / queryLimits.resultsOfProjectBytesMax) * 2;
   for (let project = 2; project < 2 + places; project++) {
     room.find("c");
-    room.keep(`of ${project}`, project, half, half.length);
+    await keep(`of ${project}`, project, half);
   }
-  expect([room.find("b")?.length, room.find("c")?.length]).toEqual([undefined, half.length]);
-  expect(room.find(`of ${1 + places}`)?.length).toBe(half.length);
+  expect([rowsOf("b"), rowsOf("c")]).toEqual([undefined, half]);
+  expect(rowsOf(`of ${1 + places}`)).toEqual(half);
   room.clear();
   expect(room.find("c")).toBeUndefined();
 });

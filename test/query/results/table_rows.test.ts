@@ -6,6 +6,7 @@ import { openQueryRunners, type TableRunner } from "../../../src/query/store.ts"
 import { tableRowsOf } from "../../../src/query/results/table_rows.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";
+import { countTurns } from "../../support/turns.ts";
 
 afterAll(cleanUp, storesStartMsMax);
 
@@ -155,4 +156,10 @@ test("as many values in rows of their own are read", async () => {
   const rows = '["2024-01-01T00:00:00Z",12345678901234567]\n'.repeat(50_000);
   const answer = Buffer.from(`["a","b"]\n["DateTime('Europe/Berlin')","UInt64"]\n${rows}`);
   expect((await tableRowsOf(answer)).rows.length).toBe(50_000);
+});
+
+test("short rows beside a number of many digits are read in turns of a few thousand", async () => {
+  const answer = Buffer.from(`["a"]\n["UInt64"]\n[12345678901234567]\n${"[1]\n".repeat(50_000)}`);
+  const turns = await countTurns(async () => expect((await tableRowsOf(answer)).rows.length).toBe(50_001));
+  expect(turns).toBeGreaterThanOrEqual(12);
 });

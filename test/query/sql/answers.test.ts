@@ -232,6 +232,26 @@ const typed: [condition: string, isTrue: (event: NaiveEvent) => boolean][] = [
   ["properties.seen_at = 'never'", () => false],
 ];
 
+/** Lists of one type, which are one parameter, without types known. */
+const lists: [condition: string, isTrue: (event: NaiveEvent) => boolean][] = [
+  ["event in ('signup', 'purchase', 'it''s')", ({ event }) => ["signup", "purchase"].includes(event)],
+  ["event not in ('signup', 'purchase')", ({ event }) => event === "$pageview"],
+  ["distinct_id in ('u1', '', 'u1,u2', 'u6')", ({ distinct_id }) => ["u1", "u6"].includes(distinct_id)],
+  ["properties.plan in ('free', 'pro')", (one) => properties(one)["plan"] === "free"],
+  ["properties.plan not in ('free', 'pro')", (one) => properties(one)["plan"] !== "free"],
+  ["properties.amount in (5, 7, -1, 300)", (one) => [5, 7].includes(amount(one) ?? 0)],
+  ["properties.amount not in (5, 9007199254740991)", (one) => amount(one) !== 5],
+  ["toHour(timestamp) in (2, 3)", ({ at }) => [2, 3].includes(berlin(at).hour)],
+  ["length(distinct_id) in (2, 70000)", () => true],
+  ["2 in (1, 2) and 'a' not in ('b', 'c') and 1.5 not in (1, 2)", () => true],
+];
+const berlin = (at: number) => Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(zone);
+
+test.each(lists)("%s is true of the right events", async (condition, isTrue) => {
+  const [row] = await world.ask(`select count() from events where ${condition}`);
+  expect([condition, Number(row?.[0])]).toEqual([condition, madeEvents.filter(isTrue).length]);
+});
+
 test.each(typed)("with types known, %s is true of the right events", async (condition, isTrue) => {
   const query = `select count() from events where ${condition}`;
   const [row] = await world.ask(query, { propertyType: knownTypes });

@@ -114,6 +114,21 @@ test("no byte of the text is in the statement: not of names, texts, comments, pl
   expect(columns[0]).toContain(marks);
 });
 
+test("a list of texts, or of whole numbers, is one parameter; two are the same only with the same members", async () => {
+  const many = Array.from({ length: 900 }, (_, i) => i);
+  const texts = `event in (${many.map((i) => `'${i}'`).join(", ")})`;
+  const { statement, parameters } = await compile(`
+    select ${texts} as a, ${texts} as b, 1 in (${many.join(", ")}) as c,
+      event in ('a,b', 'c') as d, event in ('a', 'b,c') as e from events`);
+  expect(statement.length).toBeLessThan(1000);
+  expect(Object.values(parameters).filter(Array.isArray)).toEqual([
+    many.map(String),
+    many,
+    ["a,b", "c"],
+    ["a", "b,c"],
+  ]);
+});
+
 const statements: [query: string, statement: RegExp][] = [
   ["select (event not in ('a')) * 2 from events", /\(\(NOT \(t0\.\w+ IN \(\{\w+:String\}\)\)\) \* /],
   ["select (event !~ 'a') * 2 from events", /\(\(NOT ifNull\(match\(\S+ \S+ 0\)\) \* /],

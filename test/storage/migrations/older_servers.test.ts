@@ -197,6 +197,11 @@ test("a server from before processes told what they know is waited for, before a
     ALTER TABLE dashboard_tiles DROP COLUMN text_body, DROP COLUMN text_created_by, DROP COLUMN text_modified_by,
       DROP COLUMN text_modified_at, DROP COLUMN color, DROP COLUMN show_description`;
   await stores.sql`DROP TABLE shared_results, sharing_configurations`;
+  await stores.sql`DROP TABLE activity_log`;
+  await stores.sql`DROP VIEW credentials`;
+  await stores.sql`DROP TABLE user_sessions, organization_invites`;
+  await stores.sql`DROP FUNCTION end_sessions_of_key CASCADE`;
+  await stores.sql`ALTER TABLE users DROP COLUMN password_hash, DROP COLUMN last_login`;
   await stores.sql`DELETE FROM schema_migrations WHERE version > 8`;
   await expect(migrate(stores, options)).rejects.toThrow("(told nothing)");
   expect((await versionsOf(stores)).postgres).toBe(8);

@@ -2,7 +2,7 @@
 // and the numbered conditions of a valid frame.
 
 import { crc32 } from "node:zlib";
-import { yieldToEventLoop } from "../../../core/clock.ts";
+import { nextTurn } from "../../../core/clock.ts";
 import { journalLimits } from "../limits.ts";
 import { limits } from "../../../core/limits.ts";
 import type { Pieces } from "../../../storage/native/native.ts";
@@ -79,7 +79,7 @@ async function sumInTurns(pieces: readonly Uint8Array[]): Promise<number> {
   let sum = 0;
   for (const bytes of pieces) {
     for (let at = 0; at < bytes.length; at += journalLimits.sumBytesMax) {
-      if (at > 0) await yieldToEventLoop();
+      if (at > 0) await nextTurn();
       sum = crc32(bytes.subarray(at, at + journalLimits.sumBytesMax), sum);
     }
   }

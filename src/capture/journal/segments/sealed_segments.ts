@@ -59,15 +59,14 @@ export class SegmentRecycler {
   /** When a lane last kept or took a file. */
   readonly #usedAt = new Map<LaneKind, number>();
   #bytes = 0;
-  #looking: Promise<void> = Promise.resolve();
 
-  /** Keeps at most `bytesMax` bytes, and at most journalLimits.recycledEachMax files for each lane. */
-  constructor(setup: JournalSetup, folder: string, bytesMax: number, clock: Clock) {
-    this.#setup = setup;
-    this.#files = byLane(setup, () => []);
-    this.#folder = folder;
-    this.#bytesMax = bytesMax;
-    this.#clock = clock;
+  /** Keeps at most a share of `bytesMax`, and at most journalLimits.recycledEachMax files for each lane. */
+  constructor(options: JournalSetup & { folder: string; bytesMax: number; clock: Clock }) {
+    this.#setup = options;
+    this.#files = byLane(options, () => []);
+    this.#folder = options.folder;
+    this.#bytesMax = options.bytesMax / journalLimits.recycledFilesShare;
+    this.#clock = options.clock;
   }
 
   /** Takes over the files of an earlier process; deletes them when the disk is nearly full (`tight`). */
@@ -104,12 +103,7 @@ export class SegmentRecycler {
   }
 
   /** Deletes files that no lane has taken for long; all of them when the disk is nearly full (`tight`). */
-  look(tight: boolean): Promise<void> {
-    // One look after the other: when it resolves, what an earlier one took off the list is deleted as well.
-    return (this.#looking = this.#looking.then(() => this.#look(tight)));
-  }
-
-  async #look(tight: boolean): Promise<void> {
+  async look(tight: boolean): Promise<void> {
     if (this.#bytes === 0) return;
     const now = this.#clock.elapsed();
     for (const lane of this.#setup.lanes) {

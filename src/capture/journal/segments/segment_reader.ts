@@ -4,7 +4,7 @@
 import { basename } from "node:path";
 import { fixedColumnOf } from "../../../storage/native/native_cut.ts";
 import type { JournalSetup } from "../lane_kind.ts";
-import type { Use } from "../lane.ts";
+import type { Use } from "../quota.ts";
 import { type FoundFrame, batchAt, nextFrame, readFrame } from "./frame.ts";
 import { nativeBatchAt, nextNativeFrame, readNativeFrame } from "./native_frame.ts";
 import {

@@ -1,10 +1,10 @@
 // The growing segment of a lane: frames are appended to its file, synced, and only then counted in.
 
-import { yieldToEventLoop } from "../../../core/clock.ts";
+import { nextTurn } from "../../../core/clock.ts";
 import { type Log, reasonOf } from "../../../core/log.ts";
 import { Pieces } from "../../../storage/native/native.ts";
 import { captureLimits } from "../../limits.ts";
-import { DiskFullError } from "../disk_reserve.ts";
+import { DiskFullError } from "../quota.ts";
 import type { JournalFile, JournalIo } from "../journal_io.ts";
 import type { FrameBlock } from "../lane_kind.ts";
 import { journalLimits } from "../limits.ts";
@@ -77,7 +77,7 @@ export class SegmentWriter {
     let before = segment.rows;
     for (const [i, block] of blocks.entries()) {
       // Nobody else writes meanwhile: the group is closed, and there is one writer.
-      if (i % journalLimits.framesAtOnceMax === journalLimits.framesAtOnceMax - 1) await yieldToEventLoop();
+      if (i % journalLimits.framesAtOnceMax === journalLimits.framesAtOnceMax - 1) await nextTurn();
       const batch = batchFor(segment, block);
       if (!batch) break;
       const { rows, partition, oldest, changes } = block;

@@ -58,22 +58,22 @@ export const noNames: u64 = 1;
  * replaced is learned anew.
  */
 const learnedUnwanted: u32 = 32;
-const learnedLength: u32 = 36;
-const learnedSlot: u32 = 40;
-const learnedNext: u32 = 44;
+export const learnedLength: u32 = 36;
+export const learnedSlot: u32 = 40;
+export const learnedNext: u32 = 44;
 const learnedHash: u32 = 48;
 
 /** Whether a learned name stands at `from`, its closing quote and a colon behind it. */
 // @ts-ignore: decorator
 @inline
-function isLearned(name: u32, from: u32): bool {
+export function isLearned(name: u32, from: u32): bool {
   const low = i8x16.bitmask(i8x16.eq(v128.load(from), v128.load(name)));
   const high = i8x16.bitmask(i8x16.eq(v128.load(from, 16), v128.load(name, 16)));
   return ((<u32>low) | ((<u32>high) << 16) | load<u32>(name, learnedUnwanted)) == 0xffffffff;
 }
 
 /** The place of a name among those that were learned: there already, or learned now. */
-function learn(table: u32, from: u32, length: u32): u32 {
+export function learn(table: u32, from: u32, length: u32): u32 {
   const place = (hashOf(from, length) & (LEARNED_MAX - 1)) + (table == PROPERTY_KEYS ? LEARNED_MAX : 0);
   const name = LEARNED + place * LEARNED_BYTES;
   const wanted: u32 = ((1 << (length + 1)) << 1) - 1;

@@ -2,6 +2,7 @@
 
 import { isDictionary } from "../../../core/json/dictionary.ts";
 import { isUtf8 } from "node:buffer";
+import { JsonWalker } from "../../../core/json/json_walker.ts";
 import { importLimits } from "../limits.ts";
 import { limits } from "../../../core/limits.ts";
 import { reasonOf } from "../../../core/log.ts";
@@ -105,17 +106,10 @@ export function isTooDeep(text: string): boolean {
       brackets++;
   }
   if (brackets <= depthMax) return false;
-  let depth = 0;
-  let inString = false;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (inString) {
-      if (code === 0x5c) at++;
-      else if (code === 0x22) inString = false;
-    } else if (code === 0x22) inString = true;
-    else if (code === 0x7b || code === 0x5b) {
-      if (++depth > depthMax) return true;
-    } else if (code === 0x7d || code === 0x5d) depth--;
+  try {
+    new JsonWalker(Buffer.from(text), depthMax).skip(0);
+    return false;
+  } catch {
+    return true;
   }
-  return false;
 }

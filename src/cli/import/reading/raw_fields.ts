@@ -2,6 +2,7 @@
 // number keeps its digits). The grammar is not checked here: JSON.parse must have accepted the text before.
 
 import { isDictionary } from "../../../core/json/dictionary.ts";
+import { JsonCursor } from "../../../core/json/json_cursor.ts";
 
 /** Name → the value's JSON text as written. A repeated name keeps its last value, as in JSON.parse. */
 export type RawFields = Map<string, string>;
@@ -29,16 +30,13 @@ export function withFields(object: string, more: (readonly [name: string, raw: s
 /** `text` must be what JSON.parse accepts as an object. */
 export function parseRawFields(text: string): RawFields {
   const fields: RawFields = new Map();
-  let at = skipSpace(text, text.indexOf("{") + 1);
-  while (text.charCodeAt(at) === 0x22) {
-    const nameEnd = stringEnd(text, at);
-    const name = readName(text, at, nameEnd);
-    const from = skipSpace(text, skipSpace(text, nameEnd) + 1);
-    const to = valueEnd(text, from);
+  const bytes = Buffer.from(text);
+  const members = new JsonCursor(bytes, bytes.indexOf("{"));
+  while (members.next()) {
+    const plain = bytes.toString("utf8", members.key, members.keyEnd);
+    const name = plain.includes("\\") ? (JSON.parse(`"${plain}"`) as string) : plain;
     fields.delete(name);
-    fields.set(name, text.slice(from, to));
-    at = skipSpace(text, to);
-    if (text.charCodeAt(at) === 0x2c) at = skipSpace(text, at + 1);
+    fields.set(name, bytes.toString("utf8", members.value, members.end));
   }
   return fields;
 }
@@ -88,42 +86,4 @@ export function renameFields(properties: RawFields, names: Readonly<Record<strin
     properties.delete(from);
     putField(properties, to, raw);
   }
-}
-
-function readName(text: string, from: number, to: number): string {
-  const plain = text.slice(from + 1, to - 1);
-  return plain.includes("\\") ? (JSON.parse(text.slice(from, to)) as string) : plain;
-}
-
-function skipSpace(text: string, from: number): number {
-  let at = from;
-  while (at < text.length && text.charCodeAt(at) <= 0x20) at++;
-  return at;
-}
-
-/** One past the closing quote of the string that starts at `from`. */
-function stringEnd(text: string, from: number): number {
-  let at = from + 1;
-  for (; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === 0x22) return at + 1;
-    if (code === 0x5c) at++;
-  }
-  return at;
-}
-
-function valueEnd(text: string, from: number): number {
-  let depth = 0;
-  for (let at = from; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === 0x22) {
-      at = stringEnd(text, at) - 1;
-      if (depth === 0) return at + 1;
-    } else if (code === 0x7b || code === 0x5b) depth++;
-    else if (code === 0x7d || code === 0x5d) {
-      if (depth === 0) return at;
-      if (--depth === 0) return at + 1;
-    } else if (depth === 0 && (code === 0x2c || code <= 0x20)) return at;
-  }
-  return text.length;
 }

@@ -53,7 +53,7 @@ export function Keys() {
           )}
         </Shown>
       </Card>
-      <NewKey show={show} />
+      {(asked.value !== undefined || !asked.loading) && <NewKey show={show} />}
     </>
   );
 }

@@ -1,10 +1,11 @@
 // Projects: created, named, their key rolled.
 
-import { useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { hrefOf } from "../session/route.ts";
 import { type ProjectRow, useAllowed, useSession } from "../session/session.ts";
 import { useAction } from "../session/use_loaded.ts";
 import { Copied } from "../ui/copied.tsx";
+import { partsOfText } from "../ui/format.ts";
 import {
   Button,
   Card,
@@ -48,9 +49,20 @@ function ChosenProject({ project }: { project: ProjectRow }) {
   const [name, setName] = useState(project.name);
   const [timezone, setTimezone] = useState(project.timezone);
   const [records, setRecords] = useState(project.session_recording_opt_in);
+  const [hosts, setHosts] = useState((project.session_recording_load_hosts ?? []).join(" "));
+  const [days, setDays] = useState(String(project.event_retention_days ?? ""));
+  const [cookieless, setCookieless] = useState(project.cookieless_server_hash_mode > 0);
   const action = useAction();
   const path = `/api/projects/${project.id}`;
-  const changes = { name, timezone, session_recording_opt_in: records };
+  const changes = {
+    name,
+    timezone,
+    session_recording_opt_in: records,
+    session_recording_load_hosts: partsOfText(hosts),
+    cookieless_server_hash_mode: cookieless ? 1 : 0,
+    event_retention_days: days === "" ? null : Number(days),
+  };
+  const expires = days !== "" && Number(days) !== project.event_retention_days;
   const save = () => action.send("PATCH", `${path}/`, changes, "Saved.", refresh);
   const rolled = "The project has a new key. Events with the old one are refused.";
   const roll = () => action.send("PATCH", `${path}/reset_token/`, {}, rolled, refresh);
@@ -58,11 +70,33 @@ function ChosenProject({ project }: { project: ProjectRow }) {
     <Card title={`Settings of ${project.name}`}>
       <Form send={save}>
         <TextField label="Name" value={name} set={setName} required />
-        <TextField label="Time zone" value={timezone} set={setTimezone} required />
+        <ZoneField value={timezone} set={setTimezone} />
+        <TextField
+          label="Days that events are kept"
+          value={days}
+          set={setDays}
+          type="number"
+          placeholder="as long as the server keeps them"
+        />
         <CheckField label="Record sessions" value={records} set={setRecords} />
-        <Button type="submit" disabled={action.running}>
-          Save
-        </Button>
+        <TextField
+          label="Hosts that recordings load images and styles from"
+          hint="Names like cdn.example.com. They see when recordings are played, which anybody with the key may send."
+          value={hosts}
+          set={setHosts}
+        />
+        <CheckField label="Count visitors without a cookie" value={cookieless} set={setCookieless} />
+        {expires ? (
+          <SureButton
+            label="Save"
+            sure={`Events older than ${days} days are deleted for good, within an hour.`}
+            act={save}
+          />
+        ) : (
+          <Button type="submit" disabled={action.running}>
+            Save
+          </Button>
+        )}
       </Form>
       <Copied text={project.api_token} label="the project’s key" />
       <p>
@@ -74,6 +108,21 @@ function ChosenProject({ project }: { project: ProjectRow }) {
       </p>
       <Outcome action={action} />
     </Card>
+  );
+}
+
+/** Offers the zones that the browser knows. */
+function ZoneField({ value, set }: { value: string; set: (zone: string) => void }) {
+  const zones = useId();
+  return (
+    <>
+      <TextField label="Time zone" value={value} set={set} list={zones} required />
+      <datalist id={zones}>
+        {["UTC", ...Intl.supportedValuesOf("timeZone")].map((zone) => (
+          <option key={zone} value={zone} />
+        ))}
+      </datalist>
+    </>
   );
 }
 

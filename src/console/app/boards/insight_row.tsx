@@ -1,7 +1,8 @@
 // An insight as the API shows it, and its answer as a picture.
 
-import { conditionsOf, conditionText } from "../filters/conditions.ts";
-import { lookOf, propertiesIn } from "../explore/look.ts";
+import { FiguresOf } from "../behind/figure_link.tsx";
+import { filterSentences } from "../filters/filter_text.ts";
+import { lookOf, sourceOf } from "../explore/look.ts";
 import { ResultView } from "../explore/result_view.tsx";
 
 export interface InsightRow {
@@ -36,24 +37,22 @@ export function InsightResult({ insight, ...view }: ResultProps) {
   if (query_status?.error)
     return <p class="notice bad">{query_status.error_message ?? "Its query failed."}</p>;
   return (
-    <>
+    <FiguresOf query={query}>
       <Filters query={query} />
       <ResultView
         results={[result ?? []].flat()}
         columns={columns ?? []}
         types={types ?? []}
         look={lookOf(query)}
+        query={query}
         {...view}
       />
-    </>
+    </FiguresOf>
   );
 }
 
 /** What its filters say: a figure is not read as one of all events. */
 function Filters({ query }: { query: unknown }) {
-  const properties = propertiesIn(query);
-  const conditions = conditionsOf(properties);
-  if (!conditions) return <p class="quiet">Only where its filters hold, which the API shows.</p>;
-  if (conditions.length === 0) return null;
-  return <p class="quiet">Only where {conditions.map(conditionText).join(", and ")}.</p>;
+  const sentences = filterSentences(sourceOf(query));
+  return sentences.length > 0 ? <p class="quiet filters">{sentences.join(" ")}</p> : null;
 }

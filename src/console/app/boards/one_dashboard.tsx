@@ -13,6 +13,7 @@ import {
   RemoveButton,
   Shown,
   TextField,
+  ToCome,
 } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
 import { insightName, InsightResult, type InsightRow } from "./insight_row.tsx";
@@ -49,6 +50,7 @@ export function OneDashboard({ id }: { id: number }) {
   const path = `${home}/dashboards/${id}/`;
   const seesResults = useAllowed("insight:read");
   const asked = useGet<DashboardRow>(path, { refresh: seesResults });
+  if (asked.value === undefined && asked.loading) return <ToCome title="Dashboard" />;
   return (
     <Shown asked={asked}>{(dashboard) => <Board path={path} dashboard={dashboard} asked={asked} />}</Shown>
   );

@@ -19,6 +19,7 @@ import {
   RemoveButton,
   Shown,
   TextField,
+  ToCome,
 } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
 import { savedSqlOf } from "../sql/sql_query.ts";
@@ -32,6 +33,7 @@ export function OneInsight({ id }: { id: number }) {
   const maySave = useMaySave();
   const action = useAction();
   const part = { path, changed: asked.again };
+  if (asked.value === undefined && asked.loading) return <ToCome title="Insight" />;
   return (
     <Shown asked={asked}>
       {(insight) => (
@@ -77,9 +79,7 @@ function EditLink({ insight: { id, query } }: { insight: InsightRow }) {
   const question = questionOfQuery(query);
   if (!question)
     return (
-      <span class="quiet">
-        Its question says more than the form can show, such as a formula. Change it through the API.
-      </span>
+      <span class="quiet">Its question says more than the form can show. Change it through the API.</span>
     );
   return (
     <a class="button" href={`${hrefOf(project.id, "explore")}?insight=${id}&${addressOf(question)}`}>

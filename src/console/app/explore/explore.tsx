@@ -1,15 +1,16 @@
 // The explore page: a question put together, its answer, and saving it as an insight.
 
 import { useState } from "preact/hooks";
+import { FiguresOf } from "../behind/figure_link.tsx";
 import { type Route, go, hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useLoaded } from "../session/use_loaded.ts";
 import { Button, Card, Form, Outcome, PageHead, Shown, TextField } from "../ui/parts.tsx";
-import { QuestionForm, shownSeries } from "./question_form.tsx";
+import { QuestionForm } from "./form/question_form.tsx";
+import { shownSeries } from "./form/series_fields.tsx";
 import { addressOf, type Kind, type Question, queryOf, questionOf } from "./query.ts";
 import { lookOf } from "./look.ts";
 import { ResultView } from "./result_view.tsx";
-import type { Results } from "./results.ts";
 
 const kinds: readonly (readonly [Kind, string])[] = [
   ["trend", "Trend"],
@@ -51,7 +52,9 @@ export function Explore({ route }: { route: Route }) {
         />
       </Card>
       <Card>
-        <Answer key={address} question={question} />
+        <div class="answer">
+          <Answer key={address} question={question} />
+        </div>
       </Card>
       {maySave && isEdited && (
         <p class="notice">What the form says now is saved, not what was shown before.</p>
@@ -72,12 +75,17 @@ function Answer({ question }: { question: Question }) {
   const { api, home } = useSession();
   const asked = useLoaded(
     (signal) =>
-      api.send<{ results: Results }>("POST", `${home}/query/`, { query: queryOf(question) }, signal),
+      // Of times of a funnel it is no list.
+      api.send<{ results: unknown }>("POST", `${home}/query/`, { query: queryOf(question) }, signal),
     [home, addressOf(question)],
   );
   return (
     <Shown asked={asked}>
-      {({ results }) => <ResultView results={results} look={lookOf(queryOf(question))} />}
+      {({ results }) => (
+        <FiguresOf query={queryOf(question)}>
+          <ResultView results={[results].flat()} look={lookOf(queryOf(question))} query={queryOf(question)} />
+        </FiguresOf>
+      )}
     </Shown>
   );
 }

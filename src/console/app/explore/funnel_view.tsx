@@ -1,5 +1,7 @@
 // The steps of funnels: how many persons got to each.
 
+import { personsOfStep } from "../behind/figures.ts";
+import { FigureLink, useBehind } from "../behind/figure_link.tsx";
 import { durationText, numberText, percentText } from "../ui/format.ts";
 import { Table } from "../ui/table.tsx";
 import { type FunnelStep, shownValue } from "./results.ts";
@@ -19,6 +21,14 @@ function OneFunnel({ steps }: { steps: FunnelStep[] }) {
   const nameOf = (step: FunnelStep) => step.custom_name ?? step.name ?? "Any event";
   const before = (step: FunnelStep) => steps[step.order - 1]?.count ?? step.count;
   const value = steps[0]?.breakdown_value;
+  const behind = useBehind();
+  const hrefOf = (step: FunnelStep, isLost: boolean) =>
+    behind(
+      (query) => personsOfStep(query, step, isLost),
+      `${isLost ? "Not as far as" : "Came to"} step ${step.order + 1}, ${nameOf(step)}` +
+        (value === undefined ? "" : ` · ${shownValue(value)}`),
+      isLost ? before(step) - step.count : step.count,
+    );
   return (
     <div class="funnel">
       {value !== undefined && <h3>{shownValue(value)}</h3>}
@@ -26,9 +36,9 @@ function OneFunnel({ steps }: { steps: FunnelStep[] }) {
         {steps.map((step) => (
           <li key={step.order}>
             {step.order + 1}. {nameOf(step)} · {numberText(step.count)}
-            <div class="track">
+            <a class="track" tabIndex={-1} href={hrefOf(step, false)}>
               <div class="bar" style={{ width: `${first === 0 ? 0 : (step.count / first) * 100}%` }} />
-            </div>
+            </a>
           </li>
         ))}
       </ul>
@@ -38,7 +48,19 @@ function OneFunnel({ steps }: { steps: FunnelStep[] }) {
         id={(step) => step.order}
         columns={[
           { name: "Step", cell: (step) => `${step.order + 1}. ${nameOf(step)}` },
-          { name: "Persons", cell: (step) => numberText(step.count), number: true },
+          {
+            name: "Persons",
+            cell: (step) => <FigureLink href={hrefOf(step, false)}>{numberText(step.count)}</FigureLink>,
+            number: true,
+          },
+          {
+            name: "Lost before",
+            cell: (step) =>
+              step.order > 0 && (
+                <FigureLink href={hrefOf(step, true)}>{numberText(before(step) - step.count)}</FigureLink>
+              ),
+            number: true,
+          },
           { name: "Of the first", cell: (step) => percentText(step.count, first), number: true },
           { name: "Of the step before", cell: (step) => percentText(step.count, before(step)), number: true },
           {

@@ -11,7 +11,7 @@ type Fields = Readonly<Record<string, unknown>>;
 /** @param query as it was saved, with the nodes around it. */
 export function lookOf(query: unknown): QueryLook {
   const outer = partOf({ query }, "query");
-  const source = sourceOf(outer);
+  const source = sourceOf(query);
   const { display } = "display" in outer ? outer : partOf(source, "trendsFilter");
   const { retentionType } = partOf(source, "retentionFilter");
   return {
@@ -22,12 +22,11 @@ export function lookOf(query: unknown): QueryLook {
   };
 }
 
-/** The filters of a saved query, as it has them. */
-export function propertiesIn(query: unknown): unknown {
-  return sourceOf(partOf({ query }, "query"))["properties"];
+/** A saved query without the nodes around it. */
+export function sourceOf(query: unknown): Fields {
+  const outer = partOf({ query }, "query");
+  return "source" in outer ? partOf(outer, "source") : outer;
 }
-
-const sourceOf = (outer: Fields): Fields => ("source" in outer ? partOf(outer, "source") : outer);
 
 function partOf(fields: Fields, name: string): Fields {
   const value = fields[name];

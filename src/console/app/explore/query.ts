@@ -4,6 +4,9 @@ import {
   type Condition,
   conditionAddress,
   conditionsOfAddress,
+  groupIndexOf,
+  type Owner,
+  ownerOf,
   propertiesOf,
 } from "../filters/conditions.ts";
 
@@ -17,6 +20,8 @@ export interface Series {
   math: string;
   /** The property that the math is about, where it needs one. */
   property: string;
+  /** Filters of this one alone. */
+  conditions: Condition[];
 }
 
 export interface Question {
@@ -28,13 +33,19 @@ export interface Question {
   to: string;
   breakdown: string;
   /** Whose property it is broken down by. */
-  breakdownType: "event" | "person";
+  breakdownType: Owner;
   conditions: Condition[];
+  /** Whether the project's test accounts are left out. */
+  withoutTests: boolean;
+  /** Of a trend: what is shown instead of its events, which it names by their letters, like `A / B`. */
+  formula: string;
   /** PostHog's name of the drawing of a trend. */
   display: string;
   /** How many values of the breakdown are shown apart; the others are one line. */
   values: number;
   compare: boolean;
+  /** Of a funnel: PostHog's name of what is shown of it. */
+  view: string;
   /** Of a funnel: how long a person may take, like `14 day`. */
   window: string;
   /** Of a funnel: PostHog's name of how its steps follow each other. */
@@ -109,6 +120,13 @@ export const valuesDefault = 6;
 
 /** As the API takes them for granted. */
 export const [windowDefault, orderDefault, columnsDefault] = ["14 day", "ordered", 8] as const;
+export const viewDefault = "steps";
+
+export const views: readonly (readonly [string, string])[] = [
+  [viewDefault, "Steps"],
+  ["trends", "Conversion over time"],
+  ["time_to_convert", "Time to convert"],
+];
 
 export const windows: readonly (readonly [string, string])[] = [
   ["30 minute", "30 minutes"],
@@ -125,7 +143,7 @@ export const orders: readonly (readonly [string, string])[] = [
   ["unordered", "In any order"],
 ];
 
-export const anyEvent: Series = { event: "", math: "total", property: "" };
+export const anyEvent: Series = { event: "", math: "total", property: "", conditions: [] };
 
 export function questionOf(query: URLSearchParams): Question {
   const kind = query.get("kind");
@@ -133,7 +151,12 @@ export function questionOf(query: URLSearchParams): Question {
   const series = query
     .getAll("event")
     .slice(0, seriesMax)
-    .map((event, i) => ({ event, math: maths[i] || "total", property: properties[i] ?? "" }));
+    .map((event, i) => ({
+      event,
+      math: maths[i] || "total",
+      property: properties[i] ?? "",
+      conditions: conditionsOfAddress(query.getAll(`where${i}`)),
+    }));
   return {
     kind: kind === "funnel" || kind === "retention" ? kind : "trend",
     series: series.length > 0 ? series : [anyEvent],
@@ -141,16 +164,24 @@ export function questionOf(query: URLSearchParams): Question {
     range: query.get("range") ?? "-14d",
     to: query.get("to") ?? "",
     breakdown: query.get("breakdown") ?? "",
-    breakdownType: query.get("of") === "person" ? "person" : "event",
+    breakdownType: ownerOfAddress(query.get("of")),
     conditions: conditionsOfAddress(query.getAll("where")),
+    withoutTests: query.get("tests") === "false",
+    formula: query.get("formula") ?? "",
     display: query.get("display") ?? lineDisplay,
     values: wholeOf(query.get("values"), valuesDefault),
     compare: query.get("compare") === "true",
+    view: query.get("view") ?? viewDefault,
     window: query.get("window") ?? windowDefault,
     order: query.get("order") ?? orderDefault,
     columns: wholeOf(query.get("columns"), columnsDefault),
     first: query.get("first") === "true",
   };
+}
+
+function ownerOfAddress(text: string | null): Owner {
+  const index = groupIndexOf(text ?? "");
+  return ownerOf(index === undefined ? (text ?? "event") : "group", index) ?? "event";
 }
 
 function wholeOf(text: string | null, otherwise: number): number {
@@ -162,17 +193,21 @@ function wholeOf(text: string | null, otherwise: number): number {
 export function addressOf(question: Question): string {
   const { kind, interval, range, breakdown, series, conditions, values, display } = question;
   const query = new URLSearchParams({ kind, interval, range, breakdown });
-  for (const { event, math, property } of series) {
+  for (const [i, { event, math, property, conditions: own }] of series.entries()) {
     query.append("event", event);
     query.append("math", math);
     query.append("property", property);
+    for (const one of own) query.append(`where${i}`, conditionAddress(one));
   }
   if (values !== valuesDefault) query.set("values", String(values));
   if (question.to !== "") query.set("to", question.to);
-  if (question.breakdownType === "person") query.set("of", "person");
+  if (question.breakdownType !== "event") query.set("of", question.breakdownType);
+  if (question.withoutTests) query.set("tests", "false");
+  if (question.formula !== "") query.set("formula", question.formula);
   for (const one of conditions) query.append("where", conditionAddress(one));
   if (display !== lineDisplay) query.set("display", display);
   if (question.compare) query.set("compare", "true");
+  if (question.view !== viewDefault) query.set("view", question.view);
   if (question.window !== windowDefault) query.set("window", question.window);
   if (question.order !== orderDefault) query.set("order", question.order);
   if (question.columns !== columnsDefault) query.set("columns", String(question.columns));
@@ -180,21 +215,39 @@ export function addressOf(question: Question): string {
   return query.toString();
 }
 
+/** The usual choices, and the current value where it is none of them: a saved question may have any. */
+export function withOwn(usual: readonly (readonly [string, string])[], own: string) {
+  return usual.some(([value]) => value === own) ? usual : [...usual, [own, own] as const];
+}
+
 export type QueryBody = { kind: string } & Record<string, unknown>;
 
 /** As the API takes it. */
 export function queryOf(question: Question): QueryBody {
-  const { kind, series, interval, range, to, breakdown, breakdownType, values, compare, display } = question;
+  const { kind, series, interval, range, to, compare, display, formula } = question;
   const dateRange = { date_from: range, ...(to !== "" && { date_to: to }) };
   const properties = propertiesOf(question.conditions);
-  const filtered = properties.length > 0 ? { properties } : {};
-  const breakdownFilter = breakdown
-    ? { breakdown, breakdown_type: breakdownType, breakdown_limit: values }
-    : null;
+  const filtered = {
+    ...(properties.length > 0 && { properties }),
+    ...(question.withoutTests && { filterTestAccounts: true }),
+  };
+  const breakdownFilter = breakdownFilterOf(question);
   if (kind === "funnel") {
-    const steps = series.map(({ event }) => ({ kind: "EventsNode", event: event || null }));
+    const steps = series.map(({ event, conditions }) => ({
+      kind: "EventsNode",
+      event: event || null,
+      ...ownPropertiesOf(conditions),
+    }));
     const funnelsFilter = funnelsFilterOf(question);
-    return { kind: "FunnelsQuery", series: steps, dateRange, ...filtered, breakdownFilter, funnelsFilter };
+    return {
+      kind: "FunnelsQuery",
+      series: steps,
+      dateRange,
+      ...(question.view === "trends" && { interval }),
+      ...filtered,
+      breakdownFilter,
+      funnelsFilter,
+    };
   }
   if (kind === "retention") {
     return { ...retentionQueryOf(question), ...(to !== "" && { dateRange: { date_to: to } }), ...filtered };
@@ -207,20 +260,39 @@ export function queryOf(question: Question): QueryBody {
     ...filtered,
     breakdownFilter,
     compareFilter: compare ? { compare: true } : null,
-    ...(display !== lineDisplay && { trendsFilter: { display } }),
+    ...((display !== lineDisplay || formula !== "") && {
+      trendsFilter: { ...(display !== lineDisplay && { display }), ...(formula !== "" && { formula }) },
+    }),
   };
 }
 
-function funnelsFilterOf({ window, order }: Question) {
+function breakdownFilterOf({ breakdown, breakdownType, values }: Question) {
+  if (!breakdown) return null;
+  const index = groupIndexOf(breakdownType);
+  return {
+    breakdown,
+    breakdown_type: index === undefined ? breakdownType : "group",
+    ...(index !== undefined && { breakdown_group_type_index: index }),
+    breakdown_limit: values,
+  };
+}
+
+function ownPropertiesOf(conditions: readonly Condition[]) {
+  const properties = propertiesOf(conditions);
+  return properties.length > 0 ? { properties } : {};
+}
+
+function funnelsFilterOf({ window, order, view }: Question) {
   const [interval, unit] = window.split(" ");
   return {
     funnelWindowInterval: Number(interval),
     funnelWindowIntervalUnit: unit,
     funnelOrderType: order,
+    ...(view !== viewDefault && { funnelVizType: view }),
   };
 }
 
-function nodeOf({ event, math: chosen, property }: Series) {
+function nodeOf({ event, math: chosen, property, conditions }: Series) {
   const [math, groupType] = chosen.split(":");
   return {
     kind: "EventsNode",
@@ -228,6 +300,7 @@ function nodeOf({ event, math: chosen, property }: Series) {
     math,
     ...(needsProperty(chosen) && { math_property: property }),
     ...(groupType !== undefined && { math_group_type_index: Number(groupType) }),
+    ...ownPropertiesOf(conditions),
   };
 }
 
@@ -240,7 +313,11 @@ export const periods: Readonly<Record<string, string>> = {
 
 function retentionQueryOf({ series, interval, first, columns }: Question): QueryBody {
   const [target, returning = target] = series;
-  const of = (one: Series | undefined) => ({ id: one?.event || null, type: "events" });
+  const of = (one: Series | undefined) => ({
+    id: one?.event || null,
+    type: "events",
+    ...ownPropertiesOf(one?.conditions ?? []),
+  });
   return {
     kind: "RetentionQuery",
     retentionFilter: {

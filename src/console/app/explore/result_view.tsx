@@ -8,6 +8,7 @@ import { PathsView, TimesView } from "./flow_view.tsx";
 import {
   type Figure,
   funnelsIn,
+  type FunnelStep,
   isCohorts,
   isFigures,
   isPaths,
@@ -18,7 +19,8 @@ import {
 } from "./results.ts";
 import { RetentionView } from "./retention_view.tsx";
 import { TableView } from "./table_view.tsx";
-import { TotalsView, TrendView } from "./trend_view.tsx";
+import { TotalsView } from "./totals_view.tsx";
+import { TrendView } from "./trend_view.tsx";
 
 interface ViewProps {
   results: Results;
@@ -30,6 +32,8 @@ interface ViewProps {
   columns?: readonly string[];
   types?: readonly string[];
   look?: QueryLook;
+  /** What the results answer, where more may be asked. */
+  query?: unknown;
   /** What is said where there are no results. */
   empty?: string;
 }
@@ -40,7 +44,14 @@ export function ResultView(props: ViewProps) {
   if (results.length === 0) return <p class="quiet">{props.empty ?? "No such events in this time."}</p>;
   if (isCohorts(results)) return <RetentionView cohorts={results} retentionType={look.retentionType} />;
   const funnels = funnelsIn(results);
-  if (funnels) return <FunnelView funnels={funnels} />;
+  if (funnels) {
+    return (
+      <>
+        <Conversion funnels={funnels} />
+        <FunnelView funnels={funnels} />
+      </>
+    );
+  }
   if (isTimes(results)) return <TimesView times={results[0]} />;
   if (isPaths(results)) return <PathsView links={results} />;
   const rates = ratesIn(results);
@@ -51,9 +62,25 @@ export function ResultView(props: ViewProps) {
       ({ data, aggregated_value }) => data.length === 0 && aggregated_value !== undefined,
     );
     if (isTotal) return <TotalsView series={results} display={display} />;
-    return <TrendView series={results} {...{ display, small, height }} />;
+    return <TrendView series={results} {...{ display, small, height }} query={props.query} />;
   }
   return <TableView rows={results} {...{ columns, types, display, height, small }} />;
+}
+
+/** How many of those who began came to the end; of funnels by the values of a breakdown each says its own below. */
+function Conversion({ funnels: [steps = [], ...others] }: { funnels: FunnelStep[][] }) {
+  const [first, last] = [steps[0]?.count ?? 0, steps.at(-1)?.count ?? 0];
+  if (others.length > 0) return null;
+  return (
+    <div class="bold-numbers headline">
+      <p>
+        <span class="bold-number">{percentText(last, first)}</span>
+        <span class="quiet">
+          {numberText(last)} of {numberText(first)} came to the last step
+        </span>
+      </p>
+    </div>
+  );
 }
 
 /** "visitors" as "Visitors". */

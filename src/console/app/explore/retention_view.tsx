@@ -1,6 +1,8 @@
 // Persons by when they did something, and how many of them came back.
 
-import { numberText, percentText } from "../ui/format.ts";
+import { personsOfCell } from "../behind/figures.ts";
+import { FigureLink, useBehind } from "../behind/figure_link.tsx";
+import { dayText, numberText, percentText } from "../ui/format.ts";
 import type { Cohort } from "./results.ts";
 
 interface RetentionProps {
@@ -20,6 +22,7 @@ const kindsOfRetention: Readonly<Record<string, readonly [head: string, sentence
 
 export function RetentionView({ cohorts, retentionType = "" }: RetentionProps) {
   const [head, sentence] = kindsOfRetention[retentionType] ?? ["Interval", "Persons who came back."];
+  const behind = useBehind();
   const isHourly = cohorts[0]?.label.startsWith("Hour") === true;
   const longest = Math.max(...cohorts.map(({ values }) => values.length));
   const places = Array.from({ length: longest }, (_, i) => i);
@@ -38,28 +41,48 @@ export function RetentionView({ cohorts, retentionType = "" }: RetentionProps) {
           </tr>
         </thead>
         <tbody>
-          {cohorts.map(({ date, values }) => (
-            <tr key={date}>
-              <th scope="row">{date.slice(0, isHourly ? 16 : 10).replace("T", " ")}</th>
-              {places.map((i) => (
-                <CohortCell key={i} count={values[i]?.count} first={values[0]?.count ?? 0} />
-              ))}
-            </tr>
-          ))}
+          {cohorts.map(({ date, values }, row) => {
+            const name = dayText(date.slice(0, isHourly ? 16 : 10));
+            const hrefAt = (column: number) =>
+              behind(
+                (query) => personsOfCell(query, { row, column, last: cohorts.at(-1)!.date }),
+                `${head} ${name}, ${values[column]?.label ?? column}`,
+                values[column]?.count,
+              );
+            return (
+              <tr key={date}>
+                <th scope="row">{name}</th>
+                {places.map((i) => (
+                  <CohortCell
+                    key={i}
+                    count={values[i]?.count}
+                    first={values[0]?.count ?? 0}
+                    href={values[i] && hrefAt(i)}
+                  />
+                ))}
+              </tr>
+            );
+          })}
         </tbody>
       </table>
     </div>
   );
 }
 
-function CohortCell({ count, first }: { count: number | undefined; first: number }) {
+interface CellProps {
+  count: number | undefined;
+  first: number;
+  href: string | undefined;
+}
+
+function CohortCell({ count, first, href }: CellProps) {
   if (count === undefined) return <td class="cell" />;
   const share = first === 0 ? 0 : count / first;
   // At most 30 % of the accent, so that the text keeps its contrast on light and on dark.
   const strength = Math.round(share * 30);
   return (
     <td class="cell" style={{ background: `color-mix(in srgb, var(--accent) ${strength}%, transparent)` }}>
-      {numberText(count)}
+      <FigureLink href={href}>{numberText(count)}</FigureLink>
       <br />
       <small>{percentText(count, first)}</small>
     </td>

@@ -1,6 +1,6 @@
 // Turns a saved query back into a question, if the form can show all of it.
 
-import { type Condition, conditionsOf, propertiesOf } from "../filters/conditions.ts";
+import { type Condition, conditionsOf, ownerOf, propertiesOf } from "../filters/conditions.ts";
 import {
   anyEvent,
   columnsDefault,
@@ -13,23 +13,52 @@ import {
   type Series,
   seriesMax,
   valuesDefault,
+  viewDefault,
 } from "./query.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The question of a saved query; undefined when the query has parts that the form does not show, such as a formula.
+ * The question of a saved query; undefined when the query has parts that the form does not show, such as smoothing.
  * Saving would lose them.
  */
 export function questionOfQuery(saved: unknown): Question | undefined {
   const outer = fieldsOf(saved);
-  const query = "source" in outer ? fieldsOf(outer["source"]) : outer;
-  const conditions = conditionsOf(query["properties"]);
-  const question = conditions && readQuestion(query, conditions);
-  if (!question) return undefined;
-  // Filters have several forms that mean the same.
-  const plain = { ...query, properties: propertiesOf(conditions) };
-  return isSame(queryOf(question), plain) ? question : undefined;
+  const query = plainly("source" in outer ? outer["source"] : outer);
+  const question = readQuestion(query);
+  return question && isSame(queryOf(question), query) ? question : undefined;
+}
+
+/** Filters, and one formula, have several forms that mean the same: the plainest. What says more is left as it is. */
+function plainly(saved: unknown): Fields {
+  const query = withPlainFilters(fieldsOf(saved));
+  const { formulas, formulaNodes, ...trends } = fieldsOf(query["trendsFilter"]);
+  const [only, ...others] = [
+    ...listOf(formulaNodes).map((node) => fieldsOf(node)["formula"]),
+    ...listOf(formulas),
+  ];
+  const isNamed = listOf(formulaNodes).some((node) => textOf(fieldsOf(node)["custom_name"]) !== "");
+  const isOne = only !== undefined && others.length === 0 && !isNamed && !trends["formula"];
+  const retention = fieldsOf(query["retentionFilter"]);
+  const entities = ["targetEntity", "returningEntity"].filter((name) => retention[name]);
+  return {
+    ...query,
+    ...(query["series"] !== undefined && {
+      series: listOf(query["series"]).map((node) => withPlainFilters(fieldsOf(node))),
+    }),
+    ...(isOne && { trendsFilter: { ...trends, formula: only } }),
+    ...(entities.length > 0 && {
+      retentionFilter: {
+        ...retention,
+        ...Object.fromEntries(entities.map((name) => [name, withPlainFilters(fieldsOf(retention[name]))])),
+      },
+    }),
+  };
+}
+
+function withPlainFilters(fields: Fields): Fields {
+  const conditions = conditionsOf(fields["properties"]);
+  return conditions ? { ...fields, properties: propertiesOf(conditions) } : fields;
 }
 
 const kinds: Readonly<Record<string, Kind>> = {
@@ -38,9 +67,14 @@ const kinds: Readonly<Record<string, Kind>> = {
   RetentionQuery: "retention",
 };
 
-function readQuestion(query: Fields, conditions: Condition[]): Question | undefined {
+function readQuestion(query: Fields): Question | undefined {
   const kind = kinds[textOf(query["kind"])];
-  if (!kind) return undefined;
+  const breakdownType = ownerOf(
+    fieldsOf(query["breakdownFilter"])["breakdown_type"] ?? undefined,
+    fieldsOf(query["breakdownFilter"])["breakdown_group_type_index"],
+  );
+  if (!kind || !breakdownType) return undefined;
+  const trends = fieldsOf(query["trendsFilter"]);
   const filter = fieldsOf(query["breakdownFilter"]);
   const [breakdown, limit] = [textOf(filter["breakdown"]), filter["breakdown_limit"]];
   const [retention, funnel] = [fieldsOf(query["retentionFilter"]), fieldsOf(query["funnelsFilter"])];
@@ -55,17 +89,24 @@ function readQuestion(query: Fields, conditions: Condition[]): Question | undefi
     kind,
     series:
       kind === "retention"
-        ? entities.map(({ id }) => ({ ...anyEvent, event: textOf(id) }))
+        ? entities.map((entity) => ({
+            ...anyEvent,
+            event: textOf(entity["id"]),
+            conditions: conditionsIn(entity),
+          }))
         : nodes.map(seriesOf),
     interval: period ?? (textOf(query["interval"]) || "day"),
     range: textOf(fieldsOf(query["dateRange"])["date_from"]) || "-7d",
     to: textOf(fieldsOf(query["dateRange"])["date_to"]),
     breakdown,
-    breakdownType: filter["breakdown_type"] === "person" ? "person" : "event",
-    conditions,
-    display: textOf(fieldsOf(query["trendsFilter"])["display"]) || lineDisplay,
+    breakdownType,
+    conditions: conditionsIn(query),
+    withoutTests: query["filterTestAccounts"] === true,
+    formula: textOf(trends["formula"]),
+    display: textOf(trends["display"]) || lineDisplay,
     values: typeof limit === "number" ? limit : breakdown ? valuesOfApi : valuesDefault,
     compare: fieldsOf(query["compareFilter"])["compare"] === true,
+    view: textOf(funnel["funnelVizType"]) || viewDefault,
     window: `${String(funnel["funnelWindowInterval"] ?? 14)} ${textOf(funnel["funnelWindowIntervalUnit"]) || "day"}`,
     order: textOf(funnel["funnelOrderType"]) || orderDefault,
     columns: typeof columns === "number" ? columns : columnsDefault,
@@ -80,8 +121,12 @@ function seriesOf(node: Fields): Series {
     event: textOf(node["event"]),
     math: typeof groupType === "number" ? `${name}:${groupType}` : name,
     property: textOf(node["math_property"]),
+    conditions: conditionsIn(node),
   };
 }
+
+/** Filters that say more than a form can are none here: the query is no question then. */
+const conditionsIn = (fields: Fields): Condition[] => conditionsOf(fields["properties"]) ?? [];
 
 /** Whether both queries mean the same. Empty fields and the API's defaults are left out. */
 function isSame(one: unknown, other: unknown): boolean {

@@ -5,7 +5,7 @@ import { Chart } from "../ui/chart.tsx";
 import type { Cell } from "../ui/csv.ts";
 import { numberText } from "../ui/format.ts";
 import { inkAt } from "../ui/ink.ts";
-import { CsvButton, Cut, Table } from "../ui/table.tsx";
+import { DataButtons, Cut, Table } from "../ui/table.tsx";
 import { useDark } from "../ui/theme.ts";
 import { type ChartRows, chartRowsOf, shownCell } from "./cells.ts";
 import { timesOfDays } from "./results.ts";
@@ -51,7 +51,7 @@ export function TableView({ rows, columns, types, display, height, small }: Tabl
       ) : (
         table
       )}
-      {!small && <CsvButton name="query" columns={names} rows={lists as Cell[][]} />}
+      {!small && <DataButtons name="query" columns={names} rows={lists as Cell[][]} />}
     </>
   );
 }

@@ -1,13 +1,15 @@
 // Lines over time with their numbers, and what is one number for each line.
 
 import { shownNow } from "../clock.ts";
+import { personsOfLine } from "../behind/figures.ts";
+import { FigureLink, useBehind } from "../behind/figure_link.tsx";
+import { go } from "../session/route.ts";
 import { useZone } from "../session/zone.ts";
-import { Bars } from "../ui/bars.tsx";
 import { Chart, type Drawing } from "../ui/chart.tsx";
-import { numberText, percentText, shortText } from "../ui/format.ts";
-import { inkAt } from "../ui/ink.ts";
-import { CsvButton, Table } from "../ui/table.tsx";
-import { useDark } from "../ui/theme.ts";
+import { dayText, numberText, shortText } from "../ui/format.ts";
+import { DataButtons, Table } from "../ui/table.tsx";
+import { wholeTime } from "./totals_view.tsx";
+import { Headline } from "./headline.tsx";
 import {
   isSummable,
   isUnfinished,
@@ -22,6 +24,8 @@ interface TrendProps {
   display: string;
   small: boolean;
   height: number;
+  /** What the lines answer, where more may be asked. */
+  query?: unknown;
 }
 
 const drawings: Readonly<Record<string, Drawing>> = {
@@ -51,7 +55,7 @@ const legendLettersMax = 60;
 /** Rows that are shown without being asked for. */
 const openRowsMax = 31;
 
-export function TrendView({ series, display, small, height }: TrendProps) {
+export function TrendView({ series, display, small, height, query }: TrendProps) {
   const days = series[0]?.days ?? [];
   const now = shownNow(useZone());
   // The time before has the colour of its series and a dashed line.
@@ -77,37 +81,41 @@ export function TrendView({ series, display, small, height }: TrendProps) {
   }));
   if (sums.some((one) => one !== undefined)) rows.push({ name: sum, values: sums });
   const drawing = drawingOf(series, display);
+  const { hrefAt, pick } = useHrefs(series, rowNames);
   return (
     <>
-      <Headline series={series} sums={sums} />
+      <Headline series={series} sums={sums} query={query} />
       {times.length > 0 && (
         <Chart
           {...{ label, times, lines, height, drawing, unfinished }}
-          names={rows.map(({ name }) => name)}
+          names={rows.map(({ name }) => dayText(name))}
+          {...(pick && { pick })}
         />
       )}
       <details class="numbers" open={times.length === 0 || (!small && rows.length <= openRowsMax)}>
         <summary>Numbers</summary>
         <Table
           caption="The numbers of the lines"
-          rows={rows}
+          rows={rows.map((row, at) => ({ ...row, at }))}
           id={({ name }) => name}
           columns={[
             {
               name: times.length > 0 ? "Time" : "Active in",
-              cell: ({ name }) => (name === sum ? <strong>{sum}</strong> : name),
+              cell: ({ name }) => (name === sum ? <strong>{sum}</strong> : dayText(name)),
               fixed: true,
             },
             ...names.map((name, i) => ({
               name,
-              cell: ({ values }: (typeof rows)[number]) =>
-                values[i] === undefined ? "" : numberText(values[i]),
+              cell: ({ values, at }: (typeof rows)[number] & { at: number }) =>
+                values[i] !== undefined && (
+                  <FigureLink href={hrefAt(i, at)}>{numberText(values[i])}</FigureLink>
+                ),
               number: true,
             })),
           ]}
         />
         {!small && (
-          <CsvButton
+          <DataButtons
             name="trend"
             columns={["Time", ...names]}
             rows={rows.map((row) => [row.name, ...row.values])}
@@ -118,77 +126,18 @@ export function TrendView({ series, display, small, height }: TrendProps) {
   );
 }
 
-/** Sums that stand above a chart. */
-const headlinesMax = 4;
-
-/** The sum of each line that has one, with its change against the time before. */
-function Headline({ series, sums }: { series: TrendSeries[]; sums: (number | undefined)[] }) {
-  const shown = series.flatMap((one, i) => {
-    const value = sums[i];
-    return value === undefined || one.compare_label === "previous" ? [] : [{ one, value }];
-  });
-  if (shown.length === 0 || shown.length > headlinesMax) return null;
-  const beforeOf = (one: TrendSeries) => {
-    const name = nameOfSeries({ ...one, compare_label: "previous" });
-    return sums[series.findIndex((other) => nameOfSeries(other) === name)];
+/** Where the values of lines lead to; beyond the last value, the whole line. `pick` opens one, where any can be. */
+function useHrefs(series: readonly TrendSeries[], names: readonly string[]) {
+  const behind = useBehind();
+  const hrefAt = (line: number, at: number) => {
+    const one = series[line]!;
+    const title = `${nameOfSeries(one)}, ${dayText(names[at] ?? wholeTime)}`;
+    return behind((query) => personsOfLine(query, one, one.days[at]), title, one.data[at]);
   };
-  return (
-    <div class="bold-numbers headline">
-      {shown.map(({ one, value }, i) => (
-        <p key={i}>
-          <span class="bold-number">{numberText(value)}</span>
-          <span class="quiet">
-            {nameOfSeries({ ...one, compare_label: "" })}
-            {changeText(value, beforeOf(one))}
-          </span>
-        </p>
-      ))}
-    </div>
-  );
-}
-
-function changeText(value: number, before: number | undefined): string {
-  if (before === undefined) return "";
-  if (before === 0) return " · none before";
-  const change = Math.round(((value - before) / before) * 100);
-  return ` · ${change > 0 ? "+" : change < 0 ? "−" : "±"}${Math.abs(change)} % (before: ${numberText(before)})`;
-}
-
-/** One number for each line: large where there is one, else side by side. */
-export function TotalsView({ series, display }: { series: TrendSeries[]; display: string }) {
-  const isDark = useDark();
-  const totals = series.map((one) => ({ label: nameOfSeries(one), value: one.aggregated_value ?? 0 }));
-  if (display === "BoldNumber") return <BoldNumbers totals={totals} />;
-  const all = totals.reduce((before, { value }) => before + value, 0);
-  const isPie = display === "ActionsPie" && all > 0 && totals.every(({ value }) => value >= 0);
-  const bars = totals.map(({ label, value }, i) => ({
-    label,
-    value,
-    text: isPie ? `${numberText(value)} · ${percentText(value, all)}` : numberText(value),
-    colour: inkAt(i, isDark),
-  }));
-  let turned = 0;
-  const slices = bars.map(({ value, colour }) => {
-    const from = turned;
-    turned += (value / all) * 100;
-    return `${colour} ${from}% ${turned}%`;
-  });
-  return (
-    <div class={isPie ? "pie" : ""}>
-      {isPie && <div class="slices" style={{ background: `conic-gradient(${slices.join(", ")})` }} />}
-      <Bars caption="The numbers of the series" bars={bars} />
-    </div>
-  );
-}
-
-function BoldNumbers({ totals }: { totals: { label: string; value: number }[] }) {
-  return (
-    <div class="bold-numbers">
-      {totals.map(({ label, value }, i) => (
-        <p key={i}>
-          <span class="bold-number">{numberText(value)}</span> <span class="quiet">{label}</span>
-        </p>
-      ))}
-    </div>
-  );
+  const pick = (line: number, at: number) => {
+    const href = hrefAt(line, at);
+    if (href !== undefined) go(href);
+  };
+  const isAny = series.some(({ data }, line) => data.some((_, at) => hrefAt(line, at) !== undefined));
+  return { hrefAt, pick: isAny ? pick : undefined };
 }

@@ -6,40 +6,59 @@ import { useAllowed, useSession } from "../session/session.ts";
 import { useLoaded } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
 import { Button, ChoiceField, TextField } from "../ui/parts.tsx";
-import { type Condition, conditionsMax, needsValue, noCondition, operators } from "./conditions.ts";
+import {
+  type Condition,
+  conditionsMax,
+  groupIndexOf,
+  needsValue,
+  noCondition,
+  operators,
+  type Owner,
+} from "./conditions.ts";
+
+/** The id of the list of an owner's names. @param lists of the form. */
+export const listIdOf = (lists: string, owner: Owner): string => `${lists}-${owner}`;
+
+/** Whose properties there are, with those of each type of groups; `own` is there even where its type is gone. */
+export function ownerOptions({ groupTypes }: ProjectNames, own: Owner) {
+  const options = [
+    ["event", "The event’s"],
+    ["person", "The person’s"],
+    ["session", "The session’s"],
+    ...groupTypes.map((one) => [`group:${one.group_type_index}`, `The ${one.group_type}’s`] as const),
+  ] as const;
+  return options.some(([value]) => value === own) ? options : [...options, [own, "The group’s"] as const];
+}
 
 interface ConditionFieldsProps {
   conditions: readonly Condition[];
   set: (conditions: Condition[]) => void;
-  /** Ids of the lists of names, by whose properties they are. */
-  lists: Readonly<Record<Condition["type"], string>>;
+  lists: string;
   names: ProjectNames;
+  /** Which of several events they are about; "" for all. */
+  about?: string;
 }
 
-export function ConditionFields({ conditions, set, lists, names }: ConditionFieldsProps) {
+export function ConditionFields({ conditions, set, lists, names, about = "" }: ConditionFieldsProps) {
   const change = (i: number, one: Partial<Condition>) =>
     set(conditions.map((other, j) => (i === j ? { ...other, ...one } : other)));
   return (
-    <fieldset class="whole">
-      <legend>Only where</legend>
+    <>
       {conditions.map(({ type, key, operator, value }, i) => {
-        const of = conditions.length > 1 ? ` of filter ${i + 1}` : "";
+        const of = (conditions.length > 1 ? ` of filter ${i + 1}` : "") + about;
         return (
-          <div key={i} class="form series">
+          <div key={i} class="form series own-filter">
             <ChoiceField
               label={`Whose property${of}`}
               value={type}
-              set={(next) => change(i, { type: next as Condition["type"] })}
-              options={[
-                ["event", "The event’s"],
-                ["person", "The person’s"],
-              ]}
+              set={(next) => change(i, { type: next })}
+              options={ownerOptions(names, type)}
             />
             <TextField
               label={`Filtered property${of}`}
               value={key}
               set={(next) => change(i, { key: next })}
-              list={lists[type]}
+              list={listIdOf(lists, type)}
               required
             />
             <ChoiceField
@@ -53,11 +72,11 @@ export function ConditionFields({ conditions, set, lists, names }: ConditionFiel
                 label={`Value${of}`}
                 condition={{ type, key, operator, value }}
                 set={(next) => change(i, { value: next })}
-                isKnown={names[type].includes(key)}
+                isKnown={names.properties[type]?.includes(key) === true}
               />
             )}
             <Button
-              aria-label={`Remove filter ${i + 1}`}
+              aria-label={`Remove filter ${i + 1}${about}`}
               onClick={() => set(conditions.filter((_, j) => j !== i))}
             >
               Remove
@@ -65,10 +84,17 @@ export function ConditionFields({ conditions, set, lists, names }: ConditionFiel
           </div>
         );
       })}
-      {conditions.length < conditionsMax && (
-        <Button onClick={() => set([...conditions, noCondition])}>Add filter</Button>
-      )}
-    </fieldset>
+    </>
+  );
+}
+
+/** Stands where its form has room, apart from the fields. */
+export function AddCondition({ conditions, set, about = "" }: Omit<ConditionFieldsProps, "lists" | "names">) {
+  if (conditions.length >= conditionsMax) return null;
+  return (
+    <Button aria-label={`Add filter${about}`} onClick={() => set([...conditions, noCondition])}>
+      Add filter
+    </Button>
   );
 }
 
@@ -80,16 +106,31 @@ interface ValueProps {
   isKnown: boolean;
 }
 
+interface OfferedValue {
+  name: string;
+  count?: number;
+}
+
+/** Where the API lists the values of an owner's property, and the scope that it needs. */
+function valuesOf(owner: Owner) {
+  const group_type_index = groupIndexOf(owner);
+  if (group_type_index !== undefined)
+    return { path: "groups/property_values/", scope: "group:read", query: { group_type_index } };
+  return { path: `${owner}s/values/`, scope: owner === "person" ? "person:read" : "query:read", query: {} };
+}
+
 /** Offers the most frequent values of its property. */
 function ValueField({ label, condition: { type, key, value }, set, isKnown }: ValueProps) {
   const { api, home } = useSession();
   const id = useId();
-  const isAllowed = useAllowed(type === "event" ? "query:read" : "person:read") && isKnown;
+  const { path, scope, query } = valuesOf(type);
+  const isAllowed = useAllowed(scope) && isKnown;
   const asked = useLoaded(
     async (signal) => {
       if (!isAllowed) return [];
-      const path = `${home}/${type}s/values/`;
-      return (await api.get<{ results: { name: string; count: number }[] }>(path, { key }, signal)).results;
+      type Reply = { results: OfferedValue[] } | OfferedValue[];
+      const reply = await api.get<Reply>(`${home}/${path}`, { ...query, key }, signal);
+      return "results" in reply ? reply.results : reply;
     },
     [home, type, key, isAllowed],
   );
@@ -98,7 +139,7 @@ function ValueField({ label, condition: { type, key, value }, set, isKnown }: Va
       <TextField label={label} value={value} set={set} list={id} />
       <datalist id={id}>
         {(asked.value ?? []).map(({ name, count }) => (
-          <option key={name} value={name} label={numberText(count)} />
+          <option key={name} value={name} {...(count !== undefined && { label: numberText(count) })} />
         ))}
       </datalist>
     </>

@@ -1,7 +1,10 @@
-// Filters on properties as a form has them: of events and persons, all of them must hold.
+// Filters on properties as a form has them: all of them must hold.
+
+/** Whose property: `event`, `person`, `session`, or `group:0` with the index of the groups' type. */
+export type Owner = string;
 
 export interface Condition {
-  type: "event" | "person";
+  type: Owner;
   key: string;
   operator: string;
   value: string;
@@ -24,6 +27,19 @@ export function needsValue(operator: string): boolean {
 
 export const noCondition: Condition = { type: "event", key: "", operator: "exact", value: "" };
 
+const owners = /^(?:event|person|session|group:\d)$/;
+
+/** The index of an owner's type of groups; undefined of others. */
+export function groupIndexOf(owner: Owner): number | undefined {
+  return owner.startsWith("group:") ? Number(owner.slice(6)) : undefined;
+}
+
+/** The owner that a type and an index of the API name; undefined for others, such as cohorts. */
+export function ownerOf(type: unknown, groupIndex: unknown): Owner | undefined {
+  const owner = type === "group" ? `group:${String(groupIndex)}` : (type ?? "event");
+  return typeof owner === "string" && owners.test(owner) ? owner : undefined;
+}
+
 /** Filters of one question. */
 export const conditionsMax = 10;
 
@@ -32,11 +48,16 @@ export function propertiesOf(conditions: readonly Condition[]) {
   return conditions
     .filter(({ key }) => key !== "")
     .map(({ type, key, operator, value }) => ({
-      type,
+      ...typeOf(type),
       key,
       operator,
       ...(needsValue(operator) && { value: operator === "exact" || operator === "is_not" ? [value] : value }),
     }));
+}
+
+function typeOf(owner: Owner) {
+  const index = groupIndexOf(owner);
+  return index === undefined ? { type: owner } : { type: "group", group_type_index: index };
 }
 
 /** Undefined for filters that say more than a form can. @param saved a list, or groups all of which must hold. */
@@ -49,7 +70,7 @@ export function conditionsOf(saved: unknown): Condition[] | undefined {
   return conditionsIn(saved);
 }
 
-const known = new Set(["type", "key", "operator", "value"]);
+const known = new Set(["type", "key", "operator", "value", "group_type_index"]);
 
 function conditionsIn(saved: unknown): Condition[] | undefined {
   if (typeof saved !== "object" || saved === null) return undefined;
@@ -57,21 +78,16 @@ function conditionsIn(saved: unknown): Condition[] | undefined {
   if (Array.isArray(fields["values"]) && !("key" in fields)) {
     return fields["type"] === "AND" ? conditionsOf(fields["values"]) : undefined;
   }
-  const { type = "event", key, operator = "exact", value } = fields;
+  const { key, operator = "exact", value } = fields;
+  const type = ownerOf(fields["type"], fields["group_type_index"]);
   const isPlain = Object.keys(fields).every((name) => known.has(name));
-  const isKnown = operators.some(([one]) => one === operator) && (type === "event" || type === "person");
-  if (!isPlain || !isKnown || typeof key !== "string") return undefined;
+  const isKnown = operators.some(([one]) => one === operator);
+  if (!isPlain || !isKnown || type === undefined || typeof key !== "string") return undefined;
   const values: unknown[] = Array.isArray(value) ? value : [value ?? ""];
   if (needsValue(String(operator)) && (values.length !== 1 || typeof values[0] === "object"))
     return undefined;
   const text = needsValue(String(operator)) ? String(values[0]) : "";
-  return [{ type: type as Condition["type"], key, operator: String(operator), value: text }];
-}
-
-export function conditionText({ type, key, operator, value }: Condition): string {
-  const own = operators.find(([one]) => one === operator)?.[1] ?? operator;
-  const name = type === "person" ? `the person’s ${key}` : key;
-  return `${name} ${own}${needsValue(operator) ? ` ${value === "" ? "(empty)" : value}` : ""}`;
+  return [{ type, key, operator: String(operator), value: text }];
 }
 
 /** In an address: a list for each. */
@@ -84,7 +100,9 @@ export function conditionsOfAddress(texts: readonly string[]): Condition[] {
   return texts.slice(0, conditionsMax).flatMap((text) => {
     try {
       const [type, key, operator, value] = JSON.parse(text) as string[];
-      return conditionsOf([{ type, key, operator, value }]) ?? [];
+      return owners.test(type ?? "")
+        ? (conditionsOf([{ ...typeOf(type!), key, operator, value }]) ?? [])
+        : [];
     } catch {
       return [];
     }

@@ -3,8 +3,11 @@
 import { useState } from "preact/hooks";
 import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { agoText, timeText } from "../ui/format.ts";
-import { Tree } from "../ui/tree.tsx";
+import { useGet } from "../session/use_loaded.ts";
+import { timeText } from "../ui/format.ts";
+import { Time } from "../ui/parts.tsx";
+import { Properties } from "../ui/tree.tsx";
+import { eventText } from "./event_text.ts";
 import type { EventMessage } from "./messages.ts";
 
 export interface ShownEvent {
@@ -50,11 +53,11 @@ export function EventList({ events, empty }: { events: readonly ShownEvent[]; em
             aria-expanded={open === event.uuid}
             onClick={() => setOpen(open === event.uuid ? undefined : event.uuid)}
           >
-            <strong>{event.event}</strong>
+            <span>
+              <strong>{event.event}</strong> {eventText(event.event, event.properties ?? {})}
+            </span>
             <span class="who">{event.distinct_id}</span>
-            <time dateTime={event.timestamp} title={timeText(event.timestamp)}>
-              {agoText(event.timestamp)}
-            </time>
+            <Time at={event.timestamp} />
           </button>
           {open === event.uuid && <OpenedEvent event={event} />}
         </li>
@@ -69,7 +72,6 @@ function OpenedEvent({ event }: { event: ShownEvent }) {
   const session = properties["$session_id"];
   const groups = properties["$groups"];
   const seesPersons = useAllowed("person:read");
-  const seesRecordings = useAllowed("session_recording:read");
   const seesGroups = useAllowed("group:read");
   return (
     <div class="opened">
@@ -90,7 +92,7 @@ function OpenedEvent({ event }: { event: ShownEvent }) {
           <>
             <dt>Session</dt>
             <dd>
-              {seesRecordings ? <a href={hrefOf(project.id, "recordings", [session])}>{session}</a> : session}
+              <SessionId id={session} />
             </dd>
           </>
         )}
@@ -102,7 +104,7 @@ function OpenedEvent({ event }: { event: ShownEvent }) {
                 <span key={type} class="tag">
                   {type}:{" "}
                   {seesGroups ? (
-                    <a href={hrefOf(project.id, "groups", [], { type, key: String(key) })}>{String(key)}</a>
+                    <a href={hrefOf(project.id, "groups", [type, String(key)])}>{String(key)}</a>
                   ) : (
                     String(key)
                   )}
@@ -117,8 +119,26 @@ function OpenedEvent({ event }: { event: ShownEvent }) {
       {event.properties === undefined ? (
         <p class="quiet">Its properties are too long to be shown here; the API has them.</p>
       ) : (
-        <Tree name="properties" value={properties} />
+        <Properties of={properties} />
       )}
     </div>
   );
+}
+
+/** The id of a session: a link where it was recorded. */
+function SessionId({ id }: { id: string }) {
+  const seesRecordings = useAllowed("session_recording:read");
+  return seesRecordings ? <RecordedSession id={id} /> : <>{id}</>;
+}
+
+function RecordedSession({ id }: { id: string }) {
+  const { home, project } = useSession();
+  const asked = useGet<{ count: number }>(`${home}/session_recordings/`, recordedAsked([id]));
+  if (!asked.value?.count) return <>{id}</>;
+  return <a href={hrefOf(project.id, "recordings", [id])}>{id}, recorded</a>;
+}
+
+/** Asks for the recordings of these sessions. */
+export function recordedAsked(ids: readonly string[]) {
+  return { session_ids: JSON.stringify(ids), limit: Math.max(1, ids.length) };
 }

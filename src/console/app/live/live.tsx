@@ -42,11 +42,7 @@ export function Live() {
       {showsFigures === false && (
         <p class="quiet">Figures of the whole server are shown to keys with all scopes.</p>
       )}
-      <FigureCards history={history} />
-      <div class="cards">
-        <ImportCard history={history} />
-        {last && <Fates last={last} />}
-        <WarningCard seen={useSlowly(last ? total(last.ignored) + total(last.warned) : 0)} />
+      <div class="cards newest">
         <Card title="Newest events" wide>
           <Filter
             set={(next) => {
@@ -60,6 +56,12 @@ export function Live() {
           </Filter>
           <Newest key={`${filter.event} ${filter.distinct_id}`} filter={filter} arrived={arrived} />
         </Card>
+      </div>
+      <FigureCards history={history} />
+      <div class="cards">
+        <ImportCard history={history} />
+        {last && <Fates last={last} />}
+        <WarningCard seen={useSlowly(last ? total(last.ignored) + total(last.warned) : 0)} />
       </div>
     </>
   );

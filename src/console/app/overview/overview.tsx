@@ -170,7 +170,11 @@ function Curve({ site }: { site: Site }) {
     (signal) => api.send<{ results: Results }>("POST", `${home}/query/`, { query }, signal),
     [home, JSON.stringify(query)],
   );
-  return <Shown asked={asked}>{({ results }) => <ResultView results={results} height={190} small />}</Shown>;
+  return (
+    <div class="curve">
+      <Shown asked={asked}>{({ results }) => <ResultView results={results} height={190} small />}</Shown>
+    </div>
+  );
 }
 
 function Figures({ site }: { site: Site }) {
@@ -180,6 +184,7 @@ function Figures({ site }: { site: Site }) {
     (signal) => api.send<{ results: Figure[] }>("POST", `${home}/query/`, { query }, signal),
     [home, JSON.stringify(query)],
   );
+  if (asked.value === undefined && asked.loading) return <FiguresToCome />;
   return (
     <Shown asked={asked}>
       {({ results }) => (
@@ -199,6 +204,21 @@ function Figures({ site }: { site: Site }) {
         </dl>
       )}
     </Shown>
+  );
+}
+
+/** Their room, before they are there. */
+function FiguresToCome() {
+  return (
+    <dl class="figures" aria-busy="true">
+      {Object.entries(titles).map(([key, title]) => (
+        <div key={key} class="figure">
+          <dt class="quiet">{title}</dt>
+          <dd class="big">…</dd>
+          <dd class="change quiet">Loading …</dd>
+        </div>
+      ))}
+    </dl>
   );
 }
 

@@ -1,13 +1,15 @@
-// Groups: by type and key, with their properties.
+// Groups: a list by type and key, and a page for each with its properties and what was done in it.
 
-import { useState } from "preact/hooks";
-import type { Route } from "../session/route.ts";
-import { useSession } from "../session/session.ts";
-import { useGet, useList } from "../session/use_loaded.ts";
-import { agoText } from "../ui/format.ts";
+import { EventList, type ShownEvent } from "../live/event_row.tsx";
+import { Refusal } from "../session/api.ts";
+import { type Route, hrefOf } from "../session/route.ts";
+import { useAllowed, useSession } from "../session/session.ts";
+import { useDraft, useGet, useList, useLoaded } from "../session/use_loaded.ts";
+import { timeText } from "../ui/format.ts";
 import { ListPage } from "../ui/list_page.tsx";
-import { Button, ChoiceField, Form, TextField } from "../ui/parts.tsx";
-import { Tree } from "../ui/tree.tsx";
+import { Button, Card, ChoiceField, Form, PageHead, Shown, TextField, Time } from "../ui/parts.tsx";
+import { Pager } from "../ui/table.tsx";
+import { Properties } from "../ui/tree.tsx";
 
 interface GroupRow {
   group_type: string;
@@ -16,18 +18,24 @@ interface GroupRow {
   created_at: string;
 }
 
-export function Groups({ route }: { route: Route }) {
-  const [type, key] = [route.query.get("type") ?? "", route.query.get("key") ?? ""];
-  return <GroupList key={`${type} ${key}`} type={type} group={key} />;
+interface TypeRow {
+  group_type: string;
+  group_type_index: number;
 }
 
-function GroupList({ type: firstType, group }: { type: string; group: string }) {
-  const { home } = useSession();
-  const [type, setType] = useState(firstType);
-  const [key, setKey] = useState(group);
-  const list = useList<GroupRow>("groups/", 50, { group_type: firstType, group_key: group });
-  const types = useGet<{ group_type: string }[]>(`${home}/groups_types/`);
+export function Groups({ route }: { route: Route }) {
+  const [type, key] = route.more;
+  if (type === undefined || key === undefined) return <GroupList />;
+  return <OneGroup key={`${type} ${key}`} type={type} group={key} />;
+}
+
+function GroupList() {
+  const { home, project } = useSession();
+  const list = useList<GroupRow>("groups/", 50, {}, ["group_type", "group_key"]);
+  const { fields, set } = useDraft(list.filter);
+  const types = useGet<TypeRow[]>(`${home}/groups_types/`);
   const names = types.value?.map(({ group_type }) => [group_type, group_type] as const) ?? [];
+  const [type, key] = [fields["group_type"] ?? "", fields["group_key"] ?? ""];
   return (
     <ListPage
       title="Groups"
@@ -36,20 +44,105 @@ function GroupList({ type: firstType, group }: { type: string; group: string }) 
       empty="No groups. A $groupidentify event creates one."
       search={
         <Form send={() => list.show({ group_type: type, group_key: key.trim() })}>
-          <ChoiceField label="Type" value={type} set={setType} options={[["", "All types"], ...names]} />
-          <TextField label="Key" value={key} set={setKey} />
+          <ChoiceField
+            label="Type"
+            value={type}
+            set={set("group_type")}
+            options={[["", "All types"], ...names]}
+          />
+          <TextField label="Key" value={key} set={set("group_key")} />
           <Button type="submit">Show</Button>
         </Form>
       }
       columns={[
         { name: "Type", cell: (row) => row.group_type },
-        { name: "Key", cell: (row) => row.group_key },
         {
-          name: "Properties",
-          cell: (row) => <Tree name="properties" value={row.properties} open={0} />,
+          name: "Key",
+          cell: (row) => (
+            <a href={hrefOf(project.id, "groups", [row.group_type, row.group_key])}>{row.group_key}</a>
+          ),
         },
-        { name: "First seen", cell: (row) => agoText(row.created_at), number: true },
+        { name: "Name", cell: ({ properties }) => String(properties["name"] ?? "") },
+        {
+          name: "First seen",
+          cell: (row) => <Time at={row.created_at} />,
+          number: true,
+        },
       ]}
     />
+  );
+}
+
+function OneGroup({ type, group }: { type: string; group: string }) {
+  const { api, home } = useSession();
+  const asked = useLoaded(
+    async (signal) => {
+      const types = await api.get<TypeRow[]>(`${home}/groups_types/`, {}, signal);
+      const index = types.find(({ group_type }) => group_type === type)?.group_type_index;
+      if (index === undefined) throw new Error(`There are no groups of the type ${type}.`);
+      const asking = { group_type_index: index, group_key: group };
+      const found = await api.get<GroupRow>(`${home}/groups/find/`, asking, signal).catch(whenUnknown);
+      return { index, found };
+    },
+    [home, type, group],
+  );
+  const seesEvents = useAllowed("query:read");
+  return (
+    <>
+      <PageHead title={group} />
+      <Shown asked={asked}>
+        {({ index, found }) => (
+          <div class="cards">
+            <Card title={`Properties of the ${type}`}>
+              {found ? (
+                <>
+                  <p class="quiet">First seen {timeText(found.created_at)}.</p>
+                  <Properties of={found.properties} />
+                </>
+              ) : (
+                <p class="quiet">No $groupidentify event said anything of it.</p>
+              )}
+            </Card>
+            {seesEvents && <GroupEvents index={index} group={group} />}
+          </div>
+        )}
+      </Shown>
+    </>
+  );
+}
+
+/** A group that events name, and no $groupidentify event. */
+function whenUnknown(thrown: unknown): undefined {
+  if (!(thrown instanceof Refusal) || thrown.status !== 404) throw thrown;
+}
+
+function GroupEvents({ index, group }: { index: number; group: string }) {
+  const { project } = useSession();
+  // In SQL, a text between quotes.
+  const where = `$group_${index} = '${group.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+  const { asked, page } = useList<ShownEvent>("events/", 50, { where: JSON.stringify([where]) });
+  const all = {
+    kind: "TrendsQuery",
+    series: [{ kind: "EventsNode", event: null }],
+    dateRange: { date_from: "all" },
+    properties: [{ type: "hogql", key: where }],
+  };
+  const of = JSON.stringify({ source: { kind: "InsightActorsQuery", source: all, series: 0 } });
+  return (
+    <Card title="Events in this group" wide>
+      <p>
+        <a href={hrefOf(project.id, "behind", [], { title: `Everybody in ${group}`, of })}>
+          The persons in this group
+        </a>
+      </p>
+      <Shown asked={asked}>
+        {({ results, count }) => (
+          <>
+            <EventList events={results} empty="No events." />
+            <Pager {...page} count={count} />
+          </>
+        )}
+      </Shown>
+    </Card>
   );
 }

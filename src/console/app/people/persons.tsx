@@ -1,17 +1,17 @@
 // Persons: a list to search, and a page for each with its properties, ids and events.
 
-import { useState } from "preact/hooks";
 import { EventList, type ShownEvent } from "../live/event_row.tsx";
 import type { ListReply } from "../session/api.ts";
 import { type Route, hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useAction, useList, useLoaded } from "../session/use_loaded.ts";
-import { agoText, timeText } from "../ui/format.ts";
+import { useAction, useDraft, useList, useLoaded } from "../session/use_loaded.ts";
+import { timeText } from "../ui/format.ts";
 import { ListPage } from "../ui/list_page.tsx";
-import { Button, Card, Form, Outcome, PageHead, RemoveButton, Shown, TextField } from "../ui/parts.tsx";
+import { Button, Card, Form, Outcome, PageHead, RemoveButton, Shown, TextField, Time } from "../ui/parts.tsx";
 import { Pager } from "../ui/table.tsx";
-import { Tree } from "../ui/tree.tsx";
+import { Properties } from "../ui/tree.tsx";
 import { Activity } from "./activity.tsx";
+import { Sessions } from "./sessions.tsx";
 
 interface PersonRow {
   uuid: string;
@@ -25,15 +25,13 @@ interface PersonRow {
 
 export function Persons({ route }: { route: Route }) {
   const [uuid] = route.more;
-  if (uuid) return <OnePerson key={uuid} uuid={uuid} />;
-  const distinct_id = route.query.get("distinct_id") ?? "";
-  return <PersonList key={distinct_id} distinct_id={distinct_id} />;
+  return uuid ? <OnePerson key={uuid} uuid={uuid} /> : <PersonList />;
 }
 
-function PersonList({ distinct_id }: { distinct_id: string }) {
+function PersonList() {
   const { project } = useSession();
-  const [search, setSearch] = useState("");
-  const list = useList<PersonRow>("persons/", 50, { distinct_id });
+  const list = useList<PersonRow>("persons/", 50, {}, ["search", "distinct_id"]);
+  const { fields, set } = useDraft(list.filter);
   const found = list.filter["distinct_id"];
   return (
     <ListPage
@@ -43,8 +41,13 @@ function PersonList({ distinct_id }: { distinct_id: string }) {
       empty="Nobody found."
       search={
         <>
-          <Form send={() => list.show({ search: search.trim() })}>
-            <TextField label="Id, e-mail address or name" value={search} set={setSearch} type="search" />
+          <Form send={() => list.show({ search: fields["search"]!.trim(), distinct_id: "" })}>
+            <TextField
+              label="Id, e-mail address or name"
+              value={fields["search"]!}
+              set={set("search")}
+              type="search"
+            />
             <Button type="submit">Search</Button>
           </Form>
           {found && <p class="quiet">The person with the id {found}:</p>}
@@ -56,7 +59,7 @@ function PersonList({ distinct_id }: { distinct_id: string }) {
           cell: (row) => <a href={hrefOf(project.id, "persons", [row.uuid])}>{nameOf(row)}</a>,
         },
         { name: "Distinct ids", cell: (row) => row.distinct_ids_count, number: true },
-        { name: "First seen", cell: (row) => agoText(row.created_at), number: true },
+        { name: "First seen", cell: (row) => <Time at={row.created_at} />, number: true },
       ]}
     />
   );
@@ -67,7 +70,7 @@ function nameOf({ name, distinct_ids, uuid }: PersonRow): string {
 }
 
 function OnePerson({ uuid }: { uuid: string }) {
-  const { api, home } = useSession();
+  const { api, home, project } = useSession();
   const path = `${home}/persons/${encodeURIComponent(uuid)}`;
   const asked = useLoaded(
     async (signal) => {
@@ -80,16 +83,22 @@ function OnePerson({ uuid }: { uuid: string }) {
     [path],
   );
   const seesEvents = useAllowed("query:read");
+  const seesRecordings = useAllowed("session_recording:read");
   return (
     <Shown asked={asked}>
       {({ person, ids }) => (
         <>
           <PageHead title={nameOf(person)}>
+            {seesRecordings && (
+              <a class="button" href={hrefOf(project.id, "recordings", [], { person: uuid })}>
+                Recordings
+              </a>
+            )}
             <RemovePerson path={path} />
           </PageHead>
           <div class="cards">
             <Card title="Properties">
-              <Tree name="properties" value={person.properties} />
+              <Properties of={person.properties} />
             </Card>
             <Card title={ids.count > 1 ? `${ids.count} distinct ids, merged` : "Distinct id"}>
               <p class="quiet">
@@ -106,6 +115,7 @@ function OnePerson({ uuid }: { uuid: string }) {
                 <p class="quiet">and {ids.count - ids.results.length} more</p>
               )}
             </Card>
+            {seesEvents && <Sessions person={uuid} />}
             {seesEvents && <PersonEvents uuid={uuid} />}
           </div>
         </>

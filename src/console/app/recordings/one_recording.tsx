@@ -1,24 +1,27 @@
 // One recording: the player in a frame, the session's events beside it, and sharing.
 
-import { useEffect, useRef } from "preact/hooks";
-import type { ShownEvent } from "../live/event_row.tsx";
-import type { ListReply } from "../session/api.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { wordsOf } from "../session/api.ts";
 import { hrefOf } from "../session/route.ts";
-import { useAllowed, useSession } from "../session/session.ts";
+import { type ProjectRow, useAllowed, useSession } from "../session/session.ts";
 import { useAction, useGet } from "../session/use_loaded.ts";
 import { durationText, timeText } from "../ui/format.ts";
-import { Card, Outcome, PageHead, RemoveButton, Shown } from "../ui/parts.tsx";
+import { Outcome, PageHead, RemoveButton, Shown } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
+import { Beside } from "./beside.tsx";
 import type { RecordingRow } from "./rows.ts";
-import { type PlayerMessage, readSnapshots } from "./snapshots.ts";
+import { type Recorded, recordedIn } from "./recorded.ts";
+import { beginOf, type PlayerMessage, readSnapshots } from "./snapshots.ts";
 
-export function OneRecording({ id }: { id: string }) {
+/** @param at seconds from its beginning, where it is shown first. */
+export function OneRecording({ id, at }: { id: string; at: number }) {
   const { home, project } = useSession();
   const path = `${home}/session_recordings/${encodeURIComponent(id)}`;
   const asked = useGet<RecordingRow>(`${path}/`);
   const frame = useRef<HTMLIFrameElement>(null);
-  const seesEvents = useAllowed("query:read");
+  const [recorded, setRecorded] = useState<Recorded>();
+  const seek = (moment: number) => tell(frame.current, { kind: "seek", at: moment });
+  const seesPersons = useAllowed("person:read");
   const mayWrite = useAllowed("session_recording:write");
   const action = useAction();
   return (
@@ -40,17 +43,32 @@ export function OneRecording({ id }: { id: string }) {
             {timeText(recording.start_time)} · {durationText(recording.recording_duration)} ·{" "}
             {recording.click_count === 1 ? "1 click" : `${recording.click_count} clicks`} ·{" "}
             {recording.start_url}
+            {seesPersons && (
+              <>
+                {" "}
+                · <a href={hrefOf(project.id, "persons", [recording.person.uuid])}>The person</a> ·{" "}
+                <a href={hrefOf(project.id, "recordings", [], { person: recording.person.uuid })}>
+                  The person’s recordings
+                </a>
+              </>
+            )}
           </p>
           <div class="watch">
-            <iframe class="player" title="Player" src="/console/player" ref={frame} />
-            {seesEvents && <SessionEvents id={id} seek={(at) => tell(frame.current, { kind: "seek", at })} />}
+            <iframe class="player" title="Player" src={playerOf(project)} ref={frame} />
+            <Beside id={id} recorded={recorded} seek={seek} />
           </div>
-          <Feed path={path} frame={frame} mayWrite={mayWrite} />
+          <Feed {...{ path, frame, mayWrite, at }} read={setRecorded} />
           <Sharing path={path} what="recording" />
         </>
       )}
     </Shown>
   );
+}
+
+/** The page of the player, with the hosts that it may load from. */
+function playerOf({ session_recording_load_hosts: hosts = [] }: ProjectRow): string {
+  const asked = new URLSearchParams(hosts.map((host) => ["load", host]));
+  return `/console/player${asked.size > 0 ? `?${asked}` : ""}`;
 }
 
 function tell(frame: HTMLIFrameElement | null, message: PlayerMessage): void {
@@ -61,54 +79,51 @@ interface FeedProps {
   path: string;
   frame: { readonly current: HTMLIFrameElement | null };
   mayWrite: boolean;
+  /** Seconds from the beginning. */
+  at: number;
+  read: (recorded: Recorded) => void;
 }
 
 /** Sends the recording to the frame when the frame says that it is ready. The frame has no key of its own. */
-function Feed({ path, frame, mayWrite }: FeedProps) {
+function Feed({ path, frame, mayWrite, at, read }: FeedProps) {
   const { api } = useSession();
   useEffect(() => {
+    let begin = 0;
     const feed = async (): Promise<void> => {
       try {
-        const read = await readSnapshots(`${path}/snapshots/`, (page) => api.get(page));
-        tell(frame.current, { kind: "show", ...read });
+        const found = await readSnapshots(`${path}/snapshots/`, (page) => api.get(page));
+        begin = beginOf(found.windows);
+        tell(frame.current, { kind: "show", ...found });
+        if (at > 0) tell(frame.current, { kind: "seek", at: begin + at * 1000 });
+        read(recordedIn(found.windows));
         if (mayWrite) await api.send("PATCH", `${path}/`, { viewed: true });
       } catch (thrown) {
         tell(frame.current, { kind: "trouble", text: wordsOf(thrown) });
       }
     };
     const take = (event: MessageEvent<PlayerMessage>) => {
-      if (event.source === frame.current?.contentWindow && event.data.kind === "ready") void feed();
+      if (event.source !== frame.current?.contentWindow) return;
+      if (event.data.kind === "ready") void feed();
+      if (event.data.kind === "time") writeTime((event.data.at - begin) / 1000);
+    };
+    const press = (event: KeyboardEvent) => {
+      const isFree = (event.target as Element).matches("body, main, h1");
+      if (!isFree || ![" ", "ArrowLeft", "ArrowRight"].includes(event.key)) return;
+      event.preventDefault();
+      tell(frame.current, { kind: "press", key: event.key });
     };
     addEventListener("message", take);
-    return () => removeEventListener("message", take);
+    addEventListener("keydown", press);
+    return () => {
+      removeEventListener("message", take);
+      removeEventListener("keydown", press);
+    };
   }, [path]);
   return null;
 }
 
-function SessionEvents({ id, seek }: { id: string; seek: (at: number) => void }) {
-  const { home } = useSession();
-  const properties = JSON.stringify([{ key: "$session_id", value: id, operator: "exact", type: "event" }]);
-  const asked = useGet<ListReply<ShownEvent>>(`${home}/events/`, { properties, limit: 200 });
-  return (
-    <Card title="Events in this session">
-      <Shown asked={asked}>
-        {({ results }) =>
-          results.length === 0 ? (
-            <p class="quiet">No events belong to this session.</p>
-          ) : (
-            <ul class="events">
-              {results.toReversed().map(({ uuid, event, timestamp }) => (
-                <li key={uuid}>
-                  <button type="button" class="event" onClick={() => seek(new Date(timestamp).getTime())}>
-                    <strong>{event}</strong>
-                    <time dateTime={timestamp}>{timeText(timestamp).slice(11)}</time>
-                  </button>
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Shown>
-    </Card>
-  );
+/** Into the address, so that it can be sent; no step of the history. */
+function writeTime(seconds: number): void {
+  const [before] = location.hash.split("?");
+  history.replaceState(null, "", `${before}?t=${Math.max(0, Math.round(seconds))}`);
 }

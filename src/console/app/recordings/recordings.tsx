@@ -1,9 +1,11 @@
 // Session recordings: listed, and one played with the events beside it.
 
-import { useState } from "preact/hooks";
+import { useId } from "preact/hooks";
+import type { Query } from "../session/api.ts";
+import { useProjectNames } from "../session/project_names.ts";
 import { type Route, hrefOf } from "../session/route.ts";
-import { useSession } from "../session/session.ts";
-import { useList } from "../session/use_loaded.ts";
+import { useAllowed, useSession } from "../session/session.ts";
+import { useDraft, useList } from "../session/use_loaded.ts";
 import { durationText, timeText } from "../ui/format.ts";
 import { ListPage } from "../ui/list_page.tsx";
 import { Button, ChoiceField, Form, Status, TextField } from "../ui/parts.tsx";
@@ -12,7 +14,7 @@ import type { RecordingRow } from "./rows.ts";
 
 export function Recordings({ route }: { route: Route }) {
   const [id] = route.more;
-  return id ? <OneRecording key={id} id={id} /> : <RecordingList />;
+  return id ? <OneRecording key={id} id={id} at={Number(route.query.get("t") ?? 0)} /> : <RecordingList />;
 }
 
 const ranges = [
@@ -22,11 +24,61 @@ const ranges = [
   ["-30d", "30 days"],
 ] as const;
 
+/** In seconds. */
+const lengths = [
+  ["", "Any length"],
+  ["10", "More than 10 s"],
+  ["60", "More than 1 min"],
+  ["300", "More than 5 min"],
+  ["1800", "More than 30 min"],
+] as const;
+
+const names = ["range", "from", "to", "name", "distinct_id", "person", "page", "event", "longer"] as const;
+type Filter = Readonly<Record<(typeof names)[number], string>>;
+
+/** What the API is asked of the fields. */
+export function recordingsAsked(filter: Filter): Query {
+  const { range, from, to, name, distinct_id, person, page, event, longer } = filter;
+  const properties = [
+    ...(name ? [{ type: "OR", values: nameKeys.map((key) => containing("person", key, name)) }] : []),
+    ...(page ? [containing("event", "$current_url", page)] : []),
+  ];
+  return {
+    date_from: startOfDay(from) ?? range,
+    date_to: startOfDay(to, 1),
+    distinct_id,
+    person_uuid: person,
+    properties: properties.length > 0 ? JSON.stringify({ type: "AND", values: properties }) : "",
+    events: event ? JSON.stringify([{ id: event, type: "events" }]) : "",
+    having_predicates: longer
+      ? JSON.stringify([{ key: "duration", operator: "gt", value: Number(longer) }])
+      : "",
+  };
+}
+
+/** Properties that persons are named by. */
+const nameKeys = ["email", "name", "username"];
+const containing = (type: string, key: string, value: string) => ({
+  type,
+  key,
+  value,
+  operator: "icontains",
+});
+
+/** The beginning of a day in the reader's zone, as the list has times. */
+function startOfDay(day: string, after = 0): string | undefined {
+  const at = new Date(`${day}T00:00:00`);
+  if (Number.isNaN(at.getTime())) return undefined;
+  at.setDate(at.getDate() + after);
+  return at.toISOString();
+}
+
 function RecordingList() {
   const { project } = useSession();
-  const [range, setRange] = useState("");
-  const [distinct_id, setDistinctId] = useState("");
-  const list = useList<RecordingRow>("session_recordings/", 30);
+  const seesPersons = useAllowed("person:read");
+  const list = useList<RecordingRow>("session_recordings/", 30, {}, names, (filter) =>
+    recordingsAsked(filter as Filter),
+  );
   return (
     <ListPage
       title="Recordings"
@@ -41,11 +93,7 @@ function RecordingList() {
               <a href={hrefOf(project.id, "projects")}>Projects</a>.
             </p>
           )}
-          <Form send={() => list.show({ date_from: range, distinct_id: distinct_id.trim() })}>
-            <ChoiceField label="Began within" value={range} set={setRange} options={ranges} />
-            <TextField label="Distinct id" value={distinct_id} set={setDistinctId} />
-            <Button type="submit">Show</Button>
-          </Form>
+          <Filters filter={list.filter as Filter} show={list.show} />
         </>
       }
       columns={[
@@ -59,12 +107,55 @@ function RecordingList() {
             </>
           ),
         },
-        { name: "Person", cell: (row) => row.person.name || row.distinct_id },
+        {
+          name: "Person",
+          cell: ({ person, distinct_id }) =>
+            seesPersons ? (
+              <a href={hrefOf(project.id, "persons", [], { distinct_id })}>{person.name || distinct_id}</a>
+            ) : (
+              person.name || distinct_id
+            ),
+        },
         { name: "Page", cell: (row) => row.start_url },
         { name: "Length", cell: (row) => durationText(row.recording_duration), number: true },
         { name: "Clicks", cell: (row) => row.click_count, number: true },
         { name: "Errors", cell: (row) => row.console_error_count, number: true },
       ]}
     />
+  );
+}
+
+function Filters({ filter, show }: { filter: Filter; show: (filter: Record<string, string>) => void }) {
+  const { fields, set } = useDraft(filter);
+  const id = useId();
+  const { events } = useProjectNames();
+  const text = (name: keyof Filter, label: string, more: { type?: string; list?: string } = {}) => (
+    <TextField label={label} value={fields[name] ?? ""} set={set(name)} {...more} />
+  );
+  const trimmed = () => Object.fromEntries(names.map((name) => [name, (fields[name] ?? "").trim()]));
+  return (
+    <>
+      <Form send={() => show(trimmed())}>
+        <ChoiceField label="Began within" value={fields["range"] ?? ""} set={set("range")} options={ranges} />
+        {text("from", "From the day", { type: "date" })}
+        {text("to", "To the day", { type: "date" })}
+        <ChoiceField label="Length" value={fields["longer"] ?? ""} set={set("longer")} options={lengths} />
+        {text("name", "Person’s name or e-mail address")}
+        {text("distinct_id", "Distinct id")}
+        {text("page", "A page’s address has")}
+        {text("event", "With the event", { list: id })}
+        <datalist id={id}>
+          {events.map(({ name }) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+        <Button type="submit">Show</Button>
+      </Form>
+      {filter.person && (
+        <p class="quiet">
+          Recordings of one person only. <Button onClick={() => show({ person: "" })}>Of everybody</Button>
+        </p>
+      )}
+    </>
   );
 }

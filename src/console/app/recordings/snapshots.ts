@@ -48,4 +48,14 @@ export type PlayerMessage =
   | { kind: "show"; windows: Windows; isWhole: boolean }
   | { kind: "trouble"; text: string }
   /** To a moment, in ms since 1970. */
-  | { kind: "seek"; at: number };
+  | { kind: "seek"; at: number }
+  /** A key that was pressed beside the player. */
+  | { kind: "press"; key: string }
+  /** Where the player was stopped or sent to. */
+  | { kind: "time"; at: number };
+
+/** When the first of a recording's windows begins, in ms since 1970. */
+export function beginOf(windows: Windows): number {
+  const firsts = [...windows.values()].flatMap(([first]) => first?.timestamp ?? []);
+  return firsts.length > 0 ? Math.min(...firsts) : 0;
+}

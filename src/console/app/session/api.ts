@@ -1,4 +1,4 @@
-// Requests to the API with the key of this tab, and its refusals in words.
+// Requests to the API with the key of this tab or the session of this browser, and its refusals in words.
 
 /** The API refused the request, and said why. */
 export class Refusal extends Error {
@@ -44,12 +44,23 @@ export interface ListReply<Row> {
   results: Row[];
 }
 
-/** @param refused called when the key is no longer valid. */
-export function openApi(key: string, refused: () => void): Api {
+/** What a request shows of who asks: the key, else the session, which is a cookie. */
+export function shownBy(key: string | null): RequestInit & { headers: Record<string, string> } {
+  if (key !== null) return { headers: { authorization: `Bearer ${key}` }, credentials: "omit" };
+  // A header that no other page can send: without it the session counts for nothing.
+  return { headers: { "x-sluice-console": "1" }, credentials: "same-origin" };
+}
+
+/**
+ * @param key null for the session.
+ * @param refused called when the key, or the session, is no longer valid.
+ */
+export function openApi(key: string | null, refused: () => void): Api {
   const ask = async (method: string, path: string, more: RequestInit): Promise<Response> => {
-    const headers: Record<string, string> = { authorization: `Bearer ${key}`, accept: "application/json" };
+    const { headers, credentials } = shownBy(key);
+    headers["accept"] = "application/json";
     if (more.body !== undefined) headers["content-type"] = "application/json";
-    const reply = await sendRequest(path, { method, headers, ...more });
+    const reply = await sendRequest(path, { method, headers, credentials: credentials ?? "omit", ...more });
     if (reply.ok) return reply;
     const refusal = await refusalOf(reply);
     if (refusal.status === 401) refused();
@@ -69,11 +80,28 @@ export function openApi(key: string, refused: () => void): Api {
 /** @throws Away; the signal's own error when the caller aborted. */
 export async function sendRequest(path: string, options: RequestInit): Promise<Response> {
   try {
-    return await fetch(path, { ...options, credentials: "omit", cache: "no-store" });
+    return await fetch(path, { credentials: "omit", ...options, cache: "no-store" });
   } catch (thrown) {
     if (options.signal?.aborted) throw thrown;
     throw new Away();
   }
+}
+
+/** Sends what makes or ends a session. @throws Refusal, Away */
+export async function sendSigning(
+  path: string,
+  body: object,
+  more: Record<string, string> = {},
+): Promise<void> {
+  const { headers, ...shown } = shownBy(null);
+  const sent = { ...headers, ...more, "content-type": "application/json" };
+  const reply = await sendRequest(path, {
+    ...shown,
+    method: "POST",
+    headers: sent,
+    body: JSON.stringify(body),
+  });
+  if (!reply.ok) throw await refusalOf(reply);
 }
 
 export async function refusalOf(reply: Response): Promise<Refusal> {

@@ -1,5 +1,6 @@
 // Names of a project's events and properties, as its definitions list them.
 
+import type { Owner } from "../filters/conditions.ts";
 import type { ListReply } from "./api.ts";
 import { useAllowed, useSession } from "./session.ts";
 import { useLoaded } from "./use_loaded.ts";
@@ -7,37 +8,48 @@ import { useLoaded } from "./use_loaded.ts";
 export interface ProjectNames {
   /** Those of the latest day first, with how many there were in 30 days. */
   events: readonly { name: string; volume_30_day: number }[];
-  /** Of properties. */
-  event: readonly string[];
-  person: readonly string[];
+  /** Names of properties, by whose they are. */
+  properties: Readonly<Record<Owner, readonly string[]>>;
+  /** Types of groups with their indexes. */
+  groupTypes: readonly GroupType[];
+}
+
+interface GroupType {
+  group_type: string;
+  group_type_index: number;
 }
 
 /** Names of one kind that are offered. */
 const namesMax = 1000;
-const noNames: ProjectNames = { events: [], event: [], person: [] };
+const noNames: ProjectNames = { events: [], properties: {}, groupTypes: [] };
 
 /** Empty until they are there, and for keys that may not see them. */
 export function useProjectNames(): ProjectNames {
   const { api, home } = useSession();
   const seesEvents = useAllowed("event_definition:read");
   const seesProperties = useAllowed("property_definition:read");
+  const seesSessions = useAllowed("query:read");
+  const seesGroups = useAllowed("group:read");
   const asked = useLoaded(
     async (signal): Promise<ProjectNames> => {
-      const list = async <Row>(path: string, isAllowed: boolean, query = {}) => {
-        if (!isAllowed) return [];
-        return (await api.get<ListReply<Row>>(`${home}/${path}`, { limit: namesMax, ...query }, signal))
-          .results;
-      };
+      const read = async <Reply>(isAllowed: boolean, path: string, query: object, none: Reply) =>
+        isAllowed ? await api.get<Reply>(`${home}/${path}`, { ...query }, signal) : none;
+      const list = async <Row>(isAllowed: boolean, path: string, query = {}) =>
+        (await read<Pick<ListReply<Row>, "results">>(isAllowed, path, query, { results: [] })).results;
       const properties = async (type: string) =>
-        (await list<{ name: string }>("property_definitions/", seesProperties, { type })).map(
-          ({ name }) => name,
-        );
-      const [events, event, person] = await Promise.all([
-        list<ProjectNames["events"][number]>("event_definitions/", seesEvents),
+        await list<{ name: string }>(seesProperties, "property_definitions/", { limit: namesMax, type });
+      const [events, event, person, session, groupTypes, groups] = await Promise.all([
+        list<ProjectNames["events"][number]>(seesEvents, "event_definitions/", { limit: namesMax }),
         properties("event"),
         properties("person"),
+        list<{ name: string }>(seesSessions, "sessions/property_definitions/"),
+        read<GroupType[]>(seesGroups, "groups_types/", {}, []),
+        read<Record<string, { name: string }[]>>(seesGroups, "groups/property_definitions/", {}, {}),
       ]);
-      return { events, event, person };
+      const ofGroups = Object.entries(groups).map(([index, rows]) => [`group:${index}`, rows] as const);
+      const owners = { event, person, session, ...Object.fromEntries(ofGroups) };
+      const named = Object.entries(owners).map(([owner, rows]) => [owner, rows.map(({ name }) => name)]);
+      return { events, properties: Object.fromEntries(named), groupTypes };
     },
     [home],
   );

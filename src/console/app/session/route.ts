@@ -57,3 +57,16 @@ export function takeCode(): string | undefined {
   if (code !== undefined) history.replaceState(null, "", "#/");
   return code;
 }
+
+export interface Invitation {
+  id: string;
+  token: string;
+}
+
+/** The invitation of a link, taken out of the address likewise. */
+export function readInvitation(): Invitation | undefined {
+  const [, id, token] = /^#invite=([0-9a-f-]{36})\.([0-9A-Za-z]{1,100})$/.exec(location.hash) ?? [];
+  if (id === undefined || token === undefined) return undefined;
+  history.replaceState(null, "", "#/");
+  return { id, token };
+}

@@ -1,4 +1,4 @@
-// Who is signed in: the key of this tab, what it may do, and the project that is looked at.
+// Who is signed in, by the session of this browser or the key of this tab; what it may do; the project looked at.
 
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
@@ -11,6 +11,9 @@ export interface ProjectRow {
   organization: string;
   timezone: string;
   session_recording_opt_in: boolean;
+  session_recording_load_hosts?: string[];
+  cookieless_server_hash_mode: number;
+  event_retention_days: number | null;
   created_at: string;
 }
 
@@ -47,7 +50,7 @@ export function useAllowed(required: string): boolean {
 
 const stored = "sluice_personal_api_key";
 
-/** For this tab only: closing it signs out. */
+/** Of this tab, where a browser makes no session: closing it signs out. */
 export function storedKey(): string | null {
   return sessionStorage.getItem(stored);
 }
@@ -55,4 +58,23 @@ export function storedKey(): string | null {
 export function storeKey(key: string | null): void {
   if (key === null) sessionStorage.removeItem(stored);
   else sessionStorage.setItem(stored, key);
+}
+
+/** Says in every tab whether this browser is signed in. The session itself is a cookie that no script reads. */
+const mark = "sluice_signed_in";
+
+export function isMarked(): boolean {
+  return localStorage.getItem(mark) !== null;
+}
+
+export function setMark(on: boolean): void {
+  if (on) localStorage.setItem(mark, "1");
+  else localStorage.removeItem(mark);
+}
+
+/** Calls back when another tab signs out. Returns what stops it. */
+export function followMark(out: () => void): () => void {
+  const follow = ({ key, newValue }: StorageEvent) => void (key === mark && newValue === null && out());
+  addEventListener("storage", follow);
+  return () => removeEventListener("storage", follow);
 }

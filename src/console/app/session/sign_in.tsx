@@ -1,11 +1,13 @@
-// Signing in: by the link of the first start, with the key of this tab, or with a key that somebody pastes.
+// Signing in: with a password or a key, by the link of the first start or of an invitation. It lasts over tabs, and the
+// address that was opened stays: what it names is shown afterwards.
 
 import { useEffect, useState } from "preact/hooks";
 import { Button, Form, TextField, Trouble } from "../ui/parts.tsx";
 import { ThemeButton } from "../ui/theme_button.tsx";
-import { Away, sendRequest, refusalOf } from "./api.ts";
-import { takeCode } from "./route.ts";
-import { storeKey, storedKey } from "./session.ts";
+import { Away, refusalOf, sendRequest, sendSigning, shownBy } from "./api.ts";
+import { AcceptInvitation } from "./invitation.tsx";
+import { type Invitation, takeCode, readInvitation } from "./route.ts";
+import { followMark, isMarked, setMark, storedKey, storeKey } from "./session.ts";
 import { awayAgainMs } from "./use_loaded.ts";
 
 /** The key that a link's code stands for. Its server forgets the code. */
@@ -19,29 +21,55 @@ export async function exchangeCode(code: string): Promise<string> {
 }
 
 export interface Signed {
-  key: string;
+  /** Null for a session. */
+  key: string | null;
   scopes: string[];
 }
 
-const invalidKey = "This personal API key is not valid. It may be mistyped, expired or revoked.";
+type Credentials = { personal_api_key: string } | { email: string; password: string };
 
-/** @throws an Error in words when the key is not valid. */
-async function signedBy(key: string): Promise<Signed> {
-  const reply = await sendRequest("/api/personal_api_keys/@current/", {
-    headers: { authorization: `Bearer ${key}` },
-  });
-  if (reply.status === 401) throw new Error(invalidKey);
+const invalidKey = "This personal API key is not valid. It may be mistyped, expired or revoked.";
+const over = "Your session is over. Sign in again.";
+
+/** @throws an Error in words when the key, or the session, is not valid. */
+async function signedBy(key: string | null): Promise<Signed> {
+  const reply = await sendRequest("/api/personal_api_keys/@current/", shownBy(key));
+  if (reply.status === 401) throw new Error(key === null ? over : invalidKey);
   if (!reply.ok) throw await refusalOf(reply);
   const { scopes } = (await reply.json()) as { scopes: string[] };
   return { key, scopes };
+}
+
+/** Makes a session; over plain HTTP, where browsers do not say who asks, a key signs in this tab alone. */
+async function signedWith(credentials: Credentials): Promise<Signed> {
+  if (!isSecureContext && "personal_api_key" in credentials)
+    return await signedBy(credentials.personal_api_key);
+  await sendSigning("/api/login/", credentials);
+  return await signedBy(null);
+}
+
+/** Who this browser or this tab is signed in as; undefined when nobody is. */
+async function signedBefore(): Promise<Signed | undefined> {
+  const code = takeCode();
+  if (code !== undefined) return await signedWith({ personal_api_key: await exchangeCode(code) });
+  const key = storedKey();
+  return key === null && !isMarked() ? undefined : await signedBy(key);
+}
+
+function forget(): void {
+  storeKey(null);
+  setMark(false);
 }
 
 export interface SigningIn {
   signed: Signed | undefined;
   error: unknown;
   busy: boolean;
-  signIn(key: string): void;
-  /** @param isRefused the API does not take the key any more; the reader is told. */
+  invitation: Invitation | undefined;
+  signIn(credentials: Credentials): void;
+  /** An invitation was accepted, which made a session. */
+  accepted(): void;
+  /** @param isRefused the API does not take the key or session any more; the reader is told. */
   signOut(isRefused: boolean): void;
 }
 
@@ -49,45 +77,48 @@ export function useSignIn(): SigningIn {
   const [signed, setSigned] = useState<Signed>();
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(true);
-  const take = async (find: () => Promise<string | null>): Promise<void> => {
+  const [invitation, setInvitation] = useState(readInvitation);
+  const take = async (find: () => Promise<Signed | undefined>): Promise<void> => {
     setBusy(true);
     setError(undefined);
     try {
-      const key = await find();
-      if (key !== null) {
-        const found = await signedBy(key);
-        storeKey(key);
-        setSigned(found);
-      }
+      const found = await find();
+      storeKey(found?.key ?? null);
+      if (found?.key === null) setMark(true);
+      setSigned(found);
     } catch (thrown) {
       setError(thrown);
       if (thrown instanceof Away) setTimeout(() => void take(find), awayAgainMs);
-      else storeKey(null);
+      else forget();
     }
     setBusy(false);
   };
   useEffect(() => {
-    const code = takeCode();
-    void take(async () => (code === undefined ? storedKey() : await exchangeCode(code)));
+    if (invitation) setBusy(false);
+    else void take(signedBefore);
+    return followMark(() => setSigned((now) => (now?.key === null ? undefined : now)));
   }, []);
   return {
     signed,
     error,
     busy,
-    signIn: (key) => void take(() => Promise.resolve(key.trim())),
+    invitation,
+    signIn: (credentials) => void take(() => signedWith(credentials)),
+    accepted: () => {
+      setInvitation(undefined);
+      void take(() => signedBy(null));
+    },
     signOut: (isRefused) => {
-      storeKey(null);
+      if (!isRefused && signed?.key === null) void sendSigning("/api/logout/", {}).catch(() => undefined);
+      forget();
       setSigned(undefined);
-      setError(isRefused ? new Error(invalidKey) : undefined);
+      setError(isRefused ? new Error(signed?.key === null ? over : invalidKey) : undefined);
     },
   };
 }
 
-export function SignIn({ error, busy, signIn }: SigningIn) {
-  const [key, setKey] = useState("");
-  useEffect(() => {
-    document.title = "Sign in · Sluice";
-  }, []);
+/** The frame of the pages before somebody is signed in. */
+function Entrance({ children }: { children: preact.ComponentChildren }) {
   return (
     <main class="sign-in">
       <header class="page-head">
@@ -96,12 +127,55 @@ export function SignIn({ error, busy, signIn }: SigningIn) {
         <span class="fill" />
         <ThemeButton />
       </header>
-      <p>
-        Sign in with a personal API key. It is kept for this tab only. Pages show what the scopes of the key
-        allow.
-      </p>
+      {children}
+    </main>
+  );
+}
+
+export function SignIn({ error, busy, invitation, signIn, accepted }: SigningIn) {
+  const [email, setEmail] = useState("");
+  const [password, setPassword] = useState("");
+  const [key, setKey] = useState("");
+  useEffect(() => {
+    document.title = "Sign in · Sluice";
+  }, []);
+  if (invitation) {
+    return (
+      <Entrance>
+        <AcceptInvitation invitation={invitation} accepted={accepted} />
+      </Entrance>
+    );
+  }
+  const button = (label: string) => (
+    <Button type="submit" kind="primary" disabled={busy}>
+      {busy ? "Signing in …" : label}
+    </Button>
+  );
+  return (
+    <Entrance>
       <Trouble error={error} />
-      <Form send={() => signIn(key)}>
+      <Form send={() => signIn({ email, password })}>
+        <TextField
+          label="E-mail address"
+          value={email}
+          set={setEmail}
+          type="email"
+          autocomplete="username"
+          required
+        />
+        <TextField
+          label="Password"
+          value={password}
+          set={setPassword}
+          type="password"
+          autocomplete="current-password"
+          required
+        />
+        {button("Sign in")}
+      </Form>
+      <h2>Or with a key</h2>
+      <p class="quiet">Pages show what the scopes of the key allow.</p>
+      <Form send={() => signIn({ personal_api_key: key.trim() })}>
         <TextField
           label="Personal API key"
           value={key}
@@ -110,17 +184,18 @@ export function SignIn({ error, busy, signIn }: SigningIn) {
           placeholder="phx_…"
           required
         />
-        <Button type="submit" kind="primary" disabled={busy}>
-          {busy ? "Signing in …" : "Sign in"}
-        </Button>
+        {button("Sign in with the key")}
       </Form>
-      <p class="quiet">On the server, this makes a key:</p>
-      <pre tabIndex={0} role="group" aria-label="The command that makes a key">
-        <code>bun run sluice key issue --label me --scopes "*"</code>
+      <p class="quiet">On the server, these make a password and a key:</p>
+      <pre tabIndex={0} role="group" aria-label="Commands on the server">
+        <code>
+          bun run sluice user password --email YOU{"\n"}
+          bun run sluice key issue --label me --scopes "*"
+        </code>
       </pre>
       <p class="quiet">
         Writing a program? <a href="/docs">The API’s own page</a> shows every operation.
       </p>
-    </main>
+    </Entrance>
   );
 }

@@ -2,12 +2,15 @@
 
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { Away, type ListReply, type Query } from "./api.ts";
+import { go, hrefOf, useRoute } from "./route.ts";
 import { useSession } from "./session.ts";
 
 export interface Loaded<Value> {
   value: Value | undefined;
   error: unknown;
   loading: boolean;
+  /** Whether the value answers the question before: its rows must not be clicked. */
+  isOld: boolean;
   again(): void;
 }
 
@@ -19,9 +22,10 @@ export function useLoaded<Value>(
   ask: (signal: AbortSignal) => Promise<Value>,
   question: readonly unknown[],
 ): Loaded<Value> {
-  const [state, setState] = useState<Omit<Loaded<Value>, "again">>({
-    value: undefined,
-    error: undefined,
+  const [state, setState] = useState({
+    value: undefined as Value | undefined,
+    of: question,
+    error: undefined as unknown,
     loading: true,
   });
   const [turn, setTurn] = useState(0);
@@ -30,7 +34,7 @@ export function useLoaded<Value>(
     let timer: ReturnType<typeof setTimeout> | undefined;
     setState((before) => ({ ...before, loading: true }));
     ask(stop.signal).then(
-      (value) => !stop.signal.aborted && setState({ value, error: undefined, loading: false }),
+      (value) => !stop.signal.aborted && setState({ value, of: question, error: undefined, loading: false }),
       (error: unknown) => {
         if (stop.signal.aborted) return;
         setState((before) => ({ ...before, error, loading: false }));
@@ -43,7 +47,8 @@ export function useLoaded<Value>(
     };
   }, [...question, turn]);
   const again = useCallback(() => setTurn((before) => before + 1), []);
-  return { ...state, again };
+  const { value, error, loading, of } = state;
+  return { value, error, loading, isOld: of.some((one, i) => !Object.is(one, question[i])), again };
 }
 
 /** Time between two looks at something that goes on, in ms. */
@@ -104,15 +109,62 @@ export function useGet<Reply>(path: string, query: Query = {}, ...seen: unknown[
   return useLoaded((signal) => api.get<Reply>(path, query, signal), [path, JSON.stringify(query), ...seen]);
 }
 
-/** A list below the project's path, a page at a time. `show` begins anew with another filter. */
-export function useList<Row>(path: string, limit: number, filter: Query = {}) {
-  const { api, home } = useSession();
-  const [asking, ask] = useState<Query & { offset: number }>({ ...filter, offset: 0 });
-  const asked = useLoaded(
-    (signal) => api.get<ListReply<Row>>(`${home}/${path}`, { ...asking, limit }, signal),
-    [home, asking],
-  );
-  const set = (offset: number) => ask({ ...asking, offset });
-  const show = (other: Query) => ask({ ...other, offset: 0 });
-  return { asked, page: { offset: asking.offset, limit, set }, filter: asking, show };
+/**
+ * What the page's address asks for: the texts of these names, and from which row on. Another question is a step of the
+ * browser's history, so that reloading and going back show what was shown.
+ */
+export function useAddress(limit: number, names: readonly string[] = []) {
+  const { project } = useSession();
+  const { page, more, query } = useRoute();
+  const offset = Number(/^\d{1,9}$/.exec(query.get("offset") ?? "")?.[0] ?? 0);
+  const filter = Object.fromEntries(names.map((name) => [name, query.get(name) ?? ""]));
+  /** @returns whether that is another question. */
+  const show = (changes: Readonly<Record<string, string | number>>): boolean => {
+    const next = new URLSearchParams(query);
+    for (const [name, value] of Object.entries({ offset: 0, ...changes })) {
+      if (value) next.set(name, String(value));
+      else next.delete(name);
+    }
+    if (next.toString() === query.toString()) return false;
+    go(`${hrefOf(project.id, page, more)}${next.size > 0 ? `?${next}` : ""}`);
+    return true;
+  };
+  return {
+    asked: { ...filter, offset },
+    filter,
+    show,
+    page: { offset, limit, set: (to: number) => void show({ offset: to }) },
+  };
+}
+
+/** What a form says: what its page shows, until somebody writes, and again when the address changes. */
+export function useDraft(filter: Readonly<Record<string, string>>) {
+  const of = JSON.stringify(filter);
+  const [draft, setDraft] = useState({ of, fields: filter });
+  const fields = draft.of === of ? draft.fields : filter;
+  const set = (name: string) => (value: string) => setDraft({ of, fields: { ...fields, [name]: value } });
+  return { fields, set };
+}
+
+/**
+ * A list below the project's path, a page at a time, as the page's address asks for it.
+ * @param names of the filters that the address may have.
+ * @param asking makes what the API is asked of them; `fixed` filters are always there.
+ */
+export function useList<Row>(
+  path: string,
+  limit: number,
+  fixed: Query = {},
+  names: readonly string[] = [],
+  asking: (filter: Readonly<Record<string, string>>) => Query = (filter) => filter,
+) {
+  const { home } = useSession();
+  const { asked: address, filter, show, page } = useAddress(limit, names);
+  const query = { ...asking(filter), ...fixed, offset: address.offset, limit };
+  const asked = useGet<ListReply<Row>>(`${home}/${path}`, query);
+  const ask = (changes: Readonly<Record<string, string>>): void => {
+    // Whoever asks for what is shown wants it anew.
+    if (!show(changes)) asked.again();
+  };
+  return { asked, page, filter, show: ask };
 }

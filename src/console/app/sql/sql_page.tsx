@@ -72,8 +72,11 @@ function Workbench({ route, insight, row }: WorkbenchProps) {
   // Another address, such as by the browser's way back, is another text.
   const text = edited.of === given ? edited.text : given || firstQuery;
   const maySave = useMaySave();
-  const { events, event, person } = useProjectNames();
-  const names = useMemo(() => ({ name: events.map((one) => one.name), event, person, group: [] }), [events]);
+  const { events, properties } = useProjectNames();
+  const names = useMemo(() => {
+    const { event = [], person = [] } = properties;
+    return { name: events.map((one) => one.name), event, person, group: [] };
+  }, [events]);
   const saidBy = useId();
   const show = (query: string, drawn: string) =>
     go(

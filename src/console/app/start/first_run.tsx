@@ -1,6 +1,7 @@
 // The first run: the project's key, snippets to send an event with, and the first event when it arrives.
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
+import { type OwnUser, PasswordCard } from "../account/own_account.tsx";
 import { EventList, type ShownEvent, shownEvent, withoutRepeats } from "../live/event_row.tsx";
 import { type Connection, useStream } from "../live/stream.ts";
 import type { ListReply } from "../session/api.ts";
@@ -14,6 +15,7 @@ import { snippetsOf } from "./snippets.ts";
 export function FirstRun() {
   const { project } = useSession();
   const seesEvents = useAllowed("query:read");
+  const isWhole = useAllowed("*");
   return (
     <>
       <PageHead title="Send events" />
@@ -30,9 +32,30 @@ export function FirstRun() {
             <Arrivals />
           </Card>
         )}
+        {isWhole && <ComeBack />}
       </div>
     </>
   );
+}
+
+/** For whoever has no password yet: what one signs in with tomorrow. */
+function ComeBack() {
+  const asked = useGet<OwnUser>("/api/users/@me/");
+  const [wasWithout, setWasWithout] = useState(false);
+  useEffect(() => {
+    if (asked.value?.has_password === false) setWasWithout(true);
+  }, [asked.value]);
+  if (!asked.value || (asked.value.has_password && !wasWithout)) return null;
+  if (asked.value.has_password) {
+    return (
+      <Card title="4. Come back" wide>
+        <p class="notice good" role="status">
+          From now on you sign in as {asked.value.email}, with your password.
+        </p>
+      </Card>
+    );
+  }
+  return <PasswordCard user={asked.value} changed={asked.again} title="4. Come back: choose a password" />;
 }
 
 function Snippets() {

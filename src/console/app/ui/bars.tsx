@@ -1,6 +1,7 @@
 // Values side by side as horizontal bars, each with its text and its number.
 
 import { type ComponentChildren } from "preact";
+import { FigureLink } from "../behind/figure_link.tsx";
 
 export interface Bar {
   label: ComponentChildren;
@@ -9,13 +10,15 @@ export interface Bar {
   /** What it says. */
   text: string;
   colour?: string;
+  /** Where its number leads to. */
+  href?: string | undefined;
 }
 
 export function Bars({ caption, bars }: { caption: string; bars: readonly Bar[] }) {
   const most = Math.max(...bars.map(({ value }) => value), 0);
   return (
     <ul class="side-bars" aria-label={caption}>
-      {bars.map(({ label, value, text, colour }, i) => (
+      {bars.map(({ label, value, text, colour, href }, i) => (
         <li key={i}>
           <div
             class="side-bar"
@@ -25,7 +28,9 @@ export function Bars({ caption, bars }: { caption: string; bars: readonly Bar[] 
             }}
           />
           <span class="cut">{label}</span>
-          <b>{text}</b>
+          <b>
+            <FigureLink href={href}>{text}</FigureLink>
+          </b>
         </li>
       ))}
     </ul>

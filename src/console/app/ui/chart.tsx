@@ -31,13 +31,38 @@ interface ChartProps {
   drawing?: Drawing;
   /** Whether the last interval is not over: it is dashed. */
   unfinished?: boolean;
+  /** Called with a line and a time that are clicked or chosen by the keyboard. */
+  pick?: (line: number, at: number) => void;
 }
 
+/** What arrow keys choose: a time, and one of its lines. */
+const ways: Readonly<Record<string, { time?: number; line?: number }>> = {
+  ArrowLeft: { time: -1 },
+  ArrowRight: { time: 1 },
+  ArrowUp: { line: -1 },
+  ArrowDown: { line: 1 },
+};
+
+/** Of one line of names beneath a chart, in pixels. */
+const legendHeight = 30;
+
 export function Chart(props: ChartProps) {
-  const { label, times, names, lines, height = 260, bare = false, drawing = "line", unfinished } = props;
+  const {
+    label,
+    times,
+    names,
+    lines,
+    height = 260,
+    bare = false,
+    drawing = "line",
+    unfinished,
+    pick,
+  } = props;
   const place = useRef<HTMLDivElement>(null);
   const isDark = useDark();
   const [at, setAt] = useState<number>();
+  const picked = useRef(pick);
+  picked.current = pick;
   const drawn = useRef<uPlot | null>(null);
   const series = seriesOf(lines, drawing, unfinished === true);
   const data = [[...times], ...series.map(({ values }) => values)] as uPlot.AlignedData;
@@ -51,6 +76,7 @@ export function Chart(props: ChartProps) {
     const hooks = { setCursor: [({ cursor }: uPlot) => setAt(cursor.idx ?? undefined)] };
     const chart = new uPlot({ ...options, ...size(), hooks }, data, target);
     drawn.current = chart;
+    chart.over.addEventListener("click", clicksOf(chart, series, drawing, picked));
     const watching = new ResizeObserver(() => chart.setSize(size()));
     watching.observe(target);
     return () => {
@@ -60,67 +86,130 @@ export function Chart(props: ChartProps) {
     };
   }, [JSON.stringify(shape), height, isDark]);
   useEffect(() => drawn.current?.setData(data), [times, lines]);
-  const picture = <div class={bare ? "chart bare" : "chart"} role="img" aria-label={label} ref={place} />;
+  // It is drawn after the page: its room is there before it.
+  const minHeight = bare ? height : height + legendHeight;
+  const picture = (
+    <div
+      class={bare ? "chart bare" : "chart"}
+      role="img"
+      aria-label={label}
+      ref={place}
+      style={{ minHeight }}
+    />
+  );
+  const { named, choice, press } = useChoice(props, at, drawn);
   if (!names || bare) return picture;
-  const move = (by: number) => {
-    const next = Math.min(times.length - 1, Math.max(0, (at ?? (by > 0 ? -1 : times.length)) + by));
-    const chart = drawn.current;
-    chart?.setCursor({ left: chart.valToPos(times[next]!, "x"), top: 0 });
-  };
   return (
     <div
-      class="pointed"
+      class={pick ? "pointed picks" : "pointed"}
       tabIndex={0}
       role="group"
-      aria-label="Values of one time: arrow keys"
-      onKeyDown={({ key }) => (key === "ArrowLeft" ? move(-1) : key === "ArrowRight" && move(1))}
+      aria-label={`Values of one time: arrow keys${pick ? "; Enter: the persons behind one" : ""}`}
+      onKeyDown={press}
     >
       {picture}
       {at !== undefined && names[at] !== undefined && (
-        <Values title={names[at]} lines={lines} at={at} isLeft={at > times.length / 2} isDark={isDark} />
+        <Values
+          {...{ title: names[at], values: named, isLeft: at > times.length / 2, isDark }}
+          {...(pick && named.length > 1 && { choice })}
+        />
       )}
     </div>
   );
 }
 
+/** The values of a time, and which of them Enter picks. Arrow keys choose another time, and another line. */
+function useChoice(
+  { times, lines, pick }: ChartProps,
+  at: number | undefined,
+  drawn: { readonly current: uPlot | null },
+) {
+  const [chosen, setChosen] = useState(0);
+  const move = (to: number) => {
+    const chart = drawn.current;
+    chart?.setCursor({ left: chart.valToPos(times[to]!, "x"), top: 0 });
+  };
+  const named = at === undefined ? [] : valuesAt(lines, at);
+  const choice = Math.min(chosen, named.length - 1, namedMax - 1);
+  const press = (event: KeyboardEvent) => {
+    const way = ways[event.key];
+    if (way?.time)
+      move(Math.min(times.length - 1, Math.max(0, (at ?? (way.time > 0 ? -1 : times.length)) + way.time)));
+    if (!pick || at === undefined) return;
+    if (event.key === "Enter" && named[choice]) pick(named[choice].line, at);
+    if (!way?.line) return;
+    event.preventDefault();
+    setChosen(Math.max(0, choice + way.line));
+  };
+  return { named, choice, press };
+}
+
 /** Lines whose values are named beside the pointer. */
 const namedMax = 12;
 
-interface ValuesProps {
-  title: string;
-  lines: readonly Line[];
-  at: number;
-  isLeft: boolean;
-  isDark: boolean;
-}
-
 /** The values of one time, the largest first. */
-function Values({ title, lines, at, isLeft, isDark }: ValuesProps) {
-  const shown = lines
-    .map((line, i) => ({
-      label: line.label,
-      value: line.values[at],
-      colour: inkAt(line.colour ?? i, isDark),
-    }))
+function valuesAt(lines: readonly Line[], at: number) {
+  return lines
+    .map(({ label, values, colour }, line) => ({ label, value: values[at], colour: colour ?? line, line }))
     .filter(({ value }) => typeof value === "number")
     .toSorted((one, other) => other.value! - one.value!);
+}
+
+interface ValuesProps {
+  title: string;
+  values: ReturnType<typeof valuesAt>;
+  isLeft: boolean;
+  isDark: boolean;
+  /** The one that Enter picks. */
+  choice?: number;
+}
+
+function Values({ title, values, isLeft, isDark, choice }: ValuesProps) {
   return (
     <div class={isLeft ? "values left" : "values"} role="status">
       <strong>{title}</strong>
-      {shown.slice(0, namedMax).map(({ label, value, colour }, i) => (
-        <span key={i}>
-          <i style={{ background: colour }} />
+      {values.slice(0, namedMax).map(({ label, value, colour }, i) => (
+        <span key={i} class={i === choice ? "chosen" : ""}>
+          <i style={{ background: inkAt(colour, isDark) }} />
           <span class="cut">{label}</span> <b>{numberText(value!)}</b>
         </span>
       ))}
-      {shown.length > namedMax && <span>and {shown.length - namedMax} more</span>}
+      {values.length > namedMax && <span>and {values.length - namedMax} more</span>}
     </div>
   );
+}
+
+/** Makes a click on a chart the choice of a line: the nearest one, or the part of a bar or area that is clicked. */
+function clicksOf(
+  chart: uPlot,
+  series: readonly DrawnSeries[],
+  drawing: Drawing,
+  picked: { readonly current: ChartProps["pick"] },
+): (event: MouseEvent) => void {
+  let tapped: number | undefined;
+  return (event) => {
+    const { idx, top = 0 } = chart.cursor;
+    if (typeof idx !== "number") return;
+    // A finger that touches a time for the first time asks for its values.
+    const isFirst = (event as PointerEvent).pointerType === "touch" && tapped !== idx;
+    tapped = idx;
+    if (isFirst) return;
+    const places = series.flatMap(({ index }, i) => {
+      const value = chart.data[i + 1]?.[idx];
+      return typeof value === "number" ? [{ index, y: chart.valToPos(value, "y") }] : [];
+    });
+    const below = places.filter(({ y }) => y <= top);
+    const candidates = drawing === "line" || below.length === 0 ? places : below;
+    const [nearest] = candidates.toSorted((one, other) => Math.abs(one.y - top) - Math.abs(other.y - top));
+    if (nearest) picked.current?.(nearest.index, idx);
+  };
 }
 
 /** A series as it is drawn. */
 interface DrawnSeries {
   line: Line;
+  /** Of the line among all. */
+  index: number;
   values: (number | null)[];
   colour: number;
   /** The interval that is not over, dashed, as a series of its own. */
@@ -129,7 +218,12 @@ interface DrawnSeries {
 
 /** In the order of drawing: of a stack the highest first, since the others are drawn over it. */
 function seriesOf(lines: readonly Line[], drawing: Drawing, unfinished: boolean): DrawnSeries[] {
-  const all = lines.map((line, i) => ({ line, values: [...line.values], colour: line.colour ?? i }));
+  const all = lines.map((line, index) => ({
+    line,
+    index,
+    values: [...line.values],
+    colour: line.colour ?? index,
+  }));
   if (drawing !== "line") {
     for (const [i, { values }] of all.entries()) {
       const below = all[i - 1]?.values;

@@ -31,7 +31,7 @@ export function Copied({ text, label, block }: { text: string; label: string; bl
 }
 
 /** Browsers have a clipboard only on https and localhost. */
-async function copyText(text: string): Promise<void> {
+export async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) return await navigator.clipboard.writeText(text);
   throw new Error("no clipboard");
 }

@@ -1,4 +1,4 @@
-// What a table shows as a file, for spreadsheets (RFC 4180).
+// What a table shows, for spreadsheets: as a file (RFC 4180), and as a text to paste.
 
 export type Cell = string | number | boolean | null | undefined | object;
 
@@ -9,11 +9,18 @@ export function csvOf(columns: readonly string[], rows: readonly (readonly Cell[
   return [columns, ...rows].map((row) => `${row.map(cellText).join(",")}\r\n`).join("");
 }
 
-function cellText(cell: Cell): string {
+/** Cells with tabs between them, which pasting puts into columns: tabs and ends of lines within a cell are spaces. */
+export function tsvOf(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  const plain = (cell: Cell) => bareText(cell).replaceAll(/[\t\r\n]+/g, " ");
+  return [columns, ...rows].map((row) => `${row.map(plain).join("\t")}\n`).join("");
+}
+
+const cellText = (cell: Cell): string => quotedCell(bareText(cell));
+
+function bareText(cell: Cell): string {
   if (cell === null || cell === undefined) return "";
-  if (typeof cell !== "string")
-    return quotedCell(typeof cell === "object" ? JSON.stringify(cell) : String(cell));
-  return quotedCell(formulaStarts.has(cell.charAt(0)) ? `'${cell}` : cell);
+  if (typeof cell !== "string") return typeof cell === "object" ? JSON.stringify(cell) : String(cell);
+  return formulaStarts.has(cell.charAt(0)) ? `'${cell}` : cell;
 }
 
 function quotedCell(text: string): string {

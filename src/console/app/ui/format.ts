@@ -15,6 +15,11 @@ export function shortText(text: string, most: number): string {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
+/** What stands between blanks and commas. */
+export function partsOfText(text: string): string[] {
+  return text.split(/[\s,]+/).filter(Boolean);
+}
+
 export function percentText(part: number, of: number): string {
   return of === 0 ? "–" : `${tenth.format((part / of) * 100)} %`;
 }
@@ -24,6 +29,17 @@ export function bytesText(bytes: number): string {
   let [value, unit] = [bytes, 0];
   for (; value >= 1024 && unit < units.length - 1; unit++) value /= 1024;
   return `${value < 10 ? fine.format(value) : whole.format(value)} ${units[unit]}`;
+}
+
+const months = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+
+/** A day that begins a text, with its time if it has one, in words: `Mar 1, 2026, 14:00`. Other texts stay. */
+export function dayText(text: string): string {
+  const found = /^(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d:\d\d)(?::00)?)?(?![\d:.])/.exec(text);
+  if (!found) return text;
+  const [whole, year, month, day, time] = found;
+  const name = months[Number(month) - 1];
+  return `${name} ${Number(day)}, ${year}${time ? `, ${time}` : ""}${text.slice(whole.length)}`;
 }
 
 /** A duration, e.g. `3 min 20 s`. */
@@ -61,4 +77,12 @@ export function agoText(iso: string | null | undefined): string {
   if (seconds < 60 * day) return `${Math.floor(seconds / day)} days ago`;
   if (seconds < 730 * day) return `${Math.floor(seconds / day / 30.4)} months ago`;
   return `${Math.floor(seconds / day / 365.25)} years ago`;
+}
+
+/** A browser's name for itself, in two words. */
+export function browserText(agent: string): string {
+  const browser = /(Firefox|Edg|OPR|Chrome|Safari)\//.exec(agent)?.[1] ?? "A browser";
+  const system = /(Windows|Android|iPhone|iPad|Mac OS X|Linux)/.exec(agent)?.[1];
+  const names: Record<string, string> = { Edg: "Edge", OPR: "Opera" };
+  return `${names[browser] ?? browser}${system ? ` on ${system}` : ""}`;
 }

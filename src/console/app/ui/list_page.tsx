@@ -38,7 +38,8 @@ export function ListPage<Row>(props: ListPageProps<Row>) {
           )}
         </Shown>
       </Card>
-      {children}
+      {/* What stands below comes with the list, which would move it. */}
+      {(asked.value !== undefined || !asked.loading) && children}
     </>
   );
 }

@@ -2,18 +2,32 @@
 
 import { type ComponentChildren, type JSX } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { agoText, timeText } from "./format.ts";
 import { wordsOf } from "../session/api.ts";
 import { go } from "../session/route.ts";
 import type { Action, Loaded } from "../session/use_loaded.ts";
 
+/** Whether the heading that was removed last had the focus: that of a page to come hands it to the page's own. */
+let headHadFocus = false;
+
 /** The heading of a page. The document's title follows it, for tabs and for screen readers. */
 export function PageHead({ title, children }: { title: string; children?: ComponentChildren }) {
+  const head = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    if (headHadFocus) head.current?.focus();
+    headHadFocus = false;
+    return () => {
+      headHadFocus = document.activeElement === head.current;
+    };
+  }, []);
   useEffect(() => {
     document.title = `${title} · Sluice`;
   }, [title]);
   return (
     <header class="page-head">
-      <h1 tabIndex={-1}>{title}</h1>
+      <h1 tabIndex={-1} ref={head}>
+        {title}
+      </h1>
       <div class="page-actions">{children}</div>
     </header>
   );
@@ -33,6 +47,16 @@ export function Card({
       {title && <h2>{title}</h2>}
       {children}
     </section>
+  );
+}
+
+/** A page whose name is not known yet. */
+export function ToCome({ title }: { title: string }) {
+  return (
+    <>
+      <PageHead title={title} />
+      <p class="quiet">Loading …</p>
+    </>
   );
 }
 
@@ -57,12 +81,22 @@ export function Shown<Value>({
     <>
       <Trouble error={asked.error} />
       {asked.value !== undefined ? (
-        <div aria-busy={asked.loading}>{children(asked.value)}</div>
+        <div aria-busy={asked.loading} {...(asked.isOld && { class: "old", onClickCapture: refuseClick })}>
+          {children(asked.value)}
+        </div>
       ) : (
         asked.loading && <p class="quiet">Loading …</p>
       )}
     </>
   );
+}
+
+/** What is opened from a list must be of the question that was asked last, by pointer and by keyboard. */
+function refuseClick(event: MouseEvent): void {
+  const isOfRow = (event.target as Element).closest("tbody, .events, .side-bars, .bars, .u-over");
+  if (!isOfRow) return;
+  event.preventDefault();
+  event.stopPropagation();
 }
 
 /** The outcome of what a button did. */
@@ -143,6 +177,7 @@ interface TextProps {
   placeholder?: string;
   required?: boolean;
   list?: string;
+  autocomplete?: string;
 }
 
 export function TextField({ label, value, set, hint, ...rest }: TextProps) {
@@ -243,6 +278,17 @@ export function FormCard({ title, send, action, button = "Create", disabled, chi
       </Form>
       <Outcome action={action} />
     </Card>
+  );
+}
+
+/** How long ago something was; the exact time at hand, by pointer and for screen readers. */
+export function Time({ at }: { at: string | null | undefined }) {
+  return at ? (
+    <time dateTime={at} title={timeText(at)}>
+      {agoText(at)}
+    </time>
+  ) : (
+    <>–</>
   );
 }
 

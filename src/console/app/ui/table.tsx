@@ -1,7 +1,9 @@
 // Tables, as files too, and lists that are read a page at a time.
 
 import { type ComponentChildren } from "preact";
-import { type Cell, csvOf } from "./csv.ts";
+import { useState } from "preact/hooks";
+import { copyText } from "./copied.tsx";
+import { type Cell, csvOf, tsvOf } from "./csv.ts";
 import { shortText } from "./format.ts";
 import { Button } from "./parts.tsx";
 
@@ -73,33 +75,50 @@ export function Pager({ offset, limit, count, set }: PagerProps) {
   if (count <= limit) return null;
   const last = Math.min(offset + limit, count);
   return (
+    // Not `disabled`, which would take the focus away.
     <nav class="pager" aria-label="Pages">
-      <Button disabled={offset === 0} onClick={() => set(Math.max(0, offset - limit))}>
+      <Button aria-disabled={offset === 0} onClick={() => offset > 0 && set(Math.max(0, offset - limit))}>
         Previous
       </Button>
       <span>
         {offset + 1} – {last} of {count}
       </span>
-      <Button disabled={last >= count} onClick={() => set(offset + limit)}>
+      <Button aria-disabled={last >= count} onClick={() => last < count && set(offset + limit)}>
         Next
       </Button>
     </nav>
   );
 }
 
-interface CsvProps {
+interface DataProps {
   /** Of the file, without its ending. */
   name: string;
   columns: readonly string[];
   rows: readonly (readonly Cell[])[];
 }
 
-export function CsvButton({ name, columns, rows }: CsvProps) {
+/** What a table shows, as a file and as a text to paste into a spreadsheet. */
+export function DataButtons({ name, columns, rows }: DataProps) {
+  const [copied, setCopied] = useState("");
   const save = () => {
     const url = URL.createObjectURL(new Blob([csvOf(columns, rows)], { type: "text/csv" }));
     const anchor = Object.assign(document.createElement("a"), { href: url, download: `${name}.csv` });
     anchor.click();
     URL.revokeObjectURL(url);
   };
-  return <Button onClick={save}>CSV</Button>;
+  const copy = () => {
+    copyText(tsvOf(columns, rows)).then(
+      () => setCopied("Copied."),
+      () => setCopied("Browsers copy on https and localhost only; the file has the same."),
+    );
+  };
+  return (
+    <p class="page-actions">
+      <Button onClick={save}>CSV</Button>
+      <Button onClick={copy}>Copy table</Button>
+      <span class="quiet" role="status">
+        {copied}
+      </span>
+    </p>
+  );
 }

@@ -1,5 +1,8 @@
 // JSON as a tree that opens by keyboard: properties of events, persons and groups, whatever they are called.
 
+import { useState } from "preact/hooks";
+import { Button } from "./parts.tsx";
+
 interface TreeProps {
   name: string;
   value: unknown;
@@ -43,4 +46,31 @@ export function Tree({ name, value, open = 1 }: TreeProps) {
 function Leaf({ value }: { value: unknown }) {
   if (typeof value === "string") return <span class="value text">{value === "" ? '""' : value}</span>;
   return <span class="value">{String(value)}</span>;
+}
+
+/** Properties that are shown before "more" is asked for. */
+const firstMax = 15;
+
+/** Properties that say something: those without a value are left out; the first few until more are asked for. */
+export function Properties({ of }: { of: Readonly<Record<string, unknown>> }) {
+  const [isAll, setAll] = useState(false);
+  const said = Object.entries(of).filter(([, value]) => value !== null);
+  if (said.length === 0) return <p class="quiet">No properties.</p>;
+  // Those of a project's own come first: the ones that libraries add begin with a dollar sign.
+  const isOwn = ([name]: [string, unknown]) => !name.startsWith("$");
+  const sorted = [...said.filter(isOwn), ...said.filter((one) => !isOwn(one))];
+  const shown = isAll ? sorted : sorted.slice(0, firstMax);
+  return (
+    <>
+      {shown.slice(0, shownMax).map(([name, value]) => (
+        <Tree key={name} name={name} value={value} open={0} />
+      ))}
+      {isAll && sorted.length > shownMax && <p class="quiet">and {sorted.length - shownMax} more</p>}
+      {sorted.length > firstMax && (
+        <Button aria-expanded={isAll} onClick={() => setAll(!isAll)}>
+          {isAll ? "Fewer properties" : `${sorted.length - firstMax} more properties`}
+        </Button>
+      )}
+    </>
+  );
 }

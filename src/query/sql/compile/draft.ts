@@ -103,7 +103,7 @@ export interface SqlDraft {
   /** Properties of persons that PostHog takes from their events, and where each is named. */
   lifted: Map<string, FieldNode>;
   /** A parameter of this type, as the statement writes it; one for all places of a value. */
-  bind: (type: string, value: string | number) => string;
+  bind: (type: string, value: string | number | readonly (string | number)[]) => string;
   /** A name that nothing else in the statement has. */
   fresh: (prefix: string) => string;
   /** Counts a part of the query. */
@@ -148,7 +148,7 @@ export function newSqlDraft(
     lifted: new Map(),
     fresh,
     bind: (type, value) => {
-      const key = `${type} ${String(value)}`;
+      const key = `${type} ${typeof value === "object" ? JSON.stringify(value) : value}`;
       const before = bound.get(key);
       if (before !== undefined) return before;
       chars += key.length;

@@ -3,14 +3,14 @@
 export const parserLimits = {
   /** A text, in characters: the longest query of PostHog's own templates has 6,000. */
   textCharsMax: 65_536,
-  /** Words, literals and symbols of a text: so many are read in some 300 ms. */
+  /** Words, literals and symbols of a text: a list of so many values is read in 400 to 800 ms by a new child. */
   textTokensMax: 6000,
   /** Brackets within brackets: with more, reading takes longer than a text may take in any case. */
   textDepthMax: 40,
   /** How long one text may take, in ms of the child's own processor time: ordinary ones take 5 to 50. */
-  textCpuMsMax: 500,
+  textCpuMsMax: 1500,
   /** How long it may take by the clock, in ms, on a machine that is busy with other things. */
-  textMsMax: 5000,
+  textMsMax: 10_000,
   /** How often the child's processor time and memory are looked at while it reads, in ms. */
   watchMs: 25,
   /** The child's memory, in bytes: it begins with 80 MB, and what it learns of the grammar grows it. */
@@ -20,14 +20,14 @@ export const parserLimits = {
   /** Processor time of one child's whole life, in seconds: a loop that its owner did not live to kill ends. */
   childCpuSecondsMax: 600,
   /** How many steps of nice the child stands behind the server once it has started: captures come first. */
-  childStepsBehind: 10,
+  childStepsBehind: 5,
   /** How long a child may take to start, in ms; it takes 0.6 s of processor time. */
   childStartMsMax: 30_000,
   /** How long a child that nobody asks anything is kept, in ms: it holds 80 MB. */
   childIdleMs: 600_000,
   /** Texts that wait to be read, at most half of them of one project, and for how long, in ms. */
   textsWaitingMax: 256,
-  textsWaitMsMax: 10_000,
+  textsWaitMsMax: 15_000,
   /** Characters of trees and of texts that were read and are kept: saved queries ask the same again and again. */
   treesCharsMax: 8 * 1024 * 1024,
   /** The place of one kept tree beside its characters. */

@@ -1,0 +1,60 @@
+// The session of a browser: a cookie of 256 random bits, stored as its hash. Only the console's own script can use it.
+
+import { randomBase62 } from "../../core/id.ts";
+
+/** What a reply sets and a request is searched for. */
+export interface SessionCookie {
+  /** The Set-Cookie of a new session. */
+  set(token: string): string;
+  clear(): string;
+  /** The stored form of the session that a request may use; undefined when there is none. */
+  presentedBy(request: Request): string | undefined;
+}
+
+/** 43 letters and digits: 256 random bits. */
+export const newSessionToken = (): string => randomBase62(43);
+
+/** A session as it is stored; never the form of a stored key, so that neither can stand for the other. */
+export function hashSession(token: string): string {
+  return `session$${new Bun.CryptoHasher("sha256").update(token).digest("hex")}`;
+}
+
+/** 30 days, in s: the longest life of a session, as the table has it. */
+const sessionSecondsMax = 2_592_000;
+
+/** @param siteUrl SITE_URL. With https, browsers send the cookie over TLS only, and take it from no other host. */
+export function sessionCookieFor(siteUrl: string | undefined): SessionCookie {
+  const isSecure = siteUrl?.startsWith("https:") ?? false;
+  const name = isSecure ? "__Host-sluice_session" : "sluice_session";
+  const cookie = (value: string, seconds: number): string =>
+    `${name}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${isSecure ? "; Secure" : ""}`;
+  return {
+    set: (token) => cookie(token, sessionSecondsMax),
+    clear: () => cookie("", 0),
+    presentedBy: (request) => {
+      if (!isFromConsole(request) || !forPeople.test(new URL(request.url).pathname)) return undefined;
+      const token = valueOf(request.headers.get("cookie") ?? "", name);
+      return token === undefined ? undefined : hashSession(token);
+    },
+  };
+}
+
+/** Where sessions are taken. SDKs' paths below /api have no gate. */
+const forPeople = /^\/(api|console)\//;
+
+/**
+ * Whether the console's own script asks. Another origin, another port too, is not `same-origin`; and what a recording
+ * or a page shows, such as a frame, a picture or a form, sends no header of its own.
+ */
+export function isFromConsole({ headers }: Request): boolean {
+  return headers.get("sec-fetch-site") === "same-origin" && headers.get("x-sluice-console") === "1";
+}
+
+/** The value of a cookie that was sent once; one that was sent twice was set by somebody else as well. */
+function valueOf(cookies: string, name: string): string | undefined {
+  const values = cookies.split(";").flatMap((pair) => {
+    const [key = "", value = ""] = pair.trim().split("=", 2);
+    return key === name ? [value] : [];
+  });
+  return values.length === 1 && /^[0-9A-Za-z]{43}$/.test(values[0]!) ? values[0] : undefined;
+}

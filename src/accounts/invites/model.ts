@@ -1,0 +1,52 @@
+// What an invitation to an organization looks like in a reply, and what its link shows.
+
+import Type, { type Static } from "typebox";
+import { membershipLevels } from "../../access/people/levels.ts";
+import { model, moment, readOnly, strictModel, strictWritable, text, uuid } from "../../http/fields/field.ts";
+import { userModel } from "../../http/fields/user.ts";
+import { email, password } from "../sign_in/model.ts";
+
+/** Open invitations of one organization; the oldest give way to no other. */
+export const invitesMax = 100;
+
+const level = (description: string) =>
+  Type.Enum(Object.values(membershipLevels), {
+    type: "integer",
+    default: membershipLevels.member,
+    description,
+  });
+
+export const inviteModel = model("OrganizationInvite", {
+  id: readOnly(uuid()),
+  target_email: email(),
+  first_name: text({ maxLength: 30, blank: true, default: "" }),
+  level: level("1 member, 8 admin, 15 owner; at most the level of who invites."),
+  created_by: readOnly(userModel),
+  created_at: readOnly(moment()),
+  expires_at: readOnly(moment({ description: "Three days later." })),
+  emailing_attempt_made: readOnly(Type.Boolean({ description: "Always false: send the link yourself." })),
+});
+
+/** An invitation just made: the only reply that holds its link. */
+export const madeInviteModel = model("MadeOrganizationInvite", {
+  ...inviteModel.properties,
+  link: Type.String({ format: "uri", description: "Opens the invitation, once. Shown now and never again." }),
+});
+
+export const inviteBody = strictWritable(inviteModel);
+
+export type Invite = Static<typeof inviteModel>;
+
+export const shownInviteModel = model("InvitationShown", {
+  organization_name: Type.String(),
+  target_email: Type.String(),
+  first_name: Type.String(),
+  expires_at: moment(),
+});
+
+export type ShownInvite = Static<typeof shownInviteModel>;
+
+export const signupBody = strictModel("SignupRequest", {
+  first_name: Type.Optional(text({ maxLength: 30, blank: true })),
+  password: password("Of a new account; of the account that has the address already, its own."),
+});

@@ -1,0 +1,144 @@
+// Invitations over HTTP: made by administrators, accepted by whoever has the link.
+
+import { insufficient, requireLevel, type Level } from "../../access/people/levels.ts";
+import { keyInHeader } from "../../access/gate.ts";
+import { Fault } from "../../core/fault.ts";
+import { isUuid } from "../../core/id.ts";
+import { refusal } from "../../http/docs/document.ts";
+import { pageParameters } from "../../http/fields/query.ts";
+import { gone, listSchema, reply } from "../../http/fields/schema.ts";
+import { notFound, uuidOf } from "../../http/found.ts";
+import { operationsOf } from "../../http/operation.ts";
+import { pageReply } from "../../http/pages/page.ts";
+import { checkedEmail, normalizedEmail } from "../sign_in/attempts.ts";
+import { consoleRefusals, loggedInModel } from "../sign_in/model.ts";
+import { findSigningUser } from "../sign_in/session_store.ts";
+import type { Signing } from "../sign_in/signing.ts";
+import {
+  inviteBody,
+  inviteModel,
+  invitesMax,
+  madeInviteModel,
+  type ShownInvite,
+  shownInviteModel,
+  signupBody,
+} from "./model.ts";
+import { acceptInvite, findInvite, getInviteId, listInvites, makeInvite, revokeInvite } from "./store.ts";
+
+const ofOrganization = operationsOf("organization");
+const forPeople = operationsOf("sign_in");
+
+const refusals = {
+  member: "This address belongs to a member already.",
+  full: `An organization has at most ${invitesMax} open invitations. Revoke one first.`,
+} as const;
+
+export function inviteOperations(signing: Signing) {
+  const { sql } = signing;
+  return [
+    ofOrganization("GET /invites/", "organization_member:read", {
+      summary: "List the invitations that are open, the newest first",
+      query: pageParameters("Rows"),
+      replies: { 200: reply("The invitations, without their links.", listSchema(inviteModel)) },
+      answer: async ({ organization, query, url }) =>
+        pageReply(url, query, await listInvites(sql, organization.id, query)),
+    }),
+    ofOrganization("POST /invites/", "organization_member:write", {
+      summary: "Invite somebody by a link that works once, for three days",
+      description:
+        "The link is in this reply and in no other. An earlier one to the address ends, and so does any when its " +
+        "maker is no longer an administrator.",
+      body: inviteBody,
+      replies: { 201: reply("The invitation, with its link.", madeInviteModel) },
+      answer: async ({ access, organization, body, url }) => {
+        requireLevel(organization.membership_level, body.level as Level, insufficient.organization);
+        const made = await makeInvite(sql, {
+          ...body,
+          target_email: checkedEmail(body.target_email, "target_email"),
+          organization_id: organization.id,
+          created_by_id: access.user.id,
+        });
+        if (typeof made === "string") {
+          throw new Fault("invalid_input", refusals[made], { attr: "target_email" });
+        }
+        const { invite, token } = made;
+        const shown = { ...invite, link: new URL(`/#invite=${invite.id}.${token}`, url).href };
+        return Response.json(shown, { status: 201, headers: { "cache-control": "no-store" } });
+      },
+    }),
+    ofOrganization("DELETE /invites/:id/", "organization_member:write", {
+      summary: "Revoke an invitation",
+      find: ({ organization, params: { id } }) => getInviteId(sql, organization.id, uuidOf(id)),
+      replies: gone,
+      answer: async ({ organization, found }) => {
+        if (!(await revokeInvite(sql, organization.id, found))) throw notFound();
+      },
+    }),
+    ...signupOperations(signing),
+  ];
+}
+
+function signupOperations(signing: Signing) {
+  const { sql, passwords } = signing;
+  const find = async ({ request, params }: { request: Request; params: { invite_id: string } }) => {
+    signing.count(request);
+    return await requireInvite(signing, request, params.invite_id);
+  };
+  return [
+    forPeople("GET /signup/:invite_id/", null, {
+      summary: "Show an invitation to who has its link",
+      description: "The token of the link is the bearer of the Authorization header.",
+      find,
+      replies: { 200: reply("The invitation.", shownInviteModel), 401: refusal(401), ...consoleRefusals },
+      answer: ({ found }) => found.invite,
+    }),
+    forPeople("POST /signup/:invite_id/", null, {
+      summary: "Accept an invitation, and sign in",
+      description:
+        "The token of the link is the bearer of the Authorization header. Who has no account gets one with this " +
+        "password; who has one gives its password.",
+      find,
+      body: signupBody,
+      replies: {
+        201: reply("Accepted, and signed in.", loggedInModel),
+        401: refusal(401),
+        ...consoleRefusals,
+      },
+      answer: async ({ request, found, body }) => {
+        const { invite, id, token } = found;
+        const address = normalizedEmail(invite.target_email);
+        const known = await findSigningUser(sql, address);
+        const { password, first_name = invite.first_name } = body;
+        if (known) await signing.authenticate(request, address, password);
+        const password_hash = known ? undefined : await passwords.hash(password);
+        const user_id = await acceptInvite(sql, { id, token, user_id: known?.id, first_name, password_hash });
+        if (user_id === undefined) throw notValid();
+        return await signing.signedIn(
+          request,
+          { id: user_id },
+          Response.json({ success: true }, { status: 201 }),
+        );
+      },
+    }),
+  ];
+}
+
+interface FoundInvite {
+  invite: ShownInvite;
+  id: string;
+  token: string;
+}
+
+/** @throws Fault authentication_failed when the link is not valid, whyever. */
+async function requireInvite({ sql }: Signing, request: Request, id: string): Promise<FoundInvite> {
+  const token = keyInHeader(request.headers.get("authorization"))?.key ?? "";
+  const invite = isUuid(id) ? await findInvite(sql, id, token) : undefined;
+  if (!invite) throw notValid();
+  return { invite, id, token };
+}
+
+function notValid(): Fault {
+  const detail =
+    "This invitation is not valid any more: it was used or revoked, or is older than three days.";
+  return new Fault("authentication_failed", detail);
+}

@@ -1,0 +1,145 @@
+// Invitations in Postgres. One is valid for three days, while whoever made it may still make it, and until it is
+// accepted: then it is gone.
+
+import { membershipLevels } from "../../access/people/levels.ts";
+import { hashKey, newUuid, randomBase62 } from "../../core/id.ts";
+import { shownRow, type Stored } from "../../http/fields/field_time.ts";
+import { present } from "../../http/found.ts";
+import type { Page } from "../../http/pages/page.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { type Counted, countedPage, userJson } from "../../storage/postgres/rows.ts";
+import { type Invite, invitesMax, type ShownInvite } from "./model.ts";
+
+type InviteRow = Stored<Invite, "created_at" | "expires_at">;
+
+/** The columns of a reply, for the invitation `i` and the user `u` who made it. */
+function columns(sql: Postgres) {
+  return sql`
+    i.id, i.target_email, i.first_name, i.level, ${userJson(sql, "u")} AS created_by, i.created_at, i.expires_at,
+    false AS emailing_attempt_made`;
+}
+
+/** Invitations that may be accepted, with their makers. */
+function valid(sql: Postgres) {
+  return sql`
+    organization_invites i JOIN users u ON u.id = i.created_by_id AND u.is_active
+    JOIN organization_memberships m ON m.user_id = u.id AND m.organization_id = i.organization_id
+      AND m.level >= greatest(i.level, ${membershipLevels.admin}) AND i.expires_at > now()`;
+}
+
+/** A page of an organization's invitations that may be accepted, the newest first. */
+export async function listInvites(
+  sql: Postgres,
+  organization_id: string,
+  page: Page,
+): Promise<Counted<Invite>> {
+  const seen = sql`FROM ${valid(sql)} WHERE i.organization_id = ${organization_id}`;
+  const order = sql`i.created_at DESC, i.id`;
+  return await countedPage(sql, { columns: columns(sql), seen, order, page, show: shownRow<InviteRow> });
+}
+
+interface NewInvite {
+  organization_id: string;
+  created_by_id: number;
+  /** Normalized. */
+  target_email: string;
+  first_name: string;
+  level: number;
+}
+
+/**
+ * Makes an invitation, in place of an earlier one to the address, and returns it with the token of its link.
+ * @returns why there is none: the address is a member's, or too many are open.
+ */
+export async function makeInvite(
+  sql: Postgres,
+  invite: NewInvite,
+): Promise<{ invite: Invite; token: string } | "member" | "full"> {
+  const { organization_id, target_email } = invite;
+  const token = randomBase62(43);
+  return await sql.begin(async (tx) => {
+    await tx`SELECT FROM organizations WHERE id = ${organization_id} FOR UPDATE`;
+    const [member] = await tx`
+      SELECT FROM organization_memberships m JOIN users u ON u.id = m.user_id
+      WHERE m.organization_id = ${organization_id} AND lower(u.email) = ${target_email}`;
+    if (member) return "member";
+    await tx`
+      DELETE FROM organization_invites WHERE organization_id = ${organization_id}
+        AND (lower(target_email) = ${target_email} OR expires_at <= now())`;
+    const row = { ...invite, id: newUuid(), secure_value: hashKey(token) };
+    const [made] = await tx<InviteRow[]>`
+      WITH i AS (
+        INSERT INTO organization_invites ${tx(row)} RETURNING *
+      ) SELECT ${columns(sql)} FROM i JOIN users u ON u.id = i.created_by_id`;
+    const [open] = await tx<{ count: number }[]>`
+      SELECT count(*)::integer AS count FROM organization_invites WHERE organization_id = ${organization_id}`;
+    if (made === undefined || (open?.count ?? 0) > invitesMax) {
+      await tx`DELETE FROM organization_invites WHERE id = ${row.id}`;
+      return "full";
+    }
+    return { invite: shownRow(made), token };
+  });
+}
+
+/** The id of an organization's invitation. @throws Fault not_found. */
+export async function getInviteId(sql: Postgres, organization_id: string, id: string): Promise<string> {
+  const [row] = await sql<{ id: string }[]>`
+    SELECT id FROM organization_invites WHERE organization_id = ${organization_id} AND id = ${id}`;
+  return present(row).id;
+}
+
+/** False when the organization has no such invitation. */
+export async function revokeInvite(sql: Postgres, organization_id: string, id: string): Promise<boolean> {
+  const rows = await sql`
+    DELETE FROM organization_invites WHERE organization_id = ${organization_id} AND id = ${id} RETURNING id`;
+  return rows.length > 0;
+}
+
+/** What the link of an invitation shows; undefined when it is not valid. */
+export async function findInvite(sql: Postgres, id: string, token: string): Promise<ShownInvite | undefined> {
+  const [row] = await sql<Stored<ShownInvite, "expires_at">[]>`
+    SELECT o.name AS organization_name, i.target_email, i.first_name, i.expires_at
+    FROM ${valid(sql)} JOIN organizations o ON o.id = i.organization_id
+    WHERE i.id = ${id} AND i.secure_value = ${hashKey(token)}`;
+  return row && shownRow(row);
+}
+
+interface Acceptance {
+  id: string;
+  token: string;
+  /** The user who has the address; undefined for a new account. */
+  user_id: number | undefined;
+  first_name: string;
+  password_hash: string | undefined;
+}
+
+/**
+ * Makes a member of whoever accepts, and the account where there is none; once, also when two accept at the same time.
+ * @returns the user's id; undefined when the invitation is not valid any more, or somebody has taken the address.
+ */
+export async function acceptInvite(sql: Postgres, acceptance: Acceptance): Promise<number | undefined> {
+  const { id, token, user_id = null, first_name, password_hash = null } = acceptance;
+  const [joined] = await sql<{ user_id: number }[]>`
+    WITH accepted AS (
+      DELETE FROM organization_invites used USING ${valid(sql)}
+      WHERE used.id = i.id AND i.id = ${id} AND i.secure_value = ${hashKey(token)}
+      RETURNING used.organization_id, used.target_email, used.level
+    ), made AS (
+      INSERT INTO users (uuid, distinct_id, email, first_name, password_hash)
+      SELECT ${newUuid()}, ${randomBase62(43)}, target_email, ${first_name}, ${password_hash} FROM accepted
+      WHERE ${user_id}::integer IS NULL
+      RETURNING id
+    ), joining AS (
+      SELECT ${user_id}::integer AS id FROM accepted WHERE ${user_id}::integer IS NOT NULL
+      UNION ALL SELECT id FROM made
+    )
+    INSERT INTO organization_memberships (organization_id, user_id, level)
+    SELECT accepted.organization_id, joining.id, accepted.level FROM accepted, joining
+    RETURNING user_id`;
+  if (!joined) return undefined;
+  await sql`
+    UPDATE users SET current_organization_id = m.organization_id
+    FROM organization_memberships m WHERE m.user_id = users.id AND users.id = ${joined.user_id}
+      AND users.current_organization_id IS NULL`;
+  return joined.user_id;
+}

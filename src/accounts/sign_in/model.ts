@@ -1,0 +1,58 @@
+// What people send to sign in and to change their own account, and what a session looks like in a reply.
+
+import Type, { type Static } from "typebox";
+import { refusal } from "../../http/docs/document.ts";
+import { exactText, model, moment, nullable, strictModel, text } from "../../http/fields/field.ts";
+import { ownUserModel } from "../../users/model.ts";
+import { signInLimits } from "./limits.ts";
+
+const { passwordCharsMin, passwordCharsMax, emailCharsMax } = signInLimits;
+
+/** Bounded alike for all accounts: a longer one is nobody's password. */
+export const password = (description: string) =>
+  exactText({ maxLength: passwordCharsMax, description, examples: ["correct horse battery"] });
+
+export const email = () =>
+  Type.String({ format: "email", maxLength: emailCharsMax, examples: ["ada@example.com"] });
+
+export const loginBody = strictModel("LoginRequest", {
+  email: Type.Optional(email()),
+  password: Type.Optional(password("With `email`.")),
+  personal_api_key: Type.Optional(
+    exactText({
+      maxLength: 200,
+      description: "In place of both: the session has the key's scopes and ends with it.",
+    }),
+  ),
+});
+
+/** What the console's own operations may refuse. */
+export const consoleRefusals = { 400: refusal(400), 403: refusal(403), 429: refusal(429), 503: refusal(503) };
+
+export const loggedInModel = model("LoggedIn", { success: Type.Boolean() });
+
+export const ownUserBody = strictModel(
+  "OwnUserRequest",
+  {
+    first_name: Type.Optional(text({ maxLength: 30, blank: true })),
+    last_name: Type.Optional(text({ maxLength: 30, blank: true })),
+    email: Type.Optional(email()),
+    password: Type.Optional(password(`A new one, of at least ${passwordCharsMin} characters.`)),
+    current_password: Type.Optional(password("Needed for another address or password, once there is one.")),
+  },
+  ownUserModel,
+);
+
+export const sessionModel = model("BrowserSession", {
+  id: Type.String(),
+  user_agent: Type.String({ description: "What the browser called itself." }),
+  key_label: nullable(Type.String(), {
+    description: "Of the personal key that signed in; null for a password.",
+  }),
+  is_current: Type.Boolean({ description: "Whether it is the one that asks." }),
+  created_at: moment(),
+  last_used_at: nullable(moment(), { description: "To the hour." }),
+  expires_at: moment(),
+});
+
+export type BrowserSession = Static<typeof sessionModel>;

@@ -1,0 +1,147 @@
+// Signing in and out, one's own account and sessions, over HTTP.
+
+import { findKeyHolder } from "../../access/store.ts";
+import { type Access, refuseHeldToProjects } from "../../access/scope.ts";
+import { Fault } from "../../core/fault.ts";
+import { hashKey } from "../../core/id.ts";
+import { gone, listSchema, reply } from "../../http/fields/schema.ts";
+import { notFound, present } from "../../http/found.ts";
+import { operationsOf } from "../../http/operation.ts";
+import { ownUserModel } from "../../users/model.ts";
+import { requireOwn } from "../../users/operations.ts";
+import { getOwnUser } from "../../users/store.ts";
+import { checkedEmail, normalizedEmail } from "./attempts.ts";
+import { consoleRefusals, loggedInModel, loginBody, ownUserBody, sessionModel } from "./model.ts";
+import type { Signing } from "./signing.ts";
+import { changeUser, endOwnSession, endSession, findSigningUser, listSessions } from "./session_store.ts";
+
+const forPeople = operationsOf("sign_in");
+const own = operationsOf("users");
+const isOwn = ({ access, params }: { access: Access; params: { uuid: string } }) =>
+  requireOwn(access, params.uuid);
+
+export function signInOperations(signing: Signing) {
+  const { sql, sessions } = signing;
+  return [
+    forPeople("POST /login/", null, {
+      summary: "Sign in to the console",
+      description:
+        "With an e-mail address and a password, or a personal API key. The reply sets the cookie of a session of at " +
+        "most 30 days. Wrong and unknown accounts are answered alike.",
+      body: loginBody,
+      replies: { 200: reply("Signed in.", loggedInModel), ...consoleRefusals },
+      answer: async ({ request, body }) =>
+        await signing.signedIn(
+          request,
+          await signerOf(signing, request, body),
+          Response.json({ success: true }),
+        ),
+    }),
+    forPeople("POST /logout/", null, {
+      summary: "Sign out of the console",
+      replies: { 204: { description: "The session is over." }, 403: consoleRefusals[403] },
+      answer: async ({ request }) => {
+        const session = sessions.presentedBy(request);
+        if (session !== undefined) await endSession(sql, session);
+        return new Response(null, { status: 204, headers: { "set-cookie": sessions.clear() } });
+      },
+    }),
+    ...accountOperations(signing),
+  ];
+}
+
+interface Credentials {
+  email?: string;
+  password?: string;
+  personal_api_key?: string;
+}
+
+async function signerOf(
+  signing: Signing,
+  request: Request,
+  { email, password, personal_api_key: key }: Credentials,
+): Promise<{ id: number; key_id?: string }> {
+  if (key === undefined) {
+    const missing = email === undefined ? "email" : password === undefined ? "password" : undefined;
+    if (missing) throw new Fault("required", "This field is required.", { attr: missing });
+    return await signing.authenticate(request, email!, password!);
+  }
+  signing.count(request);
+  const found = await findKeyHolder(signing.sql, hashKey(key.trim()));
+  if (found) return { id: found.holder.user.id, key_id: found.holder.key.id };
+  const detail = "This personal API key is not valid. It may be mistyped, expired or revoked.";
+  throw new Fault("invalid_credentials", detail, { attr: "personal_api_key" });
+}
+
+function accountOperations(signing: Signing) {
+  const { sql } = signing;
+  return [
+    own("PATCH /:uuid/", "*", {
+      summary: "Change one's own account",
+      description:
+        "Another address or password needs the current password, where there is one. A new password ends all " +
+        "sessions; one that asks is replaced.",
+      find: isOwn,
+      body: ownUserBody,
+      replies: { 200: reply("The user.", ownUserModel) },
+      answer: async ({ access, request, body: { password, current_password = "", ...changes } }) => {
+        if (password !== undefined || changes.email !== undefined) {
+          await requireCurrent(signing, request, access, current_password);
+        }
+        const { email, ...names } = changes;
+        const changed = await changeUser(sql, access.user.id, {
+          ...names,
+          ...(email !== undefined && { email: checkedEmail(email) }),
+          ...(password !== undefined && { password_hash: await signing.passwords.hash(password) }),
+        });
+        if (!changed)
+          throw new Fault("invalid_input", "This e-mail address cannot be used here.", { attr: "email" });
+        const user = Response.json(present(await getOwnUser(sql, access)));
+        const isReplaced = password !== undefined && access.key.is_session;
+        return isReplaced ? await signing.signedIn(request, access.user, user) : user;
+      },
+    }),
+    own("GET /:uuid/sessions/", "*", {
+      summary: "List one's sessions in browsers, the newest first",
+      find: isOwn,
+      replies: { 200: reply("The sessions: twenty at most.", listSchema(sessionModel)) },
+      answer: async ({ access }) => {
+        const results = await listSessions(sql, access.user.id, access.key.id);
+        return { count: results.length, next: null, previous: null, results };
+      },
+    }),
+    own("DELETE /:uuid/sessions/:id/", "*", {
+      summary: "End one of one's sessions",
+      find: async ({ access, params: { uuid, id } }) => {
+        requireOwn(access, uuid);
+        const listed = await listSessions(sql, access.user.id, access.key.id);
+        return present(listed.find((session) => session.id === id)).id;
+      },
+      replies: gone,
+      answer: async ({ access, found }) => {
+        if (!(await endOwnSession(sql, access.user.id, found))) throw notFound();
+      },
+    }),
+  ];
+}
+
+/** @throws Fault for a key that is restricted, which a password is not, and without the right password. */
+async function requireCurrent(
+  signing: Signing,
+  request: Request,
+  access: Access,
+  given: string,
+): Promise<void> {
+  refuseHeldToProjects(access);
+  if (access.key.scoped_organizations.length > 0) {
+    throw new Fault(
+      "permission_denied",
+      "API keys with scoped organizations cannot change how their user signs in.",
+    );
+  }
+  const user = await findSigningUser(signing.sql, normalizedEmail(access.user.email));
+  if (!user || user.password_hash === null) return;
+  signing.count(request, user.email);
+  if (await signing.passwords.matches(given, user.password_hash)) return;
+  throw new Fault("invalid_credentials", "Your current password is incorrect.", { attr: "current_password" });
+}

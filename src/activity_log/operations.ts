@@ -1,0 +1,53 @@
+// The log of changes over HTTP, for administrators and owners.
+
+import { namesParameter } from "../http/fields/list_parameters.ts";
+import { textParameter, uuidParameter } from "../http/fields/query.ts";
+import { reply } from "../http/fields/schema.ts";
+import { mounted, operationsOf, projectOperation, type RoomParts } from "../http/operation.ts";
+import { numberedPage, numberedPageParameters, numberedReply } from "../http/pages/numbered.ts";
+import { activityLogModel } from "./model.ts";
+import { listActivities } from "./store.ts";
+
+const query = {
+  user: uuidParameter("Only what this user did: their UUID."),
+  scope: textParameter("Only what was done to this kind of thing, e.g. `Insight`."),
+  scopes: namesParameter("Only what was done to these kinds of things.", 30, { maxLength: 64 }),
+  item_id: textParameter("Only what was done to the thing of this id."),
+  activity: textParameter("Only this, e.g. `deleted`."),
+  ...numberedPageParameters("Changes"),
+};
+
+const record = {
+  summary: "List what was changed through the API, the newest first",
+  description:
+    "For administrators and owners. Who changed what and when, with the names of fields; neither values nor keys. " +
+    "Refused requests are not listed.",
+  query,
+  replies: { 200: reply("The changes.", activityLogModel) },
+};
+
+/** A project's log has what concerns it; the organization's has also keys, members and other projects. */
+export function activityLogRoutes({ gate, sql, clock }: RoomParts<"gate" | "sql" | "clock">) {
+  return mounted(gate, "Activity log", [
+    projectOperation("GET /activity_log/", "activity_log:read", {
+      ...record,
+      answer: ({ project, query: asked, url }) =>
+        page(asked, url, { organization_id: project.organization_id, project_id: project.id }),
+    }),
+    operationsOf("organization")("GET /activity_log/", "activity_log:read", {
+      ...record,
+      answer: ({ organization, query: asked, url }) => page(asked, url, { organization_id: organization.id }),
+    }),
+  ]);
+
+  async function page(
+    asked: Parameters<typeof numberedPage>[0] & { scope?: string | undefined; scopes?: string[] | undefined },
+    url: URL,
+    of: { organization_id: string; project_id?: number },
+  ) {
+    const at = numberedPage(asked);
+    const scopes = [...(asked.scopes ?? []), ...(asked.scope === undefined ? [] : [asked.scope])];
+    const filter = { ...asked, ...of, scopes };
+    return numberedReply(url, at, await listActivities(sql, filter, { page: at, now: clock.now() }));
+  }
+}

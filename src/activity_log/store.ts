@@ -1,0 +1,71 @@
+// Recorded changes, read back. They are written in access/activity_store.ts.
+
+import { accessLimits } from "../access/limits.ts";
+import type { User } from "../http/fields/user.ts";
+import { isoOf } from "../http/fields/field_time.ts";
+import type { Page } from "../http/pages/page.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { type Counted, countedPage, userJson } from "../storage/postgres/rows.ts";
+
+/** Absent fields do not filter. */
+interface ActivityFilter {
+  organization_id: string;
+  /** Only what concerns this project. */
+  project_id?: number;
+  /** UUID of who did it. */
+  user?: string | undefined;
+  scopes: readonly string[];
+  item_id?: string | undefined;
+  activity?: string | undefined;
+}
+
+interface ActivityRow {
+  id: string;
+  user: User | null;
+  activity: string;
+  scope: string;
+  item_id: string | null;
+  project_id: number | null;
+  key_id: string;
+  request_id: string;
+  fields: string[];
+  status: number | null;
+  created_at: Date;
+}
+
+/** A page, the newest first. */
+export async function listActivities(
+  sql: Postgres,
+  { organization_id, project_id, user, scopes, item_id, activity }: ActivityFilter,
+  { page, now }: { page: Page; now: number },
+): Promise<Counted<ReturnType<typeof shown>>> {
+  const oldest = new Date(now - accessLimits.activityAgeMsMax);
+  const ofProject = sql`
+    AND (a.project_id = ${project_id ?? null}
+      OR (a.scope = 'Project' AND a.item_id = ${String(project_id)}))`;
+  const seen = sql`
+    FROM activity_log a LEFT JOIN users u ON u.id = a.user_id
+    WHERE a.organization_id = ${organization_id} AND a.created_at >= ${oldest}
+      ${project_id === undefined ? sql`` : ofProject}
+      ${user === undefined ? sql`` : sql`AND u.uuid = ${user}`}
+      ${scopes.length === 0 ? sql`` : sql`AND a.scope = ANY(${[...scopes]}::text[])`}
+      ${item_id === undefined ? sql`` : sql`AND a.item_id = ${item_id}`}
+      ${activity === undefined ? sql`` : sql`AND a.activity = ${activity}`}`;
+  return await countedPage<ActivityRow, ReturnType<typeof shown>>(sql, {
+    columns: sql`
+      a.id::text AS id, a.activity, a.scope, a.item_id, a.project_id, a.key_id, a.request_id, a.fields, a.status,
+      a.created_at,
+      ${userJson(sql, "u")} AS user`,
+    seen,
+    order: sql`a.id DESC`,
+    page,
+    show: shown,
+  });
+}
+
+function shown({ id, user, activity, scope, item_id, project_id, created_at, ...row }: ActivityRow) {
+  const changes = row.fields.map((field) => ({ type: scope, action: "changed", field }));
+  const { key_id, request_id, status } = row;
+  const detail = { changes, key_id, request_id, is_complete: status !== null };
+  return { id, user, activity, scope, item_id, project_id, detail, created_at: isoOf(created_at) };
+}

@@ -1,0 +1,120 @@
+// Derives the sessions of a stored segment: folds the events of its blocks here, and sends the engine what came of it,
+// with the few events that it must read by itself.
+
+import { type Clock, yieldToEventLoop } from "../../core/clock.ts";
+import { limits } from "../../core/limits.ts";
+import { cutBlock } from "../../storage/native/native_cut.ts";
+import type { JournalIo } from "../journal/journal_io.ts";
+import { readWhole } from "../journal/segments/files.ts";
+import type { Frame, Segment } from "../journal/segments/segment.ts";
+import { SessionFold } from "../wasm/session_fold.ts";
+import type { BatchSender } from "./batch_sender.ts";
+import { flushLimits } from "./limits.ts";
+
+type Sender = Pick<BatchSender, "sendBlocks" | "abandon">;
+
+/** The fold of the last segment: the next one needs no new memory. */
+let spare: SessionFold | undefined;
+
+export class SessionSender {
+  readonly #io: JournalIo;
+  readonly #folded: Sender;
+  readonly #unread: Sender;
+  readonly #clock: Clock;
+  /** In ms of Clock.elapsed(). */
+  #usedAt = 0;
+
+  /** `folded` sends blocks for sessionsOfFolds, `unread` those for sessionsOfBlocks; used by nobody else. */
+  constructor(io: JournalIo, clock: Clock, folded: Sender, unread: Sender) {
+    this.#io = io;
+    this.#clock = clock;
+    this.#folded = folded;
+    this.#unread = unread;
+  }
+
+  /** Frees the fold, when nothing was derived for a while. */
+  rest(): void {
+    if (this.#clock.elapsed() - this.#usedAt >= flushLimits.foldIdleMs) spare = undefined;
+  }
+
+  /** Derives the sessions of all of a segment's events; doing so again changes nothing. */
+  async send(segment: Segment): Promise<void> {
+    const fold = spare ?? new SessionFold();
+    spare = undefined;
+    const file = await this.#io.open(segment.path, "r");
+    try {
+      fold.begin();
+      for (const frames of windowsOf(segment, fold.room.length)) {
+        const [first, last] = [frames[0]!, frames.at(-1)!];
+        const length = last.offset + last.length - first.offset;
+        const isLong = length > fold.room.length;
+        const bytes = isLong ? new Uint8Array(length) : fold.room.subarray(0, length);
+        await readWhole(file, bytes, first.offset);
+        if (isLong) addLong(fold, bytes, first.rows);
+        else await addAll(fold, frames);
+        await this.#send(segment, fold, flushLimits.foldedSentBytes);
+      }
+      await this.#send(segment, fold, 0);
+    } finally {
+      spare = fold;
+      this.#usedAt = this.#clock.elapsed();
+      await file.close();
+    }
+  }
+
+  /** Sends what has more than so many bytes. */
+  async #send({ lane }: Segment, fold: SessionFold, bytesMax: number): Promise<void> {
+    const isLast = bytesMax === 0;
+    if (isLast || fold.foldedBytes > bytesMax) {
+      const folded = fold.takeFolded();
+      if (folded.length > 0) await this.#folded.sendBlocks(lane, folded);
+    }
+    if (fold.unreadBytes <= bytesMax) return;
+    const unread = fold.takeUnread();
+    if (unread) await this.#unread.sendBlocks(lane, [unread]);
+  }
+
+  async abandon(): Promise<void> {
+    await this.#folded.abandon();
+    await this.#unread.abandon();
+  }
+}
+
+/** The frames of a segment in the order of its file, in runs that are read at once: of one, if it is longer. */
+function windowsOf({ batches }: Segment, bytesMax: number): Frame[][] {
+  const windows: Frame[][] = [];
+  let from = 0;
+  for (const frame of batches.flatMap(({ frames }) => frames).toSorted((a, b) => a.offset - b.offset)) {
+    const last = windows.at(-1);
+    if (last && frame.offset + frame.length - from <= bytesMax) last.push(frame);
+    else {
+      windows.push([frame]);
+      from = frame.offset;
+    }
+  }
+  return windows;
+}
+
+/** Folds the blocks of frames that lie side by side in the fold's room. */
+async function addAll(fold: SessionFold, frames: readonly Frame[]): Promise<void> {
+  let bytes = 0;
+  for (const { offset, length } of frames) {
+    fold.add(offset - frames[0]!.offset, length);
+    bytes += length;
+    if (bytes < limits.copyBytesMax) continue;
+    bytes = 0;
+    await yieldToEventLoop();
+  }
+}
+
+/** Folds a block that is longer than the room, by parts. */
+function addLong(fold: SessionFold, block: Uint8Array, rows: number): void {
+  if (block.length <= fold.room.length) {
+    fold.room.set(block);
+    return fold.add(0, block.length);
+  }
+  if (rows === 1) throw new Error("an event is longer than all that is folded at once");
+  const middle = rows >> 1;
+  addLong(fold, cutBlock(block, 0, middle, {}), middle);
+  addLong(fold, cutBlock(block, middle, rows, {}), rows - middle);
+}

@@ -1,0 +1,218 @@
+// Who may take how much of the journal's room. A reserve of its volume stays free for the stores; of the rest, one
+// project must not take what others need, nor recordings what events need.
+
+import { statfs } from "node:fs/promises";
+import { Fault } from "../../core/fault.ts";
+import { type Log, reasonOf } from "../../core/log.ts";
+import { journalLimits } from "./limits.ts";
+
+export interface VolumeFigures {
+  /** Bytes that this process may use. */
+  freeBytes: number;
+  totalBytes: number;
+}
+
+interface DiskReserveOptions {
+  folder: string;
+  read?: (folder: string) => Promise<VolumeFigures>;
+  log: Log;
+}
+
+/** A write that would use the reserve. */
+export class DiskFullError extends Error {}
+
+/**
+ * How much the journal may write on its volume. A reserve stays free for the stores: they need room before the
+ * journal's events can be stored and the journal shrinks.
+ */
+export class DiskReserve {
+  readonly #options: DiskReserveOptions;
+  #figures: VolumeFigures = { freeBytes: Number.POSITIVE_INFINITY, totalBytes: Number.POSITIVE_INFINITY };
+  /** Bytes that may be written until the next look(). */
+  #allowed = Number.POSITIVE_INFINITY;
+  /** True when captures must be refused. */
+  low = false;
+  /** Whether the log says that it is low. */
+  #logged = false;
+  #failing = false;
+
+  constructor(options: DiskReserveOptions) {
+    this.#options = options;
+  }
+
+  /** As of the last look(); undefined when none has succeeded. */
+  get freeBytes(): number | undefined {
+    return Number.isFinite(this.#figures.freeBytes) ? this.#figures.freeBytes : undefined;
+  }
+
+  get reserveBytes(): number {
+    return reserveOf(this.#figures.totalBytes);
+  }
+
+  /** The longest segment: the store's part, and a copy that an embedded engine reads, must fit in the reserve. */
+  get segmentBytesMax(): number {
+    return this.reserveBytes / 4;
+  }
+
+  /**
+   * Acquires bytes for writing.
+   * @throws DiskFullError when they would use the reserve.
+   */
+  take(bytes: number): void {
+    if (bytes > this.#allowed) this.low = true;
+    if (this.low) throw new DiskFullError("the disk is nearly full");
+    this.#allowed -= bytes;
+  }
+
+  /** Whether so many bytes may be written beside what must be; asking for them takes nothing. */
+  has(bytes: number): boolean {
+    return !this.low && bytes <= this.#allowed;
+  }
+
+  async look(): Promise<void> {
+    const { folder, read = readVolume, log } = this.#options;
+    try {
+      this.#figures = await read(folder);
+      this.#failing = false;
+    } catch (thrown) {
+      // Unknown figures refuse nothing: a write that fails is refused then.
+      if (!this.#failing)
+        log.warn("the free space of the disk is not known", { folder, reason: reasonOf(thrown) });
+      this.#failing = true;
+      return;
+    }
+    const { freeBytes } = this.#figures;
+    const { reserveBytes } = this;
+    // It ends only with some room above the reserve; otherwise it would change with each write.
+    const needed = this.low ? reserveBytes * (1 + journalLimits.diskBackShare) : reserveBytes;
+    this.low = freeBytes < needed;
+    this.#allowed = Math.max(0, freeBytes - reserveBytes);
+    const figures = { free_bytes: freeBytes, reserve_bytes: reserveBytes };
+    if (this.low && !this.#logged) log.error("the disk is nearly full: captures are refused", figures);
+    if (this.#logged && !this.low) log.info("the disk has room again: captures are taken", figures);
+    this.#logged = this.low;
+  }
+}
+
+/** The reserve of a volume of so many bytes. */
+export function reserveOf(totalBytes: number): number {
+  const wanted = Math.max(journalLimits.diskReserveBytesMin, totalBytes * journalLimits.diskReserveShare);
+  return Math.floor(
+    Math.min(wanted, journalLimits.diskReserveBytesMax, totalBytes * journalLimits.diskReserveShareMax),
+  );
+}
+
+async function readVolume(folder: string): Promise<VolumeFigures> {
+  const { bavail, blocks, bsize } = await statfs(folder);
+  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+}
+
+/** What a project has in a lane. */
+export interface Use {
+  /** As blocks estimate them; for segments found at the start, as in the file. */
+  bytes: number;
+  /** Of persons and groups; each becomes a row when stored. Unknown, and 0, for segments found at the start. */
+  changes: number;
+}
+
+interface QuotaLane {
+  readonly usage: { readonly total: Use; of(project_id: number): Use };
+}
+
+interface CaptureQuotaOptions<EventLane> {
+  lanes: { live: EventLane; historical: EventLane; merges: QuotaLane; recordings: QuotaLane };
+  bytesMax: number;
+  freeBytes(): number;
+  recordingBytes(): number;
+  /** Whether the disk is nearly full: then nothing more may be taken. */
+  isTight(): boolean;
+}
+
+export class CaptureQuota<EventLane extends QuotaLane> {
+  /**
+   * True while ClickHouse takes no inserts. Then no project delays others, so only bytes bound what a project sends,
+   * and it gets through an outage for as long as the others.
+   */
+  isStoreAway = true;
+  readonly #options: CaptureQuotaOptions<EventLane>;
+  readonly #floorBytes: number;
+  #changesPerSecond: number = journalLimits.changesPerSecondGuess;
+
+  constructor(options: CaptureQuotaOptions<EventLane>) {
+    this.#options = options;
+    this.#floorBytes = options.bytesMax / journalLimits.journalFloorShare;
+  }
+
+  /** True when no more recordings may be taken, though events still may. */
+  get recordingsFull(): boolean {
+    return this.#options.isTight() || this.#freeRecordingBytes() <= 0;
+  }
+
+  /**
+   * The lane for a project's next events. Live events go to the historical lane when so many of the project's events
+   * are pending that those of others would have to wait for them.
+   * @throws Fault journal_share_exceeded, changes_share_exceeded when the project's share is used up.
+   */
+  laneFor(project_id: number, isHistorical: boolean): EventLane {
+    const { live, historical, merges } = this.#options.lanes;
+    const late = historical.usage.of(project_id);
+    const bytes = live.usage.of(project_id).bytes + late.bytes + merges.usage.of(project_id).bytes;
+    if (bytes > this.#floorBytes && bytes > journalLimits.journalShare * this.#options.freeBytes()) {
+      throw journalShareExceeded("events");
+    }
+    if (!isHistorical && !this.isAhead(project_id)) return live;
+    const free = journalLimits.changesBacklogMax - historical.usage.total.changes;
+    if (!this.isStoreAway && late.changes > journalLimits.changesFloor && late.changes > free) {
+      throw this.#changesShareExceeded(late.changes);
+    }
+    return historical;
+  }
+
+  /** Whether so many live events of the project are pending that further ones go to the historical lane. */
+  isAhead(project_id: number): boolean {
+    const { usage } = this.#options.lanes.live;
+    const weight = weightOf(usage.of(project_id));
+    const max = journalLimits.liveBacklogBytesMax;
+    return weight > max / journalLimits.liveFloorShare && weight > max - weightOf(usage.total);
+  }
+
+  recordingRefusal(project_id: number): Fault | undefined {
+    const { bytes } = this.#options.lanes.recordings.usage.of(project_id);
+    const isFree =
+      bytes <= this.#floorBytes || bytes <= journalLimits.journalShare * this.#freeRecordingBytes();
+    return isFree ? undefined : journalShareExceeded("recordings");
+  }
+
+  noteDerived(changes: number, ms: number): void {
+    // The time of a small insert is mostly that of any insert.
+    if (changes < journalLimits.changesFloor) return;
+    this.#changesPerSecond = (this.#changesPerSecond + (changes / Math.max(1, ms)) * 1000) / 2;
+  }
+
+  #changesShareExceeded(waiting: number): Fault {
+    const detail =
+      `${waiting} changes of persons and groups of this project wait to be stored, its share of what may wait. ` +
+      "Send the events again later.";
+    const seconds = Math.ceil(waiting / 2 / this.#changesPerSecond);
+    const retryAfterSeconds = Math.min(journalLimits.shareRetrySecondsMax, Math.max(retrySeconds, seconds));
+    return new Fault("changes_share_exceeded", detail, { retryAfterSeconds });
+  }
+
+  #freeRecordingBytes(): number {
+    const { bytesMax, recordingBytes } = this.#options;
+    return bytesMax * journalLimits.recordingsJournalShare - recordingBytes();
+  }
+}
+
+function weightOf({ bytes, changes }: Use): number {
+  return bytes + changes * journalLimits.changeWeightBytes;
+}
+
+const retrySeconds = 5;
+
+function journalShareExceeded(what: string): Fault {
+  const detail =
+    `So many ${what} of this project wait to be stored that the room left is others'. ` +
+    "Send them again later.";
+  return new Fault("journal_share_exceeded", detail, { retryAfterSeconds: retrySeconds });
+}

@@ -1,0 +1,158 @@
+// The rows of folded sessions, found by session and distinct id, and their texts.
+
+import {
+  FOLD_ADS,
+  FOLD_NAMES,
+  FOLD_PROBES_MAX,
+  FOLD_ROWS,
+  FOLD_ROW_BYTES,
+  FOLD_SLOTS,
+  FOLD_SLOTS_MAX,
+  FOLD_TEXTS,
+} from "./constants";
+import { byte } from "./json";
+import {
+  hashOf,
+  start,
+  last,
+  arrived,
+  created,
+  project,
+  key,
+  sessionLength,
+  idLength,
+  entry,
+  textAt,
+  textLength,
+  textRoom,
+} from "./session_row";
+import { valueAt, valueLength } from "./session_values";
+import { copy, mixText, sameText } from "./values";
+
+/** What is folded so far. */
+export class Fold {
+  static rowCount: u32 = 0;
+  static eventCount: u32 = 0;
+  /** Behind the last text. */
+  static textsEnd: u32 = FOLD_TEXTS;
+  static seed: u64 = 0;
+}
+
+/** Forgets all rows. */
+export function clear(): void {
+  memory.fill(FOLD_SLOTS, 0, FOLD_SLOTS_MAX * 4);
+  Fold.rowCount = 0;
+  Fold.eventCount = 0;
+  Fold.textsEnd = FOLD_TEXTS;
+}
+
+/** murmur's finalizer, with which the engine hashes numbers. */
+// @ts-ignore: decorator
+@inline
+export function mixed(value: u64): u64 {
+  let x = value;
+  x ^= x >>> 33;
+  x *= 0xff51afd7ed558ccd;
+  x ^= x >>> 33;
+  x *= 0xc4ceb9fe1a85ec53;
+  return x ^ (x >>> 33);
+}
+
+/** The row of a session and distinct id, which is made when there is none; 0 when its slots are crowded. */
+// @ts-ignore: decorator
+@inline
+export function rowOf(ofProject: u32, session: u32, sessionSize: u32, id: u32, idSize: u32): u32 {
+  const hash = mixText(mixText(Fold.seed ^ <u64>ofProject, session, sessionSize), id, idSize);
+  let slot = <u32>(mixed(hash) & (FOLD_SLOTS_MAX - 1));
+  for (let probes: u32 = 0; probes < FOLD_PROBES_MAX; probes++) {
+    const number = load<u32>(FOLD_SLOTS + (slot << 2));
+    if (number == 0) {
+      store<u32>(FOLD_SLOTS + (slot << 2), ++Fold.rowCount);
+      const at = FOLD_ROWS + (Fold.rowCount - 1) * FOLD_ROW_BYTES;
+      memory.fill(at, 0, FOLD_ROW_BYTES);
+      store<u64>(at, hash, hashOf);
+      store<i64>(at, i64.MAX_VALUE, start);
+      store<i64>(at, i64.MIN_VALUE, last);
+      store<i64>(at, i64.MIN_VALUE, arrived);
+      store<i64>(at, i64.MAX_VALUE, created);
+      store<u32>(at, ofProject, project);
+      store<u32>(at, Fold.textsEnd, key);
+      store<u32>(at, sessionSize, sessionLength);
+      store<u32>(at, idSize, idLength);
+      copy(Fold.textsEnd, session, sessionSize);
+      copy(Fold.textsEnd + sessionSize, id, idSize);
+      Fold.textsEnd += (sessionSize + idSize + 31) & ~15;
+      return at;
+    }
+    const at = FOLD_ROWS + (number - 1) * FOLD_ROW_BYTES;
+    const own = load<u32>(at, key);
+    if (
+      load<u64>(at, hashOf) == hash &&
+      load<u32>(at, project) == ofProject &&
+      load<u32>(at, sessionLength) == sessionSize &&
+      load<u32>(at, idLength) == idSize &&
+      sameText(own, session, sessionSize) &&
+      sameText(own + sessionSize, id, idSize)
+    ) {
+      return at;
+    }
+    slot = (slot + 1) & (FOLD_SLOTS_MAX - 1);
+  }
+  return 0;
+}
+
+/** Whether the first text is the greater one, byte by byte. */
+function isGreater(a: u32, aLength: u32, b: u32, bLength: u32): bool {
+  const least = min(aLength, bLength);
+  for (let i: u32 = 0; i < least; i++) {
+    if (byte(a + i) != byte(b + i)) return byte(a + i) > byte(b + i);
+  }
+  return aLength > bLength;
+}
+
+/** Replaces a row's text by one of this moment, if that counts: it lies behind all texts, or elsewhere. */
+// @ts-ignore: decorator
+@inline
+export function replace(text: u32, micros: i64, from: u32, size: u32, isEarliest: bool): void {
+  const had = load<u32>(text, textLength);
+  if (had != 0) {
+    const moment = load<i64>(text);
+    if (micros == moment) {
+      if (!isGreater(from, size, load<u32>(text, textAt), had)) return;
+    } else if (micros < moment != isEarliest) return;
+  }
+  store<i64>(text, micros);
+  store<u32>(text, size, textLength);
+  if (load<u32>(text, textRoom) >= size) {
+    copy(load<u32>(text, textAt), from, size);
+    return;
+  }
+  // With some room more: the next one is likely to be as long.
+  const room = (size + 47) & ~15;
+  if (from != Fold.textsEnd) copy(Fold.textsEnd, from, size);
+  store<u32>(text, Fold.textsEnd, textAt);
+  store<u32>(text, room, textRoom);
+  Fold.textsEnd += room;
+}
+
+/** Writes the text of an entry behind all texts; returns its length. */
+// @ts-ignore: decorator
+@inline
+export function writeEntry(): u32 {
+  let at = Fold.textsEnd;
+  for (let slot: u32 = 1; slot <= 3; slot++) {
+    if (slot > 1) store<u8>(at++, 0);
+    copy(at, valueAt(slot), valueLength(slot));
+    at += valueLength(slot);
+  }
+  let any: u32 = 0;
+  for (let slot = FOLD_ADS; slot < FOLD_NAMES; slot++) any |= valueLength(slot);
+  if (any != 0) {
+    for (let slot = FOLD_ADS; slot < FOLD_NAMES; slot++) {
+      store<u8>(at++, 0);
+      copy(at, valueAt(slot), valueLength(slot));
+      at += valueLength(slot);
+    }
+  }
+  return at - Fold.textsEnd;
+}

@@ -1,0 +1,243 @@
+// Sessions of events: of each block of the journal, the events of one session and distinct id become one row, folded by
+// least and greatest as src/storage/events/sessions.ts does in SQL. An event of which the engine's reader might see
+// something else than is read here is named as unread, and left to the engine.
+
+import {
+  FOLD_COLUMNS,
+  FOLD_COLUMN_ENDS,
+  FOLD_EVENTS,
+  FOLD_EVENTS_MAX,
+  FOLD_LCP,
+  FOLD_OUT,
+  FOLD_ROWS,
+  FOLD_ROWS_MAX,
+  FOLD_ROW_BYTES,
+  FOLD_SESSION_BYTES_MAX,
+  FOLD_TEXTS,
+  FOLD_TEXTS_BYTES,
+  FOLD_UNREAD,
+  FOLD_UNREAD_BYTES,
+  FOLD_UNREAD_MAX,
+} from "./constants";
+import { byte } from "./json";
+import {
+  start,
+  last,
+  arrived,
+  created,
+  lcpAt,
+  lcp,
+  key,
+  events,
+  hasLcp,
+  entry,
+  exit,
+  click,
+  textLength,
+  writeValue,
+} from "./session_row";
+import { Fold, clear, mixed, replace, rowOf, writeEntry } from "./session_rows";
+import { Seen, namesSession, readProperties, valueAt, valueLength } from "./session_values";
+
+/** The open block: its rows, which one is next, and where its columns lie; those of texts at the next row. */
+let rows: u32 = 0;
+let row: u32 = 0;
+let uuids: u32 = 0;
+let projects: u32 = 0;
+let kinds: u32 = 0;
+let indexes: u32 = 0;
+let indexBytes: u32 = 0;
+let timestamps: u32 = 0;
+let ids: u32 = 0;
+let properties: u32 = 0;
+let arrivals: u32 = 0;
+
+/** Whether the last event named a session. */
+let expectsSession: bool = true;
+/** Events of the open block that are unread. */
+let unread: u32 = 0;
+
+/** The number that stands from `from` to `to`, rounded as JSON's readers do. */
+// @ts-ignore: decorator
+@external("env", "numberOf")
+declare function numberOf(from: u32, to: u32): f64;
+
+/** Empties the fold. Nobody knows `secret`, so that nobody sends sessions that all fall into one slot. */
+export function begin(secret: u64): void {
+  Fold.seed = secret;
+  clear();
+}
+
+/** Opens a block by the places of its columns; `nameKinds` has a byte for each of the names of its events. */
+export function open(
+  count: u32,
+  uuid: u32,
+  ofProject: u32,
+  nameKinds: u32,
+  eventIndexes: u32,
+  eventIndexBytes: u32,
+  timestamp: u32,
+  distinctId: u32,
+  ofProperties: u32,
+  createdAt: u32,
+): void {
+  rows = count;
+  row = 0;
+  uuids = uuid;
+  projects = ofProject;
+  kinds = nameKinds;
+  indexes = eventIndexes;
+  indexBytes = eventIndexBytes;
+  timestamps = timestamp;
+  ids = distinctId;
+  properties = ofProperties;
+  arrivals = createdAt;
+}
+
+/** Behind a text's length, which is left in `length`. */
+let length: u32 = 0;
+// @ts-ignore: decorator
+@inline
+function pastLength(from: u32): u32 {
+  let at = from;
+  let shift: u32 = 0;
+  length = 0;
+  for (;;) {
+    const c = <u32>byte(at++);
+    length |= (c & 127) << shift;
+    if (c < 128) return at;
+    shift += 7;
+  }
+  return at;
+}
+
+/** Folds the event whose values are noted; false when it must stay unread. */
+// @ts-ignore: decorator
+@inline
+function foldEvent(id: u32, idSize: u32): bool {
+  const at = rowOf(load<u32>(projects + (row << 2)), valueAt(0), valueLength(0), id, idSize);
+  if (at == 0) return false;
+  const micros = load<i64>(timestamps + (row << 3));
+  const came = load<i64>(arrivals + (row << 3));
+  if (micros < load<i64>(at, start)) store<i64>(at, micros, start);
+  if (micros > load<i64>(at, last)) store<i64>(at, micros, last);
+  if (came > load<i64>(at, arrived)) store<i64>(at, came, arrived);
+  if (came < load<i64>(at, created)) store<i64>(at, came, created);
+  if (valueLength(1) != 0) {
+    const mayBeEntry = load<u32>(at + entry, textLength) == 0 || micros <= load<i64>(at + entry);
+    if (mayBeEntry) replace(at + entry, micros, Fold.textsEnd, writeEntry(), true);
+    replace(at + exit, micros, valueAt(1), valueLength(1), false);
+  }
+  if (valueLength(4) != 0) replace(at + click, micros, valueAt(4), valueLength(4), false);
+  if (valueLength(FOLD_LCP) != 0) {
+    const value = numberOf(valueAt(FOLD_LCP), valueAt(FOLD_LCP) + valueLength(FOLD_LCP));
+    const bits = bswap(reinterpret<u64>(value));
+    const isFirst = load<u32>(at, hasLcp) == 0;
+    const moment = load<i64>(at, lcpAt);
+    if (value > 0 && (isFirst || micros < moment || (micros == moment && bits > load<u64>(at, lcp)))) {
+      store<u32>(at, 1, hasLcp);
+      store<i64>(at, micros, lcpAt);
+      store<u64>(at, bits, lcp);
+    }
+  }
+  const uuid = uuids + (row << 4);
+  const hash = <u32>mixed(mixed(load<u64>(uuid) ^ load<u64>(uuid, 8)));
+  let index: u32;
+  if (indexBytes == 1) index = <u32>load<u8>(indexes + row);
+  else if (indexBytes == 2) index = <u32>load<u16>(indexes + (row << 1));
+  else index = load<u32>(indexes + (row << 2));
+  store<u32>(FOLD_EVENTS + (Fold.eventCount << 3), (at - FOLD_ROWS) / FOLD_ROW_BYTES);
+  store<u32>(FOLD_EVENTS + (Fold.eventCount << 3), (hash & 0xfffffffc) | <u32>byte(kinds + index), 4);
+  Fold.eventCount++;
+  store<u32>(at, load<u32>(at, events) + 1, events);
+  return true;
+}
+
+/**
+ * Folds the rest of the open block.
+ * @returns 1 when it is through; 0 when the fold is full, or the list of unread events at FOLD_UNREAD: call write(),
+ *   and it again.
+ */
+export function fold(): u32 {
+  unread = 0;
+  for (; row < rows; row++) {
+    const id = pastLength(ids);
+    const idSize = length;
+    const text = pastLength(properties);
+    const size = length;
+    // What an event adds at the most: its entry, exit and click, each with some room, and its key.
+    const most = size * 2 + idSize + 1024;
+    const isTooLong = most > FOLD_TEXTS_BYTES;
+    if (
+      Fold.rowCount == FOLD_ROWS_MAX ||
+      Fold.eventCount == FOLD_EVENTS_MAX ||
+      unread == FOLD_UNREAD_MAX ||
+      (!isTooLong && most > FOLD_TEXTS + FOLD_TEXTS_BYTES - Fold.textsEnd)
+    ) {
+      return 0;
+    }
+    ids = id + idSize;
+    properties = text + size;
+    // Where the last event had no session, this one is searched for it first, which costs less than reading it.
+    if (!expectsSession && !namesSession(text, text + size)) continue;
+    if (isTooLong) Seen.isOdd = true;
+    else readProperties(text, text + size);
+    const hasSession = !Seen.isOdd && valueLength(0) != 0;
+    if (!hasSession && expectsSession && !namesSession(text, text + size)) {
+      expectsSession = false;
+      continue;
+    }
+    expectsSession = true;
+    if (hasSession && (valueLength(0) > FOLD_SESSION_BYTES_MAX || foldEvent(id, idSize))) continue;
+    const place = FOLD_UNREAD + unread++ * FOLD_UNREAD_BYTES;
+    store<u32>(place, row);
+    store<u32>(place, id, 4);
+    store<u32>(place, idSize, 8);
+    store<u32>(place, text, 12);
+    store<u32>(place, size, 16);
+  }
+  return 1;
+}
+
+/** Events listed by the last fold() as unread. */
+export function unreadCount(): u32 {
+  return unread;
+}
+
+/** Rows that are folded. */
+export function foldedCount(): u32 {
+  return Fold.rowCount;
+}
+
+/**
+ * Writes the values of all columns at FOLD_OUT, one behind the other, and where each ends at FOLD_COLUMN_ENDS; then
+ * empties the fold.
+ * @returns how many rows.
+ */
+export function write(): u32 {
+  const count = Fold.rowCount;
+  let out: u32 = FOLD_OUT;
+  for (let column: u32 = 0; column < FOLD_COLUMNS - 1; column++) {
+    for (let i: u32 = 0; i < count; i++) out = writeValue(column, out, FOLD_ROWS + i * FOLD_ROW_BYTES);
+    store<u32>(FOLD_COLUMN_ENDS + (column << 2), out);
+  }
+  // A list's end for each row; then all items. A row's place for its next item is kept where its number was.
+  let items: u32 = 0;
+  for (let i: u32 = 0; i < count; i++) {
+    const at = FOLD_ROWS + i * FOLD_ROW_BYTES;
+    const before = items;
+    items += load<u32>(at, events);
+    store<u64>(out + (i << 3), <u64>items);
+    store<u32>(at, before, events);
+  }
+  out += count << 3;
+  for (let i: u32 = 0; i < Fold.eventCount; i++) {
+    const at = FOLD_ROWS + load<u32>(FOLD_EVENTS + (i << 3)) * FOLD_ROW_BYTES;
+    const place = load<u32>(at, events);
+    store<u32>(out + (place << 2), load<u32>(FOLD_EVENTS + (i << 3), 4));
+    store<u32>(at, place + 1, events);
+  }
+  store<u32>(FOLD_COLUMN_ENDS + ((FOLD_COLUMNS - 1) << 2), out + (items << 2));
+  clear();
+  return count;
+}

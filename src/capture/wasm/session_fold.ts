@@ -1,0 +1,190 @@
+// Folds the events of Native blocks by session and distinct id, in WebAssembly: rows that the engine only has to put
+// together, instead of the properties of every event, which it would read again. An event of which the engine's own
+// reader might see something else stays as it is, among those that are unread.
+
+import { readFileSync } from "node:fs";
+import { bytesOf } from "../../core/bytes.ts";
+import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
+import { numberedNamesAt, placesIn } from "../../storage/native/native_places.ts";
+import { knownKeys } from "../scan/event_fields.ts";
+import { layout, paddingBytes } from "./layout.ts";
+import { writeKnownNames } from "./scan_arena.ts";
+import {
+  foldBlockBytesMax,
+  foldColumns,
+  foldLayout,
+  foldUnreadNumbers,
+  foldedNames,
+} from "./session_layout.ts";
+import { UnreadEvents } from "./unread_events.ts";
+
+interface FoldExports {
+  begin(secret: bigint): void;
+  open(...numbers: number[]): void;
+  fold(): number;
+  unreadCount(): number;
+  foldedCount(): number;
+  write(): number;
+}
+
+const microsType = "DateTime64(6, 'UTC')";
+
+/** The columns in the order in which the module writes them; sessionsOfFolds has the same. */
+const columns: readonly (readonly [name: string, type: string])[] = [
+  ["project_id", "UInt32"],
+  ["session_id", "String"],
+  ["start_time", microsType],
+  ["end_time", microsType],
+  ["arrived", microsType],
+  ["first_arrived", microsType],
+  ["first_seen", "String"],
+  ["entry", "String"],
+  ["exit", "String"],
+  ["external_click", "String"],
+  ["lcp", "String"],
+  ["counted", "Array(UInt32)"],
+];
+
+const wanted = [
+  "uuid",
+  "project_id",
+  "event",
+  "timestamp",
+  "distinct_id",
+  "properties",
+  "created_at",
+] as const;
+
+/** What `counted` has of an event beside its hash: the same numbers as src/storage/events/sessions.ts has. */
+const kinds = ["$pageview", "$autocapture", "$screen"].map(bytesOf);
+
+let compiled: WebAssembly.Module | undefined;
+
+export class SessionFold {
+  /** Where a block is put before add(): anywhere in it, or several side by side. */
+  readonly room: Uint8Array;
+  /** Native blocks of rows that are folded, for the structure of sessionsOfFolds, and their bytes. */
+  #folded: Uint8Array[] = [];
+  foldedBytes = 0;
+  readonly #unread = new UnreadEvents();
+  readonly #bytes: Uint8Array;
+  readonly #words: Uint32Array;
+  readonly #wasm: FoldExports;
+
+  constructor() {
+    compiled ??= new WebAssembly.Module(readFileSync(new URL("./sessions.wasm", import.meta.url)));
+    const pages = Math.ceil((foldLayout.END + paddingBytes) / 65_536);
+    const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
+    const bytes = new Uint8Array(memory.buffer);
+    const numberOf = (from: number, to: number) => Number(String.fromCharCode(...bytes.subarray(from, to)));
+    const instance = new WebAssembly.Instance(compiled, { env: { memory, numberOf } });
+    this.#wasm = instance.exports as unknown as FoldExports;
+    this.#bytes = bytes;
+    this.#words = new Uint32Array(memory.buffer);
+    this.room = bytes.subarray(foldLayout.BLOCK, foldLayout.BLOCK + foldBlockBytesMax);
+    const slots = Object.fromEntries(foldedNames.map((name, slot) => [name, slot]));
+    writeKnownNames(bytes, layout.NAMES, [[layout.PROPERTY_KEYS, knownKeys(slots)]]);
+    this.begin();
+  }
+
+  /** Forgets all. */
+  begin(): void {
+    this.#wasm.begin(crypto.getRandomValues(new BigUint64Array(1))[0]!);
+    this.takeFolded();
+    this.#unread.take();
+  }
+
+  /** Bytes of the events that are unread. */
+  get unreadBytes(): number {
+    return this.#unread.bytes;
+  }
+
+  /**
+   * Folds the block at these bytes of the room.
+   * @throws Error when it is no block of events.
+   */
+  add(from: number, length: number): void {
+    const block = this.room.subarray(from, from + length);
+    const { rows, places } = placesIn(block, wanted);
+    if (rows === 0) return;
+    const { names, indexesAt, indexBytes } = numberedNamesAt(block, places.event.from);
+    for (const [number, name] of names.entries()) this.#bytes[foldLayout.KINDS + number] = kindOf(name);
+    const base = foldLayout.BLOCK + from;
+    const at = (name: (typeof wanted)[number]) => base + places[name].from;
+    const { KINDS } = foldLayout;
+    const [indexes, wasm] = [base + indexesAt, this.#wasm];
+    const [uuid, project, timestamp, created] = [
+      at("uuid"),
+      at("project_id"),
+      at("timestamp"),
+      at("created_at"),
+    ];
+    const texts = [at("distinct_id"), at("properties")];
+    wasm.open(rows, uuid, project, KINDS, indexes, indexBytes, timestamp, ...texts, created);
+    for (let isThrough = false; !isThrough;) {
+      isThrough = wasm.fold() === 1;
+      for (let i = 0, words = foldLayout.UNREAD >> 2; i < wasm.unreadCount(); i++) {
+        const [row, id, idLength, text, textLength] = this.#words.subarray(
+          words,
+          (words += foldUnreadNumbers),
+        );
+        const index = indexOf(this.#bytes, indexes, indexBytes, row!);
+        this.#unread.append(this.#bytes, {
+          uuid: uuid + row! * 16,
+          project: project + row! * 4,
+          event: names[index]!,
+          timestamp: timestamp + row! * 8,
+          created: created + row! * 8,
+          id: [id!, idLength!],
+          properties: [text!, textLength!],
+        });
+      }
+      if (!isThrough) this.#write();
+    }
+  }
+
+  /** What is folded so far, as Native blocks; the fold begins anew. */
+  takeFolded(): Uint8Array[] {
+    this.#write();
+    const folded = this.#folded;
+    this.#folded = [];
+    this.foldedBytes = 0;
+    return folded;
+  }
+
+  /** The events that are unread, as a Native block for the structure of sessionsOfBlocks; undefined without any. */
+  takeUnread(): Uint8Array | undefined {
+    return this.#unread.take();
+  }
+
+  #write(): void {
+    if (this.#wasm.foldedCount() === 0) return;
+    const rows = this.#wasm.write();
+    const ends = this.#words.subarray(
+      foldLayout.COLUMN_ENDS >> 2,
+      (foldLayout.COLUMN_ENDS >> 2) + foldColumns,
+    );
+    const out = new ByteColumn(ends.at(-1)! - foldLayout.OUT + 1024);
+    writeBlockHead(out, columns.length, rows);
+    let from: number = foldLayout.OUT;
+    for (const [which, [name, type]] of columns.entries()) {
+      writeColumnHead(out, name, type);
+      out.raw(this.#bytes, from, (from = ends[which]!));
+    }
+    this.#folded.push(out.filled());
+    this.foldedBytes += out.length;
+  }
+}
+
+function kindOf(name: Uint8Array): number {
+  for (const [which, kind] of kinds.entries()) {
+    if (kind.length === name.length && kind.every((byte, i) => byte === name[i])) return which + 1;
+  }
+  return 0;
+}
+
+function indexOf(bytes: Uint8Array, from: number, width: number, row: number): number {
+  let index = 0;
+  for (let byte = width - 1; byte >= 0; byte--) index = index * 256 + bytes[from + row * width + byte]!;
+  return index;
+}

@@ -1,0 +1,261 @@
+// `sluice doctor`: one page that says what is wrong and what to do.
+
+import { accessSync, constants, existsSync, readdirSync, statfsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { captureSetup } from "../capture/capture_journal.ts";
+import { reserveOf } from "../capture/journal/quota.ts";
+import { Quarantine } from "../capture/journal/quarantine.ts";
+import { leftBehind } from "../capture/workers/worker_pool.ts";
+import type { Config } from "../config.ts";
+import { systemClock } from "../core/clock.ts";
+import { limits } from "../core/limits.ts";
+import { openLog, reasonOf } from "../core/log.ts";
+import { readBuild } from "../core/version.ts";
+import { storageLimits } from "../storage/limits.ts";
+import { ownDataDir } from "../storage/lock.ts";
+import { pendingMigrations } from "../storage/migrate.ts";
+import { attachStores, checkClickHouse, type Stores } from "../storage/stores.ts";
+import { readSilences } from "../storage/watermark.ts";
+import { checkPositionals, readArguments } from "./args.ts";
+import type { CliContext, Command } from "./command.ts";
+
+export const doctorCommand: Command = {
+  name: "doctor",
+  summary: "say what is wrong with settings, disk, stores, journal and server, and what to do",
+  help: `usage: bun run sluice doctor [--json]
+
+Checks the settings, DATA_DIR and its volume, both stores, what the journal holds back, and the server, if one runs.
+Changes nothing. Exit code 1 when something is wrong, else 0.
+
+  --json  a line of JSON for each finding: {"part", "state": "ok" | "note" | "wrong", "text", "remedy"}
+
+  DATABASE_URL=postgres://… CLICKHOUSE_URL=http://… SECRET_KEY=… bun run sluice doctor`,
+  run,
+};
+
+interface Finding {
+  part: "settings" | "disk" | "server" | "stores" | "journal";
+  /** note: nothing is wrong yet. */
+  state: "ok" | "note" | "wrong";
+  text: string;
+  /** What to do; absent when there is nothing. */
+  remedy?: string;
+}
+
+async function run(args: string[], { config, print }: CliContext): Promise<number> {
+  const words = readArguments(args, [], ["json"]);
+  checkPositionals(words, 0);
+  const dataDir = resolve(config.dataDir);
+  const findings = [
+    ...settingsFindings(config),
+    ...diskFindings(dataDir),
+    ...(await serverFindings(config, dataDir)),
+    ...(await storeFindings(config)),
+    ...journalFindings(dataDir),
+  ];
+  const isJson = words.values["json"] === true;
+  if (!isJson) print(`sluice ${readBuild()}, DATA_DIR ${dataDir}\n`);
+  for (const finding of findings) print(isJson ? JSON.stringify(finding) : lineOf(finding));
+  return findings.some(({ state }) => state === "wrong") ? 1 : 0;
+}
+
+function lineOf({ part, state, text, remedy }: Finding): string {
+  const line = `${state.padEnd(6)}${part.padEnd(10)}${text}`;
+  return remedy === undefined ? line : `${line}\n${" ".repeat(16)}→ ${remedy}`;
+}
+
+function settingsFindings(config: Config): Finding[] {
+  const part = "settings";
+  const findings = config.misspelt.map(([name, setting]): Finding => ({
+    part,
+    state: "wrong",
+    text: `${name} is no setting`,
+    remedy: `write ${setting}, or remove it`,
+  }));
+  const isPublic = !["127.0.0.1", "::1", "localhost"].includes(config.host);
+  if (isPublic && config.siteUrl === undefined) {
+    const text = `others can reach ${config.host}, and SITE_URL is not set: links begin with what a request says`;
+    findings.push({ part, state: "note", text, remedy: "set SITE_URL to the address that people use" });
+  }
+  if (isPublic && config.metricsToken === undefined) {
+    const text = "anybody who reaches the server may read /metrics";
+    findings.push({
+      part,
+      state: "note",
+      text,
+      remedy: "set METRICS_TOKEN, or keep /metrics behind the proxy",
+    });
+  }
+  return findings.length > 0
+    ? findings
+    : [{ part, state: "ok", text: "every setting is known and has a valid value" }];
+}
+
+function diskFindings(dataDir: string): Finding[] {
+  const part = "disk";
+  if (!existsSync(dataDir)) {
+    return [
+      {
+        part,
+        state: "note",
+        text: "DATA_DIR does not exist",
+        remedy: "the first `bun run sluice serve` makes it",
+      },
+    ];
+  }
+  try {
+    accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (thrown) {
+    const remedy = "give the folder to the user that runs the server, and run doctor as that user";
+    return [{ part, state: "wrong", text: `no permission: ${reasonOf(thrown)}`, remedy }];
+  }
+  const { bavail, blocks, bsize } = statfsSync(dataDir);
+  const [free, reserve] = [bavail * bsize, reserveOf(blocks * bsize)];
+  const room = `${megabytes(free)} free of ${megabytes(blocks * bsize)}`;
+  const text = `${room}; captures are refused below ${megabytes(reserve)}`;
+  if (free < reserve) return [{ part, state: "wrong", text, remedy: "make room on the volume of DATA_DIR" }];
+  if (free < 2 * reserve) return [{ part, state: "note", text, remedy: "make room soon" }];
+  return [{ part, state: "ok", text }];
+}
+
+async function serverFindings(config: Config, dataDir: string): Promise<Finding[]> {
+  const part = "server";
+  const host = ["0.0.0.0", "::"].includes(config.host) ? "127.0.0.1" : config.host;
+  const url = `http://${host.includes(":") ? `[${host}]` : host}:${config.port}`;
+  const readiness = await fetch(`${url}/_readiness`, {
+    signal: AbortSignal.timeout(2 * limits.healthMsMax),
+    proxy: false,
+  })
+    .then((reply) => reply.text())
+    .catch(() => undefined);
+  if (readiness === undefined) {
+    const inUse = existsSync(dataDir) ? inUseBy(dataDir) : undefined;
+    if (inUse === undefined) {
+      return [
+        { part, state: "note", text: `none answers at ${url}`, remedy: "bun run sluice serve starts it" },
+      ];
+    }
+    const remedy = "see its log; HOST and PORT must be those that it was started with";
+    return [{ part, state: "wrong", text: `none answers at ${url}, yet ${inUse}`, remedy }];
+  }
+  return readiness
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => partFinding(line, url));
+}
+
+/** A line of `/_readiness`. */
+function partFinding(line: string, url: string): Finding {
+  try {
+    const { part, ok, error, amiss } = JSON.parse(line) as Record<string, string | boolean | undefined>;
+    const remedy = "see src/docs/operating.md, and the server's log";
+    if (ok !== true)
+      return { part: "server", state: "wrong", text: `${part} is not ready: ${error}`, remedy };
+    if (amiss) return { part: "server", state: "note", text: `${part}: ${amiss}`, remedy };
+    return { part: "server", state: "ok", text: `${part} is ready` };
+  } catch {
+    const remedy = "set HOST and PORT to those of the server";
+    return { part: "server", state: "wrong", text: `what answers at ${url} is not this program`, remedy };
+  }
+}
+
+/** Why the folder is not free; undefined when it is. */
+function inUseBy(dataDir: string): string | undefined {
+  try {
+    ownDataDir(dataDir).release();
+    return undefined;
+  } catch (thrown) {
+    return reasonOf(thrown);
+  }
+}
+
+async function storeFindings(config: Config): Promise<Finding[]> {
+  const log = openLog({ level: "silent", format: "json" });
+  const { dataDir, databaseUrl, clickhouseUrl, clickhouseCluster } = config;
+  const part = "stores";
+  // Stores that the first start makes.
+  if (databaseUrl === undefined && !existsSync(dataDir)) return [];
+  let stores: Stores;
+  try {
+    stores = await attachStores({
+      dataDir,
+      log,
+      requireReachable: true,
+      existing: true,
+      ...(databaseUrl && { databaseUrl }),
+      ...(clickhouseUrl && { clickhouseUrl }),
+      ...(clickhouseCluster && { clickhouseCluster }),
+    });
+  } catch (thrown) {
+    return [
+      {
+        part,
+        state: "wrong",
+        text: reasonOf(thrown),
+        remedy: "check the stores and their settings",
+      },
+    ];
+  }
+  try {
+    const amiss = await checkClickHouse(stores.clickhouse);
+    const pending = Object.values(await pendingMigrations(stores, log)).flat();
+    const waits = pending.filter(({ olderGoOn }) => !olderGoOn).length;
+    const silent = pending.length > 0 ? [] : await readSilences(stores.sql, systemClock.now());
+    return [
+      ...(amiss === undefined ? [] : [{ part, state: "wrong", text: `ClickHouse: ${amiss}` } as const]),
+      pending.length === 0
+        ? { part, state: "ok", text: "both answer, their tables are those of this version" }
+        : {
+            part,
+            state: "note",
+            text: `${pending.length} migrations are missing; older servers must stop for ${waits} of them`,
+            remedy: "the next start applies them; `bun run sluice migrate --check` lists them",
+          },
+      ...silent.flatMap(([journal, seconds]) => silenceFinding(journal, seconds)),
+    ];
+  } catch (thrown) {
+    return [{ part, state: "wrong", text: reasonOf(thrown) }];
+  } finally {
+    await stores.close();
+  }
+}
+
+function silenceFinding(journal: string, seconds: number): Finding[] {
+  if (seconds * 1000 < storageLimits.journalUnseenMsMax) return [];
+  const text = `the server of the journal ${journal} last reported ${Math.round(seconds / 60)} minutes ago`;
+  const remedy =
+    "start it again: what its journal holds is not stored yet; nothing to do where it was stopped for good";
+  return [{ part: "journal", state: "note", text, remedy }];
+}
+
+function journalFindings(dataDir: string): Finding[] {
+  const part = "journal";
+  if (!existsSync(join(dataDir, "journal"))) return [];
+  try {
+    const refused = new Quarantine(captureSetup, dataDir).count;
+    const damaged = [dataDir, ...leftBehind(dataDir, 1)]
+      .map((folder) => join(folder, "journal"))
+      .filter((folder) => existsSync(folder))
+      .flatMap((folder) => readdirSync(folder).filter((name) => name.endsWith(".damaged")));
+    const findings: Finding[] = [];
+    if (refused > 0) {
+      const remedy = "`bun run sluice journal list` has ClickHouse's reasons; then retry or discard";
+      findings.push({ part, state: "wrong", text: `${refused} events are in quarantine`, remedy });
+    }
+    if (damaged.length > 0) {
+      const remedy = "check the disk; their sound part was stored. Keep or remove them";
+      findings.push({ part, state: "note", text: `${damaged.length} damaged files were set aside`, remedy });
+    }
+    return findings.length > 0
+      ? findings
+      : [{ part, state: "ok", text: "nothing is in quarantine or damaged" }];
+  } catch (thrown) {
+    return [
+      { part, state: "wrong", text: reasonOf(thrown), remedy: "run doctor as the user that runs the server" },
+    ];
+  }
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.floor(bytes / 1e6).toLocaleString("en-US")} MB`;
+}

@@ -1,0 +1,62 @@
+// `sluice user`: lists users, and gives one a password when nobody can sign in any more.
+
+import { normalizedEmail } from "../accounts/sign_in/attempts.ts";
+import { openPasswords } from "../accounts/sign_in/passwords.ts";
+import { changeUser, findSigningUser, listAllUsers } from "../accounts/sign_in/session_store.ts";
+import { UserError } from "../core/fault.ts";
+import { randomBase62 } from "../core/id.ts";
+import { withAccounts } from "./accounts.ts";
+import { checkPositionals, readArguments, requiredText, type Arguments } from "./args.ts";
+import type { CliContext, Command } from "./command.ts";
+
+const help = `usage: bun run sluice user list [--json]
+       bun run sluice user password --email USER
+
+list            prints the address, whether there is a password, and the last sign-in of every user
+password        gives a user a new random password and prints it; it ends the user's sessions
+  --email USER          the user's e-mail address
+
+example: bun run sluice user password --email admin@example.com`;
+
+export const userCommand: Command = {
+  name: "user",
+  summary: "list users, or give one a new password",
+  help,
+  run: async (args, context) => {
+    const words = readArguments(args, ["email"], ["json"]);
+    checkPositionals(words, 1);
+    const [verb] = words.positionals;
+    if (verb === "list") return list(words, context);
+    if (verb === "password") return renew(words, context);
+    throw new UserError(`expected "user list" or "user password"`, 2);
+  },
+};
+
+async function list(words: Arguments, context: CliContext): Promise<number> {
+  if (words.values["email"] !== undefined) throw new UserError("user list takes no --email", 2);
+  const users = await withAccounts(context, listAllUsers);
+  if (words.values["json"]) context.print(JSON.stringify(users));
+  for (const { email, has_password, last_login } of words.values["json"] ? [] : users) {
+    context.print(
+      [email, has_password ? "password" : "no password", last_login?.toISOString() ?? "never"].join("\t"),
+    );
+  }
+  return 0;
+}
+
+/** 24 letters and digits: 142 random bits. */
+const passwordChars = 24;
+
+async function renew(words: Arguments, context: CliContext): Promise<number> {
+  const email = requiredText(words, "email");
+  const password = randomBase62(passwordChars);
+  const password_hash = await openPasswords().hash(password);
+  await withAccounts(context, async (sql) => {
+    const user = await findSigningUser(sql, normalizedEmail(email));
+    if (!user) throw new UserError(`no user has the address ${email}; see bun run sluice user list`);
+    await changeUser(sql, user.id, { password_hash });
+  });
+  context.print(password);
+  context.printError(`${email} signs in with this password now; it cannot be shown again`);
+  return 0;
+}

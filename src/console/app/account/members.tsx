@@ -1,0 +1,228 @@
+// Who belongs to the organization of the project: levels, removals, invitations.
+
+import { useState } from "preact/hooks";
+import type { ListReply } from "../session/api.ts";
+import { useSession } from "../session/session.ts";
+import { type Action, useAction, useGet } from "../session/use_loaded.ts";
+import { Copied } from "../ui/copied.tsx";
+import { agoText } from "../ui/format.ts";
+import {
+  Card,
+  ChoiceField,
+  FormCard,
+  Outcome,
+  PageHead,
+  Shown,
+  SureButton,
+  TextField,
+} from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
+
+interface MemberRow {
+  id: string;
+  user: { uuid: string; email: string; first_name: string };
+  level: number;
+  joined_at: string;
+  last_login: string | null;
+}
+
+interface InviteRow {
+  id: string;
+  target_email: string;
+  level: number;
+  created_by: { email: string };
+  expires_at: string;
+}
+
+interface Made {
+  target_email: string;
+  link: string;
+}
+
+const levels: readonly (readonly [number, string])[] = [
+  [1, "member"],
+  [8, "administrator"],
+  [15, "owner"],
+];
+
+const administrator = 8;
+const nameOf = (level: number) => levels.find(([one]) => one === level)?.[1] ?? String(level);
+const upTo = (most: number) =>
+  levels.filter(([level]) => level <= most).map(([level, name]) => [String(level), name] as const);
+
+export function Members() {
+  const { project } = useSession();
+  const path = `/api/organizations/${project.organization || "@current"}`;
+  const own = useGet<MemberRow>(`${path}/members/@me/`);
+  const members = useGet<ListReply<MemberRow>>(`${path}/members/`, { limit: 1000, order: "joined_at" });
+  const action = useAction();
+  return (
+    <>
+      <PageHead title="Members" />
+      <Outcome action={action} />
+      <Shown asked={own}>
+        {(me) => (
+          <>
+            <Card>
+              <Shown asked={members}>
+                {({ results }) => (
+                  <MemberTable
+                    rows={results}
+                    me={me}
+                    path={`${path}/members`}
+                    action={action}
+                    changed={() => {
+                      members.again();
+                      own.again();
+                    }}
+                  />
+                )}
+              </Shown>
+            </Card>
+            {me.level >= administrator && <Invitations path={`${path}/invites/`} level={me.level} />}
+          </>
+        )}
+      </Shown>
+    </>
+  );
+}
+
+interface MemberTableProps {
+  rows: MemberRow[];
+  me: MemberRow;
+  path: string;
+  action: Action;
+  changed: () => void;
+}
+
+function MemberTable({ rows, me, path, action, changed }: MemberTableProps) {
+  const { signOut } = useSession();
+  const mayChange = ({ id, level }: MemberRow) =>
+    me.level >= administrator && id !== me.id && level <= me.level;
+  const change = ({ user }: MemberRow, level: number) =>
+    action.send(
+      "PATCH",
+      `${path}/${user.uuid}/`,
+      { level },
+      `${user.email} is ${nameOf(level)} now.`,
+      changed,
+    );
+  const remove = ({ user }: MemberRow) =>
+    action.send("DELETE", `${path}/${user.uuid}/`, undefined, `${user.email} is removed.`, changed);
+  const leave = () => action.send("DELETE", `${path}/@me/`, undefined, "You have left.", signOut);
+  return (
+    <Table
+      caption="Members"
+      rows={rows}
+      id={(row) => row.id}
+      columns={[
+        { name: "Address", cell: ({ user }) => user.email },
+        { name: "Name", cell: ({ user }) => user.first_name },
+        {
+          name: "Level",
+          cell: (row) =>
+            mayChange(row) ? (
+              <select
+                aria-label={`Level of ${row.user.email}`}
+                value={String(row.level)}
+                onChange={(event) => change(row, Number(event.currentTarget.value))}
+              >
+                {upTo(me.level).map(([level, name]) => (
+                  <option key={level} value={level}>
+                    {name}
+                  </option>
+                ))}
+              </select>
+            ) : (
+              nameOf(row.level)
+            ),
+        },
+        { name: "Joined", cell: (row) => agoText(row.joined_at), fixed: true },
+        { name: "Signed in", cell: (row) => agoText(row.last_login), fixed: true },
+        {
+          name: "What to do",
+          cell: (row) =>
+            row.id === me.id ? (
+              <SureButton label="Leave" sure="You lose what the organization has." act={leave} />
+            ) : (
+              mayChange(row) && (
+                <SureButton
+                  label="Remove"
+                  sure="Their sessions and keys end at once."
+                  act={() => remove(row)}
+                />
+              )
+            ),
+        },
+      ]}
+    />
+  );
+}
+
+function Invitations({ path, level: most }: { path: string; level: number }) {
+  const asked = useGet<ListReply<InviteRow>>(path, { limit: 100 });
+  const action = useAction();
+  const inviting = useAction();
+  const [address, setAddress] = useState("");
+  const [level, setLevel] = useState("1");
+  const [made, setMade] = useState<Made>();
+  const invite = () =>
+    inviting.send(
+      "POST",
+      path,
+      { target_email: address, level: Number(level) },
+      "Send the link yourself.",
+      (reply: Made) => {
+        setMade(reply);
+        setAddress("");
+        asked.again();
+      },
+    );
+  const revoke = ({ id, target_email }: InviteRow) =>
+    action.send(
+      "DELETE",
+      `${path}${id}/`,
+      undefined,
+      `The invitation of ${target_email} is revoked.`,
+      asked.again,
+    );
+  return (
+    <>
+      <FormCard title="Invite somebody" send={invite} action={inviting} button="Make a link">
+        <TextField label="E-mail address" value={address} set={setAddress} type="email" required />
+        <ChoiceField label="Level" value={level} set={setLevel} options={upTo(most)} />
+      </FormCard>
+      {made && (
+        <div class="notice good issued" role="group" aria-label="The invitation’s link">
+          <p>This link invites {made.target_email}. It is shown this once, works once, and for three days.</p>
+          <Copied text={made.link} label="the link" />
+        </div>
+      )}
+      <Card title="Open invitations">
+        <Outcome action={action} />
+        <Shown asked={asked}>
+          {({ results }) => (
+            <Table
+              caption="Open invitations"
+              rows={results}
+              id={(row) => row.id}
+              empty="None."
+              columns={[
+                { name: "Address", cell: (row) => row.target_email },
+                { name: "Level", cell: (row) => nameOf(row.level) },
+                { name: "By", cell: (row) => row.created_by.email },
+                { name: "Until", cell: (row) => new Date(row.expires_at).toLocaleString(), fixed: true },
+                {
+                  name: "What to do",
+                  cell: (row) => (
+                    <SureButton label="Revoke" sure="Its link stops working." act={() => revoke(row)} />
+                  ),
+                },
+              ]}
+            />
+          )}
+        </Shown>
+      </Card>
+    </>
+  );
+}

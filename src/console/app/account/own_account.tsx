@@ -1,0 +1,149 @@
+// One's own account: name, address and password, and the browsers that are signed in.
+
+import { useState } from "preact/hooks";
+import type { ListReply } from "../session/api.ts";
+import { useGet, useAction, type Loaded } from "../session/use_loaded.ts";
+import { agoText, browserText } from "../ui/format.ts";
+import { Card, FormCard, Outcome, PageHead, Shown, SureButton, TextField } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
+
+export interface OwnUser {
+  email: string;
+  first_name: string;
+  has_password: boolean;
+}
+
+const path = "/api/users/@me/";
+
+export function OwnAccount() {
+  const asked = useGet<OwnUser>(path);
+  return (
+    <>
+      <PageHead title="Account" />
+      <Shown asked={asked}>
+        {(user) => (
+          <div class="cards">
+            <Names user={user} changed={asked.again} />
+            <PasswordCard user={user} changed={asked.again} title="Password" />
+          </div>
+        )}
+      </Shown>
+      <Sessions />
+    </>
+  );
+}
+
+function Names({ user, changed }: { user: OwnUser; changed: () => void }) {
+  const [name, setName] = useState(user.first_name);
+  const action = useAction();
+  const save = () => action.send("PATCH", path, { first_name: name }, "Saved.", changed);
+  return (
+    <FormCard title={user.email} send={save} action={action} button="Save">
+      <TextField label="First name" value={name} set={setName} autocomplete="given-name" />
+    </FormCard>
+  );
+}
+
+/** A first password, with the address that signs in from then on, or another one. */
+export function PasswordCard({
+  user,
+  changed,
+  title,
+}: {
+  user: OwnUser;
+  changed: () => void;
+  title: string;
+}) {
+  const { has_password: has } = user;
+  const [email, setEmail] = useState(user.email);
+  const [current, setCurrent] = useState("");
+  const [password, setPassword] = useState("");
+  const action = useAction();
+  const body = { password, ...(has ? { current_password: current } : { email }) };
+  const done = has ? "Changed. Your other browsers are signed out." : `Set. Sign in as ${email} from now on.`;
+  const save = () =>
+    action.send("PATCH", path, body, done, () => {
+      setCurrent("");
+      setPassword("");
+      changed();
+    });
+  const button = has ? "Change the password" : "Set the password";
+  return (
+    <FormCard title={title} send={save} action={action} button={button}>
+      {has ? (
+        <TextField
+          label="Current password"
+          value={current}
+          set={setCurrent}
+          type="password"
+          autocomplete="current-password"
+          required
+        />
+      ) : (
+        <TextField
+          label="E-mail address"
+          value={email}
+          set={setEmail}
+          type="email"
+          autocomplete="username"
+          required
+        />
+      )}
+      <TextField
+        label="New password"
+        value={password}
+        set={setPassword}
+        type="password"
+        autocomplete="new-password"
+        hint="At least 8 characters."
+        required
+      />
+    </FormCard>
+  );
+}
+
+interface SessionRow {
+  id: string;
+  user_agent: string;
+  key_label: string | null;
+  is_current: boolean;
+  created_at: string;
+  last_used_at: string | null;
+}
+
+function Sessions() {
+  const asked: Loaded<ListReply<SessionRow>> = useGet(`${path}sessions/`);
+  const action = useAction();
+  const end = ({ id }: SessionRow) =>
+    action.send("DELETE", `${path}sessions/${id}/`, undefined, "That browser is signed out.", asked.again);
+  return (
+    <Card title="Signed in">
+      <Outcome action={action} />
+      <Shown asked={asked}>
+        {({ results }) => (
+          <Table
+            caption="Browsers that are signed in"
+            rows={results}
+            id={(row) => row.id}
+            empty="This tab alone, with a key."
+            columns={[
+              { name: "Browser", cell: (row) => browserText(row.user_agent) },
+              { name: "By", cell: (row) => (row.key_label === null ? "password" : `key “${row.key_label}”`) },
+              { name: "Since", cell: (row) => agoText(row.created_at), fixed: true },
+              { name: "Used", cell: (row) => agoText(row.last_used_at), fixed: true },
+              {
+                name: "What to do",
+                cell: (row) =>
+                  row.is_current ? (
+                    <span class="tag">this browser</span>
+                  ) : (
+                    <SureButton label="Sign out" sure="It has to sign in again." act={() => end(row)} />
+                  ),
+              },
+            ]}
+          />
+        )}
+      </Shown>
+    </Card>
+  );
+}

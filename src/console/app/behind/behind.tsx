@@ -1,0 +1,133 @@
+// The page of the persons behind a figure: counted, a page at a time, each with a way to what they did.
+
+import type { PersonsAsked } from "./figures.ts";
+import { hrefOf, type Route } from "../session/route.ts";
+import { useAllowed, useSession } from "../session/session.ts";
+import { useAddress, useLoaded } from "../session/use_loaded.ts";
+import { numberText } from "../ui/format.ts";
+import { Card, PageHead, Shown, Time } from "../ui/parts.tsx";
+import { Pager, Table } from "../ui/table.tsx";
+
+const shownMax = 50;
+
+type Cells = [
+  person: { display_name: string; id: string },
+  created_at: string | null,
+  distinct_id: string | null,
+];
+
+/** Who has no name is called by an id that somebody may know. */
+const nameIn = ([{ display_name, id }, , distinct_id]: Cells) =>
+  display_name === id ? distinct_id || id : display_name;
+
+export function PersonsBehind({ route }: { route: Route }) {
+  const query = askedIn(route.query.get("of"));
+  const seesPersons = useAllowed("person:read");
+  return (
+    <>
+      <PageHead title="Persons behind a number" />
+      <Card title={route.query.get("title") || "A number"}>
+        {!seesPersons && (
+          <p class="notice">
+            To see persons, a key needs the scope <code>person:read</code>, which this one does not have.
+          </p>
+        )}
+        {seesPersons && query === undefined && (
+          <p class="notice bad">This address names no number. Click on one to open the persons behind it.</p>
+        )}
+        {seesPersons && query !== undefined && <List query={query} />}
+      </Card>
+    </>
+  );
+}
+
+function askedIn(text: string | null): PersonsAsked | undefined {
+  try {
+    const { source, properties } = JSON.parse(text ?? "") as PersonsAsked;
+    return { source, ...(properties && { properties }) };
+  } catch {
+    return undefined;
+  }
+}
+
+function List({ query: asking }: { query: PersonsAsked }) {
+  const { api, home } = useSession();
+  const { asked: address, page } = useAddress(shownMax);
+  const asked = useLoaded(
+    async (signal) => {
+      const read = async <Row,>(query: object) => {
+        const body = { query: { kind: "ActorsQuery", ...asking, ...query } };
+        return (await api.send<{ results: Row[] }>("POST", `${home}/query/`, body, signal)).results;
+      };
+      const [rows, [[count] = [0]]] = await Promise.all([
+        read<Cells>({
+          select: ["person_display_name", "created_at", "distinct_ids[1]"],
+          limit: shownMax,
+          offset: address.offset,
+        }),
+        read<[number]>({ select: ["count()"] }),
+      ]);
+      return { rows, count, left: count - address.offset - rows.length };
+    },
+    [home, JSON.stringify(asking), address.offset],
+  );
+  return (
+    <Shown asked={asked}>
+      {({ rows, count, left }) => (
+        <>
+          <p>{count === 1 ? "1 person" : `${numberText(count)} persons`}</p>
+          <PersonsTable rows={rows} />
+          {left > 0 && <p class="quiet">and {numberText(left)} more</p>}
+          <Pager {...page} count={count} />
+        </>
+      )}
+    </Shown>
+  );
+}
+
+function PersonsTable({ rows }: { rows: readonly Cells[] }) {
+  const { project } = useSession();
+  const seesRecordings = useAllowed("session_recording:read");
+  return (
+    <Table
+      caption="The persons"
+      rows={rows}
+      id={([{ id }]) => id}
+      empty="Nobody."
+      columns={[
+        {
+          name: "Person",
+          cell: (row) =>
+            // Who sent events only has no page.
+            row[1] === null ? (
+              <>
+                {nameIn(row)} <span class="tag">without a profile</span>
+              </>
+            ) : (
+              <a href={hrefOf(project.id, "persons", [row[0].id])}>{nameIn(row)}</a>
+            ),
+        },
+        ...(seesRecordings
+          ? [
+              {
+                name: "Recordings",
+                cell: (row: Cells) => (
+                  <a
+                    href={hrefOf(project.id, "recordings", [], { person: row[0].id })}
+                    aria-label={`Recordings of ${nameIn(row)}`}
+                  >
+                    Recordings
+                  </a>
+                ),
+              },
+            ]
+          : []),
+        {
+          name: "First seen",
+          cell: ([, created_at]) => <Time at={created_at} />,
+          number: true,
+        },
+      ]}
+    />
+  );
+}

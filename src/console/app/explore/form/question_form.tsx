@@ -1,0 +1,226 @@
+// The fields of a question: its events, what is counted of each, over which time, by which property.
+
+import { useId } from "preact/hooks";
+import { type ProjectNames, useProjectNames } from "../../session/project_names.ts";
+import { numberText } from "../../ui/format.ts";
+import { Button, CheckField, ChoiceField, Form, TextField } from "../../ui/parts.tsx";
+import { RangeField } from "../../ui/range_field.tsx";
+import { AddCondition, ConditionFields, listIdOf, ownerOptions } from "../../filters/condition_fields.tsx";
+import {
+  intervals,
+  orders,
+  type Question,
+  ranges,
+  trendDisplays,
+  views,
+  windows,
+  withOwn,
+} from "../query.ts";
+import { SeriesFields } from "./series_fields.tsx";
+
+interface FormProps {
+  /** As the fields have it. */
+  next: Question;
+  edit: (question: Question) => void;
+  ask: (question: Question) => void;
+  /** Whether what is shown is of another question. */
+  isEdited: boolean;
+}
+
+export function QuestionForm({ next, edit, ask, isEdited }: FormProps) {
+  const set = (change: Partial<Question>) => edit({ ...next, ...change });
+  const { kind } = next;
+  const [lists, names] = [useId(), useProjectNames()];
+  const filters = {
+    conditions: next.conditions,
+    set: (conditions: Question["conditions"]) => set({ conditions }),
+  };
+  return (
+    <Form send={() => ask(next)}>
+      <Names lists={lists} names={names} />
+      <SeriesFields question={next} set={(series) => set({ series })} lists={lists} names={names} />
+      {kind === "trend" && <TrendFields next={next} set={set} />}
+      {kind === "funnel" && <FunnelFields next={next} set={set} />}
+      {kind === "retention" && <RetentionFields next={next} set={set} />}
+      {kind !== "retention" && <BreakdownFields question={next} set={set} lists={lists} names={names} />}
+      <fieldset class="whole plain">
+        <legend>Only where</legend>
+        <ConditionFields {...filters} lists={lists} names={names} />
+        <div class="form">
+          <AddCondition {...filters} />
+          <CheckField
+            label="Without the project’s test accounts"
+            value={next.withoutTests}
+            set={(on) => set({ withoutTests: on })}
+          />
+          <Button type="submit" kind="primary">
+            Show
+          </Button>
+          {isEdited && <span class="tag">changed since it was shown</span>}
+        </div>
+      </fieldset>
+    </Form>
+  );
+}
+
+interface KindProps {
+  next: Question;
+  set: (change: Partial<Question>) => void;
+}
+
+function TrendFields({ next, set }: KindProps) {
+  return (
+    <>
+      <ChoiceField
+        label="Interval"
+        value={next.interval}
+        set={(interval) => set({ interval })}
+        options={intervals}
+      />
+      <RangeField from={next.range} to={next.to} set={(range, to) => set({ range, to })} options={ranges} />
+      <ChoiceField
+        label="Shown as"
+        value={next.display}
+        set={(display) => set({ display })}
+        options={withOwn(trendDisplays, next.display)}
+      />
+      {(next.series.length > 1 || next.formula !== "") && (
+        <TextField
+          label="Formula; event 1 is A"
+          value={next.formula}
+          set={(formula) => set({ formula })}
+          placeholder="A / B * 100"
+        />
+      )}
+      <CheckField
+        label="Compare with the time before"
+        value={next.compare}
+        set={(on) => set({ compare: on })}
+      />
+    </>
+  );
+}
+
+function FunnelFields({ next, set }: KindProps) {
+  return (
+    <>
+      <RangeField from={next.range} to={next.to} set={(range, to) => set({ range, to })} options={ranges} />
+      <ChoiceField
+        label="Within"
+        value={next.window}
+        set={(window) => set({ window })}
+        options={withOwn(windows, next.window)}
+      />
+      <ChoiceField
+        label="Steps follow"
+        value={next.order}
+        set={(order) => set({ order })}
+        options={withOwn(orders, next.order)}
+      />
+      <ChoiceField
+        label="Shown as"
+        value={next.view}
+        set={(view) => set({ view })}
+        options={withOwn(views, next.view)}
+      />
+      {next.view === "trends" && (
+        <ChoiceField
+          label="Interval"
+          value={next.interval}
+          set={(interval) => set({ interval })}
+          options={intervals}
+        />
+      )}
+    </>
+  );
+}
+
+function RetentionFields({ next, set }: KindProps) {
+  return (
+    <>
+      <ChoiceField
+        label="Period"
+        value={next.interval}
+        set={(interval) => set({ interval })}
+        options={intervals}
+      />
+      <ChoiceField
+        label="Periods shown"
+        value={String(next.columns)}
+        set={(columns) => set({ columns: Number(columns) })}
+        options={withOwn(columnCounts, String(next.columns))}
+      />
+      <TextField label="Until" type="date" value={next.to} set={(to) => set({ to })} />
+      <ChoiceField
+        label="Who is counted"
+        value={String(next.first)}
+        set={(first) => set({ first: first === "true" })}
+        options={[
+          ["false", "Everybody active in a period"],
+          ["true", "Only their first time ever"],
+        ]}
+      />
+    </>
+  );
+}
+
+const columnCounts = ["4", "8", "12", "16"].map((count) => [count, count] as const);
+const valueCounts = ["6", "10", "25"].map((count) => [count, `The ${count} most frequent`] as const);
+
+interface BreakdownProps {
+  question: Question;
+  set: (change: Partial<Question>) => void;
+  lists: string;
+  names: ProjectNames;
+}
+
+function BreakdownFields({ question, set, lists, names }: BreakdownProps) {
+  const { breakdown, breakdownType, values } = question;
+  return (
+    <>
+      <TextField
+        label="Break down by property"
+        value={breakdown}
+        set={(property) => set({ breakdown: property })}
+        placeholder="$browser"
+        list={listIdOf(lists, breakdownType)}
+      />
+      {breakdown !== "" && (
+        <>
+          <ChoiceField
+            label="Of"
+            value={breakdownType}
+            set={(type) => set({ breakdownType: type })}
+            options={ownerOptions(names, breakdownType)}
+          />
+          <ChoiceField
+            label="Values"
+            value={String(values)}
+            set={(count) => set({ values: Number(count) })}
+            options={withOwn(valueCounts, String(values))}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+/** Names that are offered while somebody types: of the whole project, events with how many there were. */
+function Names({ lists, names: { events, properties } }: { lists: string; names: ProjectNames }) {
+  return (
+    <>
+      <datalist id={listIdOf(lists, "events")}>
+        {events.map(({ name, volume_30_day }) => (
+          <option key={name} value={name} label={`${numberText(volume_30_day)} in 30 days`} />
+        ))}
+      </datalist>
+      {Object.entries(properties).map(([owner, own]) => (
+        <datalist key={owner} id={listIdOf(lists, owner)}>
+          {own.map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,142 @@
+// The fields of a question's events: which, what is counted of each, and the filters of each alone.
+
+import { type ComponentChildren } from "preact";
+import { AddCondition, ConditionFields, listIdOf } from "../../filters/condition_fields.tsx";
+import type { Condition } from "../../filters/conditions.ts";
+import type { ProjectNames } from "../../session/project_names.ts";
+import { Button, ChoiceField, TextField } from "../../ui/parts.tsx";
+import {
+  anyEvent,
+  type Kind,
+  maths,
+  needsProperty,
+  type Question,
+  type Series,
+  seriesMax,
+  withOwn,
+} from "../query.ts";
+
+interface SeriesFieldsProps {
+  question: Question;
+  set: (series: Series[]) => void;
+  lists: string;
+  names: ProjectNames;
+}
+
+const legends: Readonly<Record<Kind, string>> = {
+  trend: "Events",
+  funnel: "Steps, in their order",
+  retention: "Events",
+};
+
+export function SeriesFields({ question: { kind, series }, set, lists, names }: SeriesFieldsProps) {
+  const most = kind === "retention" ? 2 : seriesMax;
+  const least = kind === "trend" ? 1 : 2;
+  return (
+    <fieldset class="whole">
+      <legend>{legends[kind]}</legend>
+      {shownSeries(kind, series).map((one, i, all) => (
+        <OneSeries
+          key={i}
+          kind={kind}
+          label={labelOf(kind, all.length, i)}
+          series={one}
+          set={(change) => set(all.map((other, j) => (j === i ? { ...other, ...change } : other)))}
+          lists={lists}
+          of={all.length > 1 ? ` of event ${i + 1}` : ""}
+          names={names}
+        >
+          {all.length > least && (
+            <Button
+              aria-label={`Remove ${labelOf(kind, all.length, i)}`}
+              onClick={() => set(all.filter((_, j) => j !== i))}
+            >
+              Remove
+            </Button>
+          )}
+        </OneSeries>
+      ))}
+      {series.length < most && kind !== "retention" && (
+        <Button onClick={() => set([...shownSeries(kind, series), anyEvent])}>
+          Add {kind === "funnel" ? "step" : "event"}
+        </Button>
+      )}
+    </fieldset>
+  );
+}
+
+/** A funnel has at least two steps; retention has two events, of the first visit and of the return. */
+export function shownSeries(kind: Kind, series: readonly Series[]): Series[] {
+  const [first = anyEvent, second] = series;
+  if (kind === "retention") return [first, second ?? first];
+  return kind === "funnel" && !second ? [first, anyEvent] : [...series];
+}
+
+/** What the event at this position is for. */
+function labelOf(kind: Kind, count: number, i: number): string {
+  if (kind === "funnel") return `Step ${i + 1}`;
+  if (kind === "retention") return i === 0 ? "Did" : "Came back and did";
+  return count > 1 ? `Event ${i + 1}` : "Event";
+}
+
+interface OneSeriesProps {
+  kind: Kind;
+  label: string;
+  series: Series;
+  set: (change: Partial<Series>) => void;
+  lists: string;
+  /** Added to the labels of its fields, where there are several events. */
+  of: string;
+  names: ProjectNames;
+  children: ComponentChildren;
+}
+
+function OneSeries({ kind, label, series, set, lists, of, names, children }: OneSeriesProps) {
+  const { event, math, property, conditions } = series;
+  const filters = { conditions, set: (next: Condition[]) => set({ conditions: next }), about: of };
+  return (
+    <>
+      <div class="form series">
+        <TextField
+          label={label}
+          value={event}
+          set={(name) => set({ event: name })}
+          placeholder="any event"
+          list={listIdOf(lists, "events")}
+        />
+        {kind === "trend" && (
+          <ChoiceField
+            label={`Count${of}`}
+            value={math}
+            set={(chosen) => set({ math: chosen })}
+            options={withOwn(mathsWith(names), math)}
+          />
+        )}
+        {kind === "trend" && needsProperty(math) && (
+          <TextField
+            label={`Property${of}`}
+            value={property}
+            set={(name) => set({ property: name })}
+            list={listIdOf(lists, "event")}
+            required
+          />
+        )}
+        {/* The filters of an only event are those of the question. */}
+        {of !== "" && <AddCondition {...filters} />}
+        {children}
+      </div>
+      <ConditionFields {...filters} lists={lists} names={names} />
+    </>
+  );
+}
+
+/** What can be counted, with the project's types of groups. */
+function mathsWith({ groupTypes }: ProjectNames): readonly (readonly [string, string])[] {
+  return [
+    ...maths,
+    ...groupTypes.map(
+      ({ group_type, group_type_index: index }) =>
+        [`unique_group:${index}`, `Groups: ${group_type}`] as const,
+    ),
+  ];
+}

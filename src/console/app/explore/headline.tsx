@@ -1,0 +1,110 @@
+// The numbers above a chart: of the whole time, by each line's own math, with their change against the time before.
+
+import { FigureLink, useBehind } from "../behind/figure_link.tsx";
+import { useAllowed, useSession } from "../session/session.ts";
+import { useLoaded } from "../session/use_loaded.ts";
+import { numberText } from "../ui/format.ts";
+import { sourceOf } from "./look.ts";
+import { nameOfSeries, type TrendSeries } from "./results.ts";
+import { hrefOfLine } from "./totals_view.tsx";
+
+/** Numbers that stand above a chart. */
+const headlinesMax = 6;
+
+interface HeadlineProps {
+  series: readonly TrendSeries[];
+  /** Of each line that adds up. */
+  sums: readonly (number | undefined)[];
+  /** The query of the chart; undefined where nothing may be asked: then what adds up has a number. */
+  query: unknown;
+}
+
+export function Headline({ query, ...props }: HeadlineProps) {
+  const mayAsk = query !== undefined && sourceOf(query)["kind"] === "TrendsQuery";
+  return mayAsk ? <AskedHeadline {...props} query={query} /> : <Numbers {...props} />;
+}
+
+/** Persons and averages do not add up: what they are of the whole time is a query of its own. */
+function AskedHeadline({ series, sums, query }: HeadlineProps) {
+  const { api, home } = useSession();
+  const mayQuery = useAllowed("query:read");
+  const body = totalsQueryOf(query, String(series[0]?.days[0] ?? ""));
+  const asked = useLoaded(
+    async (signal) => {
+      if (!mayQuery) return [];
+      return (await api.send<{ results: TrendSeries[] }>("POST", `${home}/query/`, { query: body }, signal))
+        .results;
+    },
+    // What was answered anew is asked anew.
+    [home, JSON.stringify(body), series],
+  );
+  // Why the chart's own query fails is said below; this one has nothing else to say.
+  return <Numbers series={series} sums={sums} totals={asked.value} isAsking={asked.loading} />;
+}
+
+/** One number for each event, of the time that is drawn and of the time before. @param from the chart's first day. */
+export function totalsQueryOf(query: unknown, from: string): object {
+  const { breakdownFilter: _, interval: __, dateRange, trendsFilter, ...source } = sourceOf(query);
+  const range = { ...(dateRange as object | null), date_from: from.replace(" ", "T") };
+  const filter = { ...(trendsFilter as object | null), display: "BoldNumber" };
+  return { ...source, dateRange: range, trendsFilter: filter, compareFilter: { compare: true } };
+}
+
+const isBefore = ({ compare_label }: TrendSeries) => compare_label === "previous";
+const bareName = (one: TrendSeries) => nameOfSeries({ ...one, compare_label: "" });
+
+interface NumbersProps extends Omit<HeadlineProps, "query"> {
+  totals?: readonly TrendSeries[] | undefined;
+  isAsking?: boolean;
+}
+
+function Numbers({ series, sums, totals = [], isAsking = false }: NumbersProps) {
+  const behind = useBehind();
+  const isBrokenDown = series.some(({ breakdown_value }) => breakdown_value !== undefined);
+  const isSplit = isBrokenDown && (isAsking || totals.length > 0);
+  const totalOf = (name: string, ofBefore: boolean) =>
+    totals.find((one) => bareName(one) === name && isBefore(one) === ofBefore)?.aggregated_value;
+  const sumOf = (name: string, ofBefore: boolean) =>
+    sums[series.findIndex((one) => bareName(one) === name && isBefore(one) === ofBefore)];
+  const names = [
+    ...new Set((isSplit ? totals : series).filter((one) => !isBefore(one)).map(bareName)),
+  ].flatMap((name) => {
+    const value = sumOf(name, false) ?? totalOf(name, false);
+    // A number that is asked for has its room already.
+    return value === undefined && !isAsking ? [] : [{ name, value }];
+  });
+  const hrefOf = (name: string, value: number) => {
+    const line = isSplit ? undefined : series.find((one) => bareName(one) === name && !isBefore(one));
+    return line && hrefOfLine(behind, line, value);
+  };
+  if (isSplit && names.length === 0) names.push({ name: "", value: undefined });
+  if (names.length === 0 || names.length > headlinesMax) return null;
+  return (
+    <div class="bold-numbers headline">
+      {names.map(({ name, value }) => (
+        <p key={name}>
+          <span class="bold-number">
+            {value === undefined ? (
+              "…"
+            ) : (
+              <FigureLink href={hrefOf(name, value)}>{numberText(value)}</FigureLink>
+            )}
+          </span>
+          <span class="quiet cut" title={name}>
+            {name}
+          </span>
+          <Change value={value} before={sumOf(name, true) ?? totalOf(name, true)} />
+        </p>
+      ))}
+    </div>
+  );
+}
+
+function Change({ value, before }: { value: number | undefined; before: number | undefined }) {
+  // The line has its room while the numbers are asked for.
+  if (value === undefined || before === undefined) return <span class="quiet">{"\u00a0"}</span>;
+  if (before === 0) return <span class="quiet">none before</span>;
+  const change = Math.round(((value - before) / before) * 100);
+  const sign = change > 0 ? "+" : change < 0 ? "−" : "±";
+  return <span class="quiet">{`${sign}${Math.abs(change)} % (before: ${numberText(before)})`}</span>;
+}

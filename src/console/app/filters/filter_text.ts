@@ -1,0 +1,64 @@
+// What the filters of a saved query say, in words: a figure is not read as one of all events.
+
+import { groupIndexOf, needsValue, operators, ownerOf } from "./conditions.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A sentence each: the filters of the query, of each of its events alone, and what else leaves events out. */
+export function filterSentences(query: Fields): string[] {
+  const all = filtersText(query["properties"]);
+  const nodes = [...listOf(query["series"]), ...entitiesOf(fieldsOf(query["retentionFilter"]))].map(fieldsOf);
+  const own = nodes.flatMap((node, i) => {
+    const text = filtersText(node["properties"]);
+    const name = node["custom_name"] || node["event"] || node["id"] || "any event";
+    const letter = nodes.length > 1 ? `${String.fromCharCode(65 + i)}, ` : "";
+    return text ? [`${letter}${shown(name)}: only where ${text}.`] : [];
+  });
+  const formulas = formulasOf(fieldsOf(query["trendsFilter"]));
+  return [
+    ...(all ? [`Only where ${all}.`] : []),
+    ...own,
+    ...(query["filterTestAccounts"] === true ? ["Without the project’s test accounts."] : []),
+    ...(formulas.length > 0 ? [`Formula: ${formulas.join("; ")}.`] : []),
+  ];
+}
+
+const entitiesOf = ({ targetEntity, returningEntity }: Fields) =>
+  [targetEntity, returningEntity].filter((one) => one !== undefined);
+
+function formulasOf({ formula, formulas, formulaNodes }: Fields): string[] {
+  const nodes = listOf(formulaNodes).map((node) => fieldsOf(node)["formula"]);
+  return [nodes, listOf(formulas), [formula]].find((some) => some.some(Boolean))?.map(shown) ?? [];
+}
+
+/** Filters of any form that the API takes; "" for none. */
+function filtersText(filters: unknown, word = "and"): string {
+  const texts = listOf(filters ?? [])
+    .concat(Array.isArray(filters) ? [] : [filters])
+    .map(oneText)
+    .filter((text) => text !== "");
+  return texts.join(`, ${word} `);
+}
+
+function oneText(filter: unknown): string {
+  const { type, key, values, operator = "exact", value, group_type_index } = fieldsOf(filter);
+  if (Array.isArray(values) && key === undefined) {
+    const text = filtersText(values, type === "OR" ? "or" : "and");
+    return type === "OR" && values.length > 1 ? `(${text})` : text;
+  }
+  if (key === undefined) return "";
+  if (type === "hogql") return shown(key);
+  const owner = ownerOf(type, group_type_index);
+  const isGroup = owner !== undefined && groupIndexOf(owner) !== undefined;
+  const name = owner === "event" ? shown(key) : `the ${isGroup ? "group" : shown(type)}’s ${shown(key)}`;
+  const word = operators.find(([one]) => one === operator)?.[1] ?? shown(operator).replaceAll("_", " ");
+  const texts = (Array.isArray(value) ? value : [value ?? ""]).map((one) => shown(one) || "(empty)");
+  return `${name} ${word}${needsValue(shown(operator)) ? ` ${texts.join(" or ")}` : ""}`;
+}
+
+const shown = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
+
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);

@@ -1,0 +1,69 @@
+// What an event says of itself beside its name: the page that was seen, the element that was clicked.
+
+type Properties = Readonly<Record<string, unknown>>;
+
+/** Letters of a text. */
+const lettersMax = 120;
+
+/** "" where it says nothing. */
+export function eventText(event: string, properties: Properties): string {
+  const text = (name: string) => (typeof properties[name] === "string" ? properties[name] : "");
+  const said = () => {
+    switch (event) {
+      case "$pageview":
+      case "$pageleave":
+        return pageText(text("$current_url")) || text("$pathname");
+      case "$screen":
+        return text("$screen_name");
+      case "$autocapture":
+      case "$rageclick":
+        return elementText(properties, text("$event_type"));
+      case "$exception":
+        return exceptionText(properties);
+      case "$groupidentify":
+        return [text("$group_type"), text("$group_key")].filter(Boolean).join(": ");
+      case "$feature_flag_called":
+        return text("$feature_flag");
+      default:
+        return "";
+    }
+  };
+  const whole = said().trim().replaceAll(/\s+/g, " ");
+  return whole.length > lettersMax ? `${whole.slice(0, lettersMax - 1)}…` : whole;
+}
+
+/** Its host and path: what is behind a `?` is in the properties. */
+function pageText(url: string): string {
+  try {
+    const { host, pathname } = new URL(url);
+    return `${host}${pathname}`;
+  } catch {
+    return url;
+  }
+}
+
+/** Like `click on button “Buy now”`, of the list of elements or of the chain that newer libraries send. */
+function elementText(properties: Properties, kind: string): string {
+  const [first] = Array.isArray(properties["$elements"]) ? (properties["$elements"] as unknown[]) : [];
+  const element = (typeof first === "object" && first !== null ? first : {}) as Properties;
+  const sent = properties["$elements_chain"];
+  const chain = typeof sent === "string" ? sent : "";
+  const tag = element["tag_name"] ?? /^[\w-]+/.exec(chain)?.[0] ?? "";
+  const text =
+    properties["$el_text"] ??
+    element["$el_text"] ??
+    element["text"] ??
+    /[:"]text="((?:[^"\\]|\\.){0,400})/.exec(chain)?.[1]?.replaceAll(/\\(.)/g, "$1") ??
+    "";
+  const named = typeof text === "string" && text.trim() !== "" ? `“${text.trim()}”` : "";
+  const on = [typeof tag === "string" ? tag : "", named].filter(Boolean).join(" ");
+  return [kind, on].filter(Boolean).join(" on ");
+}
+
+function exceptionText(properties: Properties): string {
+  const list = properties["$exception_list"];
+  const [first] = Array.isArray(list) ? (list as unknown[]) : [];
+  const { type, value } = (typeof first === "object" && first !== null ? first : {}) as Properties;
+  const parts = [type ?? properties["$exception_type"], value ?? properties["$exception_message"]];
+  return parts.filter((one) => typeof one === "string" && one !== "").join(": ");
+}

@@ -1,0 +1,87 @@
+// The newest sessions of a person, with their recordings.
+
+import type { ListReply } from "../session/api.ts";
+import { hrefOf } from "../session/route.ts";
+import { useAllowed, useSession } from "../session/session.ts";
+import { useLoaded } from "../session/use_loaded.ts";
+import { recordedAsked } from "../live/event_row.tsx";
+import { durationText, numberText, timeText } from "../ui/format.ts";
+import { Card, Shown } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
+
+const shownMax = 10;
+
+/** As they are selected. */
+const columns = [
+  "session_id",
+  "$start_timestamp",
+  "$session_duration",
+  "$entry_current_url",
+  "$pageview_count",
+  "$event_count",
+];
+type Cells = [id: string, began: string, seconds: number, url: string, pages: number, events: number];
+
+export function Sessions({ person }: { person: string }) {
+  const { api, home, project } = useSession();
+  const seesRecordings = useAllowed("session_recording:read");
+  const asked = useLoaded(
+    async (signal) => {
+      const query = {
+        kind: "SessionsQuery",
+        select: columns,
+        personId: person,
+        after: "all",
+        orderBy: ["$start_timestamp DESC"],
+        limit: shownMax,
+      };
+      const path = `${home}/query/`;
+      type Reply = { results: Cells[]; hasMore: boolean };
+      const { results, hasMore } = await api.send<Reply>("POST", path, { query }, signal);
+      const ids = results.map(([id]) => id);
+      const found =
+        seesRecordings && ids.length > 0
+          ? await api.get<ListReply<{ id: string }>>(
+              `${home}/session_recordings/`,
+              recordedAsked(ids),
+              signal,
+            )
+          : undefined;
+      return { results, hasMore, recorded: new Set(found?.results.map(({ id }) => id)) };
+    },
+    [home, person],
+  );
+  return (
+    <Card title="Sessions" wide>
+      <Shown asked={asked}>
+        {({ results, hasMore, recorded }) => (
+          <>
+            <Table
+              caption="Sessions"
+              rows={results}
+              id={([id]) => id}
+              empty="No sessions: events belong to one by their $session_id."
+              columns={[
+                {
+                  name: "Began",
+                  cell: ([id, began]) =>
+                    recorded.has(id) ? (
+                      <a href={hrefOf(project.id, "recordings", [id])}>{timeText(began)}, recorded</a>
+                    ) : (
+                      timeText(began)
+                    ),
+                  fixed: true,
+                },
+                { name: "First page", cell: ([, , , url]) => url },
+                { name: "Length", cell: ([, , seconds]) => durationText(seconds), number: true },
+                { name: "Pages", cell: ([, , , , pages]) => numberText(pages), number: true },
+                { name: "Events", cell: ([, , , , , events]) => numberText(events), number: true },
+              ]}
+            />
+            {hasMore && <p class="quiet">The newest {shownMax}; there are more.</p>}
+          </>
+        )}
+      </Shown>
+    </Card>
+  );
+}

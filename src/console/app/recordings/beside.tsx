@@ -1,0 +1,123 @@
+// Beside a recording: the events of its session, its console and its requests, each a way to its moment.
+
+import { useState } from "preact/hooks";
+import { eventText } from "../live/event_text.ts";
+import type { ShownEvent } from "../live/event_row.tsx";
+import type { ListReply } from "../session/api.ts";
+import { useAllowed, useSession } from "../session/session.ts";
+import { useGet } from "../session/use_loaded.ts";
+import { durationText, shortText, timeText } from "../ui/format.ts";
+import { Shown } from "../ui/parts.tsx";
+import type { Recorded } from "./recorded.ts";
+
+interface BesideProps {
+  id: string;
+  recorded: Recorded | undefined;
+  seek: (at: number) => void;
+}
+
+/** What happened in the session: its events, what its console said, what it requested. */
+export function Beside({ id, recorded, seek }: BesideProps) {
+  const seesEvents = useAllowed("query:read");
+  const [chosen, choose] = useState(seesEvents ? "events" : "console");
+  const { logs = [], requests = [] } = recorded ?? {};
+  const tabs = [
+    ...(seesEvents ? [["events", "Events"] as const] : []),
+    ["console", `Console (${logs.length})`] as const,
+    ["network", `Network (${requests.length})`] as const,
+  ];
+  return (
+    <section class="card">
+      <h2 class="visually-hidden">In this session</h2>
+      <div class="tabs" role="group" aria-label="What happened in this session">
+        {tabs.map(([name, title]) => (
+          <button key={name} type="button" aria-pressed={name === chosen} onClick={() => choose(name)}>
+            {title}
+          </button>
+        ))}
+      </div>
+      {chosen === "events" && <SessionEvents id={id} seek={seek} />}
+      {chosen === "console" && (
+        <Moments
+          empty="Nothing of the browser’s console was recorded."
+          seek={seek}
+          moments={logs.map(({ at, level, text }) => ({ at, name: level, text, isBad: level === "error" }))}
+        />
+      )}
+      {chosen === "network" && (
+        <Moments
+          empty="No requests were recorded."
+          seek={seek}
+          moments={requests.map(({ at, method, url, status, ms }) => ({
+            at,
+            name: `${method} ${status ?? ""}`.trim(),
+            text: `${url}${ms === undefined ? "" : ` · ${durationText(ms / 1000)}`}`,
+            isBad: status !== undefined && status >= 400,
+          }))}
+        />
+      )}
+    </section>
+  );
+}
+
+interface Moment {
+  at: number;
+  name: string;
+  text: string;
+  isBad?: boolean;
+  uuid?: string;
+}
+
+/** Moments that are listed. */
+const momentsMax = 500;
+/** Letters of one. */
+const lettersMax = 1000;
+
+/** Each leads to its time in the player. */
+function Moments({ moments, empty, seek }: { moments: Moment[]; empty: string; seek: BesideProps["seek"] }) {
+  if (moments.length === 0) return <p class="quiet">{empty}</p>;
+  return (
+    <>
+      <ul class="events">
+        {moments.slice(0, momentsMax).map(({ at, name, text, isBad, uuid }, i) => {
+          const time = new Date(at).toISOString();
+          return (
+            <li key={uuid ?? i}>
+              <button type="button" class={isBad ? "event bad" : "event"} onClick={() => seek(at)}>
+                <span>
+                  <strong>{name}</strong> {shortText(text, lettersMax)}
+                </span>
+                <time dateTime={time} title={timeText(time)}>
+                  {timeText(time).slice(11)}
+                </time>
+              </button>
+            </li>
+          );
+        })}
+      </ul>
+      {moments.length > momentsMax && <p class="quiet">and {moments.length - momentsMax} more</p>}
+    </>
+  );
+}
+
+function SessionEvents({ id, seek }: { id: string; seek: (at: number) => void }) {
+  const { home } = useSession();
+  const properties = JSON.stringify([{ key: "$session_id", value: id, operator: "exact", type: "event" }]);
+  const asked = useGet<ListReply<ShownEvent>>(`${home}/events/`, { properties, limit: 200 });
+  return (
+    <Shown asked={asked}>
+      {({ results }) => (
+        <Moments
+          empty="No events belong to this session."
+          seek={seek}
+          moments={results.toReversed().map(({ uuid, event, timestamp, properties: said }) => ({
+            uuid,
+            at: new Date(timestamp).getTime(),
+            name: event,
+            text: eventText(event, said ?? {}),
+          }))}
+        />
+      )}
+    </Shown>
+  );
+}

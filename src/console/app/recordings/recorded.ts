@@ -1,0 +1,74 @@
+// What a recording has beside its pages: lines of the browser's console, and requests.
+
+import { type Fields, fieldsOf, listOf, numberOf, textOf } from "./fields.ts";
+import type { Windows } from "./snapshots.ts";
+
+export interface LogLine {
+  /** In ms since 1970. */
+  at: number;
+  level: string;
+  text: string;
+}
+
+export interface RequestLine {
+  at: number;
+  method: string;
+  url: string;
+  /** undefined where it was not recorded. */
+  status: number | undefined;
+  ms: number | undefined;
+}
+
+export interface Recorded {
+  logs: LogLine[];
+  requests: RequestLine[];
+}
+
+/** rrweb's kind of event for what a plugin recorded, and the names of these plugins. */
+const pluginEvent = 6;
+const [logPlugin, requestPlugin] = [/^rrweb\/console@/, /^rrweb\/network@/];
+
+/** Lines and requests of all windows, in the order of their times. */
+export function recordedIn(windows: Windows): Recorded {
+  const found: Recorded = { logs: [], requests: [] };
+  for (const events of windows.values()) {
+    for (const { type, timestamp, data } of events) {
+      if (type !== pluginEvent) continue;
+      const { plugin, payload } = fieldsOf(data);
+      if (logPlugin.test(String(plugin))) found.logs.push(logOf(timestamp, fieldsOf(payload)));
+      if (!requestPlugin.test(String(plugin))) continue;
+      for (const one of listOf(fieldsOf(payload)["requests"])) {
+        found.requests.push(requestOf(timestamp, fieldsOf(one)));
+      }
+    }
+  }
+  const byTime = (one: { at: number }, other: { at: number }) => one.at - other.at;
+  return { logs: found.logs.sort(byTime), requests: found.requests.sort(byTime) };
+}
+
+function logOf(at: number, { level, payload }: Fields): LogLine {
+  return { at, level: textOf(level) || "log", text: listOf(payload).map(loggedText).join(" ") };
+}
+
+/** Recorders write each argument as JSON. */
+function loggedText(argument: unknown): string {
+  if (typeof argument !== "string") return JSON.stringify(argument) ?? "";
+  try {
+    const said: unknown = JSON.parse(argument);
+    return typeof said === "string" ? said : argument;
+  } catch {
+    return argument;
+  }
+}
+
+function requestOf(at: number, fields: Fields): RequestLine {
+  const { name, url, method, responseStatus, status, duration, timestamp } = fields;
+  return {
+    at: numberOf(timestamp) ?? at,
+    method: textOf(method) || "GET",
+    url: textOf(name) || textOf(url),
+    // Browsers name a status of 0 where they may not say.
+    status: numberOf(responseStatus) || numberOf(status) || undefined,
+    ms: numberOf(duration),
+  };
+}

@@ -1,0 +1,75 @@
+// An invitation as its link opens it: who is invited to what, and the password that accepts it.
+
+import { useEffect, useState } from "preact/hooks";
+import { Button, Form, TextField, Trouble } from "../ui/parts.tsx";
+import { refusalOf, sendRequest, sendSigning, shownBy } from "./api.ts";
+import type { Invitation } from "./route.ts";
+
+interface Shown {
+  organization_name: string;
+  target_email: string;
+  first_name: string;
+}
+
+async function shownOf({ id, token }: Invitation): Promise<Shown> {
+  const { headers, ...shown } = shownBy(null);
+  const sent = { ...headers, authorization: `Bearer ${token}` };
+  const reply = await sendRequest(`/api/signup/${id}/`, { ...shown, headers: sent });
+  if (!reply.ok) throw await refusalOf(reply);
+  return (await reply.json()) as Shown;
+}
+
+export function AcceptInvitation({ invitation, accepted }: { invitation: Invitation; accepted: () => void }) {
+  const { id, token } = invitation;
+  const [shown, setShown] = useState<Shown>();
+  const [error, setError] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
+  const [name, setName] = useState("");
+  const [password, setPassword] = useState("");
+  useEffect(() => {
+    document.title = "Invitation · Sluice";
+    shownOf(invitation).then((found) => {
+      setShown(found);
+      setName(found.first_name);
+    }, setError);
+  }, [id]);
+  const send = () => {
+    setBusy(true);
+    setError(undefined);
+    sendSigning(`/api/signup/${id}/`, { first_name: name, password }, { authorization: `Bearer ${token}` })
+      .then(accepted, setError)
+      .finally(() => setBusy(false));
+  };
+  if (!shown) {
+    return (
+      <>
+        <Trouble error={error} />
+        <p>{error === undefined ? "Loading …" : <a href="/">Sign in</a>}</p>
+      </>
+    );
+  }
+  return (
+    <>
+      <h2>Join {shown.organization_name}</h2>
+      <p>
+        You are invited as <strong>{shown.target_email}</strong>. Choose a password, of at least 8 characters;
+        if you have an account here already, give its own.
+      </p>
+      <Trouble error={error} />
+      <Form send={send}>
+        <TextField label="First name" value={name} set={setName} autocomplete="given-name" />
+        <TextField
+          label="Password"
+          value={password}
+          set={setPassword}
+          type="password"
+          autocomplete="new-password"
+          required
+        />
+        <Button type="submit" kind="primary" disabled={busy}>
+          Join
+        </Button>
+      </Form>
+    </>
+  );
+}

@@ -1,0 +1,27 @@
+// Names of hosts on the internet.
+
+const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+/** The last label is never a number, so that no address is a name. */
+const lastLabel = /^(?:[a-z]{2,63}|xn--[a-z0-9-]{1,58}[a-z0-9])$/;
+
+/** Hosts that recordings of a project may load from: they stand in a header of the player's page. */
+export const loadHostsMax = 20;
+
+/** Names that are resolved within a house, a machine or not at all. */
+const localEnds = new Set(
+  "local localhost localdomain internal intranet lan home corp private invalid test onion arpa alt".split(
+    " ",
+  ),
+);
+
+/**
+ * Whether a text is the name of a host and nothing else, in lower case: no address, no name of a local network, no port
+ * and no scheme. What the name resolves to is not looked at.
+ */
+export function isPublicHost(text: string): boolean {
+  if (text.length > 253) return false;
+  const labels = text.split(".");
+  const last = labels.pop() ?? "";
+  const isNamed = labels.length > 0 && labels.every((one) => label.test(one));
+  return isNamed && lastLabel.test(last) && !localEnds.has(last);
+}

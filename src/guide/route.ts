@@ -1,0 +1,63 @@
+// Routes of the operators' pages, under `/docs/guide/`.
+
+import { Elysia } from "elysia";
+import { Fault } from "../core/fault.ts";
+import { type Asset, sendAsset, textAsset } from "../http/asset.ts";
+import { readSite } from "./site.ts";
+
+const types: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  json: "application/json",
+};
+
+/** Pages load nothing of other hosts, and are shown in no frame. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+interface GuideFile {
+  asset: Asset;
+  etag: string;
+}
+
+export function guideRoutes() {
+  let files: Map<string, GuideFile> | undefined;
+  const opened = () =>
+    (files ??= new Map(
+      [...readSite("/docs")].map(([path, text]) => {
+        const type = types[path.slice(path.lastIndexOf(".") + 1)] ?? "text/plain; charset=utf-8";
+        return [path, { asset: textAsset(type, text), etag: `"${Bun.hash(text).toString(36)}"` }];
+      }),
+    ));
+  const answer = async (path: string, request: Request) => {
+    const found = opened().get(path);
+    if (!found) throw new Fault("not_found", "The guide has no such page.");
+    return await sendAsset(found.asset, request, {
+      "cache-control": "no-cache",
+      "content-security-policy": policy,
+      "x-content-type-options": "nosniff",
+      "referrer-policy": "no-referrer",
+      etag: found.etag,
+    });
+  };
+  const hidden = { detail: { hide: true } };
+  return new Elysia({ name: "guide" })
+    .get(
+      "/docs/guide",
+      ({ request }) =>
+        // Relative links of the pages need the slash.
+        new URL(request.url).pathname.endsWith("/")
+          ? answer(opened().has("index.html") ? "index.html" : "getting_started.html", request)
+          : new Response(null, { status: 302, headers: { location: "/docs/guide/" } }),
+      hidden,
+    )
+    .get("/docs/guide/*", ({ request, params }) => answer(params["*"], request), hidden);
+}

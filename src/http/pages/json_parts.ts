@@ -1,0 +1,102 @@
+// Values as JSON, piece by piece, and texts as bytes in parts, with turns of the event loop for others in between.
+
+import { yieldToEventLoop } from "../../core/clock.ts";
+import { limits } from "../../core/limits.ts";
+
+/** A value that is JSON already. */
+export abstract class WrittenJson {
+  abstract jsonPieces(): Iterable<string | Uint8Array>;
+}
+
+/**
+ * The value as JSON in pieces, member by member and element by element down to `levels` levels; deeper values are one
+ * piece.
+ */
+export function* jsonPieces(value: unknown, levels: number): JsonPieces {
+  if (value instanceof WrittenJson) yield* value.jsonPieces();
+  else if (levels > 0 && Array.isArray(value)) yield* elementsOf(value, levels - 1);
+  else if (levels > 0 && isPlain(value)) yield* membersOf(value, levels - 1);
+  else yield JSON.stringify(value) ?? "null";
+}
+
+type JsonPieces = Generator<string | Uint8Array, undefined>;
+
+function* elementsOf(list: readonly unknown[], levels: number): JsonPieces {
+  yield "[";
+  for (const [i, element] of list.entries()) {
+    if (i > 0) yield ",";
+    yield* jsonPieces(element, levels);
+  }
+  yield "]";
+}
+
+function* membersOf(value: Readonly<Record<string, unknown>>, levels: number): JsonPieces {
+  let before = "{";
+  for (const [name, member] of Object.entries(value)) {
+    // JSON.stringify omits these members.
+    if (member === undefined || typeof member === "function" || typeof member === "symbol") continue;
+    yield `${before}${JSON.stringify(name)}:`;
+    yield* jsonPieces(member, levels);
+    before = ",";
+  }
+  yield before === "{" ? "{}" : "}";
+}
+
+/** Whether JSON shows the object's own members. */
+function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !("toJSON" in value);
+}
+
+/**
+ * The texts as bytes in parts of about `partBytes`; undefined when they are more than `bytesMax`. Others have turns in
+ * between.
+ */
+export async function partsWithin(
+  texts: Iterable<string | Uint8Array>,
+  bytesMax: number,
+  partBytes?: number,
+): Promise<Uint8Array[] | undefined> {
+  let bytes = 0;
+  const within = function* (): JsonPieces {
+    for (const text of texts) {
+      if (bytes > bytesMax) return;
+      yield text;
+    }
+  };
+  const parts = await partsOf(within(), (added) => void (bytes += added), partBytes);
+  return bytes > bytesMax ? undefined : parts;
+}
+
+/**
+ * The texts as bytes, joined to parts of about `partBytes`.
+ * @param add is called with the bytes of each part before it is kept.
+ */
+export async function partsOf(
+  texts: Iterable<string | Uint8Array>,
+  add: (bytes: number) => void,
+  partBytes: number = limits.replySliceBytes,
+): Promise<Uint8Array[]> {
+  const parts: Uint8Array[] = [];
+  let text = "";
+  const put = (part: Uint8Array): void => {
+    if (part.length === 0) return;
+    add(part.length);
+    parts.push(part);
+  };
+  const end = (): void => {
+    put(Buffer.from(text));
+    text = "";
+  };
+  for (const piece of texts) {
+    if (typeof piece === "string") text += piece;
+    else {
+      end();
+      put(piece);
+    }
+    if (text.length < partBytes) continue;
+    end();
+    await yieldToEventLoop();
+  }
+  end();
+  return parts;
+}

@@ -1,0 +1,140 @@
+// Changes through the API are recorded: who changed what, and when, but no value. See access/activity_store.ts.
+
+import type { Access, AccessOrganization, AccessProject } from "../access/gate.ts";
+import { type BegunChange, beginChange, dropChange, endChange } from "../access/activity_store.ts";
+import { Fault } from "../core/fault.ts";
+import { reasonOf } from "../core/log.ts";
+import type { Uses } from "../storage/services.ts";
+import { requestIdOf } from "./peer.ts";
+import { problems } from "./problem.ts";
+
+/** PostHog's word for what a path names, where it is not the singular of its segment. */
+const scopesOf: Readonly<Record<string, string>> = {
+  groups_types: "GroupType",
+  members: "OrganizationMembership",
+  invites: "OrganizationInvite",
+  personal_api_keys: "PersonalAPIKey",
+  session_recordings: "Replay",
+};
+
+/** What stands for the thing itself in a path, where no segment of its own does. */
+const homeScopes: Readonly<Record<string, string>> = {
+  project: "Project",
+  project_of_organization: "Project",
+  projects: "Project",
+  projects_of_organization: "Project",
+  organization: "Organization",
+  organizations: "Organization",
+  keys: "PersonalAPIKey",
+  users: "User",
+};
+
+/** An operation's name and where it is mounted, e.g. `PATCH /insights/:id/` of `project`. */
+interface Named {
+  /** What it is mounted under; see operation.ts. */
+  home: string;
+  method: string;
+  path: string;
+}
+
+/** What happened to what, in PostHog's words. */
+export function activityOf({ home, method, path }: Named): { activity: string; scope: string } {
+  const [first, ...rest] = words(path);
+  const isOwn = first === undefined || ownVerbs.has(first);
+  const scope = isOwn ? homeScopes[home]! : (scopesOf[first] ?? singular(first));
+  const verb = isOwn ? first : rest.at(-1);
+  if (method === "DELETE") return { activity: "deleted", scope };
+  if (verb !== undefined) return { activity: verb, scope };
+  return { activity: method === "POST" ? "created" : "updated", scope };
+}
+
+/** Words of paths that change the thing of the home itself. */
+const ownVerbs: ReadonlySet<string> = new Set(["reset_token", "roll"]);
+
+/** `batch_exports` → `BatchExport`. */
+function singular(segment: string): string {
+  const words = segment.replace(/s$/, "").split("_");
+  return words.map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`).join("");
+}
+
+export interface RecordedChange extends Named {
+  request: Request;
+  access: Access;
+  project: AccessProject | undefined;
+  organization: AccessOrganization | undefined;
+  /** The organization of the path, where it is what the operation is about. */
+  own: (() => AccessOrganization) | undefined;
+  params: Readonly<Record<string, string>>;
+  body: object | undefined;
+}
+
+/**
+ * The answer of a change, recorded. A change that is refused leaves no row, one whose end is not known does.
+ * @throws what `answer` throws; and an error of Postgres, before the change, when it cannot be recorded.
+ */
+export async function recorded<Answered>(
+  services: Uses<"sql" | "clock" | "log">,
+  change: RecordedChange,
+  status: number,
+  answer: () => Promise<Answered> | Answered,
+): Promise<Answered> {
+  const { sql, clock, log } = services;
+  const id = await beginChange(sql, begunOf(change, new Date(clock.now())));
+  let answered: Answered;
+  try {
+    answered = await answer();
+  } catch (thrown) {
+    const isRefused = thrown instanceof Fault && problems[thrown.code].status < 500;
+    if (isRefused) await dropChange(sql, id).catch(() => {});
+    throw thrown;
+  }
+  const made = madeId(answered);
+  const organization = change.home === "organizations" ? made : undefined;
+  const end = {
+    status,
+    ...(made !== undefined && { made }),
+    ...(organization !== undefined && { organization }),
+  };
+  await endChange(sql, id, end).catch((thrown: unknown) => {
+    log.warn("the end of a change was not recorded", {
+      request_id: requestIdOf(change.request),
+      reason: reasonOf(thrown),
+    });
+  });
+  return answered;
+}
+
+/** @throws Fault not_found for an organization that the key does not reach. */
+function begunOf(change: RecordedChange, at: Date): BegunChange {
+  const { home, path, access, project, organization, own, params, body, request } = change;
+  const { project_id: _, organization_id, ...rest } = params;
+  const named = organization ?? (organization_id === undefined || project ? undefined : own?.());
+  const isMade = home === "organizations" && named === undefined;
+  const [item] = Object.values(rest);
+  const itself = project ? String(project.id) : named?.id;
+  return {
+    ...activityOf(change),
+    organization_id:
+      project?.organization_id ??
+      named?.id ??
+      (isMade ? undefined : access.user.current_organization_id) ??
+      undefined,
+    project_id: project?.id,
+    user_id: access.user.id,
+    key_id: access.key.id,
+    request_id: requestIdOf(request),
+    item_id: item ?? (words(path).length === 0 ? itself : undefined),
+    fields: change.method === "PATCH" ? Object.keys(body ?? {}) : [],
+    at,
+  };
+}
+
+/** The id of what was made, as its reply has it. */
+function madeId(answered: unknown): string | undefined {
+  const { id } = Object(answered) as { id?: unknown };
+  return typeof id === "string" || typeof id === "number" ? String(id) : undefined;
+}
+
+function words(path: string): string[] {
+  return path.split("/").filter((segment) => segment !== "" && !segment.startsWith(":"));
+}

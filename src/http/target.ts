@@ -1,0 +1,122 @@
+// Where requests enter: refuses those whose target could be read in two ways (dot segments, backslashes, two Host
+// headers), and gives every answer an X-Request-Id.
+
+import { Fault } from "../core/fault.ts";
+import { httpLimits } from "./limits.ts";
+import { requestIds, standsFor } from "./peer.ts";
+import { problemFor } from "./problem.ts";
+import { isSdkPath, pathOf, repeatedSlashPatterns, withSingleSlashes } from "./sdk_path.ts";
+
+type Answer = (request: Request) => Response | Promise<Response>;
+
+/** A request as Bun's router hands it over: the segments of its path, percent-decoded, in their order. */
+type RoutedRequest = Request & { params: Record<string, string> };
+
+const idHeader = "x-request-id";
+
+/** What a proxy's id may be, so that it is safe in a log line and in a header; any other is replaced. */
+const adoptable = /^[\w.:+/=@-]{1,128}$/;
+
+/**
+ * A handler whose answers carry the id of their request.
+ * @param trusts whether the request came from a proxy whose X-Request-Id is taken over.
+ */
+export function withRequestId<R extends Request>(
+  handle: (request: R) => Response | Promise<Response>,
+  trusts: (request: R) => boolean,
+): (request: R) => Response | Promise<Response> {
+  const identified = (request: R, response: Response): Response => {
+    response.headers.set(idHeader, requestIds.get(request) ?? crypto.randomUUID());
+    return response;
+  };
+  return (request) => {
+    const sent = request.headers.get(idHeader);
+    if (sent !== null && adoptable.test(sent) && trusts(request)) requestIds.set(request, sent);
+    const answer = handle(request);
+    return answer instanceof Promise
+      ? answer.then((response) => identified(request, response))
+      : identified(request, answer);
+  };
+}
+
+interface TargetRoutes {
+  routes: Record<string, (request: RoutedRequest) => Response | Promise<Response>>;
+  /** For all that `routes` do not take. */
+  fetch: Answer;
+}
+
+/**
+ * What Bun.serve is given, so that `answer` only sees requests whose address is what their client wrote.
+ *
+ * `request.url` does not show it: Bun resolves `.`, `..` and their spellings with %2e, and turns `\` into `/`, before
+ * any handler runs. Bun's own router matches the path as it came, so a pattern for each count of segments shows it.
+ *
+ * @param paths of the application; the segments of those without parameters need not be checked.
+ * @param trusts see withRequestId.
+ */
+export function targetRoutes(
+  paths: Iterable<string>,
+  answer: Answer,
+  trusts: (request: Request) => boolean,
+): TargetRoutes {
+  const answered: Answer = (request) =>
+    namesHosts(request) ? problemFor(request, twoHosts) : answer(request);
+  const known = withRequestId(answered, trusts);
+  const looked = withRequestId<RoutedRequest>(
+    (request) => (isPlain(request) ? answered(request) : problemFor(request, notPlain)),
+    trusts,
+  );
+  const repeated = withRequestId<RoutedRequest>((request) => {
+    if (!isPlain(request)) return problemFor(request, notPlain);
+    const single = singled(request);
+    return single ? answered(standsFor(single, request)) : problemFor(request, unknown);
+  }, trusts);
+  const routes: TargetRoutes["routes"] = { "/": known };
+  let pattern = "";
+  for (let depth = 1; depth <= httpLimits.pathSegmentsMax; depth++) {
+    pattern += `/:s${depth}`;
+    routes[pattern] = looked;
+    routes[`${pattern}/`] = looked;
+  }
+  for (const path of repeatedSlashPatterns()) routes[path] = repeated;
+  for (const path of paths) {
+    if (path.includes(":") || path.includes("*") || path === "/") continue;
+    const bare = path.endsWith("/") ? path.slice(0, -1) : path;
+    routes[bare] = known;
+    routes[`${bare}/`] = known;
+  }
+  // An empty segment elsewhere, or more segments than any address has.
+  return { routes, fetch: withRequestId((request) => problemFor(request, unknown), trusts) };
+}
+
+/** A copy of the request whose path has single slashes; undefined when SDKs request no such path. */
+function singled(request: Request): Request | undefined {
+  const { url } = request;
+  const path = pathOf(url);
+  const single = withSingleSlashes(path);
+  if (!isSdkPath(single)) return undefined;
+  const from = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);
+  // A request of HTTP/1.0 may name no host.
+  const host = url.slice(0, from) || "http://localhost";
+  return new Request(`${host}${single}${url.slice(from + path.length)}`, request);
+}
+
+/** Whether the address that Bun made of the path has the segments that were sent. */
+function isPlain({ params, url }: RoutedRequest): boolean {
+  let backslashes = 0;
+  for (const segment of Object.values(params)) {
+    if (segment === "." || segment === "..") return false;
+    if (segment.includes("\\")) backslashes += segment.split("\\").length - 1;
+  }
+  // A backslash that was sent as %5C is a character of its segment, and is still in the address.
+  return backslashes === 0 || backslashes === url.split("?", 1)[0]!.split(/%5c/i).length - 1;
+}
+
+/** Whether there are two Host headers: the runtime joins them by a comma, which no host has. */
+function namesHosts({ headers }: Request): boolean {
+  return headers.get("host")?.includes(",") ?? false;
+}
+
+const notPlain = new Fault("parse_error", "The path must not have the segments . or .. or a backslash.");
+const twoHosts = new Fault("parse_error", "The request must not have more than one Host header.");
+const unknown = new Fault("not_found", "Endpoint not found.");

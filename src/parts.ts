@@ -1,0 +1,140 @@
+// The parts of the server: stores, journal, rooms, and what works in the background.
+
+import { openAddresses } from "./access/address.ts";
+import { openProjectKeys } from "./access/project_keys.ts";
+import { openKeyCache } from "./access/key_cache.ts";
+import { openSecrets } from "./access/secret.ts";
+import { openBatchExports } from "./batch_exports/open.ts";
+import { flushCounts } from "./capture/counts.ts";
+import { journalsIn, readJournalIdentity } from "./capture/journal/identity/journal_identity.ts";
+import { openCapture } from "./capture/open.ts";
+import { WorkerPool, leftBehind } from "./capture/workers/worker_pool.ts";
+import { prepare } from "./accounts/prepare.ts";
+import type { Config } from "./config.ts";
+import { type OpenedConsole } from "./console/open.ts";
+import { systemClock } from "./core/clock.ts";
+import type { Log } from "./core/log.ts";
+import { openEventRetention } from "./event_retention/worker.ts";
+import { type CaptureMetrics } from "./capture/metrics.ts";
+import { Peers } from "./http/peer.ts";
+import { openSubscriptions } from "./subscriptions/open.ts";
+import { openInsightReader } from "./insights/show.ts";
+import { openDeletions } from "./persons/deletion/worker.ts";
+import { openQueries } from "./query/open.ts";
+import { openRemoval } from "./session_recordings/remove.ts";
+import { openSharing } from "./sharing/route.ts";
+import { isSameDatabase, databaseOf } from "./storage/embedded/connection.ts";
+import { tellLeftBehind } from "./storage/embedded/left_behind.ts";
+import { type Stores, openStores } from "./storage/stores.ts";
+import type { MemoryBudget } from "./work/bodies/memory_budget.ts";
+import { type Worker } from "./work/worker.ts";
+
+export type Closers = (() => Promise<void> | void)[];
+
+export interface Starting {
+  config: Config;
+  log: Log;
+  /** When a stop has to be over, by systemClock.elapsed(). */
+  stop: { until: number };
+  ending?: AbortSignal;
+}
+
+export interface Opening extends Starting {
+  dataDir: string;
+  metrics: CaptureMetrics;
+}
+
+/**
+ * The stores with their tables and first accounts, the journal, and the project keys.
+ * @param count processes that capture, this one included.
+ */
+export async function openCapturing(opening: Opening, count: number, closers: Closers) {
+  const { config, dataDir, metrics, log, ending } = opening;
+  const { databaseUrl, clickhouseUrl, clickhouseCluster } = config;
+  const postgres = databaseOf(databaseUrl);
+  const identity = readJournalIdentity(`${dataDir}/journal`);
+  // Saved keys belong to the previous Postgres; with another database, a start waits until it answers.
+  const isElsewhere = identity !== undefined && !isSameDatabase(identity.postgres, postgres);
+  const insist = identity === undefined || isElsewhere;
+  const stores = await openStores({
+    dataDir,
+    log,
+    requireReachable: insist,
+    ...(databaseUrl && { databaseUrl }),
+    ...(clickhouseUrl && { clickhouseUrl }),
+    ...(clickhouseCluster && { clickhouseCluster }),
+  });
+  closers.push(() => stores.close());
+  tellLeftBehind({ ...config, dataDir }, log);
+  const prepared = await prepare(stores, config, {
+    insist,
+    alone: databaseUrl === undefined,
+    ownJournals: journalsIn([dataDir, ...leftBehind(dataDir, 1)]),
+    ...(ending && { ending }),
+    log,
+  });
+  const recent = openKeyCache({ sql: stores.sql, clock: systemClock });
+  closers.push(() => recent.close());
+  const capture = await openCapture({
+    dataDir,
+    leftDirs: leftBehind(dataDir, count),
+    workerDirs: leftBehind(dataDir, 1),
+    postgres,
+    flushIntervalMs: config.flushIntervalMs,
+    journalBytesMax: Math.floor(config.journalBytesMax / count),
+    stores,
+    counts: flushCounts(metrics),
+    clock: systemClock,
+    log,
+  });
+  const keys = await openProjectKeys({
+    sql: stores.sql,
+    path: `${dataDir}/journal/keys.json`,
+    database: capture.database,
+    log,
+    clock: systemClock,
+  });
+  closers.push(() => keys.close());
+  return { stores, prepared, recent, capture, keys };
+}
+
+/**
+ * The parts that queries, subscriptions and exports share or own.
+ * @param siteUrl the URL at which people reach this server; known once it listens.
+ */
+export function openRooms({ config, dataDir, metrics, log }: Opening, stores: Stores, siteUrl: () => string) {
+  const { sql, clickhouse } = stores;
+  const addresses = openAddresses({ allowPrivate: config.allowPrivateDestinations });
+  const secrets = openSecrets({ ...config, dataDir });
+  const own = { sql, clock: systemClock, log, metrics, addresses, secrets };
+  const engine = openQueries({ ...own, clickhouse, settings: config });
+  const reader = openInsightReader({ sql, queries: engine });
+  const subscriptions = openSubscriptions({ ...config, ...own, reader, siteUrl });
+  const exports = openBatchExports({ ...config, ...own, clickhouse, parse: engine.parse });
+  return { exports, subscriptions, engine, addresses, secrets, sharing: openSharing(own) };
+}
+
+type Rooms = ReturnType<typeof openRooms>;
+type Capturing = Awaited<ReturnType<typeof openCapturing>>;
+
+export interface ServerParts extends Opening, Rooms, Capturing {
+  pool: WorkerPool;
+  memory: MemoryBudget;
+  peers: Peers;
+  consoleRoom: OpenedConsole;
+}
+
+export function openWorkers({
+  stores,
+  exports,
+  subscriptions,
+  engine,
+  metrics,
+  config,
+  log,
+}: ServerParts): Worker[] {
+  const own = { ...stores, clock: systemClock, log };
+  const { eventRetentionDays: retentionDays } = config;
+  const retention = openEventRetention({ ...own, metrics, retentionDays, onExpired: engine.forgetResults });
+  return [exports.worker, subscriptions, ...openDeletions(own), openRemoval(own), retention];
+}

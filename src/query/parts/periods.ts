@@ -1,0 +1,62 @@
+// The times that a query by intervals is of: the one that is asked for, and the one before it to compare with.
+
+import { addIntervals, bucketsOf, type DateSpan, startOf } from "../date_range.ts";
+import { type QueryContext, spanOf } from "../store.ts";
+import { type AskedFigure, noFigure } from "./figure.ts";
+import type { DateRange, Interval } from "./model.ts";
+
+export interface Period {
+  label: "current" | "previous" | undefined;
+  span: DateSpan;
+  /** Of the intervals; none where there is one number of all of it. */
+  starts: Temporal.ZonedDateTime[];
+}
+
+interface PeriodQuery {
+  attr: string;
+  query: {
+    dateRange?: DateRange;
+    compareFilter?: { compare?: boolean | null | undefined } | null | undefined;
+  };
+  interval: Interval;
+  /** Whether there is one number of all of it. */
+  total?: boolean;
+}
+
+/** From the first start, unless the range is explicit. */
+export async function periodsOf(
+  context: QueryContext,
+  checked: PeriodQuery,
+): Promise<Period & { periods: Period[] }> {
+  const { query, interval, total = false } = checked;
+  const asked = await spanOf(context, checked, interval === "hour");
+  const isExplicit = query.dateRange?.explicitDate === true;
+  const span = total || isExplicit ? asked : { ...asked, from: startOf(interval, asked.from) };
+  const compares = query.compareFilter?.compare === true;
+  const starts = total ? [] : bucketsOf(interval, asked);
+  const current: Period = { label: compares ? "current" : undefined, span, starts };
+  return { ...current, periods: compares ? [current, previous(current, interval, isExplicit)] : [current] };
+}
+
+/** The period of the same length directly before: so many whole intervals, or days where there are none. */
+function previous({ span, starts }: Period, interval: Interval, isExplicit: boolean): Period {
+  const label = "previous";
+  const [first] = starts;
+  if (!first) {
+    const days = Math.max(1, span.from.until(span.to, { largestUnit: "days" }).days);
+    return { label, span: { from: span.from.subtract({ days }), to: span.from }, starts: [] };
+  }
+  const from = addIntervals(interval, first, -starts.length);
+  const before = starts.map((_, i) => addIntervals(interval, from, i));
+  const back = { [`${interval}s`]: starts.length };
+  const own = isExplicit
+    ? { from: span.from.subtract(back), to: span.to.subtract(back) }
+    : { from, to: first };
+  return { label, span: own, starts: before };
+}
+
+/** The one that a number is of. @throws Fault for one that there is not. */
+export function figurePeriod(figure: AskedFigure, periods: readonly Period[]): Period {
+  const period = periods.find(({ label }) => (label ?? "current") === (figure.compare ?? "current"));
+  return period ?? noFigure(figure, "compare", "This query does not compare with the time before.");
+}

@@ -1,0 +1,99 @@
+// The results of a link: what is computed, and the JSON that is held, stored and sent of it.
+
+import { bytesOf } from "../core/bytes.ts";
+import { bytesIn } from "../core/chunks.ts";
+import { limits } from "../core/limits.ts";
+import { jsonPieces, partsWithin } from "../http/pages/json_parts.ts";
+import { sharingLimits } from "./limits.ts";
+
+/** One insight as a link shows it. */
+export interface SharedInsight {
+  insight_id: number;
+  name: string;
+  description: string;
+  /** As far as its picture needs them; empty with an error. */
+  results: unknown[];
+  /** What of its query the picture needs. */
+  look?: { display?: string; retentionType?: string };
+  error?: string;
+}
+
+/** What is computed for a link. */
+export interface SharedBoard {
+  timezone: string;
+  insights: SharedInsight[];
+}
+
+/** The board as JSON, which is never parsed whole: a link's results may have 8 MiB. */
+export interface WrittenBoard {
+  timezone: string;
+  /** By its id, an insight's object without `insight_id` and its first bracket, in parts. */
+  insights: ReadonlyMap<number, readonly Uint8Array[]>;
+}
+
+/** The last insights lose their results where all do not fit. */
+export async function writeBoard({ timezone, insights }: SharedBoard): Promise<WrittenBoard> {
+  const written = new Map<number, readonly Uint8Array[]>();
+  let left = sharingLimits.resultBytesMax;
+  for (const { insight_id, ...insight } of insights) {
+    const parts = await partsWithin(insightTexts(insight), left);
+    if (parts) left -= bytesIn(parts);
+    const without = { ...insight, results: [], error: "Its results are too large for a link." };
+    written.set(insight_id, parts ?? [bytesOf([...insightTexts(without)].join(""))]);
+  }
+  return { timezone, insights: written };
+}
+
+/** Levels below an insight where numbers lie: results, line. */
+const rowsBelow = 3;
+
+function* insightTexts(
+  insight: Omit<SharedInsight, "insight_id">,
+): Generator<string | Uint8Array, undefined> {
+  let isFirst = true;
+  for (const text of jsonPieces(insight, rowsBelow)) {
+    yield isFirst ? text.slice(1) : text;
+    isFirst = false;
+  }
+}
+
+/**
+ * The board as JSON with a line for each insight: the text is stored so, and read line by line. Servers of earlier
+ * versions on the same stores parse it whole.
+ */
+export function boardTextOf({ timezone, insights }: WrittenBoard): string {
+  const lines = [...insights].map(
+    ([insight_id, parts]) => `${lineHead}${insight_id},${Buffer.concat(parts).toString()}`,
+  );
+  return `{"timezone":${JSON.stringify(timezone)},"insights":[\n${lines.join(",\n")}\n]}`;
+}
+
+export async function readBoard(text: string): Promise<WrittenBoard> {
+  const [head = "", ...lines] = text.split("\n");
+  // A server of an earlier version wrote it.
+  if (lines.length === 0) return await writeBoard(JSON.parse(text) as SharedBoard);
+  const { timezone } = JSON.parse(`${head}]}`) as SharedBoard;
+  const insights = new Map<number, readonly Uint8Array[]>();
+  for (const line of lines) {
+    if (!line.startsWith(lineHead)) continue;
+    const from = line.indexOf(",", lineHead.length);
+    const rest = line.slice(from + 1, line.endsWith(",") ? -1 : undefined);
+    const id = Number(line.slice(lineHead.length, from));
+    insights.set(id, (await partsWithin(slicesOfText(rest), Number.POSITIVE_INFINITY))!);
+  }
+  return { timezone, insights };
+}
+
+const lineHead = '{"insight_id":';
+
+/** Slices that end between characters. */
+function* slicesOfText(text: string): Generator<string, undefined> {
+  for (let at = 0, end = 0; at < text.length; at = end) {
+    end = at + limits.replySliceBytes;
+    if (text.charCodeAt(end - 1) >> 10 === highSurrogates) end++;
+    yield text.slice(at, end);
+  }
+}
+
+/** The upper six bits of the first half of a surrogate pair. */
+const highSurrogates = 0xd800 >> 10;

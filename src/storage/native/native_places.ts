@@ -1,0 +1,44 @@
+// Where things lie in a Native block, for those who read its values in place.
+
+import { BlockReader, columnHeads, cutColumn } from "./native_cut.ts";
+
+/** Where a column's values begin and end in its block. */
+interface ColumnPlace {
+  from: number;
+  to: number;
+}
+
+/** A Native block's rows, and where these columns of it lie. @throws Error as cutBlock(), or without one of them. */
+export function placesIn<Name extends string>(
+  block: Uint8Array,
+  wanted: readonly Name[],
+): { rows: number; places: Readonly<Record<Name, ColumnPlace>> } {
+  const read = new BlockReader(block);
+  const [count, rows] = [read.varuint(), read.varuint()];
+  const places: Partial<Record<string, ColumnPlace>> = {};
+  let left = wanted.length;
+  for (const { name, type } of columnHeads(read, count)) {
+    const from = read.at;
+    cutColumn(read, type, rows, 0, 0);
+    places[name] = { from, to: read.at };
+    if ((wanted as readonly string[]).includes(name) && --left === 0) break;
+  }
+  if (left > 0) throw new Error(`a block without one of ${wanted.join(", ")}`);
+  return { rows, places: places as Record<Name, ColumnPlace> };
+}
+
+/** The values of a LowCardinality(String) column of at least one row: its names, and where each row's number lies. */
+export interface NumberedNames {
+  names: readonly Uint8Array[];
+  indexesAt: number;
+  indexBytes: number;
+}
+
+/** Reads such a column of a block from the place where its values begin. @throws Error as cutBlock(). */
+export function numberedNamesAt(block: Uint8Array, from: number): NumberedNames {
+  const read = new BlockReader(block);
+  read.at = from + 8;
+  const indexBytes = 1 << Number(read.u64() & 255n);
+  const names = Array.from({ length: Number(read.u64()) }, () => read.slice(read.varuint()));
+  return { names, indexesAt: read.at + 8, indexBytes };
+}

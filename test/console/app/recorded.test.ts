@@ -1,0 +1,146 @@
+import { expect, test } from "bun:test";
+import { recordedIn } from "../../../src/console/app/recordings/recorded.ts";
+import {
+  canvasPicture,
+  foreignIn,
+  isPicture,
+  withoutReach,
+} from "../../../src/console/app/recordings/recorded_pages.ts";
+import type { RecordedEvent } from "../../../src/console/app/recordings/snapshots.ts";
+import { event } from "../../support/recordings.ts";
+
+const plugin = (timestamp: number, name: string, payload: object) => ({
+  type: 6,
+  timestamp,
+  data: { plugin: name, payload },
+});
+
+test("lines of the console and requests are in the order of their times, whatever window they are of", () => {
+  const request = { name: "https://shop.example/api", method: "POST", responseStatus: 503, duration: 12.5 };
+  const windows = new Map([
+    [
+      "w1",
+      [
+        event.page(1, "http://x/"),
+        plugin(30, "rrweb/console@1", { level: "warn", payload: ['"late"', '{"a":1}'] }),
+      ],
+    ],
+    [
+      "w2",
+      [
+        plugin(10, "rrweb/console@1", { level: "error", payload: ['"say \\"hi\\""', "no json"] }),
+        plugin(40, "rrweb/network@1", { requests: [{ ...request, timestamp: 20 }, { name: "/b" }, null] }),
+        plugin(50, "another@1", { requests: [request] }),
+      ],
+    ],
+  ]);
+  expect(recordedIn(windows)).toEqual({
+    logs: [
+      { at: 10, level: "error", text: 'say "hi" no json' },
+      { at: 30, level: "warn", text: 'late {"a":1}' },
+    ],
+    requests: [
+      { at: 20, method: "POST", url: "https://shop.example/api", status: 503, ms: 12.5 },
+      { at: 40, method: "GET", url: "/b", status: undefined, ms: undefined },
+      { at: 40, method: "GET", url: "", status: undefined, ms: undefined },
+    ],
+  });
+});
+
+test("images and style sheets of hosts are counted, in whole pages and in changes", () => {
+  const image = (src: string) => ({ type: 2, tagName: "img", attributes: { src }, childNodes: [] });
+  const sheet = { tagName: "link", attributes: { rel: "stylesheet", href: "https://cdn.example/a.css" } };
+  const kept = { tagName: "link", attributes: { rel: "stylesheet", _cssText: "a { color: red }" } };
+  const events = [
+    event.page(1, "https://shop.example/tea/"),
+    {
+      type: 2,
+      timestamp: 2,
+      data: { node: { childNodes: [image("a.png"), sheet, kept, image("data:image/png;base64,AA==")] } },
+    },
+    { type: 3, timestamp: 3, data: { source: 0, adds: [{ node: image("//cdn.example/b.png") }, null] } },
+    { type: 3, timestamp: 4, data: { source: 0, adds: "hostile" } },
+  ];
+  expect(foreignIn(events)).toEqual([
+    { host: "cdn.example", images: 1, styles: 1 },
+    { host: "shop.example", images: 1, styles: 0 },
+  ]);
+});
+
+test("of a canvas the last picture of an event is shown, and nothing that is no picture", () => {
+  const draw = (type: string, base64: string) => ({
+    property: "drawImage",
+    args: [
+      {
+        rr_type: "ImageBitmap",
+        args: [{ rr_type: "Blob", data: [{ rr_type: "ArrayBuffer", base64 }], type }],
+      },
+      0,
+      0,
+    ],
+  });
+  const drawn = (...commands: object[]) => ({
+    type: 3,
+    timestamp: 1,
+    data: { source: 9, id: 4, type: 0, commands },
+  });
+  const clear = { property: "clearRect", args: [0, 0, 9, 9] };
+  expect(canvasPicture(drawn(clear, draw("image/png", "AAAA"), draw("image/webp", "BBBB")))).toEqual({
+    id: 4,
+    url: "data:image/webp;base64,BBBB",
+  });
+  for (const odd of [
+    draw("text/html", "AAAA"),
+    draw("image/png", 'A") url(http://evil'),
+    clear,
+    { property: "drawImage" },
+  ]) {
+    expect(canvasPicture(drawn(odd))).toBeUndefined();
+  }
+  expect(isPicture("data:image/svg+xml;base64,AAAA")).toBe(false);
+  expect(isPicture(7)).toBe(false);
+});
+
+test("recorded pages keep their images and style sheets, and nothing else that reaches out", () => {
+  const node = (tagName: string, attributes: object, ...childNodes: object[]) => ({
+    tagName,
+    attributes,
+    childNodes,
+  });
+  const page = node(
+    "html",
+    {},
+    node("link", { rel: "preconnect", href: "https://spy.example" }),
+    node("link", { rel: "stylesheet", href: "https://cdn.example/a.css", crossorigin: "use-credentials" }),
+    node("meta", { name: "referrer", content: "unsafe-url" }),
+    node("meta", { "http-equiv": "refresh", content: "0;url=https://spy.example" }),
+    node("img", { src: "https://cdn.example/a.png", referrerPolicy: "unsafe-url" }),
+  );
+  const events: RecordedEvent[] = [
+    { type: 2, timestamp: 1, data: { node: page } },
+    {
+      type: 3,
+      timestamp: 2,
+      data: {
+        source: 0,
+        adds: [{ node: node("LINK", { rel: "dns-prefetch", href: "//spy.example" }) }],
+        attributes: [
+          { id: 1, attributes: { rel: "preconnect", href: "//spy.example", referrerpolicy: "origin" } },
+        ],
+      },
+    },
+  ];
+  withoutReach(events);
+  expect(page.childNodes).toEqual([
+    node("link", { href: "https://spy.example" }),
+    node("link", { rel: "stylesheet", href: "https://cdn.example/a.css" }),
+    node("meta", { content: "unsafe-url" }),
+    node("meta", { content: "0;url=https://spy.example" }),
+    node("img", { src: "https://cdn.example/a.png" }),
+  ]);
+  expect(events[1]!.data).toEqual({
+    source: 0,
+    adds: [{ node: node("LINK", { href: "//spy.example" }) }],
+    attributes: [{ id: 1, attributes: { href: "//spy.example" } }],
+  });
+});

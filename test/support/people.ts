@@ -1,0 +1,63 @@
+// A browser of somebody who signs in, without a browser: the headers that the console's script sends, and its cookie.
+
+import { ask } from "./ask.ts";
+
+export interface Answered {
+  status: number;
+  body: Record<string, unknown>;
+  headers: Headers;
+  text: string;
+}
+
+/** What only the console's own script can send together. */
+export const ofConsole = { "sec-fetch-site": "same-origin", "x-sluice-console": "1" };
+
+/** Addresses that a server with TRUSTED_PROXIES=127.0.0.1 believes: each person has one. */
+let addresses = 0;
+
+/** A browser with its cookies. */
+export class Person {
+  readonly #server: { url: string };
+  readonly #address = `10.0.${(addresses += 1) >> 8}.${addresses & 255}`;
+  /** As the header sends it; empty while signed out. */
+  cookie = "";
+  /** The Set-Cookie of the last answer. */
+  set: string | null = null;
+
+  constructor(server: { url: string }) {
+    this.#server = server;
+  }
+
+  async ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = ofConsole,
+  ): Promise<Answered> {
+    const reply = await fetch(`${this.#server.url}${path}`, {
+      method,
+      headers: {
+        ...headers,
+        "x-forwarded-for": this.#address,
+        ...(this.cookie && { cookie: this.cookie }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    this.set = reply.headers.get("set-cookie");
+    if (this.set !== null) this.cookie = /Max-Age=0/.test(this.set) ? "" : this.set.split(";", 1)[0]!;
+    const text = await reply.text();
+    return { status: reply.status, headers: reply.headers, text, body: text === "" ? {} : JSON.parse(text) };
+  }
+
+  async signIn(email: string, password: string): Promise<Answered> {
+    return await this.ask("POST", "/api/login/", { email, password });
+  }
+}
+
+/** Gives the user of a key a password; their address. */
+export async function givePassword(server: { url: string }, key: string, password: string): Promise<string> {
+  const { status, body, text } = await ask(server, "PATCH", "/api/users/@me/", { password }, key);
+  if (status !== 200) throw new Error(`no password was set: ${status} ${text}`);
+  return String(body["email"]);
+}
