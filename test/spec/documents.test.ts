@@ -13,6 +13,8 @@ const root = resolve(import.meta.dir, "../..");
 const textOf = (path: string): string => readFileSync(join(root, path), "utf8");
 const pages = [
   "README.md",
+  ".github/CONTRIBUTING.md",
+  ".github/SECURITY.md",
   "bench/README.md",
   "bench/proof.md",
   ...["src", "sql"].flatMap((folder) =>
