@@ -126,6 +126,10 @@ const followers: Record<string, (snippet: Snippet) => Promise<void>> = {
     return Promise.resolve();
   },
   "moving_from.md: bun run sluice import visits.csv": imports("$pageview"),
+  "operating.md: bun run sluice doctor": async (snippet) => {
+    const printed = await follow(snippet);
+    for (const [, shape] of snippet.text.matchAll(/^# (ok +\w+ +).*$/gm)) expect(printed).toContain(shape!);
+  },
   "operating.md: du -sh data/*": async (snippet) =>
     expect(await follow(snippet)).toContain("data/clickhouse"),
   // test/storage/clickhouse/grants.test.ts reads each line of this form, and starts a ClickHouse with them.

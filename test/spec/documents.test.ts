@@ -95,29 +95,20 @@ test(
   startMsMax,
 );
 
-test("each promise of reliability.md names a test that there is", () => {
-  const page = textOf("src/docs/reliability.md");
-  const [before = "", index = ""] = page.split("## Which test holds which promise");
-  const rows = [...index.matchAll(/^\| (.+?) +\| `(test\/.+?)` +\| (.+?) +\|$/gm)];
-  const wrong = rows.filter(([, promise, path, name]) => {
-    const isThere = existsSync(join(root, path!)) && textOf(path!).includes(`"${name}"`);
-    return !isThere || !before.replaceAll(/\s+/g, " ").includes(promise!);
+test("each promise of reliability.md has a number, and a test that there is", () => {
+  const [promises = "", index = ""] = textOf("src/docs/reliability.md").split("\n## Tests\n");
+  const lines = [...index.matchAll(/^- ((?:R-\d+(?:, )?)+): `(test\/.+?)`: (.+?)(…?)$/gm)];
+  const wrong = lines.filter(([, , path, name, more]) => {
+    const named = more === "…" ? `"${name}` : `"${name}"`;
+    return !existsSync(join(root, path!)) || !textOf(path!).includes(named);
   });
-  expect(wrong.map(([row]) => row)).toEqual([]);
-  const sectionOf = (heading: string) => before.split(`## ${heading}\n`)[1]!.split("\n## ")[0]!;
-  const promises = [
-    ...sectionOf("Promises").matchAll(/^- (.+)$/gm),
-    ...sectionOf("When something fails").matchAll(/^\| (.+?) +\|/gm),
-    ...["Stopping", "A journal belongs to its database"].flatMap((heading) => [
-      ...sectionOf(heading)
-        .replaceAll("\n", " ")
-        .matchAll(/\s*(.+?)(?:[.;]|, exit 0)(?= |$)/g),
-    ]),
-  ].map(([, text]) => text!);
-  const isPromise = (text: string) => text !== "what" && !text.startsWith("---");
-  const untested = promises
-    .filter(isPromise)
-    .filter((text) => !rows.some(([, part]) => text.includes(part!)));
-  expect(untested).toEqual([]);
-  expect(promises.length).toBeGreaterThan(15);
+  expect(wrong.map(([line]) => line)).toEqual([]);
+  const numbers = [...promises.matchAll(/^(?:- |\| )\*\*(R-\d+)\*\*/gm)].map(([, number]) => number!);
+  const tested = lines.flatMap(([, some]) => some!.split(", "));
+  expect(tested.toSorted()).toEqual(numbers.toSorted());
+  expect(numbers).toEqual(numbers.map((_, i) => `R-${i + 1}`));
+  // What a section promises has a number; the last one lists what is not promised.
+  const [promised = ""] = promises.split("\n## What is not promised\n");
+  expect(promised.match(/^(?:- |\| )(?!\*\*R-|failure|---)/gm)).toBeNull();
+  expect(numbers.length).toBeGreaterThan(25);
 });

@@ -15,7 +15,7 @@ export function tellLeftBehind(
   if (urls.databaseUrl !== undefined && existsSync(join(postgres, "PG_VERSION"))) {
     const text =
       "DATABASE_URL is set, so the accounts, keys and settings in the embedded Postgres are left behind; unset it to " +
-      'use them, or move them (src/docs/scaling.md, "Moving to remote stores")';
+      'use them, or move them (src/docs/backup.md, "Moving to remote stores")';
     const shared = hasEvents && urls.clickhouseUrl === undefined;
     const events = "those in the embedded ClickHouse show in the projects that have the old ones' numbers";
     log.warn(text, { folder: postgres, ...(shared && { events }) });
@@ -23,7 +23,7 @@ export function tellLeftBehind(
   if (urls.clickhouseUrl !== undefined && hasEvents) {
     const text =
       "CLICKHOUSE_URL is set, so the events in the embedded ClickHouse are left behind; unset it to read them, or " +
-      'move them (src/docs/scaling.md, "Moving to remote stores")';
+      'move them (src/docs/backup.md, "Moving to remote stores")';
     log.warn(text, { folder: clickhouse });
   }
 }

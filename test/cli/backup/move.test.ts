@@ -1,4 +1,4 @@
-// Moving to remote stores, as src/docs/scaling.md says: what the server shows afterwards is what it showed before.
+// Moving to remote stores, as src/docs/backup.md says: what the server shows afterwards is what it showed before.
 
 import { beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
