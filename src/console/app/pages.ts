@@ -1,20 +1,20 @@
 // The pages of the console in menu order, and the scope that each needs.
 
 import { type ComponentType } from "preact";
-import { PersonsBehind } from "./behind/behind.tsx";
-import { Keys } from "./account/keys.tsx";
-import { Members } from "./account/members.tsx";
-import { OwnAccount } from "./account/own_account.tsx";
-import { Projects } from "./account/projects.tsx";
-import { Dashboards } from "./boards/dashboards.tsx";
-import { Insights } from "./boards/insights.tsx";
+import { PersonsBehind } from "./actors/behind.tsx";
+import { Keys } from "./accounts/keys.tsx";
+import { Members } from "./accounts/members.tsx";
+import { OwnAccount } from "./accounts/own_account.tsx";
+import { Projects } from "./accounts/projects.tsx";
+import { Dashboards } from "./dashboards/dashboards.tsx";
+import { Insights } from "./insights/insights.tsx";
 import { Explore } from "./explore/explore.tsx";
-import { Exports } from "./exports/exports.tsx";
+import { Exports } from "./batch_exports/exports.tsx";
 import { Live } from "./live/live.tsx";
-import { Groups } from "./people/groups.tsx";
-import { Persons } from "./people/persons.tsx";
+import { Groups } from "./persons/groups.tsx";
+import { Persons } from "./persons/persons.tsx";
 import { Overview } from "./overview/overview.tsx";
-import { Recordings } from "./recordings/recordings.tsx";
+import { Recordings } from "./session_recordings/recordings.tsx";
 import { FirstRun } from "./start/first_run.tsx";
 import { Sql } from "./sql/sql_page.tsx";
 import { Subscriptions } from "./subscriptions/subscriptions.tsx";

@@ -4,14 +4,14 @@
 import { render } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type eventWithTime, Replayer, type ReplayPlugin } from "rrweb";
-import { canvasPicture, foreignIn, isPicture, withoutReach } from "./recordings/recorded_pages.ts";
+import { canvasPicture, foreignIn, isPicture, withoutReach } from "./session_recordings/recorded_pages.ts";
 import {
   beginOf,
   type PlayerMessage,
   readSnapshots,
   type RecordedEvent,
   type Windows,
-} from "./recordings/snapshots.ts";
+} from "./session_recordings/snapshots.ts";
 import { refusalOf, sendRequest, wordsOf } from "./session/api.ts";
 import { durationText, timeText } from "./ui/format.ts";
 import { Button, CheckField, ChoiceField } from "./ui/parts.tsx";

@@ -2,7 +2,7 @@
 
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { type Layouts, shapesOf } from "./boards/layout.ts";
+import { type Layouts, shapesOf } from "./dashboards/layout.ts";
 import type { QueryLook } from "./explore/look.ts";
 import type { Results } from "./explore/results.ts";
 import { ResultView } from "./explore/result_view.tsx";

@@ -1,12 +1,12 @@
 import { expect, test } from "bun:test";
-import { recordedIn } from "../../../src/console/app/recordings/recorded.ts";
+import { recordedIn } from "../../../src/console/app/session_recordings/recorded.ts";
 import {
   canvasPicture,
   foreignIn,
   isPicture,
   withoutReach,
-} from "../../../src/console/app/recordings/recorded_pages.ts";
-import type { RecordedEvent } from "../../../src/console/app/recordings/snapshots.ts";
+} from "../../../src/console/app/session_recordings/recorded_pages.ts";
+import type { RecordedEvent } from "../../../src/console/app/session_recordings/snapshots.ts";
 import { event } from "../../support/recordings.ts";
 
 const plugin = (timestamp: number, name: string, payload: object) => ({

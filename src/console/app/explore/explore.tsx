@@ -1,7 +1,7 @@
 // The explore page: a question put together, its answer, and saving it as an insight.
 
 import { useState } from "preact/hooks";
-import { FiguresOf } from "../behind/figure_link.tsx";
+import { FiguresOf } from "../actors/figure_link.tsx";
 import { type Route, go, hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useLoaded } from "../session/use_loaded.ts";

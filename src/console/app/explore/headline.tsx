@@ -1,6 +1,6 @@
 // The numbers above a chart: of the whole time, by each line's own math, with their change against the time before.
 
-import { FigureLink, useBehind } from "../behind/figure_link.tsx";
+import { FigureLink, useBehind } from "../actors/figure_link.tsx";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useLoaded } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";

@@ -1,8 +1,8 @@
 // Lines over time with their numbers, and what is one number for each line.
 
 import { shownNow } from "../clock.ts";
-import { personsOfLine } from "../behind/figures.ts";
-import { FigureLink, useBehind } from "../behind/figure_link.tsx";
+import { personsOfLine } from "../actors/figures.ts";
+import { FigureLink, useBehind } from "../actors/figure_link.tsx";
 import { go } from "../session/route.ts";
 import { useZone } from "../session/zone.ts";
 import { Chart, type Drawing } from "../ui/chart.tsx";

@@ -1,7 +1,7 @@
 // The first run: the project's key, snippets to send an event with, and the first event when it arrives.
 
 import { useEffect, useState } from "preact/hooks";
-import { type OwnUser, PasswordCard } from "../account/own_account.tsx";
+import { type OwnUser, PasswordCard } from "../accounts/own_account.tsx";
 import { EventList, type ShownEvent, shownEvent, withoutRepeats } from "../live/event_row.tsx";
 import { type Connection, useStream } from "../live/stream.ts";
 import type { ListReply } from "../session/api.ts";

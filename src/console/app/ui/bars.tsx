@@ -1,7 +1,7 @@
 // Values side by side as horizontal bars, each with its text and its number.
 
 import { type ComponentChildren } from "preact";
-import { FigureLink } from "../behind/figure_link.tsx";
+import { FigureLink } from "../actors/figure_link.tsx";
 
 export interface Bar {
   label: ComponentChildren;

@@ -1,6 +1,6 @@
 // An insight as the API shows it, and its answer as a picture.
 
-import { FiguresOf } from "../behind/figure_link.tsx";
+import { FiguresOf } from "../actors/figure_link.tsx";
 import { filterSentences } from "../filters/filter_text.ts";
 import { lookOf, sourceOf } from "../explore/look.ts";
 import { ResultView } from "../explore/result_view.tsx";

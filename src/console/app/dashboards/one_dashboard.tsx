@@ -16,7 +16,7 @@ import {
   ToCome,
 } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
-import { insightName, InsightResult, type InsightRow } from "./insight_row.tsx";
+import { insightName, InsightResult, type InsightRow } from "../insights/insight_row.tsx";
 import { NewText, textName, TextTile, type TileText } from "./text_tile.tsx";
 import { type Layouts, layoutsOf, type Shape, shapesOf, withChanged, withMoved } from "./layout.ts";
 
