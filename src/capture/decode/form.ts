@@ -57,7 +57,8 @@ export class Form {
       if (byte === 0x26 || (byte === 0x3d && inName)) break;
       if (byte === 0x2b) byte = 0x20;
       else if (byte === 0x25 && at + 2 < bytes.length) {
-        const [high, low] = [hexValue[bytes[at + 1]!]!, hexValue[bytes[at + 2]!]!];
+        const high = hexValue[bytes[at + 1]!]!;
+        const low = hexValue[bytes[at + 2]!]!;
         if (high < 16 && low < 16) {
           byte = high * 16 + low;
           at += 2;
