@@ -1,4 +1,4 @@
-// The flush: sends sealed segments to ClickHouse, and removes each once ClickHouse has all of it.
+// The flush: sends sealed segments to ClickHouse, and removes each once ClickHouse has all of it (J-6).
 
 import { flushLimits } from "./limits.ts";
 import { retryUntilDone } from "../../work/retry.ts";

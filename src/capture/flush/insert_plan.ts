@@ -1,5 +1,5 @@
 // Plans the INSERTs of a segment, and reads and cuts batches. A batch is of one partition and so becomes one part,
-// stored whole or not at all; of the batches in one INSERT some may be stored and others not.
+// stored whole or not at all (J-3); of the batches in one INSERT some may be stored and others not.
 
 import { captureLimits } from "../limits.ts";
 import { rebatch } from "../columns/block.ts";
