@@ -111,7 +111,7 @@ export async function passesBench(scale: Scale): Promise<Answer> {
       "sessions folded": own(() => {
         fold.room.set(native);
         fold.add(0, native.length);
-        fold.takeFolded();
+        fold.drainFolded();
       }),
     });
     closeSync(file);
@@ -133,7 +133,7 @@ const sending = {
   skew: 0,
   project_id: 1,
   historical_migration: true,
-  groupTypes: { decided: () => [bytesOf("company")] },
+  groupTypes: { assigned: () => [bytesOf("company")] },
 };
 
 function repeat(times: number, run: () => void): void {

@@ -6,7 +6,7 @@ import { captureLimits } from "./limits.ts";
 import type { DefinitionBook } from "./definitions/definition_book.ts";
 import { definitionLimits } from "./definitions/limits.ts";
 import { mergeKind } from "../persons/merge.ts";
-import { type Sending, readEvent } from "./event/event.ts";
+import { type EventContext, readEvent } from "./event/event.ts";
 import type { CommitGroups } from "./journal/lane.ts";
 import type { CaptureJournal, EventLane } from "./capture_journal.ts";
 import { type EntryOffset, field, offsetOf } from "./scan/event_fields.ts";
@@ -22,9 +22,9 @@ import { isLongSnapshot } from "./recordings/snapshot.ts";
 import { rangeText } from "./scan/byte_range.ts";
 import { aheadMicrosMax } from "./scan/timestamp.ts";
 
-export interface Appending {
+export interface AppendContext {
   scanner: BodyScanner;
-  sending: Sending;
+  eventContext: EventContext;
   /** Receives the warnings of rows that were appended. */
   warned: Outcomes<Warning>;
   /** Chooses the lane of the next slice. */
@@ -33,14 +33,14 @@ export interface Appending {
   groups: CommitGroups;
   journal: CaptureJournal;
   /** Records the names of events and properties. */
-  definitions: Pick<DefinitionBook, "shapesOf" | "read" | "note">;
+  definitions: Pick<DefinitionBook, "shapesOf" | "read" | "record">;
   /** Takes the pieces of recordings; made for the first one. */
   recorder?: Recorder;
   newRecorder(): Recorder;
 }
 
 /** What is kept from slice to slice. */
-interface Course extends Appending {
+interface AppendProgress extends AppendContext {
   index: EventIndex;
   lane: EventLane;
   /** Names read in this turn of events that went the slow way. */
@@ -52,42 +52,42 @@ interface Course extends Appending {
  * plain events come first. Returns the number of rows: at once for a short body, else as a promise, since the event
  * loop gets turns between slices.
  */
-export function appendEvents(appending: Appending): number | Promise<number> {
-  const { index } = appending.scanner;
-  return index.isPartial ? appendParts(appending) : appendIndex(appending, index);
+export function appendEvents(context: AppendContext): number | Promise<number> {
+  const { index } = context.scanner;
+  return index.isPartial ? appendParts(context) : appendIndex(context, index);
 }
 
 /** The same for a body that is indexed in parts. */
-async function appendParts(appending: Appending): Promise<number> {
-  const { scanner } = appending;
+async function appendParts(context: AppendContext): Promise<number> {
+  const { scanner } = context;
   let rows = 0;
   while (scanner.nextPart()) {
     do await yieldToEventLoop();
     while (!scanner.advance(captureLimits.sliceBytesMax));
-    rows += await appendIndex(appending, scanner.index);
+    rows += await appendIndex(context, scanner.index);
   }
   return rows;
 }
 
-function appendIndex(appending: Appending, index: EventIndex): number | Promise<number> {
-  const { journal } = appending;
+function appendIndex(context: AppendContext, index: EventIndex): number | Promise<number> {
+  const { journal } = context;
   if (index.count === 0) return 0;
-  const course: Course = Object.assign(appending, { index, lane: appending.lanes.next(), named: 0 });
-  if (index.fast && !index.isShared) return appendRest({ through: 0, rows: 0 }, course);
-  const first = index.fast ? appendAtOnce(index.fast, course) : appendSlice(0, journal.stamp(), course);
-  const crowded = course.recorder?.crowded || course.lane.crowded || journal.merging.crowded;
-  return first.through === index.count && !crowded ? first.rows : appendRest(first, course);
+  const progress: AppendProgress = Object.assign(context, { index, lane: context.lanes.next(), named: 0 });
+  if (index.fast && !index.isShared) return appendRest({ through: 0, rows: 0 }, progress);
+  const first = index.fast ? appendAtOnce(index.fast, progress) : appendSlice(0, journal.stamp(), progress);
+  const crowded = progress.recorder?.crowded || progress.lane.crowded || journal.merging.crowded;
+  return first.through === index.count && !crowded ? first.rows : appendRest(first, progress);
 }
 
 /** Goes on behind the first slice, if there was one. */
-async function appendRest(first: Slice, course: Course): Promise<number> {
-  const { index, journal } = course;
+async function appendRest(first: Slice, progress: AppendProgress): Promise<number> {
+  const { index, journal } = progress;
   let next = first.through;
   let accepted = first.rows;
   let writing: Promise<unknown> | undefined;
   for (;;) {
-    if (course.recorder?.crowded) await course.recorder.makeRoom();
-    const lane = (course.lane = course.lanes.next());
+    if (progress.recorder?.crowded) await progress.recorder.makeRoom();
+    const lane = (progress.lane = progress.lanes.next());
     if (lane.crowded || journal.merging.crowded) {
       // Rows are appended to one group while the one before it is on its way to the disk.
       const before = writing;
@@ -98,10 +98,10 @@ async function appendRest(first: Slice, course: Course): Promise<number> {
     if (next > 0) await yieldToEventLoop();
     const created = journal.stamp();
     const slice = index.fast
-      ? await appendFast(index.fast, next, created, course)
+      ? await appendFast(index.fast, next, created, progress)
       : isLongSnapshot(index, offsetOf(next))
-        ? await appendLong(next, created, journal.takeTurns(1), course)
-        : appendSlice(next, created, course);
+        ? await appendLong(next, created, journal.allocateTies(1), progress)
+        : appendSlice(next, created, progress);
     next += slice.through;
     accepted += slice.rows;
   }
@@ -114,8 +114,13 @@ interface Slice {
 }
 
 /** One slice the fast way: columns of plain rows by year, and the other entries one by one. */
-async function appendFast(fast: ScanArena, first: number, from: number, course: Course): Promise<Slice> {
-  const { index, journal } = course;
+async function appendFast(
+  fast: ScanArena,
+  first: number,
+  from: number,
+  progress: AppendProgress,
+): Promise<Slice> {
+  const { index, journal } = progress;
   let created = from;
   // After a turn of the event loop rows are stamped anew: meanwhile the journal may have published a watermark that is
   // later than the earlier stamp.
@@ -123,33 +128,33 @@ async function appendFast(fast: ScanArena, first: number, from: number, course: 
     await yieldToEventLoop();
     created = journal.stamp();
   };
-  const { through, turn } = judgeSlice(fast, first, course);
+  const { through, turn } = classifySlice(fast, first, progress);
   // Before the rows are appended: what is in the journal must have its names in the book.
-  for (let place = 0; (place = recordShapes(fast, { first, place, through, created }, course)) < through;)
+  for (let place = 0; (place = recordShapes(fast, { first, place, through, created }, progress)) < through;)
     await nextTurn();
   let rows = 0;
   for (let year = 0; year < fast.years; year += captureLimits.yearsAtOnceMax) {
     if (year > 0) await nextTurn();
     const to = Math.min(fast.years, year + captureLimits.yearsAtOnceMax);
-    rows += appendYears(fast, { first, turn, created, year, to }, course);
+    rows += appendYears(fast, { first, turn, created, year, to }, progress);
   }
   let [slow, slowBytes] = [0, 0];
-  const begin = () => ([slow, slowBytes, course.named] = [0, 0, 0]);
+  const begin = () => ([slow, slowBytes, progress.named] = [0, 0, 0]);
   begin();
   for (let i = 0; i < fast.slow; i++) {
     const place = fast.slowAt(i);
     const at = offsetOf(first + place);
     if (isLongSnapshot(index, at)) {
-      rows += (await appendLong(first + place, created, turn + place, course)).rows;
+      rows += (await appendLong(first + place, created, turn + place, progress)).rows;
       created = journal.stamp();
       begin();
       continue;
     }
-    rows += appendOne(at, created, turn + place, course);
+    rows += appendOne(at, created, turn + place, progress);
     slow++;
     slowBytes += index.entries[at + field.item + 1]! - index.entries[at + field.item]!;
     const isShort = slow < captureLimits.slowSliceRowsMax && slowBytes < captureLimits.slowSliceBytesMax;
-    if (isShort && course.named < definitionLimits.namesAtOnceMax) continue;
+    if (isShort && progress.named < definitionLimits.namesAtOnceMax) continue;
     begin();
     await nextTurn();
   }
@@ -157,19 +162,19 @@ async function appendFast(fast: ScanArena, first: number, from: number, course: 
 }
 
 /** The same for a short body: all of it, without a promise. */
-function appendAtOnce(fast: ScanArena, course: Course): Slice {
-  const { count } = course.index;
-  const created = course.journal.stamp();
+function appendAtOnce(fast: ScanArena, progress: AppendProgress): Slice {
+  const { count } = progress.index;
+  const created = progress.journal.stamp();
   let first = 0;
   let rows = 0;
   while (first < count) {
-    const { through, turn } = judgeSlice(fast, first, course);
+    const { through, turn } = classifySlice(fast, first, progress);
     for (let place = 0; place < through;)
-      place = recordShapes(fast, { first, place, through, created }, course);
-    rows += appendYears(fast, { first, turn, created, year: 0, to: fast.years }, course);
+      place = recordShapes(fast, { first, place, through, created }, progress);
+    rows += appendYears(fast, { first, turn, created, year: 0, to: fast.years }, progress);
     for (let i = 0; i < fast.slow; i++) {
       const place = fast.slowAt(i);
-      rows += appendOne(offsetOf(first + place), created, turn + place, course);
+      rows += appendOne(offsetOf(first + place), created, turn + place, progress);
     }
     first += through;
   }
@@ -177,13 +182,13 @@ function appendAtOnce(fast: ScanArena, course: Course): Slice {
 }
 
 /** Judges the next slice; returns how many entries it has, and the turn of its first entry. */
-function judgeSlice(
+function classifySlice(
   fast: ScanArena,
   first: number,
-  { index, sending, journal }: Course,
+  { index, eventContext, journal }: AppendProgress,
 ): { through: number; turn: number } {
-  const through = fast.judge(first, index.count, sending, sending.received + aheadMicrosMax);
-  return { through, turn: journal.takeTurns(through) };
+  const through = fast.judge(first, index.count, eventContext, eventContext.received + aheadMicrosMax);
+  return { through, turn: journal.allocateTies(through) };
 }
 
 /**
@@ -193,11 +198,11 @@ function judgeSlice(
 function recordShapes(
   fast: ScanArena,
   slice: { first: number; place: number; through: number; created: number },
-  { index, sending, definitions, journal: { row } }: Course,
+  { index, eventContext, definitions, journal: { row } }: AppendProgress,
 ): number {
   const { first, through } = slice;
   const { shapes } = fast;
-  const known = definitions.shapesOf(sending.project_id);
+  const known = definitions.shapesOf(eventContext.project_id);
   let { place } = slice;
   for (let left: number = definitionLimits.namesAtOnceMax; place < through && left > 0; place++) {
     const low = shapes[place * 2]!;
@@ -206,8 +211,8 @@ function recordShapes(
     row.created_at = slice.created;
     row.turn = 0;
     left -= definitionLimits.namesOfRead;
-    if (readEvent(index, offsetOf(first + place), sending, row) !== undefined) continue;
-    if (low === 0 && high === shapeUnknown / 2 ** 32) left -= definitions.note(row);
+    if (readEvent(index, offsetOf(first + place), eventContext, row) !== undefined) continue;
+    if (low === 0 && high === shapeUnknown / 2 ** 32) left -= definitions.record(row);
     else {
       known.add(low, high);
       left -= definitions.read(row);
@@ -220,14 +225,14 @@ function recordShapes(
 function appendYears(
   fast: ScanArena,
   slice: { first: number; turn: number; created: number; year: number; to: number },
-  { sending, lane, groups }: Course,
+  { eventContext, lane, groups }: AppendProgress,
 ): number {
   const { first, turn, created, to } = slice;
   let rows = 0;
   for (let { year } = slice; year < to; year++) {
-    const columns = fast.writeColumns(first, year, sending, created, turn);
+    const columns = fast.writeColumns(first, year, eventContext, created, turn);
     const append = (block: Block) => block.appendColumns(columns);
-    lane.appendMany(fast.yearAt(year), columns.rows, append, sending.project_id);
+    lane.appendMany(fast.yearAt(year), columns.rows, append, eventContext.project_id);
     rows += columns.rows;
   }
   if (rows > 0) groups.join(lane);
@@ -235,81 +240,86 @@ function appendYears(
 }
 
 /** One slice the slow way; it ends before the first long snapshot. */
-function appendSlice(first: number, created: number, course: Course): Slice {
-  const { entries, count } = course.index;
+function appendSlice(first: number, created: number, progress: AppendProgress): Slice {
+  const { entries, count } = progress.index;
   const last = Math.min(count, first + captureLimits.slowSliceRowsMax);
   const bytesEnd = entries[offsetOf(first) + field.item]! + captureLimits.slowSliceBytesMax;
   let at = first;
   let rows = 0;
-  course.named = 0;
+  progress.named = 0;
   for (; at < last && entries[offsetOf(at) + field.item]! <= bytesEnd; at++) {
-    if (isLongSnapshot(course.index, offsetOf(at))) break;
-    if (course.named >= definitionLimits.namesAtOnceMax) break;
-    rows += appendOne(offsetOf(at), created, course.journal.takeTurns(1), course);
+    if (isLongSnapshot(progress.index, offsetOf(at))) break;
+    if (progress.named >= definitionLimits.namesAtOnceMax) break;
+    rows += appendOne(offsetOf(at), created, progress.journal.allocateTies(1), progress);
   }
   return { through: at - first, rows };
 }
 
 /** Appends entry number `which`, a long one; a piece of a recording is read in slices. */
-async function appendLong(which: number, created: number, turn: number, course: Course): Promise<Slice> {
+async function appendLong(
+  which: number,
+  created: number,
+  turn: number,
+  progress: AppendProgress,
+): Promise<Slice> {
   const at = offsetOf(which);
-  const read = readRow(at, created, turn, course);
-  if (read !== "recording") return { through: 1, rows: finishRow(at, read, course) };
-  ignore(at, await recorderOf(course).takeLong(course.index, at), course);
+  const read = readRow(at, created, turn, progress);
+  if (read !== "recording") return { through: 1, rows: finishRow(at, read, progress) };
+  ignore(at, await recorderOf(progress).appendLong(progress.index, at), progress);
   return { through: 1, rows: 0 };
 }
 
 /** Appends the entry at `at`; returns 0 when it was ignored or is a piece of a recording, else 1. */
-function appendOne(at: EntryOffset, created: number, turn: number, course: Course): number {
-  const read = readRow(at, created, turn, course);
-  if (read !== "recording") return finishRow(at, read, course);
-  ignore(at, recorderOf(course).take(course.index, at), course);
+function appendOne(at: EntryOffset, created: number, turn: number, progress: AppendProgress): number {
+  const read = readRow(at, created, turn, progress);
+  if (read !== "recording") return finishRow(at, read, progress);
+  ignore(at, recorderOf(progress).append(progress.index, at), progress);
   return 0;
 }
 
-function recorderOf(course: Course): Recorder {
-  return (course.recorder ??= course.newRecorder());
+function recorderOf(progress: AppendProgress): Recorder {
+  return (progress.recorder ??= progress.newRecorder());
 }
 
 function readRow(
   at: EntryOffset,
   created: number,
   turn: number,
-  course: Course,
+  progress: AppendProgress,
 ): ReturnType<typeof readEvent> {
-  const { index, sending, journal, groups } = course;
+  const { index, eventContext, journal, groups } = progress;
   const { row } = journal;
   const { openRows } = journal.merging;
   row.created_at = created;
   row.turn = turn;
-  const read = readEvent(index, at, sending, row);
+  const read = readEvent(index, at, eventContext, row);
   // A group type that is seen for the first time travels in the lane of merges.
   if (journal.merging.openRows !== openRows) groups.join(journal.merging);
   return read;
 }
 
 /** Appends what readRow() has read, unless there is a reason not to; returns how many rows. */
-function finishRow(at: EntryOffset, reason: Reason | undefined, course: Course): number {
-  if (reason) return ignore(at, reason, course);
-  const { index, warned, lane, journal, groups, definitions } = course;
+function finishRow(at: EntryOffset, reason: Reason | undefined, progress: AppendProgress): number {
+  if (reason) return ignore(at, reason, progress);
+  const { index, warned, lane, journal, groups, definitions } = progress;
   const { row } = journal;
-  course.named += definitions.note(row);
+  progress.named += definitions.record(row);
   lane.append(row);
   groups.join(lane);
   if (row.merge !== mergeKind.none) {
     journal.merging.append(mergeOf(row));
     groups.join(journal.merging);
   }
-  if (row.warned !== 0) noteWarnings(index, at, row, warned);
+  if (row.warned !== 0) recordWarnings(index, at, row, warned);
   return 1;
 }
 
-function ignore(at: EntryOffset, reason: Reason | undefined, { index }: Course): 0 {
+function ignore(at: EntryOffset, reason: Reason | undefined, { index }: AppendProgress): 0 {
   if (reason) index.ignored.add(index.entries[at + field.ordinal]!, reason, index.entries, at);
   return 0;
 }
 
-function noteWarnings(index: EventIndex, at: EntryOffset, row: Row, warned: Outcomes<Warning>): void {
+function recordWarnings(index: EventIndex, at: EntryOffset, row: Row, warned: Outcomes<Warning>): void {
   for (const warning of warnings) {
     if ((row.warned & warningBit[warning]) === 0) continue;
     warned.add(index.entries[at + field.ordinal]!, warning, index.entries, at, row.uuid);

@@ -67,7 +67,7 @@ export function followJournal({ registry }: CaptureMetrics, { journal }: OpenedC
   gauge("sluice_journal_pending_events", waiting, () => journal.pending().events);
   gauge("sluice_journal_pending_bytes", "Bytes of these events on disk.", () => journal.pending().bytes);
   const underived = "Stored events whose sessions are not yet derived.";
-  gauge("sluice_sessions_pending_events", underived, () => journal.heldEvents);
+  gauge("sluice_sessions_pending_events", underived, () => journal.underivedEvents);
 }
 
 /** What all journals of a server share, to be followed once: the disk, and sessions that wait in Postgres. */
@@ -87,7 +87,7 @@ export function refusalCounts(
 ): (code: FaultCode) => void {
   return (code) => {
     metrics.requestsRefused.of(code).add();
-    if (code === "unavailable") journal.noteRefused();
+    if (code === "unavailable") journal.reportRefused();
   };
 }
 

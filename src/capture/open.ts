@@ -13,7 +13,7 @@ import { embeddedAddress } from "../storage/embedded/connection.ts";
 import type { Stores } from "../storage/stores.ts";
 import { type Ticking, every } from "../work/tick.ts";
 import type { Uses } from "../storage/services.ts";
-import { takeOverJournals, leftOf } from "./journal/recovery/orphan_journals.ts";
+import { adoptOrphans, orphansOf } from "./journal/recovery/orphan_journals.ts";
 import { type Salts, openSalts } from "./cookieless/salts.ts";
 import { DefinitionBook, type Unrecorded } from "./definitions/definition_book.ts";
 import { DiskReserve } from "./journal/quota.ts";
@@ -94,9 +94,9 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const { postgres = embeddedAddress } = options;
   const ownership = await openOwnership({ sql: stores.sql, folder, postgres, clock, log });
   const damaged = (damage: Damage) => options.counts.damaged(damage);
-  const adopted = await takeOverJournals(captureSetup, folder, leftOf(ownership, options), damaged, log);
+  const adopted = await adoptOrphans(captureSetup, folder, orphansOf(ownership, options), damaged, log);
   const reserve = new DiskReserve({ folder, log });
-  await reserve.look();
+  await reserve.poll();
   const journal = openJournal(options, folder, ownership.number, reserve);
   if (!shared) ownership.logCopy();
   await settle(ownership, journal);
@@ -174,8 +174,8 @@ async function sealLast(
 function openLooks(reserve: DiskReserve, book: WarningBook, log: Log): Ticking[] {
   const { diskLookMs, minuteLookMs } = captureLimits;
   return [
-    every(diskLookMs, "looking at the disk's free space", () => reserve.look(), log),
-    every(minuteLookMs, "looking at the minutes that are over", () => book.look(), log),
+    every(diskLookMs, "looking at the disk's free space", () => reserve.poll(), log),
+    every(minuteLookMs, "looking at the minutes that are over", () => book.poll(), log),
   ];
 }
 
@@ -194,7 +194,7 @@ function openFlushes(
   const backlog = openSessionBacklog(sql);
   const own = { journal, definitions, quarantine, backlog, folder: `${ownDir}/flush` };
   const flush = new Flush({ ...own, clickhouse, counts, clock, log });
-  const refused = (applied: Applied) => book.noteRefused(applied);
+  const refused = (applied: Applied) => book.recordRefused(applied);
   return { flush, merges: new MergeFlush({ journal, sql, clickhouse, refused, log }) };
 }
 

@@ -7,11 +7,11 @@ import { captureLimits } from "./limits.ts";
 import type { MemoryLease } from "../work/bodies/memory_budget.ts";
 import type { ProjectKeys } from "../access/project_keys.ts";
 import type { Salts } from "./cookieless/salts.ts";
-import { refuseVisits } from "./cookieless/visit.ts";
+import { refuseCookieless } from "./cookieless/visit.ts";
 import type { DefinitionBook } from "./definitions/definition_book.ts";
 import type { GroupTypes } from "./event/changes.ts";
 import type { CaptureJournal, EventLane } from "./capture_journal.ts";
-import { type Appending, appendEvents } from "./append_events.ts";
+import { type AppendContext, appendEvents } from "./append_events.ts";
 import { Outcomes, type Reason, type Warning } from "./event/outcome.ts";
 import { Recorder } from "./recordings/recorder.ts";
 import { repairBody } from "./decode/repair.ts";
@@ -40,7 +40,7 @@ export interface CaptureOptions {
   clock: Clock;
   groupTypes: GroupTypes;
   /** Records the names of events and properties. */
-  definitions: Pick<DefinitionBook, "shapesOf" | "read" | "note">;
+  definitions: Pick<DefinitionBook, "shapesOf" | "read" | "record">;
   /** The salts of the days whose cookieless events are accepted. */
   salts: Salts;
   /** When an answer may be sent: rows on disk, in ClickHouse, or only in memory. */
@@ -49,7 +49,7 @@ export interface CaptureOptions {
 }
 
 /** A body, and what its request says beside it. */
-export interface Sent {
+export interface CaptureInput {
   /** Closed by its receiver, once the promise of capture() is settled. */
   body: ReceivedBody;
   /** When the client sent it by its own clock, in microseconds since 1970; NaN when only the body may say. */
@@ -70,7 +70,7 @@ export interface Sent {
   address?: () => string | undefined;
 }
 
-export interface Captured {
+export interface CaptureResult {
   project_id: number;
   /** Events and snapshots. */
   accepted: number;
@@ -85,24 +85,24 @@ export interface Captured {
  * `ack` says, and events and warnings are counted.
  * @throws Fault for a body refused whole; then nothing of it is kept.
  */
-export async function capture(sent: Sent, options: CaptureOptions): Promise<Captured> {
-  if (sent.body.bytes.length === 0) throw new Fault("no_data", "The request has no body.");
+export async function capture(input: CaptureInput, options: CaptureOptions): Promise<CaptureResult> {
+  if (input.body.bytes.length === 0) throw new Fault("no_data", "The request has no body.");
   if (options.journal.full) throw journalFull();
   const received = options.clock.now() * 1000;
   // A short body of a known project goes from scan to append in one turn of the event loop: each further turn costs as
   // much as its scan.
-  const scanning = scan(sent);
+  const scanning = scan(input);
   const scanner = scanning instanceof BodyScanner ? scanning : await scanning;
-  const authorizing = authorize(scanner.index, sent, options.keys);
+  const authorizing = authorize(scanner.index, input, options.keys);
   const project_id = typeof authorizing === "number" ? authorizing : await authorizing;
-  if (sent.lists) sent.lease?.acquire(listBytes(scanner.index.items));
-  const taking = begin(scanner, { project_id, received }, sent, options);
-  const appending = appendEvents(taking);
+  if (input.lists) input.lease?.acquire(listBytes(scanner.index.items));
+  const progress = begin(scanner, { project_id, received }, input, options);
+  const appending = appendEvents(progress);
   // Warnings are read out of the body later.
-  if (scanner.index.ignored.total + taking.warned.total > 0) scanner.index.detach();
+  if (scanner.index.ignored.total + progress.warned.total > 0) scanner.index.detach();
   const accepted = typeof appending === "number" ? appending : await appending;
-  await commit(taking, accepted, options.ack);
-  return await report(taking, accepted, options);
+  await commit(progress, accepted, options.ack);
+  return await report(progress, accepted, options);
 }
 
 /** What lists of ignored events and of warnings may take, in bytes. */
@@ -111,15 +111,15 @@ function listBytes(events: number): number {
 }
 
 /** Indexes a body, or its repaired copy. @throws Fault for one that is malformed and cannot be repaired. */
-function scan(sent: Sent): BodyScanner | Promise<BodyScanner> {
-  const { nameless, refused, lists } = sent;
-  const scanner = sent.body.scanner({ nameless, refused, lists });
+function scan(input: CaptureInput): BodyScanner | Promise<BodyScanner> {
+  const { nameless, refused, lists } = input;
+  const scanner = input.body.scanner({ nameless, refused, lists });
   try {
     if (scanFirst(scanner)) return scanner;
   } catch (thrown) {
-    return scanRepaired(thrown, sent);
+    return scanRepaired(thrown, input);
   }
-  return scanOn(scanner).catch((thrown: unknown) => scanRepaired(thrown, sent));
+  return scanOn(scanner).catch((thrown: unknown) => scanRepaired(thrown, input));
 }
 
 /** Scans the first slice, or all of a short body; true when all of it is scanned. */
@@ -142,7 +142,7 @@ export async function scanOn(scanner: BodyScanner): Promise<BodyScanner> {
 
 async function scanRepaired(
   thrown: unknown,
-  { body, nameless, refused, lists, lease }: Sent,
+  { body, nameless, refused, lists, lease }: CaptureInput,
 ): Promise<BodyScanner> {
   if (!(thrown instanceof RepairableFault)) throw thrown;
   const repaired = await repairBody(body.bytes, lease);
@@ -151,9 +151,9 @@ async function scanRepaired(
 }
 
 /** The project whose key the body names. @throws Fault as keyOf() and ProjectKeys.admit(). */
-function authorize(index: EventIndex, sent: Sent, keys: ProjectKeys): number | Promise<number> {
+function authorize(index: EventIndex, input: CaptureInput, keys: ProjectKeys): number | Promise<number> {
   const key = keyOf(index);
-  if (sent.asBatch && isNoBatch(index))
+  if (input.asBatch && isNoBatch(index))
     throw new Fault("invalid_payload", "The body has no batch: send an array of events as batch.");
   const known = keys.find(key);
   if (known !== undefined) return known;
@@ -162,7 +162,7 @@ function authorize(index: EventIndex, sent: Sent, keys: ProjectKeys): number | P
 }
 
 /** What one body's events are appended with. */
-interface Taking extends Appending {
+interface CaptureProgress extends AppendContext {
   lanes: UsedLanes;
 }
 
@@ -173,25 +173,33 @@ interface Taking extends Appending {
 function begin(
   scanner: BodyScanner,
   { project_id, received }: { project_id: number; received: number },
-  sent: Sent,
+  input: CaptureInput,
   options: CaptureOptions,
-): Taking {
+): CaptureProgress {
   const { journal, keys, groupTypes, definitions, salts, recordingRetentionDays: retentionDays } = options;
   const { index } = scanner;
-  const { nameless, lease, address } = sent;
+  const { nameless, lease, address } = input;
   const historical_migration = isHistorical(index);
   const lanes = new UsedLanes(journal, project_id, historical_migration);
-  const skew = skewOf(index, received, sent.sent_at);
-  const visiting = { ...keys.cookieless(project_id), salts: salts.days, address };
+  const skew = skewOf(index, received, input.sent_at);
+  const cookieless = { ...keys.cookieless(project_id), salts: salts.days, address };
   const now = received / 1000;
   // Nearly always all salts are there, and the entries need not be searched.
-  if (visiting.enabled && (now < salts.wholeFrom || now >= salts.wholeUntil)) refuseVisits(index);
+  if (cookieless.enabled && (now < salts.wholeFrom || now >= salts.wholeUntil)) refuseCookieless(index);
   const groups = new CommitGroups();
   const wanted = keys.records(project_id);
   return {
     scanner,
-    sending: { project_id, historical_migration, received, skew, nameless, groupTypes, visiting },
-    warned: Object.assign(new Outcomes<Warning>(), { firsts: sent.warnings, isListed: sent.lists }),
+    eventContext: {
+      project_id,
+      historical_migration,
+      received,
+      skew,
+      nameless,
+      groupTypes,
+      cookieless: cookieless,
+    },
+    warned: Object.assign(new Outcomes<Warning>(), { firsts: input.warnings, isListed: input.lists }),
     lanes,
     groups,
     journal,
@@ -213,13 +221,13 @@ class UsedLanes {
   constructor(journal: CaptureJournal, project_id: number, isHistorical: boolean) {
     this.#journal = journal;
     this.#project_id = project_id;
-    this.#used = [journal.quota.laneFor(project_id, isHistorical)];
+    this.#used = [journal.quota.chooseLane(project_id, isHistorical)];
   }
 
   /** The lane for the next rows. It refuses nothing: a body that was begun is taken to its end. */
   next(): EventLane {
     const { live, historical, quota } = this.#journal;
-    if (this.#used.at(-1) === live && quota.isAhead(this.#project_id)) this.#used.push(historical);
+    if (this.#used.at(-1) === live && quota.isOverLiveQuota(this.#project_id)) this.#used.push(historical);
     return this.#used.at(-1)!;
   }
 
@@ -231,7 +239,7 @@ class UsedLanes {
 
 /** Resolves when all rows are as safe as `ack` says. @throws Fault unavailable when some could not be written. */
 async function commit(
-  { groups, lanes, recorder }: Taking,
+  { groups, lanes, recorder }: CaptureProgress,
   accepted: number,
   ack: CaptureOptions["ack"],
 ): Promise<void> {
@@ -243,10 +251,14 @@ async function commit(
 }
 
 /** Counts the outcomes of the events, and writes the warnings. */
-async function report(taking: Taking, accepted: number, options: CaptureOptions): Promise<Captured> {
-  const { warned, recorder, sending } = taking;
-  const { project_id, historical_migration } = sending;
-  const { index } = taking.scanner;
+async function report(
+  progress: CaptureProgress,
+  accepted: number,
+  options: CaptureOptions,
+): Promise<CaptureResult> {
+  const { warned, recorder, eventContext } = progress;
+  const { project_id, historical_migration } = eventContext;
+  const { index } = progress.scanner;
   const { ignored, repaired } = index;
   const { counts, book, ack } = options;
   const { taken = 0, unwanted = false } = recorder ?? {};
@@ -257,7 +269,7 @@ async function report(taking: Taking, accepted: number, options: CaptureOptions)
   if (ignored.total + warned.total > 0) {
     for (const [reason, events] of ignored.counts) counts.ignored(reason, events);
     for (const [warning, events] of warned.counts) counts.warned(warning, events);
-    const noted = book.note({ project_id, bytes: index.bytes, ignored, warned, repaired });
+    const noted = book.record({ project_id, bytes: index.bytes, ignored, warned, repaired });
     if (ack !== "memory") await noted;
   }
   if (repaired) free(index.bytes);

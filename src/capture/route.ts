@@ -19,10 +19,10 @@ import { earlyKeyOf, keyOf } from "./scan/event_index.ts";
 import { captureRefusal, captureReply, replyHeaders, verboseReply } from "./receive/reply.ts";
 import {
   type AnswerOptions,
-  type Kind,
+  type EndpointRules,
   type SingleEventContext,
   SingleEventRequest,
-  SingleEvents,
+  SingleEventWriter,
 } from "./receive/single_event.ts";
 import { answerV1 } from "./v1/answer.ts";
 import { v1Operation } from "./v1/model.ts";
@@ -59,33 +59,33 @@ export function captureRoutes(options: AnswerOptions) {
   const context: CaptureContext = {
     options,
     arenas,
-    singles: new SingleEvents(arenas, options),
+    singles: new SingleEventWriter(arenas, options),
     shortBytes,
     answerShort: (from, body) => answerAny(from.request, from.kind, context, from.started, { from, body }),
   };
   for (const [path, { nameless = false, asBatch = false }] of Object.entries(capturePaths)) {
-    const kind: Kind = { nameless, asBatch };
-    const take = (request: Request) => answer(request, kind, context);
+    const kind: EndpointRules = { nameless, asBatch };
+    const serve = (request: Request) => answer(request, kind, context);
     for (const spelling of spellingsOf(path)) {
       const detail = captureOperations[spelling] ?? hook.detail;
-      posts.set(spelling, take);
-      app.post(spelling, ({ request }) => take(request), { parse: "none", detail });
-      app.get(spelling, ({ request }) => take(request), hook);
+      posts.set(spelling, serve);
+      app.post(spelling, ({ request }) => serve(request), { parse: "none", detail });
+      app.get(spelling, ({ request }) => serve(request), hook);
       app.head(spelling, ({ request }) => new Response(null, { headers: replyHeaders(request) }), hook);
       app.options(spelling, ({ request }) => preflight(request), hook);
     }
   }
   for (const spelling of v1Paths.flatMap(spellingsOf)) {
-    const take = (request: Request) => answerV1(request, { options, arenas });
-    posts.set(spelling, take);
+    const serve = (request: Request) => answerV1(request, { options, arenas });
+    posts.set(spelling, serve);
     const detail = spelling === v1Paths[0] ? v1Operation : hook.detail;
-    app.post(spelling, ({ request }) => take(request), { parse: "none", detail });
+    app.post(spelling, ({ request }) => serve(request), { parse: "none", detail });
     app.options(spelling, ({ request }) => preflight(request), hook);
   }
   return app;
 }
 
-function answer(request: Request, kind: Kind, context: CaptureContext): Promise<Response> {
+function answer(request: Request, kind: EndpointRules, context: CaptureContext): Promise<Response> {
   const { options } = context;
   const announced = announcedBytes(request);
   const started = options.clock.elapsed();
@@ -99,7 +99,7 @@ function answer(request: Request, kind: Kind, context: CaptureContext): Promise<
 /** @param short a short body that is here already and whose memory is acquired. */
 async function answerAny(
   request: Request,
-  { nameless, asBatch }: Kind,
+  { nameless, asBatch }: EndpointRules,
   { options, arenas }: CaptureContext,
   started: number,
   short?: { from: SingleEventRequest; body: ReceivedBody },
@@ -111,7 +111,7 @@ async function answerAny(
     const inQuery = query.get("data");
     if (!short || inQuery || !looksLikeJson(body.bytes)) {
       if (request.method === "GET" && !inQuery) throw withoutData();
-      const first = (piece: Uint8Array) => lookAhead(piece, { options, arenas }, lease);
+      const first = (piece: Uint8Array) => admitByFirstKey(piece, { options, arenas }, lease);
       const wire = inQuery ? undefined : short?.body.bytes;
       await body.receive({ request, query, options, first, wire }, lease);
       // Of many long bodies that arrive in one turn of the event loop, each further turn scans one.
@@ -145,7 +145,7 @@ function withoutData(): Fault {
  * Looks for the key in the first bytes of a body, plain or in gzip. From then on its memory counts for its project.
  * @throws Fault invalid_api_key when no project has the key: the rest of the body is not received or inflated.
  */
-function lookAhead(
+function admitByFirstKey(
   piece: Uint8Array,
   { options: { keys }, arenas }: Pick<CaptureContext, "options" | "arenas">,
   lease: MemoryLease,
@@ -164,7 +164,7 @@ function lookAhead(
  * event in an array, or any in a whole body. Undefined when the key lies further on, or the bytes are not JSON.
  */
 export function firstKey(piece: Uint8Array, { short: fast }: ArenaPool): string | undefined {
-  const held = fast.hold(piece.subarray(0, fast.body.length));
+  const held = fast.copy(piece.subarray(0, fast.body.length));
   const key = keyIn(new BodyScanner(held, { fast, indexesAll: true }, fast.open()));
   if (key !== undefined || piece.length <= held.length) return key;
   return keyIn(new BodyScanner(piece.subarray(0, uploadLimits.firstPieceBytes), { indexesAll: true }, 0));

@@ -53,18 +53,18 @@ export class KnownGroupTypes {
   }
 
   /** Whether the project allows certain types only, and not this one. */
-  bars(project_id: number, type: Bytes): boolean {
+  isForbidden(project_id: number, type: Bytes): boolean {
     const allowed = this.#projects.get(project_id)?.allowed;
     return allowed !== undefined && !isAmong(allowed, type);
   }
 
   /** The project's types at the last reading. */
-  decided(project_id: number): readonly Uint8Array[] {
+  assigned(project_id: number): readonly Uint8Array[] {
     return this.#projects.get(project_id)?.types ?? [];
   }
 
   /** Replaces the cache with what Postgres has now. */
-  learn(projects: readonly ProjectGroupTypes[]): void {
+  replace(projects: readonly ProjectGroupTypes[]): void {
     const learnt = new Map<number, Known>();
     const encoder = new TextEncoder();
     const encode = (names: readonly string[]) => names.map((name) => encoder.encode(name));
@@ -84,7 +84,7 @@ function isAmong(names: readonly Uint8Array[], { source, from, to }: Bytes): boo
 
 /** Reads the types now and every `groupTypesAgeMsMax`; after a failure the earlier ones remain. */
 export function followGroupTypes(types: KnownGroupTypes, sql: Postgres, log: Log): Ticking {
-  const read = async () => types.learn(await listGroupTypes(sql));
+  const read = async () => types.replace(await listGroupTypes(sql));
   void read().catch(() => {});
   return every(personLimits.groupTypesAgeMsMax, "reading the types of groups", read, log);
 }

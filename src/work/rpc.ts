@@ -9,13 +9,13 @@ export type Answers = Readonly<Record<string, (content: never) => unknown>>;
 
 export interface Rpc {
   /** Sends a message without an answer. */
-  tell(kind: string, content?: unknown): void;
+  send(kind: string, content?: unknown): void;
   /**
    * Calls the other side. @throws its error as text and code; or when it does not answer within `msMax`, or is gone.
    */
-  ask(kind: string, content?: unknown, msMax?: number): Promise<unknown>;
+  request(kind: string, content?: unknown, msMax?: number): Promise<unknown>;
   /** Takes a message from the other side. */
-  take(message: RpcMessage): void;
+  receive(message: RpcMessage): void;
   /** The other side is gone: all open calls are rejected. */
   end(): void;
 }
@@ -63,8 +63,8 @@ export function openRpc(write: (message: RpcMessage) => void, answers: Answers):
   };
 
   return {
-    tell: (kind, content) => send({ kind, content }),
-    ask: async (kind, content, msMax = workLimits.linkMsMax) => {
+    send: (kind, content) => send({ kind, content }),
+    request: async (kind, content, msMax = workLimits.linkMsMax) => {
       if (ended) throw new Error("the other process is gone");
       if (calls.size >= workLimits.linkAsksMax) throw new Error("too much is asked of the other process");
       const id = ++lastId;
@@ -77,7 +77,7 @@ export function openRpc(write: (message: RpcMessage) => void, answers: Answers):
         calls.delete(id);
       }
     },
-    take: (message) => void (message.kind === undefined ? settle(message) : answer(message)),
+    receive: (message) => void (message.kind === undefined ? settle(message) : answer(message)),
     end: () => {
       ended = true;
       for (const waiting of calls.values()) waiting.reject(new Error("the other process is gone"));

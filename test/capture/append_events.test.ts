@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { noDefinitions, openBook } from "../support/definitions.ts";
-import type { Sending } from "../../src/capture/event/event.ts";
+import type { EventContext } from "../../src/capture/event/event.ts";
 import type { EventLane, CaptureJournal } from "../../src/capture/capture_journal.ts";
 import { CommitGroups, CommitWaiters } from "../../src/capture/journal/lane.ts";
-import { type Appending, appendEvents } from "../../src/capture/append_events.ts";
+import { type AppendContext, appendEvents } from "../../src/capture/append_events.ts";
 import { Outcomes, type Warning } from "../../src/capture/event/outcome.ts";
 import { Recorder } from "../../src/capture/recordings/recorder.ts";
 import { type Row, emptyRow } from "../../src/capture/event/row.ts";
@@ -25,7 +25,7 @@ interface Laid {
 /** Lays a body's rows while others ask the journal for the time in each of their turns. */
 async function columns(
   items: string[],
-  definitions: Appending["definitions"] = noDefinitions,
+  definitions: AppendContext["definitions"] = noDefinitions,
 ): Promise<Laid> {
   const bytes = bytesOf(`{"batch":[${items.join(",")}]}`);
   const arena = new ScanArena(bytes.length);
@@ -49,11 +49,11 @@ async function columns(
   } as unknown as EventLane;
   const merging = { append: () => {}, crowded: false, openRows: 0 };
   const stamp = () => ++micros;
-  const journal = { stamp, takeTurns: () => 0, row: emptyRow(), merging } as unknown as CaptureJournal;
+  const journal = { stamp, allocateTies: () => 0, row: emptyRow(), merging } as unknown as CaptureJournal;
   const groups = new CommitGroups();
   const ofProject = { project_id: 7, received, wanted: false, retentionDays: 1 };
   const recorder = new Recorder({ ...ofProject, journal, groups });
-  const sending: Sending = { project_id: 7, historical_migration: false, received, skew: 0 };
+  const eventContext: EventContext = { project_id: 7, historical_migration: false, received, skew: 0 };
   let over = false;
   const others = () => {
     found.told.push(stamp());
@@ -64,7 +64,7 @@ async function columns(
   const warned = new Outcomes<Warning>();
   await appendEvents({
     scanner,
-    sending,
+    eventContext: eventContext,
     warned,
     lanes,
     groups,

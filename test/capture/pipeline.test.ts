@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { captureLimits } from "../../src/capture/limits.ts";
 import { yieldToEventLoop } from "../../src/core/clock.ts";
 import { DiskReserve, DiskFullError } from "../../src/capture/journal/quota.ts";
-import { type Captured, capture } from "../../src/capture/pipeline.ts";
+import { type CaptureResult, capture } from "../../src/capture/pipeline.ts";
 import { ArenaPool, ReceivedBody } from "../../src/capture/receive/received_body.ts";
 import { entryLength } from "../../src/capture/scan/event_fields.ts";
 import { silentLog } from "../../src/core/log.ts";
@@ -105,7 +105,7 @@ const one = { api_key: key, event: "e", distinct_id: "d" };
 function roomFailingOnce(first: () => void): DiskReserve {
   const room = new DiskReserve({ folder: "/", log: silentLog });
   let isFirst = true;
-  room.take = () => {
+  room.acquire = () => {
     if (!isFirst) return;
     isFirst = false;
     first();
@@ -115,7 +115,7 @@ function roomFailingOnce(first: () => void): DiskReserve {
 }
 
 test("another's group that could not be written refuses nobody whose rows are on the disk", async () => {
-  let second: Promise<Captured> | undefined;
+  let second: Promise<CaptureResult> | undefined;
   const room = roomFailingOnce(() => {
     const body = new ReceivedBody(new ArenaPool(1 << 20), Buffer.from(JSON.stringify(one)));
     second = capture({ body, sent_at: Number.NaN, nameless: false }, desk.options);

@@ -113,8 +113,8 @@ test("the shares of what an earlier process left are known at the next start", a
     expect(bytes).toBeGreaterThan(known[i]! * 0.9);
     expect(bytes).toBeLessThan(known[i]! * 1.3);
   }
-  expect(() => again.quota.laneFor(own, false)).toThrow("of this project wait to be stored");
-  expect(again.quota.laneFor(9, false)).toBe(again.live);
+  expect(() => again.quota.chooseLane(own, false)).toThrow("of this project wait to be stored");
+  expect(again.quota.chooseLane(9, false)).toBe(again.live);
 });
 
 test("one project's recordings fill nine tenths of theirs, and others' still go on", async () => {
@@ -190,7 +190,7 @@ test("an insert derives no more than a quarter of a million rows, or those of on
 test("a project with a minute's changes waiting is told to come back, others are not", async () => {
   const desk = openDesk({ projects });
   const { historical, quota: space } = desk.journal;
-  space.isStoreAway = false;
+  space.isStoreUnavailable = false;
   historical.usage.add(own, 1000, journalLimits.changesBacklogMax / 2 + 1);
   const imported = (api_key: string) => ({ historical_migration: true, batch: [event(api_key)], api_key });
   const refused = await desk.send("/batch/", imported(key));
@@ -203,11 +203,11 @@ test("a project with a minute's changes waiting is told to come back, others are
   // What is live goes the live way.
   expect((await desk.send("/e/", event(key))).status).toBe(200);
   // While nothing is stored, nothing is late: bytes alone bound it.
-  space.isStoreAway = true;
+  space.isStoreUnavailable = true;
   expect((await desk.send("/batch/", imported(key))).status).toBe(200);
   // What was measured says when to come back.
-  space.isStoreAway = false;
-  for (let i = 0; i < 20; i++) space.noteDerived(1_000_000, 10_000);
+  space.isStoreUnavailable = false;
+  for (let i = 0; i < 20; i++) space.recordDerived(1_000_000, 10_000);
   const again = await desk.send("/batch/", imported(key));
   expect(Number(again.headers.get("retry-after"))).toBe(50);
 });
@@ -231,14 +231,14 @@ test("the journal knows whether the engine takes inserts", async () => {
     counts,
   };
   const flush = new Flush({ ...parts, definitions: noDefinitions, clock: systemClock, log: silentLog });
-  expect(journal.quota.isStoreAway).toBe(true);
+  expect(journal.quota.isStoreUnavailable).toBe(true);
   flush.start();
-  expect(journal.quota.isStoreAway).toBe(false);
+  expect(journal.quota.isStoreUnavailable).toBe(false);
   expect((await send("/e/", event(key))).status).toBe(200);
   await journal.live.seal();
-  await until(() => Promise.resolve(journal.quota.isStoreAway));
+  await until(() => Promise.resolve(journal.quota.isStoreUnavailable));
   isDown = false;
-  await until(() => Promise.resolve(!journal.quota.isStoreAway && journal.pending().events === 0));
+  await until(() => Promise.resolve(!journal.quota.isStoreUnavailable && journal.pending().events === 0));
   expect(journal.live.usage.total).toEqual({ bytes: 0, changes: 0 });
   await flush.drain(1000);
 });

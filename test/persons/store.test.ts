@@ -195,7 +195,7 @@ test("of the types of several processes at once five find a place, and capture k
   const admit = (name: string) => known.admit(3, { source: bytesOf(name), from: 0, to: name.length });
   expect(names.slice(0, 6).map(admit)).toEqual([true, true, true, true, true, false]);
   expect(announced).toEqual(names.slice(0, 5));
-  known.learn(await listGroupTypes(stores.sql));
+  known.replace(await listGroupTypes(stores.sql));
   const refused = new Set(all.flatMap(({ refusedTypes }) => refusedTypes.map(({ name }) => name)));
   expect(names.filter((name) => !admit(name))).toEqual([...refused].toSorted());
   expect(announced).toHaveLength(5);
@@ -232,7 +232,7 @@ test("a type that is not allowed finds no place, though it was announced before;
   expect(await shown()).toEqual(["0 a", "1 d", "2 c"]);
   const announced: string[] = [];
   const known = new KnownGroupTypes(({ name }) => announced.push(name));
-  known.learn(await listGroupTypes(sql));
+  known.replace(await listGroupTypes(sql));
   const ask = (name: string) => ({ source: bytesOf(name), from: 0, to: name.length });
   // "c" has a place, and is not used while it is not allowed.
   expect(["a", "b", "c", "d", "e"].map((name) => known.admit(id, ask(name)))).toEqual([
@@ -242,8 +242,8 @@ test("a type that is not allowed finds no place, though it was announced before;
     true,
     false,
   ]);
-  expect(["a", "c", "e"].map((name) => known.bars(id, ask(name)))).toEqual([false, true, true]);
-  expect(known.decided(id).map((name) => new TextDecoder().decode(name))).toEqual(["a", "d"]);
+  expect(["a", "c", "e"].map((name) => known.isForbidden(id, ask(name)))).toEqual([false, true, true]);
+  expect(known.assigned(id).map((name) => new TextDecoder().decode(name))).toEqual(["a", "d"]);
   expect(announced).toEqual([]);
 });
 

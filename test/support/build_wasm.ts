@@ -13,7 +13,7 @@ import {
   noSlot,
   trait,
 } from "../../src/capture/scan/event_fields.ts";
-import { op } from "../../src/capture/event/changes.ts";
+import { changeKind } from "../../src/capture/event/changes.ts";
 import {
   firstYear,
   groupTypeBytes,
@@ -124,7 +124,7 @@ export function constantsText(): string {
     ...lines("u32", foldLayout, "FOLD_"),
     ...lines("u32", fold, "FOLD_"),
     ...lines("u32", grade, "GRADE_"),
-    ...lines("u32", op, "OP_"),
+    ...lines("u32", changeKind, "OP_"),
     ...lines("u32", personMode, "MODE_"),
     ...lines("u32", trait, "TRAIT_"),
     ...lines("u8", valueKind, "KIND_"),

@@ -85,7 +85,7 @@ export function openDesk(options: DeskOptions = {}): Desk {
   const routeOptions: AnswerOptions = {
     journal,
     book,
-    groupTypes: { admit: () => true, bars: () => false, decided: () => [] },
+    groupTypes: { admit: () => true, isForbidden: () => false, assigned: () => [] },
     definitions: noDefinitions,
     salts: options.salts ?? unopenedSalts(clock),
     addressOf: options.addressOf ?? (() => undefined),
@@ -157,6 +157,6 @@ const keys: Omit<ProjectKeys, "records" | "cookieless"> = {
 
 /** Nothing was ever read. */
 export function unopenedSalts(clock: Clock): Salts {
-  const source = { keep: () => Promise.reject(new Error("Postgres is away")) };
+  const source = { replace: () => Promise.reject(new Error("Postgres is unavailable")) };
   return new Salts({ source, clock, log: silentLog });
 }

@@ -10,7 +10,7 @@ import { readRows } from "./native_rows.ts";
 export const noDefinitions = {
   shapesOf: () => Object.assign(new ShapeCache(), { has: () => true }),
   read: () => 0,
-  note: () => 0,
+  record: () => 0,
   recover: async () => {},
   settle: async () => {},
 };

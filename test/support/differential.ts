@@ -4,7 +4,7 @@
 import { openBook } from "./definitions.ts";
 import fc from "fast-check";
 import { Block } from "../../src/capture/columns/block.ts";
-import type { Sending } from "../../src/capture/event/event.ts";
+import type { EventContext } from "../../src/capture/event/event.ts";
 import { CommitGroups, CommitWaiters } from "../../src/capture/journal/lane.ts";
 import type { CaptureJournal, EventLane } from "../../src/capture/capture_journal.ts";
 import { appendEvents } from "../../src/capture/append_events.ts";
@@ -65,14 +65,25 @@ export async function outcomeOf(
   const announced: string[] = [];
   const groupTypes = new KnownGroupTypes(({ name }) => announced.push(name));
   const names = ["company", "team", "ä", `${"long".repeat(16)}er`];
-  groupTypes.learn([{ project_id: 7, names, allowed: null }]);
+  groupTypes.replace([{ project_id: 7, names, allowed: null }]);
   const skew = 12_345_678;
-  const sending: Sending = { project_id: 7, historical_migration: true, received, skew, groupTypes };
+  const eventContext: EventContext = {
+    project_id: 7,
+    historical_migration: true,
+    received,
+    skew,
+    groupTypes,
+  };
   const append = (row: unknown) => merged.push(JSON.stringify(row));
   const merging = { append, crowded: false, openRows: 0 };
-  let turns = 0;
-  const takeTurns = (count: number) => (turns += count) - count;
-  const journal = { stamp: () => received, takeTurns, row: emptyRow(), merging } as unknown as CaptureJournal;
+  let ties = 0;
+  const allocateTies = (count: number) => (ties += count) - count;
+  const journal = {
+    stamp: () => received,
+    allocateTies,
+    row: emptyRow(),
+    merging,
+  } as unknown as CaptureJournal;
   const definitions = openBook();
   const groups = new CommitGroups();
   const ofProject = { project_id: 7, received, wanted: false, retentionDays: 1 };
@@ -80,7 +91,7 @@ export async function outcomeOf(
   const lanes = { next: () => lane as unknown as EventLane };
   const columns = appendEvents({
     scanner,
-    sending,
+    eventContext: eventContext,
     warned,
     lanes,
     groups,
@@ -186,7 +197,7 @@ let laidSingles = 0;
 let laidParts = 0;
 
 function scannedAlone(body: Uint8Array): boolean {
-  arena.hold(body);
+  arena.copy(body);
   return arena.open() === 1;
 }
 

@@ -1,6 +1,6 @@
 // What a row says of its person and groups, as plain values, and what the same event says to a naive reader.
 
-import { op } from "../../src/capture/event/changes.ts";
+import { changeKind } from "../../src/capture/event/changes.ts";
 import type { Row } from "../../src/capture/event/row.ts";
 import { rangeText } from "../../src/capture/scan/byte_range.ts";
 
@@ -37,15 +37,15 @@ export function naiveColumns(event: Json): PersonColumns {
     const put = (what: number, members: Json) => {
       for (const [key, value] of Object.entries(members)) changes[`${what} ${key}`] = JSON.stringify(value);
     };
-    put(op.once, { ...objectIn(properties["$set_once"]), ...objectIn(event["$set_once"]) });
-    put(op.set, { ...objectIn(properties["$set"]), ...objectIn(event["$set"]) });
+    put(changeKind.once, { ...objectIn(properties["$set_once"]), ...objectIn(event["$set_once"]) });
+    put(changeKind.set, { ...objectIn(properties["$set"]), ...objectIn(event["$set"]) });
     for (const named of [properties["$unset"], event["$unset"]]) {
       const keys = Array.isArray(named)
         ? named.filter((key) => typeof key === "string")
         : Object.keys(objectIn(named));
       for (const key of keys) {
-        delete changes[`${op.set} ${key}`];
-        changes[`${op.unset} ${key}`] = "";
+        delete changes[`${changeKind.set} ${key}`];
+        changes[`${changeKind.unset} ${key}`] = "";
       }
     }
   }

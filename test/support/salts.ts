@@ -19,7 +19,7 @@ export function keptSalts(): KeptSalts {
     stored,
     isAway: false,
     asked: 0,
-    keep: async (days, fresh) => {
+    replace: async (days, fresh) => {
       kept.asked++;
       await Promise.resolve();
       if (kept.isAway) throw new Error("Postgres is away");
@@ -34,6 +34,6 @@ export function keptSalts(): KeptSalts {
 /** A process that has looked once. */
 export async function saltsOf(source: SaltSource, clock: Clock): Promise<Salts> {
   const salts = new Salts({ source, clock, log: silentLog });
-  await salts.look();
+  await salts.poll();
   return salts;
 }

@@ -9,7 +9,7 @@ import {
   writeRowKeys,
 } from "../../storage/native/native.ts";
 import { type ColumnFill, cutBlock } from "../../storage/native/native_cut.ts";
-import { IdentityColumns, tellsNothing } from "./identity_columns.ts";
+import { IdentityColumns, hasNoIdentity } from "./identity_columns.ts";
 import { layout } from "../wasm/layout.ts";
 import { type LaneBlock, type LaneKind, plainLane } from "../journal/lane_kind.ts";
 import { journalLimits } from "../journal/limits.ts";
@@ -78,7 +78,7 @@ export class Block implements LaneBlock<Row> {
     this.#timestamp.i64(row.timestamp);
     this.#createdAt.i64(row.created_at);
     this.#historical.u8(row.historical_migration ? 1 : 0);
-    const identityBytes = tellsNothing(row) ? 0 : this.#columnsOfIdentity().append(this.rows, row);
+    const identityBytes = hasNoIdentity(row) ? 0 : this.#columnsOfIdentity().append(this.rows, row);
     this.rows++;
     const idBytes = row.distinct_id.to - row.distinct_id.from;
     const textBytes = row.properties.to - row.properties.from + idBytes + this.#namesBytes() - before;
@@ -90,16 +90,16 @@ export class Block implements LaneBlock<Row> {
     const { rows, bytes } = columns;
     const before = this.#namesBytes();
     if (this.rows === 0) this.oldest = columns.created;
-    const take = (column: ByteColumn, from: number, size: number) => column.raw(bytes, from, from + size);
-    take(this.#uuid, layout.OUT_UUID, rows * 16);
-    take(this.#project, layout.OUT_PROJECT, rows * 4);
+    const copy = (column: ByteColumn, from: number, size: number) => column.raw(bytes, from, from + size);
+    copy(this.#uuid, layout.OUT_UUID, rows * 16);
+    copy(this.#project, layout.OUT_PROJECT, rows * 4);
     const events = bytes.subarray(layout.OUT_EVENT, layout.OUT_EVENT + rows);
     this.#event.appendNumbered(events, rows, columns.names);
-    take(this.#distinctId, layout.OUT_IDS, columns.idsBytes);
-    take(this.#properties, layout.OUT_PROPERTIES, columns.propertiesBytes);
-    take(this.#timestamp, layout.OUT_TIMESTAMP, rows * 8);
-    take(this.#createdAt, layout.OUT_CREATED, rows * 8);
-    take(this.#historical, layout.OUT_HISTORICAL, rows);
+    copy(this.#distinctId, layout.OUT_IDS, columns.idsBytes);
+    copy(this.#properties, layout.OUT_PROPERTIES, columns.propertiesBytes);
+    copy(this.#timestamp, layout.OUT_TIMESTAMP, rows * 8);
+    copy(this.#createdAt, layout.OUT_CREATED, rows * 8);
+    copy(this.#historical, layout.OUT_HISTORICAL, rows);
     const identityBytes = columns.identity
       ? this.#columnsOfIdentity().appendColumns(this.rows, columns, columns.identity)
       : 0;

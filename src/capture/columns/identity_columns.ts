@@ -8,7 +8,7 @@ import type { Row } from "../event/row.ts";
 import type { ColumnBatch, IdentityBatch } from "../wasm/scan_arena.ts";
 
 /** Whether these columns have nothing of a row. */
-export function tellsNothing({ person_mode, changes, groups }: Row): boolean {
+export function hasNoIdentity({ person_mode, changes, groups }: Row): boolean {
   return person_mode === 0 && changes.count === 0 && groups.count === 0;
 }
 
@@ -66,19 +66,19 @@ export class IdentityColumns {
   appendColumns(rowNumber: number, { rows, bytes }: ColumnBatch, identity: IdentityBatch): number {
     this.#used = true;
     this.#padModes(rowNumber);
-    const take = (column: ByteColumn, from: number, size: number) => column.raw(bytes, from, from + size);
-    take(this.#mode, layout.OUT_MODE, rows);
+    const copy = (column: ByteColumn, from: number, size: number) => column.raw(bytes, from, from + size);
+    copy(this.#mode, layout.OUT_MODE, rows);
     const { changes, groups, valuesBytes, groupKeysBytes } = identity;
     if (changes > 0) {
       this.#changes.addMany(rowNumber, identity.changeEnds, rows);
       this.#keys.appendNumbered(identity.keys, changes, identity.keyNames);
-      take(this.#ops, layout.OUT_OPS, changes);
-      take(this.#values, layout.OUT_VALUES, valuesBytes);
+      copy(this.#ops, layout.OUT_OPS, changes);
+      copy(this.#values, layout.OUT_VALUES, valuesBytes);
     }
     if (groups > 0) {
       this.#groups.addMany(rowNumber, identity.groupEnds, rows);
       this.#groupTypes.appendNumbered(identity.types, groups, identity.typeNames);
-      take(this.#groupKeys, layout.OUT_GROUP_KEYS, groupKeysBytes);
+      copy(this.#groupKeys, layout.OUT_GROUP_KEYS, groupKeysBytes);
     }
     return valuesBytes + groupKeysBytes + changes * 2;
   }

@@ -37,26 +37,26 @@ export class Salts {
 
   /** Asks Postgres once, for at most saltReadMsMax, and then whenever a salt is missing or expired. */
   async open(): Promise<void> {
-    await this.look();
+    await this.poll();
     this.#ticking = every(
       cookielessLimits.saltLookMs,
       "looking at the salts of days",
-      () => this.look(),
+      () => this.poll(),
       this.#log,
     );
   }
 
   /** Forgets expired salts, and asks Postgres when one is missing. Does not reject. */
-  async look(): Promise<void> {
+  async poll(): Promise<void> {
     const now = this.#clock.now();
     const days = saltedDays(now);
     const kept = new Map([...this.days].filter(([day]) => days.includes(day)));
     if (kept.size === this.days.size && kept.size === days.length) return;
     // Expired salts go first, whether Postgres answers or not.
-    this.#take(kept, days, now);
+    this.#use(kept, days, now);
     const fresh = days.map(() => crypto.getRandomValues(new Uint8Array(saltBytes)));
     try {
-      this.#take(await withinMs(this.#source.keep(days, fresh), cookielessLimits.saltReadMsMax), days, now);
+      this.#use(await withinMs(this.#source.replace(days, fresh), cookielessLimits.saltReadMsMax), days, now);
       if (this.#failing) this.#log.info("salts of events without cookies are read from Postgres again");
       this.#failing = false;
     } catch (thrown) {
@@ -77,7 +77,7 @@ export class Salts {
     this.wholeUntil = 0;
   }
 
-  #take(salts: SaltsByDay, days: readonly string[], now: number): void {
+  #use(salts: SaltsByDay, days: readonly string[], now: number): void {
     this.days = salts;
     const missing = days.find((day) => !salts.has(day));
     const next = missing ? Date.parse(missing) : Date.parse(days.at(-1)!) + dayMs;

@@ -9,14 +9,14 @@ export interface SaltSource {
    * Resolves to the salts of these days (YYYY-MM-DD, in order). Missing ones are taken from `fresh`, one for each day;
    * those of earlier days are deleted.
    */
-  keep(days: readonly string[], fresh: readonly Uint8Array[]): Promise<Map<string, Uint8Array>>;
+  replace(days: readonly string[], fresh: readonly Uint8Array[]): Promise<Map<string, Uint8Array>>;
 }
 
 export function saltSource(sql: Postgres): SaltSource {
-  return { keep: (days, fresh) => keepSalts(sql, days, fresh) };
+  return { replace: (days, fresh) => replaceSalts(sql, days, fresh) };
 }
 
-async function keepSalts(
+async function replaceSalts(
   sql: Postgres,
   days: readonly string[],
   fresh: readonly Uint8Array[],

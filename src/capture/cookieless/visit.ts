@@ -24,7 +24,7 @@ import { readVisitorFacts, scrub } from "./scrub.ts";
 import { distinctIdPrefix, siteOf, visitorOf } from "./visitor.ts";
 
 /** What all cookieless events of a request share. */
-export interface Visiting {
+export interface CookielessContext {
   /** Whether the project accepts them. */
   enabled: boolean;
   /** The project's time zone, for events that name none. */
@@ -35,14 +35,14 @@ export interface Visiting {
 }
 
 /** Whether the event of entry `at`, whose distinct id is in `row`, is cookieless. */
-export function isVisit({ entries }: Indexed, at: EntryOffset, { distinct_id }: Row): boolean {
+export function isCookieless({ entries }: Indexed, at: EntryOffset, { distinct_id }: Row): boolean {
   return (
     gradeIn(entries[at + field.traits]!, trait.$cookieless_mode) === grade.sound ||
     sameName(distinct_id, cookielessSentinel)
   );
 }
 
-interface VisitTime {
+interface CookielessTime {
   /** The event's time, in microseconds since 1970. */
   timestamp: number;
   /** When the request arrived, in microseconds since 1970. */
@@ -55,12 +55,12 @@ interface VisitTime {
  * its name, id and properties.
  * @returns its JSON text, or the reason why it is ignored.
  */
-export function readVisit(
+export function readCookieless(
   { bytes, entries }: Indexed,
   at: EntryOffset,
   row: Row,
-  visiting: Visiting | undefined,
-  { timestamp, received, historical_migration }: VisitTime,
+  context: CookielessContext | undefined,
+  { timestamp, received, historical_migration }: CookielessTime,
 ): Uint8Array | Reason {
   const item = entries[at + field.item]!;
   const isSentinel = sameName(row.distinct_id, cookielessSentinel);
@@ -70,7 +70,7 @@ export function readVisit(
   if (isDone) return scrub(bytes, item, undefined);
   const refused = refusalOf(row);
   if (refused) return refused;
-  if (!visiting?.enabled) return "cookieless_team_disabled";
+  if (!context?.enabled) return "cookieless_team_disabled";
   const {
     $ip,
     $raw_user_agent,
@@ -79,14 +79,14 @@ export function readVisit(
     $timezone,
   } = readVisitorFacts(row.properties.source, row.properties.from);
   if (!$raw_user_agent?.trim()) return "cookieless_missing_user_agent";
-  const address = $ip?.trim() || visiting.address?.();
+  const address = $ip?.trim() || context.address?.();
   if (!address) return "cookieless_missing_ip";
   const site = siteOf($host ?? "");
   if (site === undefined) return "cookieless_missing_host";
   const [millis, now] = [timestamp / 1000, received / 1000];
   if (!mayBeTaken(millis, now)) return "cookieless_timestamp_out_of_range";
-  const day = dayIn($timezone ?? "", millis) ?? dayIn(visiting.timezone, millis) ?? dayIn("UTC", millis)!;
-  const salt = visiting.salts.get(day.date);
+  const day = dayIn($timezone ?? "", millis) ?? dayIn(context.timezone, millis) ?? dayIn("UTC", millis)!;
+  const salt = context.salts.get(day.date);
   if (!salt || !isTaken(day.date, now)) return "cookieless_timestamp_out_of_range";
   const traits = { project_id: row.project_id, address, site, user_agent: $raw_user_agent };
   const extra = $cookieless_extra.slice(0, cookielessLimits.cookielessExtraCharsMax);
@@ -101,14 +101,14 @@ function refusalOf({ event }: Row): Reason | undefined {
 }
 
 /** @throws Fault unavailable when the scanned body holds cookieless events: a day's salt is missing. */
-export function refuseVisits(index: EventIndex): void {
-  if (!(index.isPartial ? mayHoldVisits(index.bytes) : holdsVisits(index, index.count))) return;
+export function refuseCookieless(index: EventIndex): void {
+  if (!(index.isPartial ? mayHaveCookieless(index.bytes) : hasCookieless(index, index.count))) return;
   const detail = "Events of visitors without a cookie cannot be taken right now. Send them again later.";
   throw new Fault("unavailable", detail, { retryAfterSeconds: 5 });
 }
 
 /** Whether an index has cookieless events; looks at few bytes of each entry. */
-function holdsVisits({ bytes, entries }: Indexed, count: number): boolean {
+function hasCookieless({ bytes, entries }: Indexed, count: number): boolean {
   for (let which = 0; which < count; which++) {
     const at = offsetOf(which);
     if (gradeIn(entries[at + field.traits]!, trait.$cookieless_mode) === grade.sound) return true;
@@ -124,7 +124,7 @@ function holdsVisits({ bytes, entries }: Indexed, count: number): boolean {
  * Whether a body may hold cookieless events, by its bytes: for bodies that are indexed in parts, whose events are not
  * known yet. True for some bodies that hold none.
  */
-export function mayHoldVisits(bytes: Uint8Array): boolean {
+export function mayHaveCookieless(bytes: Uint8Array): boolean {
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return marks.some((mark) => body.includes(mark));
 }

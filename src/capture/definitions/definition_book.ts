@@ -6,7 +6,7 @@ import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { reasonOf } from "../../core/log.ts";
 import { ClickHouseError, isTooBig } from "../../storage/clickhouse/clickhouse.ts";
 import type { Uses } from "../../storage/services.ts";
-import { op } from "../event/changes.ts";
+import { changeKind } from "../event/changes.ts";
 import { type ByteRange, rangeText } from "../scan/byte_range.ts";
 import { definitionLimits } from "./limits.ts";
 import type { NamedEvent } from "./named_event.ts";
@@ -80,7 +80,7 @@ export class DefinitionBook {
    * Records the names of an event that did not go the fast way, unless one of the same names was read before. Returns
    * how many it read.
    */
-  note(row: NamedEvent): number {
+  record(row: NamedEvent): number {
     const shapes = this.shapesOf(row.project_id);
     hashShape(row, this.#members);
     if (shapes.has(shapeHash[0]!, shapeHash[1]!)) return 0;
@@ -121,8 +121,8 @@ export class DefinitionBook {
   ): void {
     const group_type = groups.identified ? rangeText(groups.types[0]!) : "";
     for (let at = 0; at < changes.count; at++) {
-      if (changes.ops[at] === op.unset) continue;
-      const ofGroup = changes.ops[at] === op.group;
+      if (changes.ops[at] === changeKind.unset) continue;
+      const ofGroup = changes.ops[at] === changeKind.group;
       const kind = ofGroup ? definitionKind.groupProperty : definitionKind.personProperty;
       const name = { source: changes.keySource(at), from: changes.keyFrom[at]!, to: changes.keyTo[at]! };
       const added = { project_id, kind, group_type: ofGroup ? group_type : "", at: created_at };

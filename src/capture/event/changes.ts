@@ -9,7 +9,7 @@ import { appendText } from "../scan/json_value.ts";
 import { type ByteRange, emptyRange, sameBytes } from "../scan/byte_range.ts";
 
 /** What is done to a key. The numbers are stored in event_rows.pw. */
-export const op = { set: 0, once: 1, unset: 2, group: 3 } as const;
+export const changeKind = { set: 0, once: 1, unset: 2, group: 3 } as const;
 
 const noBytes: Uint8Array = new Uint8Array(0);
 /** By op: a set and an unset of one key are one change, the later. */
@@ -61,8 +61,8 @@ export class EventChanges {
     const members = this.#members.open(this.source, at);
     while (members.next()) {
       const { key, keyEnd, value, end } = members;
-      if (what === op.unset) this.#note(what, key - 1, keyEnd + 1, 0, 0);
-      else this.#note(what, key - 1, keyEnd + 1, value, end);
+      if (what === changeKind.unset) this.#add(what, key - 1, keyEnd + 1, 0, 0);
+      else this.#add(what, key - 1, keyEnd + 1, value, end);
     }
   }
 
@@ -70,11 +70,11 @@ export class EventChanges {
   list(at: number): void {
     const items = this.#members.open(this.source, at);
     while (items.next())
-      if (this.source[items.value] === 0x22) this.#note(op.unset, items.value, items.end, 0, 0);
+      if (this.source[items.value] === 0x22) this.#add(changeKind.unset, items.value, items.end, 0, 0);
   }
 
   /** `from` and `to` of the key include its quotes. The later of two notes about one key counts. */
-  #note(what: number, from: number, to: number, valueFrom: number, valueTo: number): void {
+  #add(what: number, from: number, to: number, valueFrom: number, valueTo: number): void {
     const { count } = this;
     this.#bytes += to - from + valueTo - valueFrom;
     const tooBig =
@@ -113,9 +113,9 @@ export interface GroupTypes {
   /** True when the type is one of the project's, or may become one. */
   admit(project_id: number, type: ByteRange): boolean;
   /** True when the project allows certain types only, and not this one. */
-  bars(project_id: number, type: ByteRange): boolean;
+  isForbidden(project_id: number, type: ByteRange): boolean;
   /** The types that have a place: they are admitted without an announcement. */
-  decided(project_id: number): readonly Uint8Array[];
+  assigned(project_id: number): readonly Uint8Array[];
 }
 
 /** An event's groups, each type once; reused for every event. */
@@ -139,12 +139,12 @@ export class EventGroups {
 
   /** Leaves the group of this type out. */
   refuse(project_id: number, type: ByteRange, types: GroupTypes): void {
-    if (types.bars(project_id, type)) this.barred = true;
+    if (types.isForbidden(project_id, type)) this.barred = true;
     else this.cut = true;
   }
 
   /** Takes the group in places[count]; the later of two of one type counts, unless the first is identified. */
-  keep(): void {
+  commit(): void {
     const type = this.types[this.count]!;
     for (let other = 0; other < this.count; other++) {
       if (!sameBytes(this.types[other]!, type)) continue;

@@ -7,7 +7,7 @@ import { type Reason, warningBit } from "./outcome.ts";
 import { type Row, newUuidBytes, uuidFromText } from "./row.ts";
 import type { GroupTypes } from "./changes.ts";
 import { readEventIdentity } from "./identity.ts";
-import { type Visiting, isVisit, readVisit } from "../cookieless/visit.ts";
+import { type CookielessContext, isCookieless, readCookieless } from "../cookieless/visit.ts";
 import { checkEventRule, notStored } from "./event_rules.ts";
 import { type EntryOffset, offsetOf, field, grade, gradeIn, trait } from "../scan/event_fields.ts";
 import { readCompact, readString } from "../scan/json_value.ts";
@@ -19,7 +19,7 @@ import { sanitize } from "./sanitize.ts";
 import { aheadMicrosMax, readEventTime, timestampMicrosMin } from "../scan/timestamp.ts";
 
 /** What is the same for every event of a request. */
-export interface Sending {
+export interface EventContext {
   project_id: number;
   historical_migration: boolean;
   /** When the request arrived, in microseconds since 1970. */
@@ -31,7 +31,7 @@ export interface Sending {
   /** Events without a name are `$identify` calls (/engage). */
   nameless?: boolean;
   /** How cookieless events are handled; when absent, they are ignored. */
-  visiting?: Visiting;
+  cookieless?: CookielessContext;
   /** Set for a cookieless event that was rewritten. */
   isScrubbed?: boolean;
 }
@@ -49,7 +49,7 @@ const decoder = new TextDecoder();
 export function readEvent(
   index: EventIndex,
   at: EntryOffset,
-  sending: Sending,
+  context: EventContext,
   row: Row,
 ): Reason | "recording" | undefined {
   const { bytes, entries } = index;
@@ -66,7 +66,7 @@ export function readEvent(
     row.warned = warningBit.unstorable_characters_replaced;
   }
   if (index.repaired) row.warned |= repairsIn(index.repaired, entries[at + field.item]!, size);
-  if (sending.nameless && entries[at + field.event + 1] === 0) {
+  if (context.nameless && entries[at + field.event + 1] === 0) {
     setBytes(row.event, identifyEvent, 0, identifyEvent.length);
   } else if (!readString(bytes, entries[at + field.event]!, entries[at + field.event + 1]!, row.event)) {
     return "missing_event_name";
@@ -76,20 +76,20 @@ export function readEvent(
   if (size > limits.eventBytesMax) return "message_size_too_large";
   const name = notStored(row.event);
   if (name) return name;
-  row.project_id = sending.project_id;
+  row.project_id = context.project_id;
   const wrong = readDistinctId(index, at, row) ?? readProperties(index, at, row.properties);
   if (wrong) return wrong;
-  if (!sending.isScrubbed) {
+  if (!context.isScrubbed) {
     if (gradeIn(index.entries[at + field.traits]!, trait.$cookieless_mode) === grade.wrong) {
       return "invalid_cookieless_mode";
     }
-    if (isVisit(index, at, row)) return readScrubbed(index, at, sending, row);
+    if (isCookieless(index, at, row)) return readScrubbed(index, at, context, row);
   }
   const refused = checkEventRule(index, at, row);
   if (refused) return refused;
-  readEventIdentity(index, at, sending.groupTypes, row);
-  row.historical_migration = sending.historical_migration;
-  row.timestamp = readTimestamp(index, at, sending, row);
+  readEventIdentity(index, at, context.groupTypes, row);
+  row.historical_migration = context.historical_migration;
+  row.timestamp = readTimestamp(index, at, context, row);
   readUuid(index, at, row);
   return undefined;
 }
@@ -98,17 +98,17 @@ export function readEvent(
 function readScrubbed(
   index: EventIndex,
   at: EntryOffset,
-  sending: Sending,
+  context: EventContext,
   row: Row,
 ): Reason | "recording" | undefined {
   const warned = row.warned;
-  const { received, historical_migration } = sending;
-  const time = { timestamp: readTimestamp(index, at, sending, row), received, historical_migration };
-  const event = readVisit(index, at, row, sending.visiting, time);
+  const { received, historical_migration } = context;
+  const time = { timestamp: readTimestamp(index, at, context, row), received, historical_migration };
+  const event = readCookieless(index, at, row, context.cookieless, time);
   if (typeof event === "string") return event;
-  const own = new BodyScanner(event, { nameless: sending.nameless ?? false });
+  const own = new BodyScanner(event, { nameless: context.nameless ?? false });
   while (!own.advance(captureLimits.sliceBytesMax));
-  const refused = readEvent(own.index, offsetOf(0), { ...sending, isScrubbed: true }, row);
+  const refused = readEvent(own.index, offsetOf(0), { ...context, isScrubbed: true }, row);
   row.warned |= warned;
   return refused;
 }
@@ -167,9 +167,9 @@ function readProperties(index: EventIndex, at: EntryOffset, out: ByteRange): Rea
  * The event's time: now less `offset` if it has one, else `timestamp` less the client's skew, else now. A time that
  * cannot be read, that no column holds, or that is more than 23 h ahead becomes now, with a warning.
  */
-function readTimestamp(index: EventIndex, at: EntryOffset, sending: Sending, row: Row): number {
+function readTimestamp(index: EventIndex, at: EntryOffset, context: EventContext, row: Row): number {
   const { bytes, entries } = index;
-  const { received } = sending;
+  const { received } = context;
   let micros = Number.NaN;
   const offsetEnd = entries[at + field.offset + 1]!;
   if (offsetEnd > 0) {
@@ -180,7 +180,7 @@ function readTimestamp(index: EventIndex, at: EntryOffset, sending: Sending, row
     const [from, to] = [entries[at + field.timestamp]!, entries[at + field.timestamp + 1]!];
     if (to === 0 || bytes[from] === 0x6e) return received;
     const trusted = gradeIn(entries[at + field.traits]!, trait.$ignore_sent_at) === grade.sound;
-    micros = readEventTime(bytes, from, to) - (trusted ? 0 : sending.skew);
+    micros = readEventTime(bytes, from, to) - (trusted ? 0 : context.skew);
   }
   if (micros >= timestampMicrosMin && micros <= received + aheadMicrosMax) return micros;
   row.warned |=

@@ -3,7 +3,7 @@
 import { captureLimits } from "../limits.ts";
 import { isIllegalId } from "../../persons/identity.ts";
 import { mergeKind } from "../../persons/merge.ts";
-import { type EventChanges, type GroupTypes, op } from "./changes.ts";
+import { type EventChanges, type GroupTypes, changeKind } from "./changes.ts";
 import { sameName } from "./event_rules.ts";
 import { type EntryOffset, field, grade, gradeIn, trait } from "../scan/event_fields.ts";
 import { warningBit } from "./outcome.ts";
@@ -34,7 +34,8 @@ export function readEventIdentity(
   if (groups.identified) {
     row.person_mode = personMode.group;
     const set = entries[at + field.$group_set]!;
-    if (entries[at + field.$group_set + 1]! > 0 && index.bytes[set] === 0x7b) changes.object(set, op.group);
+    if (entries[at + field.$group_set + 1]! > 0 && index.bytes[set] === 0x7b)
+      changes.object(set, changeKind.group);
   }
   if (row.person_mode !== personMode.personless) readMerge(index, at, row);
   if (changes.cut) row.warned |= warningBit.person_properties_size_violation;
@@ -50,12 +51,12 @@ function readChanges(index: EventIndex, at: EntryOffset, changes: EventChanges):
     if (entries[at + place + 1]! > 0 && index.bytes[entries[at + place]!] === 0x7b)
       changes.object(entries[at + place]!, what);
   };
-  object(field.$set_once, op.once);
-  object(field.own_set_once, op.once);
-  object(field.$set, op.set);
-  object(field.own_set, op.set);
+  object(field.$set_once, changeKind.once);
+  object(field.own_set_once, changeKind.once);
+  object(field.$set, changeKind.set);
+  object(field.own_set, changeKind.set);
   for (const place of unsets) {
-    object(place, op.unset);
+    object(place, changeKind.unset);
     const isList = entries[at + place + 1]! > 0 && index.bytes[entries[at + place]!] === 0x5b;
     if (isList) changes.list(entries[at + place]!);
   }
@@ -88,7 +89,7 @@ function readAttached(bytes: Uint8Array, from: number, row: Row, types: GroupTyp
   const { groups } = row;
   const attached = members.open(bytes, from);
   for (let left: number = captureLimits.groupMembersMax; left > 0 && attached.next(); left--) {
-    if (readGroup(bytes, attached.key - 1, attached.value, row, types)) groups.keep();
+    if (readGroup(bytes, attached.key - 1, attached.value, row, types)) groups.commit();
   }
 }
 

@@ -5,7 +5,7 @@ import { limits } from "../../core/limits.ts";
 import { type Merge, mergeKind } from "../../persons/merge.ts";
 import type { SightedType } from "../../persons/group_type_store.ts";
 import { ByteColumn } from "../../storage/native/native.ts";
-import type { RowTaker } from "../journal/lane.ts";
+import type { RowAppender } from "../journal/lane.ts";
 import { type LaneBlock, type LaneKind, plainLane } from "../journal/lane_kind.ts";
 import { journalLimits } from "../journal/limits.ts";
 import { captureLimits } from "../limits.ts";
@@ -17,7 +17,7 @@ export interface MergeRow extends Merge {
 }
 
 /** Takes merges, so that they are applied in order: the lane of merges, or another process that has it. */
-export type MergeTaker = RowTaker<MergeRow>;
+export type MergeTaker = RowAppender<MergeRow>;
 
 /** Merges have one partition, as they end in Postgres; `merged_ids` mirrors them. */
 export const mergeLane: LaneKind<MergeBlock> = {

@@ -39,7 +39,7 @@ export class BatchSender {
   }
 
   /** Frees the buffer, when nothing waits to be flushed. */
-  rest(): void {
+  releaseIdle(): void {
     this.#buffer = undefined;
   }
 

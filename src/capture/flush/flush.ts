@@ -75,7 +75,7 @@ export class Flush {
     const { io, lanes } = journal;
     io.remove(folder);
     io.makeFolder(folder);
-    journal.quota.isStoreAway = false;
+    journal.quota.isStoreUnavailable = false;
     this.#deriving = this.#sessions.run();
     const flushed = lanes.filter(({ sink }) => sink === "clickhouse");
     this.#loops = flushed.flatMap((lane) =>
@@ -100,7 +100,7 @@ export class Flush {
     const { journal } = this.#options;
     const nextId = () => journal.lastingId();
     const options = { ...this.#options, io: journal.io, sender, nextId, stopping: this.#stopping.signal };
-    const answered = (isWell: boolean): void => void (journal.quota.isStoreAway = !isWell);
+    const answered = (isWell: boolean): void => void (journal.quota.isStoreUnavailable = !isWell);
     return new BatchInserter(lane.isNative ? { ...options, answered } : options);
   }
 
@@ -129,10 +129,10 @@ export class Flush {
     if (segment) await this.#segment(segment, inserter);
     else if (this.#draining) return false;
     else {
-      sender.rest();
+      sender.releaseIdle();
       // Deleted recordings must not stay in a file here; and on a full disk, nothing must.
       if (!lane.isRecycled || journal.tight) await sender.abandon();
-      journal.takeReturned();
+      journal.adoptReturned();
       // drain() may have been called meanwhile; its nudge would be missed.
       if (!this.#draining) await journal.sealedSoon(flushLimits.returnedLookMs);
     }
@@ -147,7 +147,7 @@ export class Flush {
       const batches = await inserter.ship(segment);
       if (!batches) return;
       const changes = segment.batches.reduce((sum, batch) => sum + (batch.changes ?? 0), 0);
-      journal.quota.noteDerived(changes, clock.elapsed() - started);
+      journal.quota.recordDerived(changes, clock.elapsed() - started);
       const [stopping, about] = [this.#stopping.signal, { lane: segment.lane.name }];
       const saying = "flush failed, trying again";
       if (segment.lane.isNative) return this.#sessions.add(segment, batches);

@@ -20,11 +20,11 @@ import type { SessionBacklog } from "./session_backlog_store.ts";
 import type { SessionSender } from "./session_sender.ts";
 
 interface SessionDeriverOptions extends Uses<"clickhouse" | "clock" | "log"> {
-  journal: Pick<CaptureJournal, "finish" | "hold" | "isBusy" | "tight">;
+  journal: Pick<CaptureJournal, "finish" | "retain" | "isBusy" | "tight">;
   /** Derives the sessions of a segment's blocks. */
-  sender: Pick<SessionSender, "send" | "rest" | "abandon">;
+  sender: Pick<SessionSender, "send" | "releaseIdle" | "abandon">;
   /** Sends the first columns of blocks, of which days are derived; used by nobody else. */
-  days: Pick<BatchSender, "sendFirstColumns" | "rest" | "abandon">;
+  days: Pick<BatchSender, "sendFirstColumns" | "releaseIdle" | "abandon">;
   /** The names of events, which are written first. */
   definitions: Pick<DefinitionBook, "recover" | "settle">;
   /** Where batches wait that cannot be derived; without it they are tried until they can. */
@@ -74,7 +74,7 @@ export class SessionDeriver {
   /** Takes a segment whose rows are in ClickHouse; its file is removed once their sessions are derived. */
   add(segment: Segment, batches: bigint[]): void {
     const { journal, clock } = this.#options;
-    journal.hold(segment);
+    journal.retain(segment);
     this.#waiting.push({ segment, batches, at: clock.elapsed() });
     this.#bytes += segment.bytes;
     this.#waitingBytes += segment.bytes;
@@ -109,8 +109,8 @@ export class SessionDeriver {
       else if (this.#draining) break;
       else if (this.#options.clock.elapsed() >= this.#backlogAt) await this.#catchUp();
       else {
-        sender.rest();
-        days.rest();
+        sender.releaseIdle();
+        days.releaseIdle();
         await this.#wakeup.wait(this.#waiting.length > 0 ? lookMs : flushLimits.sessionsLateMs);
       }
     }

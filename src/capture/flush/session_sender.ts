@@ -33,7 +33,7 @@ export class SessionSender {
   }
 
   /** Frees the fold, when nothing was derived for a while. */
-  rest(): void {
+  releaseIdle(): void {
     if (this.#clock.elapsed() - this.#usedAt >= flushLimits.foldIdleMs) spare = undefined;
   }
 
@@ -66,11 +66,11 @@ export class SessionSender {
   async #send({ lane }: Segment, fold: SessionFold, bytesMax: number): Promise<void> {
     const isLast = bytesMax === 0;
     if (isLast || fold.foldedBytes > bytesMax) {
-      const folded = fold.takeFolded();
+      const folded = fold.drainFolded();
       if (folded.length > 0) await this.#folded.sendBlocks(lane, folded);
     }
     if (fold.unreadBytes <= bytesMax) return;
-    const unread = fold.takeUnread();
+    const unread = fold.drainUnread();
     if (unread) await this.#unread.sendBlocks(lane, [unread]);
   }
 

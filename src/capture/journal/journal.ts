@@ -68,13 +68,13 @@ export class Journal {
   #number: number;
   readonly #ledger: Ledger;
   readonly #recycler: SegmentRecycler;
-  readonly #lookMs: number;
+  readonly #pollMs: number;
   readonly #sealed: SealedSegments;
   /** Segments whose rows are stored, until their sessions are derived. */
-  readonly #held = new Set<Segment>();
+  readonly #underived = new Set<Segment>();
   #lastMillis = 0;
   #lastMicros = 0;
-  #turns: number;
+  #nextTie: number;
   readonly #wakeup = new Wakeup();
   /** Growing segments, since when they are looked at. */
   readonly #ages = new Map<bigint, SegmentAge>();
@@ -83,7 +83,7 @@ export class Journal {
   /** When a lane last had a segment that grows; only lanes that had one since they rested. */
   readonly #busyAt = new Map<LaneKind, number>();
   #timer: ReturnType<typeof setInterval> | undefined;
-  #resting: Promise<void> = Promise.resolve();
+  #cleaning: Promise<void> = Promise.resolve();
   /** For failures that may repeat with each group. */
   readonly #log: RepeatedLog;
   #failedAtMs = Number.NEGATIVE_INFINITY;
@@ -97,9 +97,9 @@ export class Journal {
     this.#ledger = new Ledger(options, options.folder);
     this.#sealed = new SealedSegments(options);
     this.#recycler = new SegmentRecycler(options);
-    this.#turns = options.io.random() & 0x3fffffff;
+    this.#nextTie = options.io.random() & 0x3fffffff;
     this.#log = new RepeatedLog(options.log, options.clock);
-    this.#lookMs = Math.max(2, Math.min(100, options.flushIntervalMs / 10));
+    this.#pollMs = Math.max(2, Math.min(100, options.flushIntervalMs / 10));
     this.#lanes = new Map(options.lanes.map((kind) => [kind, this.#openLane(kind)]));
   }
 
@@ -107,11 +107,11 @@ export class Journal {
   open(): void {
     this.io.makeFolder(this.folder);
     const recovery = this.#recovery();
-    recovery.takeFolder(this.#ledger);
-    this.#takeRecovered(recovery);
+    recovery.readFolder(this.#ledger);
+    this.#adoptRecovered(recovery);
     this.#recycler.open(this.tight);
     recovery.beginLedger(this.#ledger);
-    this.#timer = setInterval(() => void this.look(), this.#lookMs);
+    this.#timer = setInterval(() => void this.poll(), this.#pollMs);
   }
 
   /** Writes what waits and seals the growing segments. The next start finds what is not flushed by then. */
@@ -136,16 +136,16 @@ export class Journal {
    * Takes `count` turns, of 30 bits; returns the first. They rise from row to row, so that of two events of one moment
    * without a uuid the later gets the higher uuid.
    */
-  takeTurns(count: number): number {
-    const first = this.#turns;
-    this.#turns = (first + count) & 0x3fffffff;
+  allocateTies(count: number): number {
+    const first = this.#nextTie;
+    this.#nextTie = (first + count) & 0x3fffffff;
     return first;
   }
 
   watermarks(): Watermarks {
     const stored = this.#storedOf("stored");
     let derived = stored;
-    for (const segment of this.#held) derived = Math.min(derived, segment.oldest);
+    for (const segment of this.#underived) derived = Math.min(derived, segment.oldest);
     return { stored, derived, recordings: this.#storedOf("recordings") };
   }
 
@@ -209,7 +209,7 @@ export class Journal {
   }
 
   /** Logs, once a minute, how many requests were refused with a 503. */
-  noteRefused(): void {
+  reportRefused(): void {
     this.#log.warn("captures are refused", { pending_bytes: this.pending().bytes, disk_low: this.tight });
   }
 
@@ -236,23 +236,23 @@ export class Journal {
   }
 
   /** Its rows are in ClickHouse; its file waits for finish(), when all is derived from them. */
-  hold(segment: Segment): void {
-    this.#held.add(segment);
+  retain(segment: Segment): void {
+    this.#underived.add(segment);
     this.#storedNow(segment);
   }
 
   /** Removes a flushed segment. The order matters: a note in the ledger, the file, a sync of the folder. */
   async finish(segment: Segment): Promise<void> {
     await segment.closed;
-    await this.#ledger.note(segment, this.#lastMillis);
-    await this.#recycler.keep(segment, this.tight);
+    await this.#ledger.writeFinished(segment, this.#lastMillis);
+    await this.#recycler.retain(segment, this.tight);
     await syncFolder(this.io, this.folder);
-    if (!this.#held.delete(segment)) this.#storedNow(segment);
+    if (!this.#underived.delete(segment)) this.#storedNow(segment);
     this.#sealed.paths.delete(segment.path);
   }
 
   #storedNow(segment: Segment): void {
-    this.#lanes.get(segment.lane)!.usage.free(segment.id);
+    this.#lanes.get(segment.lane)!.usage.release(segment.id);
     this.#sealed.stored(segment);
   }
 
@@ -261,8 +261,8 @@ export class Journal {
   }
 
   /** Events that are stored and whose sessions are not derived yet. */
-  get heldEvents(): number {
-    return this.#held.values().reduce((sum, { rows }) => sum + rows, 0);
+  get underivedEvents(): number {
+    return this.#underived.values().reduce((sum, { rows }) => sum + rows, 0);
   }
 
   /** Whether events wait to be stored, or an import is coming in. */
@@ -287,15 +287,15 @@ export class Journal {
   /** The same for rows that are in no segment: no later process uses it again, even when its clock goes back. */
   async lastingId(): Promise<bigint> {
     const id = this.nextId();
-    await this.#ledger.noteMillis(this.#lastMillis);
+    await this.#ledger.writeMillis(this.#lastMillis);
     return id;
   }
 
   /** Takes rows that an operator returned from quarantine (`sluice journal retry`). */
-  takeReturned(): void {
+  adoptReturned(): void {
     const recovery = this.#recovery();
-    recovery.takeReturned(this.#sealed.paths);
-    this.#takeRecovered(recovery);
+    recovery.readReturned(this.#sealed.paths);
+    this.#adoptRecovered(recovery);
     if (recovery.segments.length > 0) this.nudge();
   }
 
@@ -307,11 +307,11 @@ export class Journal {
     return new Recovery({ setup: this.#options, folder: this.folder, damaged, log: this.#options.log });
   }
 
-  #takeRecovered({ segments, lastMillis }: Recovery): void {
+  #adoptRecovered({ segments, lastMillis }: Recovery): void {
     this.#lastMillis = Math.max(this.#lastMillis, lastMillis);
     this.#sealed.addFound(segments);
     for (const segment of segments) {
-      this.#lanes.get(segment.lane)!.usage.found(segment.id, foundUsage(this.#options, segment));
+      this.#lanes.get(segment.lane)!.usage.addFound(segment.id, foundUsage(this.#options, segment));
     }
   }
 
@@ -331,16 +331,16 @@ export class Journal {
       segmentBytesMax: Math.min(segmentBytesMax, reserve?.segmentBytesMax ?? segmentBytesMax),
       nextId: () => this.nextId(),
       isOwnId: (id) => isOfJournal(id, this.#number),
-      takeRecycled: () => this.#recycler.take(kind),
-      takeRoom: (bytes) => reserve?.take(bytes),
-      hasRoom: (bytes) => reserve?.has(bytes) ?? true,
-      onSynced: (segment) => this.#ledger.marks.note(segment),
-      onSealed: (segment) => this.#takeSealed(segment),
+      acquireRecycled: () => this.#recycler.acquire(kind),
+      acquireSpace: (bytes) => reserve?.acquire(bytes),
+      hasSpace: (bytes) => reserve?.has(bytes) ?? true,
+      onSynced: (segment) => this.#ledger.marks.write(segment),
+      onSealed: (segment) => this.#addSealed(segment),
       onFailed: () => void (this.#failedAtMs = this.#options.clock.elapsed()),
     });
   }
 
-  #takeSealed(segment: Segment): void {
+  #addSealed(segment: Segment): void {
     this.#ages.delete(segment.id);
     const now = this.#options.clock.elapsed();
     this.#busyAt.set(segment.lane, now);
@@ -354,23 +354,23 @@ export class Journal {
    * Seals segments by age, writes repeated log lines, deletes recycled files that no lane wants; when it resolves, what
    * an earlier call has begun to delete is deleted as well. Called by the journal's clock.
    */
-  look(): Promise<void> {
+  poll(): Promise<void> {
     this.#sealByAge();
     this.#log.look();
-    return (this.#resting = this.#resting.then(async () => {
-      await this.#recycler.look(this.tight);
-      await Promise.all(this.#lanes.values().map((lane) => this.#restIdle(lane)));
+    return (this.#cleaning = this.#cleaning.then(async () => {
+      await this.#recycler.poll(this.tight);
+      await Promise.all(this.#lanes.values().map((lane) => this.#releaseIdle(lane)));
     }));
   }
 
   /** Gives back what a lane keeps for its next segment, after a long rest or where the disk is nearly full. */
-  async #restIdle(lane: Lane<LaneRow>): Promise<void> {
+  async #releaseIdle(lane: Lane<LaneRow>): Promise<void> {
     const now = this.#options.clock.elapsed();
     if (lane.segment || lane.openRows > 0) this.#busyAt.set(lane.kind, now);
     const idleMs = now - (this.#busyAt.get(lane.kind) ?? now);
     if (!this.tight && idleMs < journalLimits.recycledIdleMs) return;
     this.#busyAt.delete(lane.kind);
-    await lane.rest();
+    await lane.releaseIdle();
   }
 
   #sealByAge(): void {
@@ -386,7 +386,7 @@ export class Journal {
   /** Whether a segment has grown for long enough; one of a patient lane may grow longer while it does grow. */
   #isDue({ id, lane, bytes }: Segment): boolean {
     const now = this.#options.clock.elapsed();
-    const intervalMs = this.#options.flushIntervalMs - this.#lookMs;
+    const intervalMs = this.#options.flushIntervalMs - this.#pollMs;
     const isFirst = now - this.#importedAt > intervalMs * lane.patience;
     const age = this.#ages.get(id) ?? { openedMs: now, grownMs: now, bytes, isFirst };
     this.#ages.set(id, age);

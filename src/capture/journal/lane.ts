@@ -6,7 +6,7 @@ import { reasonOf } from "../../core/log.ts";
 import type { LaneBlock, LaneKind, LaneRow } from "./lane_kind.ts";
 import { journalLimits } from "./limits.ts";
 import type { Segment } from "./segments/segment.ts";
-import type { Use } from "./quota.ts";
+import type { PendingSize } from "./quota.ts";
 import { SegmentWriter, type SegmentWriterOptions } from "./segments/segment_writer.ts";
 
 interface LaneOptions<Block extends LaneBlock<LaneRow>> extends SegmentWriterOptions {
@@ -36,7 +36,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     this.kind = options.kind;
     this.#options = options;
     const onSynced = (segment: Segment): void => {
-      this.usage.place(segment.id);
+      this.usage.assign(segment.id);
       options.onSynced(segment);
     };
     this.#writer = new SegmentWriter({ ...options, onSynced });
@@ -65,7 +65,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   append(row: Row): void {
     const block = this.#blockOf(this.kind.partitionOf(row.timestamp));
     const before = block.changes;
-    this.#note(row.project_id, 1, block.append(row), block.changes - before);
+    this.#count(row.project_id, 1, block.append(row), block.changes - before);
   }
 
   /**
@@ -75,10 +75,10 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   appendMany(partition: number, rows: number, append: (block: Block) => number, project_id: number): void {
     const block = this.#blockOf(partition);
     const before = block.changes;
-    this.#note(project_id, rows, append(block), block.changes - before);
+    this.#count(project_id, rows, append(block), block.changes - before);
   }
 
-  #note(project_id: number, rows: number, bytes: number, changes: number): void {
+  #count(project_id: number, rows: number, bytes: number, changes: number): void {
     this.openBytes += bytes;
     this.openRows += rows;
     this.usage.add(project_id, bytes, changes);
@@ -137,8 +137,8 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   }
 
   /** Gives back what is kept for the next group's segment, if none is expected soon. */
-  rest(): Promise<void> {
-    return this.#running ? Promise.resolve() : this.#writer.rest();
+  releaseIdle(): Promise<void> {
+    return this.#running ? Promise.resolve() : this.#writer.releaseIdle();
   }
 
   /** Ends the lane: seals what grows, and leaves no file behind that holds nothing. */
@@ -188,22 +188,22 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
       block.clear();
       if (this.#recycled.length < journalLimits.recycledBlocksMax) this.#recycled.push(block);
     }
-    if (written) waiting.keep();
-    else waiting.refuse();
+    if (written) waiting.commit();
+    else waiting.fail();
   }
 }
 
 /** Called in the turn in which the group's end is known, without a promise. Neither method may throw. */
 export interface CommitWaiter {
   /** The group is on the disk. */
-  kept(): void;
+  onCommitted(): void;
   /** It could not be written: its rows are dropped. */
-  refused(fault: Fault): void;
+  onFailed(fault: Fault): void;
 }
 
 export class CommitWaiters {
   fault: Fault | undefined;
-  #isKept = false;
+  #isCommitted = false;
   readonly #waiters: CommitWaiter[] = [];
   #promised: PromiseWithResolvers<void> | undefined;
 
@@ -215,7 +215,7 @@ export class CommitWaiters {
     if (!this.#promised) {
       this.#promised = Promise.withResolvers<void>();
       this.#promised.promise.catch(() => {});
-      if (this.#isKept) this.#promised.resolve();
+      if (this.#isCommitted) this.#promised.resolve();
       if (this.fault) this.#promised.reject(this.fault);
     }
     return this.#promised.promise;
@@ -226,18 +226,18 @@ export class CommitWaiters {
     this.#waiters.push(waiter);
   }
 
-  keep(): void {
-    this.#isKept = true;
+  commit(): void {
+    this.#isCommitted = true;
     this.#promised?.resolve();
-    for (const waiter of this.#waiters) waiter.kept();
+    for (const waiter of this.#waiters) waiter.onCommitted();
   }
 
-  refuse(): void {
+  fail(): void {
     const detail = "The journal cannot be written. Send the events again later.";
     const fault = new Fault("unavailable", detail, { retryAfterSeconds: 5 });
     this.fault = fault;
     this.#promised?.reject(fault);
-    for (const waiter of this.#waiters) waiter.refused(fault);
+    for (const waiter of this.#waiters) waiter.onFailed(fault);
   }
 }
 
@@ -249,7 +249,7 @@ export interface Committing {
 }
 
 /** Takes rows in order: a lane, or another process that has it. */
-export interface RowTaker<Row> extends Committing {
+export interface RowAppender<Row> extends Committing {
   /** True when a writer should wait for commit() before it appends more. */
   readonly crowded: boolean;
   readonly openRows: number;
@@ -281,7 +281,7 @@ export class CommitGroups {
   }
 }
 
-type Uses = Map<number, Use>;
+type SizeByProject = Map<number, PendingSize>;
 
 /**
  * What is pending in a lane, by project: bytes, and changes of persons and groups, from the open block until their
@@ -290,31 +290,31 @@ type Uses = Map<number, Use>;
 export class PendingByProject {
   readonly total = nothing();
   /** The sum by project; only projects that have something. */
-  readonly #held: Uses = new Map();
+  readonly #pending: SizeByProject = new Map();
   /** Its parts: in open blocks, in the group that is being written, and in segments that are not flushed. */
-  #open: Uses = new Map();
-  #writing: Uses = new Map();
-  readonly #segments = new Map<bigint, Uses>();
+  #open: SizeByProject = new Map();
+  #writing: SizeByProject = new Map();
+  readonly #segments = new Map<bigint, SizeByProject>();
   /** The counts of the last project: rows of one project come in runs. */
   #project = -1;
   #projectOpen = nothing();
-  #projectHeld = nothing();
+  #projectPending = nothing();
 
-  of(project_id: number): Readonly<Use> {
-    return this.#held.get(project_id) ?? noUse;
+  of(project_id: number): Readonly<PendingSize> {
+    return this.#pending.get(project_id) ?? nonePending;
   }
 
   /** Adds rows of an open block. */
   add(project_id: number, bytes: number, changes: number): void {
     if (project_id !== this.#project) {
-      this.#projectOpen = useIn(this.#open, project_id);
-      this.#projectHeld = useIn(this.#held, project_id);
+      this.#projectOpen = pendingIn(this.#open, project_id);
+      this.#projectPending = pendingIn(this.#pending, project_id);
       this.#project = project_id;
     }
     this.#projectOpen.bytes += bytes;
     this.#projectOpen.changes += changes;
-    this.#projectHeld.bytes += bytes;
-    this.#projectHeld.changes += changes;
+    this.#projectPending.bytes += bytes;
+    this.#projectPending.changes += changes;
     this.total.bytes += bytes;
     this.total.changes += changes;
   }
@@ -327,8 +327,8 @@ export class PendingByProject {
   }
 
   /** The group, or its first part, was written to this segment. */
-  place(segment: bigint): void {
-    this.found(segment, this.#writing, false);
+  assign(segment: bigint): void {
+    this.addFound(segment, this.#writing, false);
     this.#writing = new Map();
   }
 
@@ -339,52 +339,52 @@ export class PendingByProject {
   }
 
   /** Adds what a segment of an earlier process holds. */
-  found(segment: bigint, uses: ReadonlyMap<number, Use>, isNew = true): void {
+  addFound(segment: bigint, uses: ReadonlyMap<number, PendingSize>, isNew = true): void {
     if (uses.size === 0) return;
     let held = this.#segments.get(segment);
     if (!held) this.#segments.set(segment, (held = new Map()));
     for (const [project_id, use] of uses) {
-      addTo(useIn(held, project_id), use);
+      addTo(pendingIn(held, project_id), use);
       if (!isNew) continue;
-      addTo(useIn(this.#held, project_id), use);
+      addTo(pendingIn(this.#pending, project_id), use);
       addTo(this.total, use);
     }
   }
 
-  free(segment: bigint): void {
+  release(segment: bigint): void {
     const uses = this.#segments.get(segment);
     if (!uses) return;
     this.#segments.delete(segment);
     this.#subtract(uses);
   }
 
-  #subtract(uses: Uses): void {
+  #subtract(uses: SizeByProject): void {
     for (const [project_id, { bytes, changes }] of uses) {
-      const held = useIn(this.#held, project_id);
+      const held = pendingIn(this.#pending, project_id);
       held.bytes -= bytes;
       held.changes -= changes;
       this.total.bytes -= bytes;
       this.total.changes -= changes;
-      if (held.bytes <= 0 && held.changes <= 0) this.#held.delete(project_id);
+      if (held.bytes <= 0 && held.changes <= 0) this.#pending.delete(project_id);
     }
     // The last project's counts may have been deleted.
     this.#project = -1;
   }
 }
 
-const noUse: Readonly<Use> = nothing();
+const nonePending: Readonly<PendingSize> = nothing();
 
-function nothing(): Use {
+function nothing(): PendingSize {
   return { bytes: 0, changes: 0 };
 }
 
-function useIn(uses: Uses, project_id: number): Use {
+function pendingIn(uses: SizeByProject, project_id: number): PendingSize {
   let use = uses.get(project_id);
   if (!use) uses.set(project_id, (use = nothing()));
   return use;
 }
 
-function addTo(use: Use, { bytes, changes }: Use): void {
+function addTo(use: PendingSize, { bytes, changes }: PendingSize): void {
   use.bytes += bytes;
   use.changes += changes;
 }

@@ -19,7 +19,7 @@ export interface Expected extends Extent {
   behind: "sealed" | "synced" | "least";
 }
 
-export interface Noted {
+export interface LedgerContents {
   finished: string[];
   lastMillis: number;
   /** Segments with acknowledged rows that are not finished, by file name. */
@@ -38,7 +38,7 @@ export class Ledger {
   /** How far growing segments are synced. */
   readonly marks: SyncedMarks;
   /** Notes of all lanes, one after the other: concurrent ones would open the file twice. */
-  #notes: Promise<void> = Promise.resolve();
+  #writes: Promise<void> = Promise.resolve();
   #file: JournalFile | undefined;
   #bytes = 0;
   /** True when a note failed: the file may end within a line, which would spoil the next one. */
@@ -52,8 +52,8 @@ export class Ledger {
   }
 
   /** What the last process noted; empty on the first start. A torn last line is skipped. */
-  read(): Noted {
-    const noted: Noted = {
+  read(): LedgerContents {
+    const noted: LedgerContents = {
       finished: [],
       lastMillis: 0,
       expected: new Map(),
@@ -87,7 +87,7 @@ export class Ledger {
   }
 
   /** Keeps a copy of a damaged ledger; returns its path, or undefined when there is no file. */
-  keepAside(): string | undefined {
+  copyAside(): string | undefined {
     const { io } = this.#setup;
     if (!io.exists(this.#path)) return undefined;
     io.copy(this.#path, `${this.#path}.damaged`);
@@ -130,12 +130,12 @@ export class Ledger {
   }
 
   /** Notes the newest id; durable when it resolves. */
-  async noteMillis(lastMillis: number): Promise<void> {
+  async writeMillis(lastMillis: number): Promise<void> {
     await this.#soon(() => this.#append(summed(`- ${lastMillis}`), lastMillis, true));
   }
 
   /** Notes that a segment is finished; durable when it resolves. */
-  async note(segment: Segment, lastMillis: number): Promise<void> {
+  async writeFinished(segment: Segment, lastMillis: number): Promise<void> {
     const name = basename(segment.path);
     await this.#soon(async () => {
       this.#sealed.delete(name);
@@ -145,19 +145,19 @@ export class Ledger {
   }
 
   async close(): Promise<void> {
-    await this.#notes;
+    await this.#writes;
     await this.#closeFile();
     this.marks.close();
   }
 
   #soon(act: () => Promise<void>): Promise<void> {
-    const done = this.#notes.then(act);
-    this.#notes = done.catch(() => {});
+    const done = this.#writes.then(act);
+    this.#writes = done.catch(() => {});
     return done;
   }
 
   async #append(line: string, lastMillis: number, durably: boolean): Promise<void> {
-    if (this.#isTorn || this.#bytes > journalLimits.ledgerBytesMax) await this.#mend(lastMillis);
+    if (this.#isTorn || this.#bytes > journalLimits.ledgerBytesMax) await this.#repair(lastMillis);
     this.#file ??= await this.#setup.io.open(this.#path, "a");
     this.#isTorn = true;
     for (let rest = Buffer.from(line); rest.length > 0;) {
@@ -169,7 +169,7 @@ export class Ledger {
   }
 
   /** Rewrites the file; on a full disk it goes on as it is, without what a failed note left behind its last line. */
-  async #mend(lastMillis: number): Promise<void> {
+  async #repair(lastMillis: number): Promise<void> {
     try {
       await this.#restartLater(lastMillis);
     } catch (thrown) {

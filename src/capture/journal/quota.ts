@@ -58,7 +58,7 @@ export class DiskReserve {
    * Acquires bytes for writing.
    * @throws DiskFullError when they would use the reserve.
    */
-  take(bytes: number): void {
+  acquire(bytes: number): void {
     if (bytes > this.#allowed) this.low = true;
     if (this.low) throw new DiskFullError("the disk is nearly full");
     this.#allowed -= bytes;
@@ -69,7 +69,7 @@ export class DiskReserve {
     return !this.low && bytes <= this.#allowed;
   }
 
-  async look(): Promise<void> {
+  async poll(): Promise<void> {
     const { folder, read = readVolume, log } = this.#options;
     try {
       this.#figures = await read(folder);
@@ -108,7 +108,7 @@ async function readVolume(folder: string): Promise<VolumeFigures> {
 }
 
 /** What a project has in a lane. */
-export interface Use {
+export interface PendingSize {
   /** As blocks estimate them; for segments found at the start, as in the file. */
   bytes: number;
   /** Of persons and groups; each becomes a row when stored. Unknown, and 0, for segments found at the start. */
@@ -116,7 +116,7 @@ export interface Use {
 }
 
 interface QuotaLane {
-  readonly usage: { readonly total: Use; of(project_id: number): Use };
+  readonly usage: { readonly total: PendingSize; of(project_id: number): PendingSize };
 }
 
 interface CaptureQuotaOptions<EventLane> {
@@ -133,7 +133,7 @@ export class CaptureQuota<EventLane extends QuotaLane> {
    * True while ClickHouse takes no inserts. Then no project delays others, so only bytes bound what a project sends,
    * and it gets through an outage for as long as the others.
    */
-  isStoreAway = true;
+  isStoreUnavailable = true;
   readonly #options: CaptureQuotaOptions<EventLane>;
   readonly #floorBytes: number;
   #changesPerSecond: number = journalLimits.changesPerSecondGuess;
@@ -153,23 +153,23 @@ export class CaptureQuota<EventLane extends QuotaLane> {
    * are pending that those of others would have to wait for them.
    * @throws Fault journal_share_exceeded, changes_share_exceeded when the project's share is used up.
    */
-  laneFor(project_id: number, isHistorical: boolean): EventLane {
+  chooseLane(project_id: number, isHistorical: boolean): EventLane {
     const { live, historical, merges } = this.#options.lanes;
     const late = historical.usage.of(project_id);
     const bytes = live.usage.of(project_id).bytes + late.bytes + merges.usage.of(project_id).bytes;
     if (bytes > this.#floorBytes && bytes > journalLimits.journalShare * this.#options.freeBytes()) {
       throw journalShareExceeded("events");
     }
-    if (!isHistorical && !this.isAhead(project_id)) return live;
+    if (!isHistorical && !this.isOverLiveQuota(project_id)) return live;
     const free = journalLimits.changesBacklogMax - historical.usage.total.changes;
-    if (!this.isStoreAway && late.changes > journalLimits.changesFloor && late.changes > free) {
+    if (!this.isStoreUnavailable && late.changes > journalLimits.changesFloor && late.changes > free) {
       throw this.#changesShareExceeded(late.changes);
     }
     return historical;
   }
 
   /** Whether so many live events of the project are pending that further ones go to the historical lane. */
-  isAhead(project_id: number): boolean {
+  isOverLiveQuota(project_id: number): boolean {
     const { usage } = this.#options.lanes.live;
     const weight = weightOf(usage.of(project_id));
     const max = journalLimits.liveBacklogBytesMax;
@@ -183,7 +183,7 @@ export class CaptureQuota<EventLane extends QuotaLane> {
     return isFree ? undefined : journalShareExceeded("recordings");
   }
 
-  noteDerived(changes: number, ms: number): void {
+  recordDerived(changes: number, ms: number): void {
     // The time of a small insert is mostly that of any insert.
     if (changes < journalLimits.changesFloor) return;
     this.#changesPerSecond = (this.#changesPerSecond + (changes / Math.max(1, ms)) * 1000) / 2;
@@ -204,7 +204,7 @@ export class CaptureQuota<EventLane extends QuotaLane> {
   }
 }
 
-function weightOf({ bytes, changes }: Use): number {
+function weightOf({ bytes, changes }: PendingSize): number {
   return bytes + changes * journalLimits.changeWeightBytes;
 }
 

@@ -83,9 +83,9 @@ export class ReceivedBody {
       return;
     }
     const bytes = bytesIn(pieces);
-    if (body && body.length < bytes) this.#giveBack();
+    if (body && body.length < bytes) this.#release();
     const isLong = bytes >= captureLimits.arenaBodyBytesMin;
-    if (isLong) this.#arena ??= this.#arenas.take(bytes);
+    if (isLong) this.#arena ??= this.#arenas.acquire(bytes);
     if (isLong && this.#arena) {
       await copyPieces(pieces, this.#arena.body);
       this.bytes = this.#arena.close(bytes);
@@ -106,7 +106,7 @@ export class ReceivedBody {
     const opened = this.#opened;
     this.#opened = undefined;
     if (opened !== undefined) fast.assertHolds(this.#openedIn);
-    const held = opened === undefined ? fast.hold(bytes) : fast.body.subarray(0, bytes.length);
+    const held = opened === undefined ? fast.copy(bytes) : fast.body.subarray(0, bytes.length);
     return this.#owns(new BodyScanner(held, { ...options, fast }, opened));
   }
 
@@ -121,7 +121,7 @@ export class ReceivedBody {
     free(this.bytes);
     if (this.#copy) free(this.#copy);
     this.#index?.free();
-    this.#giveBack();
+    this.#release();
   }
 
   /** Frees the index of the scanner before, which is not read any more. */
@@ -131,8 +131,8 @@ export class ReceivedBody {
     return scanner;
   }
 
-  #giveBack(): void {
-    if (this.#arena) this.#arenas.give(this.#arena);
+  #release(): void {
+    if (this.#arena) this.#arenas.release(this.#arena);
     this.#arena = undefined;
   }
 
@@ -145,8 +145,8 @@ export class ReceivedBody {
       lease,
       bounds: options.uploadBounds,
       besideFor: likelyIndexBytes,
-      roomFor: (bytes) => (this.#arena = this.#arenas.take(bytes))?.body,
-      returnRoom: () => this.#giveBack(),
+      roomFor: (bytes) => (this.#arena = this.#arenas.acquire(bytes))?.body,
+      returnRoom: () => this.#release(),
       first,
     });
   }
@@ -169,8 +169,8 @@ export class ArenaPool {
   }
 
   /** An arena for a body of so many bytes; undefined when all are in use: the body then goes into other memory. */
-  take(bytes: number): ScanArena | undefined {
-    if (bytes > this.#bodyBytesMax) return this.#takeLong(bytes);
+  acquire(bytes: number): ScanArena | undefined {
+    if (bytes > this.#bodyBytesMax) return this.#acquireLong(bytes);
     if (this.#out >= receiveLimits.arenasMax) return undefined;
     this.#out++;
     clearTimeout(this.#timer);
@@ -178,7 +178,7 @@ export class ArenaPool {
   }
 
   /** At most one: each takes 130 MB. */
-  #takeLong(bytes: number): ScanArena | undefined {
+  #acquireLong(bytes: number): ScanArena | undefined {
     if (this.#longOut) return undefined;
     this.#longOut = true;
     clearTimeout(this.#timer);
@@ -193,7 +193,7 @@ export class ArenaPool {
     return (this.#short ??= new ScanArena(captureLimits.arenaBodyBytesMin, true));
   }
 
-  give(arena: ScanArena): void {
+  release(arena: ScanArena): void {
     if (arena.body.length > this.#bodyBytesMax) {
       this.#longOut = false;
       this.#long = arena;
@@ -201,10 +201,10 @@ export class ArenaPool {
       this.#out--;
       this.#free.push(arena);
     }
-    this.#letGoAfter(receiveLimits.arenaIdleMs);
+    this.#dropAfter(receiveLimits.arenaIdleMs);
   }
 
-  #letGoAfter(ms: number): void {
+  #dropAfter(ms: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#letGo(), ms);
     this.#timer.unref();
@@ -218,6 +218,6 @@ export class ArenaPool {
     if (this.#long) this.#long = undefined;
     else if (!this.#free.pop()) return;
     Bun.gc(true);
-    this.#letGoAfter(receiveLimits.arenaGapMs);
+    this.#dropAfter(receiveLimits.arenaGapMs);
   }
 }

@@ -6,7 +6,7 @@ import { jsonPieces } from "../../http/pages/json_parts.ts";
 import { LongReply } from "../../http/pages/long_reply.ts";
 import { slicedTexts } from "../../http/pages/sliced.ts";
 import { plainHeaders, problemResponse } from "../../http/problem.ts";
-import type { Captured } from "../pipeline.ts";
+import type { CaptureResult } from "../pipeline.ts";
 
 /** Tells posthog-js that recordings are over their quota, so that it pauses sending them. */
 const noRecordings = '{"status":"Ok","quota_limited":["recordings"]}';
@@ -18,20 +18,20 @@ export function usualReply(request: Request): Response {
 }
 
 /** The reply to a request that was taken. */
-export function captureReply(request: Request, captured: Captured): Response {
-  return replied(request, captured.recordingsUnwanted ? noRecordings : plain);
+export function captureReply(request: Request, result: CaptureResult): Response {
+  return replied(request, result.recordingsUnwanted ? noRecordings : plain);
 }
 
 /**
  * As captureReply(), with a list of ignored events and warnings (`?verbose=1`) where there is room for one more reply:
  * the events are taken, and must not be sent again.
  */
-export async function verboseReply(request: Request, captured: Captured): Promise<Response> {
+export async function verboseReply(request: Request, result: CaptureResult): Promise<Response> {
   try {
-    return await listReply(request, jsonPieces(verbose(captured), 2), captured.project_id);
+    return await listReply(request, jsonPieces(verbose(result), 2), result.project_id);
   } catch (thrown) {
     if (!(thrown instanceof Fault)) throw thrown;
-    return captureReply(request, captured);
+    return captureReply(request, result);
   }
 }
 
@@ -58,7 +58,7 @@ export function replyHeaders(request: Request): Record<string, string> {
 
 const usualHeaders = new Headers(replyHeaders(new Request("http://localhost")));
 
-function verbose({ accepted, ignored, warned }: Captured): object {
+function verbose({ accepted, ignored, warned }: CaptureResult): object {
   const inOrder = <Listed extends { index: number }>(list: readonly Listed[]) =>
     list.toSorted((a, b) => a.index - b.index);
   return {

@@ -5,12 +5,12 @@
 import { isUtf8 } from "node:buffer";
 import type { MemoryBudget } from "../../work/bodies/memory_budget.ts";
 import { singleKey } from "../wasm/layout.ts";
-import type { Sending } from "../event/event.ts";
+import type { EventContext } from "../event/event.ts";
 import type { EventLane } from "../capture_journal.ts";
 import type { CommitWaiter } from "../journal/lane.ts";
 import { type Envelope, isHistorical, keyOf } from "../scan/event_index.ts";
 import { entryLength, envelope } from "../scan/event_fields.ts";
-import type { CaptureOptions, Sent } from "../pipeline.ts";
+import type { CaptureOptions, CaptureInput } from "../pipeline.ts";
 import { type ArenaPool, ReceivedBody } from "./received_body.ts";
 import { type RefusalOptions, captureRefusal, usualReply } from "./reply.ts";
 import { exhausted } from "../../work/bodies/body_faults.ts";
@@ -30,17 +30,17 @@ export interface AnswerOptions extends CaptureOptions, RefusalOptions {
 }
 
 /** What a path says of the bodies sent to it. */
-export type Kind = Required<Pick<Sent, "nameless" | "asBatch">>;
+export type EndpointRules = Required<Pick<CaptureInput, "nameless" | "asBatch">>;
 
 /** What all requests share. */
 export interface SingleEventContext {
   options: AnswerOptions;
-  singles: SingleEvents;
+  singles: SingleEventWriter;
   /** Answers a short body that is not one plain event, counts it, and measures its time. */
   answerShort(from: SingleEventRequest, body: ReceivedBody): Promise<Response>;
 }
 
-export class SingleEvents implements Envelope {
+export class SingleEventWriter implements Envelope {
   readonly shape = "event";
   readonly items = 1;
   readonly itemKeysDiffer = false;
@@ -50,7 +50,7 @@ export class SingleEvents implements Envelope {
   /** The result of the arena's open() for the last body; undefined when it was not called. */
   #opened: number | undefined;
   readonly #options: CaptureOptions;
-  readonly #sending: Sending;
+  readonly #eventContext: EventContext;
   #columns: ColumnBatch | undefined;
   readonly #append: (block: { appendColumns(columns: ColumnBatch): number }) => number;
 
@@ -60,7 +60,7 @@ export class SingleEvents implements Envelope {
     this.bytes = this.#arena.body;
     this.#options = options;
     const { groupTypes } = options;
-    this.#sending = { project_id: 0, historical_migration: false, received: 0, skew: 0, groupTypes };
+    this.#eventContext = { project_id: 0, historical_migration: false, received: 0, skew: 0, groupTypes };
     this.#append = (block) => block.appendColumns(this.#columns!);
   }
 
@@ -69,31 +69,31 @@ export class SingleEvents implements Envelope {
    * Undefined, and nothing is appended, when the body is not one plain event of a known project, or has to wait.
    * @throws Fault as keyOf() and CaptureQuota.laneFor() do.
    */
-  take(body: Uint8Array, taken: SingleEventRequest): EventLane | undefined {
+  append(body: Uint8Array, recipient: SingleEventRequest): EventLane | undefined {
     this.#opened = undefined;
     const { journal, keys, clock, definitions } = this.#options;
     if (journal.full || !isUtf8(body)) return undefined;
     const arena = this.#arena;
-    arena.hold(body);
+    arena.copy(body);
     this.#opened = arena.open();
     if (this.#opened !== 1) return undefined;
     const project_id = keys.find(keyOf(this));
     if (project_id === undefined) return undefined;
     const historical_migration = isHistorical(this);
-    const lane = journal.quota.laneFor(project_id, historical_migration);
+    const lane = journal.quota.chooseLane(project_id, historical_migration);
     if (lane.crowded) return undefined;
-    const sending = this.#sending;
-    sending.project_id = project_id;
-    sending.historical_migration = historical_migration;
-    sending.received = clock.now() * 1000;
-    arena.judge(0, 1, sending, sending.received + aheadMicrosMax);
+    const eventContext = this.#eventContext;
+    eventContext.project_id = project_id;
+    eventContext.historical_migration = historical_migration;
+    eventContext.received = clock.now() * 1000;
+    arena.judge(0, 1, eventContext, eventContext.received + aheadMicrosMax);
     if (arena.slow > 0 || arena.years !== 1) return undefined;
     // The pipeline reads the names of an event of a new shape.
     if (!definitions.shapesOf(project_id).has(arena.shapes[0]!, arena.shapes[1]!)) return undefined;
-    this.#columns = arena.writeColumns(0, 0, sending, journal.stamp(), journal.takeTurns(1));
+    this.#columns = arena.writeColumns(0, 0, eventContext, journal.stamp(), journal.allocateTies(1));
     lane.appendMany(arena.yearAt(0), 1, this.#append, project_id);
-    taken.project_id = project_id;
-    taken.historical_migration = historical_migration;
+    recipient.project_id = project_id;
+    recipient.historical_migration = historical_migration;
     return lane;
   }
 
@@ -125,7 +125,7 @@ export class SingleEventRequest implements Receiver, CommitWaiter {
   project_id = 0;
   historical_migration = false;
   readonly request: Request;
-  readonly kind: Kind;
+  readonly kind: EndpointRules;
   readonly announced: number;
   /** Bytes of the body, which are acquired from its arrival until it is answered. */
   held = 0;
@@ -136,7 +136,7 @@ export class SingleEventRequest implements Receiver, CommitWaiter {
 
   constructor(
     request: Request,
-    kind: Kind,
+    kind: EndpointRules,
     announced: number,
     started: number,
     context: SingleEventContext,
@@ -150,21 +150,21 @@ export class SingleEventRequest implements Receiver, CommitWaiter {
     this.#answer = answer;
   }
 
-  arrived(body: Uint8Array): void {
+  onBody(body: Uint8Array): void {
     const { options, singles } = this.#context;
     try {
       if (!options.memory.acquireShort(body.length)) throw exhausted();
       this.held = body.length;
       const isPlain = options.ack === "journal" && !this.request.url.includes("?");
-      const lane = isPlain ? singles.take(body, this) : undefined;
+      const lane = isPlain ? singles.append(body, this) : undefined;
       if (lane) lane.join(this);
       else this.#answer(this.#context.answerShort(this, singles.received(body, isPlain)));
     } catch (thrown) {
-      this.refused(thrown);
+      this.onFailed(thrown);
     }
   }
 
-  kept(): void {
+  onCommitted(): void {
     const { project_id, historical_migration } = this;
     const { options } = this.#context;
     try {
@@ -173,11 +173,11 @@ export class SingleEventRequest implements Receiver, CommitWaiter {
       if (!historical_migration) options.book.count(project_id, 1);
       this.#end(usualReply(this.request));
     } catch (thrown) {
-      this.refused(thrown);
+      this.onFailed(thrown);
     }
   }
 
-  refused(thrown: unknown): void {
+  onFailed(thrown: unknown): void {
     this.#end(captureRefusal(thrown, this.request, this.#context.options));
   }
 

@@ -10,7 +10,7 @@ import type { CommitGroups, Lane } from "../journal/lane.ts";
 import { type EntryOffset, field } from "../scan/event_fields.ts";
 import type { Reason } from "../event/outcome.ts";
 import type { EventIndex } from "../scan/event_index.ts";
-import { type SnapshotRow, type SnapshotSending, SnapshotReading, readSnapshot } from "./snapshot.ts";
+import { type SnapshotRow, type SnapshotContext, SnapshotReading, readSnapshot } from "./snapshot.ts";
 
 interface RecordingJournal {
   readonly recordings: Lane<SnapshotRow>;
@@ -22,7 +22,7 @@ interface RecordingJournal {
   stored(lane: Lane<SnapshotRow>): Promise<void>;
 }
 
-interface RecorderOptions extends SnapshotSending {
+interface RecorderOptions extends SnapshotContext {
   journal: RecordingJournal;
   wanted: boolean;
   retentionDays: number;
@@ -46,12 +46,12 @@ export class Recorder {
    * @throws Fault unavailable when recordings have filled their part of the journal, journal_share_exceeded when this
    * project's have filled its share.
    */
-  take(index: EventIndex, at: EntryOffset): Reason | undefined {
-    return this.#refused() ?? this.#keep(readSnapshot(index, at, this.#options));
+  append(index: EventIndex, at: EntryOffset): Reason | undefined {
+    return this.#refused() ?? this.#append(readSnapshot(index, at, this.#options));
   }
 
   /** The same for a long one, with pauses for other requests. @throws Fault unavailable also without memory. */
-  async takeLong(index: EventIndex, at: EntryOffset): Promise<Reason | undefined> {
+  async appendLong(index: EventIndex, at: EntryOffset): Promise<Reason | undefined> {
     const refused = this.#refused();
     if (refused) return refused;
     const { entries } = index;
@@ -59,7 +59,7 @@ export class Recorder {
     const reading = new SnapshotReading();
     reading.open(index, at, this.#options);
     while (!reading.advance(recordingLimits.snapshotSliceBytesMax)) await yieldToEventLoop();
-    return this.#keep(reading.outcome!);
+    return this.#append(reading.outcome!);
   }
 
   #refused(): Reason | undefined {
@@ -68,7 +68,7 @@ export class Recorder {
     return "snapshot";
   }
 
-  #keep(row: SnapshotRow | Reason): Reason | undefined {
+  #append(row: SnapshotRow | Reason): Reason | undefined {
     if (typeof row === "string") return row;
     const { journal, retentionDays, project_id, groups } = this.#options;
     if (journal.quota.recordingsFull) {

@@ -33,7 +33,7 @@ export interface SnapshotRow {
   expires_at: number;
 }
 
-export interface SnapshotSending {
+export interface SnapshotContext {
   project_id: number;
   /** When the request arrived, in microseconds since 1970. */
   received: number;
@@ -52,9 +52,9 @@ export function isLongSnapshot({ entries }: EventIndex, at: EntryOffset): boolea
 export function readSnapshot(
   index: EventIndex,
   at: EntryOffset,
-  sending: SnapshotSending,
+  context: SnapshotContext,
 ): SnapshotRow | Reason {
-  short.open(index, at, sending);
+  short.open(index, at, context);
   while (!short.advance(Number.POSITIVE_INFINITY));
   return short.outcome!;
 }
@@ -67,7 +67,7 @@ export class SnapshotReading {
   readonly #row: Row = emptyRow();
   #index!: EventIndex;
   #at = offsetOf(0);
-  #sending!: SnapshotSending;
+  #context!: SnapshotContext;
   /** The row, once the properties are read. */
   #taken: SnapshotRow | undefined;
   /** Hashes of a piece without a uuid. */
@@ -77,14 +77,14 @@ export class SnapshotReading {
   /** Bytes hashed or copied so far. */
   #done = 0;
 
-  open(index: EventIndex, at: EntryOffset, sending: SnapshotSending): void {
+  open(index: EventIndex, at: EntryOffset, context: SnapshotContext): void {
     this.#index = index;
     this.#at = at;
-    this.#sending = sending;
+    this.#context = context;
     this.#taken = undefined;
     this.outcome = this.#refused();
     if (this.outcome) return;
-    const latest = sending.received / 1000 + recordingLimits.snapshotAheadMsMax;
+    const latest = context.received / 1000 + recordingLimits.snapshotAheadMsMax;
     this.#walk.open(index.bytes, index.entries[at + field.properties]!, latest);
   }
 
@@ -103,13 +103,13 @@ export class SnapshotReading {
   /** Reads about `bytesMax` further bytes; returns true when it is done. */
   advance(bytesMax: number): boolean {
     if (this.outcome) return true;
-    if (this.#taken) this.#goOn(this.#taken, bytesMax);
-    else if (this.#walk.advance(bytesMax)) this.#judge();
+    if (this.#taken) this.#copyAndHash(this.#taken, bytesMax);
+    else if (this.#walk.advance(bytesMax)) this.#decide();
     return this.outcome !== undefined;
   }
 
   /** Makes the row from what the walk found; what needs a hash or a copy is not done yet. */
-  #judge(): void {
+  #decide(): void {
     const { bytes } = this.#index;
     const { sessionId, windowId, source, data, facts } = this.#walk;
     const textOf = (range: ValueRange) => (range.to === 0 ? "" : textAt(bytes, range));
@@ -124,7 +124,7 @@ export class SnapshotReading {
     }
     const window_id = textOf(windowId);
     const taken: SnapshotRow = {
-      project_id: this.#sending.project_id,
+      project_id: this.#context.project_id,
       uuid: this.#row.uuid,
       session_id,
       window_id: window_id.slice(0, limits.sessionIdCharsMax),
@@ -160,7 +160,7 @@ export class SnapshotReading {
    * A piece without a uuid gets one from its content, so that a client's retry becomes one row too. A long piece is
    * copied, and the block then borrows the copy.
    */
-  #goOn(taken: SnapshotRow, bytesMax: number): void {
+  #copyAndHash(taken: SnapshotRow, bytesMax: number): void {
     const { source, from, to } = taken.data;
     const sliceMax = recordingLimits.snapshotSliceBytesMax;
     // In fixed slices, not by `bytesMax`, so that the hash does not depend on how the piece was read.

@@ -73,7 +73,7 @@ export class SnapshotWalker {
       }
       if (!cursor.skip(goal)) return false;
       this.#isSkipping = false;
-      this.#note(cursor.value, cursor.end);
+      this.#record(cursor.value, cursor.end);
     }
   }
 
@@ -135,7 +135,7 @@ export class SnapshotWalker {
   }
 
   /** Notes the value that was skipped. */
-  #note(from: number, to: number): void {
+  #record(from: number, to: number): void {
     if (this.#key === "") return;
     const { event } = this.#collector;
     switch (this.#key) {

@@ -101,11 +101,11 @@ export class BodyScanner {
       if (this.#step === step.item && index.isFull && !index.makeRoom(this.#at)) return index.isSecondPass;
       const fast = this.#step === step.item ? index.fast : undefined;
       if (fast && --this.#slowItems < 0) {
-        left -= this.#takePlain(fast, left);
+        left -= this.#scanPlain(fast, left);
         if (left <= 0) return this.#step === step.done;
         if (index.isFull || this.#step === step.done) continue;
       }
-      left -= this.#takeSlow(left);
+      left -= this.#scanSlow(left);
       if (left <= 0) return this.#step === step.done;
     }
     return true;
@@ -124,10 +124,10 @@ export class BodyScanner {
   /** Takes over what ScanArena.open() says of the body: it is one event, or a batch whose events begin there. */
   #open(opened: number): void {
     this.#step = opened === 0 ? step.opening : opened === 1 ? step.done : step.item;
-    if (opened === 1) this.index.takeSingle();
+    if (opened === 1) this.index.readSingle();
     if (opened <= 1) return;
     this.index.openItems("batch");
-    this.index.takeEnvelope(0);
+    this.index.readEnvelope(0);
     this.#at = this.#itemsFrom = opened;
   }
 
@@ -135,7 +135,7 @@ export class BodyScanner {
    * Indexes the plain items in about `bytesMax` bytes, and the end of a body behind them; returns what that cost. The
    * item it stops before goes the slow way.
    */
-  #takePlain(fast: ScanArena, bytesMax: number): number {
+  #scanPlain(fast: ScanArena, bytesMax: number): number {
     const { index } = this;
     const { count, room, items, bytes } = index;
     const from = this.#at;
@@ -166,24 +166,24 @@ export class BodyScanner {
     // The notes take the room of two entries.
     if (index.isSecondPass || index.isPartial || index.count + 2 > index.room) return false;
     if (!fast.ends(this.#at, index.count, isBatch)) return false;
-    if (isBatch) index.takeEnvelope(index.count);
+    if (isBatch) index.readEnvelope(index.count);
     return true;
   }
 
   /** Scans the slow way to the end of an item, or until about `bytesMax` bytes of cost are used; returns the cost. */
-  #takeSlow(bytesMax: number): number {
+  #scanSlow(bytesMax: number): number {
     const { bytes } = this.index;
     const walk = (this.#walk ??= new JsonWalker(bytes));
     const from = this.#at;
     walk.at = from;
     walk.goal = Math.min(bytes.length, from + Math.ceil(bytesMax / slowFactor));
-    while (this.#takeStep());
+    while (this.#scanStep());
     this.#at = walk.at;
     return Math.max(walk.at - from, itemBytesLeast) * slowFactor;
   }
 
   /** One step the slow way; false at the end of an item or of the body, and when the walker stops at its goal. */
-  #takeStep(): boolean {
+  #scanStep(): boolean {
     switch (this.#step) {
       case step.opening:
         return this.#opening();
@@ -209,7 +209,7 @@ export class BodyScanner {
   /** Ends a value that was passed in several slices. */
   #passed(): true {
     const was = this.#step;
-    if (was === step.value) this.#note(this.#slot, this.#from);
+    if (was === step.value) this.#record(this.#slot, this.#from);
     this.#step = was === step.value ? step.more : was === step.noItem ? step.behindItem : step.end;
     return true;
   }
@@ -304,7 +304,7 @@ export class BodyScanner {
         this.#step = step.value;
         return false;
       }
-      this.#note(slot, from);
+      this.#record(slot, from);
       if (walk.peek() !== 0x2c) break;
       walk.at++;
     }
@@ -340,12 +340,12 @@ export class BodyScanner {
   }
 
   /** Notes a member whose value begins at `from` and has just been passed. */
-  #note(slot: number, from: number): void {
+  #record(slot: number, from: number): void {
     const to = this.#walk.at;
-    if (this.#level === level.properties) this.index.noteProperty(slot, from, to);
+    if (this.#level === level.properties) this.index.recordProperty(slot, from, to);
     else {
-      this.index.noteOwn(slot, from, to);
-      if (this.#level === level.body) this.index.noteEnvelope(this.#outer, from, to);
+      this.index.recordOwn(slot, from, to);
+      if (this.#level === level.body) this.index.recordEnvelope(this.#outer, from, to);
     }
   }
 
@@ -366,7 +366,7 @@ export class BodyScanner {
     if (this.#level === level.properties) {
       this.#level = this.#propertiesLevel;
       this.#outer = noSlot;
-      this.#note(field.properties, this.#propertiesFrom);
+      this.#record(field.properties, this.#propertiesFrom);
       this.#step = step.more;
       return true;
     }

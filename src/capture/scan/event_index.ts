@@ -148,9 +148,9 @@ export class EventIndex {
   }
 
   /** Takes over what ScanArena.open() has written of a body that is one event. */
-  takeSingle(): void {
+  readSingle(): void {
     this.shape = "event";
-    this.takeEnvelope(0);
+    this.readEnvelope(0);
     this.count = 1;
     this.items = 1;
     const { entries } = this;
@@ -159,11 +159,11 @@ export class EventIndex {
   }
 
   /** Takes over members of the body's own object, which the fast scan has noted behind entry number `which`. */
-  takeEnvelope(which: number): void {
+  readEnvelope(which: number): void {
     const notes = (which + 1) * entryLength;
     for (let at = 0; at < singleKey; at += 2) {
       const to = this.#entries[notes + at + 1]!;
-      if (to > 0) this.noteEnvelope(at, this.#entries[notes + at]!, to);
+      if (to > 0) this.recordEnvelope(at, this.#entries[notes + at]!, to);
     }
   }
 
@@ -279,28 +279,28 @@ export class EventIndex {
   }
 
   /** Notes one of the item's own members: its raw value lies at [from, to). */
-  noteOwn(slot: number, from: number, to: number): void {
+  recordOwn(slot: number, from: number, to: number): void {
     if (slot === keySlot && this.#bytes[from] === 0x22) this.#ownKey = [from, to];
-    else if (slot >= 0) this.#noteField(slot, from, to);
+    else if (slot >= 0) this.#recordField(slot, from, to);
   }
 
   /** Notes a member of the body's own object that may be a batch's. */
-  noteEnvelope(slot: number, from: number, to: number): void {
+  recordEnvelope(slot: number, from: number, to: number): void {
     if (slot === noSlot) return;
     this.#envelope[slot] = from;
     this.#envelope[slot + 1] = to;
   }
 
   /** Notes a member of its `properties`. */
-  noteProperty(slot: number, from: number, to: number): void {
+  recordProperty(slot: number, from: number, to: number): void {
     if (slot === noSlot) return;
     const first = this.#bytes[from]!;
     if (slot === keySlot && first === 0x22) this.#innerKey = [from, to];
-    else if (slot >= firstTrait) this.#noteTrait(slot - firstTrait, first, to - from);
-    else if (slot >= 0) this.#noteField(slot, from, to);
+    else if (slot >= firstTrait) this.#recordTrait(slot - firstTrait, first, to - from);
+    else if (slot >= 0) this.#recordField(slot, from, to);
   }
 
-  #noteField(slot: number, from: number, to: number): void {
+  #recordField(slot: number, from: number, to: number): void {
     const { entries } = this;
     const entry = this.count * entryLength;
     entries[entry + slot] = from;
@@ -309,7 +309,7 @@ export class EventIndex {
   }
 
   /** Notes the grade of a raw value that begins with the byte `first` and has `size` bytes. */
-  #noteTrait(which: number, first: number, size: number): void {
+  #recordTrait(which: number, first: number, size: number): void {
     const { entries } = this;
     const place = this.count * entryLength + field.traits;
     const others = entries[place]! & ~(3 << (which * 2));

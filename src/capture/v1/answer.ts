@@ -34,7 +34,7 @@ export async function answerV1(request: Request, context: V1Context): Promise<Re
   const lease = options.memory.open(announcedBytes(request));
   let response: Response;
   try {
-    response = await take(request, options, body, lease);
+    response = await captureBatch(request, options, body, lease);
   } catch (thrown) {
     response = captureRefusal(thrown, request, options, v1Fields);
   } finally {
@@ -69,7 +69,7 @@ function v1Fields({ code, detail }: Fault): { error: string; error_description: 
 const requestIdCharsMax = 64;
 
 /** Takes the batch of a request in; answers with its results. @throws Fault for one that is refused whole. */
-async function take(
+async function captureBatch(
   request: Request,
   options: AnswerOptions,
   body: ReceivedBody,

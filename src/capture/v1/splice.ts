@@ -46,7 +46,7 @@ export class Splice {
   }
 
   /** Searches the bytes [from, to), which hold the next objects, for the names. */
-  look(from: number, to: number): void {
+  search(from: number, to: number): void {
     const slice = this.#source.subarray(from, to);
     this.#mayHave = quoted.some((name) => slice.includes(name));
   }

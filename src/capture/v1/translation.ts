@@ -89,7 +89,7 @@ export class Translation {
     for (; this.#next < last; this.#next++) {
       const at = offsetOf(this.#next);
       if (this.#next > 0) this.#out[this.#length++] = 0x2c;
-      this.#takeUuid(at);
+      this.#readUuid(at);
       this.#event(at);
     }
     if (last < count) return false;
@@ -107,11 +107,11 @@ export class Translation {
     while (last < most && entries[offsetOf(last) + field.item]! < from + captureLimits.slowSliceBytesMax)
       last++;
     const to = entries[offsetOf(last - 1) + field.item + 1]!;
-    this.#splice.look(from, Math.min(to, from + captureLimits.slowSliceBytesMax + limits.eventBytesMax));
+    this.#splice.search(from, Math.min(to, from + captureLimits.slowSliceBytesMax + limits.eventBytesMax));
     return last;
   }
 
-  #takeUuid(at: EntryOffset): void {
+  #readUuid(at: EntryOffset): void {
     const { bytes, entries } = this.#index;
     const [from, to] = [entries[at + field.uuid]!, entries[at + field.uuid + 1]!];
     const place = `batch[${this.#next}]`;
@@ -130,7 +130,7 @@ export class Translation {
     const { entries } = this.#index;
     const [from, to] = [entries[at + field.item]!, entries[at + field.item + 1]!];
     if (to - from > limits.eventBytesMax) return this.#refuse("message_size_too_large");
-    this.#look(from, entries[at + field.properties]!, entries[at + field.properties + 1]!);
+    this.#findUnknown(from, entries[at + field.properties]!, entries[at + field.properties + 1]!);
     const options = readOptions(
       this.#source,
       this.#ranges[beside.options]!,
@@ -161,7 +161,7 @@ export class Translation {
   }
 
   /** Finds the members that /batch does not know, and stores their ranges. The properties are skipped. */
-  #look(item: number, propertiesFrom: number, propertiesTo: number): void {
+  #findUnknown(item: number, propertiesFrom: number, propertiesTo: number): void {
     const { bytes } = this.#index;
     this.#ranges.fill(0);
     const members = this.#members.open(bytes, item);

@@ -78,7 +78,7 @@ export class SpikeWatch {
   }
 
   /** Removes and returns the spikes that are over at `now` (ms). */
-  takeEnded(now: number): Spike[] {
+  drainEnded(now: number): Spike[] {
     this.#advance(now);
     return this.#ended.splice(0);
   }

@@ -50,7 +50,7 @@ export class WarningBook {
    * Lists the first examples of each type, and counts the rest. Resolves when the listed ones are on disk, or the
    * journal has logged its failure; metrics count the events in either case.
    */
-  async note({ project_id, bytes, ignored, warned, repaired }: RequestOutcomes): Promise<void> {
+  async record({ project_id, bytes, ignored, warned, repaired }: RequestOutcomes): Promise<void> {
     if (ignored.total + warned.total === 0) return;
     const now = this.#options.clock.now() * 1000;
     const listing: (number | Promise<number>)[] = [];
@@ -89,19 +89,19 @@ export class WarningBook {
   }
 
   /** Writes warnings of merges and types of groups that were refused; their events are kept. */
-  noteRefused({ refused, refusedTypes }: Applied): void {
+  recordRefused({ refused, refusedTypes }: Applied): void {
     const now = this.#options.clock.now() * 1000;
-    const tell = (type: Warning, project_id: number, about: object, distinct_id: string) => {
+    const warn = (type: Warning, project_id: number, about: object, distinct_id: string) => {
       if (this.#own.admit(project_id, type, 1, now) === 0) return;
       this.#append({ project_id, type, distinct_id, timestamp: now }, { message: sentences[type], ...about });
     };
     for (const merge of refused) {
       const { project_id, from, into } = merge;
-      tell("cannot_merge_already_identified", project_id, { merged_id: from, into_id: into }, from);
+      warn("cannot_merge_already_identified", project_id, { merged_id: from, into_id: into }, from);
     }
     for (const { project_id, name, barred } of refusedTypes) {
       const type = barred ? "group_type_not_allowed" : "group_types_limit_exceeded";
-      tell(type, project_id, { group_type: name }, "");
+      warn(type, project_id, { group_type: name }, "");
     }
     if (refused.length + refusedTypes.length > 0) void this.#commit();
   }
@@ -129,8 +129,8 @@ export class WarningBook {
   }
 
   /** Writes the counts of minutes that are over, and the spikes that ended. */
-  async look(now = this.#options.clock.now()): Promise<void> {
-    const unlisted = [...this.#own.take(now * 1000), ...(this.#options.shared?.take(now * 1000) ?? [])];
+  async poll(now = this.#options.clock.now()): Promise<void> {
+    const unlisted = [...this.#own.drain(now * 1000), ...(this.#options.shared?.drain(now * 1000) ?? [])];
     for (const { project_id, type, minute, count } of unlisted) {
       const message = `${count} more in this minute, not listed one by one.`;
       const about = sentences[type as Reason | Warning];
@@ -138,13 +138,13 @@ export class WarningBook {
       const timestamp = (minute + 1) * minuteMicros - 1;
       this.#append({ project_id, type, count, timestamp }, { message, about, count });
     }
-    const ended = now === Number.POSITIVE_INFINITY ? [] : this.#spikes.takeEnded(now);
+    const ended = now === Number.POSITIVE_INFINITY ? [] : this.#spikes.drainEnded(now);
     for (const spike of ended) this.#spike("spike_ended", spike, spike.end ?? now);
     if (unlisted.length + ended.length > 0) await this.#commit();
   }
 
   async close(): Promise<void> {
-    await this.look(Number.POSITIVE_INFINITY);
+    await this.poll(Number.POSITIVE_INFINITY);
   }
 
   #spike(type: "spike_detected" | "spike_ended", spike: Spike, at: number): void {

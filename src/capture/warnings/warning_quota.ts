@@ -18,7 +18,7 @@ export interface WarningLimiter {
   /** Counts `count` warnings; returns how many of them may be listed. `now` in microseconds. */
   admit(project_id: number, type: string, count: number, now: number): number | Promise<number>;
   /** Removes and returns the counts of minutes other than that of `now` (microseconds); Infinity returns all. */
-  take(now: number): Unlisted[];
+  drain(now: number): Unlisted[];
 }
 
 interface Entry extends Unlisted {
@@ -56,7 +56,7 @@ export class WarningQuota implements WarningLimiter {
     else this.#past.push({ project_id, type, minute, count });
   }
 
-  take(now: number): Unlisted[] {
+  drain(now: number): Unlisted[] {
     const minute = Math.floor(now / minuteMicros);
     for (const [key, entry] of this.#open) if (entry.minute !== minute) this.#retire(key, entry);
     return this.#past.splice(0);

@@ -59,13 +59,13 @@ export interface IdentityBatch {
 }
 
 /** The part of a request that judge() needs. */
-interface Judging {
+interface ClassifyContext {
   /** In microseconds since 1970. */
   received: number;
   /** In microseconds. */
   skew: number;
   project_id: number;
-  groupTypes?: Pick<GroupTypes, "decided"> | undefined;
+  groupTypes?: Pick<GroupTypes, "assigned"> | undefined;
 }
 
 interface FastExports {
@@ -97,7 +97,7 @@ export class ScanArena {
   generation = 0;
   #sentinelAt = 0;
   /** The request whose events are judged. */
-  #judging: Judging | undefined;
+  #judging: ClassifyContext | undefined;
 
   /** Several requests use it, each within one turn: see EventIndex.detach(). */
   readonly isShared: boolean;
@@ -137,7 +137,7 @@ export class ScanArena {
   }
 
   /** Copies a body here; returns its bytes, as close() does. */
-  hold(body: Uint8Array): Uint8Array {
+  copy(body: Uint8Array): Uint8Array {
     this.body.set(body);
     return this.close(body.length);
   }
@@ -222,7 +222,7 @@ export class ScanArena {
    * plausible time, in microseconds.
    * @returns how many entries the slice has.
    */
-  judge(first: number, count: number, judging: Judging, latest: number): number {
+  judge(first: number, count: number, judging: ClassifyContext, latest: number): number {
     const { received, skew } = judging;
     this.#judging = judging;
     const through = this.#fast.judge(first, count, captureLimits.sliceBytesMax, received, skew, latest);
@@ -273,8 +273,8 @@ export class ScanArena {
     columns.propertiesBytes = this.#words[layout.OUT_PROPERTIES_LENGTH >> 2]!;
     columns.names.count = this.#words[layout.NAMES_USED >> 2]!;
     columns.created = created;
-    const told = this.#words[layout.TOLD >> 2] !== 0 && this.#fast.writeIdentity(year) !== 0;
-    columns.identity = told ? this.#readIdentity() : undefined;
+    const hasIdentity = this.#words[layout.IDENTITY_ANY >> 2] !== 0 && this.#fast.writeIdentity(year) !== 0;
+    columns.identity = hasIdentity ? this.#readIdentity() : undefined;
     return columns;
   }
 
@@ -293,7 +293,7 @@ export class ScanArena {
   #writeTypes(): void {
     const { groupTypes, project_id } = this.#judging!;
     let count = 0;
-    for (const type of groupTypes?.decided(project_id) ?? []) {
+    for (const type of groupTypes?.assigned(project_id) ?? []) {
       if (type.length > groupTypeLengthMax || count === limits.groupTypesMax) continue;
       const at = layout.GROUP_TYPES + 16 + count * groupTypeBytes;
       this.#words[at >> 2] = type.length;

@@ -90,8 +90,8 @@ export class SessionFold {
   /** Forgets all. */
   begin(): void {
     this.#wasm.begin(crypto.getRandomValues(new BigUint64Array(1))[0]!);
-    this.takeFolded();
-    this.#unread.take();
+    this.drainFolded();
+    this.#unread.drain();
   }
 
   /** Bytes of the events that are unread. */
@@ -144,7 +144,7 @@ export class SessionFold {
   }
 
   /** What is folded so far, as Native blocks; the fold begins anew. */
-  takeFolded(): Uint8Array[] {
+  drainFolded(): Uint8Array[] {
     this.#write();
     const folded = this.#folded;
     this.#folded = [];
@@ -153,8 +153,8 @@ export class SessionFold {
   }
 
   /** The events that are unread, as a Native block for the structure of sessionsOfBlocks; undefined without any. */
-  takeUnread(): Uint8Array | undefined {
-    return this.#unread.take();
+  drainUnread(): Uint8Array | undefined {
+    return this.#unread.drain();
   }
 
   #write(): void {

@@ -46,7 +46,7 @@ export class UnreadEvents {
   }
 
   /** All of them as a Native block, which empties the columns; undefined without any. */
-  take(): Uint8Array | undefined {
+  drain(): Uint8Array | undefined {
     const rows = this.#rows;
     if (rows === 0) return undefined;
     const fixed = Object.entries(this.#fixed);

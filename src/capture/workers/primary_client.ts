@@ -33,15 +33,15 @@ export class PrimaryClient implements SharedBook {
     const minute = Math.floor(now / minuteMicros);
     if (minute !== this.#minute) this.#turn(minute);
     const full = this.#full.get(`${project_id} ${type}`);
-    if (!full) return this.#ask({ project_id, type, minute, count });
+    if (!full) return this.#admit({ project_id, type, minute, count });
     full.count += count;
     return 0;
   }
 
   /** Sends worker 1 the counts of what was not listed; this process writes none. */
-  take(): Unlisted[] {
+  drain(): Unlisted[] {
     const unlisted = [...this.#full.values()].filter(({ count }) => count > 0);
-    if (unlisted.length > 0) this.#link.tell("unlisted", unlisted);
+    if (unlisted.length > 0) this.#link.send("unlisted", unlisted);
     for (const one of unlisted) one.count = 0;
     return [];
   }
@@ -49,18 +49,18 @@ export class PrimaryClient implements SharedBook {
   close(): void {
     clearInterval(this.#timer);
     this.#sendLive();
-    this.take();
+    this.drain();
   }
 
   #turn(minute: number): void {
-    this.take();
+    this.drain();
     this.#full.clear();
     this.#minute = minute;
   }
 
   /** Asks worker 1 how many may be listed; it counts the others. */
-  async #ask({ project_id, type, minute, count }: Unlisted): Promise<number> {
-    const room = Number(await this.#link.ask("room", { project_id, type, count }).catch(() => 0));
+  async #admit({ project_id, type, minute, count }: Unlisted): Promise<number> {
+    const room = Number(await this.#link.request("room", { project_id, type, count }).catch(() => 0));
     const known = minute === this.#minute && this.#full.size < captureLimits.warningTalliesMax;
     if (room < count && known)
       this.#full.set(`${project_id} ${type}`, { project_id, type, minute, count: 0 });
@@ -69,7 +69,7 @@ export class PrimaryClient implements SharedBook {
 
   #sendLive(): void {
     if (this.#live.size === 0) return;
-    this.#link.tell("live", [...this.#live]);
+    this.#link.send("live", [...this.#live]);
     this.#live = new Map();
   }
 }
@@ -104,11 +104,11 @@ class SentMerges implements MergeTaker {
     this.#rows = [];
     const calls: Promise<unknown>[] = [];
     for (let from = 0; from < rows.length; from += workerLimits.sentMergesMax) {
-      calls.push(this.#link.ask("merges", rows.slice(from, from + workerLimits.sentMergesMax)));
+      calls.push(this.#link.request("merges", rows.slice(from, from + workerLimits.sentMergesMax)));
     }
     Promise.all(calls).then(
-      () => group.keep(),
-      () => group.refuse(),
+      () => group.commit(),
+      () => group.fail(),
     );
     return group.promise;
   }

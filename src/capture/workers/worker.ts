@@ -134,7 +134,7 @@ async function close({ capture, keys, stores }: Working): Promise<void> {
 }
 
 function logTo(link: Rpc, level: WorkerConfig["logLevel"]): Log {
-  return openLog({ level, format: "json", write: (line) => link.tell("log", line) });
+  return openLog({ level, format: "json", write: (line) => link.send("log", line) });
 }
 
 function endProcess(reason: string): never {
@@ -161,7 +161,7 @@ async function main(): Promise<void> {
       if (working) await quiet(working);
     },
   });
-  process.on("message", (message: RpcMessage) => link.take(message));
+  process.on("message", (message: RpcMessage) => link.receive(message));
   const reading = (async () => {
     await lines.next();
     link.end();
@@ -171,7 +171,7 @@ async function main(): Promise<void> {
   })();
   reading.catch((thrown: unknown) => endProcess(reasonOf(thrown)));
   working = await open(config, link, metrics, logTo(link, config.logLevel));
-  link.tell("ready");
+  link.send("ready");
 }
 
 await main().catch((thrown: unknown) => endProcess(reasonOf(thrown)));

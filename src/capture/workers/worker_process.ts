@@ -50,13 +50,13 @@ export class WorkerProcess {
   }
 
   flush(): void {
-    this.#link?.tell("flush");
+    this.#link?.send("flush");
   }
 
   /** Its metrics. While the process is away, the last ones, with what it left in the journal. */
   async read(): Promise<MetricsRead[]> {
     try {
-      if (this.#link) this.#last = (await this.#link.ask("metrics")) as MetricsRead;
+      if (this.#link) this.#last = (await this.#link.request("metrics")) as MetricsRead;
     } catch {
       // It has just died, or is busy: the last metrics are used.
     }
@@ -65,7 +65,7 @@ export class WorkerProcess {
 
   /** @throws when it serves and cannot write its journal. */
   async check(): Promise<void> {
-    await this.#link?.ask("check");
+    await this.#link?.request("check");
   }
 
   /** Resolves when it has answered its requests; then it flushes its journal. */
@@ -107,9 +107,9 @@ export class WorkerProcess {
       command: () => [process.execPath, "--no-install", "--no-env-file", entry],
       firstLine: JSON.stringify(config),
       ready: (child) => this.#live(child),
-      received: (message) => this.#open?.take(message as RpcMessage),
+      received: (message) => this.#open?.receive(message as RpcMessage),
       isBusy: (reason) => reason.includes("is in use by process"),
-      farewell: () => this.#sayFarewell(),
+      farewell: () => this.#stopRequests(),
       stopMsMax: limits.stopMsMax - limits.stopRequestsMsMax,
       kill: () => {},
       log,
@@ -125,7 +125,7 @@ export class WorkerProcess {
       log: (line: string) => this.#pass(log, line),
       ready: () => {
         this.#begin(link);
-        if (isFlushing()) link.tell("flush");
+        if (isFlushing()) link.send("flush");
         ready.resolve();
       },
     });
@@ -153,15 +153,15 @@ export class WorkerProcess {
     this.#last = { ...this.#last, ...pendingOf(Math.max(before, 1), bytes) };
   }
 
-  async #sayFarewell(): Promise<void> {
-    await this.#link?.ask("stop", undefined, limits.stopRequestsMsMax).catch(() => {});
+  async #stopRequests(): Promise<void> {
+    await this.#link?.request("stop", undefined, limits.stopRequestsMsMax).catch(() => {});
     this.#farewell.resolve();
   }
 
   #pass(log: Log, line: string): void {
     const { time: _, level, message, ...fields } = JSON.parse(line) as Record<string, unknown>;
-    const say = log[level as keyof Log] ?? log.info;
-    say(String(message), { ...fields, worker: this.#options.config.number });
+    const write = log[level as keyof Log] ?? log.info;
+    write(String(message), { ...fields, worker: this.#options.config.number });
   }
 }
 

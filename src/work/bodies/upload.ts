@@ -45,8 +45,8 @@ export async function receiveBody(request: Request, receiving: Receiving): Promi
   const { lease, bytesMax, bounds } = receiving;
   const isUnseen = announced <= limits.wholeBodyBytesMax && announced < bytesMax;
   if (isUnseen && lease.budget.acquireUnseen(announced)) {
-    const body = await new Promise<Uint8Array>((arrived, refused) => {
-      receiveWhole(request, { announced, arrived, refused, looksLeft: 0, msMax: 0 }, lease.budget, bounds);
+    const body = await new Promise<Uint8Array>((onBody, onFailed) => {
+      receiveWhole(request, { announced, onBody, onFailed, looksLeft: 0, msMax: 0 }, lease.budget, bounds);
     });
     if (!lease.tryAcquire(body.length)) {
       await receiving.first?.(body);
@@ -81,16 +81,16 @@ function receivePieces(
   lease: MemoryLease,
   bounds: UploadBounds | undefined,
 ): void {
-  if (!request.body) return receiver.arrived(nothing);
+  if (!request.body) return receiver.onBody(nothing);
   const receiving = { bytesMax: receiver.announced + 1, lease, bounds };
   new Upload(request.body, receiving).receive(receiver.announced).then(
     (body) => {
       lease.close();
-      receiver.arrived(body);
+      receiver.onBody(body);
     },
     (thrown) => {
       lease.close();
-      receiver.refused(thrown);
+      receiver.onFailed(thrown);
     },
   );
 }

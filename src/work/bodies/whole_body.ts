@@ -22,8 +22,8 @@ export const usualBounds: UploadBounds = {
 export interface Receiver {
   /** The announced length of the body, in bytes. */
   readonly announced: number;
-  arrived(body: Uint8Array): void;
-  refused(fault: unknown): void;
+  onBody(body: Uint8Array): void;
+  onFailed(fault: unknown): void;
   /** Set by receiveShort(): the number of looks until the body is late, and the time that is, in ms. */
   looksLeft: number;
   msMax: number;
@@ -44,8 +44,8 @@ export function receiveWhole(
   looking ??= setInterval(look, uploadLimits.lookMs);
   // After the time limit the request was answered already.
   request.bytes().then(
-    (body) => settle(receiver) && receiver.arrived(body),
-    () => settle(receiver) && receiver.refused(clientGone()),
+    (body) => settle(receiver) && receiver.onBody(body),
+    () => settle(receiver) && receiver.onFailed(clientGone()),
   );
 }
 
@@ -71,7 +71,7 @@ function look(): void {
   for (const receiver of waiting.keys()) {
     if (--receiver.looksLeft > 0 || --left < 0) continue;
     settle(receiver);
-    receiver.refused(clientStalled(`${Math.round(receiver.msMax)} ms`));
+    receiver.onFailed(clientStalled(`${Math.round(receiver.msMax)} ms`));
   }
   if (waiting.size > 0) return;
   clearInterval(looking);

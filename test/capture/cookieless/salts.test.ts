@@ -57,7 +57,7 @@ test("days come and go while a process runs: Postgres is asked once a day, and w
   const first = new Map(salts.days);
   for (let hours = 0; hours < 24 * 10; hours++) {
     clock.at += hour;
-    await salts.look();
+    await salts.poll();
     expect(isWhole(salts, clock.at)).toBe(true);
   }
   expect([...salts.days.keys()].toSorted()[0]! > [...first.keys()].toSorted().at(-1)!).toBe(true);
@@ -74,16 +74,16 @@ test("while Postgres is away the known salts go on until a day begins that has n
   const last = [...salts.days.keys()].toSorted().at(-1)!;
   const wholeUntil = Date.parse(last) + 24 * hour - 14 * hour;
   for (; clock.at < wholeUntil; clock.at += hour) {
-    await salts.look();
+    await salts.poll();
     expect([clock.at, isWhole(salts, clock.at)]).toEqual([clock.at, true]);
   }
-  await salts.look();
+  await salts.poll();
   expect(isWhole(salts, clock.at)).toBe(false);
   clock.at += 10 * 24 * hour;
-  await salts.look();
+  await salts.poll();
   expect(salts.days.size).toBe(0);
   source.isAway = false;
-  await salts.look();
+  await salts.poll();
   expect(isWhole(salts, clock.at)).toBe(true);
 });
 
@@ -94,7 +94,7 @@ test("a process that never reached Postgres has no salt, and gets them when it d
   const salts = await saltsOf(source, clock);
   expect([salts.days.size, isWhole(salts, clock.at)]).toEqual([0, false]);
   source.isAway = false;
-  await salts.look();
+  await salts.poll();
   expect([salts.days.size, isWhole(salts, clock.at)]).toEqual([6, true]);
 });
 
@@ -118,7 +118,7 @@ test(
     expect(next.days.has("2026-03-05")).toBe(false);
     // What was deleted is not left in the table's pages either.
     const keep = () =>
-      saltSource(sql).keep(["2026-03-06", "2026-03-07"], [new Uint8Array(32), new Uint8Array(32)]);
+      saltSource(sql).replace(["2026-03-06", "2026-03-07"], [new Uint8Array(32), new Uint8Array(32)]);
     // Another connection's snapshot may keep it once.
     await until(async () => {
       await keep();

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { mayHoldVisits } from "../../../src/capture/cookieless/visit.ts";
+import { mayHaveCookieless } from "../../../src/capture/cookieless/visit.ts";
 import { cookielessLimits } from "../../../src/capture/cookieless/limits.ts";
 import { type Desk, type DeskOptions, key, openDesk } from "../../support/capture.ts";
 import { cleanUp } from "../../support/cleanup.ts";
@@ -239,7 +239,7 @@ test("without a day's salt a request with such an event is refused whole, and an
   expect((await desk.send("/e", { api_key: key, ...plain })).status).toBe(200);
   expect(desk.counts).toMatchObject({ received: 2, accepted: 2, refused: 4 });
   away.isAway = false;
-  await salts.look();
+  await salts.poll();
   expect((await desk.send("/batch", { api_key: key, batch: [plain, visit()] })).status).toBe(200);
   expect(desk.counts).toMatchObject({ received: 4, accepted: 4 });
 });
@@ -253,7 +253,10 @@ test("a body whose events are not known yet may hold such ones if its bytes say 
     ['"$COOKIELESS"', false],
     ['"plain \\u00e9"', false],
   ] as const) {
-    expect([text, mayHoldVisits(new TextEncoder().encode(`x${text}`).subarray(1))]).toEqual([text, mayHold]);
+    expect([text, mayHaveCookieless(new TextEncoder().encode(`x${text}`).subarray(1))]).toEqual([
+      text,
+      mayHold,
+    ]);
   }
 });
 
@@ -264,7 +267,7 @@ test("while Postgres is away, known salts go on", async () => {
   shared.isAway = true;
   const desk = openDesk({ clock, salts, addressOf: () => "203.0.113.7" });
   clock.at += 20 * 3_600_000;
-  await salts.look();
+  await salts.poll();
   expect((await desk.send("/e", { api_key: key, ...visit() })).status).toBe(200);
   expect(desk.counts).toMatchObject({ accepted: 1 });
 });

@@ -90,7 +90,7 @@ test("the type of a property is PostHog's, by its name and its value", () => {
 
 test("a type that the first event does not show is that of a later one, and stays", async () => {
   const { book, written } = openBook();
-  for (const a of [null, [1], 5, "text"]) book.note(eventOf("e", { a }));
+  for (const a of [null, [1], 5, "text"]) book.record(eventOf("e", { a }));
   const [, line] = (await written()).filter((one) => one.startsWith("definitions"));
   expect(line).toBe('definitions {"project_id":1,"kind":1,"group_type":"","name":"a","typed":true}');
 });

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { EventChanges, EventGroups, op } from "../../../src/capture/event/changes.ts";
+import { EventChanges, EventGroups, changeKind } from "../../../src/capture/event/changes.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
 import { rangeText, setText } from "../../../src/capture/scan/byte_range.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
@@ -29,17 +29,17 @@ test("each key is changed once by each kind, the later change counts, and values
       const text = JSON.stringify([set, once, unset]);
       const at = (part: number) => bytesOf(JSON.stringify([set, once, unset].slice(0, part))).length;
       one.begin(bytesOf(text));
-      one.object(1, op.set);
-      one.object(at(1), op.once);
+      one.object(1, changeKind.set);
+      one.object(at(1), changeKind.once);
       one.list(at(2));
       const found = changesOf(one);
       const removed = new Set<string>(unset);
       const expected = [
         ...Object.entries(set).map(([key, value]) =>
-          removed.has(key) ? [op.unset, key, ""] : [op.set, key, JSON.stringify(value)],
+          removed.has(key) ? [changeKind.unset, key, ""] : [changeKind.set, key, JSON.stringify(value)],
         ),
-        ...Object.entries(once).map(([key, value]) => [op.once, key, JSON.stringify(value)]),
-        ...[...removed].filter((key) => !(key in set)).map((key) => [op.unset, key, ""]),
+        ...Object.entries(once).map(([key, value]) => [changeKind.once, key, JSON.stringify(value)]),
+        ...[...removed].filter((key) => !(key in set)).map((key) => [changeKind.unset, key, ""]),
       ];
       expect(found as unknown[]).toEqual(expected);
       expect(one.cut).toBe(false);
@@ -49,15 +49,15 @@ test("each key is changed once by each kind, the later change counts, and values
 
 test("a key written with escapes and one without are one key", () => {
   one.begin(bytesOf(String.raw`{"ab":1,"\u0061b":2}`));
-  one.object(0, op.set);
-  expect(changesOf(one)).toEqual([[op.set, "ab", "2"]]);
+  one.object(0, changeKind.set);
+  expect(changesOf(one)).toEqual([[changeKind.set, "ab", "2"]]);
 });
 
 test("what is too much is left out and said", () => {
   const objectOf = (members: [string, string][]) => bytesOf(JSON.stringify(Object.fromEntries(members)));
   const read = (bytes: Uint8Array) => {
     one.begin(bytes);
-    one.object(0, op.set);
+    one.object(0, changeKind.set);
     return [one.count, one.cut];
   };
   const many = Array.from({ length: captureLimits.changesMax + 1 }, (_, i): [string, string] => [
@@ -86,7 +86,7 @@ test("what is too much is left out and said", () => {
 function keep(groups: EventGroups, type: string, key: string): void {
   setText(groups.types[groups.count]!, type);
   setText(groups.keys[groups.count]!, key);
-  groups.keep();
+  groups.commit();
 }
 
 const groupsOf = (groups: EventGroups) =>
@@ -119,7 +119,7 @@ test("there are so many types at most, and one more is cut", () => {
 
 test("a type that the project does not allow is barred, and one without a place is cut", () => {
   const type = { source: bytesOf("team"), from: 0, to: 4 };
-  const types = (bars: boolean) => ({ admit: () => false, bars: () => bars, decided: () => [] });
+  const types = (bars: boolean) => ({ admit: () => false, isForbidden: () => bars, assigned: () => [] });
   const groups = new EventGroups();
   groups.refuse(1, type, types(true));
   expect([groups.barred, groups.cut]).toEqual([true, false]);

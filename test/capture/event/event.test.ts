@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type Sending, readEvent } from "../../../src/capture/event/event.ts";
+import { type EventContext, readEvent } from "../../../src/capture/event/event.ts";
 import { emptyRow, type Row } from "../../../src/capture/event/row.ts";
 import type { ByteRange } from "../../../src/capture/scan/byte_range.ts";
 import { warningBit } from "../../../src/capture/event/outcome.ts";
@@ -8,13 +8,13 @@ import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 
 const received = Date.UTC(2024, 5, 1, 12) * 1000;
-const sending: Sending = { project_id: 7, historical_migration: false, received, skew: 0 };
+const sending: EventContext = { project_id: 7, historical_migration: false, received, skew: 0 };
 
-function read(event: unknown, more: Partial<Sending> = {}): { reason: string | undefined; row: Row } {
+function read(event: unknown, more: Partial<EventContext> = {}): { reason: string | undefined; row: Row } {
   return readText(typeof event === "string" ? event : JSON.stringify(event), more);
 }
 
-function readText(text: string, more: Partial<Sending> = {}): { reason: string | undefined; row: Row } {
+function readText(text: string, more: Partial<EventContext> = {}): { reason: string | undefined; row: Row } {
   const scanner = new BodyScanner(bytesOf(text));
   scanner.advance(1 << 30);
   const { index } = scanner;
@@ -113,7 +113,7 @@ test("an event over 1 MB, a $performance_event and a $snapshot are not taken", (
 });
 
 test("a time is the event's own, corrected by the client's skew; an unreadable or far future one is now", () => {
-  const at = (timestamp: unknown, more: Partial<Sending> = {}) =>
+  const at = (timestamp: unknown, more: Partial<EventContext> = {}) =>
     read({ event: "e", distinct_id: "d", timestamp }, more).row.timestamp;
   const own = Date.UTC(2020, 0, 2, 3, 4, 5) * 1000;
   expect(at("2020-01-02T03:04:05Z")).toBe(own);

@@ -1,7 +1,7 @@
 import { offsetOf } from "../../../src/capture/scan/event_fields.ts";
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
-import { op } from "../../../src/capture/event/changes.ts";
+import { changeKind } from "../../../src/capture/event/changes.ts";
 import { Block } from "../../../src/capture/columns/block.ts";
 import { readEvent } from "../../../src/capture/event/event.ts";
 import type { GroupTypes } from "../../../src/capture/event/changes.ts";
@@ -110,7 +110,7 @@ test("a key means what it says, whichever of its letters are written with escape
         hidden ? escaped(one) : JSON.stringify(one).slice(1, -1),
       );
       const text = `{"event":"e","distinct_id":"d","$set":{"${written.join("")}":1}}`;
-      expect(columnsOf(rowOf(text)).changes).toEqual({ [`${op.set} ${said}`]: "1" });
+      expect(columnsOf(rowOf(text)).changes).toEqual({ [`${changeKind.set} ${said}`]: "1" });
     }),
     { numRuns: 500 },
   );
@@ -164,8 +164,8 @@ test("$groupidentify tells of its group, and of its person as well", () => {
 test("a type that the project does not allow is left out with a warning of its own", () => {
   const types: GroupTypes = {
     admit: (_, type) => rangeText(type) === "team",
-    bars: (_, type) => rangeText(type) === "evil",
-    decided: () => [],
+    isForbidden: (_, type) => rangeText(type) === "evil",
+    assigned: () => [],
   };
   const row = rowOf(
     { event: "e", distinct_id: "d", properties: { $groups: { team: "t", evil: "k" } } },

@@ -233,7 +233,7 @@ test("quarantined events can be listed, handed back and discarded", async () => 
   expect(quarantine.discard(listed[0]!.id)).toBe(1);
   expect(quarantine.discard("no such id")).toBe(0);
   expect(quarantine.retry("all")).toBe(1);
-  journal.takeReturned();
+  journal.adoptReturned();
   expect(journal.pending().events).toBe(1);
   expect(quarantine.count).toBe(0);
   await journal.close();
@@ -247,7 +247,7 @@ test("a folder that cannot be read for a while delays the flush, and does not en
   const { flush } = openFlush(dataDir, journal, engine);
   const tried = Promise.withResolvers<void>();
   let failures = 0;
-  journal.takeReturned = () => {
+  journal.adoptReturned = () => {
     if (++failures === 10) tried.resolve();
     if (failures <= 10) throw new Error("EMFILE: too many open files");
   };
@@ -386,12 +386,12 @@ test("an import waits to be stored while too much waits for its sessions, and li
   const first = send(journal, event);
   await journal.historical.seal();
   flush.start();
-  await until(() => Promise.resolve(engine.stored.has(first) && journal.heldEvents === 1));
+  await until(() => Promise.resolve(engine.stored.has(first) && journal.underivedEvents === 1));
   const second = send(journal, event);
   await journal.historical.seal();
   const live = send(journal, { ...event, historical: false });
   await journal.live.seal();
-  await until(() => Promise.resolve(journal.heldEvents === 2));
+  await until(() => Promise.resolve(journal.underivedEvents === 2));
   expect([live, second].map((uuid) => engine.stored.has(uuid))).toEqual([true, false]);
   derived.resolve();
   await until(() => Promise.resolve(engine.stored.has(second)));

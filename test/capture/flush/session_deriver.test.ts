@@ -75,7 +75,7 @@ function openDeriver({ hasBacklog = true } = {}) {
     get tight() {
       return world.tight;
     },
-    hold: ({ id }: Segment) => void did.push(`hold ${id}`),
+    retain: ({ id }: Segment) => void did.push(`hold ${id}`),
     finish: async ({ id }: Segment) => void did.push(`finish ${id}`),
   };
   const clickhouse = {
@@ -96,7 +96,7 @@ function openDeriver({ hasBacklog = true } = {}) {
       const refusal = world.refusals.shift();
       if (refusal) throw refusal;
     },
-    rest: () => {},
+    releaseIdle: () => {},
     abandon: async () => void did.push("abandon"),
   };
   const days = {
@@ -106,7 +106,7 @@ function openDeriver({ hasBacklog = true } = {}) {
       const refusal = world.dayRefusals.shift();
       if (refusal) throw refusal;
     },
-    rest: () => {},
+    releaseIdle: () => {},
     abandon: async () => {},
   };
   const clock = { now: () => world.now, elapsed: () => world.now };

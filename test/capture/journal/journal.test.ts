@@ -344,7 +344,7 @@ test("a segment whose file went before its folder could be synced is finished by
     appendLarge(journal, 2_000_000, letter);
     await journal.live.seal();
     const segment = journal.nextSealed(liveLane)!;
-    if (letter === "a") journal.hold(segment);
+    if (letter === "a") journal.retain(segment);
     rmSync(segment.path);
     await journal.finish(segment);
     expect(journal.isEmpty).toBe(true);
@@ -416,17 +416,17 @@ for (const lived of ["long", "for a moment only"]) {
     const journal = openJournal(folder, clock);
     appendLarge(journal, 500_000, "a");
     await journal.live.commit();
-    if (lived === "long") await journal.look();
+    if (lived === "long") await journal.poll();
     await journal.live.seal();
     await journal.finish(journal.nextSealed(liveLane)!);
     const segments = () => readdirSync(folder).filter((name) => name.endsWith(".segment"));
-    await journal.look();
+    await journal.poll();
     // It is made behind the commit.
     await until(async () => segments().length === 1);
     elapsed = journalLimits.recycledIdleMs;
     // The journal's own clock looks as well, at any moment.
-    void journal.look();
-    await journal.look();
+    void journal.poll();
+    await journal.poll();
     expect(segments()).toEqual([]);
     // And the lane goes on.
     appendRow(journal, false, january);
@@ -440,7 +440,7 @@ test("a file made ahead takes no room that groups may need", async () => {
   const totalBytes = 4e9;
   const read = () => Promise.resolve({ freeBytes: reserveOf(totalBytes) + 50_000, totalBytes });
   const room = new DiskReserve({ folder, read, log: silentLog });
-  await room.look();
+  await room.poll();
   const journal = openWith(folder, { reserve: room });
   appendRow(journal, false, january);
   await journal.live.commit();

@@ -61,7 +61,7 @@ async function found(
     damaged: (one) => damage.push(one),
     log: silentLog,
   });
-  recovery.takeFolder(new Ledger(captureSetup, target));
+  recovery.readFolder(new Ledger(captureSetup, target));
   return { rows: Object.fromEntries(recovery.segments.map(({ lane, rows }) => [lane.name, rows])), damage };
 }
 

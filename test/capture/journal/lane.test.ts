@@ -29,15 +29,15 @@ test("rows are committed by the groups that hold them, whenever these ended", as
   const lane = new StubLane();
   const groups = new CommitGroups();
   groups.join(lane);
-  lane.next().keep();
+  lane.next().commit();
   groups.join(lane);
   groups.join(lane);
   const committed = groups.commit();
   expect(lane.commits).toBe(1);
-  lane.next().keep();
+  lane.next().commit();
   await committed;
   // What others' groups come to does not matter.
-  lane.next().refuse();
+  lane.next().fail();
   await groups.commit();
   groups.check();
 });
@@ -47,17 +47,17 @@ test("one group of several that could not be written refuses the request, known 
   const first = new CommitGroups();
   first.join(early);
   first.join(late);
-  early.next().refuse();
+  early.next().fail();
   expect(() => first.check()).toThrow("cannot be written");
-  late.next().keep();
+  late.next().commit();
   await expect(first.commit()).rejects.toMatchObject({ code: "unavailable" });
   const second = new CommitGroups();
   second.join(early);
   second.join(late);
   second.check();
   const committed = second.commit();
-  early.next().keep();
-  late.next().refuse();
+  early.next().commit();
+  late.next().fail();
   await expect(committed).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 5 });
 });
 

@@ -43,8 +43,8 @@ test("a sealed segment is expected until it is finished, and an empty one never"
   const ledger = opened(folder);
   expect(ledger.restart(start)).toBe(true);
   for (const one of [segment(1), segment(2), segment(3, 0)]) ledger.sealed(one, start + 3);
-  ledger.marks.note(segment(4));
-  await ledger.note(segment(1), start + 4);
+  ledger.marks.write(segment(4));
+  await ledger.writeFinished(segment(1), start + 4);
   await ledger.close();
   expect(readAgain(folder)).toMatchObject({
     finished: [nameOf(segment(1))],
@@ -61,9 +61,9 @@ test("the newest time is the latest noted, were it of a mark", async () => {
   const folder = makeFolder();
   const ledger = opened(folder);
   ledger.restart(start);
-  await ledger.noteMillis(start + 50);
+  await ledger.writeMillis(start + 50);
   expect(readAgain(folder).lastMillis).toBe(start + 50);
-  ledger.marks.note(segment(70));
+  ledger.marks.write(segment(70));
   await ledger.close();
   expect(readAgain(folder).lastMillis).toBe(start + 70);
   expect(readAgain(folder).newest?.get(lane)).toBe(segment(70).id);
@@ -73,7 +73,7 @@ test("a torn last line is skipped, and a wrong one within is said", async () => 
   const folder = makeFolder();
   const ledger = opened(folder);
   ledger.restart(start);
-  for (const place of [1, 2]) await ledger.note(segment(place), start + place);
+  for (const place of [1, 2]) await ledger.writeFinished(segment(place), start + place);
   await ledger.close();
   const path = `${folder}/ledger`;
   const whole = readFileSync(path, "latin1");
@@ -84,7 +84,7 @@ test("a torn last line is skipped, and a wrong one within is said", async () => 
   // Every start writes a line, so an empty file has lost it.
   truncateSync(path, 0);
   expect(readAgain(folder).unreadable).toBe(1);
-  const aside = opened(folder).keepAside();
+  const aside = opened(folder).copyAside();
   expect(aside && existsSync(aside)).toBe(true);
 });
 
@@ -95,14 +95,14 @@ test("marks without a ledger mean that it was lost", async () => {
   await ledger.close();
   rmSync(`${folder}/ledger`);
   expect(readAgain(folder).unreadable).toBe(1);
-  expect(opened(folder).keepAside()).toBeUndefined();
+  expect(opened(folder).copyAside()).toBeUndefined();
 });
 
 test("a restart leaves out what is finished, and keeps what waits", async () => {
   const folder = makeFolder();
   const ledger = opened(folder);
   ledger.restart(start);
-  await ledger.note(segment(1), start + 1);
+  await ledger.writeFinished(segment(1), start + 1);
   await ledger.close();
   const next = opened(folder);
   next.read();
@@ -119,7 +119,7 @@ test("a disk without room keeps the ledger as it is, without a torn line, and it
   const folder = makeFolder();
   const before = opened(folder);
   before.restart(start);
-  await before.note(segment(1), start + 1);
+  await before.writeFinished(segment(1), start + 1);
   await before.close();
   appendFileSync(`${folder}/ledger`, "live-torn");
   const write = () => {
@@ -128,7 +128,7 @@ test("a disk without room keeps the ledger as it is, without a torn line, and it
   const full = opened(folder, { write });
   full.read();
   expect(full.restart(start + 5)).toBe(false);
-  await full.note(segment(2), start + 2);
+  await full.writeFinished(segment(2), start + 2);
   await full.close();
   expect(readAgain(folder)).toMatchObject({ unreadable: 0, finished: [1, 2].map((n) => nameOf(segment(n))) });
   const broken = opened(folder, {
@@ -150,7 +150,7 @@ test("a long ledger is written anew, with what is still expected", async () => {
   ledger.sealed(segment(0), start);
   const lineBytes = 40;
   const count = Math.ceil(journalLimits.ledgerBytesMax / lineBytes) + 1;
-  for (let place = 1; place <= count; place++) await ledger.note(segment(place), start + place);
+  for (let place = 1; place <= count; place++) await ledger.writeFinished(segment(place), start + place);
   await ledger.close();
   expect(readFileSync(`${folder}/ledger`).length).toBeLessThan(journalLimits.ledgerBytesMax);
   expect(readAgain(folder)).toMatchObject({

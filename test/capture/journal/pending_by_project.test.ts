@@ -15,9 +15,9 @@ test("what a project has waiting is counted from its block until its segment is 
   usage.begin();
   // What comes meanwhile is of the next group.
   usage.add(1, 5, 0);
-  usage.place(7n);
+  usage.assign(7n);
   expect(usage.of(1)).toEqual({ bytes: 155, changes: 3 });
-  usage.free(7n);
+  usage.release(7n);
   expect([usage.of(1), usage.of(2)]).toEqual([
     { bytes: 5, changes: 0 },
     { bytes: 0, changes: 0 },
@@ -49,7 +49,7 @@ test("whatever the order of steps, projects' counts add up to the whole, and to 
       let next = 1n;
       const flush = () => {
         const segment = segments.shift();
-        if (segment !== undefined) usage.free(segment);
+        if (segment !== undefined) usage.release(segment);
       };
       for (const one of steps) {
         if (typeof one === "object") usage.add(one.project, one.bytes, one.changes);
@@ -60,7 +60,7 @@ test("whatever the order of steps, projects' counts add up to the whole, and to 
             // Two groups may be in one segment.
             if (segments.length === 0 || next % 2n === 0n) segments.push(next);
             next++;
-            usage.place(segments.at(-1)!);
+            usage.assign(segments.at(-1)!);
           } else usage.drop();
         }
         const sum = [1, 2, 3, 4].reduce((all, project) => all + usage.of(project).bytes, 0);

@@ -50,7 +50,7 @@ test("segments are so short that the reserve has room for one several times", as
     [8 * gibibyte, 256],
   ] as const) {
     const { reserve: room } = openRoom(total, total);
-    await room.look();
+    await room.poll();
     expect(room.segmentBytesMax).toBe(segment * mebibyte);
   }
 });
@@ -58,12 +58,12 @@ test("segments are so short that the reserve has room for one several times", as
 test("what would come out of the reserve is refused until there is more room than at the border", async () => {
   const lines: string[] = [];
   const { figures, reserve: room } = openRoom(26 * mebibyte, 64 * mebibyte, lines);
-  await room.look();
-  room.take(8 * mebibyte);
+  await room.poll();
+  room.acquire(8 * mebibyte);
   expect(room.low).toBe(false);
-  expect(() => room.take(3 * mebibyte)).toThrow("nearly full");
+  expect(() => room.acquire(3 * mebibyte)).toThrow("nearly full");
   expect(room.low).toBe(true);
-  expect(() => room.take(1)).toThrow("nearly full");
+  expect(() => room.acquire(1)).toThrow("nearly full");
   for (const [free, low] of [
     [17, true],
     [15, true],
@@ -73,7 +73,7 @@ test("what would come out of the reserve is refused until there is more room tha
     [15, true],
   ] as const) {
     figures.freeBytes = free * mebibyte;
-    await room.look();
+    await room.poll();
     expect([free, room.low]).toEqual([free, low]);
   }
   expect(lines.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual([
@@ -88,15 +88,15 @@ test("a volume whose figures cannot be read holds nothing up, and is told once",
   const log = openLog({ level: "info", format: "json", write: (line) => void lines.push(line) });
   const read = () => Promise.reject(new Error("no such device"));
   const room = new DiskReserve({ folder: "/", read, log });
-  await room.look();
-  await room.look();
-  room.take(gibibyte);
+  await room.poll();
+  await room.poll();
+  room.acquire(gibibyte);
   expect([room.low, room.freeBytes, lines.length]).toEqual([false, undefined, 1]);
 });
 
 test("the journal refuses a group that has no room, leaves its file as it is, and goes on when there is", async () => {
   const { figures, reserve: room } = openRoom(16 * mebibyte + 1000, 64 * mebibyte);
-  await room.look();
+  await room.poll();
   const folder = `${makeFolder()}/journal`;
   const journal = open(folder, { reserve: room });
   appendTo(journal, "live", 1);
@@ -112,7 +112,7 @@ test("the journal refuses a group that has no room, leaves its file as it is, an
   ]);
   expect(journal.pending().events).toBe(1);
   figures.freeBytes = 40 * mebibyte;
-  await room.look();
+  await room.poll();
   expect(journal.full).toBe(false);
   appendTo(journal, "live", 2);
   await journal.live.commit();
@@ -122,7 +122,7 @@ test("the journal refuses a group that has no room, leaves its file as it is, an
 
 test("who waits for stored rows does not wait for a segment that nothing was written to", async () => {
   const { reserve: room } = openRoom(mebibyte, 64 * mebibyte);
-  await room.look();
+  await room.poll();
   const journal = open(`${makeFolder()}/journal`, { reserve: room });
   appendTo(journal, "live", 1);
   await journal.live.commit().catch(() => {});
@@ -167,27 +167,27 @@ test("files kept to be written over are given back when nobody imports for ten m
   const journal = await withSpares(folder, { clock });
   expect(sparesIn(folder)).toBe(3);
   clock.millis += journalLimits.recycledIdleMs - 1;
-  await journal.look();
+  await journal.poll();
   expect(sparesIn(folder)).toBe(3);
   // Another lane's traffic wants none of them.
   appendTo(journal, "live", 1);
   await journal.live.commit();
   clock.millis += 1;
-  await journal.look();
+  await journal.poll();
   expect(sparesIn(folder)).toBe(0);
 });
 
 test("where room runs low they are given back at once, none is kept, and a start takes none in", async () => {
   const folder = `${makeFolder()}/journal`;
   const { figures, reserve: room } = openRoom(40 * mebibyte, 64 * mebibyte);
-  await room.look();
+  await room.poll();
   const journal = await withSpares(folder, { reserve: room });
   expect(sparesIn(folder)).toBe(3);
   for (let row = 0; row < 20_000; row++) appendTo(journal, "live", row);
   await journal.live.seal();
   figures.freeBytes = mebibyte;
-  await room.look();
-  await journal.look();
+  await room.poll();
+  await journal.poll();
   expect(sparesIn(folder)).toBe(0);
   await journal.finish(journal.nextSealed(liveLane)!);
   expect(sparesIn(folder)).toBe(0);

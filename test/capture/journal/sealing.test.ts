@@ -30,7 +30,7 @@ function open() {
       }
       appendTo(journal, lane, halves);
       await journal[lane].commit();
-      await journal.look();
+      await journal.poll();
       // What look() has asked for is done in the next turn.
       await new Promise((resolve) => setImmediate(resolve));
       clock.millis += flushIntervalMs / 2;

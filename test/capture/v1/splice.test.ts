@@ -11,7 +11,7 @@ function spliced(text: string, session?: string): string {
   const source = Buffer.from(`${text}${session ?? ""}`);
   const splice = new Splice(source, always);
   const end = Buffer.byteLength(text);
-  splice.look(0, end);
+  splice.search(0, end);
   if (session !== undefined) splice.addRaw("$session_id", end, source.length);
   const out = Buffer.alloc(source.length + 256, 1);
   return out.toString("utf8", 0, splice.write(0, end, out, 0));

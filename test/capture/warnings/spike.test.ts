@@ -25,12 +25,12 @@ test("a minute above ten times the mean of the last hour and above 1,000 events 
     baseline: 200,
   });
   expect(spikes.count(1, 5000, now + 10)).toBeUndefined();
-  expect(spikes.takeEnded(now + minuteMs)).toEqual([]);
+  expect(spikes.drainEnded(now + minuteMs)).toEqual([]);
   expect(spikes.count(1, 9000, now + minuteMs)).toBeUndefined();
-  expect(spikes.takeEnded(now + 3 * minuteMs)).toEqual([
+  expect(spikes.drainEnded(now + 3 * minuteMs)).toEqual([
     { project_id: 1, start: now, end: now + 2 * minuteMs, peak: 9000, baseline: 200 },
   ]);
-  expect(spikes.takeEnded(now + 4 * minuteMs)).toEqual([]);
+  expect(spikes.drainEnded(now + 4 * minuteMs)).toEqual([]);
 });
 
 test("a thousand events are no spike, however quiet the hour was", () => {
@@ -71,7 +71,7 @@ test("after an hour a spike is what is usual", () => {
   const found: Spike[] = [];
   for (let minute = 0; minute < 200; minute++) {
     spikes.count(1, 5000, start + minute * minuteMs);
-    found.push(...spikes.takeEnded(start + minute * minuteMs));
+    found.push(...spikes.drainEnded(start + minute * minuteMs));
   }
   expect(found.map(({ start: from, end }) => (end! - from) / minuteMs)).toEqual([60]);
 });
@@ -93,9 +93,9 @@ test("projects are forgotten after an idle hour, and only so many are watched", 
   const spikes = watch();
   for (let id = 0; id < captureLimits.spikeProjectsMax + 10; id++) spikes.count(id, 1, start);
   expect(spikes.size).toBe(captureLimits.spikeProjectsMax);
-  spikes.takeEnded(start + 30 * minuteMs);
+  spikes.drainEnded(start + 30 * minuteMs);
   expect(spikes.size).toBe(captureLimits.spikeProjectsMax);
-  spikes.takeEnded(start + 61 * minuteMs);
+  spikes.drainEnded(start + 61 * minuteMs);
   expect(spikes.size).toBe(0);
 });
 
@@ -104,7 +104,7 @@ test("a clock that goes back, or far ahead, harms nothing", () => {
   spikes.count(1, 10, start);
   spikes.count(1, 10, start - 10 * minuteMs);
   spikes.count(1, 10, start + 1e12);
-  expect(spikes.takeEnded(start + 2e12)).toEqual([]);
+  expect(spikes.drainEnded(start + 2e12)).toEqual([]);
   for (let minute = 0; minute < 30; minute++) {
     expect(spikes.count(1, 900, start + minute * minuteMs)).toBeUndefined();
   }
@@ -164,11 +164,11 @@ test("finds what the definition says, in whatever portions events come and howev
             const spike = spikes.count(1, part, now);
             if (spike) begun.push(spike.start);
           }
-          if ((minute + portion) % 3 === 0) ended.push(...spikes.takeEnded(now));
+          if ((minute + portion) % 3 === 0) ended.push(...spikes.drainEnded(now));
         }
       }
-      ended.push(...spikes.takeEnded(start + minutes.length * minuteMs + 1));
-      ended.push(...spikes.takeEnded(start + (minutes.length + 1) * minuteMs));
+      ended.push(...spikes.drainEnded(start + minutes.length * minuteMs + 1));
+      ended.push(...spikes.drainEnded(start + (minutes.length + 1) * minuteMs));
       const expected = naive(minutes);
       expect(ended).toEqual(expected);
       expect(begun).toEqual(expected.map((spike) => spike.start));

@@ -90,11 +90,11 @@ test("a flood is a hundred rows and one that counts the rest", async () => {
   for (let i = 0; i < 3; i++) await desk.send("/batch/", { api_key: key, batch });
   expect(rows.length).toBe(100);
   clock.millis += minuteMs;
-  await desk.book.look();
+  await desk.book.poll();
   expect(rows.length).toBe(101);
   expect(rows[100]).toMatchObject({ type: "missing_distinct_id", count: 14_900 });
   expect(rows[100]!.timestamp).toBe(clock.millis * 1000 - 1);
-  await desk.book.look();
+  await desk.book.poll();
   expect(rows.length).toBe(101);
   await desk.send("/batch/", { api_key: key, batch });
   await desk.book.close();
@@ -129,7 +129,7 @@ test("a spike is told of when it begins and when it ends; a migration is none", 
     baseline: 1,
   });
   clock.millis += 2 * minuteMs;
-  await desk.book.look();
+  await desk.book.poll();
   expect(rows.map(({ type }) => type)).toEqual(["spike_detected", "spike_ended"]);
   expect(details(rows[1])).toMatchObject({ end: new Date(began + minuteMs).toISOString(), peak: 3000 });
 });

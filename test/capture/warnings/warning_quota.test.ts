@@ -13,9 +13,9 @@ test("the first hundred of a type, project and minute are listed, the rest is on
   expect(quota.admit(1, "a", 1000, now + 9)).toBe(0);
   expect(quota.admit(1, "b", 1, now)).toBe(1);
   expect(quota.admit(2, "a", 1, now)).toBe(1);
-  expect(quota.take(now + minuteMicros - 1)).toEqual([]);
-  expect(quota.take(now + minuteMicros)).toEqual([{ project_id: 1, type: "a", minute, count: 1040 }]);
-  expect(quota.take(Number.POSITIVE_INFINITY)).toEqual([]);
+  expect(quota.drain(now + minuteMicros - 1)).toEqual([]);
+  expect(quota.drain(now + minuteMicros)).toEqual([{ project_id: 1, type: "a", minute, count: 1040 }]);
+  expect(quota.drain(Number.POSITIVE_INFINITY)).toEqual([]);
   expect(quota.admit(1, "a", 1, now + minuteMicros)).toBe(1);
 });
 
@@ -34,7 +34,7 @@ test("listed and counted together are all there were, whatever comes when", () =
         sums.set(key, (sums.get(key) ?? 0) + count);
       let now = minute * minuteMicros;
       const take = (until: number) => {
-        for (const one of quota.take(until)) add(found, `${one.project_id} ${one.type}`, one.count);
+        for (const one of quota.drain(until)) add(found, `${one.project_id} ${one.type}`, one.count);
       };
       for (const [project, type, count, seconds] of all) {
         now += seconds * 1_000_000;
@@ -54,6 +54,6 @@ test("only so many are counted at once", () => {
   for (let id = 0; id < captureLimits.warningTalliesMax; id++) quota.admit(id, "a", 1, now);
   expect(quota.admit(-1, "a", 1, now)).toBe(0);
   expect(quota.admit(0, "a", 1, now)).toBe(1);
-  quota.take(now + minuteMicros);
+  quota.drain(now + minuteMicros);
   expect(quota.admit(-1, "a", 1, now + minuteMicros)).toBe(1);
 });

@@ -66,9 +66,9 @@ async function sendFolded(blocks: readonly Uint8Array[]): Promise<number> {
     fold.room.set(block, 13);
     fold.add(13, block.length);
   }
-  const folded = fold.takeFolded();
+  const folded = fold.drainFolded();
   if (folded.length > 0) await clickhouse.insertDerived(sessionsOfFolds, { bytes: folded });
-  const unread = fold.takeUnread();
+  const unread = fold.drainUnread();
   if (!unread) return 0;
   await clickhouse.insertDerived(sessionsOfBlocks, { bytes: [unread] });
   const [columns, rows, more] = unread;

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { captureSetup } from "../../../src/capture/capture_journal.ts";
 import { liveLane } from "../../../src/capture/columns/block.ts";
-import { takeOverJournals } from "../../../src/capture/journal/recovery/orphan_journals.ts";
+import { adoptOrphans } from "../../../src/capture/journal/recovery/orphan_journals.ts";
 import { writeIdentity } from "../../../src/capture/journal/identity/journal_identity.ts";
 import { Ledger } from "../../../src/capture/journal/ledger.ts";
 import { leftBehind, workersOf } from "../../../src/capture/workers/worker_pool.ts";
@@ -60,7 +60,7 @@ test("a journal that is taken in loses what is done with, keeps its number, and 
   await writeIdentity(from, identityOf({ name: "the second", number: 9 }));
   let rows = 0;
   const adopt = () =>
-    takeOverJournals(
+    adoptOrphans(
       captureSetup,
       to,
       [`${dataDir}/workers/2`],

@@ -58,7 +58,7 @@ export async function openOwnership(options: OwnershipOptions): Promise<JournalO
   const known = await mendIdentity(folder, log);
   if (known) {
     const ownership = new JournalOwnership(options, known, false);
-    await ownership.look();
+    await ownership.readDatabase();
     return ownership;
   }
   const made = await registeredAnew({ sql, folder, postgres }, 1, "");
@@ -125,7 +125,7 @@ export class JournalOwnership {
   }
 
   /** Asks the database, if it answers. @throws as openOwnership() does. */
-  async look(): Promise<void> {
+  async readDatabase(): Promise<void> {
     const { folder, postgres, log } = this.#options;
     // No other server reaches an embedded database.
     const isShared = postgres !== embeddedAddress;
@@ -138,7 +138,7 @@ export class JournalOwnership {
       return;
     }
     const { row } = this.#registration;
-    if (!isShared || !row || !(this.#isElsewhere || this.#isHeld(row))) return;
+    if (!isShared || !row || !(this.#isElsewhere || this.#isClaimedByOther(row))) return;
     const inUse = await this.#isPublished(row.seen).catch((thrown: unknown) => {
       if (this.#isElsewhere) throw thrown;
       // Decided later, as without a first answer.
@@ -180,7 +180,7 @@ export class JournalOwnership {
   }
 
   /** Whether another process than this one and the one before it has claimed the journal. */
-  #isHeld(row: Registration["row"]): boolean {
+  #isClaimedByOther(row: Registration["row"]): boolean {
     const { holder, earlier } = this.#identity;
     return row !== undefined && row.holder !== null && row.holder !== holder && row.holder !== earlier;
   }
@@ -191,16 +191,16 @@ export class JournalOwnership {
   }
 
   /** Whether a process that claimed the journal before this one could ask runs with what waits here. */
-  async #isTwin({ row }: Registration, journal: OwnedJournal): Promise<boolean> {
+  async #isCopy({ row }: Registration, journal: OwnedJournal): Promise<boolean> {
     if (this.#isVerified || this.#options.postgres === embeddedAddress) return false;
-    if (!row || !this.#isHeld(row) || journal.pending().bytes === 0) return false;
+    if (!row || !this.#isClaimedByOther(row) || journal.pending().bytes === 0) return false;
     return await this.#isPublished(row.seen);
   }
 
   async #decideLater(journal: OwnedJournal): Promise<void> {
     try {
       const registration = await this.#read();
-      if (await this.#isTwin(registration, journal)) {
+      if (await this.#isCopy(registration, journal)) {
         throw twoInUse(this.#options.folder, this.#identity.home);
       }
       await this.#decide(journal, registration, false);
@@ -213,10 +213,10 @@ export class JournalOwnership {
 
   /** @throws UserError when they do not belong together; any other error when it is to be tried again. */
   async #decide(journal: OwnedJournal, registration: Registration, isStart: boolean): Promise<void> {
-    const { database, row, isTaken, isOutlived } = registration;
+    const { database, row, isTaken, isFenced } = registration;
     const { folder, postgres, log } = this.#options;
     const { number, name, ...before } = this.#identity;
-    if (isOutlived) throw outlived();
+    if (isFenced) throw fenced();
     if (database !== before.database) {
       const pending = journal.pending();
       // After the start, keys of the other database are in memory: ends the process even if nothing waits.
@@ -225,7 +225,7 @@ export class JournalOwnership {
       const text =
         "the journal was used with another Postgres: it got a new number, and keys of the old one end";
       log.warn(text, { postgres, journal_before: name });
-    } else if (isTaken || (row?.number ?? number) !== number || this.#isHeld(row)) {
+    } else if (isTaken || (row?.number ?? number) !== number || this.#isClaimedByOther(row)) {
       await this.#renew(journal);
       const about = { folder: dirname(folder), number: this.number };
       log.warn("the journal's number is another's by now: it got a new one", about);
@@ -325,7 +325,7 @@ function ownProcess({ host, path }: Home): Process {
 }
 
 /** A newer version did not see this process, or did not wait for it: it was unreachable for long, or just starting. */
-function outlived(): UserError {
+function fenced(): UserError {
   return new UserError(
     "a newer version has changed the stores in a way that this one cannot go on beside; run that version: what was " +
       "captured is kept in the journal",

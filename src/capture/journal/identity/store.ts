@@ -28,7 +28,7 @@ export interface Registration {
   /** Whether another journal has the number. */
   isTaken: boolean;
   /** Whether a newer version has begun a migration that this process cannot go on beside. */
-  isOutlived: boolean;
+  isFenced: boolean;
 }
 
 /** The database's id, and what it has of this journal. @throws when the database has no id. */
@@ -45,7 +45,7 @@ export async function readRegistration(
   if (!read) throw new Error("the database has no identity");
   const { database, holder, seen, taken, outlived } = read;
   const row = read.number === null ? undefined : { number: read.number, holder, seen };
-  return { database, row, isTaken: taken, isOutlived: outlived };
+  return { database, row, isTaken: taken, isFenced: outlived };
 }
 
 interface ReadRegistration {

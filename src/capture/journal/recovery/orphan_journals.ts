@@ -26,7 +26,7 @@ interface WorkerFolders {
  * The folders whose journals are taken over: those left, or with a foreign database all, so that it is known what waits
  * in them. A journal of another database than this one's stays where it is.
  */
-export function leftOf(
+export function orphansOf(
   ownership: Pick<JournalOwnership, "isForeign" | "database">,
   { leftDirs = [], workerDirs = [], log }: WorkerFolders,
 ): string[] {
@@ -45,7 +45,7 @@ export function leftOf(
  * go once `folder`'s own journal has published its watermark.
  * @throws UserError when one of them is still written.
  */
-export async function takeOverJournals(
+export async function adoptOrphans(
   setup: JournalSetup,
   folder: string,
   leftDirs: readonly string[],
@@ -94,7 +94,7 @@ async function moveSegments(
 ): Promise<number> {
   const ledger = new Ledger(setup, from);
   const recovery = new Recovery({ setup, folder: from, damaged, log });
-  recovery.takeFolder(ledger);
+  recovery.readFolder(ledger);
   const { io } = setup;
   for (const name of io.list(from)) if (name.endsWith(".spare")) io.remove(`${from}/${name}`);
   // A worker that is started here again must not use an id twice.

@@ -3,7 +3,7 @@
 
 import { basename, dirname } from "node:path";
 import { type Log, reasonOf } from "../../../core/log.ts";
-import type { Expected, Ledger, Noted } from "../ledger.ts";
+import type { Expected, Ledger, LedgerContents } from "../ledger.ts";
 import type { JournalIo } from "../journal_io.ts";
 import type { JournalSetup } from "../lane_kind.ts";
 import { findMisnamed, renameBack } from "./misnamed.ts";
@@ -38,12 +38,12 @@ export class Recovery {
   }
 
   /** Recovers the whole folder; reads the ledger and does not rewrite it. */
-  takeFolder(ledger: Ledger): void {
+  readFolder(ledger: Ledger): void {
     const { setup, folder } = this.#options;
     const noted = ledger.read();
     this.lastMillis = noted.lastMillis;
     if (noted.unreadable > 0) {
-      const kept = ledger.keepAside();
+      const kept = ledger.copyAside();
       const text =
         "the journal's ledger is damaged; segments it does not know of are asked for by their batches";
       this.#report(text, { file: `${folder}/ledger`, kept, unreadable: noted.unreadable });
@@ -53,7 +53,7 @@ export class Recovery {
     for (const name of noted.finished) setup.io.remove(`${folder}/${basename(name)}`);
     this.#renameMisnamed(noted);
     const names = segmentNames(setup.io, folder);
-    for (const name of names) this.take(`${folder}/${name}`, expectedOf(setup, name, noted));
+    for (const name of names) this.recoverFile(`${folder}/${name}`, expectedOf(setup, name, noted));
     for (const [name, { rows, bytes }] of noted.expected) {
       if (names.includes(name)) continue;
       const about = { file: `${folder}/${name}`, lost_rows: rows, lost_bytes: bytes };
@@ -70,22 +70,22 @@ export class Recovery {
   }
 
   /** Recovers rows returned from quarantine, except from files that are `known`. */
-  takeReturned(known: ReadonlySet<string>): void {
+  readReturned(known: ReadonlySet<string>): void {
     const { setup, folder } = this.#options;
     const names = setup.io.list(folder).filter((name) => name.endsWith(returnedSuffix));
     const paths = names.map((name) => `${folder}/${name}`).filter((path) => !known.has(path));
-    for (const path of paths.toSorted()) this.take(path);
+    for (const path of paths.toSorted()) this.recoverFile(path);
   }
 
-  take(path: string, expected?: Expected): void {
+  recoverFile(path: string, expected?: Expected): void {
     const whole = this.#read(path);
-    if (!whole) return this.#leaveAside(path, expected);
+    if (!whole) return this.#reportUnreadable(path, expected);
     // Sound frames behind a sealed segment's end were refused: their sender sends them again.
     const read = expected?.behind === "sealed" ? withoutFramesFrom(whole, expected.bytes) : whole;
     const verdict = judgeSegment(read, expected);
     const { segment } = read;
     const isEmpty = segment.rows === 0;
-    if (verdict.damaged) this.#tell(path, read, verdict);
+    if (verdict.damaged) this.#reportDamaged(path, read, verdict);
     else if (isEmpty) this.#options.setup.io.remove(path);
     else if (segment.bytes < read.fileBytes) this.#cut(path, read);
     if (isEmpty) return;
@@ -102,7 +102,7 @@ export class Recovery {
     }
   }
 
-  #renameMisnamed(noted: Noted): void {
+  #renameMisnamed(noted: LedgerContents): void {
     const { setup, folder, log } = this.#options;
     for (const { from, to } of findMisnamed(setup, folder, segmentNames(setup.io, folder), noted.expected)) {
       this.#report("a journal file has the name of another; it goes on under its own", {
@@ -111,7 +111,7 @@ export class Recovery {
       });
     }
     for (const copy of renameBack(setup.io, folder)) {
-      const kept = setAside(setup.io, copy);
+      const kept = moveAside(setup.io, copy);
       log.error("a journal file is there twice; the one under another's name was set aside", { kept });
     }
   }
@@ -126,7 +126,7 @@ export class Recovery {
     setup.io.truncate(path, segment.bytes);
   }
 
-  #tell(path: string, read: ReadSegment, { lostRows, badBytes, doubtful }: SegmentVerdict): void {
+  #reportDamaged(path: string, read: ReadSegment, { lostRows, badBytes, doubtful }: SegmentVerdict): void {
     const { segment, bad, headDamaged } = read;
     const { io } = this.#options.setup;
     if (lostRows === 0 && isAside(io, path)) {
@@ -134,7 +134,7 @@ export class Recovery {
       this.#options.log.info(text, { file: path });
       return;
     }
-    const kept = segment.rows > 0 ? keepAside(io, path) : setAside(io, path);
+    const kept = segment.rows > 0 ? linkAside(io, path) : moveAside(io, path);
     const text = doubtful
       ? "a journal segment ends in what cannot be read and may have been acknowledged; it was kept aside"
       : "a journal segment is damaged; what is sound of it goes on, the file was kept aside";
@@ -151,11 +151,11 @@ export class Recovery {
     this.#report(text, about, { rows: lostRows ?? 0, bytes: badBytes });
   }
 
-  #leaveAside(path: string, expected: Expected | undefined): void {
+  #reportUnreadable(path: string, expected: Expected | undefined): void {
     const { io } = this.#options.setup;
     const bytes = io.stat(path).size;
     if (bytes === 0 && !expected) return io.remove(path);
-    const kept = setAside(io, path);
+    const kept = moveAside(io, path);
     const text = "a file among the journal's segments is none; it was set aside";
     const about = { file: path, kept, bytes, lost_rows: expected?.rows ?? "unknown" };
     this.#report(text, about, { rows: expected?.rows ?? 0, bytes });
@@ -168,7 +168,11 @@ export class Recovery {
 }
 
 /** What a segment must contain; undefined when nothing is known of it. */
-function expectedOf(setup: JournalSetup, name: string, { expected, newest }: Noted): Expected | undefined {
+function expectedOf(
+  setup: JournalSetup,
+  name: string,
+  { expected, newest }: LedgerContents,
+): Expected | undefined {
   const known = expected.get(name);
   const segment = readSegmentName(setup, name);
   if (known || !segment || !newest || segment.id <= newest.get(segment.lane)!) return known;
@@ -185,7 +189,7 @@ function segmentNames(io: JournalIo, folder: string): string[] {
 }
 
 /** Keeps the file under a second name by a hard link, which takes no space, or as a copy. Returns the name. */
-function keepAside(io: JournalIo, path: string): string {
+function linkAside(io: JournalIo, path: string): string {
   const aside = freeName(io, path);
   try {
     io.link(path, aside);
@@ -197,7 +201,7 @@ function keepAside(io: JournalIo, path: string): string {
 }
 
 /** Renames the file so that it is not read again. Returns its new name. */
-function setAside(io: JournalIo, path: string): string {
+function moveAside(io: JournalIo, path: string): string {
   const aside = freeName(io, path);
   io.rename(path, aside);
   return aside;

@@ -65,7 +65,7 @@ export function judgeSegment(read: ReadSegment, expected: Expected | undefined):
   const synced = Math.max(expected?.bytes ?? 0, ...frames.map((frame) => frame.synced));
   const certain = bad.filter(({ from }) => from < synced);
   const isOpen = expected === undefined || expected.behind === "least";
-  const inDoubt = isOpen ? bad.filter(({ from, traced }) => from >= synced && traced) : [];
+  const inDoubt = isOpen ? bad.filter(({ from, isOwnBytes }) => from >= synced && isOwnBytes) : [];
   const rows = lostOf(read, expected, certain);
   const { which, verdict } = caseOf({
     acknowledged: frames.length > 0 || synced > 0 || inDoubt.length > 0,

@@ -82,7 +82,7 @@ export class SegmentRecycler {
   }
 
   /** Renames a finished segment's file and keeps it, or deletes it; an attempt before may have done so. */
-  async keep({ lane, path, bytes, borrowed, recovered }: Segment, tight: boolean): Promise<void> {
+  async retain({ lane, path, bytes, borrowed, recovered }: Segment, tight: boolean): Promise<void> {
     const { io } = this.#setup;
     if (!io.exists(path)) return;
     if (borrowed || recovered || tight || !this.#wants(lane, bytes)) return await io.removeSoon(path);
@@ -94,7 +94,7 @@ export class SegmentRecycler {
   }
 
   /** A file to overwrite and rename, if there is one. */
-  take(lane: LaneKind): string | undefined {
+  acquire(lane: LaneKind): string | undefined {
     const file = this.#files.get(lane)!.pop();
     if (!file) return undefined;
     this.#bytes -= file.bytes;
@@ -103,13 +103,13 @@ export class SegmentRecycler {
   }
 
   /** Deletes files that no lane has taken for long; all of them when the disk is nearly full (`tight`). */
-  async look(tight: boolean): Promise<void> {
+  async poll(tight: boolean): Promise<void> {
     if (this.#bytes === 0) return;
     const now = this.#clock.elapsed();
     for (const lane of this.#setup.lanes) {
       const idle = now - (this.#usedAt.get(lane) ?? now) >= journalLimits.recycledIdleMs;
       if (!tight && !idle) continue;
-      for (let path = this.take(lane); path !== undefined; path = this.take(lane)) {
+      for (let path = this.acquire(lane); path !== undefined; path = this.acquire(lane)) {
         await this.#setup.io.removeSoon(path).catch(() => {});
       }
     }

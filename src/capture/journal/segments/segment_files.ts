@@ -17,11 +17,11 @@ export interface SegmentFilesOptions {
   /** Whether the id has the number that this journal has now. */
   isOwnId(id: bigint): boolean;
   /** A file to write over, if there is one; it then belongs to the lane. */
-  takeRecycled(): string | undefined;
+  acquireRecycled(): string | undefined;
   /** Acquires so many bytes of disk. @throws NoRoom when the disk has not enough. */
-  takeRoom(bytes: number): void;
+  acquireSpace(bytes: number): void;
   /** Whether the disk has so many bytes for what need not be. */
-  hasRoom(bytes: number): boolean;
+  hasSpace(bytes: number): boolean;
 }
 
 export interface SegmentFile {
@@ -46,7 +46,7 @@ export class SegmentFiles {
 
   /** A file for a new segment. @throws when the disk has no room, or fails. */
   async open(): Promise<SegmentFile> {
-    const next = await this.#taken();
+    const next = await this.#detachNext();
     if (next && this.#options.isOwnId(next.id)) return next;
     if (next) await this.#remove(next);
     return await this.#make();
@@ -56,14 +56,14 @@ export class SegmentFiles {
   prepare(bytes: number): void {
     const max = this.#options.kind.preparedBytesMax;
     const size = Math.min(max, Math.max(journalLimits.preparedBytesMin, bytes));
-    if (max === 0 || this.#next || this.#isClosed || !this.#options.hasRoom(size)) return;
+    if (max === 0 || this.#next || this.#isClosed || !this.#options.hasSpace(size)) return;
     // open() makes one itself then, and tells why it cannot.
     this.#next = this.#makeAhead(size).catch(() => undefined);
   }
 
   /** Removes the file that was made ahead, as it holds room, and perhaps rows of a finished segment. */
   async drop(): Promise<void> {
-    const next = await this.#taken();
+    const next = await this.#detachNext();
     if (next) await this.#remove(next);
   }
 
@@ -74,18 +74,18 @@ export class SegmentFiles {
   }
 
   /** The file that was made ahead: for one caller. */
-  #taken(): Promise<SegmentFile | undefined> {
+  #detachNext(): Promise<SegmentFile | undefined> {
     const next = this.#next ?? Promise.resolve(undefined);
     this.#next = undefined;
     return next;
   }
 
   async #make(): Promise<SegmentFile> {
-    const { setup, kind, folder, nextId, takeRecycled } = this.#options;
+    const { setup, kind, folder, nextId, acquireRecycled } = this.#options;
     const id = nextId();
     const path = `${folder}/${segmentName(kind, id)}`;
     const head = kind.isNative ? undefined : segmentHead(setup, kind, id);
-    const file = await openSegmentFile(setup.io, path, head, takeRecycled());
+    const file = await openSegmentFile(setup.io, path, head, acquireRecycled());
     const named = syncFolder(setup.io, folder);
     named.catch(() => {});
     return { id, path, file, headBytes: head?.length ?? 0, named };
@@ -97,7 +97,7 @@ export class SegmentFiles {
     try {
       const { size: there } = await file.stat();
       if (there < size) {
-        this.#options.takeRoom(size - there);
+        this.#options.acquireSpace(size - there);
         await writeWhole(file, new Uint8Array(size - there), there);
       }
       await file.sync();

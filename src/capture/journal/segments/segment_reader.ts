@@ -4,7 +4,7 @@
 import { basename } from "node:path";
 import { fixedColumnOf } from "../../../storage/native/native_cut.ts";
 import type { JournalSetup } from "../lane_kind.ts";
-import type { Use } from "../quota.ts";
+import type { PendingSize } from "../quota.ts";
 import { type FoundFrame, batchAt, nextFrame, readFrame } from "./frame.ts";
 import { nativeBatchAt, nextNativeFrame, readNativeFrame } from "./native_frame.ts";
 import {
@@ -16,14 +16,14 @@ import {
   segmentHeadBytes,
   segmentOf,
 } from "./segment.ts";
-import { noteFrame } from "./segment_writer.ts";
+import { countFrame } from "./segment_writer.ts";
 
 /** A range of a file that belongs to no sound frame. */
 export interface BadRange {
   from: number;
   to: number;
   /** Whether it was written for this segment, not for an earlier one whose file was recycled. */
-  traced: boolean;
+  isOwnBytes: boolean;
 }
 
 export interface ReadSegment {
@@ -88,7 +88,7 @@ function framesOf(
       const batch = kind.batchAt(bytes, from);
       // A frame here that is sound for no segment is one of this segment whose number was damaged.
       const isNobodys = batch !== undefined && !kind.read(bytes, from, segmentOf(batch));
-      bad.push({ from, to: at, traced: isNobodys || isTraced(bytes.subarray(from, at), id) });
+      bad.push({ from, to: at, isOwnBytes: isNobodys || hasOwnNumber(bytes.subarray(from, at), id) });
     }
     if (!frame) break;
     frames.push(frame);
@@ -98,7 +98,7 @@ function framesOf(
 }
 
 /** Whether the upper 48 bits of this segment's batch numbers are there, as bytes or as hexadecimal digits. */
-function isTraced(bytes: Uint8Array, id: bigint): boolean {
+function hasOwnNumber(bytes: Uint8Array, id: bigint): boolean {
   const upper = batchId(id, 0) >> 16n;
   const number = Buffer.alloc(8);
   number.writeBigUInt64LE(upper);
@@ -113,7 +113,7 @@ function addFrame(segment: Segment, { batch: id, partition, rows, oldest, offset
     batch = { id, partition, rows: 0, bytes: 0, frames: [] };
     segment.batches.push(batch);
   }
-  noteFrame(segment, batch, { offset, length: end - offset, rows });
+  countFrame(segment, batch, { offset, length: end - offset, rows });
   segment.bytes = end;
 }
 
@@ -125,8 +125,8 @@ const headBytes = 512;
  * rows. Changes are not counted: they are at a block's end, and a start flushes these segments first. A frame that
  * cannot be read counts for no project.
  */
-export function foundUsage({ io }: JournalSetup, { path, lane, batches }: Segment): Map<number, Use> {
-  const uses = new Map<number, Use>();
+export function foundUsage({ io }: JournalSetup, { path, lane, batches }: Segment): Map<number, PendingSize> {
+  const uses = new Map<number, PendingSize>();
   if (!lane.isCounted) return uses;
   const frames = batches.flatMap((batch) => batch.frames);
   const parts = frames.map(({ offset, length, rows }) => ({
@@ -137,7 +137,7 @@ export function foundUsage({ io }: JournalSetup, { path, lane, batches }: Segmen
   return uses;
 }
 
-function addUse(uses: Map<number, Use>, head: Uint8Array, { length, rows }: Frame): void {
+function addUse(uses: Map<number, PendingSize>, head: Uint8Array, { length, rows }: Frame): void {
   const projects = projectsOf(head);
   if (!projects) return;
   const counts = new Map<number, number>();

@@ -88,7 +88,7 @@ export class SegmentWriter {
       const frame = { offset: segment.bytes + place.offset, length: place.length, rows };
       written.push({ batch, frame, changes });
     }
-    this.#options.takeRoom(out.total);
+    this.#options.acquireSpace(out.total);
     const file = this.#file;
     if (!file) throw new Error("the segment's file is closed");
     await writePieces(this.#options.setup.io, file, out.list(), segment.bytes);
@@ -99,7 +99,7 @@ export class SegmentWriter {
     if (isFirst) segment.oldest = oldest;
     segment.bytes += out.total;
     for (const { batch, frame, changes } of written) {
-      noteFrame(segment, batch, frame);
+      countFrame(segment, batch, frame);
       if (changes > 0) batch.changes = (batch.changes ?? 0) + changes;
     }
     this.#options.onSynced(segment);
@@ -137,7 +137,7 @@ export class SegmentWriter {
   }
 
   /** Gives back the file that was made ahead, while no segment grows. */
-  async rest(): Promise<void> {
+  async releaseIdle(): Promise<void> {
     if (!this.#segment) await this.#files.drop();
   }
 
@@ -216,7 +216,7 @@ function batchFor(segment: Segment, block: FrameBlock): Batch | undefined {
 }
 
 /** Counts a frame that was written into its batch and segment. */
-export function noteFrame(segment: Segment, batch: Batch, frame: Frame): void {
+export function countFrame(segment: Segment, batch: Batch, frame: Frame): void {
   batch.frames.push(frame);
   batch.rows += frame.rows;
   batch.bytes += frame.length;

@@ -21,9 +21,9 @@ const slotBytes = 64;
 const slotSumAt = 20;
 
 /** A lane's two slots: their segments, and which was written last. */
-interface SlotPlace {
+interface LaneSlots {
   ids: [bigint, bigint];
-  turn: 0 | 1;
+  newest: 0 | 1;
   lane: number;
 }
 
@@ -42,7 +42,7 @@ export class SyncedMarks {
   readonly #bootId: string;
   readonly #fileBytes: number;
   /** By the number of their lane. */
-  readonly #places: SlotPlace[];
+  readonly #lanes: LaneSlots[];
   readonly #slot = new Uint8Array(slotSumAt + 4);
   readonly #view = new DataView(this.#slot.buffer);
   readonly #summed = this.#slot.subarray(0, slotSumAt);
@@ -55,7 +55,7 @@ export class SyncedMarks {
     this.#path = `${folder}/synced`;
     this.#bootId = setup.io.bootId() ?? "";
     this.#fileBytes = slotBytes * (1 + 2 * setup.lanes.length);
-    this.#places = setup.lanes.map((_, lane) => ({ ids: [0n, 0n], turn: 0, lane }));
+    this.#lanes = setup.lanes.map((_, lane) => ({ ids: [0n, 0n], newest: 0, lane }));
   }
 
   /** The marks of an earlier process; none when there is no file. */
@@ -80,18 +80,18 @@ export class SyncedMarks {
       extents.set(segmentName(extent.lane, extent.id), extent);
       // Where no room is for a new file, this one goes on.
       const [place, turn] = [
-        this.#places[lanes.indexOf(extent.lane)]!,
+        this.#lanes[lanes.indexOf(extent.lane)]!,
         (at / slotBytes - 1) % 2 === 0 ? 0 : 1,
       ] as const;
       place.ids[turn] = extent.id;
-      if (extent.id >= place.ids[place.turn]) place.turn = turn;
+      if (extent.id >= place.ids[place.newest]) place.newest = turn;
     }
     return { extents, exact: isHead && this.#bootId !== "", unreadable, there: true };
   }
 
   /** Deletes all marks, durably, and opens the file. */
   restart(): void {
-    for (const place of this.#places) place.ids = [0n, 0n];
+    for (const place of this.#lanes) place.ids = [0n, 0n];
     const whole = new Uint8Array(this.#fileBytes);
     whole.set(this.#head());
     // An empty file, as a kill could leave it, would pass for a damaged one.
@@ -111,22 +111,22 @@ export class SyncedMarks {
   }
 
   /** Notes that the segment's first `bytes` are synced; between the sync and the acknowledgement. */
-  note({ lane, id, bytes, rows }: Segment): void {
-    const place = this.#places[this.#setup.lanes.indexOf(lane)]!;
-    if (place.ids[place.turn] !== id) {
-      place.turn = place.turn === 0 ? 1 : 0;
-      place.ids[place.turn] = id;
+  write({ lane, id, bytes, rows }: Segment): void {
+    const place = this.#lanes[this.#setup.lanes.indexOf(lane)]!;
+    if (place.ids[place.newest] !== id) {
+      place.newest = place.newest === 0 ? 1 : 0;
+      place.ids[place.newest] = id;
     }
     this.#view.setBigUint64(0, id, true);
     this.#view.setUint32(8, bytes, true);
     this.#view.setUint32(12, rows, true);
     this.#view.setUint32(16, place.lane, true);
     this.#view.setUint32(slotSumAt, crc32(this.#summed), true);
-    this.#write(this.#slot, slotBytes * (1 + 2 * place.lane + place.turn));
+    this.#write(this.#slot, slotBytes * (1 + 2 * place.lane + place.newest));
   }
 
   forget({ lane, id }: Segment): void {
-    const place = this.#places[this.#setup.lanes.indexOf(lane)]!;
+    const place = this.#lanes[this.#setup.lanes.indexOf(lane)]!;
     for (const turn of [0, 1] as const) {
       if (place.ids[turn] === id) this.#write(noSlot, slotBytes * (1 + 2 * place.lane + turn));
     }

@@ -66,7 +66,7 @@ import {
   SLOW,
   SLOW_LIST,
   TIMES,
-  TOLD,
+  IDENTITY_ANY,
   TRAITS_UNUSUAL,
   TRAIT_PROCESS_PERSON_PROFILE,
   UUIDS,
@@ -77,7 +77,7 @@ import {
   YEAR_TABLE,
   YEAR_TABLE_LENGTH,
 } from "./constants";
-import { Told, isNumber, judgeIdentity } from "./identity";
+import { IdentityCounts, isNumber, judgeIdentity } from "./identity";
 import { byte, quote } from "./json";
 import { end, slotOf } from "./scan";
 import {
@@ -244,13 +244,13 @@ function judgeOne(entry: u32, place: u32, received: i64, skew: i64, latest: i64)
   if (number == NAMES_MAX) return false;
   if (load<u32>(entry + (FIELD_IDENTITY << 2)) != 0 || named >= NAMED_IDENTIFY) {
     if (!judgeIdentity(entry, place, named, profile)) return false;
-    Told.any = 1;
+    IdentityCounts.any = 1;
   } else {
     const who = WHO + (place << 4);
     v128.store(who, i64x2.splat(0));
     if (profile == GRADE_EMPTY) {
       store<u8>(who, <u8>MODE_PERSONLESS, 11);
-      Told.any = 1;
+      IdentityCounts.any = 1;
     }
   }
   // Last, since a year that has a number must have an event.
@@ -271,8 +271,8 @@ function isFull(): bool {
   return (
     nameCount == NAMES_MAX ||
     yearCount == YEARS_MAX ||
-    Told.changes + CHANGES_MAX > SLICE_CHANGES_MAX ||
-    Told.keys + CHANGES_MAX > KEYS_MAX
+    IdentityCounts.changes + CHANGES_MAX > SLICE_CHANGES_MAX ||
+    IdentityCounts.keys + CHANGES_MAX > KEYS_MAX
   );
 }
 
@@ -281,18 +281,18 @@ function isFull(): bool {
  * a table is full: the next slice begins with empty ones.
  * @returns how many. YEARS tells how many years the plain ones are of (listed as year, first place, last place),
  *   SLOW how many are not plain (listed by place), LACKING how many plain ones have no uuid, NAMES_USED and KEYS_USED
- *   how many names of events and keys of properties there are, TOLD whether any says something of a
+ *   how many names of events and keys of properties there are, IDENTITY_ANY whether any says something of a
  *   person or group.
  */
 export function judge(first: u32, count: u32, bytesMax: u32, received: f64, skew: f64, latest: f64): u32 {
   memory.fill(NAME_TABLE, 0, NAME_SLOTS);
   memory.fill(YEAR_TABLE, 0, YEAR_TABLE_LENGTH);
-  if (Told.keys > 0) memory.fill(KEY_TABLE, 0, KEY_SLOTS * 2);
-  Told.keys = 0;
-  Told.any = 0;
-  Told.changes = 0;
-  Told.groups = 0;
-  Told.typesWritten = false;
+  if (IdentityCounts.keys > 0) memory.fill(KEY_TABLE, 0, KEY_SLOTS * 2);
+  IdentityCounts.keys = 0;
+  IdentityCounts.any = 0;
+  IdentityCounts.changes = 0;
+  IdentityCounts.groups = 0;
+  IdentityCounts.typesWritten = false;
   nameCount = 0;
   yearCount = 0;
   let slow: u32 = 0;
@@ -314,8 +314,8 @@ export function judge(first: u32, count: u32, bytesMax: u32, received: f64, skew
   store<u32>(LACKING, lacking);
   store<u32>(YEARS, yearCount);
   store<u32>(NAMES_USED, nameCount);
-  store<u32>(KEYS_USED, Told.keys);
-  store<u32>(TOLD, Told.any);
+  store<u32>(KEYS_USED, IdentityCounts.keys);
+  store<u32>(IDENTITY_ANY, IdentityCounts.any);
   return place;
 }
 

@@ -47,7 +47,7 @@ import { end } from "./scan";
 import { hashOf, isUnescaped, sameText } from "./values";
 
 /** What the events of this slice say. */
-export class Told {
+export class IdentityCounts {
   /** 1 when any of them changes a person or group, or belongs to a group. */
   static any: u32 = 0;
   /** Changes and groups listed, and keys numbered. */
@@ -122,11 +122,11 @@ function keyNumber(from: u32, length: u32): u32 {
   for (let tries = 0; tries < 32; tries++) {
     const number = <u32>load<u16>(KEY_TABLE + (slot << 1));
     if (number == 0) {
-      if (Told.keys == KEYS_MAX) return KEYS_MAX;
-      store<u16>(KEY_TABLE + (slot << 1), <u16>(Told.keys + 1));
-      store<u32>(KEY_LIST + (Told.keys << 3), from - BODY);
-      store<u32>(KEY_LIST + (Told.keys << 3), length, 4);
-      return Told.keys++;
+      if (IdentityCounts.keys == KEYS_MAX) return KEYS_MAX;
+      store<u16>(KEY_TABLE + (slot << 1), <u16>(IdentityCounts.keys + 1));
+      store<u32>(KEY_LIST + (IdentityCounts.keys << 3), from - BODY);
+      store<u32>(KEY_LIST + (IdentityCounts.keys << 3), length, 4);
+      return IdentityCounts.keys++;
     }
     const known = KEY_LIST + ((number - 1) << 3);
     if (load<u32>(known, 4) == length && sameText(load<u32>(known) + BODY, from, length)) return number - 1;
@@ -144,7 +144,7 @@ function sameKind(a: u32, b: u32): bool {
 function change(op: u32, key: u32, length: u32, value: u32, size: u32): bool {
   changedBytes += length + 2 + size;
   if (length > KEY_BYTES_MAX || changedBytes > CHANGES_BYTES_MAX) return false;
-  if (Told.changes - changesFrom == CHANGES_MAX) return false;
+  if (IdentityCounts.changes - changesFrom == CHANGES_MAX) return false;
   const number = keyNumber(key, length);
   if (number == KEYS_MAX) return false;
   // Where this key was listed last, if the present event listed it; such notes need not be cleared.
@@ -153,11 +153,11 @@ function change(op: u32, key: u32, length: u32, value: u32, size: u32): bool {
   let entry = CHANGES + place * 12;
   const again =
     place >= changesFrom &&
-    place < Told.changes &&
+    place < IdentityCounts.changes &&
     <u32>load<u16>(entry, 8) == number &&
     sameKind(<u32>load<u16>(entry, 10), op);
   if (!again) {
-    place = Told.changes++;
+    place = IdentityCounts.changes++;
     entry = CHANGES + place * 12;
     store<u32>(seen, place);
     store<u16>(entry, <u16>number, 8);
@@ -233,8 +233,8 @@ declare function writeTypes(): void;
 
 /** Lists a group, its key as a raw value; a type that is not known, or named again, is unusual. */
 function group(type: u32, typeLength: u32, key: u32, size: u32): bool {
-  if (!Told.typesWritten) writeTypes();
-  Told.typesWritten = true;
+  if (!IdentityCounts.typesWritten) writeTypes();
+  IdentityCounts.typesWritten = true;
   const known = load<u32>(GROUP_TYPES);
   for (let number: u32 = 0; number < known; number++) {
     const place = GROUP_TYPES + 16 + number * GROUP_TYPE_BYTES;
@@ -245,11 +245,11 @@ function group(type: u32, typeLength: u32, key: u32, size: u32): bool {
     }
     typesNamed |= 1 << number;
     const isText = byte(key) == quote;
-    const entry = GROUPS + Told.groups * 12;
+    const entry = GROUPS + IdentityCounts.groups * 12;
     store<u32>(entry, isText ? key + 1 : key);
     store<u32>(entry, isText ? size - 2 : size, 4);
     store<u16>(entry, <u16>number, 8);
-    Told.groups++;
+    IdentityCounts.groups++;
     return true;
   }
   return false;
@@ -329,18 +329,18 @@ function listIdentity(entry: u32, place: u32, named: i32, profile: u32): bool {
   const who = WHO + (place << 4);
   store<u32>(who, changesFrom);
   store<u32>(who, groupsFrom, 4);
-  store<u16>(who, <u16>(Told.changes - changesFrom), 8);
-  store<u8>(who, <u8>(Told.groups - groupsFrom), 10);
+  store<u16>(who, <u16>(IdentityCounts.changes - changesFrom), 8);
+  store<u8>(who, <u8>(IdentityCounts.groups - groupsFrom), 10);
   store<u8>(who, <u8>(identified ? MODE_GROUP : personless ? MODE_PERSONLESS : MODE_FULL), 11);
   return true;
 }
 
 /** The same, and nothing is listed of one that is not plain. */
 export function judgeIdentity(entry: u32, place: u32, named: i32, profile: u32): bool {
-  changesFrom = Told.changes;
-  groupsFrom = Told.groups;
+  changesFrom = IdentityCounts.changes;
+  groupsFrom = IdentityCounts.groups;
   if (listIdentity(entry, place, named, profile)) return true;
-  Told.changes = changesFrom;
-  Told.groups = groupsFrom;
+  IdentityCounts.changes = changesFrom;
+  IdentityCounts.groups = groupsFrom;
   return false;
 }

@@ -73,7 +73,7 @@ export function isLearned(name: u32, from: u32): bool {
 }
 
 /** The place of a name among those that were learned: there already, or learned now. */
-export function learn(table: u32, from: u32, length: u32): u32 {
+export function cacheName(table: u32, from: u32, length: u32): u32 {
   const place = (hashOf(from, length) & (LEARNED_MAX - 1)) + (table == PROPERTY_KEYS ? LEARNED_MAX : 0);
   const name = LEARNED + place * LEARNED_BYTES;
   const wanted: u32 = ((1 << (length + 1)) << 1) - 1;
@@ -118,7 +118,7 @@ function grade(kind: u8, first: u8, size: u32): u32 {
 
 // @ts-ignore: decorator
 @inline
-export function note(entry: u32, slot: i32, first: u8, from: u32, to: u32): void {
+export function recordMember(entry: u32, slot: i32, first: u8, from: u32, to: u32): void {
   if (slot >= FIRST_TRAIT) {
     const which = <u32>(slot - FIRST_TRAIT);
     const place = entry + (FIELD_TRAITS << 2);
@@ -159,7 +159,7 @@ export function members(table: u32, from: u32, depth: u32, entry: u32): u32 {
         slot = slotOf(table, key, length);
         hash = mixText(0, key, length);
       } else {
-        name = learn(table, key, length);
+        name = cacheName(table, key, length);
         store<u32>(next, name);
         next = name + learnedNext;
         slot = load<i32>(name, learnedSlot);
@@ -188,7 +188,7 @@ export function members(table: u32, from: u32, depth: u32, entry: u32): u32 {
           KeyPlaces.ownTo = at;
         }
       }
-    } else if (slot != NO_SLOT) note(entry, slot, first, start, at);
+    } else if (slot != NO_SLOT) recordMember(entry, slot, first, start, at);
     at = blanks(at);
     const c = byte(at);
     if (c == 0x7d) {

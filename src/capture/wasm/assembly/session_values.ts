@@ -9,7 +9,7 @@ import {
   PROPERTY_KEYS,
 } from "./constants";
 import { backslash, blanks, byte, isDigit, quote } from "./json";
-import { isLearned, learn, learnedLength, learnedNext, learnedSlot, slotOf } from "./scan";
+import { cacheName, isLearned, learnedLength, learnedNext, learnedSlot, slotOf } from "./scan";
 
 export class Seen {
   /** The text that was passed last has an escape. */
@@ -134,7 +134,7 @@ export function readProperties(from: u32, to: u32): void {
       const size = at - name;
       if (size > LEARNED_LENGTH_MAX || Seen.isEscaped || byte(at + 1) != 0x3a) slot = slotOf(PROPERTY_KEYS, name, size);
       else {
-        const learned = learn(PROPERTY_KEYS, name, size);
+        const learned = cacheName(PROPERTY_KEYS, name, size);
         store<u32>(next, learned);
         next = learned + learnedNext;
         slot = load<i32>(learned, learnedSlot);

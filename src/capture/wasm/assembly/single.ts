@@ -20,10 +20,10 @@ import {
   SINGLE_KEY,
 } from "./constants";
 import { Last, blanks, byte, pastString, quote, skip } from "./json";
-import { KeyPlaces, end, members, noNames, note, slotOf } from "./scan";
+import { KeyPlaces, end, members, noNames, recordMember, slotOf } from "./scan";
 
 /** Notes a member's raw value in the entry, and behind the entry if it is also one of the envelope's. */
-function noteMember(entry: u32, slot: i32, outer: i32, first: u8, from: u32, to: u32): void {
+function recordSingleMember(entry: u32, slot: i32, outer: i32, first: u8, from: u32, to: u32): void {
   if (outer != NO_SLOT) {
     store<u32>(entry + ENTRY_BYTES + ((<u32>outer) << 2), from - BODY);
     store<u32>(entry + ENTRY_BYTES + ((<u32>outer) << 2), to - BODY, 4);
@@ -32,7 +32,7 @@ function noteMember(entry: u32, slot: i32, outer: i32, first: u8, from: u32, to:
     if (first != quote) return;
     KeyPlaces.ownFrom = from;
     KeyPlaces.ownTo = to;
-  } else if (slot != NO_SLOT) note(entry, slot, first, from, to);
+  } else if (slot != NO_SLOT) recordMember(entry, slot, first, from, to);
 }
 
 /** The place behind the bracket that opens the events of a batch, once envelope() has met it; else 0. */
@@ -68,7 +68,7 @@ function envelope(start: u32, entry: u32): u32 {
     if (slot == FIELD_PROPERTIES && end(entry, FIELD_PROPERTIES) != 0) return 0;
     at = slot == FIELD_PROPERTIES && first == 0x7b ? members(PROPERTY_KEYS, from, 1, entry) : skip(from, 0);
     if (at == 0) return 0;
-    noteMember(entry, slot, outer, first, from, at);
+    recordSingleMember(entry, slot, outer, first, from, at);
     at = blanks(at);
   } while (byte(at) == 0x2c);
   return byte(at) == 0x7d ? at : 0;

@@ -127,7 +127,7 @@ function recover(folder: string): Found {
     damage.bytes += more.bytes;
   };
   const recovery = new Recovery({ setup: captureSetup, folder, damaged, log });
-  recovery.takeFolder(new Ledger(captureSetup, folder));
+  recovery.readFolder(new Ledger(captureSetup, folder));
   return { segments: recovery.segments, damage, errors: told.filter(({ level }) => level === "error") };
 }
 

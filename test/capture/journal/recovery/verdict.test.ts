@@ -31,8 +31,8 @@ function read(frames: ReturnType<typeof frame>[], bad: ReadSegment["bad"], headD
   return { segment, fileBytes: 300, frames, bad, headDamaged };
 }
 
-const torn = { from: 100, to: 200, traced: true };
-const zeros = { from: 100, to: 200, traced: false };
+const torn = { from: 100, to: 200, isOwnBytes: true };
+const zeros = { from: 100, to: 200, isOwnBytes: false };
 const first = frame(0, { synced: 0, before: 0 });
 const sound = { damaged: false, doubtful: false, lostRows: 0 };
 const noted = (behind: Expected["behind"], bytes: number, rows: number) => ({ bytes, rows, behind });

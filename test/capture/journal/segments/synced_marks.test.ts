@@ -42,15 +42,15 @@ test("the last note of a segment counts, and a lane keeps two segments", () => {
   const marks = new SyncedMarks(setup, folder);
   marks.restart();
   expect(readAgain(folder)).toEqual({ found: [], exact: true, unreadable: 0 });
-  for (const bytes of [10, 20, 30]) marks.note(segment(1, bytes));
-  marks.note(segment(2, 50));
-  marks.note(segment(9, 70, other));
+  for (const bytes of [10, 20, 30]) marks.write(segment(1, bytes));
+  marks.write(segment(2, 50));
+  marks.write(segment(9, 70, other));
   const found = [segment(1, 30), segment(2, 50), segment(9, 70, other)];
   expect(new Set(readAgain(folder).found)).toEqual(
     new Set(found.map((one) => [nameOf(one), one.bytes, one.rows])),
   );
   // The third takes the place of the first, which is full and noted elsewhere by then.
-  marks.note(segment(3, 60));
+  marks.write(segment(3, 60));
   const names = readAgain(folder).found.map(([name]) => name);
   expect(new Set(names)).toEqual(new Set([segment(2, 0), segment(3, 0), segment(9, 0, other)].map(nameOf)));
   marks.forget(segment(2, 50));
@@ -62,7 +62,7 @@ test("after the system was restarted marks say the least that was synced", () =>
   const folder = makeFolder();
   const marks = new SyncedMarks(setup, folder);
   marks.restart();
-  marks.note(segment(1, 10));
+  marks.write(segment(1, 10));
   marks.close();
   for (const id of ["another boot", undefined]) {
     expect(readAgain(folder, booted(id))).toMatchObject({
@@ -77,7 +77,7 @@ test("a system without an id of its boot never says that its marks are the last"
   const folder = makeFolder();
   const marks = new SyncedMarks(booted(undefined), folder);
   marks.restart();
-  marks.note(segment(1, 10));
+  marks.write(segment(1, 10));
   marks.close();
   expect(readAgain(folder, booted(undefined))).toMatchObject({ exact: false, unreadable: 0 });
 });
@@ -86,8 +86,8 @@ test("a damaged mark is not believed, and said; the others are read", () => {
   const folder = makeFolder();
   const marks = new SyncedMarks(setup, folder);
   marks.restart();
-  marks.note(segment(1, 10));
-  marks.note(segment(2, 20));
+  marks.write(segment(1, 10));
+  marks.write(segment(2, 20));
   marks.close();
   const path = `${folder}/synced`;
   const whole = readFileSync(path);
@@ -108,14 +108,14 @@ test("a restart takes all marks away, and later notes go to the slots that a pro
   const folder = makeFolder();
   const before = new SyncedMarks(setup, folder);
   before.restart();
-  before.note(segment(1, 10));
-  before.note(segment(2, 20));
+  before.write(segment(1, 10));
+  before.write(segment(2, 20));
   before.close();
   // Where there is no room for a restart the file goes on.
   const next = new SyncedMarks(setup, folder);
   next.read();
   next.open();
-  next.note(segment(3, 30));
+  next.write(segment(3, 30));
   expect(new Set(readAgain(folder).found.map(([name]) => name))).toEqual(
     new Set([nameOf(segment(2, 0)), nameOf(segment(3, 0))]),
   );
@@ -143,11 +143,11 @@ test("a mark that cannot be written takes its file along, so that an old one doe
   };
   const marks = new SyncedMarks(failing, folder);
   marks.restart();
-  marks.note(segment(1, 10));
+  marks.write(segment(1, 10));
   expect(readAgain(folder).found.length).toBe(1);
   isBroken = true;
-  marks.note(segment(1, 20));
+  marks.write(segment(1, 20));
   expect(existsSync(`${folder}/synced`)).toBe(false);
   // It goes on without marks.
-  marks.note(segment(1, 30));
+  marks.write(segment(1, 30));
 });
