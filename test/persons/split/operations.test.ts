@@ -219,5 +219,8 @@ test("a split changes its persons for exports", async () => {
   expect(versions(after)[1]).toBeGreaterThan(split);
   const { clickhouse } = stores;
   await clickhouse.command(`OPTIMIZE TABLE ${clickhouse.tables.local("merged_ids")} FINAL`);
-  expect(versions(await changed())).toEqual(versions(after));
+  // Once every journal has passed the split it is carried out again, with a version that is higher still.
+  const kept = versions(await changed());
+  expect(kept).toEqual([main, expect.any(Number) as number, other]);
+  expect(kept[1]).toBeGreaterThanOrEqual(versions(after)[1]!);
 });
