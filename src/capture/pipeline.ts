@@ -168,7 +168,7 @@ interface CaptureProgress extends AppendContext {
 
 /**
  * Prepares the append: the lane, the client's clock skew, how cookieless events are handled.
- * @throws Fault as CaptureQuota.laneFor() and refuseVisits().
+ * @throws Fault as CaptureQuota.chooseLane() and refuseCookieless().
  */
 function begin(
   scanner: BodyScanner,
@@ -217,7 +217,7 @@ class UsedLanes {
   readonly #project_id: number;
   readonly #used: EventLane[];
 
-  /** @throws Fault as CaptureQuota.laneFor(). */
+  /** @throws Fault as CaptureQuota.chooseLane(). */
   constructor(journal: CaptureJournal, project_id: number, isHistorical: boolean) {
     this.#journal = journal;
     this.#project_id = project_id;

@@ -38,7 +38,7 @@ export class IdentityColumns {
   }
 
   /**
-   * Adds row number `rowNumber` (rising); rows that tellsNothing() may be left out. Returns about how many bytes it
+   * Adds row number `rowNumber` (rising); rows that hasNoIdentity() may be left out. Returns about how many bytes it
    * has.
    */
   append(rowNumber: number, row: Row): number {

@@ -67,7 +67,7 @@ export class SingleEventWriter implements Envelope {
   /**
    * Appends the event of a body shorter than captureLimits.arenaBodyBytesMin; returns its lane and fills `taken`.
    * Undefined, and nothing is appended, when the body is not one plain event of a known project, or has to wait.
-   * @throws Fault as keyOf() and CaptureQuota.laneFor() do.
+   * @throws Fault as keyOf() and CaptureQuota.chooseLane() do.
    */
   append(body: Uint8Array, recipient: SingleEventRequest): EventLane | undefined {
     this.#opened = undefined;

@@ -18,7 +18,7 @@ export interface SegmentFilesOptions {
   isOwnId(id: bigint): boolean;
   /** A file to write over, if there is one; it then belongs to the lane. */
   acquireRecycled(): string | undefined;
-  /** Acquires so many bytes of disk. @throws NoRoom when the disk has not enough. */
+  /** Acquires so many bytes of disk. @throws DiskFullError when the disk has not enough. */
   acquireSpace(bytes: number): void;
   /** Whether the disk has so many bytes for what need not be. */
   hasSpace(bytes: number): boolean;
