@@ -183,6 +183,24 @@ inBrowser(
 );
 
 inBrowser(
+  "a list that a busy server refuses is asked for again by its page",
+  async () => {
+    const page = await opened("start");
+    let refused = 0;
+    await page.route(/session_recordings\//, async (route) => {
+      if (refused++ > 1) return await route.continue();
+      const json = { type: "server_error", code: "unavailable", detail: "Busy. Please retry.", attr: null };
+      await route.fulfill({ status: 503, json });
+    });
+    await page.getByRole("link", { name: "Recordings", exact: true }).click();
+    await page.getByText("Busy. Please retry.").waitFor();
+    await page.locator("tbody tr").nth(1).waitFor();
+    expect(await page.getByText("Busy. Please retry.").count()).toBe(0);
+  },
+  msMax,
+);
+
+inBrowser(
   "recordings are found by person, length, page, event and day, and the address keeps what was asked",
   async () => {
     const page = await opened("recordings");

@@ -1,7 +1,7 @@
 // Requests of a page: the reply or the error, and a way to ask again. And what its buttons do.
 
-import { useCallback, useEffect, useState } from "preact/hooks";
-import { Away, type ListReply, type Query } from "./api.ts";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { Away, type ListReply, type Query, Refusal } from "./api.ts";
 import { go, hrefOf, useRoute } from "./route.ts";
 import { useSession } from "./session.ts";
 
@@ -16,6 +16,8 @@ export interface Loaded<Value> {
 
 /** Time between two tries to reach a server that does not answer, in ms. */
 export const awayAgainMs = 3000;
+/** How often a question is asked again that a busy server, or a store, did not answer. */
+const busyAgainMax = 5;
 
 /** Asks when `question` changes. The value before is kept until the next is there. */
 export function useLoaded<Value>(
@@ -29,6 +31,8 @@ export function useLoaded<Value>(
     loading: true,
   });
   const [turn, setTurn] = useState(0);
+  const refused = useRef(0);
+  useEffect(() => void (refused.current = 0), question);
   useEffect(() => {
     const stop = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -38,7 +42,9 @@ export function useLoaded<Value>(
       (error: unknown) => {
         if (stop.signal.aborted) return;
         setState((before) => ({ ...before, error, loading: false }));
-        if (error instanceof Away) timer = setTimeout(() => setTurn((before) => before + 1), awayAgainMs);
+        const isBusy = error instanceof Refusal && error.status === 503 && refused.current++ < busyAgainMax;
+        if (error instanceof Away || isBusy)
+          timer = setTimeout(() => setTurn((before) => before + 1), awayAgainMs);
       },
     );
     return () => {
