@@ -1,16 +1,17 @@
 // The names of events and properties that come in: recorded in memory as events are appended, and in ClickHouse before
 // the events' segment is finished. A process that dies finds the segment again, and reads its names anew.
 
+import { bytesOf } from "../../core/bytes.ts";
 import { wordsIn } from "../../core/words.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { reasonOf } from "../../core/log.ts";
 import { ClickHouseError, isTooBig } from "../../storage/clickhouse/clickhouse.ts";
 import type { Uses } from "../../storage/services.ts";
 import { changeKind } from "../event/changes.ts";
-import { type ByteRange, rangeText } from "../scan/byte_range.ts";
+import { type ByteRange, emptyRange, rangeText, setBytes } from "../scan/byte_range.ts";
 import { definitionLimits } from "./limits.ts";
 import type { NamedEvent } from "./named_event.ts";
-import { hashShape, shapeHash } from "./event_shape.ts";
+import { hashShape, nameNumber, shapeHash } from "./event_shape.ts";
 import { detectType } from "./property_type.ts";
 import {
   type Definition,
@@ -33,8 +34,8 @@ interface DefinitionBookOptions extends Uses<"clickhouse" | "clock" | "log"> {
 
 /** What a process knows of a project. */
 interface ProjectNames {
-  /** By nameKey(): whether the type is known. */
-  names: Map<string, boolean>;
+  /** By nameNumber(): whether the type is known. */
+  names: Map<number, boolean>;
   pairs: Set<number>;
   events: number;
   properties: number;
@@ -47,6 +48,9 @@ export class DefinitionBook {
   readonly #shapes = new Map<number, ShapeCache>();
   readonly #projects = new Map<number, ProjectNames>();
   readonly #members = new JsonCursor();
+  /** The name and the value that are read. */
+  readonly #key = emptyRange();
+  readonly #value = emptyRange();
   /** To be written. */
   #definitions: Definition[] = [];
   #pairs: EventProperty[] = [];
@@ -99,15 +103,17 @@ export class DefinitionBook {
     this.#add(project, { ...added, kind: definitionKind.event, name: event, type: undefined });
     // PostHog reads the group's properties only of what identifies a group.
     if (!groups.identified) {
-      const members = this.#members.open(properties.source, properties.from);
+      const { source } = properties;
+      const members = this.#members.open(source, properties.from);
+      const ofEvent = { ...added, kind: definitionKind.eventProperty };
       for (const most = names + definitionLimits.eventPropertiesMax; members.next(); names++) {
         if (names === most) {
           this.#options.unrecorded("too_many", 1);
           return names;
         }
-        const range = { source: properties.source, from: members.key, to: members.keyEnd };
-        const kind = definitionKind.eventProperty;
-        this.#property(project, event, { ...added, kind }, range, [members.value, members.end]);
+        setBytes(this.#key, source, members.key, members.keyEnd);
+        setBytes(this.#value, source, members.value, members.end);
+        this.#property(project, event, ofEvent, false);
       }
     }
     this.#readChanges(project, event, row);
@@ -117,40 +123,42 @@ export class DefinitionBook {
   #readChanges(
     project: ProjectNames,
     event: string,
-    { project_id, changes, groups, created_at }: NamedEvent,
+    { project_id, changes, groups, created_at: at }: NamedEvent,
   ): void {
     const group_type = groups.identified ? rangeText(groups.types[0]!) : "";
-    for (let at = 0; at < changes.count; at++) {
-      if (changes.ops[at] === changeKind.unset) continue;
-      const ofGroup = changes.ops[at] === changeKind.group;
-      const kind = ofGroup ? definitionKind.groupProperty : definitionKind.personProperty;
-      const name = { source: changes.keySource(at), from: changes.keyFrom[at]!, to: changes.keyTo[at]! };
-      const added = { project_id, kind, group_type: ofGroup ? group_type : "", at: created_at };
-      const value = [changes.valueFrom[at]!, changes.valueTo[at]!] as const;
-      this.#property(project, event, added, name, value, changes.source, true);
+    const ofPerson = { project_id, kind: definitionKind.personProperty, group_type: "", at };
+    const ofGroup = { project_id, kind: definitionKind.groupProperty, group_type, at };
+    for (let i = 0; i < changes.count; i++) {
+      if (changes.ops[i] === changeKind.unset) continue;
+      setBytes(this.#key, changes.keySource(i), changes.keyFrom[i]!, changes.keyTo[i]!);
+      setBytes(this.#value, changes.source, changes.valueFrom[i]!, changes.valueTo[i]!);
+      this.#property(project, event, changes.ops[i] === changeKind.group ? ofGroup : ofPerson, true);
     }
   }
 
+  /** Records the property of #key and #value. One that is known, or past the bounds, makes no garbage. */
   #property(
     project: ProjectNames,
     event: string,
     added: Omit<Definition, "name" | "type">,
-    range: ByteRange,
-    [from, to]: readonly [number, number],
-    source: Uint8Array = range.source,
-    isDecoded = false,
+    isDecoded: boolean,
   ): void {
-    const name = this.#name(range, isDecoded);
-    if (name === undefined) return;
-    if (added.kind === definitionKind.eventProperty && passedOver.has(name)) return;
-    const isTyped = project.names.get(nameKey({ ...added, name }));
+    const range = this.#key;
+    const isPlain = range.to - range.from <= definitionLimits.nameCharsMax;
+    let name = isPlain && (isDecoded || !hasEscape(range)) ? undefined : this.#name(range, isDecoded);
+    if (name === undefined && !isPlain) return;
+    const number = nameNumber(added.kind, added.group_type, name === undefined ? range : rangeOf(name));
+    if (passedOver.has(number)) return;
+    const isTyped = project.names.get(number);
     if (isTyped === undefined && project.properties >= bounds.properties)
       return this.#options.unrecorded("too_many", 1);
+    name ??= rangeText(range);
     // A list, an object and null show no type: a later value will.
     if (isTyped !== true) {
       const now = this.#options.clock.now();
+      const { source, from, to } = this.#value;
       const type = detectType(name, source, from, to, now);
-      if (isTyped === undefined || type !== undefined) this.#add(project, { ...added, name, type });
+      if (isTyped === undefined || type !== undefined) this.#add(project, { ...added, name, type }, number);
     }
     this.#addPair(project, { project_id: added.project_id, event, property: name });
   }
@@ -166,14 +174,13 @@ export class DefinitionBook {
     return undefined;
   }
 
-  #add(project: ProjectNames, definition: Definition): void {
-    const key = nameKey(definition);
-    const isKnown = project.names.has(key);
-    if (isKnown && (definition.type === undefined || project.names.get(key) === true)) return;
+  #add(project: ProjectNames, definition: Definition, number = numberOf(definition)): void {
+    const isKnown = project.names.has(number);
+    if (isKnown && (definition.type === undefined || project.names.get(number) === true)) return;
     const counted = definition.kind === definitionKind.event ? "events" : "properties";
     if (!isKnown && project[counted] >= bounds[counted]) return this.#options.unrecorded("too_many", 1);
     if (!isKnown) project[counted]++;
-    project.names.set(key, definition.type !== undefined);
+    project.names.set(number, definition.type !== undefined);
     this.#definitions.push(definition);
   }
 
@@ -249,18 +256,18 @@ export class DefinitionBook {
     if (project.isLoaded) return;
     const known = await readKnown(this.#options.clickhouse, project_id);
     for (const number of known.pairs) project.pairs.add(number);
-    const stored = new Map(known.names.map((one) => [nameKey(one), one]));
+    const stored = new Map(known.names.map((one) => [numberOf(one), one]));
     const counts = { events: 0, properties: 0 };
     for (const { kind } of known.names) counts[kind === definitionKind.event ? "events" : "properties"]++;
     for (const one of waiting) {
-      if (one.project_id !== project_id || stored.has(nameKey(one))) continue;
+      if (one.project_id !== project_id || stored.has(numberOf(one))) continue;
       const counted = one.kind === definitionKind.event ? "events" : "properties";
       if (counts[counted] >= bounds[counted]) dropped.add(one);
       else counts[counted]++;
     }
     if (dropped.size > 0) this.#options.unrecorded("too_many", dropped.size);
-    for (const [key, one] of stored) {
-      if (project.names.get(key) !== true) project.names.set(key, one.type !== undefined);
+    for (const [number, one] of stored) {
+      if (project.names.get(number) !== true) project.names.set(number, one.type !== undefined);
     }
     Object.assign(project, counts, { isLoaded: true });
   }
@@ -281,13 +288,25 @@ const bounds = { events: definitionLimits.eventsMax, properties: definitionLimit
 /** The longest spelling of a character is two escapes, or four bytes. */
 const longestEscape = 12;
 
-/** Members of properties that mean something else, as in PostHog. */
-const passedOver: ReadonlySet<string> = new Set(
-  wordsIn("$set $set_once $unset $group_0 $group_1 $group_2 $group_3 $group_4 $groups"),
+function rangeOf(text: string): ByteRange {
+  const source = bytesOf(text);
+  return { source, from: 0, to: source.length };
+}
+
+function numberOf({ kind, group_type, name }: Pick<Definition, "kind" | "group_type" | "name">): number {
+  return nameNumber(kind, group_type, rangeOf(name));
+}
+
+/** Members of properties that mean something else, as in PostHog, by nameNumber(). */
+const passedOver: ReadonlySet<number> = new Set(
+  wordsIn("$set $set_once $unset $group_0 $group_1 $group_2 $group_3 $group_4 $groups").map((name) =>
+    numberOf({ kind: definitionKind.eventProperty, group_type: "", name }),
+  ),
 );
 
-function nameKey({ kind, group_type, name }: Pick<Definition, "kind" | "group_type" | "name">): string {
-  return `${kind}${group_type}\0${name}`;
+function hasEscape({ source, from, to }: ByteRange): boolean {
+  for (let at = from; at < to; at++) if (source[at] === 0x5c) return true;
+  return false;
 }
 
 /** Slots that are tried for a shape, so that nobody can make a search long. */

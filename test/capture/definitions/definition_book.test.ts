@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { DefinitionBook, ShapeCache } from "../../../src/capture/definitions/definition_book.ts";
 import type { NamedEvent } from "../../../src/capture/definitions/named_event.ts";
+import { nameNumber } from "../../../src/capture/definitions/event_shape.ts";
 import { definitionLimits } from "../../../src/capture/definitions/limits.ts";
 import { detectType } from "../../../src/capture/definitions/property_type.ts";
 import { emptyRow } from "../../../src/capture/event/row.ts";
@@ -153,4 +154,24 @@ test("shapes are remembered, each project's by themselves, and never more than t
   const { book } = openBook();
   book.shapesOf(1).add(5, 5);
   expect([book.shapesOf(1).has(5, 5), book.shapesOf(2).has(5, 5)]).toEqual([true, false]);
+});
+
+test("names of another kind, type of group or text have another number, wherever their bytes lie", () => {
+  const numbers = new Set<number>();
+  const names = Array.from({ length: 20_000 }, (_, i) => `name ${i}`);
+  for (const [kind, group_type] of [
+    [1, ""],
+    [2, ""],
+    [3, "company"],
+    [3, "companyname"],
+  ] as const) {
+    for (const name of names) {
+      const source = bytesOf(`"${name}"`);
+      const number = nameNumber(kind, group_type, { source, from: 1, to: source.length - 1 });
+      expect(number).toBe(nameNumber(kind, group_type, { source: bytesOf(name), from: 0, to: name.length }));
+      expect(Number.isSafeInteger(number) && number >= 0).toBe(true);
+      numbers.add(number);
+    }
+  }
+  expect(numbers.size).toBe(4 * names.length);
 });
