@@ -42,8 +42,8 @@ export interface SluiceStand extends Stand {
   stores: Stores;
   /** Resolves when every accepted event is in ClickHouse; asked every `lookMs`. */
   rested(lookMs?: number): Promise<void>;
-  /** Resolves when the sessions of all of them are derived as well. */
-  derived(): Promise<void>;
+  /** Resolves when the sessions of all of them are derived as well; asked every `lookMs`. */
+  derived(lookMs?: number): Promise<void>;
   metric(name: string): Promise<number>;
 }
 
@@ -103,8 +103,8 @@ export async function startSluice(options: SluiceOptions = {}): Promise<SluiceSt
     rested: async (lookMs = 10) => {
       while ((await metric("sluice_journal_pending_events")) > 0) await Bun.sleep(lookMs);
     },
-    derived: async () => {
-      while ((await metric("sluice_sessions_pending_events")) > 0) await Bun.sleep(50);
+    derived: async (lookMs = 50) => {
+      while ((await metric("sluice_sessions_pending_events")) > 0) await Bun.sleep(lookMs);
     },
     stop: async () => {
       await stores.close();
