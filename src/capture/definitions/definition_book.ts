@@ -13,6 +13,7 @@ import { definitionLimits } from "./limits.ts";
 import type { NamedEvent } from "./named_event.ts";
 import { hashShape, nameNumber, shapeHash } from "./event_shape.ts";
 import { detectType } from "./property_type.ts";
+import { ShapeCache } from "./shape_cache.ts";
 import {
   type Definition,
   definitionKind,
@@ -32,10 +33,18 @@ interface DefinitionBookOptions extends Uses<"clickhouse" | "clock" | "log"> {
   unrecorded(why: Unrecorded, names: number): void;
 }
 
+/** The name and the value of a property; one object for all of an event. */
+interface Property {
+  name: ByteRange;
+  value: ByteRange;
+}
+
 /** What a process knows of a project. */
 interface ProjectNames {
-  /** By nameNumber(): whether the type is known. */
-  names: Map<number, boolean>;
+  /** By nameKey(): whether the type is known. */
+  names: Map<string, boolean>;
+  /** By nameNumber(), names of properties: one that is not here is not in `names` either. */
+  numbers: Set<number>;
   pairs: Set<number>;
   events: number;
   properties: number;
@@ -48,9 +57,6 @@ export class DefinitionBook {
   readonly #shapes = new Map<number, ShapeCache>();
   readonly #projects = new Map<number, ProjectNames>();
   readonly #members = new JsonCursor();
-  /** The name and the value that are read. */
-  readonly #key = emptyRange();
-  readonly #value = emptyRange();
   /** To be written. */
   #definitions: Definition[] = [];
   #pairs: EventProperty[] = [];
@@ -101,6 +107,7 @@ export class DefinitionBook {
     let names = 1 + row.changes.count;
     const added = { project_id, group_type: "", at };
     this.#add(project, { ...added, kind: definitionKind.event, name: event, type: undefined });
+    const property: Property = { name: emptyRange(), value: emptyRange() };
     // PostHog reads the group's properties only of what identifies a group.
     if (!groups.identified) {
       const { source } = properties;
@@ -111,12 +118,12 @@ export class DefinitionBook {
           this.#options.unrecorded("too_many", 1);
           return names;
         }
-        setBytes(this.#key, source, members.key, members.keyEnd);
-        setBytes(this.#value, source, members.value, members.end);
-        this.#property(project, event, ofEvent, false);
+        setBytes(property.name, source, members.key, members.keyEnd);
+        setBytes(property.value, source, members.value, members.end);
+        this.#property(project, event, ofEvent, property, false);
       }
     }
-    this.#readChanges(project, event, row);
+    this.#readChanges(project, event, row, property);
     return names;
   }
 
@@ -124,41 +131,49 @@ export class DefinitionBook {
     project: ProjectNames,
     event: string,
     { project_id, changes, groups, created_at: at }: NamedEvent,
+    property: Property,
   ): void {
     const group_type = groups.identified ? rangeText(groups.types[0]!) : "";
     const ofPerson = { project_id, kind: definitionKind.personProperty, group_type: "", at };
     const ofGroup = { project_id, kind: definitionKind.groupProperty, group_type, at };
     for (let i = 0; i < changes.count; i++) {
       if (changes.ops[i] === changeKind.unset) continue;
-      setBytes(this.#key, changes.keySource(i), changes.keyFrom[i]!, changes.keyTo[i]!);
-      setBytes(this.#value, changes.source, changes.valueFrom[i]!, changes.valueTo[i]!);
-      this.#property(project, event, changes.ops[i] === changeKind.group ? ofGroup : ofPerson, true);
+      setBytes(property.name, changes.keySource(i), changes.keyFrom[i]!, changes.keyTo[i]!);
+      setBytes(property.value, changes.source, changes.valueFrom[i]!, changes.valueTo[i]!);
+      this.#property(
+        project,
+        event,
+        changes.ops[i] === changeKind.group ? ofGroup : ofPerson,
+        property,
+        true,
+      );
     }
   }
 
-  /** Records the property of #key and #value. One that is known, or past the bounds, makes no garbage. */
   #property(
     project: ProjectNames,
     event: string,
     added: Omit<Definition, "name" | "type">,
+    property: Property,
     isDecoded: boolean,
   ): void {
-    const range = this.#key;
-    const isPlain = range.to - range.from <= definitionLimits.nameCharsMax;
-    let name = isPlain && (isDecoded || !hasEscape(range)) ? undefined : this.#name(range, isDecoded);
-    if (name === undefined && !isPlain) return;
-    const number = nameNumber(added.kind, added.group_type, name === undefined ? range : rangeOf(name));
-    if (passedOver.has(number)) return;
-    const isTyped = project.names.get(number);
-    if (isTyped === undefined && project.properties >= bounds.properties)
-      return this.#options.unrecorded("too_many", 1);
-    name ??= rangeText(range);
+    const isFull = project.properties >= bounds.properties;
+    // A body may have a million names past the bound: none of them becomes a text.
+    if (isFull && isPlain(property.name, isDecoded)) {
+      const number = nameNumber(added.kind, added.group_type, property.name);
+      if (!project.numbers.has(number)) return this.#options.unrecorded("too_many", 1);
+    }
+    const name = this.#name(property.name, isDecoded);
+    if (name === undefined) return;
+    if (added.kind === definitionKind.eventProperty && passedOver.has(name)) return;
+    const isTyped = project.names.get(nameKey({ ...added, name }));
+    if (isTyped === undefined && isFull) return this.#options.unrecorded("too_many", 1);
     // A list, an object and null show no type: a later value will.
     if (isTyped !== true) {
       const now = this.#options.clock.now();
-      const { source, from, to } = this.#value;
+      const { source, from, to } = property.value;
       const type = detectType(name, source, from, to, now);
-      if (isTyped === undefined || type !== undefined) this.#add(project, { ...added, name, type }, number);
+      if (isTyped === undefined || type !== undefined) this.#add(project, { ...added, name, type });
     }
     this.#addPair(project, { project_id: added.project_id, event, property: name });
   }
@@ -174,13 +189,15 @@ export class DefinitionBook {
     return undefined;
   }
 
-  #add(project: ProjectNames, definition: Definition, number = numberOf(definition)): void {
-    const isKnown = project.names.has(number);
-    if (isKnown && (definition.type === undefined || project.names.get(number) === true)) return;
+  #add(project: ProjectNames, definition: Definition): void {
+    const key = nameKey(definition);
+    const isKnown = project.names.has(key);
+    if (isKnown && (definition.type === undefined || project.names.get(key) === true)) return;
     const counted = definition.kind === definitionKind.event ? "events" : "properties";
     if (!isKnown && project[counted] >= bounds[counted]) return this.#options.unrecorded("too_many", 1);
     if (!isKnown) project[counted]++;
-    project.names.set(number, definition.type !== undefined);
+    project.names.set(key, definition.type !== undefined);
+    project.numbers.add(numberOf(definition));
     this.#definitions.push(definition);
   }
 
@@ -195,7 +212,14 @@ export class DefinitionBook {
   #projectOf(project_id: number): ProjectNames {
     let project = this.#projects.get(project_id);
     if (project) return project;
-    project = { names: new Map(), pairs: new Set(), events: 0, properties: 0, isLoaded: false };
+    project = {
+      names: new Map(),
+      numbers: new Set(passedOverNumbers),
+      pairs: new Set(),
+      events: 0,
+      properties: 0,
+      isLoaded: false,
+    };
     this.#projects.set(project_id, project);
     return project;
   }
@@ -256,18 +280,19 @@ export class DefinitionBook {
     if (project.isLoaded) return;
     const known = await readKnown(this.#options.clickhouse, project_id);
     for (const number of known.pairs) project.pairs.add(number);
-    const stored = new Map(known.names.map((one) => [numberOf(one), one]));
+    const stored = new Map(known.names.map((one) => [nameKey(one), one]));
     const counts = { events: 0, properties: 0 };
     for (const { kind } of known.names) counts[kind === definitionKind.event ? "events" : "properties"]++;
     for (const one of waiting) {
-      if (one.project_id !== project_id || stored.has(numberOf(one))) continue;
+      if (one.project_id !== project_id || stored.has(nameKey(one))) continue;
       const counted = one.kind === definitionKind.event ? "events" : "properties";
       if (counts[counted] >= bounds[counted]) dropped.add(one);
       else counts[counted]++;
     }
     if (dropped.size > 0) this.#options.unrecorded("too_many", dropped.size);
-    for (const [number, one] of stored) {
-      if (project.names.get(number) !== true) project.names.set(number, one.type !== undefined);
+    for (const [key, one] of stored) {
+      project.numbers.add(numberOf(one));
+      if (project.names.get(key) !== true) project.names.set(key, one.type !== undefined);
     }
     Object.assign(project, counts, { isLoaded: true });
   }
@@ -288,86 +313,27 @@ const bounds = { events: definitionLimits.eventsMax, properties: definitionLimit
 /** The longest spelling of a character is two escapes, or four bytes. */
 const longestEscape = 12;
 
-function rangeOf(text: string): ByteRange {
-  const source = bytesOf(text);
-  return { source, from: 0, to: source.length };
+/** Members of properties that mean something else, as in PostHog. */
+const passedOver: ReadonlySet<string> = new Set(
+  wordsIn("$set $set_once $unset $group_0 $group_1 $group_2 $group_3 $group_4 $groups"),
+);
+/** They are past no bound. */
+const passedOverNumbers = [...passedOver].map((name) =>
+  numberOf({ kind: definitionKind.eventProperty, group_type: "", name }),
+);
+
+function nameKey({ kind, group_type, name }: Pick<Definition, "kind" | "group_type" | "name">): string {
+  return `${kind}${group_type}\0${name}`;
 }
 
 function numberOf({ kind, group_type, name }: Pick<Definition, "kind" | "group_type" | "name">): number {
-  return nameNumber(kind, group_type, rangeOf(name));
+  const source = bytesOf(name);
+  return nameNumber(kind, group_type, { source, from: 0, to: source.length });
 }
 
-/** Members of properties that mean something else, as in PostHog, by nameNumber(). */
-const passedOver: ReadonlySet<number> = new Set(
-  wordsIn("$set $set_once $unset $group_0 $group_1 $group_2 $group_3 $group_4 $groups").map((name) =>
-    numberOf({ kind: definitionKind.eventProperty, group_type: "", name }),
-  ),
-);
-
-function hasEscape({ source, from, to }: ByteRange): boolean {
-  for (let at = from; at < to; at++) if (source[at] === 0x5c) return true;
-  return false;
-}
-
-/** Slots that are tried for a shape, so that nobody can make a search long. */
-const triesMax = 8;
-const slotsLeast = 256;
-
-/**
- * Shapes of one project that a process has read: hashes of 64 bits of an event's name and those of its properties. An
- * event of a known shape has no name that is not recorded.
- */
-export class ShapeCache {
-  /** Low and high half of each, in a table of twice as many slots; 0, 0 where a slot is free. */
-  #slots = new Uint32Array(slotsLeast * 2);
-  #count = 0;
-
-  get bytes(): number {
-    return this.#slots.byteLength;
-  }
-
-  /** 0, 0 is no shape, and counts as known. */
-  has(low: number, high: number): boolean {
-    if (low === 0 && high === 0) return true;
-    const slots = this.#slots;
-    const mask = slots.length - 2;
-    let at = (low << 1) & mask;
-    for (let tries = 0; tries < triesMax; tries++) {
-      if (slots[at] === low && slots[at + 1] === high) return true;
-      if (slots[at] === 0 && slots[at + 1] === 0) return false;
-      at = (at + 2) & mask;
-    }
-    return false;
-  }
-
-  /** Adds one that it does not have. Past the bound it begins anew. */
-  add(low: number, high: number): void {
-    if (this.#count >= definitionLimits.shapesMax) {
-      this.#slots.fill(0);
-      this.#count = 0;
-    } else if (this.#count >= this.#slots.length >> 2) this.#grow();
-    this.#put(low, high);
-    this.#count++;
-  }
-
-  #grow(): void {
-    const old = this.#slots;
-    this.#slots = new Uint32Array(old.length * 2);
-    for (let at = 0; at < old.length; at += 2) {
-      if (old[at] !== 0 || old[at + 1] !== 0) this.#put(old[at]!, old[at + 1]!);
-    }
-  }
-
-  /** Where all slots to be tried are used, the first is replaced. */
-  #put(low: number, high: number): void {
-    const slots = this.#slots;
-    const mask = slots.length - 2;
-    let at = (low << 1) & mask;
-    const home = at;
-    for (let tries = 0; tries < triesMax && (slots[at] !== 0 || slots[at + 1] !== 0); tries++)
-      at = (at + 2) & mask;
-    if (slots[at] !== 0 || slots[at + 1] !== 0) at = home;
-    slots[at] = low;
-    slots[at + 1] = high;
-  }
+/** Whether the bytes are the name itself, and not too many. */
+function isPlain({ source, from, to }: ByteRange, isDecoded: boolean): boolean {
+  if (to - from > definitionLimits.nameCharsMax) return false;
+  for (let at = from; !isDecoded && at < to; at++) if (source[at] === 0x5c) return false;
+  return true;
 }

@@ -36,7 +36,10 @@ function mix(source: Uint8Array, from: number, to: number, what: number): void {
   shapeHash[1] = high;
 }
 
-/** A definition's name with its kind and type of group as a number of 53 bits; makes no garbage. */
+/**
+ * A definition's name with its kind and type of group as a number of 53 bits; makes no garbage. Names with one number
+ * may be made on purpose: another number is another name, the same number proves nothing.
+ */
 export function nameNumber(kind: number, group_type: string, { source, from, to }: ByteRange): number {
   let low = Math.imul(0x811c9dc5 ^ kind, 0x01000193);
   let high = Math.imul(kind + 1, 0x85ebca6b) ^ group_type.length;

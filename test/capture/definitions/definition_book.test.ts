@@ -1,9 +1,10 @@
 import { expect, test } from "bun:test";
-import { DefinitionBook, ShapeCache } from "../../../src/capture/definitions/definition_book.ts";
+import { DefinitionBook } from "../../../src/capture/definitions/definition_book.ts";
 import type { NamedEvent } from "../../../src/capture/definitions/named_event.ts";
 import { nameNumber } from "../../../src/capture/definitions/event_shape.ts";
 import { definitionLimits } from "../../../src/capture/definitions/limits.ts";
 import { detectType } from "../../../src/capture/definitions/property_type.ts";
+import { ShapeCache } from "../../../src/capture/definitions/shape_cache.ts";
 import { emptyRow } from "../../../src/capture/event/row.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 import { systemClock } from "../../../src/core/clock.ts";
@@ -119,6 +120,10 @@ test("past the bounds names are counted and not recorded, those that the store h
   book.read(eventOf("e", { c: 1 }));
   await book.settle();
   expect([written.length, unrecorded()]).toEqual([3, 2]);
+  // What is known, however it is written, and what is no property of an event, is past no bound.
+  book.read(eventOf("f", String.raw`{"\u006fld 7":1,"old 8":1,"$set":{},"$groups":{}}`));
+  await book.settle();
+  expect([written.slice(3), unrecorded()]).toEqual([["f", "old 7", "old 8"], 2]);
   const many = Object.fromEntries(Array.from({ length: eventPropertiesMax + 1 }, (_, i) => [`p${i}`, 1]));
   const other = openBook();
   other.book.read(eventOf("e", many));
