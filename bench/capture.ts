@@ -29,7 +29,7 @@ interface Run {
 
 const requestBytes = 1000;
 const connections = 64;
-/** How often the metrics are asked whether all is stored: each answer costs the server a millisecond. */
+/** How often the metrics are asked whether all is stored: each answer is CPU of the server that is measured. */
 const lookMs = 200;
 
 export async function captureBench(scale: Scale): Promise<Answer> {
