@@ -1,7 +1,6 @@
 // A book of names without a store: for tests of other things, and one that shows what it would write.
 
-import { DefinitionBook } from "../../src/capture/definitions/definition_book.ts";
-import { ShapeCache } from "../../src/capture/definitions/shape_cache.ts";
+import { DefinitionBook, ShapeCache } from "../../src/capture/definitions/definition_book.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { ClickHouse, NativeBody } from "../../src/storage/clickhouse/clickhouse.ts";

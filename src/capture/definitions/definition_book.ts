@@ -1,19 +1,17 @@
 // The names of events and properties that come in: recorded in memory as events are appended, and in ClickHouse before
 // the events' segment is finished. A process that dies finds the segment again, and reads its names anew.
 
-import { bytesOf } from "../../core/bytes.ts";
-import { wordsIn } from "../../core/words.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { reasonOf } from "../../core/log.ts";
 import { ClickHouseError, isTooBig } from "../../storage/clickhouse/clickhouse.ts";
 import type { Uses } from "../../storage/services.ts";
 import { changeKind } from "../event/changes.ts";
 import { type ByteRange, emptyRange, rangeText, setBytes } from "../scan/byte_range.ts";
+import { isPlain, nameKey, nameNumber, numberOf, passedOver, passedOverNumbers } from "./definition_name.ts";
 import { definitionLimits } from "./limits.ts";
 import type { NamedEvent } from "./named_event.ts";
-import { hashShape, nameNumber, shapeHash } from "./event_shape.ts";
+import { hashShape, shapeHash } from "./event_shape.ts";
 import { detectType } from "./property_type.ts";
-import { ShapeCache } from "./shape_cache.ts";
 import {
   type Definition,
   definitionKind,
@@ -313,27 +311,65 @@ const bounds = { events: definitionLimits.eventsMax, properties: definitionLimit
 /** The longest spelling of a character is two escapes, or four bytes. */
 const longestEscape = 12;
 
-/** Members of properties that mean something else, as in PostHog. */
-const passedOver: ReadonlySet<string> = new Set(
-  wordsIn("$set $set_once $unset $group_0 $group_1 $group_2 $group_3 $group_4 $groups"),
-);
-/** They are past no bound. */
-const passedOverNumbers = [...passedOver].map((name) =>
-  numberOf({ kind: definitionKind.eventProperty, group_type: "", name }),
-);
+/** Slots that are tried for a shape, so that nobody can make a search long. */
+const triesMax = 8;
+const slotsLeast = 256;
 
-function nameKey({ kind, group_type, name }: Pick<Definition, "kind" | "group_type" | "name">): string {
-  return `${kind}${group_type}\0${name}`;
-}
+/**
+ * Shapes of one project that a process has read: hashes of 64 bits of an event's name and those of its properties. An
+ * event of a known shape has no name that is not recorded.
+ */
+export class ShapeCache {
+  /** Low and high half of each, in a table of twice as many slots; 0, 0 where a slot is free. */
+  #slots = new Uint32Array(slotsLeast * 2);
+  #count = 0;
 
-function numberOf({ kind, group_type, name }: Pick<Definition, "kind" | "group_type" | "name">): number {
-  const source = bytesOf(name);
-  return nameNumber(kind, group_type, { source, from: 0, to: source.length });
-}
+  get bytes(): number {
+    return this.#slots.byteLength;
+  }
 
-/** Whether the bytes are the name itself, and not too many. */
-function isPlain({ source, from, to }: ByteRange, isDecoded: boolean): boolean {
-  if (to - from > definitionLimits.nameCharsMax) return false;
-  for (let at = from; !isDecoded && at < to; at++) if (source[at] === 0x5c) return false;
-  return true;
+  /** 0, 0 is no shape, and counts as known. */
+  has(low: number, high: number): boolean {
+    if (low === 0 && high === 0) return true;
+    const slots = this.#slots;
+    const mask = slots.length - 2;
+    let at = (low << 1) & mask;
+    for (let tries = 0; tries < triesMax; tries++) {
+      if (slots[at] === low && slots[at + 1] === high) return true;
+      if (slots[at] === 0 && slots[at + 1] === 0) return false;
+      at = (at + 2) & mask;
+    }
+    return false;
+  }
+
+  /** Adds one that it does not have. Past the bound it begins anew. */
+  add(low: number, high: number): void {
+    if (this.#count >= definitionLimits.shapesMax) {
+      this.#slots.fill(0);
+      this.#count = 0;
+    } else if (this.#count >= this.#slots.length >> 2) this.#grow();
+    this.#put(low, high);
+    this.#count++;
+  }
+
+  #grow(): void {
+    const old = this.#slots;
+    this.#slots = new Uint32Array(old.length * 2);
+    for (let at = 0; at < old.length; at += 2) {
+      if (old[at] !== 0 || old[at + 1] !== 0) this.#put(old[at]!, old[at + 1]!);
+    }
+  }
+
+  /** Where all slots to be tried are used, the first is replaced. */
+  #put(low: number, high: number): void {
+    const slots = this.#slots;
+    const mask = slots.length - 2;
+    let at = (low << 1) & mask;
+    const home = at;
+    for (let tries = 0; tries < triesMax && (slots[at] !== 0 || slots[at + 1] !== 0); tries++)
+      at = (at + 2) & mask;
+    if (slots[at] !== 0 || slots[at + 1] !== 0) at = home;
+    slots[at] = low;
+    slots[at + 1] = high;
+  }
 }

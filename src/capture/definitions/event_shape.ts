@@ -1,8 +1,6 @@
-// Hashes of names: the shape of an event that did not go the fast way, which is another than the fast scan makes, and
-// the number of a definition.
+// The shape of an event that did not go the fast way: a hash of its names, another than the fast scan makes.
 
 import type { JsonCursor } from "../../core/json/json_cursor.ts";
-import type { ByteRange } from "../scan/byte_range.ts";
 import type { NamedEvent } from "./named_event.ts";
 import { showsType } from "./property_type.ts";
 
@@ -34,20 +32,4 @@ function mix(source: Uint8Array, from: number, to: number, what: number): void {
   }
   shapeHash[0] = low ^ (low >>> 13) ^ (to - from);
   shapeHash[1] = high;
-}
-
-/**
- * A definition's name with its kind and type of group as a number of 53 bits; makes no garbage. Names with one number
- * may be made on purpose: another number is another name, the same number proves nothing.
- */
-export function nameNumber(kind: number, group_type: string, { source, from, to }: ByteRange): number {
-  let low = Math.imul(0x811c9dc5 ^ kind, 0x01000193);
-  let high = Math.imul(kind + 1, 0x85ebca6b) ^ group_type.length;
-  const before = from - group_type.length;
-  for (let at = before; at < to; at++) {
-    const unit = at < from ? group_type.charCodeAt(at - before) : source[at]!;
-    low = Math.imul(low ^ unit, 0x01000193);
-    high = Math.imul((high ^ unit) + (high >>> 15), 0xc2b2ae35);
-  }
-  return ((high ^ (high >>> 13)) & 0x1f_ffff) * 0x1_0000_0000 + ((low ^ (low >>> 13)) >>> 0);
 }

@@ -1,10 +1,9 @@
 import { expect, test } from "bun:test";
-import { DefinitionBook } from "../../../src/capture/definitions/definition_book.ts";
+import { DefinitionBook, ShapeCache } from "../../../src/capture/definitions/definition_book.ts";
 import type { NamedEvent } from "../../../src/capture/definitions/named_event.ts";
-import { nameNumber } from "../../../src/capture/definitions/event_shape.ts";
+import { nameNumber } from "../../../src/capture/definitions/definition_name.ts";
 import { definitionLimits } from "../../../src/capture/definitions/limits.ts";
 import { detectType } from "../../../src/capture/definitions/property_type.ts";
-import { ShapeCache } from "../../../src/capture/definitions/shape_cache.ts";
 import { emptyRow } from "../../../src/capture/event/row.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 import { systemClock } from "../../../src/core/clock.ts";
