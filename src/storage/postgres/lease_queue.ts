@@ -197,7 +197,8 @@ export class LeaseQueue<Job extends ClaimedJob> {
       }
     };
     try {
-      await this.#options.attempt(job, { signal, end });
+      // The process may have been told to stop while the work was claimed: then its claim is only released.
+      if (!stopping.aborted) await this.#options.attempt(job, { signal, end });
     } catch (thrown) {
       // The claim runs out, and a process goes on from what is stored.
       log.warn("an attempt was interrupted", { ...about, reason: reasonOf(thrown) });
