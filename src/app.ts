@@ -38,7 +38,7 @@ import { clientAddressHeader } from "./http/forward.ts";
 import { type Listening, findFree, listen, listenInside, openApplication } from "./http/listen.ts";
 import { openMetrics } from "./capture/metrics.ts";
 import { reachedAt } from "./http/pages/page.ts";
-import { Peers } from "./http/peer.ts";
+import { PeerAddresses } from "./http/peer.ts";
 import { followProcess, followServer } from "./http/metrics/process_metrics.ts";
 import { changeRefusals, openProblems } from "./http/problem.ts";
 import { linkRoutes } from "./subscriptions/links/route.ts";
@@ -136,7 +136,7 @@ async function openParts(starting: Starting, closers: Closers): Promise<Omit<App
   followShared(metrics, capture);
   const site = { url: config.siteUrl };
   const rooms = openRooms(opening, stores, () => site.url ?? "");
-  const peers = new Peers();
+  const peers = new PeerAddresses();
   const processes = async () => [metrics.registry.read(), ...(await pool.read())];
   const consoleRoom = openConsole({ ...stores, metrics: processes, clock: systemClock, log });
   const parts: ServerParts = { ...opening, ...capturing, ...rooms, pool, memory, peers, consoleRoom };
@@ -201,7 +201,7 @@ async function serve(
 interface Serving {
   count: number;
   pool: WorkerPool;
-  peers: Peers;
+  peers: PeerAddresses;
   closers: Closers;
 }
 

@@ -16,7 +16,7 @@ import { systemClock } from "./core/clock.ts";
 import type { Log } from "./core/log.ts";
 import { openEventRetention } from "./event_retention/worker.ts";
 import { type CaptureMetrics } from "./capture/metrics.ts";
-import { Peers } from "./http/peer.ts";
+import { PeerAddresses } from "./http/peer.ts";
 import { openSubscriptions } from "./subscriptions/open.ts";
 import { openInsightReader } from "./insights/show.ts";
 import { openDeletions } from "./persons/deletion/worker.ts";
@@ -120,7 +120,7 @@ type Capturing = Awaited<ReturnType<typeof openCapturing>>;
 export interface ServerParts extends Opening, Rooms, Capturing {
   pool: WorkerPool;
   memory: MemoryBudget;
-  peers: Peers;
+  peers: PeerAddresses;
   consoleRoom: OpenedConsole;
 }
 

@@ -6,7 +6,7 @@ import { type Log, reasonOf } from "../core/log.ts";
 import { hideOrdered } from "../persons/deletion/hidden_store.ts";
 import { migrate } from "../storage/migrate.ts";
 import type { Stores } from "../storage/stores.ts";
-import { every } from "../work/tick.ts";
+import { startInterval } from "../work/interval.ts";
 import { type Bootstrapped, type BootstrapInput, bootstrap } from "./bootstrap.ts";
 
 interface Prepared {
@@ -82,7 +82,7 @@ function startLater(
     log.info("the stores are ready");
     start();
   };
-  const ticking = every(prepareAgainMs, "preparing the stores", tick, log);
+  const ticking = startInterval(prepareAgainMs, "preparing the stores", tick, log);
   return async () => {
     ending.abort(new UserError("the server stops"));
     await ticking.close();

@@ -11,7 +11,7 @@ import { KnownGroupTypes, followGroupTypes } from "../persons/group_types.ts";
 import type { Applied } from "../persons/store.ts";
 import { embeddedAddress } from "../storage/embedded/connection.ts";
 import type { Stores } from "../storage/stores.ts";
-import { type Ticking, every } from "../work/tick.ts";
+import { type IntervalTask, startInterval } from "../work/interval.ts";
 import type { Uses } from "../storage/services.ts";
 import { adoptOrphans, orphansOf } from "./journal/recovery/orphan_journals.ts";
 import { type Salts, openSalts } from "./cookieless/salts.ts";
@@ -116,7 +116,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   // Published before anything is captured, so that exports know of this journal; but Postgres may be away.
   const published = withinMs(publish(), limits.healthMsMax).catch(() => {});
   const [salts] = await Promise.all([openSalts(stores.sql, clock, log), published]);
-  const ticking: Ticking = every(
+  const ticking: IntervalTask = startInterval(
     captureLimits.watermarkMs,
     "publishing the journal's watermark",
     publish,
@@ -171,11 +171,11 @@ async function sealLast(
 }
 
 /** Looks at the disk's free space, and at minutes that are over, on a clock. */
-function openLooks(reserve: DiskReserve, book: WarningBook, log: Log): Ticking[] {
+function openLooks(reserve: DiskReserve, book: WarningBook, log: Log): IntervalTask[] {
   const { diskLookMs, minuteLookMs } = captureLimits;
   return [
-    every(diskLookMs, "looking at the disk's free space", () => reserve.poll(), log),
-    every(minuteLookMs, "looking at the minutes that are over", () => book.poll(), log),
+    startInterval(diskLookMs, "looking at the disk's free space", () => reserve.poll(), log),
+    startInterval(minuteLookMs, "looking at the minutes that are over", () => book.poll(), log),
   ];
 }
 

@@ -4,7 +4,7 @@
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { FairShare } from "../work/fair_share.ts";
-import { every, type Ticking } from "../work/tick.ts";
+import { startInterval, type IntervalTask } from "../work/interval.ts";
 import type { Uses } from "../storage/services.ts";
 import type { Figures } from "./figures.ts";
 import { consoleLimits } from "./limits.ts";
@@ -55,7 +55,7 @@ interface Told {
 export function openStreams({ figures, newest, clock, log }: StreamOptions): Streams {
   const { pages, add, remove, end, refusal, readmit } = openPages();
   const telling = openTelling(newest, clock);
-  let ticking: Ticking[] = [];
+  let ticking: IntervalTask[] = [];
   let closed = false;
   const tick = async (): Promise<void> => {
     const now = clock.elapsed();
@@ -90,8 +90,8 @@ export function openStreams({ figures, newest, clock, log }: StreamOptions): Str
       gone.addEventListener("abort", () => page && end(page), { once: true });
       if (ticking.length === 0) {
         ticking = [
-          every(consoleLimits.tickMs, "following for the console", tick, log),
-          every(consoleLimits.readmitMs, "checking the keys of the console's streams", readmit, log),
+          startInterval(consoleLimits.tickMs, "following for the console", tick, log),
+          startInterval(consoleLimits.readmitMs, "checking the keys of the console's streams", readmit, log),
         ];
       }
       return new Response(body, { headers: streamHeaders });

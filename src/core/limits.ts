@@ -38,7 +38,7 @@ export const limits = {
   /** How long connecting to a store may take, in ms. */
   connectMsMax: 5000,
   /** How long a statement may run without output, in ms: a day, for the longest export. */
-  statementMsLongest: 86_400_000,
+  longStatementMsMax: 86_400_000,
   /**
    * How long a graceful stop takes, in ms, whatever stores do: supervisors kill after 30 s. The rest of it, less
    * stopStoresMsMax, is for the flush; the next start finds what it did not store.

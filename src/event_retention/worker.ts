@@ -4,7 +4,7 @@
 import { newUuid } from "../core/id.ts";
 import { retentionLimits } from "./limits.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
-import { tickingWorker } from "../work/tick.ts";
+import { intervalWorker } from "../work/interval.ts";
 import type { Uses } from "../storage/services.ts";
 import { expireEvents } from "./pass.ts";
 import { SteadyClock } from "./expiry.ts";
@@ -57,7 +57,7 @@ export function openEventRetention({ metrics, onExpired = () => {}, ...options }
 
   const steady = new SteadyClock(clock);
   const lookSteadily = async () => void (steady.isSteady() && (await look()));
-  const worker = tickingWorker(retentionLimits.expiryLookMs, "deleting expired events", lookSteadily, log);
+  const worker = intervalWorker(retentionLimits.expiryLookMs, "deleting expired events", lookSteadily, log);
   /** Resolves when no work is left here; ClickHouse finishes the statement it has. */
   const close = async () => {
     stop.abort();

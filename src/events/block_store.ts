@@ -2,7 +2,7 @@
 // before the reply begins; then properties, block by block.
 
 import { blocksOf, checkFits } from "../http/pages/page.ts";
-import { begun } from "../work/turns.ts";
+import { primed } from "../work/slices.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import {
   type EventKey,
@@ -59,7 +59,7 @@ export async function blockedEvents(
   project_id: number,
   question: PageQuestion,
 ): Promise<AsyncGenerator<Uint8Array, void>> {
-  return await begun(
+  return await primed(
     clickhouse.longReads.onPlace(project_id, () => readEvents(clickhouse, project_id, question)),
   );
 }

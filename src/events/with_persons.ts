@@ -6,7 +6,7 @@ import { personText } from "../persons/model.ts";
 import type { Person } from "../persons/reading/fold.ts";
 import { findPersonsOfPage } from "../persons/reading/page.ts";
 import type { ProjectReads } from "../storage/clickhouse/query_options.ts";
-import { begun, inTurns } from "../work/turns.ts";
+import { primed, slices } from "../work/slices.ts";
 import { eventLimits } from "./limits.ts";
 
 /**
@@ -18,7 +18,7 @@ export async function withPersons(
   reads: ProjectReads,
   rows: AsyncGenerator<Uint8Array, void>,
 ): Promise<AsyncGenerator<Uint8Array, void>> {
-  return await begun(joined(reads, rows));
+  return await primed(joined(reads, rows));
 }
 
 async function* joined(
@@ -26,7 +26,7 @@ async function* joined(
   pieces: AsyncGenerator<Uint8Array, void>,
 ): AsyncGenerator<Uint8Array, void> {
   for await (const piece of pieces) {
-    for await (const some of inTurns(rowsIn(piece), eventLimits.personsAtOnceMax)) {
+    for await (const some of slices(rowsIn(piece), eventLimits.personsAtOnceMax)) {
       const ids = some.map(distinctIdOf);
       const persons = await findPersonsOfPage(reads, [...new Set(ids)]);
       yield Buffer.concat(

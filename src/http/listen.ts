@@ -7,7 +7,7 @@ import { httpLimits } from "./limits.ts";
 import { withinMs } from "../core/deadline.ts";
 import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
-import { type Peers, standsFor } from "./peer.ts";
+import { type PeerAddresses, copyPeer } from "./peer.ts";
 import { plainHeaders } from "./problem.ts";
 import { targetRoutes, withRequestId } from "./target.ts";
 
@@ -29,7 +29,7 @@ export function openApplication() {
 }
 
 function placed(request: Request): Request {
-  return standsFor(new Request(`http://localhost${request.url}`, request), request);
+  return copyPeer(new Request(`http://localhost${request.url}`, request), request);
 }
 
 interface ListenOptions {
@@ -39,7 +39,7 @@ interface ListenOptions {
   /** Whether other processes of this server listen on the port too; each connection then goes to one of them. */
   shared?: boolean;
   /** Gets the server, to look up addresses of clients. */
-  peers: Peers;
+  peers: PeerAddresses;
   /** Whether the other end of a connection is a proxy whose request ids are taken over; see openProxies. */
   isProxy: (peer: string | undefined) => boolean;
 }

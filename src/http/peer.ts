@@ -2,7 +2,7 @@
 // it, and the id that the answer has in X-Request-Id.
 
 /** The servers of this process; each registers when it starts to listen. */
-export class Peers {
+export class PeerAddresses {
   readonly #servers: Bun.Server<undefined>[] = [];
 
   accept(server: Bun.Server<undefined>): void {
@@ -23,7 +23,7 @@ export class Peers {
 const originals = new WeakMap<Request, Request>();
 
 /** Records that `copy` replaces a request: the runtime knows the connection of the received one only. */
-export function standsFor(copy: Request, received: Request): Request {
+export function copyPeer(copy: Request, received: Request): Request {
   originals.set(copy, receivedOf(received));
   return copy;
 }

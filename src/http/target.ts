@@ -3,7 +3,7 @@
 
 import { Fault } from "../core/fault.ts";
 import { httpLimits } from "./limits.ts";
-import { requestIds, standsFor } from "./peer.ts";
+import { requestIds, copyPeer } from "./peer.ts";
 import { problemFor } from "./problem.ts";
 import { isSdkPath, pathOf, repeatedSlashPatterns, withSingleSlashes } from "./sdk_path.ts";
 
@@ -69,7 +69,7 @@ export function targetRoutes(
   const repeated = withRequestId<RoutedRequest>((request) => {
     if (!isPlain(request)) return problemFor(request, notPlain);
     const single = singled(request);
-    return single ? answered(standsFor(single, request)) : problemFor(request, unknown);
+    return single ? answered(copyPeer(single, request)) : problemFor(request, unknown);
   }, trusts);
   const routes: TargetRoutes["routes"] = { "/": known };
   let pattern = "";

@@ -6,7 +6,7 @@ import { reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { pageLinks } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
-import { shownInTurns } from "../work/turns.ts";
+import { mapInSlices } from "../work/slices.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { warningsModel } from "./model.ts";
 import { type StoredWarning, type TypeCount, countWarnings, listWarnings } from "./store.ts";
@@ -38,7 +38,7 @@ export function ingestionWarningRoutes({
           count,
           ...pageLinks(url, query, count),
           types: types.map(typeReply),
-          results: await shownInTurns(listed, warningReply),
+          results: await mapInSlices(listed, warningReply),
         });
       },
     }),

@@ -9,7 +9,7 @@ import type { Shareable } from "../sharing/operations.ts";
 import type { SharedInsight } from "../sharing/board.ts";
 import type { BoardReader, SharedContent } from "../sharing/results.ts";
 import type { SharedLink } from "../sharing/store.ts";
-import { shownInTurns } from "../work/turns.ts";
+import { mapInSlices } from "../work/slices.ts";
 import { getSharedDashboard, getInsight, getInsights, type InsightRow } from "./store.ts";
 import type { InsightParts } from "./show.ts";
 
@@ -96,7 +96,7 @@ async function answerOf(queries: QueryEngine, row: InsightRow, inTime: boolean):
     if (queries.check(row.query).type === "table") return { results: [], error: listOfEvents };
     if (!inTime) return { results: [], error: "The dashboard's other insights took too long." };
     const { results, timezone } = await queries.run(row.project_id, row.query);
-    return { results: await shownInTurns(results, withoutOthers), timezone };
+    return { results: await mapInSlices(results, withoutOthers), timezone };
   } catch (thrown) {
     if (!(thrown instanceof Fault) || thrown.code === "unavailable") throw thrown;
     return { results: [], error: thrown.detail };

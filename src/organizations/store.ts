@@ -7,7 +7,7 @@ import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Page } from "../http/pages/page.ts";
 import { type Counted, countedPage, projectJson } from "../storage/postgres/rows.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
-import { shownInTurns } from "../work/turns.ts";
+import { mapInSlices } from "../work/slices.ts";
 import {
   type Organization,
   type OrganizationUpdate,
@@ -165,7 +165,7 @@ async function withTeams(sql: Postgres, rows: readonly OrganizationRow[]): Promi
     JOIN projects p ON p.organization_id = own.id
     GROUP BY p.organization_id`;
   const teamsOf = new Map(found.map((row) => [row.organization_id, row.teams]));
-  return await shownInTurns(rows, (row) => {
+  return await mapInSlices(rows, (row) => {
     const teams = teamsOf.get(row.id) ?? [];
     const projects = teams.map(({ id, organization: organization_id, name }) => ({
       id,

@@ -6,7 +6,7 @@ import { limits } from "../core/limits.ts";
 import { personLimits } from "./limits.ts";
 import type { Log } from "../core/log.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { type Ticking, every } from "../work/tick.ts";
+import { type IntervalTask, startInterval } from "../work/interval.ts";
 import { type ProjectGroupTypes, type SightedType, listGroupTypes } from "./group_type_store.ts";
 
 /** A name as bytes of a body. */
@@ -83,8 +83,8 @@ function isAmong(names: readonly Uint8Array[], { source, from, to }: Bytes): boo
 }
 
 /** Reads the types now and every `groupTypesAgeMsMax`; after a failure the earlier ones remain. */
-export function followGroupTypes(types: KnownGroupTypes, sql: Postgres, log: Log): Ticking {
+export function followGroupTypes(types: KnownGroupTypes, sql: Postgres, log: Log): IntervalTask {
   const read = async () => types.replace(await listGroupTypes(sql));
   void read().catch(() => {});
-  return every(personLimits.groupTypesAgeMsMax, "reading the types of groups", read, log);
+  return startInterval(personLimits.groupTypesAgeMsMax, "reading the types of groups", read, log);
 }

@@ -1,7 +1,7 @@
 // Merges of persons: decided in Postgres, one transaction for each journal segment. A segment is applied once, however
 // often it is sent.
 
-import { inTurns } from "../work/turns.ts";
+import { slices } from "../work/slices.ts";
 import type {
   Postgres,
   PostgresFragment,
@@ -95,12 +95,12 @@ async function writeMerges(
 ): Promise<{ refused: Merge[]; moved: number }> {
   let moved = 0;
   const plan = new MergePlan();
-  for await (const some of inTurns(merges)) for (const one of some) plan.sight(one);
-  for await (const ids of inTurns(plan.sighted)) {
+  for await (const some of slices(merges)) for (const one of some) plan.sight(one);
+  for await (const ids of slices(plan.sighted)) {
     for (const known of await knownOf(transaction, ids)) plan.learn(known);
   }
-  for await (const some of inTurns(merges)) for (const one of some) plan.decide(one);
-  for await (const ids of inTurns(plan.sighted)) {
+  for await (const some of slices(merges)) for (const one of some) plan.decide(one);
+  for await (const ids of slices(plan.sighted)) {
     const changes = ids.map((id) => plan.changeOf(id)).filter((change) => change !== undefined);
     const known = Map.groupBy(changes, ({ stored }) => stored);
     moved += await move(transaction, known.get(true) ?? [], version);

@@ -3,7 +3,7 @@
 
 import { sessionRecordingLimits } from "./limits.ts";
 import { readsOf } from "../storage/clickhouse/query_options.ts";
-import { tickingWorker } from "../work/tick.ts";
+import { intervalWorker } from "../work/interval.ts";
 import type { Worker } from "../work/worker.ts";
 import type { Uses } from "../storage/services.ts";
 import { listDeletions, noteHidden, noteRemoved, oldestHidden } from "./mark/store.ts";
@@ -17,7 +17,7 @@ export function openRemoval(options: RemovalOptions): Worker {
     await removeOld(options);
   };
   const ms = sessionRecordingLimits.recordingHideMs;
-  return tickingWorker(ms, "removing deleted recordings", look, options.log);
+  return intervalWorker(ms, "removing deleted recordings", look, options.log);
 }
 
 /** Hides deleted recordings and their late pieces. Resolves to the number of sessions that had any. */

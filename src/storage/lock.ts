@@ -88,7 +88,7 @@ function makeFolder(dataDir: string): string {
 }
 
 /** SQLite says of a file only that it cannot open it. */
-function whyNot(folder: string, thrown: unknown): string {
+function folderProblem(folder: string, thrown: unknown): string {
   try {
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     return reasonOf(thrown);
@@ -108,7 +108,7 @@ function lock(folder: string): Database {
     database?.close();
     const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
     if (code !== "SQLITE_BUSY")
-      throw new UserError(`DATA_DIR ${folder} cannot be used: ${whyNot(folder, thrown)}`);
+      throw new UserError(`DATA_DIR ${folder} cannot be used: ${folderProblem(folder, thrown)}`);
     const owner = lastOwner(folder) ?? "unknown";
     throw new UserError(`DATA_DIR ${folder} is in use by process ${owner}; stop it, or set another DATA_DIR`);
   }

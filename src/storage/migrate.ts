@@ -109,13 +109,13 @@ export async function pendingMigrations(
     postgres: readFolder(packageFolder("postgres")),
     clickhouse: readFolder(packageFolder("clickhouse")),
   };
-  const borne = await findBorne({ connection: sql, files, options: { log } });
+  const compatible = await findCompatible({ connection: sql, files, options: { log } });
   const pending = async (store: StoreName) => {
     const applied = await appliedMigrations({ sql, clickhouse }, store).catch((thrown: unknown) => {
       if (isUnmade(thrown)) return [];
       throw thrown;
     });
-    return pendingOf(files[store], applied, store, borne[store]);
+    return pendingOf(files[store], applied, store, compatible[store]);
   };
   return { postgres: await pending("postgres"), clickhouse: await pending("clickhouse") };
 }
@@ -137,8 +137,13 @@ interface Turn {
 /** Applies what is missing, unless older servers are in the way: nothing is changed then. */
 async function takeTurn(turn: Turn): Promise<{ done: Counts } | { obstacle: Obstacle }> {
   const { connection, clickhouse, files, older, options } = turn;
-  const borne = await findBorne(turn);
-  const pending = pendingOf(files.postgres, await preparePostgres(connection), "postgres", borne.postgres);
+  const compatible = await findCompatible(turn);
+  const pending = pendingOf(
+    files.postgres,
+    await preparePostgres(connection),
+    "postgres",
+    compatible.postgres,
+  );
   const found = await prepareClickHouse(clickhouse).then(
     (applied) => ({ applied }),
     (thrown: unknown) => {
@@ -147,27 +152,29 @@ async function takeTurn(turn: Turn): Promise<{ done: Counts } | { obstacle: Obst
     },
   );
   const applied = "applied" in found ? found.applied : undefined;
-  const more = applied ? pendingOf(files.clickhouse, applied.recorded, "clickhouse", borne.clickhouse) : [];
+  const more = applied
+    ? pendingOf(files.clickhouse, applied.recorded, "clickhouse", compatible.clickhouse)
+    : [];
   const obstacle = await older.obstacle(connection, { postgres: pending, clickhouse: more });
   if (obstacle) return { obstacle };
   for (const one of pending) await applyToPostgres(connection, one, options.log);
   // The server goes on without ClickHouse for now, but not without its own Postgres tables.
   if ("thrown" in found) throw found.thrown;
-  const missing = applied?.isIncomplete ? remade(files.clickhouse, borne.clickhouse) : more;
+  const missing = applied?.isIncomplete ? remade(files.clickhouse, compatible.clickhouse) : more;
   for (const one of missing) await applyToClickHouse(turn, one);
   return { done: { postgres: pending.length, clickhouse: missing.length } };
 }
 
 /** Files from the first on would take back what a newer version has replaced: that one has to do it. */
-function remade(files: Migration[], borne: ReadonlySet<number>): Migration[] {
-  return borne.size > 0 ? [] : files;
+function remade(files: Migration[], compatible: ReadonlySet<number>): Migration[] {
+  return compatible.size > 0 ? [] : files;
 }
 
 /**
  * The migrations of a newer version that this one can go on beside, by store.
  * @throws UserError when there is one that it cannot, complete or not.
  */
-async function findBorne({
+async function findCompatible({
   connection,
   files,
   options,
@@ -178,8 +185,8 @@ async function findBorne({
 }): Promise<Record<StoreName, ReadonlySet<number>>> {
   const knows = { postgres: files.postgres.length, clickhouse: files.clickhouse.length };
   const unknown = await listUnknown(connection, knows);
-  const unborne = unknown.findLast(({ older_go_on }) => options.exact || !older_go_on);
-  if (unborne) throw newerStore(unborne.store, unborne.version);
+  const incompatible = unknown.findLast(({ older_go_on }) => options.exact || !older_go_on);
+  if (incompatible) throw newerStore(incompatible.store, incompatible.version);
   const versionsOf = (store: StoreName) =>
     unknown.filter((one) => one.store === store).map(({ version }) => version);
   if (unknown.length > 0) {

@@ -1,13 +1,13 @@
 import { afterAll, expect, test } from "bun:test";
 import { listen, openApplication } from "../../src/http/listen.ts";
-import { Peers } from "../../src/http/peer.ts";
+import { PeerAddresses } from "../../src/http/peer.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { sendRaw } from "../support/raw.ts";
 
 afterAll(cleanUp);
 
-function open(): { url: string; peers: Peers } {
-  const peers = new Peers();
+function open(): { url: string; peers: PeerAddresses } {
+  const peers = new PeerAddresses();
   const answer = async (request: Request) => {
     // As capture asks: behind a body that was waited for.
     await request.text();
@@ -29,5 +29,5 @@ test("who asks is known by the address at the other end of the connection, also 
 test("a request that no server received is nobody's", () => {
   const { peers } = open();
   expect(peers.of(new Request("http://localhost/asked"))).toBeUndefined();
-  expect(new Peers().of(new Request("http://localhost/asked"))).toBeUndefined();
+  expect(new PeerAddresses().of(new Request("http://localhost/asked"))).toBeUndefined();
 });

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from "bun:test";
 import { openLog } from "../../src/core/log.ts";
 import { listen, openApplication } from "../../src/http/listen.ts";
 import { forwardTo } from "../../src/http/forward.ts";
-import { Peers } from "../../src/http/peer.ts";
+import { PeerAddresses } from "../../src/http/peer.ts";
 import { openProblems } from "../../src/http/problem.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { sendRaw } from "../support/raw.ts";
@@ -25,7 +25,7 @@ function serve(isProxy: boolean, forward?: string) {
     .get("/broken/", () => {
       throw new TypeError("broken");
     });
-  const peers = new Peers();
+  const peers = new PeerAddresses();
   const options = { host: "127.0.0.1", port: 0, bodyBytesMax: 1000, peers, isProxy: () => isProxy };
   const server = listen(app, options);
   later(() => server.stop());

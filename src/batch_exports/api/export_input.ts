@@ -21,7 +21,7 @@ import { readDestination, type SplitDestination } from "../destinations/check.ts
 import type { ExportUpdate } from "../model.ts";
 import type { ExportModel } from "../export_model.ts";
 import { compileQuery } from "../query/compile.ts";
-import { whyNot } from "../query/check_store.ts";
+import { queryProblem } from "../query/check_store.ts";
 import { refuseQuery } from "../query/refusal.ts";
 import type { ExportFields, StoredExport } from "../stores/export_store.ts";
 
@@ -84,7 +84,7 @@ async function checkOwnPart(
   }
   if (changes.filters) await checkPatterns(clickhouse, changes.filters);
   if (native_query !== null) {
-    const reason = await whyNot(
+    const reason = await queryProblem(
       clickhouse,
       await compileQuery(parse, native_query, { model, project_id }),
       model,
@@ -115,7 +115,7 @@ async function checkDestinationPart(
   }
   const destination = readDestination(input ?? {}, stored && openStored(secrets, stored, input));
   const kind: DestinationKind = destinations[destination.type];
-  const reason = kind.whyNot?.({ clickhouse, exportFileDir });
+  const reason = kind.problem?.({ clickhouse, exportFileDir });
   if (reason !== undefined) {
     const detail = `"${destination.type}" is not a valid choice. ${reason}.`;
     throw new Fault("invalid_choice", detail, { attr: "destination__type" });

@@ -2,7 +2,7 @@
 
 import type { ExportColumn } from "../source/columns.ts";
 import type { ExportWork, ExportServices, Writing } from "../source/statements.ts";
-import type { EventChoice } from "../source/store.ts";
+import type { ExportedNames } from "../source/store.ts";
 import type { Field, Settings, ValuesOf } from "./fields.ts";
 
 export type DestinationFields = Readonly<Record<string, Field>>;
@@ -18,7 +18,7 @@ export interface DestinationParts<Config> {
   /** The columns of events, unless the owner selects others. */
   columns: readonly ExportColumn[];
   /** Why this process cannot write to any such destination; undefined when it can. */
-  whyNot?(means: Pick<ExportServices, "clickhouse" | "exportFileDir">): string | undefined;
+  problem?(means: Pick<ExportServices, "clickhouse" | "exportFileDir">): string | undefined;
   /**
    * Writes the rows of an interval, of which there is at least one.
    * @returns how many of them the destination has. @throws ExportError
@@ -42,7 +42,7 @@ export interface Destination {
   kind: DestinationKind;
   config: Settings;
   /** The events that it includes. */
-  choice: EventChoice;
+  choice: ExportedNames;
   /** Values that it is sent and that must not be shown when its answer repeats them. */
   secrets: readonly string[];
 }

@@ -4,7 +4,7 @@ import { secretsInUrl } from "../../core/foreign_text.ts";
 import type { ExportServices } from "../source/statements.ts";
 import { azureBlob } from "./azure/azure.ts";
 import type { Destination, DestinationKind } from "./destination.ts";
-import type { EventChoice } from "../source/store.ts";
+import type { ExportedNames } from "../source/store.ts";
 import type { Settings } from "./fields.ts";
 import { file } from "./file/file.ts";
 import { http } from "./http/http.ts";
@@ -36,7 +36,7 @@ export function openDestination(type: DestinationType, shown: Settings, hidden: 
     if (secret) secrets.push(value);
     else if (name === "url" || name === "endpoint_url") secrets.push(...secretsInUrl(value));
   }
-  const { include_events = [], exclude_events = [] } = config as Partial<EventChoice>;
+  const { include_events = [], exclude_events = [] } = config as Partial<ExportedNames>;
   return { kind, config, secrets, choice: { include_events, exclude_events } };
 }
 
@@ -44,7 +44,7 @@ export function openDestination(type: DestinationType, shown: Settings, hidden: 
 export function unsupportedTypes(
   means: Pick<ExportServices, "clickhouse" | "exportFileDir">,
 ): DestinationType[] {
-  return destinationTypes.filter((type) => destinations[type].whyNot?.(means) !== undefined);
+  return destinationTypes.filter((type) => destinations[type].problem?.(means) !== undefined);
 }
 
 /** Tests a destination. @throws ExportError with the reason. */

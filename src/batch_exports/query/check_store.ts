@@ -17,7 +17,7 @@ const structures: Record<ExportModel, string> = {
 };
 
 /** Why a query cannot run, in the engine's words; undefined when it can, or the engine does not answer. */
-export async function whyNot(
+export async function queryProblem(
   clickhouse: ClickHouse,
   { columns, where_sql, params }: CompiledQuery,
   model: ExportModel,

@@ -42,7 +42,7 @@ const reading: Settings = {
   date_time_output_format: "simple",
 };
 
-const readingOptions = { timeoutMs: limits.statementMsLongest };
+const readingOptions = { timeoutMs: limits.longStatementMsMax };
 
 /** The rows of a short answer, held in memory. @throws ExportError */
 export async function queryRows<Row>(
@@ -91,7 +91,7 @@ export async function runInsert(
   let ended = false;
   const writing = clickhouse
     .command(text, params, {
-      timeoutMs: limits.statementMsLongest,
+      timeoutMs: limits.longStatementMsMax,
       abort: giveUp.signal,
       settings: { ...reading, ...settings },
     })

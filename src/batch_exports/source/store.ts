@@ -12,7 +12,7 @@ export interface ExportStatement {
 }
 
 /** Events by their exact names; an empty list filters nothing. */
-export interface EventChoice {
+export interface ExportedNames {
   include_events: string[];
   exclude_events: string[];
 }
@@ -21,7 +21,7 @@ export interface ExportSource {
   project_id: number;
   model: "events" | "persons";
   interval: ExportInterval;
-  choice: EventChoice;
+  choice: ExportedNames;
   /** Conditions over the model's columns that must all hold. */
   conditions: readonly ExportStatement[];
   columns: readonly ExportColumn[];

@@ -1,7 +1,7 @@
 // The backfills of an export in Postgres.
 
 import { newUuid } from "../../core/id.ts";
-import { shownInTurns } from "../../work/turns.ts";
+import { mapInSlices } from "../../work/slices.ts";
 import { type Stored, shownRow } from "../../http/fields/field_time.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { type Cursor, fromCursor, type Ordered } from "./cursor.ts";
@@ -52,7 +52,7 @@ export async function listBackfills(
     FROM batch_export_backfills b JOIN batch_exports e ON e.id = b.batch_export_id
     WHERE b.batch_export_id = ${batch_export_id} AND ${beyond}
     ORDER BY ${order} LIMIT ${limit + 1}`;
-  return await shownInTurns(rows, ({ order_key, ...row }) => ({ row: backfillOf(row), order_key }));
+  return await mapInSlices(rows, ({ order_key, ...row }) => ({ row: backfillOf(row), order_key }));
 }
 
 export async function getBackfill(

@@ -9,7 +9,7 @@ import { checkFits, type Page } from "../../http/pages/page.ts";
 import { type Counted, countedPage, exactMoment } from "../../storage/postgres/rows.ts";
 import type { DestinationType } from "../destinations/destinations.ts";
 import type { Settings } from "../destinations/fields.ts";
-import { type FilePlace, filePlace, placesMeet } from "../destinations/file/file_place.ts";
+import { type PathPattern, pathPatternOf, pathPatternsOverlap } from "../destinations/file/path_pattern.ts";
 import type { Run } from "../model.ts";
 import type { ExportModel } from "../export_model.ts";
 import { latestRuns } from "./run_list_store.ts";
@@ -100,7 +100,7 @@ export async function withPlace<T>(
     const others = await tx<Placed[]>`
       SELECT model, destination_type, destination_config FROM batch_exports
       WHERE destination_type = 'File' AND NOT deleted AND id IS DISTINCT FROM ${stored?.id ?? null}::uuid`;
-    if (others.some((other) => placesMeet(placeOf(other) ?? [], place))) {
+    if (others.some((other) => pathPatternsOverlap(placeOf(other) ?? [], place))) {
       const detail = "Another batch export writes its files there. Choose another path or prefix.";
       const name = fields.destination_config["path"] ? "path" : "prefix";
       throw new Fault("invalid_input", detail, { attr: `destination__config__${name}` });
@@ -112,8 +112,8 @@ export async function withPlace<T>(
 
 type Placed = Pick<StoredExport, "model" | "destination_type" | "destination_config">;
 
-function placeOf({ destination_type, destination_config, model }: Placed): FilePlace | undefined {
-  return destination_type === "File" ? filePlace(destination_config, model) : undefined;
+function placeOf({ destination_type, destination_config, model }: Placed): PathPattern | undefined {
+  return destination_type === "File" ? pathPatternOf(destination_config, model) : undefined;
 }
 
 /** Undefined when the project is gone or has exportLimits.exportsPerProjectMax exports. */

@@ -1,6 +1,6 @@
 // Runs as their owners list, read and cancel them.
 
-import { shownInTurns } from "../../work/turns.ts";
+import { mapInSlices } from "../../work/slices.ts";
 import { type Stored, shownRow } from "../../http/fields/field_time.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { type Cursor, fromCursor, type Ordered } from "./cursor.ts";
@@ -60,7 +60,7 @@ export async function listRuns(
       AND (${ends_by}::text IS NULL OR r.data_interval_end <= ${ends_by}::text::timestamptz)
       AND ${beyond}
     ORDER BY ${order} LIMIT ${limit + 1}`;
-  return await shownInTurns(rows, ({ order_key, ...row }) => ({ row: shownRow(row), order_key }));
+  return await mapInSlices(rows, ({ order_key, ...row }) => ({ row: shownRow(row), order_key }));
 }
 
 export async function getRun(sql: Postgres, batch_export_id: string, id: string): Promise<Run | undefined> {

@@ -6,7 +6,7 @@ import { withinMs } from "../../core/deadline.ts";
 import { cookielessLimits } from "./limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { type Ticking, every } from "../../work/tick.ts";
+import { type IntervalTask, startInterval } from "../../work/interval.ts";
 import type { Uses } from "../../storage/services.ts";
 import { dayMs, saltedDays } from "./day.ts";
 import { type SaltSource, saltSource } from "./store.ts";
@@ -26,7 +26,7 @@ export class Salts {
   /** From when until when there is a salt for every day whose events are accepted, in milliseconds since 1970. */
   wholeFrom = 0;
   wholeUntil = 0;
-  #ticking: Ticking | undefined;
+  #ticking: IntervalTask | undefined;
   #failing = false;
 
   constructor({ source, clock, log }: SaltsOptions) {
@@ -38,7 +38,7 @@ export class Salts {
   /** Asks Postgres once, for at most saltReadMsMax, and then whenever a salt is missing or expired. */
   async open(): Promise<void> {
     await this.poll();
-    this.#ticking = every(
+    this.#ticking = startInterval(
       cookielessLimits.saltLookMs,
       "looking at the salts of days",
       () => this.poll(),

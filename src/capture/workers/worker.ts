@@ -12,7 +12,7 @@ import { limits } from "../../core/limits.ts";
 import { type Log, type LogLevel, openLog, reasonOf } from "../../core/log.ts";
 import { forwardTo } from "../../http/forward.ts";
 import { type Listening, listen, openApplication } from "../../http/listen.ts";
-import { Peers } from "../../http/peer.ts";
+import { PeerAddresses } from "../../http/peer.ts";
 import { openProblems } from "../../http/problem.ts";
 import { type CaptureMetrics, openMetrics } from "../metrics.ts";
 import { followProcess } from "../../http/metrics/process_metrics.ts";
@@ -90,7 +90,7 @@ async function open(config: WorkerConfig, link: Rpc, metrics: CaptureMetrics, lo
   });
   const memory = openBodyMemory(config.bodyBytesMax, config.workers);
   followMemory(metrics, memory);
-  const peers = new Peers();
+  const peers = new PeerAddresses();
   const clientAddress = openClientAddress({ trustedProxies: config.trustedProxies, log });
   const isProxy = openProxies(config.trustedProxies);
   const app = workerRoutes(config.inside, log, {

@@ -5,7 +5,7 @@ import { workerLimits } from "./limits.ts";
 import { coresHere } from "../../core/machine.ts";
 import type { Log } from "../../core/log.ts";
 import type { Metrics, MetricsRead } from "../../http/metrics/metrics.ts";
-import { type Ticking, every } from "../../work/tick.ts";
+import { type IntervalTask, startInterval } from "../../work/interval.ts";
 import type { Answers } from "../../work/rpc.ts";
 import type { MergeRow } from "../event/merge_row.ts";
 import type { OpenedCapture } from "../open.ts";
@@ -29,7 +29,7 @@ export class WorkerPool {
   readonly #options: WorkerPoolOptions;
   #members: WorkerProcess[] = [];
   #flushing = false;
-  #reading: Ticking | undefined;
+  #reading: IntervalTask | undefined;
 
   constructor(options: WorkerPoolOptions) {
     this.#options = options;
@@ -50,7 +50,7 @@ export class WorkerPool {
     });
     const read = async () => void (await this.read());
     if (count > 1)
-      this.#reading = every(workerLimits.workerReadMs, "reading what workers counted", read, log);
+      this.#reading = startInterval(workerLimits.workerReadMs, "reading what workers counted", read, log);
     await Promise.all(this.#members.map((member) => member.start()));
     log.info("capture workers", { workers: count, ...why });
   }

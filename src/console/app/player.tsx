@@ -12,7 +12,7 @@ import {
   type RecordedEvent,
   type Windows,
 } from "./session_recordings/snapshots.ts";
-import { refusalOf, sendRequest, wordsOf } from "./session/api.ts";
+import { refusalOf, sendRequest, messageOf } from "./session/api.ts";
 import { durationText, timeText } from "./ui/format.ts";
 import { Button, CheckField, ChoiceField } from "./ui/parts.tsx";
 import { followTheme } from "./ui/theme.ts";
@@ -36,7 +36,7 @@ function PlayerPage() {
         const seconds = Number(new URLSearchParams(location.search).get("t"));
         if (seconds > 0) setSeek({ at: beginOf(found.windows) + seconds * 1000 });
       };
-      readShared().then(show, (thrown: unknown) => setTrouble(wordsOf(thrown)));
+      readShared().then(show, (thrown: unknown) => setTrouble(messageOf(thrown)));
       return whenRevoked(() => {
         setShown(undefined);
         setTrouble(revoked);

@@ -6,7 +6,7 @@ import { type Layouts, shapesOf } from "./dashboards/layout.ts";
 import type { QueryLook } from "./explore/look.ts";
 import type { Results } from "./explore/results.ts";
 import { ResultView } from "./explore/result_view.tsx";
-import { refusalOf, sendRequest, wordsOf } from "./session/api.ts";
+import { refusalOf, sendRequest, messageOf } from "./session/api.ts";
 import { ZoneContext } from "./session/zone.ts";
 import { timeText } from "./ui/format.ts";
 import { followTheme } from "./ui/theme.ts";
@@ -145,7 +145,7 @@ function followBoard(show: (board?: SharedBoard) => void, tell: (trouble: string
       if (goesOn) tell("");
     } catch (thrown) {
       if (leaving.signal.aborted) return;
-      tell(wordsOf(thrown));
+      tell(messageOf(thrown));
     }
     if (goesOn) timer = setTimeout(() => void again(), askAgainMs);
   };

@@ -2,7 +2,7 @@
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
-import { begun } from "../../work/turns.ts";
+import { primed } from "../../work/slices.ts";
 import { httpLimits } from "../limits.ts";
 import { type HeldReply, heldReplies } from "./held_replies.ts";
 import { jsonPieces, partsOf } from "./json_parts.ts";
@@ -135,7 +135,7 @@ export async function begunTexts<Row>(
   blocks: AsyncGenerator<Row[], void>,
   textOf: (row: Row) => string,
 ): Promise<AsyncGenerator<Uint8Array, void>> {
-  return await begun(textsOf(blocks, textOf));
+  return await primed(textsOf(blocks, textOf));
 }
 
 async function* textsOf<Row>(

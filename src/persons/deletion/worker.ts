@@ -2,7 +2,7 @@
 // of leases: the orders of one request are carried out together, and every step may be repeated by any process.
 
 import { personLimits } from "../limits.ts";
-import { tickingWorker } from "../../work/tick.ts";
+import { intervalWorker } from "../../work/interval.ts";
 import type { Worker } from "../../work/worker.ts";
 import type { Uses } from "../../storage/services.ts";
 import { finishSplits } from "../split/store.ts";
@@ -21,7 +21,7 @@ export function openDeletions({ sql, clickhouse, clock, log }: DeletionParts): W
   };
   const hide = async () => void (await hideOrdered(sql, clickhouse));
   return [
-    tickingWorker(personLimits.deletionLookMs, "finishing deletions", look, log),
-    tickingWorker(personLimits.hiddenLookMs, "hiding deleted persons", hide, log),
+    intervalWorker(personLimits.deletionLookMs, "finishing deletions", look, log),
+    intervalWorker(personLimits.hiddenLookMs, "hiding deleted persons", hide, log),
   ];
 }

@@ -7,7 +7,7 @@ import { Fault } from "../../core/fault.ts";
 import { reasonOf } from "../../core/log.ts";
 import { storeFault } from "../../http/problem.ts";
 import { FairShare } from "../../work/fair_share.ts";
-import { every, type Ticking } from "../../work/tick.ts";
+import { startInterval, type IntervalTask } from "../../work/interval.ts";
 import type { Uses } from "../../storage/services.ts";
 import type { MemoryBudget } from "../../work/bodies/memory_budget.ts";
 import { countQuery } from "../engine.ts";
@@ -72,7 +72,7 @@ export class BackgroundQueries {
   readonly #queries = new Map<string, BackgroundQuery>();
   /** Queries whose askers wait for them, by the same keys. */
   readonly #awaited = new Map<string, Set<AbortController>>();
-  #ticking: Ticking | undefined;
+  #ticking: IntervalTask | undefined;
   #closed = false;
 
   constructor(parts: BackgroundParts) {
@@ -108,7 +108,7 @@ export class BackgroundQueries {
     this.#drop(key);
     this.#queries.set(key, own);
     this.#places.take(project_id);
-    this.#ticking ??= every(
+    this.#ticking ??= startInterval(
       queryLimits.backgroundCheckMs,
       "checking the keys of queries in the background",
       () => this.check(),

@@ -2,7 +2,7 @@
 
 import { limits } from "../../core/limits.ts";
 import { expressionsIn } from "../../storage/events/property_filter.ts";
-import { shownInTurns } from "../../work/turns.ts";
+import { mapInSlices } from "../../work/slices.ts";
 import { spanBetween } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { readExpressions } from "../parts/expressions.ts";
@@ -50,7 +50,7 @@ async function answer(
   const rows = await eventRows(context, { query, filters, newestFirst }, span, { limit, offset });
   return {
     span,
-    results: await shownInTurns(rows.slice(0, limit), cells, ({ properties }) => properties.length),
+    results: await mapInSlices(rows.slice(0, limit), cells, ({ properties }) => properties.length),
     table: {
       columns: query.select,
       types: columns.map(({ type }) => type),

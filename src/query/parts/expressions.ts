@@ -3,7 +3,7 @@
 
 import { Fault } from "../../core/fault.ts";
 import type { Page } from "../../http/pages/page.ts";
-import { shownInTurns } from "../../work/turns.ts";
+import { mapInSlices } from "../../work/slices.ts";
 import { queryLimits } from "../limits.ts";
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { filterTreesOf, runTree, sqlFault, type TextReader, treeOfText } from "../hogql/run.ts";
@@ -130,7 +130,7 @@ export async function expressionRows(
       throw sqlFault(thrown, attr);
     },
   );
-  const results = await shownInTurns(
+  const results = await mapInSlices(
     rows,
     (row) => columns.map(({ at, count, cell }) => (cell ? cell(...row.slice(at, at + count)) : row[at])),
     (row) => row.reduce<number>((sum, one) => sum + (typeof one === "string" ? one.length : 0), 0),

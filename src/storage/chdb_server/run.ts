@@ -11,7 +11,7 @@ import { DiskCheck } from "./disk_check.ts";
 import { chdbServerLimits } from "./limits.ts";
 import { type EngineRequest, ServerError, readBounded } from "./request.ts";
 import { AnswerListener } from "./stream.ts";
-import { begun } from "../../work/turns.ts";
+import { primed } from "../../work/slices.ts";
 import {
   type Insert,
   insertOf,
@@ -85,12 +85,12 @@ export class Runner {
     const statement = { ...statementOf(ask, text), abort: reads ? abort : neverAborted };
     if (ask.whole || shape.verb !== "SELECT") return { format, body: await this.#engine.run(statement) };
     if (shape.selects === 1 && streamable.has(format)) {
-      return { format, body: await begun(this.#engine.stream(statement)) };
+      return { format, body: await primed(this.#engine.stream(statement)) };
     }
     // Planning a subquery may run it, and the engine plans a stream of its own on the event loop.
     const select = shape.unformatted;
     if (select !== undefined && format !== "Null") {
-      return { format, body: await begun(this.#listener.stream(this.#engine, statement, select, format)) };
+      return { format, body: await primed(this.#listener.stream(this.#engine, statement, select, format)) };
     }
     return { format, body: await this.#engine.run(statement) };
   }

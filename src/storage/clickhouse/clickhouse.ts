@@ -321,7 +321,7 @@ function connect(url: string) {
       database: name,
       application: "sluice",
       // Each call has its own time limit; the client's, for silence on a socket, is only a fallback.
-      request_timeout: limits.statementMsLongest,
+      request_timeout: limits.longStatementMsMax,
       max_open_connections: connectionsMax,
       // By default ClickHouse closes idle connections after 3 s: the client must close them first.
       keep_alive: { enabled: true, idle_socket_ttl: 2000 },

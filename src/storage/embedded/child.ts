@@ -52,7 +52,7 @@ export interface Child {
  */
 export async function startChild(plan: ChildPlan): Promise<Child> {
   const { name, log, insist = true } = plan;
-  const course: Course = { stopping: false, child: undefined };
+  const course: ChildState = { stopping: false, child: undefined };
   let stopped: Promise<void> | undefined;
 
   async function watch(life: Life | undefined): Promise<void> {
@@ -112,7 +112,7 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
 }
 
 /** State shared by the processes of one child. */
-interface Course {
+interface ChildState {
   stopping: boolean;
   child: ChildProcess | undefined;
 }
@@ -120,7 +120,7 @@ interface Course {
 const firstPauseMs = 100;
 
 /** The child of an owner that was killed may still be finishing its work. */
-async function startFirstLife(plan: ChildPlan, course: Course): Promise<Life> {
+async function startFirstLife(plan: ChildPlan, course: ChildState): Promise<Life> {
   const { name, log } = plan;
   const begun = performance.now();
   let waiting = false;
@@ -145,7 +145,7 @@ interface Life {
   words: string[];
 }
 
-async function startLife(plan: ChildPlan, course: Course): Promise<Life> {
+async function startLife(plan: ChildPlan, course: ChildState): Promise<Life> {
   const { env, cwd, firstLine, received } = plan;
   // Detached, because a terminal's Ctrl-C must not stop a store before its owner has written everything.
   const streams = { stdin: "pipe", stdout: "pipe", stderr: "pipe", detached: true } as const;

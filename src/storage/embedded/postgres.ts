@@ -16,7 +16,7 @@ import { randomBase62 } from "../../core/id.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
 import { type ChildPlan, startChild } from "./child.ts";
 import type { EmbeddedOptions, EmbeddedStore } from "./clickhouse.ts";
-import { endLeftover, killPostmaster, passStrangerBy, readPostmaster } from "./postmaster.ts";
+import { stopStalePostmaster, killPostmaster, ignoreForeignPid, readPostmaster } from "./postmaster.ts";
 import { type UnprivilegedUser, findUnprivilegedUser } from "./unprivileged_user.ts";
 
 const user = "sluice";
@@ -142,13 +142,13 @@ function planOf(folder: string, port: number, password: string, insist: boolean,
       refuseUnreadable(data);
       if (!existsSync(join(data, "PG_VERSION"))) await makeCluster(initdb, data, password, servant);
       servant.own(data);
-      await endLeftover(data, log);
+      await stopStalePostmaster(data, log);
       before = readPostmaster(data)?.text;
       const settings = Object.entries(settingsOf(port)).flatMap(([name, value]) => [
         "-c",
         `${name}=${value}`,
       ]);
-      const begin = [...servant.command, ...passStrangerBy(data), postgres, "-D", data];
+      const begin = [...servant.command, ...ignoreForeignPid(data), postgres, "-D", data];
       return ["sh", "-c", sentinel, "sentinel", ...begin, ...settings];
     },
     insist,

@@ -27,7 +27,7 @@ export function readPostmaster(data: string): Postmaster | undefined {
 }
 
 /** Stops a Postgres that an earlier owner of this folder left running, and waits until it has ended. */
-export async function endLeftover(data: string, log: Log): Promise<void> {
+export async function stopStalePostmaster(data: string, log: Log): Promise<void> {
   const { pid } = readPostmaster(data) ?? {};
   if (pid === undefined || !runsOn(pid, data)) return;
   log.warn("an embedded Postgres of an earlier life still runs and is stopped", { pid });
@@ -54,10 +54,10 @@ const lookAgainMs = 20;
  * A prefix of the command with which Postgres ignores a process that only looks like an earlier postmaster. Postgres
  * refuses to start while the process id in its lock file exists and belongs to its user, and in a container a new start
  * reuses ids for threads of this server or for zombies. The lock of DATA_DIR proves that there is no other server, and
- * `endLeftover` that the id is not a Postgres on this folder. An id in PG_GRANDPARENT_PID counts as an ancestor of
- * Postgres; whether shared memory is still in use is checked all the same.
+ * `stopStalePostmaster` that the id is not a Postgres on this folder. An id in PG_GRANDPARENT_PID counts as an
+ * ancestor of Postgres; whether shared memory is still in use is checked all the same.
  */
-export function passStrangerBy(data: string): string[] {
+export function ignoreForeignPid(data: string): string[] {
   const { pid } = readPostmaster(data) ?? {};
   if (pid === undefined || runsOn(pid, data)) return [];
   return ["env", `PG_GRANDPARENT_PID=${pid}`];

@@ -79,14 +79,14 @@ function olderGoOn(path: string, version: number, text: string): boolean {
 
 /**
  * The files that are not applied yet.
- * @param borne versions that this program does not know and can go on beside.
+ * @param compatible versions that this program does not know and can go on beside.
  * @throws UserError when those that were applied are not this program's.
  */
 export function pendingOf(
   files: Migration[],
   applied: AppliedMigration[],
   store: StoreName,
-  borne: ReadonlySet<number> = new Set(),
+  compatible: ReadonlySet<number> = new Set(),
 ): Migration[] {
   const done = applied.toSorted((a, b) => a.version - b.version);
   const other = done.find(({ version, name }) => files[version - 1] && files[version - 1]?.name !== name);
@@ -99,7 +99,7 @@ export function pendingOf(
   for (const [index, { version, checksum }] of done.entries()) {
     const file = files[version - 1];
     if (!file) {
-      if (borne.has(version)) continue;
+      if (compatible.has(version)) continue;
       throw newerStore(store, version);
     }
     if (version !== index + 1)

@@ -19,7 +19,7 @@ export async function listUnknown(sql: Postgres, knows: Versions): Promise<Begun
 }
 
 /** For a statement that must not go on where a newer version has begun what this one cannot bear. */
-export function hasUnborne(sql: Postgres, knows: Versions): PostgresFragment {
+export function hasIncompatible(sql: Postgres, knows: Versions): PostgresFragment {
   return sql`EXISTS (SELECT FROM migrations_begun WHERE NOT older_go_on AND ${isUnknown(sql, knows)})`;
 }
 

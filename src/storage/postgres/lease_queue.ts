@@ -7,7 +7,7 @@ import { newUuid } from "../../core/id.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
 import { FairShare } from "../../work/fair_share.ts";
-import { every, type Ticking } from "../../work/tick.ts";
+import { startInterval, type IntervalTask } from "../../work/interval.ts";
 import { storageLimits } from "../limits.ts";
 import { arrayText } from "./array_text.ts";
 import type { Postgres, PostgresFragment } from "./postgres.ts";
@@ -84,8 +84,8 @@ export class LeaseQueue<Job extends ClaimedJob> {
   readonly #places: FairShare;
   readonly #held = new Map<Promise<void>, Held>();
   readonly #stopping = new AbortController();
-  #looks: Ticking | undefined;
-  #beats: Ticking | undefined;
+  #looks: IntervalTask | undefined;
+  #beats: IntervalTask | undefined;
   #looking: Promise<void> | undefined;
   #again = false;
 
@@ -96,8 +96,8 @@ export class LeaseQueue<Job extends ClaimedJob> {
 
   start(): void {
     const { name, lookMs, beatMs, log } = this.#options;
-    this.#looks ??= every(lookMs, name, () => this.look(), log);
-    this.#beats ??= every(beatMs, `${name}: leases`, () => this.beat(), log);
+    this.#looks ??= startInterval(lookMs, name, () => this.look(), log);
+    this.#beats ??= startInterval(beatMs, `${name}: leases`, () => this.beat(), log);
   }
 
   /** Looks for work now instead of at the next tick. */

@@ -1,7 +1,7 @@
 // SQL that several stores share: a page of rows with the count of all, the sizes of rows, users and projects as replies
 // show them.
 
-import { shownInTurns } from "../../work/turns.ts";
+import { mapInSlices } from "../../work/slices.ts";
 import type { Postgres, PostgresFragment, PostgresTransaction } from "./postgres.ts";
 
 interface Listing<Row, Shown> {
@@ -39,7 +39,7 @@ export async function countedPage<Row, Shown>(
   const rows = await sql<(Row & { rows_in_all: number })[]>`SELECT ${columns}, (${all}) ${rest}`;
   const [first] = rows;
   const [counted] = first || page.offset === 0 ? [first] : await sql<{ rows_in_all: number }[]>`${all}`;
-  const shown = await shownInTurns(rows, (row) => {
+  const shown = await mapInSlices(rows, (row) => {
     const { rows_in_all: _, ...own } = row;
     return show(own as unknown as Row);
   });

@@ -20,7 +20,7 @@ import { chartSvg } from "../report/chart.ts";
 import type { Report } from "../report/model.ts";
 import type { Pictures } from "../report/png.ts";
 import { type ReportReader, makeReport, NothingToSend } from "../report/report.ts";
-import { type AttemptEnd, type ClaimedDelivery, recordSending, type Recipient } from "./store.ts";
+import { type DeliveryResult, type ClaimedDelivery, recordSending, type Recipient } from "./store.ts";
 
 export interface AttemptParts extends Uses<"sql" | "clock" | "log"> {
   reader: ReportReader;
@@ -34,7 +34,7 @@ export interface AttemptParts extends Uses<"sql" | "clock" | "log"> {
 
 /** `lost`: the claim was lost, and nothing may be stored. `stopped`: the server stops before all messages are sent. */
 type AttemptOutcome =
-  AttemptEnd | { status: "lost" } | { status: "stopped"; recipients: Record<string, Recipient> };
+  DeliveryResult | { status: "lost" } | { status: "stopped"; recipients: Record<string, Recipient> };
 
 /**
  * Attempts a claimed delivery once. Failures of single recipients are in the result.
@@ -212,7 +212,7 @@ function ended(
   delivery: ClaimedDelivery,
   recipients: Record<string, Recipient>,
   whole: Recipient | undefined,
-): AttemptEnd {
+): DeliveryResult {
   const now = clock.now();
   const all = Object.entries(recipients);
   const sent = all.some(([, { state }]) => state === "sent");

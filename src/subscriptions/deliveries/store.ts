@@ -121,7 +121,7 @@ export async function recordSending(
   return rows.length > 0;
 }
 
-export interface AttemptEnd {
+export interface DeliveryResult {
   status: "delivered" | "failed" | "retrying";
   error: string | null;
   recipients: Record<string, Recipient>;
@@ -139,7 +139,7 @@ const disabledNote = (times: number): string =>
 export async function endAttempt(
   sql: Postgres,
   { id, claim, subscription_id, test }: Claimed & Pick<ClaimedDelivery, "subscription_id" | "test">,
-  { status, error, recipients, next_attempt_at, delivered_at, counts }: AttemptEnd,
+  { status, error, recipients, next_attempt_at, delivered_at, counts }: DeliveryResult,
   now: Date,
 ): Promise<boolean> {
   const { deliveryFailuresMax: failuresMax, deliveriesKeptMax } = subscriptionLimits;

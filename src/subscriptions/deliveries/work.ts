@@ -7,7 +7,7 @@ import { subscriptionLimits } from "../limits.ts";
 import { nextDate } from "../schedule.ts";
 import { attemptDelivery, type AttemptParts } from "./attempt.ts";
 import {
-  type AttemptEnd,
+  type DeliveryResult,
   type ClaimedDelivery,
   endAttempt,
   enqueueDue,
@@ -89,7 +89,7 @@ async function runAttempt(
   }
 }
 
-function withoutErrorTexts(end: AttemptEnd): AttemptEnd {
+function withoutErrorTexts(end: DeliveryResult): DeliveryResult {
   const unstorable = "The delivery failed, and why could not be stored.";
   const recipients = Object.entries(end.recipients).map(([target, one]) => {
     return [target, one.error === undefined ? one : { ...one, error: unstorable }] as const;

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { addressOf, type Question, queryOf, questionOf } from "../../../src/console/app/explore/query.ts";
+import { addressOf, type InsightQuery, queryOf, questionOf } from "../../../src/console/app/explore/query.ts";
 import {
   funnelsIn,
   isCohorts,
@@ -10,7 +10,7 @@ import {
   ratesIn,
 } from "../../../src/console/app/explore/results.ts";
 
-const question: Question = {
+const question: InsightQuery = {
   kind: "trend",
   series: [
     { event: "$pageview", math: "dau", property: "", conditions: [] },

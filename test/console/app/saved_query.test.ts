@@ -1,11 +1,11 @@
 // Saved queries as questions: all that the form makes comes back as it was, and what it does not know is left alone.
 
 import { expect, test } from "bun:test";
-import { type Question, queryOf } from "../../../src/console/app/explore/query.ts";
+import { type InsightQuery, queryOf } from "../../../src/console/app/explore/query.ts";
 import { filterSentences } from "../../../src/console/app/filters/filter_text.ts";
 import { questionOfQuery } from "../../../src/console/app/explore/saved_query.ts";
 
-const question: Question = {
+const question: InsightQuery = {
   kind: "trend",
   series: [
     { event: "$pageview", math: "dau", property: "", conditions: [] },

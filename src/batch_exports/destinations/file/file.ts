@@ -24,7 +24,7 @@ export const file = destinationKind({
   fields,
   check: checkFileChoice,
   columns: eventColumns,
-  whyNot: fileExportProblem,
+  problem: fileExportProblem,
   write: async (work, config) => await deliverObjects(work, writtenByEngine(fileStore(config, work)), config),
   probe: async ({ exportFileDir }, config) => probeFolder(config, exportFileDir),
 });

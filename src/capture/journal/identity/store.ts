@@ -3,7 +3,7 @@
 import type { Watermarks } from "../journal.ts";
 import { journalLimits } from "../limits.ts";
 import type { Versions } from "../../../storage/migrations/files.ts";
-import { hasUnborne } from "../../../storage/migrations/versions_store.ts";
+import { hasIncompatible } from "../../../storage/migrations/versions_store.ts";
 import type { Postgres, PostgresTransaction } from "../../../storage/postgres/postgres.ts";
 
 interface Held {
@@ -39,7 +39,7 @@ export async function readRegistration(
 ): Promise<Registration> {
   const [read] = await sql<ReadRegistration[]>`
     SELECT i.id::text AS database, j.id AS number, j.holder, j.seen_at::text AS seen,
-      ${hasUnborne(sql, knows)} AS outlived,
+      ${hasIncompatible(sql, knows)} AS outlived,
       EXISTS (SELECT FROM journals WHERE id = ${number}::integer AND name <> ${name}) AS taken
     FROM database_identity i LEFT JOIN journals j ON j.name = ${name}`;
   if (!read) throw new Error("the database has no identity");
@@ -134,7 +134,7 @@ export async function publishWatermarks(
     SELECT ${number}::integer, ${name}, ${holder}, to_timestamp(${derived / 1e6}), to_timestamp(${stored / 1e6}),
       to_timestamp(${recordings / 1e6}), to_timestamp(${now / 1e3}), ${knows.postgres}::integer,
       ${knows.clickhouse}::integer, ${location}
-    FROM database_identity WHERE id = ${database}::uuid AND NOT ${hasUnborne(sql, knows)}
+    FROM database_identity WHERE id = ${database}::uuid AND NOT ${hasIncompatible(sql, knows)}
     ON CONFLICT (name) DO UPDATE SET watermark = excluded.watermark, seen_at = excluded.seen_at,
         stored_watermark = excluded.stored_watermark, recordings_watermark = excluded.recordings_watermark,
         postgres_migration = excluded.postgres_migration,

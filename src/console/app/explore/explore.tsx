@@ -8,7 +8,7 @@ import { useAction, useLoaded } from "../session/use_loaded.ts";
 import { Button, Card, Form, Outcome, PageHead, Shown, TextField } from "../ui/parts.tsx";
 import { QuestionForm } from "./form/question_form.tsx";
 import { shownSeries } from "./form/series_fields.tsx";
-import { addressOf, type Kind, type Question, queryOf, questionOf } from "./query.ts";
+import { addressOf, type Kind, type InsightQuery, queryOf, questionOf } from "./query.ts";
 import { lookOf } from "./look.ts";
 import { ResultView } from "./result_view.tsx";
 
@@ -26,7 +26,7 @@ export function Explore({ route }: { route: Route }) {
   // Another address, such as by the browser's way back, is another question.
   const next = edited.of === address ? edited.question : question;
   const insight = Number(route.query.get("insight"));
-  const ask = (asked: Question) => {
+  const ask = (asked: InsightQuery) => {
     const ofInsight = insight > 0 ? `insight=${insight}&` : "";
     go(`${hrefOf(project.id, "explore")}?${ofInsight}${addressOf(asked)}`);
   };
@@ -71,7 +71,7 @@ export function useMaySave(): boolean {
   return useAllowed("insight:write") && mayQuery;
 }
 
-function Answer({ question }: { question: Question }) {
+function Answer({ question }: { question: InsightQuery }) {
   const { api, home } = useSession();
   const asked = useLoaded(
     (signal) =>
@@ -91,11 +91,11 @@ function Answer({ question }: { question: Question }) {
 }
 
 /** In the form that PostHog's app saves. */
-function savedQuery(question: Question) {
+function savedQuery(question: InsightQuery) {
   return { kind: "InsightVizNode", source: queryOf(question) };
 }
 
-function SaveNew({ question }: { question: Question }) {
+function SaveNew({ question }: { question: InsightQuery }) {
   const { api, home, project } = useSession();
   const [name, setName] = useState("");
   const action = useAction();
@@ -124,7 +124,7 @@ interface SavedInsight {
   derived_name: string | null;
 }
 
-function SaveChanges({ question, insight }: { question: Question; insight: number }) {
+function SaveChanges({ question, insight }: { question: InsightQuery; insight: number }) {
   const { api, home, project } = useSession();
   const path = `${home}/insights/${insight}/`;
   const asked = useLoaded((signal) => api.get<SavedInsight>(path, { refresh: "false" }, signal), [path]);

@@ -24,7 +24,7 @@ export interface Series {
   conditions: Condition[];
 }
 
-export interface Question {
+export interface InsightQuery {
   kind: Kind;
   series: Series[];
   interval: string;
@@ -145,7 +145,7 @@ export const orders: readonly (readonly [string, string])[] = [
 
 export const anyEvent: Series = { event: "", math: "total", property: "", conditions: [] };
 
-export function questionOf(query: URLSearchParams): Question {
+export function questionOf(query: URLSearchParams): InsightQuery {
   const kind = query.get("kind");
   const [maths, properties] = [query.getAll("math"), query.getAll("property")];
   const series = query
@@ -190,7 +190,7 @@ function wholeOf(text: string | null, otherwise: number): number {
 }
 
 /** The query of the address of a page that shows it. */
-export function addressOf(question: Question): string {
+export function addressOf(question: InsightQuery): string {
   const { kind, interval, range, breakdown, series, conditions, values, display } = question;
   const query = new URLSearchParams({ kind, interval, range, breakdown });
   for (const [i, { event, math, property, conditions: own }] of series.entries()) {
@@ -223,7 +223,7 @@ export function withOwn(usual: readonly (readonly [string, string])[], own: stri
 export type QueryBody = { kind: string } & Record<string, unknown>;
 
 /** As the API takes it. */
-export function queryOf(question: Question): QueryBody {
+export function queryOf(question: InsightQuery): QueryBody {
   const { kind, series, interval, range, to, compare, display, formula } = question;
   const dateRange = { date_from: range, ...(to !== "" && { date_to: to }) };
   const properties = propertiesOf(question.conditions);
@@ -266,7 +266,7 @@ export function queryOf(question: Question): QueryBody {
   };
 }
 
-function breakdownFilterOf({ breakdown, breakdownType, values }: Question) {
+function breakdownFilterOf({ breakdown, breakdownType, values }: InsightQuery) {
   if (!breakdown) return null;
   const index = groupIndexOf(breakdownType);
   return {
@@ -282,7 +282,7 @@ function ownPropertiesOf(conditions: readonly Condition[]) {
   return properties.length > 0 ? { properties } : {};
 }
 
-function funnelsFilterOf({ window, order, view }: Question) {
+function funnelsFilterOf({ window, order, view }: InsightQuery) {
   const [interval, unit] = window.split(" ");
   return {
     funnelWindowInterval: Number(interval),
@@ -311,7 +311,7 @@ export const periods: Readonly<Record<string, string>> = {
   month: "Month",
 };
 
-function retentionQueryOf({ series, interval, first, columns }: Question): QueryBody {
+function retentionQueryOf({ series, interval, first, columns }: InsightQuery): QueryBody {
   const [target, returning = target] = series;
   const of = (one: Series | undefined) => ({
     id: one?.event || null,

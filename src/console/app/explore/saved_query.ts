@@ -8,7 +8,7 @@ import {
   lineDisplay,
   orderDefault,
   periods,
-  type Question,
+  type InsightQuery,
   queryOf,
   type Series,
   seriesMax,
@@ -22,7 +22,7 @@ type Fields = Readonly<Record<string, unknown>>;
  * The question of a saved query; undefined when the query has parts that the form does not show, such as smoothing.
  * Saving would lose them.
  */
-export function questionOfQuery(saved: unknown): Question | undefined {
+export function questionOfQuery(saved: unknown): InsightQuery | undefined {
   const outer = fieldsOf(saved);
   const query = plainly("source" in outer ? outer["source"] : outer);
   const question = readQuestion(query);
@@ -67,7 +67,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   RetentionQuery: "retention",
 };
 
-function readQuestion(query: Fields): Question | undefined {
+function readQuestion(query: Fields): InsightQuery | undefined {
   const kind = kinds[textOf(query["kind"])];
   const breakdownType = ownerOf(
     fieldsOf(query["breakdownFilter"])["breakdown_type"] ?? undefined,

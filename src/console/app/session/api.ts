@@ -16,7 +16,7 @@ export class Refusal extends Error {
 }
 
 /** The server did not answer. */
-export class Away extends Error {
+export class ServerUnreachable extends Error {
   constructor() {
     super("The server does not answer. Is it running? This page tries again by itself.");
   }
@@ -83,7 +83,7 @@ export async function sendRequest(path: string, options: RequestInit): Promise<R
     return await fetch(path, { credentials: "omit", ...options, cache: "no-store" });
   } catch (thrown) {
     if (options.signal?.aborted) throw thrown;
-    throw new Away();
+    throw new ServerUnreachable();
   }
 }
 
@@ -138,7 +138,7 @@ export function parsedJson(text: string): unknown {
 }
 
 /** What to tell people about something that went wrong. */
-export function wordsOf(thrown: unknown): string {
+export function messageOf(thrown: unknown): string {
   if (thrown instanceof Refusal && thrown.status === 429) return `${thrown.message} (too many requests)`;
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

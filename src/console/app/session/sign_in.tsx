@@ -4,7 +4,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Button, Form, TextField, Trouble } from "../ui/parts.tsx";
 import { ThemeButton } from "../ui/theme_button.tsx";
-import { Away, refusalOf, sendRequest, sendSigning, shownBy } from "./api.ts";
+import { ServerUnreachable, refusalOf, sendRequest, sendSigning, shownBy } from "./api.ts";
 import { AcceptInvitation } from "./invitation.tsx";
 import { type Invitation, takeCode, readInvitation } from "./route.ts";
 import { followMark, isMarked, setMark, storedKey, storeKey } from "./session.ts";
@@ -88,7 +88,7 @@ export function useSignIn(): SigningIn {
       setSigned(found);
     } catch (thrown) {
       setError(thrown);
-      if (thrown instanceof Away) setTimeout(() => void take(find), awayAgainMs);
+      if (thrown instanceof ServerUnreachable) setTimeout(() => void take(find), awayAgainMs);
       else forget();
     }
     setBusy(false);

@@ -1,7 +1,7 @@
 // Requests of a page: the reply or the error, and a way to ask again. And what its buttons do.
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { Away, type ListReply, type Query, Refusal } from "./api.ts";
+import { ServerUnreachable, type ListReply, type Query, Refusal } from "./api.ts";
 import { go, hrefOf, useRoute } from "./route.ts";
 import { useSession } from "./session.ts";
 
@@ -43,7 +43,7 @@ export function useLoaded<Value>(
         if (stop.signal.aborted) return;
         setState((before) => ({ ...before, error, loading: false }));
         const isBusy = error instanceof Refusal && error.status === 503 && refused.current++ < busyAgainMax;
-        if (error instanceof Away || isBusy)
+        if (error instanceof ServerUnreachable || isBusy)
           timer = setTimeout(() => setTurn((before) => before + 1), awayAgainMs);
       },
     );

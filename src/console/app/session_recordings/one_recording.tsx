@@ -1,7 +1,7 @@
 // One recording: the player in a frame, the session's events beside it, and sharing.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { wordsOf } from "../session/api.ts";
+import { messageOf } from "../session/api.ts";
 import { hrefOf } from "../session/route.ts";
 import { type ProjectRow, useAllowed, useSession } from "../session/session.ts";
 import { useAction, useGet } from "../session/use_loaded.ts";
@@ -98,7 +98,7 @@ function Feed({ path, frame, mayWrite, at, read }: FeedProps) {
         read(recordedIn(found.windows));
         if (mayWrite) await api.send("PATCH", `${path}/`, { viewed: true });
       } catch (thrown) {
-        tell(frame.current, { kind: "trouble", text: wordsOf(thrown) });
+        tell(frame.current, { kind: "trouble", text: messageOf(thrown) });
       }
     };
     const take = (event: MessageEvent<PlayerMessage>) => {

@@ -5,7 +5,7 @@ import { useMaySave } from "../explore/explore.tsx";
 import { chartRowsOf } from "../explore/cells.ts";
 import { ResultView } from "../explore/result_view.tsx";
 import type { Results } from "../explore/results.ts";
-import { sendRequest, wordsOf } from "../session/api.ts";
+import { sendRequest, messageOf } from "../session/api.ts";
 import { useProjectNames } from "../session/project_names.ts";
 import { go, hrefOf, type Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
@@ -95,7 +95,7 @@ function Workbench({ route, insight, row }: WorkbenchProps) {
   );
   const run = () => (text === given ? asked.again() : show(text, display));
   const fault =
-    asked.error && !asked.loading && text === given ? placeIn(wordsOf(asked.error), text) : undefined;
+    asked.error && !asked.loading && text === given ? placeIn(messageOf(asked.error), text) : undefined;
   return (
     <>
       <Card>

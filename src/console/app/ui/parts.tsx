@@ -3,7 +3,7 @@
 import { type ComponentChildren, type JSX } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { agoText, timeText } from "./format.ts";
-import { wordsOf } from "../session/api.ts";
+import { messageOf } from "../session/api.ts";
 import { go } from "../session/route.ts";
 import type { Action, Loaded } from "../session/use_loaded.ts";
 
@@ -64,7 +64,7 @@ export function Trouble({ error }: { error: unknown }) {
   if (error === undefined || error === null) return null;
   return (
     <p class="notice bad" role="alert">
-      {wordsOf(error)}
+      {messageOf(error)}
     </p>
   );
 }

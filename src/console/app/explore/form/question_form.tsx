@@ -9,7 +9,7 @@ import { AddCondition, ConditionFields, listIdOf, ownerOptions } from "../../fil
 import {
   intervals,
   orders,
-  type Question,
+  type InsightQuery,
   ranges,
   trendDisplays,
   views,
@@ -20,20 +20,20 @@ import { SeriesFields } from "./series_fields.tsx";
 
 interface FormProps {
   /** As the fields have it. */
-  next: Question;
-  edit: (question: Question) => void;
-  ask: (question: Question) => void;
+  next: InsightQuery;
+  edit: (question: InsightQuery) => void;
+  ask: (question: InsightQuery) => void;
   /** Whether what is shown is of another question. */
   isEdited: boolean;
 }
 
 export function QuestionForm({ next, edit, ask, isEdited }: FormProps) {
-  const set = (change: Partial<Question>) => edit({ ...next, ...change });
+  const set = (change: Partial<InsightQuery>) => edit({ ...next, ...change });
   const { kind } = next;
   const [lists, names] = [useId(), useProjectNames()];
   const filters = {
     conditions: next.conditions,
-    set: (conditions: Question["conditions"]) => set({ conditions }),
+    set: (conditions: InsightQuery["conditions"]) => set({ conditions }),
   };
   return (
     <Form send={() => ask(next)}>
@@ -64,8 +64,8 @@ export function QuestionForm({ next, edit, ask, isEdited }: FormProps) {
 }
 
 interface KindProps {
-  next: Question;
-  set: (change: Partial<Question>) => void;
+  next: InsightQuery;
+  set: (change: Partial<InsightQuery>) => void;
 }
 
 function TrendFields({ next, set }: KindProps) {
@@ -168,8 +168,8 @@ const columnCounts = ["4", "8", "12", "16"].map((count) => [count, count] as con
 const valueCounts = ["6", "10", "25"].map((count) => [count, `The ${count} most frequent`] as const);
 
 interface BreakdownProps {
-  question: Question;
-  set: (change: Partial<Question>) => void;
+  question: InsightQuery;
+  set: (change: Partial<InsightQuery>) => void;
   lists: string;
   names: ProjectNames;
 }

@@ -10,14 +10,14 @@ import {
   type Kind,
   maths,
   needsProperty,
-  type Question,
+  type InsightQuery,
   type Series,
   seriesMax,
   withOwn,
 } from "../query.ts";
 
 interface SeriesFieldsProps {
-  question: Question;
+  question: InsightQuery;
   set: (series: Series[]) => void;
   lists: string;
   names: ProjectNames;

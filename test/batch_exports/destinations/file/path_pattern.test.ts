@@ -1,10 +1,16 @@
 // Which places of File exports could be the same folder.
 
 import { expect, test } from "bun:test";
-import { filePlace, placesMeet } from "../../../../src/batch_exports/destinations/file/file_place.ts";
+import {
+  pathPatternOf,
+  pathPatternsOverlap,
+} from "../../../../src/batch_exports/destinations/file/path_pattern.ts";
 
 const meet = (one: string, other: string, path = "", model = "events") =>
-  placesMeet(filePlace({ path, prefix: one }, model), filePlace({ path, prefix: other }, model));
+  pathPatternsOverlap(
+    pathPatternOf({ path, prefix: one }, model),
+    pathPatternOf({ path, prefix: other }, model),
+  );
 
 test.each([
   ["a", "a/"],
@@ -39,7 +45,7 @@ test.each([
 });
 
 test("a path and a prefix are one place, wherever they are parted", () => {
-  const one = filePlace({ path: "a/b", prefix: "{year}" }, "events");
-  expect(placesMeet(one, filePlace({ path: "a", prefix: "b/2026" }, "events"))).toBeTrue();
-  expect(placesMeet(one, filePlace({ path: "a/b/2026" }, "events"))).toBeTrue();
+  const one = pathPatternOf({ path: "a/b", prefix: "{year}" }, "events");
+  expect(pathPatternsOverlap(one, pathPatternOf({ path: "a", prefix: "b/2026" }, "events"))).toBeTrue();
+  expect(pathPatternsOverlap(one, pathPatternOf({ path: "a/b/2026" }, "events"))).toBeTrue();
 });

@@ -3,13 +3,13 @@
 import { type Log, reasonOf } from "../core/log.ts";
 import type { Worker } from "./worker.ts";
 
-export interface Ticking {
+export interface IntervalTask {
   /** Starts no further tick; resolves when the running one has ended. */
   close(): Promise<void>;
 }
 
 /** Runs `tick` every `ms`, the first time after `ms`; a tick that takes longer delays the next. */
-export function every(ms: number, name: string, tick: () => Promise<void>, log: Log): Ticking {
+export function startInterval(ms: number, name: string, tick: () => Promise<void>, log: Log): IntervalTask {
   let failing = false;
   let closed = false;
   let running: Promise<void> = Promise.resolve();
@@ -42,10 +42,10 @@ export function every(ms: number, name: string, tick: () => Promise<void>, log: 
 }
 
 /** A worker that does this from its start on. */
-export function tickingWorker(...task: Parameters<typeof every>): Worker {
-  let ticking: Ticking | undefined;
+export function intervalWorker(...task: Parameters<typeof startInterval>): Worker {
+  let ticking: IntervalTask | undefined;
   return {
-    start: () => void (ticking = every(...task)),
+    start: () => void (ticking = startInterval(...task)),
     close: async () => await ticking?.close(),
   };
 }

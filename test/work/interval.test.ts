@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { openLog } from "../../src/core/log.ts";
-import { every } from "../../src/work/tick.ts";
+import { startInterval } from "../../src/work/interval.ts";
 
 function gathering() {
   const lines: string[] = [];
@@ -19,7 +19,7 @@ test("a tick never overlaps itself, and none follows close()", async () => {
     running--;
     if (++ticks === 5) enough.resolve();
   };
-  const ticking = every(1, "ticking", tick, gathering().log);
+  const ticking = startInterval(1, "ticking", tick, gathering().log);
   await enough.promise;
   await ticking.close();
   const after = ticks;
@@ -35,7 +35,7 @@ test("a tick that fails is reported once, and once more when it works again", as
     if (++ticks === 6) enough.resolve();
     return ticks <= 3 ? Promise.reject(new Error("not yet")) : Promise.resolve();
   };
-  const ticking = every(1, "the thing", tick, log);
+  const ticking = startInterval(1, "the thing", tick, log);
   await enough.promise;
   await ticking.close();
   expect(lines).toEqual(["the thing failed", "the thing works again"]);

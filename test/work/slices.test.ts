@@ -1,23 +1,23 @@
 import { expect, test } from "bun:test";
 import { limits } from "../../src/core/limits.ts";
-import { inTurns, shownInTurns } from "../../src/work/turns.ts";
+import { slices, mapInSlices } from "../../src/work/slices.ts";
 import { countTurns } from "../support/turns.ts";
 
 test("a long list comes in slices, and others have their turn between two of them", async () => {
   const all = Array.from({ length: 95 }, (_, i) => i);
-  const slices: number[][] = [];
+  const seen: number[][] = [];
   const turns = await countTurns(async () => {
-    for await (const some of inTurns(all, 10)) slices.push(some);
+    for await (const some of slices(all, 10)) seen.push(some);
   });
-  expect(slices.map((some) => some.length)).toEqual([10, 10, 10, 10, 10, 10, 10, 10, 10, 5]);
-  expect(slices.flat()).toEqual(all);
+  expect(seen.map((some) => some.length)).toEqual([10, 10, 10, 10, 10, 10, 10, 10, 10, 5]);
+  expect(seen.flat()).toEqual(all);
   expect(turns).toBeGreaterThanOrEqual(9);
 });
 
 test("what is added to a list meanwhile is in no slice", async () => {
   const all = [1, 2, 3];
   const seen: number[] = [];
-  for await (const some of inTurns(all, 2)) {
+  for await (const some of slices(all, 2)) {
     seen.push(...some);
     all.push(9);
   }
@@ -28,7 +28,7 @@ test("rows are shown a few hundred at a time, in their order", async () => {
   const rows = Array.from({ length: 4 * limits.rowsShownAtOnceMax + 1 }, (_, i) => i);
   let shown: number[] = [];
   const turns = await countTurns(async () => {
-    shown = await shownInTurns(rows, (row) => row * 2);
+    shown = await mapInSlices(rows, (row) => row * 2);
   });
   expect(shown).toEqual(rows.map((row) => row * 2));
   expect(turns).toBeGreaterThanOrEqual(4);
@@ -36,6 +36,6 @@ test("rows are shown a few hundred at a time, in their order", async () => {
 
 test("long rows are shown fewer at a time", async () => {
   const rows = Array.from({ length: 10 }, (_, i) => i);
-  const turns = await countTurns(() => shownInTurns(rows, String, () => limits.replySliceBytes));
+  const turns = await countTurns(() => mapInSlices(rows, String, () => limits.replySliceBytes));
   expect(turns).toBeGreaterThanOrEqual(9);
 });

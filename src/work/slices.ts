@@ -1,10 +1,10 @@
-// Long lists in slices, with a turn of the event loop for others between two slices; streams that have begun.
+// Long lists in slices, with a turn of the event loop for others between two; streams whose first piece is ready.
 
 import { yieldToEventLoop } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 
 /** Slices of at most `size`. Elements added after the first slice was asked for are left out. */
-export async function* inTurns<One>(
+export async function* slices<One>(
   all: readonly One[],
   size: number = limits.mergesAtOnceMax,
 ): AsyncGenerator<One[], void, undefined> {
@@ -19,7 +19,7 @@ export async function* inTurns<One>(
  * Applies `show` to each row, and yields to the event loop after so many rows.
  * @param lengthOf what of a row costs time, as of JSON texts: it yields after replySliceBytes of it, too.
  */
-export async function shownInTurns<Row, Shown>(
+export async function mapInSlices<Row, Shown>(
   rows: readonly Row[],
   show: (row: Row) => Shown,
   lengthOf: (row: Row) => number = () => 0,
@@ -38,8 +38,8 @@ export async function shownInTurns<Row, Shown>(
   return shown;
 }
 
-/** The same pieces, the first of which is ready when this resolves: its failure can still set a reply's status. */
-export async function begun<Piece>(
+/** Resolves when the first piece is ready, to all pieces: a failure of the first can still set a reply's status. */
+export async function primed<Piece>(
   pieces: AsyncGenerator<Piece, void>,
 ): Promise<AsyncGenerator<Piece, void>> {
   const first = await pieces.next();

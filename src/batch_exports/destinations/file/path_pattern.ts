@@ -4,7 +4,7 @@ import type { Settings } from "../fields.ts";
 import { replacePlaceholders } from "../objects/object_key.ts";
 
 /** Steps of a path, with these marks for placeholders; no path or prefix holds control characters. */
-export type FilePlace = readonly string[];
+export type PathPattern = readonly string[];
 const digit = "\u0001";
 /** Any text without a slash. */
 const anything = "\u0002";
@@ -16,7 +16,7 @@ const digits: Readonly<Record<string, number>> = { year: 4, month: 2, day: 2, ho
  * The pattern of a checked configuration. `{table}` is filled in; names that some file systems treat as equal are
  * equal. The path has no placeholders.
  */
-export function filePlace({ path, prefix }: Settings, model: string): FilePlace {
+export function pathPatternOf({ path, prefix }: Settings, model: string): PathPattern {
   const filled = replacePlaceholders(String(prefix ?? ""), (name) =>
     name === "table" ? model : digit.repeat(digits[name] ?? 0) || anything,
   );
@@ -25,7 +25,7 @@ export function filePlace({ path, prefix }: Settings, model: string): FilePlace 
 }
 
 /** Whether the two may be the same folder. */
-export function placesMeet(one: FilePlace, other: FilePlace): boolean {
+export function pathPatternsOverlap(one: PathPattern, other: PathPattern): boolean {
   return one.length === other.length && one.every((step, i) => stepsMeet([...step], [...(other[i] ?? "")]));
 }
 
