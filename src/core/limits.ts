@@ -94,12 +94,12 @@ export const limits = {
   /** The longest retention, in days: a hundred years. */
   retentionDaysMax: 36_500,
   /**
-   * The share of FairShare for work that waits for foreign servers, which may never answer: of six places one project
+   * FairShare's multiple for work that waits for foreign servers, which may never answer: of six places one project
    * has three, a second one two, and a third still gets one.
    */
-  waitingShare: 1,
-  /** The share for work that ends by itself: of four queries, three may be one project's. */
-  workingShare: 2,
+  waitingFreeMultiple: 1,
+  /** FairShare's multiple for work that ends by itself: of four queries, three may be one project's. */
+  workingFreeMultiple: 2,
   /** Runs and deliveries that are read before some are claimed; the first of each project come first. */
   claimCandidatesMax: 1000,
   /** How many times a claim is tried when other processes were faster. */

@@ -21,7 +21,7 @@ export const retentionLimits = {
   /** Projects with their own retention in one statement: some 25 kB of numbers. */
   expiryProjectsMax: 1000,
   /** A year's files are rewritten once one row in so many is deleted: three rows written for each deleted one. */
-  expiryMaskedShare: 4,
+  expiryMaskedDivisor: 4,
   /** How long a deleted row may stay in files with fewer deleted rows, in ms: rewriting a year costs its size. */
   expiryMaskedMsMax: 30 * 86_400_000,
   /** Free space needed to rewrite a year, as a multiple of the size of its new files. */

@@ -96,7 +96,7 @@ async function removeGathered(
   let [rewritten, left] = [0, 0];
   for (const table of expiringTables) {
     for (const found of await rows.findMasked(table)) {
-      const isDue = isOld || found.masked * retentionLimits.expiryMaskedShare >= found.rows;
+      const isDue = isOld || found.masked * retentionLimits.expiryMaskedDivisor >= found.rows;
       if (isDue && hasRoom(options, found, await rows.freeBytes())) {
         await stillMine(options);
         await rows.removeMasked(table, found.partition);

@@ -104,8 +104,8 @@ export function openQueryEngine({
   results: kept = new ResultRoom(clock),
   texts = openQueryTexts(clock),
 }: EngineOptions): QueryEngine {
-  const { queriesRunningMax, queriesWaitingMax, queriesRunningShare } = queryLimits;
-  const semaphore = new Semaphore(queriesRunningMax, queriesWaitingMax, queriesRunningShare);
+  const { queriesRunningMax, queriesWaitingMax, queriesRunningFreeMultiple } = queryLimits;
+  const semaphore = new Semaphore(queriesRunningMax, queriesWaitingMax, queriesRunningFreeMultiple);
   let running = 0;
 
   /** @param work what is done for a query that holds a place. */

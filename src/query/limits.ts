@@ -3,7 +3,7 @@
 export const queryLimits = {
   /** Queries that run at the same time: two of one project, and a third one's always finds a place. */
   queriesRunningMax: 4,
-  queriesRunningShare: 1,
+  queriesRunningFreeMultiple: 1,
   /** The load, for each core, up to which a machine is idle. */
   idleLoadMax: 0.5,
   /** For how long a machine is looked at whose last minute was busy, in ms: its counters have steps of 10. */

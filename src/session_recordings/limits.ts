@@ -8,7 +8,7 @@ export const sessionRecordingLimits = {
   /**
    * Extra recordings read for the first page, as a divisor of the limit: some began before midnight and are dropped.
    */
-  recordingsRecycledShare: 12,
+  recordingsRecycledDivisor: 12,
   /** Ids that a list of recordings may be narrowed to. */
   recordingIdsAskedMax: 1000,
   /** Events that one list may be narrowed to: each costs a statement over the project's events. */

@@ -38,7 +38,7 @@ export function openSubscriptions(options: SubscriptionOptions): OpenedSubscript
   const semaphore = new Semaphore(
     subscriptionLimits.deliveryReadsMax,
     subscriptionLimits.deliveryReadsWaitingMax,
-    limits.waitingShare,
+    limits.waitingFreeMultiple,
   );
   const pictures = openPictures(semaphore);
   const links = openLinks({ secrets, clock, siteUrl });

@@ -6,13 +6,13 @@ import { workLimits } from "./limits.ts";
 export type Owner = number | string;
 
 /**
- * An owner gets another place only while it holds fewer than `share` times the free places, so that some are always
- * left for the next owner. A single owner gets about share / (1 + share) of all places. This is the rule of dynamic
+ * An owner gets another place only while it holds fewer than `freeMultiple` times the free places, so that some are
+ * always left for the next owner. A single owner gets about m / (1 + m) of all places. This is the rule of dynamic
  * thresholds in the shared buffers of switches (Choudhury and Hahne, 1998).
  */
 export class FairShare {
   #free: number;
-  readonly #share: number;
+  readonly #freeMultiple: number;
   readonly #held = new Map<Owner, number>();
   /**
    * Owners that had a place, the latest last: of two owners with as many places, the one served longer ago is first.
@@ -20,10 +20,10 @@ export class FairShare {
   readonly #served = new Map<Owner, number>();
   #turn = 0;
 
-  /** Without a `share`, one owner may take all places while no other waits. */
-  constructor(places: number, share: number = Number.POSITIVE_INFINITY) {
+  /** Without a `freeMultiple`, one owner may take all places while no other waits. */
+  constructor(places: number, freeMultiple: number = Number.POSITIVE_INFINITY) {
     this.#free = places;
-    this.#share = share;
+    this.#freeMultiple = freeMultiple;
   }
 
   get free(): number {
@@ -34,7 +34,10 @@ export class FairShare {
   mayTake(owner: Owner, weight = 1): boolean {
     const free = this.#free;
     if (free <= 0) return false;
-    return this.#share === Number.POSITIVE_INFINITY || this.heldBy(owner) * weight < this.#share * free;
+    return (
+      this.#freeMultiple === Number.POSITIVE_INFINITY ||
+      this.heldBy(owner) * weight < this.#freeMultiple * free
+    );
   }
 
   heldBy(owner: Owner): number {

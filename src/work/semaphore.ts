@@ -17,16 +17,16 @@ interface SemaphoreWait {
 
 export class Semaphore {
   readonly #places: FairShare;
-  readonly #share: number;
+  readonly #freeMultiple: number;
   readonly #waitingMax: number;
   /** In order of arrival. */
   readonly #waiting: Set<Waiter> = new Set();
   readonly #waitingOf = new Map<Owner, number>();
 
-  /** `share`: as in FairShare, for the places and for the queue. */
-  constructor(places: number, waitingMax: number, share: number = Number.POSITIVE_INFINITY) {
-    this.#places = new FairShare(places, share);
-    this.#share = share;
+  /** `freeMultiple`: as in FairShare, for the places and for the queue. */
+  constructor(places: number, waitingMax: number, freeMultiple: number = Number.POSITIVE_INFINITY) {
+    this.#places = new FairShare(places, freeMultiple);
+    this.#freeMultiple = freeMultiple;
     this.#waitingMax = waitingMax;
   }
 
@@ -73,7 +73,7 @@ export class Semaphore {
   #isLineFull(owner: Owner): boolean {
     const room = this.#waitingMax - this.#waiting.size;
     if (room <= 0) return true;
-    return this.#share !== Number.POSITIVE_INFINITY && (this.#waitingOf.get(owner) ?? 0) >= room;
+    return this.#freeMultiple !== Number.POSITIVE_INFINITY && (this.#waitingOf.get(owner) ?? 0) >= room;
   }
 
   async #wait(owner: Owner, abort: AbortSignal): Promise<void> {

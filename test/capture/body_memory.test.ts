@@ -17,7 +17,7 @@ const bodyBytesMax = 8 * mega;
 
 function budget(megabytes: number, waitMsMax = 60_000): MemoryBudget {
   const bytesMax = megabytes * mega;
-  return new MemoryBudget({ bytesMax, shareBytesMax: bytesMax * uploadLimits.memoryShare, waitMsMax });
+  return new MemoryBudget({ bytesMax, shareBytesMax: bytesMax * uploadLimits.memoryFraction, waitMsMax });
 }
 
 /** A batch of about so many bytes, whose key is named first, last, or in each event only. */

@@ -46,7 +46,7 @@ for (const [name, sender] of captures) {
 test("when memory is used up, a body that does not come ends with 503, and a slow phone finishes", async () => {
   const clock = { time: 0, now: () => 1_700_000_000_000, elapsed: () => clock.time };
   const bytesMax = 4 << 20;
-  const memory = new MemoryBudget({ bytesMax, shareBytesMax: bytesMax * uploadLimits.memoryShare, clock });
+  const memory = new MemoryBudget({ bytesMax, shareBytesMax: bytesMax * uploadLimits.memoryFraction, clock });
   const { url, port, desk } = openPort({ memory });
   // None of them may be received unseen, or nobody could say how slow it is.
   while (memory.acquireUnseen(20_000));

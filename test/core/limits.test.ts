@@ -80,8 +80,8 @@ test("a reply lists every ignored event of a v1 request and of an import's body"
 });
 
 test("shares of the memory for bodies rise with how short the bodies are", () => {
-  const { memoryShare, memoryLongShare, memoryUsualShare } = uploadLimits;
-  expectRising(memoryShare, memoryLongShare, memoryUsualShare, 1);
+  const { memoryFraction, memoryLongFraction, memoryUsualFraction } = uploadLimits;
+  expectRising(memoryFraction, memoryLongFraction, memoryUsualFraction, 1);
   expect(uploadLimits.shortBytesMax).toBe(captureLimits.arenaBodyBytesMin);
   expectRising(uploadLimits.claimBytesMin, limits.wholeBodyBytesMax, uploadLimits.unseenBytesMax);
   expectRising(captureLimits.arenaBodyBytesMin, limits.wholeBodyBytesMax, uploadLimits.memoryBytes);

@@ -42,7 +42,7 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
   readonly #probes = new Semaphore(
     exportLimits.probesAtOnceMax,
     exportLimits.probesWaitingMax,
-    limits.waitingShare,
+    limits.waitingFreeMultiple,
   );
   readonly #unseen = new Set<string>();
   /** Destination types that this process cannot write to. */

@@ -18,8 +18,8 @@ export const journalLimits = {
   preparedFactor: 1.25,
   /** Files of finished segments that a lane keeps for reuse; of both lanes of events at most 864 MiB of disk. */
   recycledEachMax: 3,
-  /** The part of JOURNAL_BYTES_MAX that these files may take, and the smallest one worth keeping, in bytes. */
-  recycledFilesShare: 4,
+  /** These files may take JOURNAL_BYTES_MAX divided by this; the smallest one worth keeping, in bytes. */
+  recycledFilesDivisor: 4,
   recycledBytesMin: 64 * 1024,
   /**
    * Bytes of a segment's file that is made ahead, at most and at least. One that grows past them waits for the file
@@ -38,12 +38,12 @@ export const journalLimits = {
    * What the journal leaves free of its volume for the stores: an eighth; at least enough for a small segment and
    * Postgres's log, at most four of the largest segments, and not more than a quarter.
    */
-  diskReserveShare: 1 / 8,
+  diskReserveFraction: 1 / 8,
   diskReserveBytesMin: 16 * 1024 * 1024,
   diskReserveBytesMax: 1024 * 1024 * 1024,
-  diskReserveShareMax: 1 / 4,
+  diskReserveFractionMax: 1 / 4,
   /** What must be free above the reserve before captures go on, as a part of the reserve. */
-  diskBackShare: 1 / 8,
+  diskBackFraction: 1 / 8,
   /** Bytes that a health check writes to the journal's disk: a page, so that it needs a free block. */
   journalProbeBytes: 4096,
   /** How long the server is unready after a failed write, in ms: the Retry-After of these requests. */
@@ -61,14 +61,14 @@ export const journalLimits = {
   /** Bytes of a long frame that are summed before other requests get their turn: about a millisecond. */
   sumBytesMax: 2 * 1024 * 1024,
   /** The part of the journal's room that recordings may fill, so that events always find some. */
-  recordingsJournalShare: 0.5,
+  recordingsJournalFraction: 0.5,
   /**
-   * A project may hold so many times the journal's free bytes: alone nine tenths of JOURNAL_BYTES_MAX, so that a tenth
-   * stays free for others.
+   * A project may hold nine times the journal's free bytes: alone at most nine tenths of JOURNAL_BYTES_MAX, so that a
+   * newcomer always finds room.
    */
-  journalShare: 9,
-  /** A project that holds at most this part of JOURNAL_BYTES_MAX may go on while there is any room. */
-  journalFloorShare: 1024,
+  journalFreeMultiple: 9,
+  /** A project that holds at most JOURNAL_BYTES_MAX divided by this may go on while there is any room. */
+  journalFloorDivisor: 1024,
   /**
    * What a change of a person or group counts besides its bytes, in bytes: it becomes one or two rows, which cost the
    * engine one or two microseconds, as 128 bytes of events do.
@@ -79,8 +79,8 @@ export const journalLimits = {
    * further events go to the historical lane, so that others' events stay fresh.
    */
   liveBacklogBytesMax: 134_217_728,
-  /** A project with at most this part of it pending always uses the live lane. */
-  liveFloorShare: 128,
+  /** A project with at most liveBacklogBytesMax divided by this pending always uses the live lane. */
+  liveFloorDivisor: 128,
   /**
    * Pending changes in the historical lane: about a minute of the engine. One project may have half; then it gets 503.
    */

@@ -84,7 +84,7 @@ export class DiskReserve {
     const { freeBytes } = this.#figures;
     const { reserveBytes } = this;
     // It ends only with some room above the reserve; otherwise it would change with each write.
-    const needed = this.low ? reserveBytes * (1 + journalLimits.diskBackShare) : reserveBytes;
+    const needed = this.low ? reserveBytes * (1 + journalLimits.diskBackFraction) : reserveBytes;
     this.low = freeBytes < needed;
     this.#allowed = Math.max(0, freeBytes - reserveBytes);
     const figures = { free_bytes: freeBytes, reserve_bytes: reserveBytes };
@@ -96,9 +96,9 @@ export class DiskReserve {
 
 /** The reserve of a volume of so many bytes. */
 export function reserveOf(totalBytes: number): number {
-  const wanted = Math.max(journalLimits.diskReserveBytesMin, totalBytes * journalLimits.diskReserveShare);
+  const wanted = Math.max(journalLimits.diskReserveBytesMin, totalBytes * journalLimits.diskReserveFraction);
   return Math.floor(
-    Math.min(wanted, journalLimits.diskReserveBytesMax, totalBytes * journalLimits.diskReserveShareMax),
+    Math.min(wanted, journalLimits.diskReserveBytesMax, totalBytes * journalLimits.diskReserveFractionMax),
   );
 }
 
@@ -140,7 +140,7 @@ export class CaptureQuota<EventLane extends QuotaLane> {
 
   constructor(options: CaptureQuotaOptions<EventLane>) {
     this.#options = options;
-    this.#floorBytes = options.bytesMax / journalLimits.journalFloorShare;
+    this.#floorBytes = options.bytesMax / journalLimits.journalFloorDivisor;
   }
 
   /** True when no more recordings may be taken, though events still may. */
@@ -157,7 +157,7 @@ export class CaptureQuota<EventLane extends QuotaLane> {
     const { live, historical, merges } = this.#options.lanes;
     const late = historical.usage.of(project_id);
     const bytes = live.usage.of(project_id).bytes + late.bytes + merges.usage.of(project_id).bytes;
-    if (bytes > this.#floorBytes && bytes > journalLimits.journalShare * this.#options.freeBytes()) {
+    if (bytes > this.#floorBytes && bytes > journalLimits.journalFreeMultiple * this.#options.freeBytes()) {
       throw journalShareExceeded("events");
     }
     if (!isHistorical && !this.isOverLiveQuota(project_id)) return live;
@@ -173,13 +173,13 @@ export class CaptureQuota<EventLane extends QuotaLane> {
     const { usage } = this.#options.lanes.live;
     const weight = weightOf(usage.of(project_id));
     const max = journalLimits.liveBacklogBytesMax;
-    return weight > max / journalLimits.liveFloorShare && weight > max - weightOf(usage.total);
+    return weight > max / journalLimits.liveFloorDivisor && weight > max - weightOf(usage.total);
   }
 
   recordingRefusal(project_id: number): Fault | undefined {
     const { bytes } = this.#options.lanes.recordings.usage.of(project_id);
     const isFree =
-      bytes <= this.#floorBytes || bytes <= journalLimits.journalShare * this.#freeRecordingBytes();
+      bytes <= this.#floorBytes || bytes <= journalLimits.journalFreeMultiple * this.#freeRecordingBytes();
     return isFree ? undefined : journalShareExceeded("recordings");
   }
 
@@ -200,7 +200,7 @@ export class CaptureQuota<EventLane extends QuotaLane> {
 
   #freeRecordingBytes(): number {
     const { bytesMax, recordingBytes } = this.#options;
-    return bytesMax * journalLimits.recordingsJournalShare - recordingBytes();
+    return bytesMax * journalLimits.recordingsJournalFraction - recordingBytes();
   }
 }
 

@@ -24,7 +24,7 @@ import type { Repaired } from "../decode/repair.ts";
 import type { ScanArena } from "../wasm/scan_arena.ts";
 
 /** How much larger than estimated a moved index is made. */
-const movedShare = 1.1;
+const movedFactor = 1.1;
 
 type BodyShape = "batch" | "event" | "array" | "other";
 
@@ -204,7 +204,7 @@ export class EventIndex {
    */
   #moveIndex(through: number): boolean {
     const used = this.count * entryLength;
-    const factor = Math.max(2, (this.#bytes.length / through) * movedShare);
+    const factor = Math.max(2, (this.#bytes.length / through) * movedFactor);
     const numbers = Math.min(this.#numbersMax, Math.ceil(this.#entries.length * factor));
     if (!this.#larger) this.#options.lease?.acquire(numbers * Int32Array.BYTES_PER_ELEMENT);
     this.#larger ??= new Int32Array(numbers);

@@ -115,7 +115,7 @@ export const layout = addresses();
 export const paddingBytes = 64;
 
 /** Room for the index of a body's events: so many times the body's bytes, which is what the shortest ones take. */
-export const indexShare = 7;
+export const indexMultiple = 7;
 
 /** Where the index of events lies in a memory for bodies of up to so many bytes: behind the body. */
 export function entriesAt(bodyBytesMax: number): number {

@@ -5,7 +5,7 @@ import {
   entriesAt,
   groupTypeBytes,
   groupTypeLengthMax,
-  indexShare,
+  indexMultiple,
   keysMax,
   layout,
   nameBytes,
@@ -316,7 +316,7 @@ const bodyBytesPerIndexByte = 3;
 
 /** Bytes of the index for a body of so many bytes: at least one entry, with single.ts's notes. */
 function indexBytesFor(bodyBytesMax: number): number {
-  const most = Math.min(limits.indexBytesMax, bodyBytesMax * indexShare);
+  const most = Math.min(limits.indexBytesMax, bodyBytesMax * indexMultiple);
   return Math.max(Math.ceil(most / 64) * 64, (entryLength + singleNumbers) * 4);
 }
 

@@ -32,7 +32,7 @@ export function openCompleting(server: ModelServer, log: Log): Completing {
   const semaphore = new Semaphore(
     aiLimits.completionsAtOnceMax,
     aiLimits.completionsWaitingMax,
-    limits.waitingShare,
+    limits.waitingFreeMultiple,
   );
   const busy = () => {
     const detail = "Too many requests to the language model wait already. Please retry.";

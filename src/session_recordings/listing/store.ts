@@ -105,7 +105,7 @@ async function firstPage(
   limit: number,
   onCandidates: (distinct_ids: string[]) => void,
 ): Promise<RecordingRow[] | undefined> {
-  const asked = limit + Math.ceil(limit / sessionRecordingLimits.recordingsRecycledShare);
+  const asked = limit + Math.ceil(limit / sessionRecordingLimits.recordingsRecycledDivisor);
   const rows = asked * 2;
   const { bound, onThem } = latestDays(filter);
   const taken = await reads.query<{ session_hash: string; of_id: string; start: string; rows: string }>(

@@ -39,7 +39,7 @@ class ChdbServer {
   readonly #places = new Semaphore(
     storageLimits.engineStatementsMax,
     chdbServerLimits.waitingMax,
-    limits.workingShare,
+    limits.workingFreeMultiple,
   );
   readonly #priority = new EnginePriority({ set: setSessionNice, clock: systemClock });
   readonly #server: Server;

@@ -22,7 +22,7 @@ export const clickhouseLimits = {
    * together with the others it stays below what the embedded engine may take.
    */
   readHugeBytesMax: 1_500_000_000,
-  readHugeMemoryShare: 0.15,
+  readHugeMemoryFraction: 0.15,
   readHugePlaces: 1,
   /** Bytes that one question may write to the disk while it sorts and groups. */
   readTemporaryBytesMax: 4_000_000_000,
@@ -41,7 +41,7 @@ export const clickhouseLimits = {
    */
   longReadPlaces: 24,
   /** The part of its memory from which a large read sorts and groups on disk. */
-  readSpillShare: 0.5,
+  readSpillFraction: 0.5,
   /** The answer of one read, in bytes of the engine's columns: it is held in our memory. */
   readResultBytesMax: 33_554_432,
   /** Rows of a block in the engine; between two blocks it checks its time limit and its client. */

@@ -15,7 +15,7 @@ export interface LongReads {
 }
 
 export function openLongReads(): LongReads {
-  const places = new Semaphore(clickhouseLimits.longReadPlaces, 0, limits.workingShare);
+  const places = new Semaphore(clickhouseLimits.longReadPlaces, 0, limits.workingFreeMultiple);
   const never = new AbortController().signal;
   return {
     onPlace: async function* (project_id, blocks) {

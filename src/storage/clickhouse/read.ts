@@ -110,14 +110,14 @@ type Allowances = Readonly<Record<ReadKind, readonly Allowance[]>>;
 /** The places of one reader, for each kind of read. @param memory what the machine has, in bytes. */
 export function openAllowances(memory = memoryHere()): Allowances {
   const allow = (places: number, bytes: number): Allowance => ({
-    places: new Semaphore(places, clickhouseLimits.readsWaitingMax, limits.workingShare),
+    places: new Semaphore(places, clickhouseLimits.readsWaitingMax, limits.workingFreeMultiple),
     bytes,
   });
   const small = allow(clickhouseLimits.readSmallPlaces, limits.readSmallBytesMax);
   const large = allow(clickhouseLimits.readLargePlaces, clickhouseLimits.readLargeBytesMax);
   const hugeBytes = Math.min(
     clickhouseLimits.readHugeBytesMax,
-    memory * clickhouseLimits.readHugeMemoryShare,
+    memory * clickhouseLimits.readHugeMemoryFraction,
   );
   const huge = allow(clickhouseLimits.readHugePlaces, Math.floor(hugeBytes));
   return {
@@ -131,7 +131,7 @@ export function openAllowances(memory = memoryHere()): Allowances {
 
 /** Settings that limit a read's memory and answer, and end it when its client leaves. */
 function boundsOf(bytes: number): Record<string, string | number> {
-  const spill = Math.floor(bytes * clickhouseLimits.readSpillShare);
+  const spill = Math.floor(bytes * clickhouseLimits.readSpillFraction);
   return {
     max_memory_usage: bytes,
     max_bytes_before_external_group_by: spill,

@@ -14,13 +14,17 @@ interface EngineBounds {
 
 /** @param memoryBytes the memory of the machine or container. */
 export function engineBounds(memoryBytes: number): EngineBounds {
-  const share = memoryBytes * embeddedLimits.engineMemoryShare;
-  const most = memoryBytes * embeddedLimits.engineMemoryShareMax;
+  const share = memoryBytes * embeddedLimits.engineMemoryFraction;
+  const most = memoryBytes * embeddedLimits.engineMemoryFractionMax;
   const serverBytes = Math.floor(Math.min(Math.max(share, embeddedLimits.engineMemoryBytesMin), most));
   const cacheBytes = Math.floor(
-    Math.min(serverBytes * embeddedLimits.engineCacheShare, embeddedLimits.engineCacheBytesMax),
+    Math.min(serverBytes * embeddedLimits.engineCacheFraction, embeddedLimits.engineCacheBytesMax),
   );
-  return { serverBytes, mergesBytes: Math.floor(serverBytes * embeddedLimits.engineMergesShare), cacheBytes };
+  return {
+    serverBytes,
+    mergesBytes: Math.floor(serverBytes * embeddedLimits.engineMergesFraction),
+    cacheBytes,
+  };
 }
 
 /** Writes the file at each start, so that a change of the machine's memory takes effect. */

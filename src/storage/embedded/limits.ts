@@ -7,16 +7,16 @@ export const embeddedLimits = {
    */
   freeMemoryMs: 1000,
   /** The engine's part of the machine's or container's memory, in percent; the rest is for the server and Postgres. */
-  engineMemoryShare: 0.5,
+  engineMemoryFraction: 0.5,
   /** The least memory that it works with, in bytes: inserts take some 150 MB each, reads their places. */
   engineMemoryBytesMin: 1_610_612_736,
   /** The part of the machine's memory that even this least may take. */
-  engineMemoryShareMax: 0.8,
+  engineMemoryFractionMax: 0.8,
   /** The part of its memory for marks, and for primary keys, and the most of each, in bytes. */
-  engineCacheShare: 0.02,
+  engineCacheFraction: 0.02,
   engineCacheBytesMax: 268_435_456,
   /** The part of its memory that merges may take before no further one starts. */
-  engineMergesShare: 0.4,
+  engineMergesFraction: 0.4,
   /** How long a child store may take to start, in ms. */
   childStartMsMax: 60_000,
   /**

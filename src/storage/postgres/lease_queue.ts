@@ -91,7 +91,7 @@ export class LeaseQueue<Job extends ClaimedJob> {
 
   constructor(options: LeaseQueueOptions<Job>) {
     this.#options = options;
-    this.#places = new FairShare(options.atOnceMax, limits.waitingShare);
+    this.#places = new FairShare(options.atOnceMax, limits.waitingFreeMultiple);
   }
 
   start(): void {

@@ -9,11 +9,11 @@ export const uploadLimits = {
   /** The least that a worker has of it, in bodies of the largest size: one, and some room beside it. */
   memoryLargestMin: 1.25,
   /** The part of it for the bodies of one owner, and for those whose owner is not known yet. */
-  memoryShare: 5 / 8,
+  memoryFraction: 5 / 8,
   /** The part for bodies longer than wholeBodyBytesMax: an import leaves room for live events. */
-  memoryLongShare: 13 / 16,
+  memoryLongFraction: 13 / 16,
   /** The part for all but short bodies, which carry most live events. */
-  memoryUsualShare: 15 / 16,
+  memoryUsualFraction: 15 / 16,
   /** How long a long body may wait for memory, in ms: for an importer waiting is cheaper than a retry. */
   memoryWaitMsMax: 10_000,
   /** Bodies of one owner that may wait so: each has brought claimBytesMin. */

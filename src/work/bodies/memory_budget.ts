@@ -43,8 +43,8 @@ export class MemoryBudget {
     this.clock = clock;
     this.waiting = new WaitingBodies(waitMsMax);
     this.#slow = new SlowBodies(this.arriving, clock, (owner) => this.#rankOf(owner));
-    this.#usualBytesMax = bytesMax * uploadLimits.memoryUsualShare;
-    this.#longBytesMax = bytesMax * uploadLimits.memoryLongShare;
+    this.#usualBytesMax = bytesMax * uploadLimits.memoryUsualFraction;
+    this.#longBytesMax = bytesMax * uploadLimits.memoryLongFraction;
     this.#unseenBytesMax = Math.min(uploadLimits.unseenBytesMax, bytesMax / 16);
   }
 

@@ -13,6 +13,6 @@ export function openBodyMemory(bodyBytesMax: number, workers: number): MemoryBud
   const bytesMax = Math.max(uploadLimits.memoryBytes / workers, largest * uploadLimits.memoryLargestMin);
   return new MemoryBudget({
     bytesMax,
-    shareBytesMax: Math.max(largest, bytesMax * uploadLimits.memoryShare),
+    shareBytesMax: Math.max(largest, bytesMax * uploadLimits.memoryFraction),
   });
 }

@@ -57,7 +57,7 @@ test("a question has one larger place where the machine has the memory", () => {
   expect([small?.bytes, large?.bytes, huge?.bytes, more.length]).toEqual([
     limits.readSmallBytesMax,
     clickhouseLimits.readLargeBytesMax,
-    8e9 * clickhouseLimits.readHugeMemoryShare,
+    8e9 * clickhouseLimits.readHugeMemoryFraction,
     0,
   ]);
   expect(openAllowances(1e12).question[2]?.bytes).toBe(clickhouseLimits.readHugeBytesMax);

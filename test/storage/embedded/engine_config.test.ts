@@ -13,7 +13,7 @@ const GiB = 1024 ** 3;
 test("the engine takes half of the memory, what it needs at least, and never all of it", () => {
   expect(engineBounds(16 * GiB).serverBytes).toBe(8 * GiB);
   expect(engineBounds(2.5 * GiB).serverBytes).toBe(embeddedLimits.engineMemoryBytesMin);
-  expect(engineBounds(GiB).serverBytes).toBe(Math.floor(GiB * embeddedLimits.engineMemoryShareMax));
+  expect(engineBounds(GiB).serverBytes).toBe(Math.floor(GiB * embeddedLimits.engineMemoryFractionMax));
   for (const memory of [GiB, 4 * GiB, 64 * GiB, 1024 * GiB]) {
     const { serverBytes, mergesBytes, cacheBytes } = engineBounds(memory);
     expect(mergesBytes).toBeLessThan(serverBytes / 2);

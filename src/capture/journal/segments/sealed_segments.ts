@@ -65,7 +65,7 @@ export class SegmentRecycler {
     this.#setup = options;
     this.#files = byLane(options, () => []);
     this.#folder = options.folder;
-    this.#bytesMax = options.bytesMax / journalLimits.recycledFilesShare;
+    this.#bytesMax = options.bytesMax / journalLimits.recycledFilesDivisor;
     this.#clock = options.clock;
   }
 

@@ -28,7 +28,7 @@ export interface SqlParser {
 }
 
 export function openSqlParser(log: Log): SqlParser {
-  const place = new Semaphore(1, parserLimits.textsWaitingMax, limits.workingShare);
+  const place = new Semaphore(1, parserLimits.textsWaitingMax, limits.workingFreeMultiple);
   const child = openParserChild(log);
   const known = new KnownTexts();
 
