@@ -94,8 +94,8 @@ export const limits = {
   /** The longest retention, in days: a hundred years. */
   retentionDaysMax: 36_500,
   /**
-   * FairShare's multiple for work that waits for foreign servers, which may never answer: of six places one project
-   * has three, a second one two, and a third still gets one.
+   * FairShare's multiple for work that waits for foreign servers, which may never answer: of six permits
+   * one project has three, a second one two, and a third still gets one.
    */
   waitingFreeMultiple: 1,
   /** FairShare's multiple for work that ends by itself: of four queries, three may be one project's. */

@@ -60,7 +60,7 @@ export async function blockedEvents(
   question: PageQuestion,
 ): Promise<AsyncGenerator<Uint8Array, void>> {
   return await primed(
-    clickhouse.longReads.onPlace(project_id, () => readEvents(clickhouse, project_id, question)),
+    clickhouse.longReads.withPermit(project_id, () => readEvents(clickhouse, project_id, question)),
   );
 }
 

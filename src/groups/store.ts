@@ -113,7 +113,7 @@ export async function* groupBlocks(
     return undefined;
   });
   if (whole) yield whole;
-  else yield* clickhouse.longReads.onPlace(project_id, () => blocksInTurn(clickhouse, project_id, keys));
+  else yield* clickhouse.longReads.withPermit(project_id, () => blocksInTurn(clickhouse, project_id, keys));
 }
 
 async function* blocksInTurn(

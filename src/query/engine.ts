@@ -48,7 +48,7 @@ export interface QueryEngine {
     ask: QueryAsk,
   ): Promise<(QueryResult | FoundResult) & { is_cached: boolean }>;
   /**
-   * Does what reads events as queries do, on a place of theirs and within their bounds.
+   * Does what reads events as queries do, with one of their permits and within their bounds.
    * @throws what `work` throws; otherwise as run.
    */
   within<Value>(
@@ -108,7 +108,7 @@ export function openQueryEngine({
   const semaphore = new Semaphore(queriesRunningMax, queriesWaitingMax, queriesRunningFreeMultiple);
   let running = 0;
 
-  /** @param work what is done for a query that holds a place. */
+  /** @param work what is done for a query that holds a permit. */
   const bounded = async <Value>(
     asked: Asked,
     abort: AbortSignal | undefined,
@@ -154,7 +154,7 @@ export function openQueryEngine({
     return { ...asked, query, project_id, now: clock.now(), filters, scopes };
   };
 
-  const onPlace = <Value>(
+  const withPermit = <Value>(
     owner: number,
     abort: AbortSignal | undefined,
     work: () => Promise<Value>,
@@ -182,7 +182,7 @@ export function openQueryEngine({
       if (isWorth && !asked.isDeleting) kept.keep(key, project_id, await writtenResult(result));
       return { ...result, is_cached: false };
     };
-    return await onPlace(project_id, abort, work, waitMsMax);
+    return await withPermit(project_id, abort, work, waitMsMax);
   };
 
   return {
@@ -194,7 +194,7 @@ export function openQueryEngine({
     run: async (project_id, query, { scopes, abort } = {}) => {
       const checked = checkQuery(query);
       const uncount = countQuery(texts, project_id, query);
-      return await onPlace(project_id, abort, async () =>
+      return await withPermit(project_id, abort, async () =>
         compute(await prepare(project_id, checked, scopes), abort),
       ).finally(uncount);
     },
@@ -209,7 +209,7 @@ export function openQueryEngine({
       return await answer({ project_id, query, checked }, ask).finally(uncount);
     },
     within: async (project_id, { scopes = [], abort }, work) =>
-      await onPlace(project_id, abort, async () => {
+      await withPermit(project_id, abort, async () => {
         const { timezone } = await projectOf(project_id);
         return await bounded({ project_id, timezone, now: clock.now(), scopes }, abort, work);
       }),

@@ -1,7 +1,7 @@
 // Bounds of queries, with their units and reasons.
 
 export const queryLimits = {
-  /** Queries that run at the same time: two of one project, and a third one's always finds a place. */
+  /** Queries that run at the same time: two of one project, so that another's always gets a permit. */
   queriesRunningMax: 4,
   queriesRunningFreeMultiple: 1,
   /** The load, for each core, up to which a machine is idle. */

@@ -1,13 +1,13 @@
-// Places shared out among owners, such as projects: the owner with the fewest comes first, and no owner takes all.
+// Permits shared out among owners, such as projects: the owner with the fewest comes first, and no owner takes all.
 
 import { workLimits } from "./limits.ts";
 
-/** Who a place is counted for: a project, or a text for work that belongs to none. */
+/** Who a permit is counted for: a project, or a text for work that belongs to none. */
 export type Owner = number | string;
 
 /**
- * An owner gets another place only while it holds fewer than `freeMultiple` times the free places, so that some are
- * always left for the next owner. A single owner gets about m / (1 + m) of all places. This is the rule of dynamic
+ * An owner gets another permit only while it holds fewer than `freeMultiple` times the free permits, so that some are
+ * always left for the next owner. A single owner gets about m / (1 + m) of all permits. This is the rule of dynamic
  * thresholds in the shared buffers of switches (Choudhury and Hahne, 1998).
  */
 export class FairShare {
@@ -15,14 +15,14 @@ export class FairShare {
   readonly #freeMultiple: number;
   readonly #held = new Map<Owner, number>();
   /**
-   * Owners that had a place, the latest last: of two owners with as many places, the one served longer ago is first.
+   * Owners that had a permit, the latest last: of two owners with as many permits, the one served longer ago is first.
    */
   readonly #served = new Map<Owner, number>();
   #turn = 0;
 
-  /** Without a `freeMultiple`, one owner may take all places while no other waits. */
-  constructor(places: number, freeMultiple: number = Number.POSITIVE_INFINITY) {
-    this.#free = places;
+  /** Without a `freeMultiple`, one owner may take all permits while no other waits. */
+  constructor(permits: number, freeMultiple: number = Number.POSITIVE_INFINITY) {
+    this.#free = permits;
     this.#freeMultiple = freeMultiple;
   }
 
@@ -30,7 +30,7 @@ export class FairShare {
     return this.#free;
   }
 
-  /** `weight`: how many places one place of this owner counts as. */
+  /** `weight`: how many permits one permit of this owner counts as. */
   mayTake(owner: Owner, weight = 1): boolean {
     const free = this.#free;
     if (free <= 0) return false;
@@ -60,7 +60,7 @@ export class FairShare {
     else this.#held.delete(owner);
   }
 
-  /** The next one of those that wait; undefined when none of them may take a place. */
+  /** The next one of those that wait; undefined when none of them may take a permit. */
   next<One extends FairWaiter>(waiting: Iterable<One>): One | undefined {
     let best: One | undefined;
     for (const one of waiting) {
@@ -69,7 +69,7 @@ export class FairShare {
     return best;
   }
 
-  /** Takes places for as many of those that wait as may have one; returns them in their order. */
+  /** Takes permits for as many of those that wait as may have one; returns them in their order. */
   takeFor<One extends FairWaiter>(waiting: readonly One[]): One[] {
     const left = new Set(waiting);
     const taken: One[] = [];

@@ -9,36 +9,36 @@ interface Waiter extends FairWaiter {
 interface SemaphoreWait {
   owner?: Owner;
   abort?: AbortSignal;
-  /** How long a place is waited for, in ms; for ever by default. */
+  /** How long a permit is waited for, in ms; for ever by default. */
   msMax?: number;
-  /** The error when too many wait already, or the wait has ended without a place. */
+  /** The error when too many wait already, or the wait has ended without a permit. */
   busy(): Error;
 }
 
 export class Semaphore {
-  readonly #places: FairShare;
+  readonly #permits: FairShare;
   readonly #freeMultiple: number;
   readonly #waitingMax: number;
   /** In order of arrival. */
   readonly #waiting: Set<Waiter> = new Set();
   readonly #waitingOf = new Map<Owner, number>();
 
-  /** `freeMultiple`: as in FairShare, for the places and for the queue. */
-  constructor(places: number, waitingMax: number, freeMultiple: number = Number.POSITIVE_INFINITY) {
-    this.#places = new FairShare(places, freeMultiple);
+  /** `freeMultiple`: as in FairShare, for the permits and for the queue. */
+  constructor(permits: number, waitingMax: number, freeMultiple: number = Number.POSITIVE_INFINITY) {
+    this.#permits = new FairShare(permits, freeMultiple);
     this.#freeMultiple = freeMultiple;
     this.#waitingMax = waitingMax;
   }
 
   /**
-   * Resolves to the function that returns the place, or to undefined when too many wait already, of this owner or in
+   * Resolves to the function that returns the permit, or to undefined when too many wait already, of this owner or in
    * all.
    * @throws the signal's reason when it aborts while waiting.
    */
   async enter(abort: AbortSignal, owner: Owner = ""): Promise<(() => void) | undefined> {
     abort.throwIfAborted();
-    // No queue to check first: those that wait are held back by their own shares, and may not take this place.
-    if (this.#places.mayTake(owner)) this.#places.take(owner);
+    // No queue to check first: those that wait are held back by their own shares, and may not take this permit.
+    if (this.#permits.mayTake(owner)) this.#permits.take(owner);
     else {
       if (this.#isLineFull(owner)) return undefined;
       await this.#wait(owner, abort);
@@ -47,12 +47,12 @@ export class Semaphore {
     return () => {
       if (left) return;
       left = true;
-      this.#places.leave(owner);
+      this.#permits.leave(owner);
       this.#letIn();
     };
   }
 
-  /** Runs `work` on a place. @throws what `busy` makes when none is to be had; what `work` throws. */
+  /** Runs `work` with a permit. @throws what `busy` makes when none is to be had; what `work` throws. */
   async run<T>({ owner, abort = never, msMax, busy }: SemaphoreWait, work: () => Promise<T>): Promise<T> {
     const late = new AbortController();
     const timer = msMax === undefined ? undefined : setTimeout(() => late.abort(), msMax);
@@ -96,11 +96,11 @@ export class Semaphore {
     return true;
   }
 
-  /** One free place may admit several: the shares of all owners grow with it. */
+  /** One free permit may admit several: the shares of all owners grow with it. */
   #letIn(): void {
-    for (let next = this.#places.next(this.#waiting); next; next = this.#places.next(this.#waiting)) {
+    for (let next = this.#permits.next(this.#waiting); next; next = this.#permits.next(this.#waiting)) {
       this.#drop(next);
-      this.#places.take(next.owner);
+      this.#permits.take(next.owner);
       next.begin();
     }
   }

@@ -89,13 +89,13 @@ test("shares of the memory for bodies rise with how short the bodies are", () =>
 });
 
 test("the embedded engine has places, memory and texts for all that this program sends it", () => {
-  const { readSmallPlaces, readLargePlaces, readExportPlaces, readFlushPlaces } = clickhouseLimits;
+  const { readSmallPermits, readLargePermits, readExportPermits, readFlushPermits } = clickhouseLimits;
   const { readLargeBytesMax, readExportBytesMax, readFlushBytesMax } = clickhouseLimits;
   const reads =
-    readSmallPlaces * limits.readSmallBytesMax +
-    readLargePlaces * readLargeBytesMax +
-    readExportPlaces * readExportBytesMax +
-    readFlushPlaces * readFlushBytesMax;
+    readSmallPermits * limits.readSmallBytesMax +
+    readLargePermits * readLargeBytesMax +
+    readExportPermits * readExportBytesMax +
+    readFlushPermits * readFlushBytesMax;
   expect(reads).toBe(1_200_000_000);
   const flushed = captureLanes.filter(({ sink }) => sink === "clickhouse");
   const natives = flushed.filter(({ isNative }) => isNative);

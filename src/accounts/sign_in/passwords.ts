@@ -16,19 +16,19 @@ const { hashKibibytes: memoryCost, hashPasses: timeCost } = signInLimits;
 const argon2id = { algorithm: "argon2id", memoryCost, timeCost } as const;
 
 export function openPasswords(): Passwords {
-  const places = new Semaphore(signInLimits.hashesMax, signInLimits.hashesWaitingMax);
-  const onPlace = <T>(work: () => Promise<T>): Promise<T> =>
-    places.run({ busy, msMax: signInLimits.hashWaitMsMax }, work);
+  const permits = new Semaphore(signInLimits.hashesMax, signInLimits.hashesWaitingMax);
+  const withPermit = <T>(work: () => Promise<T>): Promise<T> =>
+    permits.run({ busy, msMax: signInLimits.hashWaitMsMax }, work);
   let nobodys: Promise<string> | undefined;
   return {
     hash: async (password, attr = "password") => {
       const text = checkedPassword(password, attr);
-      return await onPlace(() => Bun.password.hash(text, argon2id));
+      return await withPermit(() => Bun.password.hash(text, argon2id));
     },
     matches: async (password, hash) => {
       const text = password.normalize("NFKC");
       const isLong = Buffer.byteLength(text) > signInLimits.passwordBytesMax;
-      return await onPlace(async () => {
+      return await withPermit(async () => {
         nobodys ??= Bun.password.hash(crypto.randomUUID(), argon2id);
         const isRight = await Bun.password.verify(isLong ? "-" : text, hash ?? (await nobodys));
         return isRight && !isLong && typeof hash === "string";

@@ -18,7 +18,7 @@ export async function* personBlocks(
 ): AsyncGenerator<Person[], void> {
   const whole = await unlessTooBig(readPersons(reads, mains, { options: wholePageOptions }));
   if (whole) yield whole;
-  else yield* reads.clickhouse.longReads.onPlace(reads.project_id, () => blocksInTurn(reads, mains));
+  else yield* reads.clickhouse.longReads.withPermit(reads.project_id, () => blocksInTurn(reads, mains));
 }
 
 async function* blocksInTurn(reads: ProjectReads, mains: readonly string[]): AsyncGenerator<Person[], void> {

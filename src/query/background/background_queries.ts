@@ -67,7 +67,7 @@ export interface FoundQuery extends Pick<BackgroundQuery, "id" | "project_id" | 
 
 export class BackgroundQueries {
   readonly #parts: BackgroundParts;
-  readonly #places = new FairShare(queryLimits.backgroundRunningMax, 1);
+  readonly #permits = new FairShare(queryLimits.backgroundRunningMax, 1);
   /** Of those that ended, the one that ended first first. */
   readonly #queries = new Map<string, BackgroundQuery>();
   /** Queries whose askers wait for them, by the same keys. */
@@ -94,7 +94,7 @@ export class BackgroundQueries {
         "Another query with this id is running: cancel that one, or give this one an id of its own.";
       throw new Fault("conflict", detail, { attr: "client_query_id" });
     }
-    if (!this.#places.mayTake(project_id)) {
+    if (!this.#permits.mayTake(project_id)) {
       const detail = "Too many queries run in the background already. Please retry.";
       throw new Fault("unavailable", detail, { retryAfterSeconds: queryLimits.busyRetrySeconds });
     }
@@ -107,7 +107,7 @@ export class BackgroundQueries {
     const own = { key, id, project_id, scopes, hash, running, startedAt, deletion, wasDeleting };
     this.#drop(key);
     this.#queries.set(key, own);
-    this.#places.take(project_id);
+    this.#permits.take(project_id);
     this.#ticking ??= startInterval(
       queryLimits.backgroundCheckMs,
       "checking the keys of queries in the background",
@@ -115,7 +115,7 @@ export class BackgroundQueries {
       log,
     );
     void this.#run(own, cancel.signal, compute).finally(() => {
-      this.#places.leave(project_id);
+      this.#permits.leave(project_id);
       uncount();
     });
     return found(own);

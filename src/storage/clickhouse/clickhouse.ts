@@ -67,7 +67,7 @@ export interface ClickHouse {
   stream(text: string, params?: Record<string, unknown>, options?: QueryOptions): AsyncGenerator<Uint8Array>;
   /** From now on `query`, `bytes` and `stream` with the parameter `project_id` leave out these rows of the project. */
   hide(rows: ReadonlyMap<number, HiddenRows>): void;
-  /** Places for pages that are read block by block. */
+  /** Permits for pages that are read block by block. */
   readonly longReads: LongReads;
   /** `where`: what stands behind its name, where other servers make it, too. */
   createDatabase(where?: string): Promise<void>;

@@ -84,7 +84,7 @@ export function classified(thrown: unknown): ClickHouseError {
   return new ClickHouseError(`ClickHouse: ${reasonOf(thrown)}`, "UNKNOWN", "UNKNOWN");
 }
 
-/** The error of a read for which no place is free. */
+/** The error of a read for which no permit is free. */
 export function tooManyWait(): ClickHouseError {
   return new ClickHouseError(
     "too many statements wait for ClickHouse",

@@ -1,4 +1,4 @@
-// Long pages are read block by block, each by a statement of its own. A page holds a place from its first block to its
+// Long pages are read block by block, each by a statement of its own. A page holds a permit from its first block to its
 // last: as many at once as come to their end, and the others are refused before they cost much.
 
 import { limits } from "../../core/limits.ts";
@@ -8,18 +8,21 @@ import { clickhouseLimits } from "./limits.ts";
 
 export interface LongReads {
   /**
-   * Yields the blocks, read on a place that is held until the last was read or the generator ends.
-   * @throws ClickHouseError TOO_MANY_SIMULTANEOUS_QUERIES where the first block is asked for and no place is free.
+   * Yields the blocks, read under a permit that is held until the last was read or the generator ends.
+   * @throws ClickHouseError TOO_MANY_SIMULTANEOUS_QUERIES where the first block is asked for and no permit is free.
    */
-  onPlace<Block>(project_id: number, blocks: () => AsyncGenerator<Block, void>): AsyncGenerator<Block, void>;
+  withPermit<Block>(
+    project_id: number,
+    blocks: () => AsyncGenerator<Block, void>,
+  ): AsyncGenerator<Block, void>;
 }
 
 export function openLongReads(): LongReads {
-  const places = new Semaphore(clickhouseLimits.longReadPlaces, 0, limits.workingFreeMultiple);
+  const permits = new Semaphore(clickhouseLimits.longReadPermits, 0, limits.workingFreeMultiple);
   const never = new AbortController().signal;
   return {
-    onPlace: async function* (project_id, blocks) {
-      const leave = await places.enter(never, project_id);
+    withPermit: async function* (project_id, blocks) {
+      const leave = await permits.enter(never, project_id);
       if (!leave) throw tooManyWait();
       try {
         yield* blocks();

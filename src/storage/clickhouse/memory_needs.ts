@@ -1,4 +1,4 @@
-// Which statements needed more memory than the small place has: asked again, they do not run there first, in vain.
+// Which statements needed more memory than the smallest level allows: asked again, they do not fail there first.
 
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { clickhouseLimits } from "./limits.ts";
@@ -11,24 +11,24 @@ interface Statement {
 export class MemoryNeeds {
   readonly #clock: Pick<Clock, "elapsed">;
   /** In the order in which they were added. */
-  readonly #places = new Map<string, { place: number; untilMs: number }>();
+  readonly #levels = new Map<string, { level: number; untilMs: number }>();
 
   constructor(clock: Pick<Clock, "elapsed"> = systemClock) {
     this.#clock = clock;
   }
 
-  /** The index of the place to begin with; 0, the smallest, for what is not known or was seen long ago. */
+  /** The index of the level to begin with; 0, the smallest, for what is not known or was seen long ago. */
   placeOf(statement: Statement): number {
-    const found = this.#places.size > 0 ? this.#places.get(keyOf(statement)) : undefined;
-    return found && this.#clock.elapsed() < found.untilMs ? found.place : 0;
+    const found = this.#levels.size > 0 ? this.#levels.get(keyOf(statement)) : undefined;
+    return found && this.#clock.elapsed() < found.untilMs ? found.level : 0;
   }
 
-  add(statement: Statement, place: number): void {
+  add(statement: Statement, level: number): void {
     const key = keyOf(statement);
-    this.#places.delete(key);
-    this.#places.set(key, { place, untilMs: this.#clock.elapsed() + clickhouseLimits.readNeedKeptMs });
-    const [oldest = ""] = this.#places.keys();
-    if (this.#places.size > clickhouseLimits.readNeedsMax) this.#places.delete(oldest);
+    this.#levels.delete(key);
+    this.#levels.set(key, { level, untilMs: this.#clock.elapsed() + clickhouseLimits.readNeedKeptMs });
+    const [oldest = ""] = this.#levels.keys();
+    if (this.#levels.size > clickhouseLimits.readNeedsMax) this.#levels.delete(oldest);
   }
 }
 

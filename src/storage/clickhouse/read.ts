@@ -11,11 +11,11 @@ import { exceedsItsMemory, tooManyWait } from "./error.ts";
 import { MemoryNeeds } from "./memory_needs.ts";
 import { withShortParams } from "./short_params.ts";
 
-/** The kind of a read: each starts in places of its own, so that none waits behind another. */
+/** The kind of a read: each has permits of its own, so that none waits behind another. */
 export type ReadKind = "page" | "question" | "export" | "flush";
 
 interface Allowance {
-  places: Semaphore;
+  permits: Semaphore;
   bytes: number;
 }
 
@@ -34,21 +34,21 @@ interface ReadRequest {
   text: string;
   /** Values of `{name:Type}`: texts, numbers, booleans, null, and arrays of these. */
   params?: Record<string, unknown>;
-  /** A `max_memory_usage` below that of the place is kept. */
+  /** A `max_memory_usage` below that of the level is kept. */
   settings: Record<string, string | number>;
   abort: AbortSignal;
   /** "page" by default. */
   kind?: ReadKind;
 }
 
-/** Sends a read; `take` reads the body while the place is held. */
+/** Sends a read; `take` reads the body while the permit is held. */
 export type Reader = <Taken>(
   reading: ReadRequest,
   take: (reply: Response) => Promise<Taken>,
 ) => Promise<Taken>;
 
 /**
- * A reader whose place is held until the statement is gone from the engine, even if its caller has left: a statement
+ * A reader whose permit is held until the statement is gone from the engine, even if its caller has left: a statement
  * that goes on uses memory that the next one counts on.
  * @throws what `failure` makes, the signal's reason, or the error of a connection.
  */
@@ -58,12 +58,12 @@ export function openReader(options: ReaderOptions): Reader {
   const asking = openAsking(options);
 
   async function tried<Taken>(
-    { places, bytes }: Allowance,
+    { permits, bytes }: Allowance,
     reading: ReadRequest,
     take: (reply: Response) => Promise<Taken>,
   ): Promise<Taken> {
     // A read whose time ran out in the queue gets the error that allows a retry.
-    const leave = await places.enter(reading.abort, ownerOf(reading)).catch(() => undefined);
+    const leave = await permits.enter(reading.abort, ownerOf(reading)).catch(() => undefined);
     if (!leave) throw tooManyWait();
     const mark = crypto.randomUUID();
     let ended = false;
@@ -91,41 +91,41 @@ export function openReader(options: ReaderOptions): Reader {
     const began = systemClock.elapsed();
     const all = allowances[reading.kind ?? "page"];
     const first = reading.kind === "question" ? needs.placeOf(reading) : 0;
-    for (let place = first; ; place++) {
-      const settings = place === first ? reading.settings : without(reading.settings, began);
+    for (let level = first; ; level++) {
+      const settings = level === first ? reading.settings : without(reading.settings, began);
       try {
-        return await tried(all[place]!, { ...reading, settings }, take);
+        return await tried(all[level]!, { ...reading, settings }, take);
       } catch (thrown) {
-        if (place + 1 === all.length || ownBytes(reading) <= all[place]!.bytes) throw thrown;
+        if (level + 1 === all.length || ownBytes(reading) <= all[level]!.bytes) throw thrown;
         if (!exceedsItsMemory(thrown)) throw thrown;
-        if (reading.kind === "question") needs.add(reading, place + 1);
+        if (reading.kind === "question") needs.add(reading, level + 1);
       }
     }
   };
 }
 
-/** The places for each kind, in the order they are tried: the next one when the memory does not suffice. */
+/** The levels for each kind, in the order they are tried: the next one when the memory does not suffice. */
 type Allowances = Readonly<Record<ReadKind, readonly Allowance[]>>;
 
-/** The places of one reader, for each kind of read. @param memory what the machine has, in bytes. */
+/** The levels of one reader, for each kind of read. @param memory what the machine has, in bytes. */
 export function openAllowances(memory = memoryHere()): Allowances {
-  const allow = (places: number, bytes: number): Allowance => ({
-    places: new Semaphore(places, clickhouseLimits.readsWaitingMax, limits.workingFreeMultiple),
+  const allow = (permits: number, bytes: number): Allowance => ({
+    permits: new Semaphore(permits, clickhouseLimits.readsWaitingMax, limits.workingFreeMultiple),
     bytes,
   });
-  const small = allow(clickhouseLimits.readSmallPlaces, limits.readSmallBytesMax);
-  const large = allow(clickhouseLimits.readLargePlaces, clickhouseLimits.readLargeBytesMax);
+  const small = allow(clickhouseLimits.readSmallPermits, limits.readSmallBytesMax);
+  const large = allow(clickhouseLimits.readLargePermits, clickhouseLimits.readLargeBytesMax);
   const hugeBytes = Math.min(
     clickhouseLimits.readHugeBytesMax,
     memory * clickhouseLimits.readHugeMemoryFraction,
   );
-  const huge = allow(clickhouseLimits.readHugePlaces, Math.floor(hugeBytes));
+  const huge = allow(clickhouseLimits.readHugePermits, Math.floor(hugeBytes));
   return {
     page: [small, large],
     // On a small machine there is no more than for a page.
     question: huge.bytes > large.bytes ? [small, large, huge] : [small, large],
-    export: [allow(clickhouseLimits.readExportPlaces, clickhouseLimits.readExportBytesMax), large],
-    flush: [allow(clickhouseLimits.readFlushPlaces, clickhouseLimits.readFlushBytesMax), large],
+    export: [allow(clickhouseLimits.readExportPermits, clickhouseLimits.readExportBytesMax), large],
+    flush: [allow(clickhouseLimits.readFlushPermits, clickhouseLimits.readFlushBytesMax), large],
   };
 }
 

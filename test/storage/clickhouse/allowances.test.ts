@@ -69,10 +69,10 @@ test("all other places together hold 1.2 GB", () => {
   const places = new Set([...page, ...exports, ...flush]);
   expect(places.size).toBe(4);
   const bytes =
-    clickhouseLimits.readSmallPlaces * limits.readSmallBytesMax +
-    clickhouseLimits.readLargePlaces * clickhouseLimits.readLargeBytesMax +
-    clickhouseLimits.readExportPlaces * clickhouseLimits.readExportBytesMax +
-    clickhouseLimits.readFlushPlaces * clickhouseLimits.readFlushBytesMax;
+    clickhouseLimits.readSmallPermits * limits.readSmallBytesMax +
+    clickhouseLimits.readLargePermits * clickhouseLimits.readLargeBytesMax +
+    clickhouseLimits.readExportPermits * clickhouseLimits.readExportBytesMax +
+    clickhouseLimits.readFlushPermits * clickhouseLimits.readFlushBytesMax;
   expect(bytes).toBeLessThanOrEqual(1_200_000_000);
 });
 
@@ -125,11 +125,11 @@ test("small reads go on while large ones hold all of their places", async () => 
     held.push(resolve);
     return promise.then(() => new Response("{}\n"));
   });
-  const many = clickhouseLimits.readSmallPlaces * 3;
+  const many = clickhouseLimits.readSmallPermits * 3;
   const large = Array.from({ length: many }, () => clickhouse.query("SELECT 'large'"));
-  while (reads().length < many + clickhouseLimits.readLargePlaces) await Bun.sleep(1);
+  while (reads().length < many + clickhouseLimits.readLargePermits) await Bun.sleep(1);
   await Promise.all(Array.from({ length: many }, () => clickhouse.query("SELECT 'small'")));
-  expect(held).toHaveLength(clickhouseLimits.readLargePlaces);
+  expect(held).toHaveLength(clickhouseLimits.readLargePermits);
   const ending = Promise.all(large);
   for (let ended = 0; ended < many;) {
     for (const end of held.splice(0)) {
@@ -157,23 +157,23 @@ test("a place is held until a statement that was given up is gone from the engin
   const until = readsUntil(clickhouse, leaving.signal);
   const endless = Promise.allSettled(
     // One project alone has not all places.
-    Array.from({ length: clickhouseLimits.readSmallPlaces }, (_, project_id) =>
+    Array.from({ length: clickhouseLimits.readSmallPermits }, (_, project_id) =>
       until.query("SELECT 'endless'", { project_id }),
     ),
   );
-  while (reads().length < clickhouseLimits.readSmallPlaces) await Bun.sleep(1);
+  while (reads().length < clickhouseLimits.readSmallPermits) await Bun.sleep(1);
   leaving.abort();
   for (const one of await endless)
     expect(one).toMatchObject({ status: "rejected", reason: { type: "ABORTED" } });
   // Each is told to stop by the mark it went with, again and again, as long as the engine has it.
-  while (stopped.length < clickhouseLimits.readSmallPlaces * 2) await Bun.sleep(1);
+  while (stopped.length < clickhouseLimits.readSmallPermits * 2) await Bun.sleep(1);
   expect(new Set(stopped)).toEqual(new Set(reads().map(({ settings }) => settings.get("log_comment")!)));
   const next = clickhouse.query("SELECT 'next'");
   await Bun.sleep(1);
-  expect(reads()).toHaveLength(clickhouseLimits.readSmallPlaces);
+  expect(reads()).toHaveLength(clickhouseLimits.readSmallPermits);
   alive = false;
   await next;
-  expect(reads()).toHaveLength(clickhouseLimits.readSmallPlaces + 1);
+  expect(reads()).toHaveLength(clickhouseLimits.readSmallPermits + 1);
 });
 
 test("who finds no place in time is told to come back, not that its statement is too heavy", async () => {
@@ -183,11 +183,11 @@ test("who finds no place in time is told to come back, not that its statement is
   const leaving = new AbortController();
   const until = readsUntil(clickhouse, leaving.signal);
   const holding = Promise.allSettled(
-    Array.from({ length: clickhouseLimits.readSmallPlaces }, (_, project_id) =>
+    Array.from({ length: clickhouseLimits.readSmallPermits }, (_, project_id) =>
       until.query("SELECT 1", { project_id }),
     ),
   );
-  while (reads().length < clickhouseLimits.readSmallPlaces) await Bun.sleep(1);
+  while (reads().length < clickhouseLimits.readSmallPermits) await Bun.sleep(1);
   const late: unknown = await clickhouse
     .query("SELECT 2", {}, { timeoutMs: 20 })
     .catch((thrown: unknown) => thrown);

@@ -9,7 +9,7 @@ async function* threeBlocks() {
 async function begin(reads: ReturnType<typeof openLongReads>, project_id: number, atMost = 100) {
   const pages: AsyncGenerator<number, void>[] = [];
   for (let n = 0; n < atMost; n++) {
-    const page = reads.onPlace(project_id, threeBlocks);
+    const page = reads.withPermit(project_id, threeBlocks);
     try {
       expect((await page.next()).value).toBe(1);
     } catch (thrown) {
@@ -32,7 +32,7 @@ test("a page gives its place back when it was read, left or failed, and costs no
   const reads = openLongReads();
   const { pages } = await begin(reads, 1);
   let asked = 0;
-  const refused = reads.onPlace(1, async function* () {
+  const refused = reads.withPermit(1, async function* () {
     yield ++asked;
   });
   expect(refused.next()).rejects.toMatchObject({ type: "TOO_MANY_SIMULTANEOUS_QUERIES" });
@@ -41,7 +41,7 @@ test("a page gives its place back when it was read, left or failed, and costs no
   await pages[1]!.return();
   expect((await begin(reads, 1)).pages).toHaveLength(2);
   await pages[2]!.return();
-  const failing = reads.onPlace(1, async function* () {
+  const failing = reads.withPermit(1, async function* () {
     yield 1;
     throw new Error("the engine is unavailable");
   });

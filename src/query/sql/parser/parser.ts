@@ -28,7 +28,7 @@ export interface SqlParser {
 }
 
 export function openSqlParser(log: Log): SqlParser {
-  const place = new Semaphore(1, parserLimits.textsWaitingMax, limits.workingFreeMultiple);
+  const permit = new Semaphore(1, parserLimits.textsWaitingMax, limits.workingFreeMultiple);
   const child = openParserChild(log);
   const known = new KnownTexts();
 
@@ -37,7 +37,7 @@ export function openSqlParser(log: Log): SqlParser {
     const before = known.find(key);
     if (before) return before;
     const wait = { owner: project_id, msMax: parserLimits.textsWaitMsMax, busy: tooManyTexts };
-    const now = await place.run(wait, () => child.parse(kind, text));
+    const now = await permit.run(wait, () => child.parse(kind, text));
     // What took too long in a child that was cold, or nearly full, may be read by the next one.
     if (!("failed" in now) || now.failed !== "time") known.keep(key, now);
     return now;
