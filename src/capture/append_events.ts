@@ -128,7 +128,7 @@ async function appendFast(
     await yieldToEventLoop();
     created = journal.stamp();
   };
-  const { through, turn } = classifySlice(fast, first, progress);
+  const { through, tie } = classifySlice(fast, first, progress);
   // Before the rows are appended: what is in the journal must have its names in the book.
   for (let place = 0; (place = recordShapes(fast, { first, place, through, created }, progress)) < through;)
     await nextTurn();
@@ -136,7 +136,7 @@ async function appendFast(
   for (let year = 0; year < fast.years; year += captureLimits.yearsAtOnceMax) {
     if (year > 0) await nextTurn();
     const to = Math.min(fast.years, year + captureLimits.yearsAtOnceMax);
-    rows += appendYears(fast, { first, turn, created, year, to }, progress);
+    rows += appendYears(fast, { first, tie, created, year, to }, progress);
   }
   let [slow, slowBytes] = [0, 0];
   const begin = () => ([slow, slowBytes, progress.named] = [0, 0, 0]);
@@ -145,12 +145,12 @@ async function appendFast(
     const place = fast.slowAt(i);
     const at = offsetOf(first + place);
     if (isLongSnapshot(index, at)) {
-      rows += (await appendLong(first + place, created, turn + place, progress)).rows;
+      rows += (await appendLong(first + place, created, tie + place, progress)).rows;
       created = journal.stamp();
       begin();
       continue;
     }
-    rows += appendOne(at, created, turn + place, progress);
+    rows += appendOne(at, created, tie + place, progress);
     slow++;
     slowBytes += index.entries[at + field.item + 1]! - index.entries[at + field.item]!;
     const isShort = slow < captureLimits.slowSliceRowsMax && slowBytes < captureLimits.slowSliceBytesMax;
@@ -168,27 +168,27 @@ function appendAtOnce(fast: ScanArena, progress: AppendProgress): Slice {
   let first = 0;
   let rows = 0;
   while (first < count) {
-    const { through, turn } = classifySlice(fast, first, progress);
+    const { through, tie } = classifySlice(fast, first, progress);
     for (let place = 0; place < through;)
       place = recordShapes(fast, { first, place, through, created }, progress);
-    rows += appendYears(fast, { first, turn, created, year: 0, to: fast.years }, progress);
+    rows += appendYears(fast, { first, tie, created, year: 0, to: fast.years }, progress);
     for (let i = 0; i < fast.slow; i++) {
       const place = fast.slowAt(i);
-      rows += appendOne(offsetOf(first + place), created, turn + place, progress);
+      rows += appendOne(offsetOf(first + place), created, tie + place, progress);
     }
     first += through;
   }
   return { through: count, rows };
 }
 
-/** Judges the next slice; returns how many entries it has, and the turn of its first entry. */
+/** Judges the next slice; returns how many entries it has, and the tie of its first entry. */
 function classifySlice(
   fast: ScanArena,
   first: number,
   { index, eventContext, journal }: AppendProgress,
-): { through: number; turn: number } {
+): { through: number; tie: number } {
   const through = fast.judge(first, index.count, eventContext, eventContext.received + aheadMicrosMax);
-  return { through, turn: journal.allocateTies(through) };
+  return { through, tie: journal.allocateTies(through) };
 }
 
 /**
@@ -209,7 +209,7 @@ function recordShapes(
     const high = shapes[place * 2 + 1]!;
     if (known.has(low, high)) continue;
     row.created_at = slice.created;
-    row.turn = 0;
+    row.tie = 0;
     left -= definitionLimits.namesOfRead;
     if (readEvent(index, offsetOf(first + place), eventContext, row) !== undefined) continue;
     if (low === 0 && high === shapeUnknown / 2 ** 32) left -= definitions.record(row);
@@ -224,13 +224,13 @@ function recordShapes(
 /** The plain rows of some years of a slice, in columns; returns how many. */
 function appendYears(
   fast: ScanArena,
-  slice: { first: number; turn: number; created: number; year: number; to: number },
+  slice: { first: number; tie: number; created: number; year: number; to: number },
   { eventContext, lane, groups }: AppendProgress,
 ): number {
-  const { first, turn, created, to } = slice;
+  const { first, tie, created, to } = slice;
   let rows = 0;
   for (let { year } = slice; year < to; year++) {
-    const columns = fast.writeColumns(first, year, eventContext, created, turn);
+    const columns = fast.writeColumns(first, year, eventContext, created, tie);
     const append = (block: Block) => block.appendColumns(columns);
     lane.appendMany(fast.yearAt(year), columns.rows, append, eventContext.project_id);
     rows += columns.rows;
@@ -259,19 +259,19 @@ function appendSlice(first: number, created: number, progress: AppendProgress): 
 async function appendLong(
   which: number,
   created: number,
-  turn: number,
+  tie: number,
   progress: AppendProgress,
 ): Promise<Slice> {
   const at = offsetOf(which);
-  const read = readRow(at, created, turn, progress);
+  const read = readRow(at, created, tie, progress);
   if (read !== "recording") return { through: 1, rows: finishRow(at, read, progress) };
   ignore(at, await recorderOf(progress).appendLong(progress.index, at), progress);
   return { through: 1, rows: 0 };
 }
 
 /** Appends the entry at `at`; returns 0 when it was ignored or is a piece of a recording, else 1. */
-function appendOne(at: EntryOffset, created: number, turn: number, progress: AppendProgress): number {
-  const read = readRow(at, created, turn, progress);
+function appendOne(at: EntryOffset, created: number, tie: number, progress: AppendProgress): number {
+  const read = readRow(at, created, tie, progress);
   if (read !== "recording") return finishRow(at, read, progress);
   ignore(at, recorderOf(progress).append(progress.index, at), progress);
   return 0;
@@ -284,14 +284,14 @@ function recorderOf(progress: AppendProgress): Recorder {
 function readRow(
   at: EntryOffset,
   created: number,
-  turn: number,
+  tie: number,
   progress: AppendProgress,
 ): ReturnType<typeof readEvent> {
   const { index, eventContext, journal, groups } = progress;
   const { row } = journal;
   const { openRows } = journal.merging;
   row.created_at = created;
-  row.turn = turn;
+  row.tie = tie;
   const read = readEvent(index, at, eventContext, row);
   // A group type that is seen for the first time travels in the lane of merges.
   if (journal.merging.openRows !== openRows) groups.join(journal.merging);

@@ -18,7 +18,7 @@ export class FairShare {
    * Owners that had a permit, the latest last: of two owners with as many permits, the one served longer ago is first.
    */
   readonly #served = new Map<Owner, number>();
-  #turn = 0;
+  #order = 0;
 
   /** Without a `freeMultiple`, one owner may take all permits while no other waits. */
   constructor(permits: number, freeMultiple: number = Number.POSITIVE_INFINITY) {
@@ -48,7 +48,7 @@ export class FairShare {
     this.#free--;
     this.#held.set(owner, this.heldBy(owner) + 1);
     this.#served.delete(owner);
-    this.#served.set(owner, ++this.#turn);
+    this.#served.set(owner, ++this.#order);
     const [oldest] = this.#served.keys();
     if (this.#served.size > workLimits.shareOwnersMax && oldest !== undefined) this.#served.delete(oldest);
   }

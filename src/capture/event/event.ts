@@ -196,7 +196,7 @@ function readUuid(index: EventIndex, at: EntryOffset, row: Row): void {
     // An empty one counts as absent, without a warning.
     if (to - from !== 2) row.warned |= warningBit.invalid_event_uuid;
   }
-  newUuidBytes(row.timestamp / 1000, row.uuid, row.turn);
+  newUuidBytes(row.timestamp / 1000, row.uuid, row.tie);
 }
 
 function startsWith({ source, from, to }: ByteRange, bytes: Uint8Array): boolean {

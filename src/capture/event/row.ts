@@ -30,8 +30,8 @@ export interface Row {
   /** A merge it asks for, one of mergeKind, and the other id. */
   merge: number;
   other_id: ByteRange;
-  /** Orders events of one moment without a uuid: the later has the higher turn. Not stored. */
-  turn: number;
+  /** Orders events of one moment without a uuid: the later has the higher tie. Not stored. */
+  tie: number;
   /** Warnings about it: bits of `warningBit`. Not stored. */
   warned: number;
 }
@@ -51,7 +51,7 @@ export function emptyRow(): Row {
     groups: new EventGroups(),
     merge: 0,
     other_id: emptyRange(),
-    turn: 0,
+    tie: 0,
     warned: 0,
   };
 }
@@ -89,8 +89,8 @@ export function uuidText(uuid: Uint8Array): string {
   return hex;
 }
 
-/** A new UUIDv7 in ClickHouse's order, its time part from `millis`, and then its turn, which has 30 bits. */
-export function newUuidBytes(millis: number, out: Uint8Array, turn: number): void {
+/** A new UUIDv7 in ClickHouse's order, its time part from `millis`, and then its tie, which has 30 bits. */
+export function newUuidBytes(millis: number, out: Uint8Array, tie: number): void {
   crypto.getRandomValues(out);
   const time = Math.max(0, Math.floor(millis));
   let rest = time;
@@ -98,9 +98,9 @@ export function newUuidBytes(millis: number, out: Uint8Array, turn: number): voi
     out[place] = rest % 256;
     rest = Math.floor(rest / 256);
   }
-  out[1] = 0x70 | ((turn >>> 26) & 0x0f);
-  out[0] = (turn >>> 18) & 0xff;
-  out[15] = 0x80 | ((turn >>> 12) & 0x3f);
-  out[14] = (turn >>> 4) & 0xff;
-  out[13] = ((turn & 0x0f) << 4) | (out[13]! & 0x0f);
+  out[1] = 0x70 | ((tie >>> 26) & 0x0f);
+  out[0] = (tie >>> 18) & 0xff;
+  out[15] = 0x80 | ((tie >>> 12) & 0x3f);
+  out[14] = (tie >>> 4) & 0xff;
+  out[13] = ((tie & 0x0f) << 4) | (out[13]! & 0x0f);
 }

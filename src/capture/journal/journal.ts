@@ -133,8 +133,8 @@ export class Journal {
   }
 
   /**
-   * Takes `count` turns, of 30 bits; returns the first. They rise from row to row, so that of two events of one moment
-   * without a uuid the later gets the higher uuid.
+   * Allocates `count` ties, of 30 bits; returns the first. They rise from row to row, so that of two events of one
+   * moment without a uuid the later gets the higher uuid.
    */
   allocateTies(count: number): number {
     const first = this.#nextTie;

@@ -252,13 +252,13 @@ export class ScanArena {
     return this.#bytes[at]! | (this.#bytes[at + 1]! << 8);
   }
 
-  /** Writes the plain rows of one year as columns. `first` as for judge(); `turn` is that entry's. */
+  /** Writes the plain rows of one year as columns. `first` as for judge(); `tie` is that entry's. */
   writeColumns(
     first: number,
     year: number,
     { project_id, historical_migration }: { project_id: number; historical_migration: boolean },
     created: number,
-    turn: number,
+    tie: number,
   ): ColumnBatch {
     const columns = this.#columns;
     columns.rows = this.#fast.writeColumns(
@@ -267,7 +267,7 @@ export class ScanArena {
       project_id,
       created,
       historical_migration ? 1 : 0,
-      turn,
+      tie,
     );
     columns.idsBytes = this.#words[layout.OUT_IDS_LENGTH >> 2]!;
     columns.propertiesBytes = this.#words[layout.OUT_PROPERTIES_LENGTH >> 2]!;

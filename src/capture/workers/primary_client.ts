@@ -31,7 +31,7 @@ export class PrimaryClient implements SharedBook {
 
   admit(project_id: number, type: string, count: number, now: number): number | Promise<number> {
     const minute = Math.floor(now / minuteMicros);
-    if (minute !== this.#minute) this.#turn(minute);
+    if (minute !== this.#minute) this.#beginMinute(minute);
     const full = this.#full.get(`${project_id} ${type}`);
     if (!full) return this.#admit({ project_id, type, minute, count });
     full.count += count;
@@ -52,7 +52,7 @@ export class PrimaryClient implements SharedBook {
     this.drain();
   }
 
-  #turn(minute: number): void {
+  #beginMinute(minute: number): void {
     this.drain();
     this.#full.clear();
     this.#minute = minute;

@@ -198,13 +198,13 @@ function Playing({ events, seek }: PlayingProps) {
   useEffect(() => {
     if (seek) goTo(within(seek.at - begin), playing);
   }, [seek]);
-  const turn = () => goTo(at >= total ? 0 : at, !playing);
-  useKeys({ turn, go: (by) => goTo(within(at + by), playing) });
+  const toggle = () => goTo(at >= total ? 0 : at, !playing);
+  useKeys({ toggle, go: (by) => goTo(within(at + by), playing) });
   return (
     <>
       <div class="stage" ref={stage} />
       <div class="form controls">
-        <Button kind="primary" title="Space; arrow keys go back and forth" onClick={turn}>
+        <Button kind="primary" title="Space; arrow keys go back and forth" onClick={toggle}>
           {playing ? "Pause" : "Play"}
         </Button>
         <input
@@ -260,15 +260,15 @@ function showPicture(replayer: Replayer, id: number, url: string): void {
   node?.style.setProperty("background", `url("${url}") 0 0 / 100% 100% no-repeat`);
 }
 
-/** Space turns the player on and off, arrows go back and forth. */
-function useKeys({ turn, go }: { turn: () => void; go: (ms: number) => void }): void {
+/** Space starts and stops the player, arrows go back and forth. */
+function useKeys({ toggle, go }: { toggle: () => void; go: (ms: number) => void }): void {
   const press = useRef<(event: KeyboardEvent) => void>();
   press.current = (event) => {
     // What has keys of its own keeps them.
     const { tagName = "" } = event.target instanceof Element ? event.target : {};
     const isOwn = ["INPUT", "SELECT", "TEXTAREA"].includes(tagName);
     if (isOwn || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key === " " && tagName !== "BUTTON") turn();
+    if (event.key === " " && tagName !== "BUTTON") toggle();
     else if (event.key === "ArrowLeft") go(-stepMs);
     else if (event.key === "ArrowRight") go(stepMs);
     else return;

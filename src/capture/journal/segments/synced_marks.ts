@@ -79,12 +79,12 @@ export class SyncedMarks {
       }
       extents.set(segmentName(extent.lane, extent.id), extent);
       // Where no room is for a new file, this one goes on.
-      const [place, turn] = [
+      const [place, side] = [
         this.#lanes[lanes.indexOf(extent.lane)]!,
         (at / slotBytes - 1) % 2 === 0 ? 0 : 1,
       ] as const;
-      place.ids[turn] = extent.id;
-      if (extent.id >= place.ids[place.newest]) place.newest = turn;
+      place.ids[side] = extent.id;
+      if (extent.id >= place.ids[place.newest]) place.newest = side;
     }
     return { extents, exact: isHead && this.#bootId !== "", unreadable, there: true };
   }
@@ -127,8 +127,8 @@ export class SyncedMarks {
 
   forget({ lane, id }: Segment): void {
     const place = this.#lanes[this.#setup.lanes.indexOf(lane)]!;
-    for (const turn of [0, 1] as const) {
-      if (place.ids[turn] === id) this.#write(noSlot, slotBytes * (1 + 2 * place.lane + turn));
+    for (const side of [0, 1] as const) {
+      if (place.ids[side] === id) this.#write(noSlot, slotBytes * (1 + 2 * place.lane + side));
     }
   }
 

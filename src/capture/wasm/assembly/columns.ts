@@ -319,19 +319,19 @@ export function judge(first: u32, count: u32, bytesMax: u32, received: f64, skew
   return place;
 }
 
-/** A new UUIDv7 in ClickHouse's order from its turn and six random bytes. */
+/** A new UUIDv7 in ClickHouse's order from its tie and six random bytes. */
 // @ts-ignore: decorator
 @inline
-function newUuid(out: u32, micros: i64, turn: u32, random: u32): void {
+function newUuid(out: u32, micros: i64, tie: u32, random: u32): void {
   const millis: u64 = micros > 0 ? <u64>(micros / 1000) : 0;
   const chance = load<u64>(random) & 0xfffffffffff;
-  store<u64>(out, (millis << 16) | 0x7000 | (<u64>((turn >>> 18) & 0x0fff)));
-  store<u64>(out, 0x8000000000000000 | ((<u64>(turn & 0x3ffff)) << 44) | chance, 8);
+  store<u64>(out, (millis << 16) | 0x7000 | (<u64>((tie >>> 18) & 0x0fff)));
+  store<u64>(out, 0x8000000000000000 | ((<u64>(tie & 0x3ffff)) << 44) | chance, 8);
 }
 
 /**
  * Writes the plain events of one year, in their order, as the columns at OUT_…; those without a uuid take
- * their six bytes of ENTROPY, and their turn from that of the slice's first entry, `turn`.
+ * their six bytes of ENTROPY, and their tie from that of the slice's first entry, `tie`.
  * @returns how many. OUT_IDS_LENGTH and OUT_PROPERTIES_LENGTH tell the bytes of those columns.
  */
 export function writeColumns(
@@ -340,7 +340,7 @@ export function writeColumns(
   project: u32,
   created: f64,
   historical: u32,
-  turn: u32,
+  tie: u32,
 ): u32 {
   let rows: u32 = 0;
   let ids: u32 = OUT_IDS;
@@ -351,7 +351,7 @@ export function writeColumns(
     const entry = ENTRIES + (first + place) * ENTRY_BYTES;
     const micros = load<i64>(TIMES + (place << 3));
     if (byte(LACKS_UUID + place) != 0) {
-      newUuid(OUT_UUID + (rows << 4), micros, turn + place, ENTROPY + place * 6);
+      newUuid(OUT_UUID + (rows << 4), micros, tie + place, ENTROPY + place * 6);
     } else v128.store(OUT_UUID + (rows << 4), v128.load(UUIDS + (place << 4)));
     store<u32>(OUT_PROJECT + (rows << 2), project);
     store<u8>(OUT_EVENT + rows, byte(NAME_OF + place));

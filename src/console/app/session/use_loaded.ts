@@ -30,7 +30,7 @@ export function useLoaded<Value>(
     error: undefined as unknown,
     loading: true,
   });
-  const [turn, setTurn] = useState(0);
+  const [reload, setReload] = useState(0);
   const refused = useRef(0);
   useEffect(() => void (refused.current = 0), question);
   useEffect(() => {
@@ -44,15 +44,15 @@ export function useLoaded<Value>(
         setState((before) => ({ ...before, error, loading: false }));
         const isBusy = error instanceof Refusal && error.status === 503 && refused.current++ < busyAgainMax;
         if (error instanceof ServerUnreachable || isBusy)
-          timer = setTimeout(() => setTurn((before) => before + 1), awayAgainMs);
+          timer = setTimeout(() => setReload((before) => before + 1), awayAgainMs);
       },
     );
     return () => {
       stop.abort();
       clearTimeout(timer);
     };
-  }, [...question, turn]);
-  const again = useCallback(() => setTurn((before) => before + 1), []);
+  }, [...question, reload]);
+  const again = useCallback(() => setReload((before) => before + 1), []);
   const { value, error, loading, of } = state;
   return { value, error, loading, isOld: of.some((one, i) => !Object.is(one, question[i])), again };
 }
