@@ -24,7 +24,7 @@ import { openQueries } from "./query/open.ts";
 import { openRemoval } from "./session_recordings/remove.ts";
 import { openSharing } from "./sharing/route.ts";
 import { isSameDatabase, databaseOf } from "./storage/embedded/connection.ts";
-import { tellLeftBehind } from "./storage/embedded/left_behind.ts";
+import { reportLeftBehind } from "./storage/embedded/left_behind.ts";
 import { type Stores, openStores } from "./storage/stores.ts";
 import type { MemoryBudget } from "./work/bodies/memory_budget.ts";
 import { type Worker } from "./work/worker.ts";
@@ -65,7 +65,7 @@ export async function openCapturing(opening: Opening, count: number, closers: Cl
     ...(clickhouseCluster && { clickhouseCluster }),
   });
   closers.push(() => stores.close());
-  tellLeftBehind({ ...config, dataDir }, log);
+  reportLeftBehind({ ...config, dataDir }, log);
   const prepared = await prepare(stores, config, {
     insist,
     alone: databaseUrl === undefined,

@@ -111,10 +111,10 @@ export function openGate(options: GateOptions) {
           const found = await find().finally(() => releaseWrite(context.request));
           const key_id = found.holder.key.id;
           if (options.memory) chargeWrite(context.request, options.memory, `key ${key_id}`);
-          noteUse(options, found.holder);
-          if (rate) showBudget(context.set, rate.look(key_id));
+          recordUse(options, found.holder);
+          if (rate) showBudget(context.set, rate.read(key_id));
           const given = admitFound(found);
-          if (rate) showBudget(context.set, rate.take(key_id));
+          if (rate) showBudget(context.set, rate.count(key_id));
           return {
             ...given,
             services: options,
@@ -295,7 +295,7 @@ async function keyInBody(request: Request): Promise<PresentedKey | undefined> {
 }
 
 /** Notes the use of a key in the background; the request neither waits for it nor fails with it. */
-function noteUse({ sql, clock, log }: GateOptions, { key }: KeyHolder): void {
+function recordUse({ sql, clock, log }: GateOptions, { key }: KeyHolder): void {
   const now = clock.now();
   const stale = now - accessLimits.keyUseNoteMs;
   const before = key.last_used_at;

@@ -114,7 +114,7 @@ class KeyTable implements ProjectKeys {
   }
 
   async open(): Promise<void> {
-    this.#take(readSavedKeys(this.#path, this.#log));
+    this.#replace(readSavedKeys(this.#path, this.#log));
     this.#unlisten = this.#source.listen(() => void this.#refresh());
     // Reads the table again even when no change is reported.
     this.#timer = setInterval(() => void this.#refresh(), this.#refreshMs);
@@ -142,7 +142,7 @@ class KeyTable implements ProjectKeys {
     if (known !== undefined) return known;
     if (this.#closed || this.#unknown.size >= accessLimits.keysAskedMax) throw unavailable();
     this.#unknown.add(trimmed);
-    await (this.#round ??= this.#lookUp());
+    await (this.#round ??= this.#findUnknown());
     const found = this.find(trimmed);
     if (found === undefined) throw new Fault("invalid_api_key", unknownKey);
     return found;
@@ -163,16 +163,16 @@ class KeyTable implements ProjectKeys {
     this.#refreshQueued = true;
     return this.#inTurn(async () => {
       this.#refreshQueued = false;
-      const entries = await this.#ask(() => this.#source.all());
+      const entries = await this.#query(() => this.#source.all());
       const keys = new Map(entries.map((entry) => [entry.api_token, entry]));
       const changed = !sameKeys(keys, this.#keys);
-      this.#take(keys);
+      this.#replace(keys);
       if (changed) await this.#save();
     }).catch(() => {});
   }
 
   /** One look-up for all unknown keys that came before it starts. */
-  async #lookUp(): Promise<void> {
+  async #findUnknown(): Promise<void> {
     await this.#reads;
     const wait = this.#roundEndedAt + accessLimits.keysReadGapMsMin - this.#clock.elapsed();
     if (wait > 0) await sleep(Math.min(wait, accessLimits.keysReadGapMsMin));
@@ -181,9 +181,9 @@ class KeyTable implements ProjectKeys {
       this.#unknown.clear();
       this.#round = undefined;
       try {
-        const entries = await this.#ask(() => this.#source.some(unknown));
+        const entries = await this.#query(() => this.#source.some(unknown));
         for (const entry of entries) this.#keys.set(entry.api_token, entry);
-        this.#take(this.#keys);
+        this.#replace(this.#keys);
         if (entries.length > 0) await this.#save();
       } catch {
         throw unavailable();
@@ -193,7 +193,7 @@ class KeyTable implements ProjectKeys {
     });
   }
 
-  #take(keys: Map<string, KeyEntry>): void {
+  #replace(keys: Map<string, KeyEntry>): void {
     this.#keys = keys;
     this.#settings = new Map([...keys.values()].map((entry) => [entry.id, settingOf(entry)]));
   }
@@ -204,7 +204,7 @@ class KeyTable implements ProjectKeys {
     return turn;
   }
 
-  async #ask(question: () => Promise<KeyEntry[]>): Promise<KeyEntry[]> {
+  async #query(question: () => Promise<KeyEntry[]>): Promise<KeyEntry[]> {
     try {
       const entries = await withinMs(question(), this.#readMsMax);
       if (!this.#reachable) this.#log.info("project keys are read from Postgres again");

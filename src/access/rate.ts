@@ -15,9 +15,9 @@ export interface Budget {
 
 export interface RateLimit {
   /** Counts one request of the key. @throws Fault throttled when its budget is spent. */
-  take(key_id: string): Budget;
+  count(key_id: string): Budget;
   /** The same without counting. */
-  look(key_id: string): Budget;
+  read(key_id: string): Budget;
   /** Keys with a request in the window, as of the last request. */
   keysCount(): number;
 }
@@ -51,7 +51,7 @@ export function openRateLimit(
     resetSeconds: window && window.size > 0 ? secondsUntil(window.oldest(), now) : 0,
   });
   return {
-    take: (key_id) => {
+    count: (key_id) => {
       const now = clock.elapsed();
       forgetSilent(now);
       const window = windows.get(key_id) ?? new Window();
@@ -64,7 +64,7 @@ export function openRateLimit(
       if (windows.size > keysMax && silent !== undefined) windows.delete(silent);
       return budgetOf(window, now);
     },
-    look: (key_id) => {
+    read: (key_id) => {
       const now = clock.elapsed();
       const window = windows.get(key_id);
       window?.forget(now - accessLimits.rateWindowMs);

@@ -6,7 +6,7 @@ import { openLog } from "../core/log.ts";
 import type { Config } from "../config.ts";
 import { readArguments } from "./args.ts";
 import type { Manifest } from "./backup/manifest.ts";
-import { takeBackup } from "./backup/take.ts";
+import { writeBackup } from "./backup/write_backup.ts";
 import type { Command } from "./command.ts";
 
 export const backupCommand: Command = {
@@ -25,7 +25,7 @@ sha256sum -c. Remote stores are backed up with their own tools.
     const target = folderOf(args);
     refuseRemote(config, "backup");
     const { dataDir } = config;
-    const manifest = await takeBackup({ dataDir, target, clock: systemClock, log: logOf(config) });
+    const manifest = await writeBackup({ dataDir, target, clock: systemClock, log: logOf(config) });
     print(`backed up ${totalsText(manifest)} to ${target}`);
     return 0;
   },

@@ -60,13 +60,13 @@ export function openStreams({ figures, newest, clock, log }: StreamOptions): Str
   const tick = async (): Promise<void> => {
     const now = clock.elapsed();
     for (const page of pages) if (now > page.until) end(page);
-    if (pages.size === 0) return rest();
+    if (pages.size === 0) return stopTicking();
     const seen = [...pages].some((page) => page.showsFigures) && messageOf("figures", await figures());
     // A connection on which nothing is sent would be taken for dead.
     for (const page of pages) send(page, (page.showsFigures && seen) || beat);
-    await telling.tell(groupsOf(pages), now);
+    await telling.sendNew(groupsOf(pages), now);
   };
-  const rest = (): void => {
+  const stopTicking = (): void => {
     for (const one of ticking.splice(0)) void one.close();
     telling.forget();
   };
@@ -110,7 +110,7 @@ function openPages() {
   const places = new FairShare(consoleLimits.streamsMax, 1);
   const add = (page: Page): void => {
     pages.add(page);
-    places.take(page.followed.project_id);
+    places.acquire(page.followed.project_id);
   };
   const remove = (page: Page): boolean => {
     if (!pages.delete(page)) return false;
@@ -143,7 +143,7 @@ function openPages() {
 /** Sends new events to the pages: one query serves all pages with the same filter. */
 function openTelling(newest: StreamOptions["newest"], clock: Clock) {
   const told = new Map<string, Told>();
-  const tell = async (groups: Map<string, Page[]>, now: number): Promise<void> => {
+  const sendNew = async (groups: Map<string, Page[]>, now: number): Promise<void> => {
     for (const question of told.keys()) if (!groups.has(question)) told.delete(question);
     for (const [question, asking] of groups) {
       const known = told.get(question);
@@ -162,7 +162,7 @@ function openTelling(newest: StreamOptions["newest"], clock: Clock) {
       }
     }
   };
-  return { tell, forget: () => told.clear() };
+  return { sendNew, forget: () => told.clear() };
 }
 
 /** A page that has not read what it got is left out: figures are sums, so that the next message says all. */

@@ -38,7 +38,7 @@ export class Chunks {
   }
 
   /** Returns the pieces; the collection is empty afterwards. */
-  take(): Uint8Array[] {
+  drain(): Uint8Array[] {
     this.#end();
     this.size = 0;
     return this.#pieces.splice(0);

@@ -51,16 +51,16 @@ let first = 0;
  */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
-    if (queue.push(resolve) - first === 1) setImmediate(goOn);
+    if (queue.push(resolve) - first === 1) setImmediate(resumeNext);
   });
 }
 
-function goOn(): void {
+function resumeNext(): void {
   const resolve = queue[first++]!;
   if (first === queue.length) {
     queue.length = 0;
     first = 0;
-  } else setImmediate(goOn);
+  } else setImmediate(resumeNext);
   // shift() would move the whole array each time.
   if (first >= queueFrontMax) first -= queue.splice(0, first).length;
   resolve();

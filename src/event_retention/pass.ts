@@ -5,7 +5,14 @@ import type { Uses } from "../storage/services.ts";
 import { retentionLimits } from "./limits.ts";
 import { type Expiry, expiryOfAll, expiryOfSome, type OwnRetention } from "./expiry.ts";
 import { expiringTables, ExpiredRows, type MaskedPartition } from "./store.ts";
-import { giveTurn, keepTurn, listOwnRetentions, noteMasked, noteUnmasked, takeTurn } from "./turn_store.ts";
+import {
+  endPass,
+  renewPass,
+  listOwnRetentions,
+  recordMasked,
+  recordUnmasked,
+  claimPass,
+} from "./pass_store.ts";
 
 export interface PassOptions extends Uses<"sql" | "clickhouse" | "clock" | "log"> {
   /** After how many days all events expire; undefined: only those of projects with their own retention. */
@@ -27,7 +34,7 @@ export type Looked =
 /** Makes a pass if one is due and no other process makes it. */
 export async function expireEvents(options: PassOptions): Promise<Looked> {
   const { sql, clickhouse, clock, owner, atOnce, stopping } = options;
-  const turn = await takeTurn(sql, owner, clock.now(), atOnce);
+  const turn = await claimPass(sql, owner, clock.now(), atOnce);
   if (!turn) return { is: "not due" };
   let passed_at: number | undefined;
   try {
@@ -42,7 +49,7 @@ export async function expireEvents(options: PassOptions): Promise<Looked> {
     passed_at = now;
     return { is: "passed", ...deleted, rewritten };
   } finally {
-    await giveTurn(sql, owner, passed_at);
+    await endPass(sql, owner, passed_at);
   }
 }
 
@@ -56,7 +63,7 @@ async function deleteExpired(
   const deleted = { events: 0, sessions: 0 };
   const mayDelete = async (): Promise<void> => {
     await stillMine(options);
-    await noteMasked(sql, now);
+    await recordMasked(sql, now);
   };
   // Events first: rows that are derived from them meanwhile go with the sessions, or with the next pass.
   const expire = async (expiry: Expiry): Promise<void> => {
@@ -104,7 +111,7 @@ async function removeGathered(
       } else left++;
     }
   }
-  if (left === 0) await noteUnmasked(sql);
+  if (left === 0) await recordUnmasked(sql);
   return rewritten;
 }
 
@@ -118,5 +125,5 @@ function hasRoom({ log }: PassOptions, { partition, bytes_left }: MaskedPartitio
 
 async function stillMine({ sql, owner, clock, stopping }: PassOptions): Promise<void> {
   stopping.throwIfAborted();
-  if (!(await keepTurn(sql, owner, clock.now()))) throw new Error("another process deletes expired events");
+  if (!(await renewPass(sql, owner, clock.now()))) throw new Error("another process deletes expired events");
 }

@@ -35,7 +35,7 @@ export function openEventRetention({ metrics, onExpired = () => {}, ...options }
   // A server starts with the retention of its settings, which may be new.
   let atOnce = true;
 
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const looked = await expireEvents({ ...parts, atOnce }).catch((thrown: unknown) => {
       // The pass was stopped; the next process goes on.
       if (stop.signal.aborted) return undefined;
@@ -56,8 +56,8 @@ export function openEventRetention({ metrics, onExpired = () => {}, ...options }
   };
 
   const steady = new SteadyClock(clock);
-  const lookSteadily = async () => void (steady.isSteady() && (await look()));
-  const worker = intervalWorker(retentionLimits.expiryLookMs, "deleting expired events", lookSteadily, log);
+  const pollSteadily = async () => void (steady.isSteady() && (await poll()));
+  const worker = intervalWorker(retentionLimits.expiryLookMs, "deleting expired events", pollSteadily, log);
   /** Resolves when no work is left here; ClickHouse finishes the statement it has. */
   const close = async () => {
     stop.abort();

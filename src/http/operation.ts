@@ -266,15 +266,15 @@ function handlerOf(home: Home, record: ErasedRecord) {
     const found = await find?.(operationRequest);
     const query = readQuery(parameters, url.searchParams);
     const body = schema && (await readFields(request, schema, purposes[record.method]));
-    const give = async () => await answer({ ...operationRequest, found, query, body });
+    const respond = async () => await answer({ ...operationRequest, found, query, body });
     const answered = isChange
       ? await recorded(
           services,
           { home, method, path, ...operationRequest, body } as RecordedChange,
           success,
-          give,
+          respond,
         )
-      : await give();
+      : await respond();
     if (answered instanceof LongReply) return answered.admit(ownerOf({ access, project }), readmit);
     if (answered instanceof Response) return answered;
     if (success === 204) return status(204);

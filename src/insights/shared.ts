@@ -54,7 +54,7 @@ export function openBoardReader({ sql, queries, clock }: InsightParts): BoardRea
           insight_id: id,
           ...namesOf(row),
           results,
-          look: lookOf(row.query),
+          look: drawingOfShared(row.query),
           ...(error && { error }),
         });
       }
@@ -68,7 +68,7 @@ function namesOf({ name, derived_name, description }: InsightRow) {
 }
 
 /** How results are drawn, and which kind of retention they are; nothing else of the query leaves. */
-function lookOf(query: unknown): NonNullable<SharedInsight["look"]> {
+function drawingOfShared(query: unknown): NonNullable<SharedInsight["look"]> {
   const { source, ...own } = partOf({ query }, "query");
   const asked = source === undefined ? own : partOf({ source }, "source");
   const { display } = partOf(asked, "trendsFilter");

@@ -31,7 +31,7 @@ export async function resultOf(
   asker: QueryAsker,
 ): Promise<ShownResult> {
   try {
-    return shownOf(await queries.ask(project_id, query, { ...asker, mayBeKept: false }));
+    return shownOf(await queries.answer(project_id, query, { ...asker, mayBeKept: false }));
   } catch (thrown) {
     return failedBy(thrown);
   }
@@ -52,7 +52,7 @@ async function lastResultOf(
   }
 }
 
-function shownOf(answer: Awaited<ReturnType<QueryEngine["ask"]>>): ShownResult {
+function shownOf(answer: Awaited<ReturnType<QueryEngine["answer"]>>): ShownResult {
   const { table, computed_at, timezone, is_cached } = answer;
   return {
     result: shownResults(answer),

@@ -59,7 +59,7 @@ export class MergePlan {
   readonly #sighted: Node[] = [];
 
   /** Records the ids of a merge. */
-  sight({ project_id, from, into }: Merge): void {
+  add({ project_id, from, into }: Merge): void {
     this.#nodeOf(project_id, from);
     this.#nodeOf(project_id, into);
   }
@@ -70,7 +70,7 @@ export class MergePlan {
   }
 
   /** Takes the stored row of a sighted id; an id that is not merged has none. */
-  learn({ project_id, distinct_id, main_id }: KnownId): void {
+  load({ project_id, distinct_id, main_id }: KnownId): void {
     const main = this.#nodeOf(project_id, main_id);
     main.stored = true;
     main.identified = true;

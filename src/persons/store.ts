@@ -95,9 +95,9 @@ async function writeMerges(
 ): Promise<{ refused: Merge[]; moved: number }> {
   let moved = 0;
   const plan = new MergePlan();
-  for await (const some of slices(merges)) for (const one of some) plan.sight(one);
+  for await (const some of slices(merges)) for (const one of some) plan.add(one);
   for await (const ids of slices(plan.sighted)) {
-    for (const known of await knownOf(transaction, ids)) plan.learn(known);
+    for (const known of await knownOf(transaction, ids)) plan.load(known);
   }
   for await (const some of slices(merges)) for (const one of some) plan.decide(one);
   for await (const ids of slices(plan.sighted)) {

@@ -42,7 +42,7 @@ export interface QueryEngine {
    */
   run(project_id: number, query: unknown, asker?: QueryAsker): Promise<QueryResult>;
   /** Runs a query, or gives a result of it that was kept. @throws as run. */
-  ask(
+  answer(
     project_id: number,
     query: unknown,
     ask: QueryAsk,
@@ -169,7 +169,7 @@ export function openQueryEngine({
   const answer = async (
     { project_id, query, checked }: { project_id: number; query: unknown; checked: KnownQuery },
     { mayBeKept, scopes, abort, waitMsMax }: QueryAsk,
-  ): ReturnType<QueryEngine["ask"]> => {
+  ): ReturnType<QueryEngine["answer"]> => {
     const asked = await prepare(project_id, checked, scopes);
     const key = keyOf(asked, query);
     const before = mayBeKept ? keptOf(key, asked) : undefined;
@@ -179,7 +179,7 @@ export function openQueryEngine({
       const result = await compute({ ...asked, now: clock.now() }, abort);
       const isWorth = clock.elapsed() - began >= queryLimits.resultWorthMsMin;
       // A deletion that was ordered meanwhile has a key of its own from now on.
-      if (isWorth && !asked.isDeleting) kept.keep(key, project_id, await writtenResult(result));
+      if (isWorth && !asked.isDeleting) kept.retain(key, project_id, await writtenResult(result));
       return { ...result, is_cached: false };
     };
     return await withPermit(project_id, abort, work, waitMsMax);
@@ -202,7 +202,7 @@ export function openQueryEngine({
       const asked = await prepare(project_id, checkQuery(query), scopes);
       return keptOf(keyOf(asked, query), asked);
     },
-    ask: async (project_id, query, ask) => {
+    answer: async (project_id, query, ask) => {
       const checked = checkQuery(query);
       if (ask.isCounted) return await answer({ project_id, query, checked }, ask);
       const uncount = countQuery(texts, project_id, query);

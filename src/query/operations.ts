@@ -45,7 +45,7 @@ export function queryRoutes({ gate, engine }: { gate: Gate; engine: OpenedQuerie
         const name = { project_id: project.id, access, id: client_query_id ?? crypto.randomUUID() };
         if (!isAsync) {
           const result = await background.attend(name, request.signal, (abort) =>
-            engine.ask(project.id, query, { mayBeKept, scopes, abort }),
+            engine.answer(project.id, query, { mayBeKept, scopes, abort }),
           );
           return table ? await tableReply(result, table) : await slicedJson(resultReply(result));
         }
@@ -55,7 +55,7 @@ export function queryRoutes({ gate, engine }: { gate: Gate; engine: OpenedQuerie
         if (kept) return await slicedJson(resultReply(kept));
         const waitMsMax = queryLimits.backgroundWaitMsMax;
         const compute = (abort: AbortSignal) =>
-          engine.ask(project.id, query, { mayBeKept, scopes, abort, waitMsMax, isCounted: true });
+          engine.answer(project.id, query, { mayBeKept, scopes, abort, waitMsMax, isCounted: true });
         return await statusReply(await background.begin(name, { query, readmit, compute }));
       },
     }),

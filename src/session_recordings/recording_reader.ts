@@ -109,7 +109,7 @@ export async function listPage(
   const filter = { ...wanted, without, now: clock.now() };
   const shown = async () => {
     const persons = prefetchPersons(reads);
-    const rows = await listRecordings(reads, filter, page, persons.ask);
+    const rows = await listRecordings(reads, filter, page, persons.request);
     return await shownRecordings(options, viewer, rows, persons);
   };
   const { distinct_ids, person_main_id, session_ids, question } = wanted;
@@ -126,7 +126,7 @@ function prefetchPersons(reads: ProjectReads) {
   let requested = new Set<string>();
   let found = Promise.resolve(new Map<string, Person>());
   return {
-    ask: (distinct_ids: readonly string[]) => {
+    request: (distinct_ids: readonly string[]) => {
       requested = new Set(distinct_ids);
       found = findPersonsOfPage(reads, distinct_ids);
       // A rejection reaches whoever calls `of`. If nobody does, it must not count as unhandled.

@@ -6,18 +6,18 @@ import { readsOf } from "../storage/clickhouse/query_options.ts";
 import { intervalWorker } from "../work/interval.ts";
 import type { Worker } from "../work/worker.ts";
 import type { Uses } from "../storage/services.ts";
-import { listDeletions, noteHidden, noteRemoved, oldestHidden } from "./mark/store.ts";
+import { listDeletions, recordHidden, recordRemoved, oldestHidden } from "./mark/store.ts";
 import { findRemains, hideSessions, removeHidden } from "./store.ts";
 
 export type RemovalOptions = Uses<"sql" | "clickhouse" | "clock" | "log">;
 
 export function openRemoval(options: RemovalOptions): Worker {
-  const look = async () => {
+  const poll = async () => {
     await hideDeleted(options);
     await removeOld(options);
   };
   const ms = sessionRecordingLimits.recordingHideMs;
-  return intervalWorker(ms, "removing deleted recordings", look, options.log);
+  return intervalWorker(ms, "removing deleted recordings", poll, options.log);
 }
 
 /** Hides deleted recordings and their late pieces. Resolves to the number of sessions that had any. */
@@ -34,7 +34,7 @@ export async function hideDeleted({ sql, clickhouse, clock, log }: RemovalOption
     }
     hidden += remains.length;
     // A recording without rows is recorded as hidden too, without a rewrite of files.
-    await noteHidden(sql, project_id, session_ids, remains, new Date(clock.now()));
+    await recordHidden(sql, project_id, session_ids, remains, new Date(clock.now()));
   }
   return hidden;
 }
@@ -45,7 +45,7 @@ export async function removeOld({ sql, clickhouse, clock, log }: RemovalOptions)
   if (!oldest || oldest.getTime() > clock.now() - sessionRecordingLimits.recordingRemovalAgeMs) return 0;
   const before = new Date(clock.now());
   await removeHidden(clickhouse);
-  const removed = await noteRemoved(sql, before, new Date(clock.now()));
+  const removed = await recordRemoved(sql, before, new Date(clock.now()));
   log.info("removed deleted recordings from the disk", { recordings: removed });
   return removed;
 }

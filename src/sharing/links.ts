@@ -20,7 +20,7 @@ export function openLinkCache(sql: Postgres, clock: Clock): LinkCache {
   const found = new Map<string, { link: SharedLink; at: number }>();
   let waiting: Lookup | undefined;
   let running: Promise<unknown> = Promise.resolve();
-  const lookUp = (hash: string): Promise<Map<string, SharedLink>> => {
+  const findLink = (hash: string): Promise<Map<string, SharedLink>> => {
     waiting ??= newLookup();
     const lookup = waiting;
     lookup.hashes.add(hash);
@@ -41,7 +41,7 @@ export function openLinkCache(sql: Postgres, clock: Clock): LinkCache {
       if (cached && clock.elapsed() - cached.at < sharingLimits.foundAgeMsMax) return cached.link;
       found.delete(hash);
       const at = clock.elapsed();
-      const link = (await lookUp(hash)).get(hash);
+      const link = (await findLink(hash)).get(hash);
       if (!link) return undefined;
       if (found.size >= sharingLimits.foundMax) found.clear();
       found.set(hash, { link, at });

@@ -68,7 +68,7 @@ export function sharedRoutes({ links, recording, page, ...options }: SharedRoute
         const shell = page(request, link?.kind);
         if (shell) return await shell;
         if (!link) throw notFound();
-        rate.take(String(link.id));
+        rate.count(String(link.id));
         if (link.kind === "recording") return await recording(link);
         return await shownBoard(link, request);
       },
@@ -82,7 +82,7 @@ export function sharedRoutes({ links, recording, page, ...options }: SharedRoute
         const link = await links.open(params.token);
         if (!link) throw notFound();
         readQuery({}, requestUrl(request).searchParams);
-        rate.take(String(link.id));
+        rate.count(String(link.id));
         return new Response(null, { status: 204 });
       },
       hidden,

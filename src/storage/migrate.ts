@@ -27,7 +27,7 @@ import {
 } from "./migrations/files.ts";
 import { markFolder } from "./migrations/folder_mark.ts";
 import { type Obstacle, type OlderOptions, OlderServers } from "./migrations/older_servers.ts";
-import { listUnknown, noteBegun } from "./migrations/versions_store.ts";
+import { listUnknown, recordBegun } from "./migrations/versions_store.ts";
 import type { Postgres } from "./postgres/postgres.ts";
 import { statementsOf } from "./clickhouse/statement.ts";
 import type { Stores } from "./stores.ts";
@@ -60,7 +60,7 @@ export async function migrate(
   const older = new OlderServers(options, options.log);
   for (;;) {
     const turn = await exclusively(sql, (connection) =>
-      takeTurn({ connection, clickhouse, files, older, options }),
+      applyMissing({ connection, clickhouse, files, older, options }),
     );
     if ("done" in turn) {
       if (folder !== undefined) markFolder(folder);
@@ -126,7 +126,7 @@ function isUnmade(thrown: unknown): boolean {
   return thrown instanceof Error && "code" in thrown && thrown.code === "42P01";
 }
 
-interface Turn {
+interface MigrationPass {
   connection: Reserved;
   clickhouse: ClickHouse;
   files: MigrationFiles;
@@ -135,7 +135,7 @@ interface Turn {
 }
 
 /** Applies what is missing, unless older servers are in the way: nothing is changed then. */
-async function takeTurn(turn: Turn): Promise<{ done: Counts } | { obstacle: Obstacle }> {
+async function applyMissing(turn: MigrationPass): Promise<{ done: Counts } | { obstacle: Obstacle }> {
   const { connection, clickhouse, files, older, options } = turn;
   const compatible = await findCompatible(turn);
   const pending = pendingOf(
@@ -238,7 +238,7 @@ async function applyToPostgres(connection: Reserved, migration: Migration, log: 
     await connection.unsafe(text).simple();
     await connection`
       INSERT INTO schema_migrations (version, name, checksum) VALUES (${version}, ${name}, ${checksum})`;
-    await noteBegun(connection, "postgres", migration);
+    await recordBegun(connection, "postgres", migration);
     await connection`COMMIT`;
   } catch (thrown) {
     await connection`ROLLBACK`.catch(() => {});
@@ -255,11 +255,11 @@ function isStatementError(thrown: unknown): boolean {
 
 /** ClickHouse has no transactions: each statement can be repeated, and the file's record is written last. */
 async function applyToClickHouse(
-  { connection, clickhouse, options }: Turn,
+  { connection, clickhouse, options }: MigrationPass,
   migration: Migration,
 ): Promise<void> {
   const { version, name, path, text, checksum } = migration;
-  await noteBegun(connection, "clickhouse", migration);
+  await recordBegun(connection, "clickhouse", migration);
   for (const statement of statementsOf(text).flatMap((one) => definitionsFor(clickhouse, one))) {
     await clickhouse
       .command(statement, undefined, { timeoutMs: storageLimits.migrateMsMax })

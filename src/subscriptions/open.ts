@@ -27,7 +27,7 @@ interface SubscriptionOptions extends Uses<"sql" | "clock" | "log"> {
   siteUrl: () => string;
 }
 
-export interface OpenedSubscriptions extends Pick<DeliveryWork, "start" | "close" | "look" | "rest"> {
+export interface OpenedSubscriptions extends Pick<DeliveryWork, "start" | "close" | "poll" | "settle"> {
   links: Links;
   pictures: Pictures;
 }
@@ -49,8 +49,8 @@ export function openSubscriptions(options: SubscriptionOptions): OpenedSubscript
   const work = openDeliveryWork(parts, options.metrics);
   return {
     start: () => work.start(),
-    look: () => work.look(),
-    rest: () => work.rest(),
+    poll: () => work.poll(),
+    settle: () => work.settle(),
     links,
     pictures,
     close: async () => {

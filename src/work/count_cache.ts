@@ -34,18 +34,18 @@ export class CountCache {
   /**
    * The count of a question.
    * @param question identifies it within the project.
-   * @throws whatever `take` throws, unless a count is cached.
+   * @throws whatever `query` throws, unless a count is cached.
    */
-  async count(project_id: number, question: string, take: () => Promise<number>): Promise<number> {
+  async count(project_id: number, question: string, query: () => Promise<number>): Promise<number> {
     const key = question.length <= questionCharsMax ? question : hashKey(question);
     const counted = this.#of(project_id);
     const kept = counted.kept.get(key);
     const age = kept ? this.#clock.elapsed() - kept.at : Number.POSITIVE_INFINITY;
-    if (!kept || age > workLimits.countKeptMs) return await this.#take(counted, key, take);
+    if (!kept || age > workLimits.countKeptMs) return await this.#query(counted, key, query);
     if (age > workLimits.countFreshMs && !counted.again.has(key)) {
       counted.again.add(key);
       // A failure here is not reported: the first request without a cached count gets it.
-      void this.#take(counted, key, take)
+      void this.#query(counted, key, query)
         .catch(() => {})
         .finally(() => counted.again.delete(key));
     }
@@ -57,9 +57,9 @@ export class CountCache {
     this.#projects.delete(project_id);
   }
 
-  async #take(counted: Counted, question: string, take: () => Promise<number>): Promise<number> {
+  async #query(counted: Counted, question: string, query: () => Promise<number>): Promise<number> {
     const at = this.#clock.elapsed();
-    const count = await take();
+    const count = await query();
     counted.kept.delete(question);
     if (count >= workLimits.countKeptMin) counted.kept.set(question, { count, at });
     trim(counted.kept, workLimits.countQuestionsMax);

@@ -44,7 +44,7 @@ export class FairShare {
     return this.#held.get(owner) ?? 0;
   }
 
-  take(owner: Owner): void {
+  acquire(owner: Owner): void {
     this.#free--;
     this.#held.set(owner, this.heldBy(owner) + 1);
     this.#served.delete(owner);
@@ -70,12 +70,12 @@ export class FairShare {
   }
 
   /** Takes permits for as many of those that wait as may have one; returns them in their order. */
-  takeFor<One extends FairWaiter>(waiting: readonly One[]): One[] {
+  acquireFor<One extends FairWaiter>(waiting: readonly One[]): One[] {
     const left = new Set(waiting);
     const taken: One[] = [];
     for (let one = this.next(left); one; one = this.next(left)) {
       left.delete(one);
-      this.take(one.owner);
+      this.acquire(one.owner);
       taken.push(one);
     }
     return taken;

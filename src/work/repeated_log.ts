@@ -36,30 +36,30 @@ export class RepeatedLog implements Log {
   }
 
   warn(message: string, fields: LogFields = {}): void {
-    this.#note("warn", message, fields);
+    this.#count("warn", message, fields);
   }
 
   error(message: string, fields: LogFields = {}): void {
-    this.#note("error", message, fields);
+    this.#count("error", message, fields);
   }
 
   /** Writes the lines that waited for a minute; to be called from time to time. */
-  look(): void {
+  poll(): void {
     const now = this.#clock.elapsed();
     for (const [key, kind] of this.#kinds) {
       if (now - kind.saidAt < workLimits.repeatedLogMs) continue;
       if (kind.since === 0) this.#kinds.delete(key);
-      else this.#say(kind, now);
+      else this.#write(kind, now);
     }
   }
 
   /** Writes all lines that are left. */
   close(): void {
-    for (const kind of this.#kinds.values()) if (kind.since > 0) this.#say(kind, this.#clock.elapsed());
+    for (const kind of this.#kinds.values()) if (kind.since > 0) this.#write(kind, this.#clock.elapsed());
     this.#kinds.clear();
   }
 
-  #note(level: Level, message: string, fields: LogFields): void {
+  #count(level: Level, message: string, fields: LogFields): void {
     // The same message of another lane is counted on its own.
     const key = `${String(fields["lane"])} ${message}`;
     const kind = this.#kinds.get(key);
@@ -73,7 +73,7 @@ export class RepeatedLog implements Log {
     this.#kinds.set(key, { level, message, fields, saidAt: this.#clock.elapsed(), since: 0 });
   }
 
-  #say(kind: Kind, now: number): void {
+  #write(kind: Kind, now: number): void {
     const seconds = Math.round((now - kind.saidAt) / 1000);
     this.#log[kind.level](kind.message, { ...kind.fields, times: kind.since, seconds });
     kind.saidAt = now;

@@ -38,7 +38,7 @@ export class Semaphore {
   async enter(abort: AbortSignal, owner: Owner = ""): Promise<(() => void) | undefined> {
     abort.throwIfAborted();
     // No queue to check first: those that wait are held back by their own shares, and may not take this permit.
-    if (this.#permits.mayTake(owner)) this.#permits.take(owner);
+    if (this.#permits.mayTake(owner)) this.#permits.acquire(owner);
     else {
       if (this.#isLineFull(owner)) return undefined;
       await this.#wait(owner, abort);
@@ -100,7 +100,7 @@ export class Semaphore {
   #letIn(): void {
     for (let next = this.#permits.next(this.#waiting); next; next = this.#permits.next(this.#waiting)) {
       this.#drop(next);
-      this.#permits.take(next.owner);
+      this.#permits.acquire(next.owner);
       next.begin();
     }
   }

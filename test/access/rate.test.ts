@@ -9,7 +9,7 @@ function openHeld(limit: number) {
   const rate = openRateLimit(limit, clock);
   const take = (id = "a"): number | Fault => {
     try {
-      return rate.take(id).remaining;
+      return rate.count(id).remaining;
     } catch (thrown) {
       if (thrown instanceof Fault) return thrown;
       throw thrown;
@@ -41,9 +41,9 @@ test("the refusal says when to come back, and coming back then works", () => {
 
 test("looking takes nothing", () => {
   const { rate, take } = openHeld(2);
-  expect(rate.look("a")).toEqual({ limit: 2, remaining: 2, resetSeconds: 0 });
+  expect(rate.read("a")).toEqual({ limit: 2, remaining: 2, resetSeconds: 0 });
   take();
-  expect([rate.look("a"), rate.look("a")]).toEqual(
+  expect([rate.read("a"), rate.read("a")]).toEqual(
     Array(2).fill({ limit: 2, remaining: 1, resetSeconds: 60 }),
   );
 });

@@ -57,8 +57,8 @@ test("tries are forgotten after ten minutes, and a household's network is one ad
 test("of more accounts than are counted, those that were silent longest are forgotten", () => {
   const clock = { now: () => 0, elapsed: () => 0 };
   const rate = openRateLimit(1, clock, { windowMs: 1000, keysMax: 3 });
-  for (const name of ["a", "b", "c", "d"]) rate.take(name);
+  for (const name of ["a", "b", "c", "d"]) rate.count(name);
   expect(rate.keysCount()).toBe(3);
-  expect(() => rate.take("b")).toThrow("Request was throttled");
-  rate.take("a");
+  expect(() => rate.count("b")).toThrow("Request was throttled");
+  rate.count("a");
 });

@@ -7,7 +7,7 @@ test("a body of single bytes is kept in few pieces, and is what was sent", async
   const sent = Uint8Array.from({ length: 200_000 }, (_, i) => i % 251);
   for (let i = 0; i < sent.length; i++) chunks.add(sent.subarray(i, i + 1));
   expect(chunks.size).toBe(sent.length);
-  const pieces = chunks.take();
+  const pieces = chunks.drain();
   // The first ones double from a kilobyte on: who has sent little holds little.
   expect(pieces.map(({ length }) => length)).toEqual([
     ...Array.from({ length: 7 }, (_, i) => 1024 << Math.max(0, i - 1)),
@@ -17,14 +17,14 @@ test("a body of single bytes is kept in few pieces, and is what was sent", async
   ]);
   expect(bytesIn(pieces)).toBe(sent.length);
   expect(Buffer.compare(await joined(pieces), sent)).toBe(0);
-  expect([chunks.size, chunks.take()]).toEqual([0, []]);
+  expect([chunks.size, chunks.drain()]).toEqual([0, []]);
 });
 
 test("long chunks are kept as they came, between short ones", async () => {
   const chunks = new Chunks();
   const long = new Uint8Array(limits.chunkBytesMin).fill(2);
   for (const chunk of [Uint8Array.of(1), long, Uint8Array.of(3)]) chunks.add(chunk);
-  const pieces = chunks.take();
+  const pieces = chunks.drain();
   expect(pieces.map(({ length }) => length)).toEqual([1, long.length, 1]);
   expect(pieces[1]).toBe(long);
 });
@@ -59,5 +59,5 @@ test("the first bytes of a body are shown in one piece, and stay in it", async (
     expect([...chunks.start(count)]).toEqual(Array.from({ length: count }, (_, i) => i % 251));
   }
   expect(chunks.start(10_000).length).toBe(3000);
-  expect(bytesIn(chunks.take())).toBe(3000);
+  expect(bytesIn(chunks.drain())).toBe(3000);
 });

@@ -120,13 +120,13 @@ test("what a page has no time for shows its last result, or that it was not comp
   }));
   const room = new ResultRoom(systemClock);
   const computed = { ...(await engine.run(project_id, third)), computed_at: "2024-01-01T00:00:00Z" };
-  room.keep("third", project_id, await writtenResult(computed));
+  room.retain("third", project_id, await writtenResult(computed));
   const kept = room.find("third")!;
   const queries: QueryEngine = {
     ...engine,
-    ask: async (...asked) => {
+    answer: async (...asked) => {
       elapsed += 5000;
-      return await engine.ask(...asked);
+      return await engine.answer(...asked);
     },
     findKept: (_, query) => Promise.resolve(query === third ? { ...kept, is_cached: true } : undefined),
   };

@@ -17,9 +17,9 @@ interface Planned {
 /** What the store takes in slices, at once. */
 function planMerges(merges: readonly Merge[], known: readonly KnownId[]): Planned {
   const plan = new MergePlan();
-  for (const one of merges) plan.sight(one);
+  for (const one of merges) plan.add(one);
   const sighted = new Set(plan.sighted.map(({ project_id, id }) => `${project_id}:${id}`));
-  for (const one of known) if (sighted.has(`${one.project_id}:${one.distinct_id}`)) plan.learn(one);
+  for (const one of known) if (sighted.has(`${one.project_id}:${one.distinct_id}`)) plan.load(one);
   for (const one of merges) plan.decide(one);
   const changes = plan.sighted.map((id) => plan.changeOf(id)).filter((change) => change !== undefined);
   const [added, moved] = [changes.filter(({ stored }) => !stored), changes.filter(({ stored }) => stored)];
@@ -109,7 +109,7 @@ test("a long chain in one segment is no quadratic matter, and projects keep apar
 test("an id without a letter is an id like any other", () => {
   const plan = new MergePlan();
   const merge: Merge = { project_id: 1, kind: mergeKind.alias, from: "", into: "main", at: 1, created_at: 1 };
-  plan.sight(merge);
+  plan.add(merge);
   plan.decide(merge);
   const changes = plan.sighted.map((one) => plan.changeOf(one)?.distinct_id);
   expect(changes).toContain("");

@@ -128,8 +128,8 @@ export function openDelivering(desk: SubscriptionDesk, options: DeliveringOption
     metrics: () => metrics.registry.render(),
     open: async (url, method = "GET") => await app.handle(new Request(url, { method })),
     turn: async () => {
-      await opened.look();
-      await opened.rest();
+      await opened.poll();
+      await opened.settle();
     },
   };
 }

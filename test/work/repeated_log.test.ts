@@ -15,7 +15,7 @@ test("what happens a thousand times a second is said at once, and then once a mi
   for (let second = 0; second < 180; second++) {
     for (let i = 0; i < 1000; i++) repeated.error("cannot write", { lane: "live", reason: `no ${second}` });
     clock.millis += 1000;
-    repeated.look();
+    repeated.poll();
   }
   expect(lines.map(({ times, reason, seconds }) => [times, reason, seconds])).toEqual([
     [undefined, "no 0", undefined],
@@ -29,7 +29,7 @@ test("after a quiet minute the next is said at once again", () => {
   const { lines, clock, repeated } = openRepeated();
   repeated.warn("odd");
   clock.millis += 60_000;
-  repeated.look();
+  repeated.poll();
   repeated.warn("odd");
   expect(lines).toHaveLength(2);
 });

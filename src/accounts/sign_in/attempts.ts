@@ -21,8 +21,8 @@ export function openAttempts(clock: Clock): Attempts {
   const byAccount = openRateLimit(signInLimits.accountAttemptsMax, clock, { windowMs, keysMax });
   return {
     count: (address, email) => {
-      byAddress.take(address === undefined ? "" : networkOfClient(address));
-      if (email !== undefined) byAccount.take(normalizedEmail(email));
+      byAddress.count(address === undefined ? "" : networkOfClient(address));
+      if (email !== undefined) byAccount.count(normalizedEmail(email));
     },
   };
 }

@@ -58,14 +58,14 @@ function checkGiven(fields: DestinationFields, given: Settings): Settings {
   }
   const checked: Settings = {};
   for (const [name, field] of Object.entries(fields)) {
-    if (Object.hasOwn(given, name)) checked[name] = typed(field, given[name]);
+    if (Object.hasOwn(given, name)) checked[name] = readSetting(field, given[name]);
   }
   return checked;
 }
 
 const { settingCharsMax: textCharsMax } = exportLimits;
 
-function typed(field: Field, value: unknown): unknown {
+function readSetting(field: Field, value: unknown): unknown {
   if (value === null && !field.required) return null;
   switch (field.kind) {
     case "str":

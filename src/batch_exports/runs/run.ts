@@ -21,7 +21,7 @@ import { isoText } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
 import type { LogEntryLevel, RunStatus } from "../model.ts";
 import { compileQuery } from "../query/compile.ts";
-import { ownColumns, personColumns, typedColumn } from "../source/columns.ts";
+import { ownColumns, personColumns, columnOfType } from "../source/columns.ts";
 import {
   type ExportServices,
   type ExportWork,
@@ -37,7 +37,7 @@ import {
   dropHeldOf,
   type ExportSource,
   type ExportStatement,
-  holdOf,
+  copyStatement,
 } from "../source/store.ts";
 import { type AttemptResult, type ClaimedRun, endRun, pauseFailing, writeLog } from "./run_store.ts";
 
@@ -128,7 +128,7 @@ async function read(work: UncountedWork, use: (work: ExportWork) => Promise<numb
   if (work.source.model === "events") return await use(await counted(work));
   const held = crypto.randomUUID();
   try {
-    await runInsert(work, holdOf(work.source, held, work.mark), {});
+    await runInsert(work, copyStatement(work.source, held, work.mark), {});
     return await use(await counted({ ...work, source: { ...work.source, held } }));
   } finally {
     const { text, params } = dropHeldOf(held, work.clickhouse.tables);
@@ -148,7 +148,7 @@ async function convert(work: ExportWork): Promise<ExportWork> {
   const { source, days } = work;
   if (!source.own) return work;
   const types = await queryRows<{ type: string }>(work, describeOf(source, days));
-  const columns = source.columns.map((column, i) => typedColumn(column, types[i]?.type ?? "String"));
+  const columns = source.columns.map((column, i) => columnOfType(column, types[i]?.type ?? "String"));
   return { ...work, source: { ...source, columns } };
 }
 

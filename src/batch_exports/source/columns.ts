@@ -152,7 +152,7 @@ export function ownColumns({ columns }: CompiledQuery): ExportColumn[] {
 }
 
 /** The same once the engine has said its type: a moment stands as the moments of the models do, in UTC. */
-export function typedColumn(column: ExportColumn, type: string): ExportColumn {
+export function columnOfType(column: ExportColumn, type: string): ExportColumn {
   if (!isMoment(type)) return { ...column, type };
   const whole = moment(column.name, `toDateTime64(${column.sql}, 6, 'UTC')`);
   if (!type.startsWith("Nullable(")) return whole;

@@ -47,7 +47,7 @@ export interface Selection {
 }
 
 /** A statement made of another one's text, with its parameters and more. */
-export function over(
+export function wrapStatement(
   { text, params }: ExportStatement,
   around: (text: string) => string,
   more: Record<string, unknown> = {},
@@ -95,7 +95,7 @@ export function selectionOf(source: ExportSource, layout: FileLayout, days: read
 /** The columns of a source, in its order, with the engine's types. */
 export function describeOf(source: ExportSource, days: readonly string[]): ExportStatement {
   const { select } = selectionOf(source, "columns", days);
-  return over(select, (rows) => `DESCRIBE TABLE (${rows})`);
+  return wrapStatement(select, (rows) => `DESCRIBE TABLE (${rows})`);
 }
 
 /** The number of rows, with the same conditions and interval. */
@@ -109,27 +109,27 @@ export function countOf(source: ExportSource, days: readonly string[]): ExportSt
 
 /** The number of rows, and about how many bytes they have in the layout. */
 export function sizeOf({ select }: Selection): ExportStatement {
-  return over(select, (rows) => `SELECT count() AS rows, sum(byteSize(*)) AS bytes FROM (${rows})`);
+  return wrapStatement(select, (rows) => `SELECT count() AS rows, sum(byteSize(*)) AS bytes FROM (${rows})`);
 }
 
 /** The texts of up to `rows` rows of a selection. */
 export function sampleStatement({ select }: Selection, rows: number): ExportStatement {
   const text = (all: string) =>
     `SELECT toJSONString(tuple(*)) AS row FROM (${all} LIMIT {sample_rows:UInt64})`;
-  return over(select, text, { sample_rows: rows });
+  return wrapStatement(select, text, { sample_rows: rows });
 }
 
 /** Which of `files` files have rows, and how many. */
 export function filesOf({ select, identity }: Selection, files: number): ExportStatement {
   const file = `${identity} % {files:UInt64} AS file`;
   const text = (rows: string) => `SELECT ${file}, count() AS rows FROM (${rows}) GROUP BY file ORDER BY file`;
-  return over(select, text, { files });
+  return wrapStatement(select, text, { files });
 }
 
 /** The rows that belong to one of `files` files. */
 export function fileOf({ select, identity }: Selection, files: number, file: string): ExportStatement {
   const where = `${identity} % {files:UInt64} = {file:UInt64}`;
-  return over(select, (rows) => `SELECT * FROM (${rows}) WHERE ${where}`, { files, file });
+  return wrapStatement(select, (rows) => `SELECT * FROM (${rows}) WHERE ${where}`, { files, file });
 }
 
 const heldColumns =
@@ -137,10 +137,10 @@ const heldColumns =
   "_inserted_at, is_deleted";
 
 /** Copies the persons of a source to a table, named by `held`. */
-export function holdOf(source: ExportSource, held: string, mark: string): ExportStatement {
+export function copyStatement(source: ExportSource, held: string, mark: string): ExportStatement {
   const into = `INSERT INTO exported_person_rows (attempt, ${heldColumns})`;
   const text = (rows: string) => `${into} SELECT {held:UUID}, ${heldColumns} FROM ${rows} ${marked(mark)}`;
-  return over(personRows({ ...source, held: undefined }), text, { held });
+  return wrapStatement(personRows({ ...source, held: undefined }), text, { held });
 }
 
 export function dropHeldOf(held: string, { local }: Tables): ExportStatement {

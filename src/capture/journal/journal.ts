@@ -356,7 +356,7 @@ export class Journal {
    */
   poll(): Promise<void> {
     this.#sealByAge();
-    this.#log.look();
+    this.#log.poll();
     return (this.#cleaning = this.#cleaning.then(async () => {
       await this.#recycler.poll(this.tight);
       await Promise.all(this.#lanes.values().map((lane) => this.#releaseIdle(lane)));

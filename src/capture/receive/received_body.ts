@@ -70,7 +70,7 @@ export class ReceivedBody {
     }
     this.sent_at = sent_at;
     await this.replace(pieces);
-    lease.hold(this.bytes.length + likelyIndexBytes(this.bytes.length));
+    lease.resize(this.bytes.length + likelyIndexBytes(this.bytes.length));
   }
 
   /** Replaces the bytes; long ones are copied into an arena, where the fast scan works. */

@@ -89,13 +89,13 @@ async function captureBatch(
   await body.replace([translation.body]);
   const isCopied = body.bytes.buffer !== translation.body.buffer;
   if (isCopied) free(translation.body, true);
-  lease.hold(body.bytes.length + likelyIndexBytes(body.bytes.length) + uuids.length);
+  lease.resize(body.bytes.length + likelyIndexBytes(body.bytes.length) + uuids.length);
   const address = () => options.addressOf(request);
   const sent_at = sentAtOf(request);
   const sent = { body, sent_at, nameless: false, lists: true, address, lease, refused, warnings };
   const { project_id, ignored } = await capture(sent, options);
   if (!isCopied) free(translation.body, true);
-  lease.hold(uuids.length);
+  lease.resize(uuids.length);
   const reasons = new Map(ignored.list.map(({ index, reason }) => [index, reason]));
   return await listReply(request, resultTexts({ uuids, ignored: reasons, warned: warnings }), project_id);
 }

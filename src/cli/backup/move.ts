@@ -17,7 +17,7 @@ import {
   listRowTables,
   readSequences,
 } from "./postgres_rows_store.ts";
-import { checkEmbedded } from "./take.ts";
+import { checkEmbedded } from "./write_backup.ts";
 import { mirrorMerges } from "../../persons/mirror_store.ts";
 
 export interface MoveOptions {

@@ -49,14 +49,14 @@ export async function listRowTables(sql: Postgres): Promise<string[]> {
     GROUP BY t.relname ORDER BY t.relname`;
   const targets = new Map(found.map((table) => [table.name, table.targets]));
   const ordered = new Set<string>();
-  const take = (name: string): void => {
+  const add = (name: string): void => {
     const ahead = targets.get(name) ?? [];
     // Each is taken once, also if two should refer to each other.
     targets.delete(name);
-    for (const other of ahead) take(other);
+    for (const other of ahead) add(other);
     ordered.add(name);
   };
-  for (const { name } of found) take(name);
+  for (const { name } of found) add(name);
   return [...ordered].filter((name) => !leftOut.has(name));
 }
 

@@ -145,17 +145,17 @@ class Import {
       this.#reporter.print(`${name}: ${kind.dialect === "batch" ? "" : `${kind.dialect}, `}${kind.layout}`);
       const reader = readerOf(kind);
       const converter = new Converter(kind, this.#identity, this.#checkpoint.startedAtMs);
-      await this.#take(reader.read(source.head), converter, file);
-      for await (const bytes of source.rest) await this.#take(reader.read(bytes), converter, file);
-      if (!this.#stop.signal.aborted) await this.#take(reader.end(), converter, file);
+      await this.#append(reader.read(source.head), converter, file);
+      for await (const bytes of source.rest) await this.#append(reader.read(bytes), converter, file);
+      if (!this.#stop.signal.aborted) await this.#append(reader.end(), converter, file);
     } finally {
       await source.rest.return(undefined);
     }
   }
 
-  async #take(records: Iterable<FileRecord>, converter: Converter, file: number): Promise<void> {
+  async #append(records: Iterable<FileRecord>, converter: Converter, file: number): Promise<void> {
     for (const record of records) {
-      const sealed = this.#takeOne(record, converter, file);
+      const sealed = this.#appendOne(record, converter, file);
       if (sealed !== undefined) await this.#submit(sealed);
     }
     if (this.#stop.signal.aborted) throw new Stopped();
@@ -163,7 +163,7 @@ class Import {
   }
 
   /** Appends a record to the open body; returns the previous body when that one was full. */
-  #takeOne(record: FileRecord, converter: Converter, file: number): Body | undefined {
+  #appendOne(record: FileRecord, converter: Converter, file: number): Body | undefined {
     const outcome = converter.convert(record);
     if (outcome === undefined) return undefined;
     this.#records++;

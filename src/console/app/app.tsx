@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { ownZone } from "./clock.ts";
 import { pagesFor } from "./pages.ts";
 import { type ListReply, openApi } from "./session/api.ts";
-import { go, hrefOf, type Route, useRoute } from "./session/route.ts";
+import { navigate, hrefOf, type Route, useRoute } from "./session/route.ts";
 import { allows, type ProjectRow, type Session, SessionContext } from "./session/session.ts";
 import { clockText, ZoneContext } from "./session/zone.ts";
 import { type Signed, SignIn, type SigningIn, useSignIn } from "./session/sign_in.tsx";
@@ -117,7 +117,7 @@ function TopBar({ session, page }: { session: Session; page: string }) {
       <select
         id="project"
         value={project.id}
-        onChange={(event) => go(hrefOf(Number(event.currentTarget.value), page))}
+        onChange={(event) => navigate(hrefOf(Number(event.currentTarget.value), page))}
       >
         {projects.map(({ id, name }) => (
           <option key={id} value={id}>

@@ -42,7 +42,7 @@ function PlayerPage() {
         setTrouble(revoked);
       });
     }
-    const take = (event: MessageEvent<PlayerMessage>) => {
+    const receive = (event: MessageEvent<PlayerMessage>) => {
       if (event.origin !== location.origin || event.source !== parent) return;
       if (event.data.kind === "show") setShown(event.data);
       if (event.data.kind === "trouble") setTrouble(event.data.text);
@@ -51,10 +51,10 @@ function PlayerPage() {
         dispatchEvent(new KeyboardEvent("keydown", { key: event.data.key, cancelable: true }));
       }
     };
-    addEventListener("message", take);
+    addEventListener("message", receive);
     const ready: PlayerMessage = { kind: "ready" };
     parent.postMessage(ready, location.origin);
-    return () => removeEventListener("message", take);
+    return () => removeEventListener("message", receive);
   }, []);
   return (
     <main class="player-page">
@@ -186,20 +186,20 @@ function Playing({ events, seek }: PlayingProps) {
     const timer = setInterval(() => setAt(Math.min(total, replayer.current?.getCurrentTime() ?? 0)), 200);
     return () => clearInterval(timer);
   }, [total]);
-  const goTo = (ms: number, go: boolean) => {
+  const seekTo = (ms: number, plays: boolean) => {
     setAt(ms);
-    setPlaying(go);
-    if (go) replayer.current?.play(ms);
+    setPlaying(plays);
+    if (plays) replayer.current?.play(ms);
     else replayer.current?.pause(ms);
     const message: PlayerMessage = { kind: "time", at: begin + ms };
     if (!isShared) parent.postMessage(message, location.origin);
   };
   const within = (ms: number) => Math.max(0, Math.min(total, ms));
   useEffect(() => {
-    if (seek) goTo(within(seek.at - begin), playing);
+    if (seek) seekTo(within(seek.at - begin), playing);
   }, [seek]);
-  const toggle = () => goTo(at >= total ? 0 : at, !playing);
-  useKeys({ toggle, go: (by) => goTo(within(at + by), playing) });
+  const toggle = () => seekTo(at >= total ? 0 : at, !playing);
+  useKeys({ toggle, seekBy: (by) => seekTo(within(at + by), playing) });
   return (
     <>
       <div class="stage" ref={stage} />
@@ -215,7 +215,7 @@ function Playing({ events, seek }: PlayingProps) {
           min={0}
           max={total}
           value={at}
-          onInput={(event) => goTo(Number(event.currentTarget.value), playing)}
+          onInput={(event) => seekTo(Number(event.currentTarget.value), playing)}
         />
         <ChoiceField label="Speed" value={speed} set={setSpeed} options={speeds} />
         <CheckField label="Skip idle time" value={skip} set={setSkip} />
@@ -261,7 +261,7 @@ function showPicture(replayer: Replayer, id: number, url: string): void {
 }
 
 /** Space starts and stops the player, arrows go back and forth. */
-function useKeys({ toggle, go }: { toggle: () => void; go: (ms: number) => void }): void {
+function useKeys({ toggle, seekBy }: { toggle: () => void; seekBy: (ms: number) => void }): void {
   const press = useRef<(event: KeyboardEvent) => void>();
   press.current = (event) => {
     // What has keys of its own keeps them.
@@ -269,8 +269,8 @@ function useKeys({ toggle, go }: { toggle: () => void; go: (ms: number) => void 
     const isOwn = ["INPUT", "SELECT", "TEXTAREA"].includes(tagName);
     if (isOwn || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === " " && tagName !== "BUTTON") toggle();
-    else if (event.key === "ArrowLeft") go(-stepMs);
-    else if (event.key === "ArrowRight") go(stepMs);
+    else if (event.key === "ArrowLeft") seekBy(-stepMs);
+    else if (event.key === "ArrowRight") seekBy(stepMs);
     else return;
     event.preventDefault();
   };

@@ -3,7 +3,7 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { type Layouts, shapesOf } from "./dashboards/layout.ts";
-import type { QueryLook } from "./explore/look.ts";
+import type { QueryDrawing } from "./explore/drawing.ts";
 import type { Results } from "./explore/results.ts";
 import { ResultView } from "./explore/result_view.tsx";
 import { refusalOf, sendRequest, messageOf } from "./session/api.ts";
@@ -24,7 +24,7 @@ interface SharedInsight {
   name: string;
   description: string;
   results: Results;
-  look?: QueryLook;
+  look?: QueryDrawing;
   error?: string;
 }
 
@@ -119,7 +119,10 @@ function Insight({ tile, isAlone, height }: { tile: SharedInsight; isAlone: bool
 }
 
 /** Asks for the board again and again, until it is gone or the page is left. */
-function followBoard(show: (board?: SharedBoard) => void, tell: (trouble: string) => void): () => void {
+function followBoard(
+  show: (board?: SharedBoard) => void,
+  showTrouble: (trouble: string) => void,
+): () => void {
   const leaving = new AbortController();
   let etag = "";
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -134,7 +137,7 @@ function followBoard(show: (board?: SharedBoard) => void, tell: (trouble: string
     }
     if (reply.status !== 404) throw await refusalOf(reply);
     show();
-    tell("This link shows nothing, or not any more.");
+    showTrouble("This link shows nothing, or not any more.");
     return false;
   };
   const again = async (): Promise<void> => {
@@ -142,10 +145,10 @@ function followBoard(show: (board?: SharedBoard) => void, tell: (trouble: string
     let goesOn = true;
     try {
       goesOn = await read();
-      if (goesOn) tell("");
+      if (goesOn) showTrouble("");
     } catch (thrown) {
       if (leaving.signal.aborted) return;
-      tell(messageOf(thrown));
+      showTrouble(messageOf(thrown));
     }
     if (goesOn) timer = setTimeout(() => void again(), askAgainMs);
   };

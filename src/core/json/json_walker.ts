@@ -124,15 +124,15 @@ export class JsonWalker {
     }
     this.#outer = outer;
     this.#depth = outer;
-    return this.#go(atValue);
+    return this.#walk(atValue);
   }
 
   resume(): boolean {
-    return this.#go(this.#place);
+    return this.#walk(this.#place);
   }
 
   /** A loop of its own, with the place in a local variable: most bytes pass here. */
-  #go(from: number): boolean {
+  #walk(from: number): boolean {
     const { bytes, goal } = this;
     const outer = this.#outer;
     const nesting = this.#nesting;

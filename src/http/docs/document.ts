@@ -108,7 +108,7 @@ export function completeDocument(document: ApiDocument): ApiDocument {
     completeOperation(method, path, operation);
     hoistModels(method, operation, models);
   }
-  for (const { operation } of operations) giveExamples(operation, models);
+  for (const { operation } of operations) addExamples(operation, models);
   const tags = [...new Set(operations.flatMap(({ operation }) => operation.tags ?? []))];
   const schemas = Object.entries(models).toSorted(([one], [other]) => (one < other ? -1 : 1));
   return {
@@ -138,11 +138,11 @@ function completeOperation(method: string, path: string, operation: ApiOperation
     if (text !== undefined) parameter.description ??= text;
   }
   const required = operation.security?.[0]?.["personal_api_key"];
-  if (required) tellScopes(path, operation, required);
+  if (required) describeScopes(path, operation, required);
 }
 
 /** Describes the scopes that a key needs, and adds the refusals. */
-function tellScopes(path: string, operation: ApiOperation, required: string[]): void {
+function describeScopes(path: string, operation: ApiOperation, required: string[]): void {
   const named = required.map((scope) => `\`${scope}\``).join(", ");
   const asked =
     named === "" ? "Any personal API key works." : `Scope${required.length > 1 ? "s" : ""}: ${named}.`;
@@ -199,7 +199,7 @@ function asRequest(method: string, schema: JsonSchema): void {
   }
 }
 
-function giveExamples(operation: ApiOperation, models: Models): void {
+function addExamples(operation: ApiOperation, models: Models): void {
   for (const media of mediaOf(operation)) {
     if (media.schema && !("example" in media)) media.example = exampleOf(media.schema, models);
   }

@@ -41,10 +41,10 @@ async function canHide(clickhouse: ClickHouse): Promise<boolean> {
   // It hides all rows.
   const filter = "'deleted_ids': '0 * project_id NOT IN (SELECT number FROM numbers(1))'";
   const settings = { additional_table_filters: `{${filter}}` };
-  const ask = () => clickhouse.query("SELECT 1 FROM deleted_ids LIMIT 1", undefined, { settings });
+  const query = () => clickhouse.query("SELECT 1 FROM deleted_ids LIMIT 1", undefined, { settings });
   const isHidden =
     known.get(hide) ??
-    (await ask().then(
+    (await query().then(
       ({ length }) => length === 0,
       () => false,
     ));

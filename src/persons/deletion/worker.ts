@@ -12,7 +12,7 @@ import { hideOrdered } from "./hidden_store.ts";
 type DeletionParts = Uses<"sql" | "clickhouse" | "clock" | "log">;
 
 export function openDeletions({ sql, clickhouse, clock, log }: DeletionParts): Worker[] {
-  const look = async () => {
+  const poll = async () => {
     await finishSplits(sql, clickhouse, clock.now() * 1000);
     const persons = await finishDeletions(sql, clickhouse);
     if (persons > 0) log.info("deleted persons for good", { persons });
@@ -21,7 +21,7 @@ export function openDeletions({ sql, clickhouse, clock, log }: DeletionParts): W
   };
   const hide = async () => void (await hideOrdered(sql, clickhouse));
   return [
-    intervalWorker(personLimits.deletionLookMs, "finishing deletions", look, log),
+    intervalWorker(personLimits.deletionLookMs, "finishing deletions", poll, log),
     intervalWorker(personLimits.hiddenLookMs, "hiding deleted persons", hide, log),
   ];
 }

@@ -107,7 +107,7 @@ export class BackgroundQueries {
     const own = { key, id, project_id, scopes, hash, running, startedAt, deletion, wasDeleting };
     this.#drop(key);
     this.#queries.set(key, own);
-    this.#permits.take(project_id);
+    this.#permits.acquire(project_id);
     this.#ticking ??= startInterval(
       queryLimits.backgroundCheckMs,
       "checking the keys of queries in the background",
@@ -198,7 +198,7 @@ export class BackgroundQueries {
     try {
       const result = await writtenResult(await compute(abort));
       if (abort.aborted) return;
-      if (!results.keep(query.key, query.project_id, result)) fault = tooLong();
+      if (!results.retain(query.key, query.project_id, result)) fault = tooLong();
     } catch (thrown) {
       if (abort.aborted) return;
       fault = this.#faultOf(thrown);

@@ -51,7 +51,7 @@ export class ResultRoom {
   }
 
   /** Whether it is kept: one that is longer than all of a project may be is not. */
-  keep(key: string, project_id: number, result: WrittenResult | undefined): boolean {
+  retain(key: string, project_id: number, result: WrittenResult | undefined): boolean {
     if (!result) return false;
     // A text may take two bytes a character.
     const bytes = 2 * key.length + result.head.length + bytesIn(result.rows.parts);

@@ -46,7 +46,7 @@ export function openCompleting(server: ModelServer, log: Log): Completing {
 
 async function complete(server: ModelServer, messages: readonly Message[], log: Log): Promise<unknown> {
   const wrong = "Invalid response from the language model";
-  const body = parsed(await ask(server, messages, log), wrong) as {
+  const body = parsed(await requestCompletion(server, messages, log), wrong) as {
     choices?: { message?: { content?: unknown } }[];
   } | null;
   const content = body?.choices?.[0]?.message?.content;
@@ -71,7 +71,11 @@ export function wrongAnswer(detail: string): Fault {
   return new Fault("invalid_input", detail);
 }
 
-async function ask(server: ModelServer, messages: readonly Message[], log: Log): Promise<string> {
+async function requestCompletion(
+  server: ModelServer,
+  messages: readonly Message[],
+  log: Log,
+): Promise<string> {
   const { url, key, model } = server;
   let isRefused = false;
   try {
@@ -91,9 +95,9 @@ async function ask(server: ModelServer, messages: readonly Message[], log: Log):
   } catch (thrown) {
     if (thrown instanceof Fault) throw thrown;
     const secrets = secretsOf(server);
-    const said = (text: string) =>
+    const redacted = (text: string) =>
       foreignText(text, { secrets, charsMax: aiLimits.completionReasonCharsMax });
-    log.warn("the language model gave no answer", { url: said(url), reason: said(reasonOf(thrown)) });
+    log.warn("the language model gave no answer", { url: redacted(url), reason: redacted(reasonOf(thrown)) });
     // A retry does not help, so there is no Retry-After.
     if (isRefused) throw new Fault("unavailable", wrongSettings);
     throw new Fault("unavailable", "The language model gave no answer. Please retry.", {

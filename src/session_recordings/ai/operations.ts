@@ -29,7 +29,7 @@ export function promptOperations({ log, server }: PromptParts) {
   const completing = server && openCompleting(server, log);
   const secrets = server ? secretsOf(server) : [];
   /** The model's answer, checked by `isOne`, and without secrets: its texts are the model's own words. */
-  const ask = async <Answer>(
+  const complete = async <Answer>(
     project_id: number,
     messages: Message[],
     isOne: (answer: unknown) => answer is Answer,
@@ -50,7 +50,7 @@ export function promptOperations({ log, server }: PromptParts) {
         const { messages } = checkFields(messagesPrompt, { messages: body.messages });
         refuseLong(messages);
         const prompt = [{ role: "system", content: filtersPrompt }, ...messages];
-        return await ask(project.id, prompt, isFilters);
+        return await complete(project.id, prompt, isFilters);
       },
     }),
     projectOperation("POST /session_recordings/ai/regex/", "session_recording:read", {
@@ -66,7 +66,7 @@ export function promptOperations({ log, server }: PromptParts) {
           { role: "system", content: patternPrompt },
           { role: "user", content: regex },
         ];
-        return await ask(project.id, prompt, isRegex);
+        return await complete(project.id, prompt, isRegex);
       },
     }),
   ];

@@ -116,7 +116,7 @@ export async function listDeletions(sql: Postgres, now: number): Promise<Deletio
  * Records that deletions were checked and hidden.
  * @param fresh ids of which rows were hidden just now: their bytes are still in files.
  */
-export async function noteHidden(
+export async function recordHidden(
   sql: Postgres,
   project_id: number,
   session_ids: readonly string[],
@@ -145,7 +145,7 @@ export async function oldestHidden(sql: Postgres): Promise<Date | undefined> {
 }
 
 /** Records that what was hidden until `before` is gone from the files. Resolves to how many deletions that were. */
-export async function noteRemoved(sql: Postgres, before: Date, at: Date): Promise<number> {
+export async function recordRemoved(sql: Postgres, before: Date, at: Date): Promise<number> {
   const rows = await sql`
     UPDATE session_recording_deletions SET removed_at = ${at}
     WHERE removed_at IS NULL AND hidden_at <= ${before} RETURNING 1`;

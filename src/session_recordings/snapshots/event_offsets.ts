@@ -46,7 +46,7 @@ export async function findEvents(bytes: Uint8Array, eventsMax: number): Promise<
   const members = new JsonCursor();
   let goal = 0;
   /** Whether there are more bytes, after a turn of the event loop. */
-  const goOn = async ({ at }: JsonCursor): Promise<boolean> => {
+  const hasMore = async ({ at }: JsonCursor): Promise<boolean> => {
     if (goal > 0) await yieldToEventLoop();
     goal = at + snapshotLimits.snapshotWalkBytesMax;
     return at < bytes.length;
@@ -54,15 +54,15 @@ export async function findEvents(bytes: Uint8Array, eventsMax: number): Promise<
   const all = { events, bytesLeftOut: 0 };
   for (;;) {
     if (!items.seek(goal)) {
-      if (items.ended || !(await goOn(items))) return all;
+      if (items.ended || !(await hasMore(items))) return all;
     } else if (bytes[items.value] !== 0x7b) {
-      while (!items.skip(goal)) if (!(await goOn(items))) return all;
+      while (!items.skip(goal)) if (!(await hasMore(items))) return all;
     } else {
       if (events.length === eventsMax) return { events, bytesLeftOut: bytes.length - items.value };
       const event = new OpenEvent(items.value);
       for (members.open(bytes, items.value); !members.ended;) {
-        if (members.next(goal)) event.note(bytes, members);
-        else if (!members.ended && !(await goOn(members))) return all;
+        if (members.next(goal)) event.record(bytes, members);
+        else if (!members.ended && !(await hasMore(members))) return all;
       }
       items.jump(members.at);
       events.push(event.close(bytes, members.at));
@@ -85,7 +85,7 @@ class OpenEvent {
     this.#from = from;
   }
 
-  note(bytes: Uint8Array, { key, keyEnd, value: from, end: to }: JsonCursor): void {
+  record(bytes: Uint8Array, { key, keyEnd, value: from, end: to }: JsonCursor): void {
     // The comma after `cv` is removed with it.
     if (this.#afterCv) this.#cvs.at(-1)!.to = key - 1;
     const value = { from, to };

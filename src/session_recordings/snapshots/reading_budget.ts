@@ -54,14 +54,14 @@ export class ReadingBudget {
 
   /** @throws Fault unavailable when so many bytes do not become free. */
   async reserve(project_id: number, bytes: number, gone: AbortSignal): Promise<Reservation> {
-    if (!this.#take(project_id, bytes)) {
+    if (!this.#tryAcquire(project_id, bytes)) {
       if (this.#waiting.size >= snapshotLimits.snapshotReadsWaitingMax) throw busy();
       await this.#wait(project_id, bytes, AbortSignal.any([gone, AbortSignal.timeout(this.#waitMsMax)]));
     }
     let held = bytes;
     const shrink = (to: number) => {
       if (to >= held) return;
-      this.#give(project_id, held - to);
+      this.#release(project_id, held - to);
       held = to;
     };
     return { shrink, release: () => shrink(0) };
@@ -80,7 +80,7 @@ export class ReadingBudget {
   }
 
   /** A page that exceeds a share may run alone in its project. */
-  #take(project_id: number, bytes: number): boolean {
+  #tryAcquire(project_id: number, bytes: number): boolean {
     const own = this.#reserved.get(project_id) ?? 0;
     if (this.#bytes > 0 && this.#bytes + bytes > this.#bytesMax) return false;
     if (own > 0 && own + bytes > this.#bytesMax / 2) return false;
@@ -89,14 +89,14 @@ export class ReadingBudget {
     return true;
   }
 
-  #give(project_id: number, bytes: number): void {
+  #release(project_id: number, bytes: number): void {
     const left = (this.#reserved.get(project_id) ?? 0) - bytes;
     if (left > 0) this.#reserved.set(project_id, left);
     else this.#reserved.delete(project_id);
     this.#bytes -= bytes;
     // First come, first served, except for projects that have their share.
     for (const waiting of this.#waiting) {
-      if (!this.#take(waiting.project_id, waiting.bytes)) continue;
+      if (!this.#tryAcquire(waiting.project_id, waiting.bytes)) continue;
       this.#waiting.delete(waiting);
       waiting.admit();
     }

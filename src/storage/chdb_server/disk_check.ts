@@ -45,7 +45,7 @@ export class DiskCheck {
   /** Checks again: a check under way may be older than the failure. One check serves all who wait for it. */
   #check(): Promise<void> {
     this.#next ??= this.#current.then(() => {
-      const asking = this.#ask();
+      const asking = this.#checkWrites();
       this.#current = asking.catch(() => {});
       this.#next = undefined;
       return asking;
@@ -53,7 +53,7 @@ export class DiskCheck {
     return this.#next;
   }
 
-  async #ask(): Promise<void> {
+  async #checkWrites(): Promise<void> {
     if ((await this.#engine.failedWrites()) === this.#failedAtOpen) return;
     writeSync(2, "a write to the disk failed: the engine starts again without what it could not write\n");
     // A crash: an orderly end might write, and delete, more.

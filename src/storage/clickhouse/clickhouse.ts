@@ -129,7 +129,7 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
     await within(timeoutMs, send, abort);
   }
 
-  const knownSettings = askKnown(admin);
+  const knownSettings = findKnown(admin);
   const hidden = new HiddenRowsOfProjects();
   return {
     database,
@@ -179,7 +179,7 @@ function sendRead<Taken>(
   read: Reader,
   [text, params]: [text: string, params: Record<string, unknown> | undefined],
   { timeoutMs, settings, abort, kind }: QueryOptions = {},
-  take: (reply: Response) => Promise<Taken>,
+  readReply: (reply: Response) => Promise<Taken>,
 ): Promise<Taken> {
   // The engine's own time limit comes first and gives a reason; this one is for an engine that does not answer.
   const engineMs = (timeoutMs ?? clickhouseLimits.statementMsMax) - limits.engineSaysMsMax;
@@ -188,7 +188,7 @@ function sendRead<Taken>(
   const run = (abort_signal: AbortSignal) =>
     read(
       { text, ...(params && { params }), settings: all, abort: abort_signal, ...(kind && { kind }) },
-      take,
+      readReply,
     );
   return within(timeoutMs, run, abort);
 }
@@ -216,9 +216,9 @@ const insertingWhereKnown: Readonly<Record<string, string>> = {
 };
 
 /** Those of `insertingWhereKnown` that the engine knows. Asked once. */
-function askKnown(admin: Client): () => Promise<Record<string, string>> {
+function findKnown(admin: Client): () => Promise<Record<string, string>> {
   let known: Promise<Record<string, string>> | undefined;
-  const ask = () =>
+  const query = () =>
     within(undefined, async (abort_signal): Promise<Record<string, string>> => {
       const query =
         "SELECT name, is_obsolete, readonly FROM system.settings WHERE name IN {names:Array(String)}";
@@ -229,7 +229,7 @@ function askKnown(admin: Client): () => Promise<Record<string, string>> {
       return Object.fromEntries(usable.map(({ name }) => [name, insertingWhereKnown[name]!]));
     });
   return () => {
-    known ??= ask();
+    known ??= query();
     known.catch(() => (known = undefined));
     return known;
   };

@@ -18,7 +18,7 @@ export class MemoryNeeds {
   }
 
   /** The index of the level to begin with; 0, the smallest, for what is not known or was seen long ago. */
-  placeOf(statement: Statement): number {
+  levelOf(statement: Statement): number {
     const found = this.#levels.size > 0 ? this.#levels.get(keyOf(statement)) : undefined;
     return found && this.#clock.elapsed() < found.untilMs ? found.level : 0;
   }

@@ -41,10 +41,10 @@ interface ReadRequest {
   kind?: ReadKind;
 }
 
-/** Sends a read; `take` reads the body while the permit is held. */
+/** Sends a read; `readReply` reads the body while the permit is held. */
 export type Reader = <Taken>(
   reading: ReadRequest,
-  take: (reply: Response) => Promise<Taken>,
+  readReply: (reply: Response) => Promise<Taken>,
 ) => Promise<Taken>;
 
 /**
@@ -60,7 +60,7 @@ export function openReader(options: ReaderOptions): Reader {
   async function tried<Taken>(
     { permits, bytes }: Allowance,
     reading: ReadRequest,
-    take: (reply: Response) => Promise<Taken>,
+    readReply: (reply: Response) => Promise<Taken>,
   ): Promise<Taken> {
     // A read whose time ran out in the queue gets the error that allows a retry.
     const leave = await permits.enter(reading.abort, ownerOf(reading)).catch(() => undefined);
@@ -72,13 +72,13 @@ export function openReader(options: ReaderOptions): Reader {
       const own = reading.kind === "question" ? questionBounds : {};
       const bounds = { ...boundsOf(max_memory_usage), ...own, log_comment: mark };
       const settings = { ...bounds, ...reading.settings, max_memory_usage };
-      const reply = await asking.ask({ ...reading, settings });
+      const reply = await asking.send({ ...reading, settings });
       if (reply.status !== 200) {
         const said = await reply.text();
         ended = true;
         throw options.failure(said);
       }
-      const taken = await take(reply);
+      const taken = await readReply(reply);
       ended = true;
       return taken;
     } finally {
@@ -87,14 +87,14 @@ export function openReader(options: ReaderOptions): Reader {
     }
   }
 
-  return async (reading, take) => {
+  return async (reading, readReply) => {
     const began = systemClock.elapsed();
     const all = allowances[reading.kind ?? "page"];
-    const first = reading.kind === "question" ? needs.placeOf(reading) : 0;
+    const first = reading.kind === "question" ? needs.levelOf(reading) : 0;
     for (let level = first; ; level++) {
       const settings = level === first ? reading.settings : without(reading.settings, began);
       try {
-        return await tried(all[level]!, { ...reading, settings }, take);
+        return await tried(all[level]!, { ...reading, settings }, readReply);
       } catch (thrown) {
         if (level + 1 === all.length || ownBytes(reading) <= all[level]!.bytes) throw thrown;
         if (!exceedsItsMemory(thrown)) throw thrown;
@@ -164,25 +164,25 @@ function without(settings: ReadRequest["settings"], began: number): ReadRequest[
 
 /** How statements are sent to the engine and killed there. */
 function openAsking(options: ReaderOptions) {
-  const ask = (reading: ReadRequest): Promise<Response> => sent(...askedOf(options, reading));
-  const look = async (text: string, mark: string): Promise<string> => {
+  const send = (reading: ReadRequest): Promise<Response> => sent(...askedOf(options, reading));
+  const queryText = async (text: string, mark: string): Promise<string> => {
     const abort = AbortSignal.timeout(clickhouseLimits.readKillMsMax);
-    const reply = await ask({ text, params: { mark }, settings: { wait_end_of_query: 1 }, abort });
+    const reply = await send({ text, params: { mark }, settings: { wait_end_of_query: 1 }, abort });
     return (await reply.text()).trim();
   };
   /** Resolves when the statement is gone, or after clickhouseLimits.readGoneMsMax. */
   const end = async (mark: string): Promise<void> => {
     const until = systemClock.elapsed() + clickhouseLimits.readGoneMsMax;
     for (;;) {
-      const left = await look(killing, mark).then(
-        () => look(running, mark),
+      const left = await queryText(killing, mark).then(
+        () => queryText(running, mark),
         () => "unknown",
       );
       if (left === "0" || systemClock.elapsed() > until) return;
       await Bun.sleep(clickhouseLimits.readKillAgainMs);
     }
   };
-  return { ask, end: (mark: string) => end(mark).catch(() => {}) };
+  return { send, end: (mark: string) => end(mark).catch(() => {}) };
 }
 
 const killing = "KILL QUERY WHERE Settings['log_comment'] = {mark:String} ASYNC FORMAT Null";

@@ -104,30 +104,30 @@ export function complaintOfCluster(
   { replicas, clusters, macros }: FoundCluster,
   { database, engine, tableEngine, comment, isCloud }: FoundDatabase,
 ): string | undefined {
-  const says = (complaint: string): string => `CLICKHOUSE_CLUSTER: ${complaint}`;
-  if (isCloud) return says("ClickHouse Cloud replicates and divides rows by itself; unset it");
+  const problem = (complaint: string): string => `CLICKHOUSE_CLUSTER: ${complaint}`;
+  if (isCloud) return problem("ClickHouse Cloud replicates and divides rows by itself; unset it");
   if (replicas.length === 0) {
     const known = clusters.length > 0 ? `it has ${clusters.join(", ")}` : "it has none";
-    return says(`ClickHouse has no cluster ${name} (${known})`);
+    return problem(`ClickHouse has no cluster ${name} (${known})`);
   }
-  if (engine === "Replicated") return says(replicatedDatabase(database));
+  if (engine === "Replicated") return problem(replicatedDatabase(database));
   if (replicas.some(({ internal_replication: own }) => own === 0)) {
-    return says(
+    return problem(
       `the cluster ${name} has internal_replication off; set it to true in remote_servers, ` +
         "since tables replicate by themselves",
     );
   }
   const wrong = complaintOfMacros(macros);
-  if (wrong !== undefined) return says(wrong);
+  if (wrong !== undefined) return problem(wrong);
   if (tableEngine !== "" && tableEngine !== "Distributed") {
-    return says(
+    return problem(
       `the database ${database} was made without it; name another one in CLICKHOUSE_URL, or unset it`,
     );
   }
   const shape = shardsText(replicas);
   const before = comment.startsWith(shapeStart) ? comment.slice(shapeStart.length) : shape;
   if (before === shape) return undefined;
-  return says(
+  return problem(
     `the cluster ${name} has the shards ${shape}, and the tables of ${database} were made for ${before}: ` +
       "new rows would lie apart from those they belong to",
   );

@@ -37,7 +37,7 @@ export async function checkReplicas(clickhouse: ClickHouse, cluster: Cluster): P
       { name: cluster.name },
       { timeoutMs: clusterLimits.lookMsMax },
     ),
-    askAll(clickhouse, cluster),
+    queryAll(clickhouse, cluster),
   ]);
   return troubleOf(replicas, answers);
 }
@@ -49,7 +49,7 @@ interface ReplicaAnswer {
   readonly: number;
 }
 
-function askAll(clickhouse: ClickHouse, { name, database }: Cluster): Promise<ReplicaAnswer[]> {
+function queryAll(clickhouse: ClickHouse, { name, database }: Cluster): Promise<ReplicaAnswer[]> {
   const all = (table: string) => `clusterAllReplicas(${quoteText(name)}, system.${table})`;
   return clickhouse.query<ReplicaAnswer>(
     `SELECT toUInt32(place) AS place, toUInt32(sum(is_readonly)) AS readonly

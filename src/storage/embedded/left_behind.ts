@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Log } from "../../core/log.ts";
 
 /** Logs one line for each such store, at each start. */
-export function tellLeftBehind(
+export function reportLeftBehind(
   urls: { dataDir: string; databaseUrl: string | undefined; clickhouseUrl: string | undefined },
   log: Log,
 ): void {

@@ -30,7 +30,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   const { dataDir, log, insist = true } = options;
   const folder = resolve(dataDir);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const password = keepPassword(join(folder, "postgres.password"));
+  const password = ensurePassword(join(folder, "postgres.password"));
   for (let attempt = 1; ; attempt++) {
     const port = findFreePort();
     try {
@@ -75,7 +75,7 @@ function linkLibraries(folder: string): void {
 }
 
 /** Generated once; whoever may read the file may read the data beside it. */
-function keepPassword(path: string): string {
+function ensurePassword(path: string): string {
   if (!existsSync(path)) writeFileSync(path, randomBase62(32), { mode: 0o600, flush: true });
   return readFileSync(path, "utf8").trim();
 }

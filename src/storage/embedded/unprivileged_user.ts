@@ -45,7 +45,7 @@ export function findUnprivilegedUser(folder: string, binary: string, log: Log): 
   return {
     command,
     own: (path) => {
-      if (statSync(path).uid !== uid) give(path, uid, gid);
+      if (statSync(path).uid !== uid) changeOwner(path, uid, gid);
     },
   };
 }
@@ -82,9 +82,9 @@ function reaches(become: string[], binary: string, folder: string): boolean {
   }
 }
 
-function give(path: string, uid: number, gid: number): void {
+function changeOwner(path: string, uid: number, gid: number): void {
   chownSync(path, uid, gid);
-  for (const entry of listFolder(path)) give(join(path, entry), uid, gid);
+  for (const entry of listFolder(path)) changeOwner(join(path, entry), uid, gid);
 }
 
 function listFolder(path: string): string[] {

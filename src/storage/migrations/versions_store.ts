@@ -28,7 +28,7 @@ function isUnknown(sql: Postgres, { postgres, clickhouse }: Versions): PostgresF
 }
 
 /** Before a migration's first statement, or in its transaction: a server that died within it has said so. */
-export async function noteBegun(
+export async function recordBegun(
   sql: Postgres,
   store: StoreName,
   { version, name, olderGoOn }: Migration,

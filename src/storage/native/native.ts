@@ -150,16 +150,16 @@ export class Pieces extends ByteColumn {
   list(from = 0): Uint8Array[] {
     const list: Uint8Array[] = [];
     let own = from;
-    const takeOwn = (to: number): void => {
+    const appendOwn = (to: number): void => {
       if (to > own) list.push(this.bytes.subarray(own, to));
       own = to;
     };
     for (const { at, bytes } of this.#borrowed) {
       if (at < from) continue;
-      takeOwn(at);
+      appendOwn(at);
       list.push(bytes);
     }
-    takeOwn(this.length);
+    appendOwn(this.length);
     return list;
   }
 

@@ -84,9 +84,9 @@ export class LeaseQueue<Job extends ClaimedJob> {
   readonly #places: FairShare;
   readonly #held = new Map<Promise<void>, Held>();
   readonly #stopping = new AbortController();
-  #looks: IntervalTask | undefined;
+  #polls: IntervalTask | undefined;
   #beats: IntervalTask | undefined;
-  #looking: Promise<void> | undefined;
+  #polling: Promise<void> | undefined;
   #again = false;
 
   constructor(options: LeaseQueueOptions<Job>) {
@@ -96,35 +96,35 @@ export class LeaseQueue<Job extends ClaimedJob> {
 
   start(): void {
     const { name, lookMs, beatMs, log } = this.#options;
-    this.#looks ??= startInterval(lookMs, name, () => this.look(), log);
+    this.#polls ??= startInterval(lookMs, name, () => this.poll(), log);
     this.#beats ??= startInterval(beatMs, `${name}: leases`, () => this.beat(), log);
   }
 
   /** Looks for work now instead of at the next tick. */
   wake(): void {
-    if (this.#looks) this.#lookAgain();
+    if (this.#polls) this.#pollAgain();
   }
 
   /** Starts what is due, as far as there are places. One pass at a time: a call during one causes another after it. */
-  look(): Promise<void> {
+  poll(): Promise<void> {
     if (this.#stopping.signal.aborted) return Promise.resolve();
     this.#again = true;
-    this.#looking ??= this.#pass();
-    return this.#looking;
+    this.#polling ??= this.#pass();
+    return this.#polling;
   }
 
   /** Resolves when no attempt runs. */
-  async rest(): Promise<void> {
-    while (this.#held.size > 0 || this.#looking) {
-      await Promise.all([...this.#held.keys(), this.#looking?.catch(() => undefined)]);
+  async settle(): Promise<void> {
+    while (this.#held.size > 0 || this.#polling) {
+      await Promise.all([...this.#held.keys(), this.#polling?.catch(() => undefined)]);
     }
   }
 
   /** Starts nothing new; resolves when the attempts that run have ended, and what they left is released. */
   async close(): Promise<void> {
     this.#stopping.abort();
-    await this.#looks?.close();
-    await this.rest();
+    await this.#polls?.close();
+    await this.settle();
     await this.#beats?.close();
   }
 
@@ -137,12 +137,12 @@ export class LeaseQueue<Job extends ClaimedJob> {
       }
     } finally {
       // In the turn that saw that nobody asked again, so that no call is lost in between.
-      this.#looking = undefined;
+      this.#polling = undefined;
     }
   }
 
-  #lookAgain(): void {
-    this.look().catch((thrown: unknown) => {
+  #pollAgain(): void {
+    this.poll().catch((thrown: unknown) => {
       const { name, log } = this.#options;
       log.debug("work could not be looked for", { queue: name, reason: reasonOf(thrown) });
     });
@@ -155,7 +155,7 @@ export class LeaseQueue<Job extends ClaimedJob> {
     const { sql, clock, leaseMs } = this.#options;
     const now = clock.now();
     const rows = this.#options.rows(sql, now);
-    const wanted = places.takeFor(await findDue(sql, rows, now, places.free));
+    const wanted = places.acquireFor(await findDue(sql, rows, now, places.free));
     if (wanted.length === 0) return true;
     const claimed = new Map<Job["id"], Job>();
     try {
@@ -173,7 +173,7 @@ export class LeaseQueue<Job extends ClaimedJob> {
     const running = this.#attempt(job, held).finally(() => {
       this.#held.delete(running);
       this.#places.leave(job.project_id);
-      this.#lookAgain();
+      this.#pollAgain();
     });
     this.#held.set(running, held);
   }

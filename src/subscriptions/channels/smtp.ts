@@ -184,11 +184,11 @@ async function transmit(
     throw deliveryError(thrown, begun);
   }
   connection.removeAllListeners("end");
-  keepIdle(connection, idle);
+  retainIdle(connection, idle);
   return "sent";
 }
 
-function keepIdle(connection: SMTPConnection, idle: SMTPConnection[]): void {
+function retainIdle(connection: SMTPConnection, idle: SMTPConnection[]): void {
   const drop = (): void => {
     const index = idle.indexOf(connection);
     if (index >= 0) idle.splice(index, 1);

@@ -33,7 +33,7 @@ export function deliveryOperations({ sql, clock }: { sql: Postgres; clock: Clock
       replies: { 201: reply("The delivery that is under way.", deliveryModel) },
       answer: async ({ project, found }) => {
         if (found.deleted) throw new Fault("invalid_input", "The subscription is deleted.");
-        testRate.take(String(project.id));
+        testRate.count(String(project.id));
         const made = await addTestDelivery(sql, found.id, new Date(clock.now()));
         if (made) return made;
         const detail = `${subscriptionLimits.testDeliveriesMax} test deliveries are under way already.`;

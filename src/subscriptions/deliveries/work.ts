@@ -15,7 +15,7 @@ import {
   releaseDelivery,
 } from "./store.ts";
 
-export type DeliveryWork = Pick<LeaseQueue<ClaimedDelivery>, "start" | "close" | "look" | "rest">;
+export type DeliveryWork = Pick<LeaseQueue<ClaimedDelivery>, "start" | "close" | "poll" | "settle">;
 
 export function openDeliveryWork(parts: AttemptParts, metrics: Metrics): DeliveryWork {
   const counts = deliveryCounts(metrics);

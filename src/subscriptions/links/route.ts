@@ -49,7 +49,7 @@ export function linkRoutes({ sql, links, pictures }: { sql: Postgres; links: Lin
         const link = links.read("unsubscribe", params.token);
         if (!link) throw gone();
         return page(
-          note(
+          messagePage(
             `Stop sending this report to ${link.address}?`,
             `<form method="post"><button style="padding:10px 18px;border:0;border-radius:6px;background:#2563eb;` +
               `color:#ffffff;font-size:14px">Unsubscribe</button></form>`,
@@ -64,7 +64,7 @@ export function linkRoutes({ sql, links, pictures }: { sql: Postgres; links: Lin
         const link = links.read("unsubscribe", params.token);
         if (!link) throw gone();
         await removeAddress(sql, link.subscription, link.address);
-        return page(note(`This report is no longer sent to ${link.address}.`, ""));
+        return page(messagePage(`This report is no longer sent to ${link.address}.`, ""));
       },
       hidden,
     );
@@ -74,7 +74,7 @@ function gone(): Fault {
   return new Fault("not_found", "This link is damaged or too old, or what it opened is gone.");
 }
 
-function note(text: string, rest: string): string {
+function messagePage(text: string, rest: string): string {
   return (
     `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
     `<title>Subscription</title></head><body style="margin:0;background:#f3f4f6;font-family:sans-serif">` +

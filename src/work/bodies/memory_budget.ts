@@ -106,7 +106,7 @@ export class MemoryBudget {
    * For leases. False, and nothing is acquired, when the budget or the owner's share is used up, and no body may be
    * ended for it.
    */
-  take(lease: MemoryLease, bytes: number): boolean {
+  tryAcquire(lease: MemoryLease, bytes: number): boolean {
     const { owner, bytes: before } = lease;
     const size = before + bytes;
     const isShort = lease.isShort && size <= uploadLimits.shortLeaseBytesMax;
@@ -125,7 +125,7 @@ export class MemoryBudget {
   }
 
   /** For leases: returns what take() acquired. */
-  give(owner: BodyOwner, bytes: number): void {
+  release(owner: BodyOwner, bytes: number): void {
     const share = this.heldBy(owner) - bytes;
     this.#held -= bytes;
     if (share > 0) this.#shares.set(owner, share);
@@ -144,7 +144,7 @@ export class MemoryBudget {
     // In this order the bytes are never free in between.
     this.#shares.set(to, this.heldBy(to) + bytes);
     this.#held += bytes;
-    this.give(from, bytes);
+    this.release(from, bytes);
     return true;
   }
 
@@ -251,7 +251,7 @@ export class MemoryLease implements ArrivingBody {
   /** As acquire(), but returns false instead of a fault. */
   tryAcquire(bytes: number): boolean {
     if (this.#closed) throw new Error("memory is acquired through a closed lease");
-    if (!this.#budget.take(this, bytes)) return false;
+    if (!this.#budget.tryAcquire(this, bytes)) return false;
     this.#bytes += bytes;
     if (this.#claimed > 0) this.#claimed = Math.max(0, this.#claimed - bytes);
     return true;
@@ -275,7 +275,7 @@ export class MemoryLease implements ArrivingBody {
   }
 
   /** Acquires or releases the difference to so many bytes. @throws Fault unavailable as acquire(). */
-  hold(bytes: number): void {
+  resize(bytes: number): void {
     if (bytes > this.#bytes) this.acquire(bytes - this.#bytes);
     else this.release(this.#bytes - bytes);
     this.#unclaim();
@@ -285,7 +285,7 @@ export class MemoryLease implements ArrivingBody {
   release(bytes: number): void {
     if (bytes > this.#bytes) throw new Error(`${bytes} bytes are released of ${this.#bytes}`);
     this.#bytes -= bytes;
-    this.#budget.give(this.#owner, bytes);
+    this.#budget.release(this.#owner, bytes);
   }
 
   /**

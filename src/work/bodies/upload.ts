@@ -102,11 +102,11 @@ let looking: ReturnType<typeof setInterval> | undefined;
 let busy = 0;
 let busyBefore = 0;
 
-function look(): void {
+function poll(): void {
   busyBefore = busy;
   busy = 0;
   let left = uploadLimits.lateAtOnceMax;
-  for (const upload of uploads) if (upload.look(left > 0)) left--;
+  for (const upload of uploads) if (upload.poll(left > 0)) left--;
   if (uploads.size > 0) return;
   clearInterval(looking);
   looking = undefined;
@@ -156,7 +156,7 @@ class Upload {
     }
     lease.beginArrival(() => this.#end());
     uploads.add(this);
-    looking ??= setInterval(look, uploadLimits.lookMs);
+    looking ??= setInterval(poll, uploadLimits.lookMs);
     try {
       return await this.#read();
     } catch (thrown) {
@@ -172,7 +172,7 @@ class Upload {
    * @param mayEnd whether few were ended in this look; the next one ends further ones.
    * @returns whether it was late.
    */
-  look(mayEnd: boolean): boolean {
+  poll(mayEnd: boolean): boolean {
     this.#recent = 0;
     const { lease } = this.#receiving;
     this.#ms += uploadLimits.lookMs;
@@ -216,7 +216,7 @@ class Upload {
     if (isCutOff) this.#reader.cancel().catch(() => {});
     if (this.#size >= bytesMax) throw bodyTooLarge(this.#size, bytesMax);
     if (this.#refused) throw this.#refused;
-    return this.#room?.subarray(0, this.#size) ?? (await joined(this.#chunks.take()));
+    return this.#room?.subarray(0, this.#size) ?? (await joined(this.#chunks.drain()));
   }
 
   #count(bytes: number): void {
@@ -312,7 +312,7 @@ class Upload {
     this.#isLent = lent !== undefined;
     const room = (lent ?? Buffer.allocUnsafeSlow(this.#announced)).subarray(0, this.#announced);
     let at = 0;
-    for (const piece of this.#chunks.take()) {
+    for (const piece of this.#chunks.drain()) {
       room.set(piece, at);
       at += piece.length;
       free(piece);
@@ -337,7 +337,7 @@ class Upload {
     if (this.#refused) return;
     this.#refused = reason;
     this.#receiving.lease.release(this.#size);
-    for (const piece of this.#chunks.take()) free(piece);
+    for (const piece of this.#chunks.drain()) free(piece);
   }
 
   /** Answers now: the rest is not waited for, and the runtime drops what still comes. */

@@ -41,7 +41,7 @@ export function receiveWhole(
   receiver.msMax = Math.min(bounds.stallMsMax + announced / least, bounds.wholeMsMax);
   receiver.looksLeft = looksFor(receiver.msMax);
   waiting.set(receiver, memory);
-  looking ??= setInterval(look, uploadLimits.lookMs);
+  looking ??= setInterval(poll, uploadLimits.lookMs);
   // After the time limit the request was answered already.
   request.bytes().then(
     (body) => settle(receiver) && receiver.onBody(body),
@@ -66,7 +66,7 @@ function looksFor(ms: number): number {
   return Math.ceil(ms / uploadLimits.lookMs) + 1;
 }
 
-function look(): void {
+function poll(): void {
   let left = uploadLimits.lateAtOnceMax;
   for (const receiver of waiting.keys()) {
     if (--receiver.looksLeft > 0 || --left < 0) continue;

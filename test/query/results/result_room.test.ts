@@ -17,7 +17,7 @@ function openRoom() {
   let elapsed = 0;
   const room = new ResultRoom({ now: () => 0, elapsed: () => elapsed });
   const keep = async (key: string, project_id: number, rows: unknown[]) =>
-    room.keep(key, project_id, await writtenResult(resultOf(rows)));
+    room.retain(key, project_id, await writtenResult(resultOf(rows)));
   const rowsOf = (key: string) => {
     const found = room.find(key);
     return found && [...found.results];
@@ -60,7 +60,7 @@ test("a kept result is answered as it was computed, with all digits, as JSON and
   }
   const times = { ...resultOf([{ bins: [[1, 2]] }]), type: "times" } as QueryResult;
   const { room } = openRoom();
-  room.keep("times", 1, await writtenResult(times));
+  room.retain("times", 1, await writtenResult(times));
   expect(resultReply(room.find("times")!)["results"]).toEqual({ bins: [[1, 2]] });
 });
 
@@ -72,7 +72,7 @@ test("what is in memory of kept results is what is counted, however small their 
   const before = heapBytes();
   const count = 20;
   for (let i = 0; i < count; i++)
-    room.keep(`${i}`, i, await writtenResult(resultOf(JSON.parse(`[${"[[]],".repeat(499_999)}[[]]]`))));
+    room.retain(`${i}`, i, await writtenResult(resultOf(JSON.parse(`[${"[[]],".repeat(499_999)}[[]]]`))));
   const bytes = bytesIn(written!.rows.parts) + written!.head.length;
   expect(room.find("0")).toBeDefined();
   expect(heapBytes() - before).toBeLessThan(1.5 * count * bytes);
@@ -121,7 +121,7 @@ function openTimedEngine() {
   const engine = openQueryEngine({ parser: noSqlParser, sql, clickhouse, clock });
   const trend = { kind: "TrendsQuery", series: [{}] };
   const isCached = async (query: object = trend, mayBeKept = true, project_id = 1) =>
-    (await engine.ask(project_id, query, { mayBeKept })).is_cached;
+    (await engine.answer(project_id, query, { mayBeKept })).is_cached;
   return {
     engine,
     state,
@@ -137,7 +137,7 @@ test("who asks the same again is given what was computed, with its time", async 
   expect(await isCached()).toBe(false);
   wait(1000);
   const trend = { kind: "TrendsQuery", series: [{}] };
-  const again = await engine.ask(1, trend, { mayBeKept: true });
+  const again = await engine.answer(1, trend, { mayBeKept: true });
   expect([again.is_cached, again.computed_at, sent()]).toEqual([true, "2024-05-01T23:00:00.000Z", 1]);
   expect(await engine.findKept(1, trend)).toEqual(again as never);
   expect(await engine.findKept(1, { ...trend, interval: "hour" })).toBeUndefined();

@@ -10,7 +10,7 @@ import {
   dropHeldOf,
   type ExportSource,
   type ExportStatement,
-  holdOf,
+  copyStatement,
   selectionOf,
 } from "../../../src/batch_exports/source/store.ts";
 import { deriveAgain, storedBatches } from "../../../src/capture/store.ts";
@@ -184,7 +184,7 @@ export function clusterDataPath(open: () => Promise<TestedCluster>): void {
     test("of persons copies them first, and counts what it copied", async () => {
       const held = crypto.randomUUID();
       const persons = source(8, "persons", arrived);
-      const { text, params } = holdOf(persons, held, `held ${held}`);
+      const { text, params } = copyStatement(persons, held, `held ${held}`);
       await clickhouse.command(text, params);
       const copied = { ...persons, held };
       expect(await ask<{ rows: string }>(countOf(copied, []))).toEqual([{ rows: "7" }]);

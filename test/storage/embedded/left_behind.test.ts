@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { openLog } from "../../../src/core/log.ts";
-import { tellLeftBehind } from "../../../src/storage/embedded/left_behind.ts";
+import { reportLeftBehind } from "../../../src/storage/embedded/left_behind.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
 
@@ -26,7 +26,7 @@ const clickhouseUrl = "http://me:secret@ch/sluice";
 
 test("each embedded store that settings leave behind is told with its folder, and nothing of a password", () => {
   const dataDir = usedFolder();
-  tellLeftBehind({ dataDir, databaseUrl, clickhouseUrl }, log);
+  reportLeftBehind({ dataDir, databaseUrl, clickhouseUrl }, log);
   expect(lines).toMatchObject([
     { level: "warn", folder: `${dataDir}/postgres` },
     { level: "warn", folder: `${dataDir}/clickhouse` },
@@ -35,12 +35,12 @@ test("each embedded store that settings leave behind is told with its folder, an
 });
 
 test("events that stay embedded while the accounts do not are told to show in other projects", () => {
-  tellLeftBehind({ dataDir: usedFolder(), databaseUrl, clickhouseUrl: undefined }, log);
+  reportLeftBehind({ dataDir: usedFolder(), databaseUrl, clickhouseUrl: undefined }, log);
   expect(lines).toMatchObject([{ events: expect.stringContaining("numbers") }]);
 });
 
 test("nothing is told of a folder that never held any, nor where the stores are still used", () => {
-  tellLeftBehind({ dataDir: makeFolder(), databaseUrl, clickhouseUrl }, log);
-  tellLeftBehind({ dataDir: usedFolder(), databaseUrl: undefined, clickhouseUrl: undefined }, log);
+  reportLeftBehind({ dataDir: makeFolder(), databaseUrl, clickhouseUrl }, log);
+  reportLeftBehind({ dataDir: usedFolder(), databaseUrl: undefined, clickhouseUrl: undefined }, log);
   expect(lines).toEqual([]);
 });

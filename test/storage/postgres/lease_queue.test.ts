@@ -219,7 +219,7 @@ async function seen({ queue, looks }: Process, act: () => Promise<unknown>): Pro
   const before = looks();
   await act();
   await until(() => Promise.resolve(looks() > before));
-  await queue.look();
+  await queue.poll();
 }
 
 async function play(seed: number): Promise<void> {
@@ -238,7 +238,7 @@ async function play(seed: number): Promise<void> {
     const what = random(10);
     if (what < 3) now += random(700);
     else if (what < 6 || held.length === 0) {
-      await process.queue.look();
+      await process.queue.poll();
       model.look(which);
     } else if (what < 8) {
       const place = random(held.length);
@@ -292,9 +292,9 @@ test("a claim that Postgres refuses takes no place, and the next look finds the 
   const process = openProcess();
   await refuse("NEW.holder IS NOT NULL");
   for (let i = 0; i < placesMax + 1; i++)
-    expect(await process.queue.look().catch(String)).toContain("refused");
+    expect(await process.queue.poll().catch(String)).toContain("refused");
   await refuse("false");
-  await process.queue.look();
+  await process.queue.poll();
   expect(process.attempts.map(({ job }) => job.id).toSorted()).toEqual([0, 1]);
   await process.queue.close();
 });
@@ -302,12 +302,12 @@ test("a claim that Postgres refuses takes no place, and the next look finds the 
 test("leases that cannot be extended are lost after their time, and end nothing that another holds", async () => {
   await fill([{ project_id: 1, weight: 1, due: now }]);
   const [one, other] = [openProcess(), openProcess()];
-  await one.queue.look();
+  await one.queue.poll();
   await refuse("NEW.held_until > OLD.held_until AND NEW.holder = OLD.holder");
   now += leaseMs;
   await one.queue.beat();
   expect(one.attempts[0]!.lease.signal.aborted).toBe(false);
-  await other.queue.look();
+  await other.queue.poll();
   now += 1;
   await one.queue.beat();
   expect(one.attempts[0]!.lease.signal.aborted).toBe(true);
@@ -326,7 +326,7 @@ test("work that is claimed while the process stops is not begun, and is released
     closing ??= process.queue.close();
     return rows(sql, at);
   });
-  await process.queue.look();
+  await process.queue.poll();
   await closing;
   expect(process.attempts).toEqual([]);
   expect(await stored()).toEqual([{ id: 0, attempts: 1, open: true, until: null }]);
@@ -354,8 +354,8 @@ test("an end that is refused is written again, the last time bare, and a thrown 
       });
     },
   });
-  await queue.look();
-  await queue.rest();
+  await queue.poll();
+  await queue.settle();
   expect(bares).toEqual([...Array<boolean>(storageLimits.leaseEndTriesMax - 1).fill(false), true]);
   expect(await stored()).toEqual([
     { id: 0, attempts: 1, open: true, until: now + leaseMs },

@@ -60,17 +60,17 @@ const posted = (path: string) => web.posted.filter((one) => one.path === path).l
 test("a thousand webhooks of one project that never answer leave places to another's", async () => {
   const work = openDelivering(desk);
   await subscribe(ids[0]!, "/hang", 1000);
-  await work.look();
+  await work.poll();
   const share = subscriptionLimits.deliveriesAtOnceMax / 2;
   await until(() => Promise.resolve(posted("/hang") === share));
   await subscribe(ids[1]!, "/quick", 30);
-  await work.look();
+  await work.poll();
   await until(() => Promise.resolve(posted("/quick") === 30));
   expect(posted("/hang")).toBe(share);
   // The end takes what is left with it.
   await desk.sql`DELETE FROM subscriptions WHERE project_id = ${ids[0]!}`;
   release.resolve();
-  await work.rest();
+  await work.settle();
 });
 
 test("test deliveries that never answer leave places as well", async () => {
@@ -81,12 +81,12 @@ test("test deliveries that never answer leave places as well", async () => {
     INSERT INTO subscription_deliveries (uuid, subscription_id, due_at, test, next_attempt_at, created_at)
     SELECT gen_random_uuid(), id, ${now}, true, ${now}, ${now} FROM subscriptions, generate_series(1, 5)`;
   await subscribe(ids[1]!, "/quick", 1);
-  await work.look();
+  await work.poll();
   await until(() => Promise.resolve(posted("/quick") === 1));
   expect(posted("/hang")).toBeLessThanOrEqual(subscriptionLimits.deliveriesAtOnceMax / 2);
   await desk.sql`DELETE FROM subscriptions WHERE project_id = ${ids[0]!}`;
   release.resolve();
-  await work.rest();
+  await work.settle();
 });
 
 test("one project's insights that take long to read do not keep another's from being read", async () => {
@@ -107,11 +107,11 @@ test("one project's insights that take long to read do not keep another's from b
   // Each of its own insight, so that none is read for another.
   for (let i = 0; i < 8; i++) await subscribe(ids[0]!, "/quick/slow", 1);
   await subscribe(ids[2]!, "/quick", 1);
-  await work.look();
+  await work.poll();
   await until(() => Promise.resolve(posted("/quick") === 1));
   expect(slow).toBe(1);
   expect(posted("/quick/slow")).toBe(0);
   reading.resolve();
-  await work.rest();
+  await work.settle();
   expect(posted("/quick/slow")).toBe(8);
 });

@@ -324,7 +324,7 @@ test("what a process that died was sending is in doubt: it is told, and not sent
   let sending = Promise.withResolvers<void>();
   mail.beforeAnswer = () => sending.promise;
   const dying = openDelivering(desk, { smtpUrl: mail.url });
-  await dying.look();
+  await dying.poll();
   while (mail.received.length === 0) await Bun.sleep(5);
   await work.turn();
   expect(mail.received).toHaveLength(1);
@@ -340,7 +340,7 @@ test("what a process that died was sending is in doubt: it is told, and not sent
   // It comes back to life and finds that the delivery is no longer its own.
   sending.resolve();
   sending = Promise.withResolvers();
-  await dying.rest();
+  await dying.settle();
   expect(mail.received).toHaveLength(2);
   expect((await deliveriesOf(id))[0]).toEqual(delivery!);
 });
@@ -351,7 +351,7 @@ test("a stop lets what is being sent end, and gives back the rest for the next s
   const held = Promise.withResolvers<void>();
   mail.beforeAnswer = () => held.promise;
   const stopping = openDelivering(desk, { smtpUrl: mail.url });
-  await stopping.look();
+  await stopping.poll();
   while (mail.received.length === 0) await Bun.sleep(5);
   const closed = stopping.close();
   mail.beforeAnswer = () => {};

@@ -39,7 +39,7 @@ async function write(work: ExportWork, config: HttpConfig): Promise<number> {
   let rows = 0;
   let batch = 0;
   for await (const lines of batchesOf(rowStream(work, select, "LineAsString"))) {
-    await take(work, url, config, lines, `${work.mark.split(" ").at(-1)}-${start ?? 0}-${end}-${batch}`);
+    await sendBatch(work, url, config, lines, `${work.mark.split(" ").at(-1)}-${start ?? 0}-${end}-${batch}`);
     rows += lines.length;
     batch++;
   }
@@ -48,7 +48,7 @@ async function write(work: ExportWork, config: HttpConfig): Promise<number> {
 }
 
 /** Sends one batch until it is accepted or refused for good, or the tries are used up. */
-async function take(
+async function sendBatch(
   work: ExportWork,
   url: URL,
   config: HttpConfig,

@@ -3,7 +3,7 @@
 
 import { exportLimits } from "../../limits.ts";
 import { runInsert } from "../../source/statements.ts";
-import { type ExportStatement, marked, over } from "../../source/store.ts";
+import { type ExportStatement, marked, wrapStatement } from "../../source/store.ts";
 import type { FileRows, ObjectStore } from "./objects.ts";
 
 export interface EngineStore extends Pick<ObjectStore, "open" | "explain" | "close" | "end"> {
@@ -30,7 +30,7 @@ export function writtenByEngine(store: EngineStore): ObjectStore {
       store.prepare?.([key]);
       const { text, params } = rows.selection.select;
       const into = target(key, rows);
-      const statement = over(
+      const statement = wrapStatement(
         into,
         (file) => `INSERT INTO FUNCTION ${file} ${text} ${marked(work.mark)}`,
         params,
@@ -47,7 +47,7 @@ export function writtenByEngine(store: EngineStore): ObjectStore {
       const text = `SELECT * FROM (${select.text}) WHERE ${where} ${marked(work.mark)}`;
       for (let from = 0; from < files; from += exportLimits.filesAtOnceMax) {
         const some = { files, from_file: from, to_file: Math.min(files, from + exportLimits.filesAtOnceMax) };
-        const statement = over(
+        const statement = wrapStatement(
           into,
           (all) => `INSERT INTO FUNCTION ${all} PARTITION BY toString(${file}) ${text}`,
           {
@@ -64,7 +64,7 @@ export function writtenByEngine(store: EngineStore): ObjectStore {
       const line = `SELECT {content:String} AS line ${marked(work.mark)}`;
       await runInsert(
         work,
-        over(into, (file) => `INSERT INTO FUNCTION ${file} ${line}`, { content }),
+        wrapStatement(into, (file) => `INSERT INTO FUNCTION ${file} ${line}`, { content }),
         store.settings,
       );
     },

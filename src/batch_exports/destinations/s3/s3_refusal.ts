@@ -86,7 +86,7 @@ export async function explainS3(
   const refused = find(known, text);
   if (refused)
     return new ExportError(`The S3 server refused: ${refused.said}${hint(config, text)}`, refused.final);
-  const reply = await ask(config, explaining).catch(() => undefined);
+  const reply = await repeatWrite(config, explaining).catch(() => undefined);
   if (reply) return ofStatus(reply, text);
   const silent = text.includes("no response body") ? ": No response body" : "";
   return new ExportError(`The S3 server refused, in words that are not known${silent}`, false);
@@ -138,7 +138,7 @@ const regionShape = /^[a-z0-9-]{1,32}$/;
  * The server's answer to a write with a wrong checksum, which stores nothing even when it is allowed.
  * @returns undefined where the request of ClickHouse cannot be repeated here.
  */
-async function ask(config: S3Config, explaining: Explaining): Promise<ForeignAnswer | undefined> {
+async function repeatWrite(config: S3Config, explaining: Explaining): Promise<ForeignAnswer | undefined> {
   const { aws_access_key_id, aws_secret_access_key, endpoint_url, bucket_name, region, encryption } = config;
   if (aws_access_key_id === null || aws_secret_access_key === null || encryption !== null) return undefined;
   explaining.abort.throwIfAborted();

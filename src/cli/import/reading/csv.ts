@@ -27,7 +27,7 @@ export class CsvReader implements RecordReader {
       if (found) yield this.#record;
       this.#recordLine = this.#line;
     }
-    this.#record.keep(bytes.subarray(from));
+    this.#record.retain(bytes.subarray(from));
   }
 
   *end(): Generator<FileRecord> {

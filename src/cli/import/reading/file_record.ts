@@ -37,7 +37,7 @@ export class OpenRecord implements FileRecord {
   }
 
   /** Keeps bytes of it until the next chunk comes. Of a record that is too long only the length is kept. */
-  keep(piece: Buffer, bytesMax = this.#bytesMax): void {
+  retain(piece: Buffer, bytesMax = this.#bytesMax): void {
     // An empty slice would hold its chunk's memory.
     if (piece.length === 0) return;
     this.#length += piece.length;
@@ -53,7 +53,7 @@ export class OpenRecord implements FileRecord {
     this.flaw = undefined;
     let length = to - from;
     if (this.#length > 0) {
-      this.keep(bytes.subarray(from, to), bytesMax);
+      this.retain(bytes.subarray(from, to), bytesMax);
       length = this.#length;
       this.source = Buffer.concat(this.#pieces);
       this.from = 0;

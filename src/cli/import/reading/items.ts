@@ -54,7 +54,7 @@ export class ItemReader implements RecordReader {
       // The first byte of a token belongs to it.
       if (this.#token !== undefined) at--;
     }
-    if (this.#token !== undefined) this.#record.keep(bytes.subarray(this.#from), keptBytes[this.#token]);
+    if (this.#token !== undefined) this.#record.retain(bytes.subarray(this.#from), keptBytes[this.#token]);
   }
 
   *end(): Generator<FileRecord> {

@@ -18,7 +18,7 @@ export class LineReader implements RecordReader {
       if (this.#close(bytes, from, to)) yield this.#record;
       from = to + 1;
     }
-    this.#record.keep(bytes.subarray(from));
+    this.#record.retain(bytes.subarray(from));
   }
 
   *end(): Generator<FileRecord> {

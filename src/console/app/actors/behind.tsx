@@ -21,7 +21,7 @@ const nameIn = ([{ display_name, id }, , distinct_id]: Cells) =>
   display_name === id ? distinct_id || id : display_name;
 
 export function PersonsBehind({ route }: { route: Route }) {
-  const query = askedIn(route.query.get("of"));
+  const query = countedIn(route.query.get("of"));
   const seesPersons = useAllowed("person:read");
   return (
     <>
@@ -41,7 +41,7 @@ export function PersonsBehind({ route }: { route: Route }) {
   );
 }
 
-function askedIn(text: string | null): PersonsAsked | undefined {
+function countedIn(text: string | null): PersonsAsked | undefined {
   try {
     const { source, properties } = JSON.parse(text ?? "") as PersonsAsked;
     return { source, ...(properties && { properties }) };

@@ -1,7 +1,7 @@
 // Batch exports: listed, and one with its runs, backfills and log.
 
 import { useState } from "preact/hooks";
-import { type Route, go, hrefOf } from "../session/route.ts";
+import { type Route, navigate, hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useList } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
@@ -105,7 +105,7 @@ function NewExport() {
     setType(chosen);
   };
   const body = () => ({ name, model, interval, destination: { type, config: settingsIn(config) } });
-  const open = ({ id }: ExportRow) => go(hrefOf(project.id, "exports", [id]));
+  const open = ({ id }: ExportRow) => navigate(hrefOf(project.id, "exports", [id]));
   const make = () => action.send("POST", `${home}/batch_exports/`, body, "Created.", open);
   return (
     <FormCard title="New export" send={make} action={action}>

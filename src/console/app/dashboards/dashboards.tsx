@@ -1,7 +1,7 @@
 // Dashboards: insights side by side. Listed, each with a page of its own.
 
 import { useState } from "preact/hooks";
-import { type Route, go, hrefOf } from "../session/route.ts";
+import { type Route, navigate, hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useList } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
@@ -42,7 +42,7 @@ function NewDashboard() {
   const { home, project } = useSession();
   const [name, setName] = useState("");
   const action = useAction();
-  const open = ({ id }: DashboardRow) => go(hrefOf(project.id, "dashboards", [id]));
+  const open = ({ id }: DashboardRow) => navigate(hrefOf(project.id, "dashboards", [id]));
   const make = () => action.send("POST", `${home}/dashboards/`, { name }, "Created.", open);
   return (
     <FormCard title="New dashboard" send={make} action={action}>

@@ -138,14 +138,14 @@ function Tiles({ path, tiles, arranging, changed }: TilesProps) {
   const [shapes, setShapes] = useState(() => shapesOf(tiles));
   // After reading again: somebody else may have arranged them.
   useEffect(() => setShapes(shapesOf(tiles)), [tiles]);
-  const { keep, action } = useKept(path);
+  const { saveLayout, action } = useKept(path);
   const grid = useFocusKept(shapes);
   const [said, setSaid] = useState("");
   const known = new Map(tiles.map((tile) => [tile.id, tile]));
   const arrange = (next: Shape[], id: number, words: string) => {
     const name = tileName(known.get(id)!);
     setShapes(next);
-    keep(next);
+    saveLayout(next);
     setSaid(`${name}: ${words}, ${next.findIndex((one) => one.id === id) + 1} of ${next.length}.`);
   };
   return (
@@ -188,11 +188,11 @@ function InsightBody({ insight, height }: { insight: InsightRow; height: number 
 }
 
 /** Saves places through the API, one request after the other, so that the last change wins. */
-function useKept(path: string): { keep: (shapes: readonly Shape[]) => void; action: Action } {
+function useKept(path: string): { saveLayout: (shapes: readonly Shape[]) => void; action: Action } {
   const { api } = useSession();
   const action = useAction();
   const before = useRef<Promise<unknown>>(Promise.resolve());
-  const keep = (shapes: readonly Shape[]) => {
+  const saveLayout = (shapes: readonly Shape[]) => {
     const body = { tiles: layoutsOf(shapes) };
     const sent = before.current.then(() => api.send("PATCH", path, body));
     before.current = sent.catch(() => undefined);
@@ -201,7 +201,7 @@ function useKept(path: string): { keep: (shapes: readonly Shape[]) => void; acti
       return "";
     });
   };
-  return { keep, action };
+  return { saveLayout: saveLayout, action };
 }
 
 /** A button loses the focus when it moves within the page. This gives it back. */

@@ -2,14 +2,14 @@
 
 import { useState } from "preact/hooks";
 import { FiguresOf } from "../actors/figure_link.tsx";
-import { type Route, go, hrefOf } from "../session/route.ts";
+import { type Route, navigate, hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useLoaded } from "../session/use_loaded.ts";
 import { Button, Card, Form, Outcome, PageHead, Shown, TextField } from "../ui/parts.tsx";
 import { QuestionForm } from "./form/question_form.tsx";
 import { shownSeries } from "./form/series_fields.tsx";
 import { addressOf, type Kind, type InsightQuery, queryOf, questionOf } from "./query.ts";
-import { lookOf } from "./look.ts";
+import { drawingOf } from "./drawing.ts";
 import { ResultView } from "./result_view.tsx";
 
 const kinds: readonly (readonly [Kind, string])[] = [
@@ -26,11 +26,11 @@ export function Explore({ route }: { route: Route }) {
   // Another address, such as by the browser's way back, is another question.
   const next = edited.of === address ? edited.question : question;
   const insight = Number(route.query.get("insight"));
-  const ask = (asked: InsightQuery) => {
+  const show = (asked: InsightQuery) => {
     const ofInsight = insight > 0 ? `insight=${insight}&` : "";
-    go(`${hrefOf(project.id, "explore")}?${ofInsight}${addressOf(asked)}`);
+    navigate(`${hrefOf(project.id, "explore")}?${ofInsight}${addressOf(asked)}`);
   };
-  const choose = (kind: Kind) => ask({ ...next, kind, series: shownSeries(kind, next.series) });
+  const choose = (kind: Kind) => show({ ...next, kind, series: shownSeries(kind, next.series) });
   const isEdited = addressOf(next) !== address;
   const maySave = useMaySave();
   return (
@@ -47,7 +47,7 @@ export function Explore({ route }: { route: Route }) {
         <QuestionForm
           next={next}
           edit={(other) => edit({ of: address, question: other })}
-          ask={ask}
+          submit={show}
           isEdited={isEdited}
         />
       </Card>
@@ -83,7 +83,11 @@ function Answer({ question }: { question: InsightQuery }) {
     <Shown asked={asked}>
       {({ results }) => (
         <FiguresOf query={queryOf(question)}>
-          <ResultView results={[results].flat()} look={lookOf(queryOf(question))} query={queryOf(question)} />
+          <ResultView
+            results={[results].flat()}
+            look={drawingOf(queryOf(question))}
+            query={queryOf(question)}
+          />
         </FiguresOf>
       )}
     </Shown>
@@ -103,7 +107,7 @@ function SaveNew({ question }: { question: InsightQuery }) {
     action.run(async () => {
       const body = { query: savedQuery(question), name: name || null };
       const { id } = await api.send<{ id: number }>("POST", `${home}/insights/`, body);
-      go(hrefOf(project.id, "insights", [id]));
+      navigate(hrefOf(project.id, "insights", [id]));
       return "Saved.";
     });
   return (
@@ -132,7 +136,7 @@ function SaveChanges({ question, insight }: { question: InsightQuery; insight: n
   const save = () =>
     action.run(async () => {
       await api.send("PATCH", path, { query: savedQuery(question) });
-      go(hrefOf(project.id, "insights", [insight]));
+      navigate(hrefOf(project.id, "insights", [insight]));
       return "Saved.";
     });
   return (

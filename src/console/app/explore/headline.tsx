@@ -4,7 +4,7 @@ import { FigureLink, useBehind } from "../actors/figure_link.tsx";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useLoaded } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
-import { sourceOf } from "./look.ts";
+import { sourceOf } from "./drawing.ts";
 import { nameOfSeries, type TrendSeries } from "./results.ts";
 import { hrefOfLine } from "./totals_view.tsx";
 

@@ -3,7 +3,7 @@
 import { durationText, numberText, percentText } from "../ui/format.ts";
 import { Table } from "../ui/table.tsx";
 import { FunnelView } from "./funnel_view.tsx";
-import type { QueryLook } from "./look.ts";
+import type { QueryDrawing } from "./drawing.ts";
 import { PathsView, TimesView } from "./flow_view.tsx";
 import {
   type Figure,
@@ -31,7 +31,7 @@ interface ViewProps {
   /** Names and types of the columns of a table. */
   columns?: readonly string[];
   types?: readonly string[];
-  look?: QueryLook;
+  look?: QueryDrawing;
   /** What the results answer, where more may be asked. */
   query?: unknown;
   /** What is said where there are no results. */

@@ -3,7 +3,7 @@
 import { shownNow } from "../clock.ts";
 import { personsOfLine } from "../actors/figures.ts";
 import { FigureLink, useBehind } from "../actors/figure_link.tsx";
-import { go } from "../session/route.ts";
+import { navigate } from "../session/route.ts";
 import { useZone } from "../session/zone.ts";
 import { Chart, type Drawing } from "../ui/chart.tsx";
 import { dayText, numberText, shortText } from "../ui/format.ts";
@@ -136,7 +136,7 @@ function useHrefs(series: readonly TrendSeries[], names: readonly string[]) {
   };
   const pick = (line: number, at: number) => {
     const href = hrefAt(line, at);
-    if (href !== undefined) go(href);
+    if (href !== undefined) navigate(href);
   };
   const isAny = series.some(({ data }, line) => data.some((_, at) => hrefAt(line, at) !== undefined));
   return { hrefAt, pick: isAny ? pick : undefined };

@@ -2,7 +2,7 @@
 
 import { FiguresOf } from "../actors/figure_link.tsx";
 import { filterSentences } from "../filters/filter_text.ts";
-import { lookOf, sourceOf } from "../explore/look.ts";
+import { drawingOf, sourceOf } from "../explore/drawing.ts";
 import { ResultView } from "../explore/result_view.tsx";
 
 export interface InsightRow {
@@ -43,7 +43,7 @@ export function InsightResult({ insight, ...view }: ResultProps) {
         results={[result ?? []].flat()}
         columns={columns ?? []}
         types={types ?? []}
-        look={lookOf(query)}
+        look={drawingOf(query)}
         query={query}
         {...view}
       />

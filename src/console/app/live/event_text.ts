@@ -8,7 +8,7 @@ const lettersMax = 120;
 /** "" where it says nothing. */
 export function eventText(event: string, properties: Properties): string {
   const text = (name: string) => (typeof properties[name] === "string" ? properties[name] : "");
-  const said = () => {
+  const shownText = () => {
     switch (event) {
       case "$pageview":
       case "$pageleave":
@@ -28,7 +28,7 @@ export function eventText(event: string, properties: Properties): string {
         return "";
     }
   };
-  const whole = said().trim().replaceAll(/\s+/g, " ");
+  const whole = shownText().trim().replaceAll(/\s+/g, " ");
   return whole.length > lettersMax ? `${whole.slice(0, lettersMax - 1)}…` : whole;
 }
 

@@ -50,11 +50,11 @@ async function readMessages(reply: Response, followers: Followers): Promise<void
     text += value;
     const messages = text.split("\n\n");
     text = messages.pop() ?? "";
-    for (const message of messages) take(message, followers);
+    for (const message of messages) dispatch(message, followers);
   }
 }
 
-function take(message: string, { open, figures, events }: Followers): void {
+function dispatch(message: string, { open, figures, events }: Followers): void {
   const [, name, data] = /^event: (\w+)\ndata: (.*)$/.exec(message) ?? [];
   if (data === undefined) return;
   if (name === "open") open?.(JSON.parse(data) as OpenMessage);

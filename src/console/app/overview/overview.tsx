@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import type { Figure, Results } from "../explore/results.ts";
 import { ResultView } from "../explore/result_view.tsx";
 import { type ListReply } from "../session/api.ts";
-import { go, hrefOf, type Route } from "../session/route.ts";
+import { navigate, hrefOf, type Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
 import { useLoaded } from "../session/use_loaded.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";
@@ -40,7 +40,7 @@ export function Overview({ route }: { route: Route }) {
     if (any.value === false) location.replace(hrefOf(project.id, "start"));
   }, [any.value]);
   const site = siteOf(route.query);
-  const show = (next: Site) => go(addressOfSite(project.id, next));
+  const show = (next: Site) => navigate(addressOfSite(project.id, next));
   return (
     <>
       <PageHead title="Overview">{any.value && <LiveNow />}</PageHead>

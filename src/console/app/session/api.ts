@@ -56,7 +56,7 @@ export function shownBy(key: string | null): RequestInit & { headers: Record<str
  * @param refused called when the key, or the session, is no longer valid.
  */
 export function openApi(key: string | null, refused: () => void): Api {
-  const ask = async (method: string, path: string, more: RequestInit): Promise<Response> => {
+  const send = async (method: string, path: string, more: RequestInit): Promise<Response> => {
     const { headers, credentials } = shownBy(key);
     headers["accept"] = "application/json";
     if (more.body !== undefined) headers["content-type"] = "application/json";
@@ -68,12 +68,12 @@ export function openApi(key: string | null, refused: () => void): Api {
   };
   return {
     get: async (path, query = {}, signal) =>
-      await readJson(await ask("GET", addressOf(path, query), signal ? { signal } : {})),
+      await readJson(await send("GET", addressOf(path, query), signal ? { signal } : {})),
     send: async (method, path, body, signal) => {
       const more = { ...(body && { body: JSON.stringify(body) }), ...(signal && { signal }) };
-      return await readJson(await ask(method, path, more));
+      return await readJson(await send(method, path, more));
     },
-    open: (path, query, signal) => ask("GET", addressOf(path, query), { signal }),
+    open: (path, query, signal) => send("GET", addressOf(path, query), { signal }),
   };
 }
 

@@ -47,12 +47,12 @@ export function hrefOf(
   return `#/${path}${asked.size > 0 ? `?${asked}` : ""}`;
 }
 
-export function go(href: string): void {
+export function navigate(href: string): void {
   location.hash = href;
 }
 
 /** The code of a sign-in link, taken out of the address so that it is not in the history. */
-export function takeCode(): string | undefined {
+export function readCode(): string | undefined {
   const code = /^#code=([0-9A-Za-z]{1,100})$/.exec(location.hash)?.[1];
   if (code !== undefined) history.replaceState(null, "", "#/");
   return code;

@@ -6,7 +6,7 @@ import { Button, Form, TextField, Trouble } from "../ui/parts.tsx";
 import { ThemeButton } from "../ui/theme_button.tsx";
 import { ServerUnreachable, refusalOf, sendRequest, sendSigning, shownBy } from "./api.ts";
 import { AcceptInvitation } from "./invitation.tsx";
-import { type Invitation, takeCode, readInvitation } from "./route.ts";
+import { type Invitation, readCode, readInvitation } from "./route.ts";
 import { followMark, isMarked, setMark, storedKey, storeKey } from "./session.ts";
 import { awayAgainMs } from "./use_loaded.ts";
 
@@ -50,7 +50,7 @@ async function signedWith(credentials: Credentials): Promise<Signed> {
 
 /** Who this browser or this tab is signed in as; undefined when nobody is. */
 async function signedBefore(): Promise<Signed | undefined> {
-  const code = takeCode();
+  const code = readCode();
   if (code !== undefined) return await signedWith({ personal_api_key: await exchangeCode(code) });
   const key = storedKey();
   return key === null && !isMarked() ? undefined : await signedBy(key);
@@ -78,7 +78,7 @@ export function useSignIn(): SigningIn {
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(true);
   const [invitation, setInvitation] = useState(readInvitation);
-  const take = async (find: () => Promise<Signed | undefined>): Promise<void> => {
+  const signInWith = async (find: () => Promise<Signed | undefined>): Promise<void> => {
     setBusy(true);
     setError(undefined);
     try {
@@ -88,14 +88,14 @@ export function useSignIn(): SigningIn {
       setSigned(found);
     } catch (thrown) {
       setError(thrown);
-      if (thrown instanceof ServerUnreachable) setTimeout(() => void take(find), awayAgainMs);
+      if (thrown instanceof ServerUnreachable) setTimeout(() => void signInWith(find), awayAgainMs);
       else forget();
     }
     setBusy(false);
   };
   useEffect(() => {
     if (invitation) setBusy(false);
-    else void take(signedBefore);
+    else void signInWith(signedBefore);
     return followMark(() => setSigned((now) => (now?.key === null ? undefined : now)));
   }, []);
   return {
@@ -103,10 +103,10 @@ export function useSignIn(): SigningIn {
     error,
     busy,
     invitation,
-    signIn: (credentials) => void take(() => signedWith(credentials)),
+    signIn: (credentials) => void signInWith(() => signedWith(credentials)),
     accepted: () => {
       setInvitation(undefined);
-      void take(() => signedBy(null));
+      void signInWith(() => signedBy(null));
     },
     signOut: (isRefused) => {
       if (!isRefused && signed?.key === null) void sendSigning("/api/logout/", {}).catch(() => undefined);

@@ -2,7 +2,7 @@
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ServerUnreachable, type ListReply, type Query, Refusal } from "./api.ts";
-import { go, hrefOf, useRoute } from "./route.ts";
+import { navigate, hrefOf, useRoute } from "./route.ts";
 import { useSession } from "./session.ts";
 
 export interface Loaded<Value> {
@@ -21,7 +21,7 @@ const busyAgainMax = 5;
 
 /** Asks when `question` changes. The value before is kept until the next is there. */
 export function useLoaded<Value>(
-  ask: (signal: AbortSignal) => Promise<Value>,
+  load: (signal: AbortSignal) => Promise<Value>,
   question: readonly unknown[],
 ): Loaded<Value> {
   const [state, setState] = useState({
@@ -37,7 +37,7 @@ export function useLoaded<Value>(
     const stop = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     setState((before) => ({ ...before, loading: true }));
-    ask(stop.signal).then(
+    load(stop.signal).then(
       (value) => !stop.signal.aborted && setState({ value, of: question, error: undefined, loading: false }),
       (error: unknown) => {
         if (stop.signal.aborted) return;
@@ -132,7 +132,7 @@ export function useAddress(limit: number, names: readonly string[] = []) {
       else next.delete(name);
     }
     if (next.toString() === query.toString()) return false;
-    go(`${hrefOf(project.id, page, more)}${next.size > 0 ? `?${next}` : ""}`);
+    navigate(`${hrefOf(project.id, page, more)}${next.size > 0 ? `?${next}` : ""}`);
     return true;
   };
   return {
@@ -168,9 +168,9 @@ export function useList<Row>(
   const { asked: address, filter, show, page } = useAddress(limit, names);
   const query = { ...asking(filter), ...fixed, offset: address.offset, limit };
   const asked = useGet<ListReply<Row>>(`${home}/${path}`, query);
-  const ask = (changes: Readonly<Record<string, string>>): void => {
+  const apply = (changes: Readonly<Record<string, string>>): void => {
     // Whoever asks for what is shown wants it anew.
     if (!show(changes)) asked.again();
   };
-  return { asked, page, filter, show: ask };
+  return { asked, page, filter, show: apply };
 }

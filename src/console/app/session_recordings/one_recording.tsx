@@ -20,7 +20,7 @@ export function OneRecording({ id, at }: { id: string; at: number }) {
   const asked = useGet<RecordingRow>(`${path}/`);
   const frame = useRef<HTMLIFrameElement>(null);
   const [recorded, setRecorded] = useState<Recorded>();
-  const seek = (moment: number) => tell(frame.current, { kind: "seek", at: moment });
+  const seek = (moment: number) => postToFrame(frame.current, { kind: "seek", at: moment });
   const seesPersons = useAllowed("person:read");
   const mayWrite = useAllowed("session_recording:write");
   const action = useAction();
@@ -71,7 +71,7 @@ function playerOf({ session_recording_load_hosts: hosts = [] }: ProjectRow): str
   return `/console/player${asked.size > 0 ? `?${asked}` : ""}`;
 }
 
-function tell(frame: HTMLIFrameElement | null, message: PlayerMessage): void {
+function postToFrame(frame: HTMLIFrameElement | null, message: PlayerMessage): void {
   frame?.contentWindow?.postMessage(message, location.origin);
 }
 
@@ -93,15 +93,15 @@ function Feed({ path, frame, mayWrite, at, read }: FeedProps) {
       try {
         const found = await readSnapshots(`${path}/snapshots/`, (page) => api.get(page));
         begin = beginOf(found.windows);
-        tell(frame.current, { kind: "show", ...found });
-        if (at > 0) tell(frame.current, { kind: "seek", at: begin + at * 1000 });
+        postToFrame(frame.current, { kind: "show", ...found });
+        if (at > 0) postToFrame(frame.current, { kind: "seek", at: begin + at * 1000 });
         read(recordedIn(found.windows));
         if (mayWrite) await api.send("PATCH", `${path}/`, { viewed: true });
       } catch (thrown) {
-        tell(frame.current, { kind: "trouble", text: messageOf(thrown) });
+        postToFrame(frame.current, { kind: "trouble", text: messageOf(thrown) });
       }
     };
-    const take = (event: MessageEvent<PlayerMessage>) => {
+    const receive = (event: MessageEvent<PlayerMessage>) => {
       if (event.source !== frame.current?.contentWindow) return;
       if (event.data.kind === "ready") void feed();
       if (event.data.kind === "time") writeTime((event.data.at - begin) / 1000);
@@ -110,12 +110,12 @@ function Feed({ path, frame, mayWrite, at, read }: FeedProps) {
       const isFree = (event.target as Element).matches("body, main, h1");
       if (!isFree || ![" ", "ArrowLeft", "ArrowRight"].includes(event.key)) return;
       event.preventDefault();
-      tell(frame.current, { kind: "press", key: event.key });
+      postToFrame(frame.current, { kind: "press", key: event.key });
     };
-    addEventListener("message", take);
+    addEventListener("message", receive);
     addEventListener("keydown", press);
     return () => {
-      removeEventListener("message", take);
+      removeEventListener("message", receive);
       removeEventListener("keydown", press);
     };
   }, [path]);

@@ -23,7 +23,7 @@ export function SqlEditor({ value, set, run, fault, saidBy, words, names }: Edit
   const id = useId();
   const field = useRef<HTMLTextAreaElement>(null);
   const under = useRef<HTMLPreElement>(null);
-  const { offered, offers, active, typed, close, accept, onKeyDown } = useOffers({
+  const { offered, offers, active, onTyped, close, accept, onKeyDown } = useOffers({
     field,
     set,
     run,
@@ -56,7 +56,7 @@ export function SqlEditor({ value, set, run, fault, saidBy, words, names }: Edit
         })}
         onInput={(event) => {
           set(event.currentTarget.value);
-          typed();
+          onTyped();
         }}
         onKeyDown={onKeyDown}
         onClick={close}
@@ -99,7 +99,7 @@ function useOffers({ field, set, run, words, names }: OffersAsked) {
     setActive(0);
     setOffered((isAsked || isTyped) && !isWhole && next.offers.length > 0 ? next : undefined);
   };
-  const typed = () => {
+  const onTyped = () => {
     isTyping.current = true;
     open(false);
   };
@@ -129,7 +129,7 @@ function useOffers({ field, set, run, words, names }: OffersAsked) {
     else return;
     event.preventDefault();
   };
-  return { offered, offers, active, typed, close, accept, onKeyDown };
+  return { offered, offers, active, onTyped, close, accept, onKeyDown };
 }
 
 interface UnderProps {

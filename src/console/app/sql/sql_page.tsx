@@ -7,7 +7,7 @@ import { ResultView } from "../explore/result_view.tsx";
 import type { Results } from "../explore/results.ts";
 import { sendRequest, messageOf } from "../session/api.ts";
 import { useProjectNames } from "../session/project_names.ts";
-import { go, hrefOf, type Route } from "../session/route.ts";
+import { navigate, hrefOf, type Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
 import { type Loaded, useAction, useLoaded } from "../session/use_loaded.ts";
 import { Button, Card, Form, Outcome, PageHead, Shown, TextField, Trouble } from "../ui/parts.tsx";
@@ -79,7 +79,7 @@ function Workbench({ route, insight, row }: WorkbenchProps) {
   }, [events]);
   const saidBy = useId();
   const show = (query: string, drawn: string) =>
-    go(
+    navigate(
       hrefOf(project.id, "sql", [], {
         ...(insight > 0 && { insight: String(insight) }),
         query,
@@ -183,7 +183,7 @@ function SaveNewSql({
     action.run(async () => {
       const body = { query: nodeWith(saved, text, display), name: name || null };
       const { id } = await api.send<{ id: number }>("POST", `${home}/insights/`, body);
-      go(hrefOf(project.id, "insights", [id]));
+      navigate(hrefOf(project.id, "insights", [id]));
       return "Saved.";
     });
   return (
@@ -214,7 +214,7 @@ function SaveSql({ insight, row, saved, text, display }: SaveProps) {
   const save = () =>
     action.run(async () => {
       await api.send("PATCH", `${home}/insights/${insight}/`, { query: nodeWith(saved, text, display) });
-      go(address);
+      navigate(address);
       return "Saved.";
     });
   return (

@@ -12,7 +12,7 @@ export function snippetsOf(url: string, key: string): Snippet[] {
     { name: "JavaScript", text: javaScript(url, key) },
     { name: "Node", text: node(url, key) },
     { name: "Python", text: python(url, key) },
-    { name: "Go", text: go(url, key) },
+    { name: "Go", text: golangSnippet(url, key) },
     { name: "curl", text: curl(url, key) },
     { name: "Import", text: importer(url, key) },
   ];
@@ -56,7 +56,7 @@ client.capture("hello", distinct_id="me")
 client.shutdown()`;
 }
 
-function go(url: string, key: string): string {
+function golangSnippet(url: string, key: string): string {
   return `// go get github.com/posthog/posthog-go
 package main
 

@@ -4,7 +4,7 @@ import { type ComponentChildren, type JSX } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { agoText, timeText } from "./format.ts";
 import { messageOf } from "../session/api.ts";
-import { go } from "../session/route.ts";
+import { navigate } from "../session/route.ts";
 import type { Action, Loaded } from "../session/use_loaded.ts";
 
 /** Whether the heading that was removed last had the focus: that of a page to come hands it to the page's own. */
@@ -310,6 +310,6 @@ interface RemoveProps {
 }
 
 export function RemoveButton({ path, sure, action, back }: RemoveProps) {
-  const remove = () => action.send("DELETE", path, undefined, "Deleted.", () => go(back));
+  const remove = () => action.send("DELETE", path, undefined, "Deleted.", () => navigate(back));
   return <SureButton label="Delete" sure={sure} act={remove} />;
 }

@@ -39,7 +39,7 @@ export function openSqlParser(log: Log): SqlParser {
     const wait = { owner: project_id, msMax: parserLimits.textsWaitMsMax, busy: tooManyTexts };
     const now = await permit.run(wait, () => child.parse(kind, text));
     // What took too long in a child that was cold, or nearly full, may be read by the next one.
-    if (!("failed" in now) || now.failed !== "time") known.keep(key, now);
+    if (!("failed" in now) || now.failed !== "time") known.retain(key, now);
     return now;
   }
 
@@ -123,7 +123,7 @@ class KnownTexts {
     return found;
   }
 
-  keep(key: string, parsed: Parsed): void {
+  retain(key: string, parsed: Parsed): void {
     if (this.#texts.has(key)) return;
     this.#texts.set(key, parsed);
     this.#chars += charsOf(key, parsed);

@@ -90,7 +90,7 @@ export class ParserProcess {
   #watch(done: PromiseWithResolvers<Parsed>): () => void {
     const before = usageOf(this.#child.pid);
     const began = performance.now();
-    const look = (): void => {
+    const poll = (): void => {
       const passed = performance.now() - began;
       const now = usageOf(this.#child.pid);
       // Where processor time cannot be read, the clock stands for it.
@@ -101,7 +101,7 @@ export class ParserProcess {
       else done.reject(new Error("the parser got no processor time"));
       this.kill();
     };
-    const timer = setInterval(look, parserLimits.watchMs);
+    const timer = setInterval(poll, parserLimits.watchMs);
     return () => clearInterval(timer);
   }
 }

@@ -22,12 +22,12 @@ interface FormProps {
   /** As the fields have it. */
   next: InsightQuery;
   edit: (question: InsightQuery) => void;
-  ask: (question: InsightQuery) => void;
+  submit: (question: InsightQuery) => void;
   /** Whether what is shown is of another question. */
   isEdited: boolean;
 }
 
-export function QuestionForm({ next, edit, ask, isEdited }: FormProps) {
+export function QuestionForm({ next, edit, submit, isEdited }: FormProps) {
   const set = (change: Partial<InsightQuery>) => edit({ ...next, ...change });
   const { kind } = next;
   const [lists, names] = [useId(), useProjectNames()];
@@ -36,7 +36,7 @@ export function QuestionForm({ next, edit, ask, isEdited }: FormProps) {
     set: (conditions: InsightQuery["conditions"]) => set({ conditions }),
   };
   return (
-    <Form send={() => ask(next)}>
+    <Form send={() => submit(next)}>
       <Names lists={lists} names={names} />
       <SeriesFields question={next} set={(series) => set({ series })} lists={lists} names={names} />
       {kind === "trend" && <TrendFields next={next} set={set} />}

@@ -1,6 +1,6 @@
 // What of a query decides how its results are shown, and what is said of them.
 
-export interface QueryLook {
+export interface QueryDrawing {
   /** PostHog's name of the drawing. */
   display?: string;
   retentionType?: string;
@@ -9,7 +9,7 @@ export interface QueryLook {
 type Fields = Readonly<Record<string, unknown>>;
 
 /** @param query as it was saved, with the nodes around it. */
-export function lookOf(query: unknown): QueryLook {
+export function drawingOf(query: unknown): QueryDrawing {
   const outer = partOf({ query }, "query");
   const source = sourceOf(query);
   const { display } = "display" in outer ? outer : partOf(source, "trendsFilter");

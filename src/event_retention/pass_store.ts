@@ -11,7 +11,7 @@ import { type OwnRetention, passDueSince } from "./expiry.ts";
  * a clock that was ahead, do not count. Resolves to since when files may hold deleted rows (ms), null when none do;
  * undefined when the lease was not taken.
  */
-export async function takeTurn(
+export async function claimPass(
   sql: Postgres,
   owner: string,
   now: number,
@@ -29,7 +29,7 @@ export async function takeTurn(
 }
 
 /** Extends the lease for another statement. False when another process has it. */
-export async function keepTurn(sql: Postgres, owner: string, now: number): Promise<boolean> {
+export async function renewPass(sql: Postgres, owner: string, now: number): Promise<boolean> {
   const until = new Date(now + retentionLimits.expiryLeaseMs);
   const rows = await sql`
     UPDATE event_expiry SET leased_until = ${until} WHERE owner = ${owner}::uuid RETURNING single`;
@@ -37,17 +37,17 @@ export async function keepTurn(sql: Postgres, owner: string, now: number): Promi
 }
 
 /** Notes, before rows are deleted, that files hold deleted rows from now on. */
-export async function noteMasked(sql: Postgres, now: number): Promise<void> {
+export async function recordMasked(sql: Postgres, now: number): Promise<void> {
   await sql`UPDATE event_expiry SET masked_since = least(masked_since, ${new Date(now)})`;
 }
 
 /** Notes that no file holds deleted rows any more. */
-export async function noteUnmasked(sql: Postgres): Promise<void> {
+export async function recordUnmasked(sql: Postgres): Promise<void> {
   await sql`UPDATE event_expiry SET masked_since = NULL`;
 }
 
 /** Releases the lease; `passed_at` (ms) is the end of a complete pass. */
-export async function giveTurn(sql: Postgres, owner: string, passed_at?: number): Promise<void> {
+export async function endPass(sql: Postgres, owner: string, passed_at?: number): Promise<void> {
   const at = passed_at === undefined ? null : new Date(passed_at);
   await sql`
     UPDATE event_expiry

@@ -7,12 +7,12 @@ import { expiryOfAll, expiryOfSome, keptFrom, passDueSince } from "../../src/eve
 import { expireEvents, type PassOptions } from "../../src/event_retention/pass.ts";
 import { SteadyClock } from "../../src/event_retention/expiry.ts";
 import {
-  giveTurn,
-  keepTurn,
-  noteMasked,
-  noteUnmasked,
-  takeTurn,
-} from "../../src/event_retention/turn_store.ts";
+  endPass,
+  renewPass,
+  recordMasked,
+  recordUnmasked,
+  claimPass,
+} from "../../src/event_retention/pass_store.ts";
 import { openEventRetention } from "../../src/event_retention/worker.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { openMetrics } from "../../src/capture/metrics.ts";
@@ -57,38 +57,38 @@ test("what is kept begins at a midnight", () => {
 test("of two processes one makes the pass, and nobody makes it again within the hour", async () => {
   const { sql } = accounts;
   await passedAt(null);
-  const taken = await Promise.all([takeTurn(sql, one, noon), takeTurn(sql, other, noon)]);
+  const taken = await Promise.all([claimPass(sql, one, noon), claimPass(sql, other, noon)]);
   expect(taken.filter((turn) => turn !== undefined)).toHaveLength(1);
   const [owner, late] = taken[0] ? [one, other] : [other, one];
-  expect([await keepTurn(sql, owner, noon), await keepTurn(sql, late, noon)]).toEqual([true, false]);
-  await giveTurn(sql, late, noon);
-  expect(await takeTurn(sql, late, noon + 1)).toBeUndefined();
-  await giveTurn(sql, owner, noon);
-  expect(await takeTurn(sql, late, noon + hourMs)).toBeUndefined();
-  expect(await takeTurn(sql, late, noon + hourMs + 1)).toEqual({ masked_since: null });
+  expect([await renewPass(sql, owner, noon), await renewPass(sql, late, noon)]).toEqual([true, false]);
+  await endPass(sql, late, noon);
+  expect(await claimPass(sql, late, noon + 1)).toBeUndefined();
+  await endPass(sql, owner, noon);
+  expect(await claimPass(sql, late, noon + hourMs)).toBeUndefined();
+  expect(await claimPass(sql, late, noon + hourMs + 1)).toEqual({ masked_since: null });
 });
 
 test("the turn of a process that died is free a quarter of an hour later", async () => {
   const { sql } = accounts;
   await passedAt(null);
-  await takeTurn(sql, one, noon);
-  expect(await takeTurn(sql, other, noon + retentionLimits.expiryLeaseMs - 1)).toBeUndefined();
-  expect(await takeTurn(sql, other, noon + retentionLimits.expiryLeaseMs)).toBeDefined();
-  expect(await keepTurn(sql, one, noon + retentionLimits.expiryLeaseMs)).toBe(false);
+  await claimPass(sql, one, noon);
+  expect(await claimPass(sql, other, noon + retentionLimits.expiryLeaseMs - 1)).toBeUndefined();
+  expect(await claimPass(sql, other, noon + retentionLimits.expiryLeaseMs)).toBeDefined();
+  expect(await renewPass(sql, one, noon + retentionLimits.expiryLeaseMs)).toBe(false);
 });
 
 test("what a clock wrote that was years ahead holds nobody up", async () => {
   const { sql } = accounts;
   const ahead = noon + 4000 * dayMs;
   await passedAt(ahead);
-  expect(await takeTurn(sql, one, ahead + 2 * hourMs)).toBeDefined();
-  expect(await takeTurn(sql, other, noon)).toBeDefined();
-  await noteMasked(sql, ahead);
-  await noteMasked(sql, noon);
-  await noteMasked(sql, noon + 1);
-  await giveTurn(sql, other);
-  expect(await takeTurn(sql, other, noon)).toEqual({ masked_since: noon });
-  await noteUnmasked(sql);
+  expect(await claimPass(sql, one, ahead + 2 * hourMs)).toBeDefined();
+  expect(await claimPass(sql, other, noon)).toBeDefined();
+  await recordMasked(sql, ahead);
+  await recordMasked(sql, noon);
+  await recordMasked(sql, noon + 1);
+  await endPass(sql, other);
+  expect(await claimPass(sql, other, noon)).toEqual({ masked_since: noon });
+  await recordUnmasked(sql);
 });
 
 /** A ClickHouse that answers each question with these rows, and notes what it is told to do. */
@@ -147,13 +147,13 @@ test("a pass that fails or is stopped gives its turn back, counts what it delete
   const stopped = optionsWith(answering(yearsFound, commands), { expired, stopping: stop.signal });
   expect(await expireEvents(stopped).catch(() => "stopped")).toBe("stopped");
   expect([counted, commands.length]).toEqual([3, 1]);
-  expect(await takeTurn(accounts.sql, other, noon)).toBeDefined();
+  expect(await claimPass(accounts.sql, other, noon)).toBeDefined();
 });
 
 test("files are written anew only where there is room for the new ones beside the old", async () => {
   const written = async (free: number) => {
     await passedAt(null);
-    await noteMasked(accounts.sql, noon);
+    await recordMasked(accounts.sql, noon);
     const commands: string[] = [];
     const masked = { partition: "2019", rows: "100", masked: "50", bytes: "2000" };
     const rows = (text: string) => {
@@ -165,7 +165,7 @@ test("files are written anew only where there is room for the new ones beside th
       events: 0,
     });
     await passedAt(null);
-    const turn = await takeTurn(accounts.sql, one, noon);
+    const turn = await claimPass(accounts.sql, one, noon);
     return [commands.length, turn?.masked_since ?? null];
   };
   expect(await written(1249)).toEqual([0, noon]);
@@ -186,7 +186,7 @@ test("a pass whose turn another process has taken deletes nothing further", asyn
   const failure: unknown = await expireEvents(optionsWith(overtaken)).catch((thrown: unknown) => thrown);
   expect(String(failure)).toContain("another process");
   expect(commands).toHaveLength(1);
-  expect(await keepTurn(accounts.sql, other, noon)).toBe(true);
+  expect(await renewPass(accounts.sql, other, noon)).toBe(true);
 });
 
 test("a clock that is set counts as unsteady for ten minutes, one that goes as time does is steady then", () => {

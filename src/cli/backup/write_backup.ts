@@ -33,7 +33,7 @@ export interface BackupOptions extends Uses<"clock" | "log"> {
 }
 
 /** @throws UserError with the remedy. A backup that failed or was killed leaves no manifest. */
-export async function takeBackup({ dataDir, target, clock, log }: BackupOptions): Promise<Manifest> {
+export async function writeBackup({ dataDir, target, clock, log }: BackupOptions): Promise<Manifest> {
   const [from, to] = [resolve(dataDir), resolve(target)];
   checkPlaces(from, to);
   const stores = await attachStores({ dataDir: from, log, requireReachable: true });
