@@ -2,13 +2,13 @@
 // not checked: most of these events are refused, cut or made equal.
 
 import { join } from "node:path";
-import { type Answer, type Scale, interleaved, median } from "./answer.ts";
+import { type Answer, interleaved, median, type Scale } from "./answer.ts";
 import { costOf } from "./cost.ts";
 import { hostileBodies } from "./hostile.ts";
 import { load } from "./load.ts";
 import { writePack } from "./material.ts";
 import type { Stall } from "./stall_watch.ts";
-import { type SluiceStand, emptyTables, makeFolder, personalKey, removeFolder, withSluice } from "./stand.ts";
+import { emptyTables, makeFolder, personalKey, removeFolder, type SluiceStand, withSluice } from "./stand.ts";
 
 interface Run extends Stall {
   /** CPU-seconds for each GB that is read: inflated, where it was compressed. */

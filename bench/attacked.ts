@@ -4,11 +4,11 @@
 
 import { join } from "node:path";
 import type { Answer, Scale } from "./answer.ts";
-import { type Attack, type Sender, attacks, drained } from "./attacks.ts";
+import { type Attack, attacks, drained, type Sender } from "./attacks.ts";
 import type { Seen } from "./probe.ts";
 import { memoryOf, treeOf } from "./process_tree.ts";
 import { slowSendersAsked } from "./slow_senders.ts";
-import { type SluiceStand, personalKey, usualFlush, withSluice } from "./stand.ts";
+import { personalKey, type SluiceStand, usualFlush, withSluice } from "./stand.ts";
 
 const atOnce = 24;
 /** How long the server may take to return memory, in ms, and how often it is looked at. */

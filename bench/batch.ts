@@ -3,21 +3,21 @@
 // receives (B), a naive one (X). `batch` has events as sites send them, the settings that users have, and merges, which each
 // pays for until its engine rests; `short_batch` has short events, and no merges before all is stored.
 
-import { type Answer, type Ratio, type Scale, interleaved } from "./answer.ts";
+import { type Answer, interleaved, type Ratio, type Scale } from "./answer.ts";
 import { type Cost, costOf, figuresOf, settled, sluiceRun } from "./cost.ts";
 import type { EventPlan } from "./events.ts";
 import { load } from "./load.ts";
 import { type Bodies, insertLines, writeBodies, writeNative } from "./material.ts";
 import {
-  type EngineStand,
-  type Stand,
-  type Stored,
   emptyTables,
+  type EngineStand,
   makeFolder,
   removeFolder,
+  type Stand,
   startBare,
   startEngine,
   startSluice,
+  type Stored,
   storedIn,
   tableAlone,
   usualFlush,

@@ -1,8 +1,8 @@
 // How much CPU does it take to append rows to columns, and to seal columns as Native?
 
-import { type Answer, type Scale, interleaved, median } from "./answer.ts";
 import { Block } from "../src/capture/columns/block.ts";
 import { ByteColumn } from "../src/storage/native/native.ts";
+import { type Answer, interleaved, median, type Scale } from "./answer.ts";
 import { batchBody } from "./events.ts";
 import { cpuPerGb, eachRow, scanned } from "./rows.ts";
 

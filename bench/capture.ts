@@ -2,14 +2,14 @@
 // server is held to one core; sender and stores have the other.
 
 import { spawnSync } from "node:child_process";
-import { type Answer, type Scale, interleaved, median } from "./answer.ts";
+import { type Answer, interleaved, median, type Scale } from "./answer.ts";
 import { load } from "./load.ts";
 import { type Bodies, writeBodies } from "./material.ts";
 import { cpuSeconds, ownCpuSeconds, threadsOf } from "./process_tree.ts";
 import {
+  emptyTables,
   type SluiceStand,
   type Stand,
-  emptyTables,
   startBare,
   storedIn,
   usualFlush,

@@ -1,7 +1,7 @@
 // Do captures notice people who look? Live captures at a steady rate, in turns: nobody looks, and twenty consoles
 // follow the project they come to.
 
-import { type Answer, type Scale, median } from "./answer.ts";
+import { type Answer, median, type Scale } from "./answer.ts";
 import { pace, type Paced } from "./pace.ts";
 import { personalKey, projectKey, withSluice } from "./stand.ts";
 

@@ -1,12 +1,12 @@
 // What a piece of work costs: seconds, and CPU-seconds of whole process trees. Most questions measure the same work:
 // bodies sent to a Sluice server, until they are in ClickHouse.
 
-import { type Answer, type Scale, interleaved, median } from "./answer.ts";
-import { type LoadOrder, type LoadReport, load } from "./load.ts";
+import type { Stores } from "../src/storage/stores.ts";
+import { type Answer, interleaved, median, type Scale } from "./answer.ts";
+import { load, type LoadOrder, type LoadReport } from "./load.ts";
 import type { Bodies } from "./material.ts";
 import { cpuSeconds, ownCpuSeconds, systemCpuSeconds } from "./process_tree.ts";
-import { type SluiceStand, type Stored, emptyTables, storedIn } from "./stand.ts";
-import type { Stores } from "../src/storage/stores.ts";
+import { emptyTables, type SluiceStand, type Stored, storedIn } from "./stand.ts";
 
 export interface Cost {
   /** MB of bodies a second until all is stored. */

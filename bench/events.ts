@@ -1,6 +1,6 @@
 // Events as sites send them, 535 to 600 bytes each in the mean, the same in every run.
 
-import { type Site, mix, mixBytes, siteBytes, siteEvent } from "./site_events.ts";
+import { mix, mixBytes, type Site, siteBytes, siteEvent } from "./site_events.ts";
 
 export interface EventPlan {
   count: number;

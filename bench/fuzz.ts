@@ -2,8 +2,8 @@
 // mutates as many bodies (100,000 by default) and prints the seed; a body that breaks a promise is reduced and printed.
 
 import fc from "fast-check";
-import { cleanUp } from "../test/support/cleanup.ts";
 import { openDesk } from "../test/support/capture.ts";
+import { cleanUp } from "../test/support/cleanup.ts";
 import { mutated } from "../test/support/mutation.ts";
 
 export interface Fuzzed {

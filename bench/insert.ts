@@ -2,10 +2,10 @@
 
 import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Answer, type Scale, interleaved, median } from "./answer.ts";
+import { type Answer, interleaved, median, type Scale } from "./answer.ts";
 import { type Cost, costOf } from "./cost.ts";
 import { type Bodies, writeBodies, writeNative } from "./material.ts";
-import { type EngineStand, emptyTables, makeFolder, removeFolder, startEngine, storedIn } from "./stand.ts";
+import { emptyTables, type EngineStand, makeFolder, removeFolder, startEngine, storedIn } from "./stand.ts";
 
 export async function insertBench(scale: Scale): Promise<Answer> {
   const { bytes } = scale;

@@ -3,12 +3,12 @@
 
 import { closeSync, fdatasyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { type Answer, type Scale, interleaved, median } from "./answer.ts";
 import { CaptureJournal } from "../src/capture/capture_journal.ts";
+import { emptyRow, type Row } from "../src/capture/event/row.ts";
 import type { Lane } from "../src/capture/journal/lane.ts";
-import { type Row, emptyRow } from "../src/capture/event/row.ts";
 import { systemClock } from "../src/core/clock.ts";
 import { silentLog } from "../src/core/log.ts";
+import { type Answer, interleaved, median, type Scale } from "./answer.ts";
 import { batchBody } from "./events.ts";
 import { eachRow, scanned } from "./rows.ts";
 import { makeFolder, removeFolder } from "./stand.ts";

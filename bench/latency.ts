@@ -4,19 +4,19 @@
 // In the long form a turn takes a minute.
 
 import { dirname } from "node:path";
-import { type Answer, type Scale, interleaved, median, scales } from "./answer.ts";
+import { type Answer, interleaved, median, type Scale, scales } from "./answer.ts";
 import { type LoadReport, startLoad } from "./load.ts";
 import { type Bodies, writeBodies } from "./material.ts";
 import {
+  emptyTables,
   type SluiceStand,
   type Stand,
-  emptyTables,
   startBare,
   storedIn,
   usualFlush,
   withSluice,
 } from "./stand.ts";
-import { type SyncWaits, besideSyncs } from "./sync_watch.ts";
+import { besideSyncs, type SyncWaits } from "./sync_watch.ts";
 
 interface Run {
   live: LoadReport;

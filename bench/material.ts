@@ -4,9 +4,9 @@
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { quoteText } from "../src/storage/clickhouse/statement.ts";
-import { type EventPlan, bodyAround, captureAround, eventBytesOf, eventTexts } from "./events.ts";
+import { bodyAround, captureAround, eventBytesOf, type EventPlan, eventTexts } from "./events.ts";
 import type { Pack } from "./load.ts";
-import { type EngineStand, emptyTables, projectKey } from "./stand.ts";
+import { emptyTables, type EngineStand, projectKey } from "./stand.ts";
 
 export interface Bodies {
   pack: Pack;

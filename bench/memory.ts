@@ -2,11 +2,11 @@
 // while 64 uploads come at once? For the first, the engine's process is stopped by a signal, so that what was accepted
 // stays in the journal.
 
-import { type Answer, type Scale, median } from "./answer.ts";
+import { type Answer, median, type Scale } from "./answer.ts";
 import { load } from "./load.ts";
 import { type Bodies, writeBodies } from "./material.ts";
 import { forgetPeak, memoryOf, shareOfMemory, treeOf } from "./process_tree.ts";
-import { type SluiceStand, emptyTables, storedIn, withSluice } from "./stand.ts";
+import { emptyTables, type SluiceStand, storedIn, withSluice } from "./stand.ts";
 
 interface Run {
   before: number;

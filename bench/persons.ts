@@ -2,13 +2,12 @@
 // twentieth, and with all that posthog-js says of persons and groups; and how long it takes to read one person among
 // a million.
 
-import { type Answer, type Scale, interleaved, median } from "./answer.ts";
+import { type Answer, interleaved, median, type Scale } from "./answer.ts";
 import { type SluiceRun, sluiceRun } from "./cost.ts";
-import { bodyAround, eventTexts } from "./events.ts";
-import { eventBytes } from "./events.ts";
+import { bodyAround, eventBytes, eventTexts } from "./events.ts";
 import { type Bodies, writePack } from "./material.ts";
 import { oneByOne } from "./pace.ts";
-import { type SluiceStand, emptyTables, personalKey, projectKey, withSluice } from "./stand.ts";
+import { emptyTables, personalKey, projectKey, type SluiceStand, withSluice } from "./stand.ts";
 
 type Change = (event: string, i: number) => string;
 

@@ -1,6 +1,6 @@
 // What processes and all their children have used, as Linux counts it.
 
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 /** Linux counts in hundredths of a second. */
 const ticksPerSecond = 100;

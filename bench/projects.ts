@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type Answer, type Scale } from "./answer.ts";
 import { compareBodies, sluiceRun } from "./cost.ts";
 import { writeBodies } from "./material.ts";
-import { type SluiceStand, projectKey, withSluice } from "./stand.ts";
+import { projectKey, type SluiceStand, withSluice } from "./stand.ts";
 
 const bodyBytes = 20_000;
 const projectsMax = 10_000;

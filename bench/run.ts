@@ -5,7 +5,7 @@
 //   bun bench/run.ts --question hostile [--only REGEX_OF_NAMES_OF_ATTACKS]
 
 import { parseArgs } from "node:util";
-import { type Answer, type Scale, linesOf, scales } from "./answer.ts";
+import { type Answer, linesOf, type Scale, scales } from "./answer.ts";
 
 /**
  * The questions by name, in the order of the stages that they measure. Each loads its own files only, so that `compare.ts` asks

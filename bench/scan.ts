@@ -2,7 +2,7 @@
 
 import { BodyScanner } from "../src/capture/scan/body_scanner.ts";
 import { ScanArena } from "../src/capture/wasm/scan_arena.ts";
-import { type Answer, type Scale, interleaved, median } from "./answer.ts";
+import { type Answer, interleaved, median, type Scale } from "./answer.ts";
 import { batchBody } from "./events.ts";
 import { cpuPerGb, eachRow, scanned } from "./rows.ts";
 

@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import type { Answer, Ratio } from "./answer.ts";
 import type { ClientSeen } from "./client_probe.ts";
-import { type SluiceStand, personalKey, projectKey } from "./stand.ts";
+import { personalKey, projectKey, type SluiceStand } from "./stand.ts";
 
 /** How long the clients are looked at, in ms: the bodies that do not come are refused as stalled in the long one. */
 const lookedAtMs = { long: 25_000, short: 1000 };

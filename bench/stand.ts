@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { silentLog } from "../src/core/log.ts";
 import { readConnection } from "../src/storage/embedded/connection.ts";
 import { migrate } from "../src/storage/migrate.ts";
-import { type Stores, attachStores, openStores } from "../src/storage/stores.ts";
+import { attachStores, openStores, type Stores } from "../src/storage/stores.ts";
 import { childOf } from "./process_tree.ts";
 
 export const projectKey = "phc_bench_project_key_0123456789";

@@ -2,11 +2,11 @@
 // and to one of two, each with its own stores.
 
 import { readFileSync } from "node:fs";
-import { type Answer, type Scale, interleaved, median } from "./answer.ts";
+import { type Answer, interleaved, median, type Scale } from "./answer.ts";
 import { type SluiceRun, sluiceRun } from "./cost.ts";
 import { type Bodies, writeBodies } from "./material.ts";
 import { treeOf } from "./process_tree.ts";
-import { type SluiceStand, makeFolder, removeFolder, startSluice, usualFlush } from "./stand.ts";
+import { makeFolder, removeFolder, type SluiceStand, startSluice, usualFlush } from "./stand.ts";
 
 interface Run extends SluiceRun {
   /** Of the server's own process and its workers', after the run. */

@@ -1,31 +1,31 @@
 // The parts of the server: stores, journal, rooms, and what works in the background.
 
 import { openAddresses } from "./access/address.ts";
-import { openProjectKeys } from "./access/project_keys.ts";
 import { openKeyCache } from "./access/key_cache.ts";
+import { openProjectKeys } from "./access/project_keys.ts";
 import { openSecrets } from "./access/secret.ts";
+import { prepare } from "./accounts/prepare.ts";
 import { openBatchExports } from "./batch_exports/open.ts";
 import { flushCounts } from "./capture/counts.ts";
 import { journalsIn, readJournalIdentity } from "./capture/journal/identity/journal_identity.ts";
+import { type CaptureMetrics } from "./capture/metrics.ts";
 import { openCapture } from "./capture/open.ts";
-import { WorkerPool, leftBehind } from "./capture/workers/worker_pool.ts";
-import { prepare } from "./accounts/prepare.ts";
+import { leftBehind, WorkerPool } from "./capture/workers/worker_pool.ts";
 import type { Config } from "./config.ts";
 import { type OpenedConsole } from "./console/open.ts";
 import { systemClock } from "./core/clock.ts";
 import type { Log } from "./core/log.ts";
 import { openEventRetention } from "./event_retention/worker.ts";
-import { type CaptureMetrics } from "./capture/metrics.ts";
 import { PeerAddresses } from "./http/peer.ts";
-import { openSubscriptions } from "./subscriptions/open.ts";
 import { openInsightReader } from "./insights/show.ts";
 import { openDeletions } from "./persons/deletion/worker.ts";
 import { openQueries } from "./query/open.ts";
 import { openRemoval } from "./session_recordings/remove.ts";
 import { openSharing } from "./sharing/route.ts";
-import { isSameDatabase, databaseOf } from "./storage/embedded/connection.ts";
+import { databaseOf, isSameDatabase } from "./storage/embedded/connection.ts";
 import { reportLeftBehind } from "./storage/embedded/left_behind.ts";
-import { type Stores, openStores } from "./storage/stores.ts";
+import { openStores, type Stores } from "./storage/stores.ts";
+import { openSubscriptions } from "./subscriptions/open.ts";
 import type { MemoryBudget } from "./work/bodies/memory_budget.ts";
 import { type Worker } from "./work/worker.ts";
 

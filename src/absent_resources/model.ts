@@ -1,10 +1,10 @@
 // Resources of PostHog's that do not exist here. Their lists are empty, so that programs which read every list of a
 // project come to their end; anything else that is asked of them is refused.
 
-import { wordsIn } from "../core/words.ts";
 import Type from "typebox";
-import { Fault } from "../core/fault.ts";
 import type { Scope } from "../access/scope.ts";
+import { Fault } from "../core/fault.ts";
+import { wordsIn } from "../core/words.ts";
 import { listSchema } from "../http/fields/schema.ts";
 
 interface AbsentResource {

@@ -1,8 +1,8 @@
 // The address of a request's client: the peer of the connection, or what trusted proxies report.
 
 import ipaddr from "ipaddr.js";
-import { accessLimits } from "./limits.ts";
 import type { Log } from "../core/log.ts";
+import { accessLimits } from "./limits.ts";
 
 /** Why a text is neither an address nor a network (10.0.0.0/8, fd00::/8); undefined when it is. */
 export function wrongNetwork(text: string): string | undefined {

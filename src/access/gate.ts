@@ -7,14 +7,15 @@ import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { hashKey, isUuid } from "../core/id.ts";
 import { formFault, shapeFault } from "../core/json/json_shape.ts";
-import { isFromConsole, sessionCookieFor, type SessionCookie } from "./people/session.ts";
-import { insufficient, type Level, membershipLevels, requireLevel } from "./people/levels.ts";
-import { accessLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
+import type { Uses } from "../storage/services.ts";
 import { chargeBody, receiveAhead, releaseAhead } from "../work/bodies/charged_request.ts";
 import type { MemoryBudget } from "../work/bodies/memory_budget.ts";
-import type { Uses } from "../storage/services.ts";
+import { type CachedKey, type KeyCache, uncachedKeys } from "./key_cache.ts";
+import { accessLimits } from "./limits.ts";
+import { insufficient, type Level, membershipLevels, requireLevel } from "./people/levels.ts";
+import { isFromConsole, type SessionCookie, sessionCookieFor } from "./people/session.ts";
 import { type Budget, openRateLimit } from "./rate.ts";
 import {
   admitOrganization,
@@ -26,7 +27,6 @@ import {
   requireScopes,
   type Scope,
 } from "./scope.ts";
-import { uncachedKeys, type KeyCache, type CachedKey } from "./key_cache.ts";
 import { type Found, type KeyHolder, type Named, recordKeyUse } from "./store.ts";
 
 export type { Access, AccessOrganization, AccessProject } from "./scope.ts";

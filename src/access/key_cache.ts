@@ -2,9 +2,9 @@
 
 import type { Clock } from "../core/clock.ts";
 import { withinMs } from "../core/deadline.ts";
-import { accessLimits } from "./limits.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { type Found, findKeyHolder, listenTo, type Named } from "./store.ts";
+import { accessLimits } from "./limits.ts";
+import { findKeyHolder, type Found, listenTo, type Named } from "./store.ts";
 
 export interface CachedKey {
   /** The holder of the key that is stored as `secure_value`, and the project and organization named. */

@@ -4,14 +4,14 @@
 import { readFileSync } from "node:fs";
 import { rename, writeFile } from "node:fs/promises";
 import { type Clock, sleep } from "../core/clock.ts";
-import { wrongKey } from "../core/id.ts";
 import { withinMs } from "../core/deadline.ts";
 import { Fault } from "../core/fault.ts";
-import { accessLimits } from "./limits.ts";
+import { wrongKey } from "../core/id.ts";
+import { readSummedJson, summedJson } from "../core/json/summed_json.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
-import { readSummedJson, summedJson } from "../core/json/summed_json.ts";
 import type { Uses } from "../storage/services.ts";
+import { accessLimits } from "./limits.ts";
 import { type KeyEntry, type ProjectKeySource, projectKeySource } from "./project_key_store.ts";
 
 export interface ProjectKeys {

@@ -7,7 +7,7 @@ import { hideOrdered } from "../persons/deletion/hidden_store.ts";
 import { migrate } from "../storage/migrate.ts";
 import type { Stores } from "../storage/stores.ts";
 import { startInterval } from "../work/interval.ts";
-import { type Bootstrapped, type BootstrapInput, bootstrap } from "./bootstrap.ts";
+import { bootstrap, type BootstrapInput, type Bootstrapped } from "./bootstrap.ts";
 
 interface Prepared {
   /** The accounts of the first start; undefined later. */

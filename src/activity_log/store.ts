@@ -1,8 +1,8 @@
 // Recorded changes, read back. They are written in access/activity_store.ts.
 
 import { accessLimits } from "../access/limits.ts";
-import type { User } from "../http/fields/user.ts";
 import { isoOf } from "../http/fields/field_time.ts";
+import type { User } from "../http/fields/user.ts";
 import type { Page } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type Counted, countedPage, userJson } from "../storage/postgres/rows.ts";

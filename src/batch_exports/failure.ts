@@ -1,10 +1,10 @@
 // Why a delivery failed, and whether a retry may help. What is shown holds no secret and can be stored.
 
 import { foreignText } from "../core/foreign_text.ts";
-import { exportLimits } from "./limits.ts";
 import { reasonOf } from "../core/log.ts";
 import { wordsIn } from "../core/words.ts";
 import { ClickHouseError } from "../storage/clickhouse/clickhouse.ts";
+import { exportLimits } from "./limits.ts";
 
 /** A failed delivery, with a message for the owner of the export. */
 export class ExportError extends Error {

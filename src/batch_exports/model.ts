@@ -1,9 +1,8 @@
 // The shapes of batch exports, runs, backfills and logs in requests and replies. Secrets of destinations are in none.
 
-import { wordsIn } from "../core/words.ts";
 import Type, { type Static } from "typebox";
+import { wordsIn } from "../core/words.ts";
 import {
-  type UpdateInput,
   flag,
   integer,
   model,
@@ -13,13 +12,14 @@ import {
   strictModel,
   text,
   unsupported,
+  type UpdateInput,
   uuid,
   writable,
 } from "../http/fields/field.ts";
-import { exportLimits } from "./limits.ts";
 import { linkedListSchema } from "../http/fields/schema.ts";
 import { destinationTypes } from "./destinations/destinations.ts";
 import { exportModels } from "./export_model.ts";
+import { exportLimits } from "./limits.ts";
 
 export const runStatuses = wordsIn(`
   Starting Running Completed Failed FailedRetryable FailedBilling Cancelled TimedOut Terminated ContinuedAsNew

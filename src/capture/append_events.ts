@@ -1,26 +1,26 @@
 // Appends the events of a scanned body to the open blocks of its lane, slice by slice.
 
-import type { Block } from "./columns/block.ts";
 import { yieldToEventLoop } from "../core/clock.ts";
-import { captureLimits } from "./limits.ts";
+import { mergeKind } from "../persons/merge.ts";
+import type { CaptureJournal, EventLane } from "./capture_journal.ts";
+import type { Block } from "./columns/block.ts";
 import type { DefinitionBook } from "./definitions/definition_book.ts";
 import { definitionLimits } from "./definitions/limits.ts";
-import { mergeKind } from "../persons/merge.ts";
 import { type EventContext, readEvent } from "./event/event.ts";
-import type { CommitGroups } from "./journal/lane.ts";
-import type { CaptureJournal, EventLane } from "./capture_journal.ts";
-import { type EntryOffset, field, offsetOf } from "./scan/event_fields.ts";
-import { type Outcomes, type Reason, type Warning, warningBit, warnings } from "./event/outcome.ts";
 import type { MergeRow } from "./event/merge_row.ts";
-import type { Recorder } from "./recordings/recorder.ts";
+import { type Outcomes, type Reason, type Warning, warningBit, warnings } from "./event/outcome.ts";
 import type { Row } from "./event/row.ts";
+import type { CommitGroups } from "./journal/lane.ts";
+import { captureLimits } from "./limits.ts";
+import type { Recorder } from "./recordings/recorder.ts";
+import { isLongSnapshot } from "./recordings/snapshot.ts";
 import type { BodyScanner } from "./scan/body_scanner.ts";
+import { rangeText } from "./scan/byte_range.ts";
+import { type EntryOffset, field, offsetOf } from "./scan/event_fields.ts";
 import type { EventIndex } from "./scan/event_index.ts";
+import { aheadMicrosMax } from "./scan/timestamp.ts";
 import { shapeUnknown } from "./wasm/layout.ts";
 import type { ScanArena } from "./wasm/scan_arena.ts";
-import { isLongSnapshot } from "./recordings/snapshot.ts";
-import { rangeText } from "./scan/byte_range.ts";
-import { aheadMicrosMax } from "./scan/timestamp.ts";
 
 export interface AppendContext {
   scanner: BodyScanner;

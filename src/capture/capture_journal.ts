@@ -1,7 +1,7 @@
 // The journal that capture keeps: its lanes, as their owners make them, and who may take how much of it.
 
 import { historicalLane, liveLane } from "./columns/block.ts";
-import { type MergeTaker, mergeLane } from "./event/merge_row.ts";
+import { mergeLane, type MergeTaker } from "./event/merge_row.ts";
 import { emptyRow } from "./event/row.ts";
 import { Journal, type JournalOptions } from "./journal/journal.ts";
 import { systemIo } from "./journal/journal_io.ts";

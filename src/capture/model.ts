@@ -2,8 +2,8 @@
 // bytes.
 
 import Type, { type TSchema } from "typebox";
-import { model } from "../http/fields/field.ts";
 import { refusal } from "../http/docs/document.ts";
+import { model } from "../http/fields/field.ts";
 import { reply } from "../http/fields/schema.ts";
 import { capturePaths } from "../http/sdk_path.ts";
 

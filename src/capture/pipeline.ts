@@ -1,26 +1,26 @@
 // The way of a body: scan, authorize, append, commit, report. Nothing of HTTP is known here.
 
-import { type Clock, yieldToEventLoop } from "../core/clock.ts";
-import { free } from "../core/chunks.ts";
-import { Fault } from "../core/fault.ts";
-import { captureLimits } from "./limits.ts";
-import type { MemoryLease } from "../work/bodies/memory_budget.ts";
 import type { ProjectKeys } from "../access/project_keys.ts";
+import { free } from "../core/chunks.ts";
+import { type Clock, yieldToEventLoop } from "../core/clock.ts";
+import { Fault } from "../core/fault.ts";
+import { RepairableFault } from "../core/json/json_walker.ts";
+import type { MemoryLease } from "../work/bodies/memory_budget.ts";
+import { type AppendContext, appendEvents } from "./append_events.ts";
+import type { CaptureJournal, EventLane } from "./capture_journal.ts";
 import type { Salts } from "./cookieless/salts.ts";
 import { refuseCookieless } from "./cookieless/visit.ts";
+import { repairBody } from "./decode/repair.ts";
 import type { DefinitionBook } from "./definitions/definition_book.ts";
 import type { GroupTypes } from "./event/changes.ts";
-import type { CaptureJournal, EventLane } from "./capture_journal.ts";
-import { type AppendContext, appendEvents } from "./append_events.ts";
 import { Outcomes, type Reason, type Warning } from "./event/outcome.ts";
-import { Recorder } from "./recordings/recorder.ts";
-import { repairBody } from "./decode/repair.ts";
-import { BodyScanner } from "./scan/body_scanner.ts";
-import { readEventTime } from "./scan/timestamp.ts";
-import { type EventIndex, isHistorical, isNoBatch, keyOf } from "./scan/event_index.ts";
-import { RepairableFault } from "../core/json/json_walker.ts";
 import { CommitGroups } from "./journal/lane.ts";
+import { captureLimits } from "./limits.ts";
 import type { ReceivedBody } from "./receive/received_body.ts";
+import { Recorder } from "./recordings/recorder.ts";
+import { BodyScanner } from "./scan/body_scanner.ts";
+import { type EventIndex, isHistorical, isNoBatch, keyOf } from "./scan/event_index.ts";
+import { readEventTime } from "./scan/timestamp.ts";
 import type { WarningBook } from "./warnings/warning_book.ts";
 
 export interface CaptureCounts {

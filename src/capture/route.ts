@@ -3,19 +3,17 @@
 import { Elysia } from "elysia";
 import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
-import { captureLimits } from "./limits.ts";
 import { corsHeaders, preflight } from "../http/cors.ts";
 import { capturePaths, pathOf, v1Paths } from "../http/sdk_path.ts";
-import { ArenaPool, ReceivedBody } from "./receive/received_body.ts";
+import { uploadLimits } from "../work/bodies/limits.ts";
+import type { MemoryLease } from "../work/bodies/memory_budget.ts";
 import { announcedBytes, receiveShort } from "../work/bodies/upload.ts";
 import { looksLikeJson } from "./decode/decode.ts";
 import { gunzipStart } from "./decode/inflate.ts";
-import { uploadLimits } from "../work/bodies/limits.ts";
-import type { MemoryLease } from "../work/bodies/memory_budget.ts";
+import { captureLimits } from "./limits.ts";
 import { captureOperations } from "./model.ts";
 import { capture } from "./pipeline.ts";
-import { BodyScanner } from "./scan/body_scanner.ts";
-import { earlyKeyOf, keyOf } from "./scan/event_index.ts";
+import { ArenaPool, ReceivedBody } from "./receive/received_body.ts";
 import { captureRefusal, captureReply, replyHeaders, verboseReply } from "./receive/reply.ts";
 import {
   type AnswerOptions,
@@ -24,6 +22,8 @@ import {
   SingleEventRequest,
   SingleEventWriter,
 } from "./receive/single_event.ts";
+import { BodyScanner } from "./scan/body_scanner.ts";
+import { earlyKeyOf, keyOf } from "./scan/event_index.ts";
 import { answerV1 } from "./v1/answer.ts";
 import { v1Operation } from "./v1/model.ts";
 

@@ -3,9 +3,9 @@
 import { bytesOf } from "../core/bytes.ts";
 import { DeadlineError, withinMs } from "../core/deadline.ts";
 import type { PersonParts } from "../persons/parts.ts";
-import { type CaptureOptions, capture } from "./pipeline.ts";
-import { ArenaPool, ReceivedBody } from "./receive/received_body.ts";
 import { captureLimits } from "./limits.ts";
+import { capture, type CaptureOptions } from "./pipeline.ts";
+import { ArenaPool, ReceivedBody } from "./receive/received_body.ts";
 
 /**
  * Makes the function that persons send their changes with. The event is on disk when it resolves, whatever `ack` of the

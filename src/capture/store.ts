@@ -1,12 +1,12 @@
 // Capture's statements in ClickHouse: batches inserted, found and derived again, sessions derived, counts of recent
 // minutes.
 
-import { captureLimits } from "./limits.ts";
-import type { SeededMinute } from "./warnings/spike.ts";
 import type { ClickHouse, DerivedInsert, NativeBody } from "../storage/clickhouse/clickhouse.ts";
 import { dividesBatches } from "../storage/cluster/placement.ts";
 import { eventDaysOfStored } from "../storage/events/event_days.ts";
 import { sessionSettings, sessionsOfStored } from "../storage/events/sessions.ts";
+import { captureLimits } from "./limits.ts";
+import type { SeededMinute } from "./warnings/spike.ts";
 
 /**
  * Writes batches as one INSERT: the engine makes a part of each partition they are of, one after the other. When it

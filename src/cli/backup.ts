@@ -1,9 +1,9 @@
 // `sluice backup`: copies the data of the embedded stores and the journal into a folder, while the server runs.
 
+import type { Config } from "../config.ts";
 import { systemClock } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
 import { openLog } from "../core/log.ts";
-import type { Config } from "../config.ts";
 import { readArguments } from "./args.ts";
 import type { Manifest } from "./backup/manifest.ts";
 import { writeBackup } from "./backup/write_backup.ts";

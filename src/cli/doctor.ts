@@ -3,8 +3,8 @@
 import { accessSync, constants, existsSync, readdirSync, statfsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { captureSetup } from "../capture/capture_journal.ts";
-import { reserveOf } from "../capture/journal/quota.ts";
 import { Quarantine } from "../capture/journal/quarantine.ts";
+import { reserveOf } from "../capture/journal/quota.ts";
 import { leftBehind } from "../capture/workers/worker_pool.ts";
 import type { Config } from "../config.ts";
 import { systemClock } from "../core/clock.ts";

@@ -5,7 +5,7 @@ import { UserError } from "../core/fault.ts";
 import { labelCharsMax, type PersonalKey } from "../personal_api_keys/model.ts";
 import { findUserId, issueKey, listAllKeys, revokeKey } from "../personal_api_keys/store.ts";
 import { withAccounts } from "./accounts.ts";
-import { checkPositionals, readArguments, requiredText, optionalText, type Arguments } from "./args.ts";
+import { type Arguments, checkPositionals, optionalText, readArguments, requiredText } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
 
 const help = `usage: bun run sluice key issue --label LABEL --scopes SCOPE,SCOPE… [--email USER] [--json]

@@ -8,7 +8,7 @@ import type { Project } from "../projects/model.ts";
 import { createProject, listAllProjects } from "../projects/store.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { withAccounts } from "./accounts.ts";
-import { checkPositionals, readArguments, requiredText, optionalText, type Arguments } from "./args.ts";
+import { type Arguments, checkPositionals, optionalText, readArguments, requiredText } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
 
 const help = `usage: bun run sluice project create --name NAME [--organization ID] [--api-key KEY] [--json]

@@ -6,7 +6,7 @@ import { changeUser, findSigningUser, listAllUsers } from "../accounts/sign_in/s
 import { UserError } from "../core/fault.ts";
 import { randomBase62 } from "../core/id.ts";
 import { withAccounts } from "./accounts.ts";
-import { checkPositionals, readArguments, requiredText, type Arguments } from "./args.ts";
+import { type Arguments, checkPositionals, readArguments, requiredText } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
 
 const help = `usage: bun run sluice user list [--json]

@@ -3,10 +3,10 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { wordsIn } from "../core/words.ts";
-import { type Asset, sendAsset, textAsset } from "../http/asset.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { builtFile } from "../core/version.ts";
+import { wordsIn } from "../core/words.ts";
+import { type Asset, sendAsset, textAsset } from "../http/asset.ts";
 import { sqlWords } from "../query/sql/words.ts";
 
 export interface Pages {

@@ -1,8 +1,8 @@
 // Puts the parts of the console together.
 
 import type { MetricsRead } from "../http/metrics/metrics.ts";
-import { readWatermarks } from "../storage/watermark.ts";
 import type { Uses } from "../storage/services.ts";
+import { readWatermarks } from "../storage/watermark.ts";
 import { figuresOf } from "./figures.ts";
 import { openSignIn } from "./sign_in.ts";
 import { newestEvents } from "./store.ts";

@@ -4,8 +4,8 @@
 import { Elysia } from "elysia";
 import { type Access, type Gate, keyInHeader } from "../access/gate.ts";
 import { covers } from "../access/scope.ts";
-import type { Log } from "../core/log.ts";
 import { Fault } from "../core/fault.ts";
+import type { Log } from "../core/log.ts";
 import { readQuery, textParameter } from "../http/fields/query.ts";
 import { requestUrl } from "../http/pages/page.ts";
 import { openPages } from "./bundle.ts";

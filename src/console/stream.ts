@@ -3,9 +3,9 @@
 
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
-import { FairShare } from "../work/fair_share.ts";
-import { startInterval, type IntervalTask } from "../work/interval.ts";
 import type { Uses } from "../storage/services.ts";
+import { FairShare } from "../work/fair_share.ts";
+import { type IntervalTask, startInterval } from "../work/interval.ts";
 import type { Figures } from "./figures.ts";
 import { consoleLimits } from "./limits.ts";
 import type { Followed, NewEvent } from "./store.ts";

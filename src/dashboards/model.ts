@@ -2,9 +2,9 @@
 
 import Type, { type Static } from "typebox";
 import { limits } from "../core/limits.ts";
-import { dashboardLimits } from "./limits.ts";
+import { modelNamed } from "../http/docs/models.ts";
 import {
-  type UpdateInput,
+  type CreateInput,
   flag,
   integer,
   model,
@@ -14,12 +14,12 @@ import {
   reference,
   strictModel,
   text,
-  type CreateInput,
   unsupported,
+  type UpdateInput,
   writable,
 } from "../http/fields/field.ts";
-import { modelNamed } from "../http/docs/models.ts";
 import { userModel } from "../http/fields/user.ts";
+import { dashboardLimits } from "./limits.ts";
 
 const properties = {
   id: readOnly(Type.Integer()),

@@ -6,7 +6,7 @@ import type { Page } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { containing, type Counted, countedPage, userJson } from "../storage/postgres/rows.ts";
 import { dashboardLimits } from "./limits.ts";
-import type { Dashboard, DashboardUpdate, DashboardInput } from "./model.ts";
+import type { Dashboard, DashboardInput, DashboardUpdate } from "./model.ts";
 import { changeTiles } from "./tile_store.ts";
 
 const { dashboardsPerProjectMax } = dashboardLimits;

@@ -11,9 +11,9 @@ import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { definitionTypes, eventDefinitionModel, propertyDefinitionModel } from "./model.ts";
 import {
+  commaNamesParameter,
   groupTypeParameter,
   listedNamesParameter,
-  commaNamesParameter,
   orderingParameter,
   wordsOf,
 } from "./parameters.ts";

@@ -2,17 +2,17 @@
 // again after any of its statements deletes the same rows.
 
 import type { Uses } from "../storage/services.ts";
-import { retentionLimits } from "./limits.ts";
 import { type Expiry, expiryOfAll, expiryOfSome, type OwnRetention } from "./expiry.ts";
-import { expiringTables, ExpiredRows, type MaskedPartition } from "./store.ts";
+import { retentionLimits } from "./limits.ts";
 import {
+  claimPass,
   endPass,
-  renewPass,
   listOwnRetentions,
   recordMasked,
   recordUnmasked,
-  claimPass,
+  renewPass,
 } from "./pass_store.ts";
+import { ExpiredRows, expiringTables, type MaskedPartition } from "./store.ts";
 
 export interface PassOptions extends Uses<"sql" | "clickhouse" | "clock" | "log"> {
   /** After how many days all events expire; undefined: only those of projects with their own retention. */

@@ -2,9 +2,9 @@
 // It is no queue of leases: there is one pass and no share in it, and one that waits or fails is due at the next look.
 
 import { limits } from "../core/limits.ts";
-import { retentionLimits } from "./limits.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type OwnRetention, passDueSince } from "./expiry.ts";
+import { retentionLimits } from "./limits.ts";
 
 /**
  * Takes the lease when a pass is due, or `atOnce`, and no other process holds it. Timestamps in the future, written by

@@ -1,9 +1,9 @@
 // Expired rows in ClickHouse: counted, deleted, and removed from the files. Every statement may be repeated. Conditions
 // of deletions hold plain values, since the engine may run them later.
 
-import { retentionLimits } from "./limits.ts";
 import type { ClickHouse, QueryOptions } from "../storage/clickhouse/clickhouse.ts";
 import type { Expiry } from "./expiry.ts";
+import { retentionLimits } from "./limits.ts";
 
 /** Tables whose rows expire. The first is partitioned by the year of its timestamp, the other one is not. */
 export const expiringTables = ["event_rows", "session_facts"] as const;

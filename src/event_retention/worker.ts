@@ -2,12 +2,12 @@
 // midnight (UTC), and once after a start or a change of a project's retention.
 
 import { newUuid } from "../core/id.ts";
-import { retentionLimits } from "./limits.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
-import { intervalWorker } from "../work/interval.ts";
 import type { Uses } from "../storage/services.ts";
-import { expireEvents } from "./pass.ts";
+import { intervalWorker } from "../work/interval.ts";
 import { SteadyClock } from "./expiry.ts";
+import { retentionLimits } from "./limits.ts";
+import { expireEvents } from "./pass.ts";
 
 interface EventRetentionOptions extends Uses<"sql" | "clickhouse" | "clock" | "log"> {
   metrics: Metrics;

@@ -2,8 +2,8 @@
 // before the reply begins; then properties, block by block.
 
 import { blocksOf, checkFits } from "../http/pages/page.ts";
-import { primed } from "../work/slices.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
+import { queryOptions } from "../storage/clickhouse/query_options.ts";
 import {
   type EventKey,
   keyColumns,
@@ -13,7 +13,7 @@ import {
   propertiesText,
   sizesText,
 } from "../storage/events/stored_properties.ts";
-import { queryOptions } from "../storage/clickhouse/query_options.ts";
+import { primed } from "../work/slices.ts";
 
 /** The FROM clause and its parameters that select the events of a page. */
 export interface PageQuestion {

@@ -1,8 +1,8 @@
 // What an event looks like in a reply.
 
-import { propertyValuesModel } from "../http/fields/property_values.ts";
 import Type from "typebox";
 import { model, nullable } from "../http/fields/field.ts";
+import { propertyValuesModel } from "../http/fields/property_values.ts";
 import { personModel } from "../persons/model.ts";
 
 export const eventModel = model("Event", {

@@ -1,9 +1,9 @@
 // One event over HTTP, and the values of a property of events.
 
-import { valuesQuery } from "../http/fields/property_values.ts";
 import { requireScopes } from "../access/scope.ts";
-import { flagParameter, parameter } from "../http/fields/query.ts";
 import { checkText } from "../http/fields/field_rule.ts";
+import { valuesQuery } from "../http/fields/property_values.ts";
+import { flagParameter, parameter } from "../http/fields/query.ts";
 import { reply } from "../http/fields/schema.ts";
 import { present, uuidOf } from "../http/found.ts";
 import { projectOperation, type RoomParts } from "../http/operation.ts";
@@ -15,7 +15,7 @@ import { readsOf } from "../storage/clickhouse/query_options.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
 import { elementsOfChain, elementsOfList } from "./elements.ts";
 import { eventValuesModel, oneEventModel } from "./model.ts";
-import { type FoundEvent, findEvent, listEventValues } from "./one_store.ts";
+import { findEvent, type FoundEvent, listEventValues } from "./one_store.ts";
 
 export function oneEventOperations({ clickhouse, clock }: RoomParts<"clickhouse" | "clock">) {
   return [

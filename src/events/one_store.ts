@@ -1,7 +1,7 @@
 // Queries in ClickHouse for one event by its uuid, and for the values of a property.
 
-import { type FrequentValue, frequentValues } from "../storage/events/frequent_values.ts";
 import { type ProjectReads, queryOptions } from "../storage/clickhouse/query_options.ts";
+import { type FrequentValue, frequentValues } from "../storage/events/frequent_values.ts";
 import { groupKeyAt, groupPlace } from "../storage/events/group_columns.ts";
 import { eventText, plainSlashes } from "./block_store.ts";
 import { eventLimits } from "./limits.ts";

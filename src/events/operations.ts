@@ -17,7 +17,7 @@ import { filterFault } from "../storage/events/filter_fault.ts";
 import { expressionsIn } from "../storage/events/property_filter.ts";
 import { eventModel, listedEventModel } from "./model.ts";
 import { oneEventOperations } from "./one_operations.ts";
-import { type EventQuery, eventParameters, isByTime } from "./parameters.ts";
+import { eventParameters, type EventQuery, isByTime } from "./parameters.ts";
 import { type EventPage, listEvents, listEventsInSql, type Within } from "./store.ts";
 import { withPersons } from "./with_persons.ts";
 

@@ -1,24 +1,24 @@
 // Queries in ClickHouse for events, by time. Properties are not parsed: a reply has the client's text.
 
-import { type ClickHouse, isTooBig } from "../storage/clickhouse/clickhouse.ts";
-import { type Conditions, conditionsOf } from "../storage/events/conditions.ts";
-import {
-  compilePropertyFilters,
-  type PropertyFilter,
-  readsPersons,
-} from "../storage/events/property_filter.ts";
-import { blockedEvents, eventText, type PageQuestion, plainSlashes } from "./block_store.ts";
+import type { Page } from "../http/pages/page.ts";
 import { findMainId } from "../persons/reading/main_id_store.ts";
 import { findEventKeys, type ListedEvents } from "../query/events/page.ts";
 import type { QueryContext } from "../query/store.ts";
-import type { Page } from "../http/pages/page.ts";
-import { hasKey, keyParams, keyRank } from "../storage/events/stored_properties.ts";
+import { type ClickHouse, isTooBig } from "../storage/clickhouse/clickhouse.ts";
 import {
   type ProjectReads,
   queryOptions,
   readsOf,
   wholePageOptions,
 } from "../storage/clickhouse/query_options.ts";
+import { type Conditions, conditionsOf } from "../storage/events/conditions.ts";
+import {
+  compilePropertyFilters,
+  type PropertyFilter,
+  readsPersons,
+} from "../storage/events/property_filter.ts";
+import { hasKey, keyParams, keyRank } from "../storage/events/stored_properties.ts";
+import { blockedEvents, eventText, type PageQuestion, plainSlashes } from "./block_store.ts";
 
 /** Absent fields do not filter. `after` and `before` are `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive. */
 interface EventFilter {

@@ -1,8 +1,8 @@
 // What a group, its type and its properties look like in a reply.
 
-import { propertyValuesModel } from "../http/fields/property_values.ts";
 import Type from "typebox";
 import { model } from "../http/fields/field.ts";
+import { propertyValuesModel } from "../http/fields/property_values.ts";
 
 export const groupModel = model("Group", {
   group_type_index: Type.Integer({ description: "The index of its type, from 0 to 4." }),

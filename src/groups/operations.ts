@@ -1,38 +1,38 @@
 // Groups and their types over HTTP.
 
-import { valuesQuery } from "../http/fields/property_values.ts";
 import { bytesOf } from "../core/bytes.ts";
+import { checkInteger } from "../http/fields/field_rule.ts";
 import { isoOfStored } from "../http/fields/field_time.ts";
+import { valuesQuery } from "../http/fields/property_values.ts";
 import {
   flagParameter,
-  pageParameters,
   integerParameter,
+  pageParameters,
   parameter,
+  readRequiredText,
+  requiredTextParameter,
   searchParameter,
   textParameter,
-  requiredTextParameter,
-  readRequiredText,
 } from "../http/fields/query.ts";
 import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present } from "../http/found.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
-import { begunTexts, slicedReply } from "../http/pages/sliced.ts";
 import { streamedPage } from "../http/pages/page.ts";
+import { begunTexts, slicedReply } from "../http/pages/sliced.ts";
 import { deleteGroupType, type GroupType, groupTypesOf } from "../persons/group_type_store.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../storage/clickhouse/query_options.ts";
 import { CountCache } from "../work/count_cache.ts";
 import { groupModel, groupPropertiesModel, groupTypesModel, groupValuesModel } from "./model.ts";
 import {
-  listGroupProperties,
-  listGroupValues,
   countGroups,
   type Group,
   groupBlocks,
-  listGroupKeys,
   type GroupFilter,
+  listGroupKeys,
+  listGroupProperties,
+  listGroupValues,
 } from "./store.ts";
-import { checkInteger } from "../http/fields/field_rule.ts";
 
 type GroupParts = RoomParts<"sql" | "clickhouse"> & { counts: CountCache };
 

@@ -2,9 +2,9 @@
 
 import { blocksOf, checkFits, type Page } from "../http/pages/page.ts";
 import { type ClickHouse, isTooBig, type QueryOptions } from "../storage/clickhouse/clickhouse.ts";
-import { queryOptions, wholePageOptions, type ProjectReads } from "../storage/clickhouse/query_options.ts";
+import { type ProjectReads, queryOptions, wholePageOptions } from "../storage/clickhouse/query_options.ts";
 import { conditionsOf } from "../storage/events/conditions.ts";
-import { valueText, type FrequentValue, frequentValues } from "../storage/events/frequent_values.ts";
+import { type FrequentValue, frequentValues, valueText } from "../storage/events/frequent_values.ts";
 import { groupLimits } from "./limits.ts";
 
 export interface Group {

@@ -5,14 +5,14 @@ import type { TObject } from "typebox";
 import { bytesOf } from "../core/bytes.ts";
 import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
-import { httpLimits } from "./limits.ts";
+import { formFault, shapeFault } from "../core/json/json_shape.ts";
 import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
 import { leaseFor, receiveSmall } from "../work/bodies/charged_request.ts";
 import type { MemoryLease } from "../work/bodies/memory_budget.ts";
 import { checkFields, type Input, isFree, plainRule, type Purpose } from "./fields/field_check.ts";
 import type { Rule } from "./fields/field_rule.ts";
-import { formFault, shapeFault } from "../core/json/json_shape.ts";
+import { httpLimits } from "./limits.ts";
 
 /**
  * The fields of a body; no body at all is an empty object, whatever its content type.

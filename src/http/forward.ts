@@ -2,8 +2,8 @@
 
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
-import { problemResponse } from "./problem.ts";
 import { requestIdOf } from "./peer.ts";
+import { problemResponse } from "./problem.ts";
 
 /** Headers that belong to one connection, not to the message. */
 const ofConnection = ["connection", "keep-alive", "transfer-encoding", "upgrade", "expect", "te"];

@@ -2,12 +2,12 @@
 
 import { type AnyElysia, Elysia } from "elysia";
 import { sleep } from "../core/clock.ts";
-import { UserError } from "../core/fault.ts";
-import { httpLimits } from "./limits.ts";
 import { withinMs } from "../core/deadline.ts";
+import { UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
-import { type PeerAddresses, copyPeer } from "./peer.ts";
+import { httpLimits } from "./limits.ts";
+import { copyPeer, type PeerAddresses } from "./peer.ts";
 import { plainHeaders } from "./problem.ts";
 import { targetRoutes, withRequestId } from "./target.ts";
 

@@ -20,11 +20,11 @@ import type { CreateInput, UpdateInput } from "./fields/field.ts";
 import type { Purpose } from "./fields/field_check.ts";
 import { describedQuery, type Query, type QueryValues, readQuery } from "./fields/query.ts";
 import { type Reply, requestBody } from "./fields/schema.ts";
-import { requestUrl } from "./pages/page.ts";
+import { httpLimits } from "./limits.ts";
 import type { ReplyOwner } from "./pages/held_replies.ts";
 import { LongReply } from "./pages/long_reply.ts";
+import { requestUrl } from "./pages/page.ts";
 import { slicedJson } from "./pages/sliced.ts";
-import { httpLimits } from "./limits.ts";
 import { recorded, type RecordedChange } from "./recorded.ts";
 
 interface AllParts extends Services {

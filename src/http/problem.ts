@@ -3,11 +3,11 @@
 
 import { Fault, type FaultCode, faultCodes, type FaultType } from "../core/fault.ts";
 import { type Log, reasonOf } from "../core/log.ts";
+import { ClickHouseError, isTooHeavy } from "../storage/clickhouse/clickhouse.ts";
 import { preflight, withCors } from "./cors.ts";
 import type { Registry } from "./metrics/metrics.ts";
 import { requestIdOf } from "./peer.ts";
 import { isForAnyOrigin, pathOf } from "./sdk_path.ts";
-import { ClickHouseError, isTooHeavy } from "../storage/clickhouse/clickhouse.ts";
 
 /** The status of each type of fault, and of the codes that have another. */
 const statuses: Readonly<Record<FaultType, number> & Partial<Record<FaultCode, number>>> = {

@@ -1,7 +1,7 @@
 // Changes through the API are recorded: who changed what, and when, but no value. See access/activity_store.ts.
 
+import { beginChange, type BegunChange, dropChange, endChange } from "../access/activity_store.ts";
 import type { Access, AccessOrganization, AccessProject } from "../access/gate.ts";
-import { type BegunChange, beginChange, dropChange, endChange } from "../access/activity_store.ts";
 import { Fault } from "../core/fault.ts";
 import { reasonOf } from "../core/log.ts";
 import type { Uses } from "../storage/services.ts";

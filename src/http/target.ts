@@ -3,7 +3,7 @@
 
 import { Fault } from "../core/fault.ts";
 import { httpLimits } from "./limits.ts";
-import { requestIds, copyPeer } from "./peer.ts";
+import { copyPeer, requestIds } from "./peer.ts";
 import { problemFor } from "./problem.ts";
 import { isSdkPath, pathOf, repeatedSlashPatterns, withSingleSlashes } from "./sdk_path.ts";
 

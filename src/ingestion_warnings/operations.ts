@@ -6,10 +6,10 @@ import { reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { pageLinks } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
-import { mapInSlices } from "../work/slices.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import { mapInSlices } from "../work/slices.ts";
 import { warningsModel } from "./model.ts";
-import { type StoredWarning, type TypeCount, countWarnings, listWarnings } from "./store.ts";
+import { countWarnings, listWarnings, type StoredWarning, type TypeCount } from "./store.ts";
 
 export function ingestionWarningRoutes({
   gate,

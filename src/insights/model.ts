@@ -1,10 +1,10 @@
 // What an insight looks like in a reply, and what of it can be set. Its query is checked by the query room.
 
 import Type, { type Static } from "typebox";
-import { insightLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
+import { modelNamed } from "../http/docs/models.ts";
 import {
-  type UpdateInput,
+  type CreateInput,
   emptyObject,
   flag,
   integer,
@@ -16,11 +16,11 @@ import {
   strictWritable,
   text,
   timezone,
-  type CreateInput,
+  type UpdateInput,
 } from "../http/fields/field.ts";
-import { modelNamed } from "../http/docs/models.ts";
 import { userModel } from "../http/fields/user.ts";
 import { queryDescription } from "../query/model.ts";
+import { insightLimits } from "./limits.ts";
 
 const exampleQuery = {
   kind: "InsightVizNode",

@@ -9,12 +9,12 @@ import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
 import type { QueryAsker } from "../query/engine.ts";
-import { insightFilter } from "./filter.ts";
-import { insightLimits } from "./limits.ts";
 import { sharingOperations } from "../sharing/operations.ts";
 import type { SharingParts } from "../sharing/tokens.ts";
+import { insightFilter } from "./filter.ts";
+import { insightLimits } from "./limits.ts";
+import { type Insight, insightBody, insightModel, type InsightUpdate } from "./model.ts";
 import { shareableInsights } from "./shared.ts";
-import { type Insight, insightBody, type InsightUpdate, insightModel } from "./model.ts";
 import { type InsightParts, resultOf, withResults } from "./show.ts";
 import {
   createInsight,

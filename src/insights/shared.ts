@@ -4,14 +4,14 @@ import { Fault } from "../core/fault.ts";
 import { fieldFault } from "../http/fields/field_fault.ts";
 import { insightNameOf, present } from "../http/found.ts";
 import type { QueryEngine } from "../query/engine.ts";
+import type { SharedInsight } from "../sharing/board.ts";
 import { sharingLimits } from "../sharing/limits.ts";
 import type { Shareable } from "../sharing/operations.ts";
-import type { SharedInsight } from "../sharing/board.ts";
 import type { BoardReader, SharedContent } from "../sharing/results.ts";
 import type { SharedLink } from "../sharing/store.ts";
 import { mapInSlices } from "../work/slices.ts";
-import { getSharedDashboard, getInsight, getInsights, type InsightRow } from "./store.ts";
 import type { InsightParts } from "./show.ts";
+import { getInsight, getInsights, getSharedDashboard, type InsightRow } from "./store.ts";
 
 const listOfEvents = "A list of events is not shown by a link.";
 

@@ -2,16 +2,16 @@
 
 import { Fault } from "../core/fault.ts";
 import { newShortId } from "../core/id.ts";
-import { insightLimits } from "./limits.ts";
 import { limits } from "../core/limits.ts";
 import { missingReference } from "../http/fields/field_fault.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import { checkFits, type Page } from "../http/pages/page.ts";
-import type { Postgres, PostgresTransaction, PostgresFragment } from "../storage/postgres/postgres.ts";
-import { type Counted, countedPage, userJson, containing } from "../storage/postgres/rows.ts";
-import { type InsightFilter, type InsightOrder, kindsByType } from "./filter.ts";
-import type { Insight, InsightUpdate, InsightInput } from "./model.ts";
 import type { SharedContent } from "../sharing/results.ts";
+import type { Postgres, PostgresFragment, PostgresTransaction } from "../storage/postgres/postgres.ts";
+import { containing, type Counted, countedPage, userJson } from "../storage/postgres/rows.ts";
+import { type InsightFilter, type InsightOrder, kindsByType } from "./filter.ts";
+import { insightLimits } from "./limits.ts";
+import type { Insight, InsightInput, InsightUpdate } from "./model.ts";
 
 /** The part of a reply that the query answers. */
 export type ShownResult = Pick<

@@ -2,20 +2,20 @@
 
 import Type, { type Static } from "typebox";
 import { randomBase62 } from "../core/id.ts";
-import { shortProject } from "../http/fields/user.ts";
 import { withoutEnds } from "../core/trim.ts";
 import {
-  type UpdateInput,
+  type CreateInput,
   flag,
   model,
   moment,
   nullable,
   readOnly,
-  text,
-  uuid,
-  type CreateInput,
   strictWritable,
+  text,
+  type UpdateInput,
+  uuid,
 } from "../http/fields/field.ts";
+import { shortProject } from "../http/fields/user.ts";
 
 /** One project of an organization, as its members see it. */
 const teamModel = model("TeamBasic", shortProject);

@@ -5,17 +5,17 @@ import { membershipLevels } from "../access/people/levels.ts";
 import { newProjectKey, newUuid } from "../core/id.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Page } from "../http/pages/page.ts";
-import { type Counted, countedPage, projectJson } from "../storage/postgres/rows.ts";
+import { arrayText } from "../storage/postgres/array_text.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
+import { type Counted, countedPage, projectJson } from "../storage/postgres/rows.ts";
 import { mapInSlices } from "../work/slices.ts";
 import {
   type Organization,
-  type OrganizationUpdate,
   type OrganizationInput,
+  type OrganizationUpdate,
   otherSlug,
   slugOf,
 } from "./model.ts";
-import { arrayText } from "../storage/postgres/array_text.ts";
 
 /** An organization to create; every field but the name is optional. */
 type NewOrganization = Partial<OrganizationInput> & {

@@ -3,9 +3,7 @@
 
 import Type, { type Static } from "typebox";
 import { covers, isScope } from "../access/scope.ts";
-import { personalKeyLimits } from "./limits.ts";
 import {
-  type UpdateInput,
   integer,
   model,
   moment,
@@ -13,8 +11,10 @@ import {
   readOnly,
   strictWritable,
   text,
+  type UpdateInput,
   uuid,
 } from "../http/fields/field.ts";
+import { personalKeyLimits } from "./limits.ts";
 
 export const labelCharsMax = 40;
 

@@ -11,12 +11,12 @@ import { pageReply } from "../http/pages/page.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { personalKeyLimits } from "./limits.ts";
 import {
-  isWithin,
   issuedKeyModel,
+  isWithin,
   type PersonalKey,
   personalKeyBody,
-  type PersonalKeyUpdate,
   personalKeyModel,
+  type PersonalKeyUpdate,
   wrongScope,
 } from "./model.ts";
 import {

@@ -3,9 +3,9 @@
 import { hashKey, maskKey, newPersonalKey, randomBase62 } from "../core/id.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Page } from "../http/pages/page.ts";
-import { type Counted, countedPage } from "../storage/postgres/rows.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import type { PersonalKey, PersonalKeyUpdate, PersonalKeyInput } from "./model.ts";
+import { type Counted, countedPage } from "../storage/postgres/rows.ts";
+import type { PersonalKey, PersonalKeyInput, PersonalKeyUpdate } from "./model.ts";
 
 type KeyRow = Stored<PersonalKey, "created_at" | "last_used_at" | "last_rolled_at">;
 

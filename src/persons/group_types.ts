@@ -3,11 +3,11 @@
 
 import { isTextAt } from "../core/bytes.ts";
 import { limits } from "../core/limits.ts";
-import { personLimits } from "./limits.ts";
 import type { Log } from "../core/log.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type IntervalTask, startInterval } from "../work/interval.ts";
-import { type ProjectGroupTypes, type SightedType, listGroupTypes } from "./group_type_store.ts";
+import { listGroupTypes, type ProjectGroupTypes, type SightedType } from "./group_type_store.ts";
+import { personLimits } from "./limits.ts";
 
 /** A name as bytes of a body. */
 interface Bytes {

@@ -2,7 +2,7 @@
 
 import { limits } from "../core/limits.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
-import { type NativeColumns, nativeBlock } from "../storage/native/native_block.ts";
+import { nativeBlock, type NativeColumns } from "../storage/native/native_block.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { mirrorTypes } from "./group_type_store.ts";
 import { personLimits } from "./limits.ts";

@@ -1,8 +1,8 @@
 // What a person looks like in a reply.
 
 import Type from "typebox";
-import { model } from "../http/fields/field.ts";
 import { isUuid } from "../core/id.ts";
+import { model } from "../http/fields/field.ts";
 import { isoOfStored } from "../http/fields/field_time.ts";
 import { personLimits } from "./limits.ts";
 import type { Person } from "./reading/fold.ts";

@@ -2,8 +2,8 @@
 
 import { present, uuidOf } from "../http/found.ts";
 import { readsOf } from "../storage/clickhouse/query_options.ts";
-import type { CountCache } from "../work/count_cache.ts";
 import type { Uses } from "../storage/services.ts";
+import type { CountCache } from "../work/count_cache.ts";
 import { findMainId } from "./reading/main_id_store.ts";
 
 /** An event that the server sends itself. */

@@ -1,15 +1,15 @@
 // Merges of persons: decided in Postgres, one transaction for each journal segment. A segment is applied once, however
 // often it is sent.
 
-import { slices } from "../work/slices.ts";
+import { arrayText } from "../storage/postgres/array_text.ts";
 import type {
   Postgres,
   PostgresFragment,
   PostgresTransaction as Transaction,
 } from "../storage/postgres/postgres.ts";
-import { arrayText } from "../storage/postgres/array_text.ts";
-import { type RefusedType, type SightedType, addTypes, lockMerges } from "./group_type_store.ts";
-import { type KnownId, type Merge, type Moved, type SightedId, MergePlan } from "./merge.ts";
+import { slices } from "../work/slices.ts";
+import { addTypes, lockMerges, type RefusedType, type SightedType } from "./group_type_store.ts";
+import { type KnownId, type Merge, MergePlan, type Moved, type SightedId } from "./merge.ts";
 
 export interface Applied {
   /** Version of the rows that this transaction wrote, for mirrorMerges(). */

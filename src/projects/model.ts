@@ -3,21 +3,21 @@
 import Type, { type Static } from "typebox";
 import { limits } from "../core/limits.ts";
 import {
-  type UpdateInput,
+  type CreateInput,
   flag,
   integer,
   model,
   moment,
   nullable,
   readOnly,
+  strictWritable,
   text,
   timezone,
+  type UpdateInput,
   uuid,
-  type CreateInput,
-  strictWritable,
 } from "../http/fields/field.ts";
-import { factSettings, keptSettings } from "./settings/model.ts";
 import { storageLimits } from "../storage/limits.ts";
+import { factSettings, keptSettings } from "./settings/model.ts";
 
 export const projectModel = model("Project", {
   id: readOnly(Type.Integer({ description: "What other replies call `team_id`." })),

@@ -10,10 +10,14 @@ import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present } from "../http/found.ts";
 import { mounted, operationsOf } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
+import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
+import { whyNoPattern } from "../storage/clickhouse/trial.ts";
+import { checkPropertyFilters, filtersOfQueries, patternsIn } from "../storage/events/property_filter.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { Uses } from "../storage/services.ts";
+import { projectLimits } from "./limits.ts";
+import { type Project, projectBody, projectModel, type ProjectUpdate } from "./model.ts";
 import { checkSettings } from "./settings/model.ts";
-import { type Project, projectBody, type ProjectUpdate, projectModel } from "./model.ts";
 import {
   createProject,
   getProject,
@@ -22,10 +26,6 @@ import {
   resetProjectKey,
   updateProject,
 } from "./store.ts";
-import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
-import { whyNoPattern } from "../storage/clickhouse/trial.ts";
-import { checkPropertyFilters, filtersOfQueries, patternsIn } from "../storage/events/property_filter.ts";
-import { projectLimits } from "./limits.ts";
 
 interface ProjectParts extends Uses<"sql" | "clickhouse"> {
   /** After how many days all events expire; a project may set fewer. Undefined: events are kept. */

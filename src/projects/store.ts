@@ -4,11 +4,11 @@ import { Fault } from "../core/fault.ts";
 import { newProjectKey, newUuid } from "../core/id.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import { checkFits, type Page } from "../http/pages/page.ts";
-import { type Counted, countedPage } from "../storage/postgres/rows.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
+import { type Counted, countedPage } from "../storage/postgres/rows.ts";
 import { projectLimits } from "./limits.ts";
+import type { Project, ProjectInput, ProjectUpdate } from "./model.ts";
 import { type KeptSettings, shownSettings, splitSettings, withoutDefaults } from "./settings/model.ts";
-import type { Project, ProjectUpdate, ProjectInput } from "./model.ts";
 
 /** Projects of one organization: every reply about it lists them all. */
 const projectsPerOrganizationMax = 1000;

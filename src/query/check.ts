@@ -1,7 +1,7 @@
 // Checks a query from a client by its kind, alone or within the nodes that show it, and keeps it for an insight.
 
-import { isDictionary } from "../core/json/dictionary.ts";
 import { Fault } from "../core/fault.ts";
+import { isDictionary } from "../core/json/dictionary.ts";
 import { checkFields } from "../http/fields/field_check.ts";
 import { type Fields, fieldsOf, type QuerySchema, type ReadyQuery } from "./kind.ts";
 import { queryKinds } from "./kinds.ts";

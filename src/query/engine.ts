@@ -8,9 +8,9 @@ import { limits } from "../core/limits.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import type { PropertyFilter } from "../storage/events/property_filter.ts";
 import { testAccountFilters } from "../storage/events/test_accounts.ts";
+import type { Uses } from "../storage/services.ts";
 import { MemoryBudget } from "../work/bodies/memory_budget.ts";
 import { Semaphore } from "../work/semaphore.ts";
-import type { Uses } from "../storage/services.ts";
 import { boundsOfQuery, openMachine, type QueryMachine, type QuerySettings } from "./bounds.ts";
 import { checkQuery, type KnownQuery, storedQuery } from "./check.ts";
 import { nowOf, zonedIso } from "./date_range.ts";
@@ -19,7 +19,7 @@ import type { ResultType } from "./result.ts";
 import type { QueryResult } from "./results/query_result.ts";
 import { type FoundResult, ResultRoom, writtenResult } from "./results/result_room.ts";
 import type { SqlParser } from "./sql/parser/parser.ts";
-import { type AskedProject, projectAskedOf, openQueryRunners, type QueryContext } from "./store.ts";
+import { type AskedProject, openQueryRunners, projectAskedOf, type QueryContext } from "./store.ts";
 
 export interface QueryEngine {
   /**

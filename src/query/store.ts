@@ -12,21 +12,21 @@ import {
   type QueryOptions,
 } from "../storage/clickhouse/clickhouse.ts";
 import { queryOptions } from "../storage/clickhouse/query_options.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
 import {
   compilePropertyFilters,
   eventPropertyText,
   type PropertyFilter,
   readsPersons,
 } from "../storage/events/property_filter.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
 import { leastBounds, type QueryBounds } from "./bounds.ts";
-import { queryLimits } from "./limits.ts";
 import { clickhouseTime, type DateSpan, dateSpanOf } from "./date_range.ts";
+import { queryLimits } from "./limits.ts";
 import type { DateRange, Interval } from "./parts/model.ts";
 import type { RowExpressions } from "./parts/row_expressions.ts";
-import type { SqlParser } from "./sql/parser/parser.ts";
-import { type SqlTableRows, tableRowsOf, tableRowSettings } from "./results/table_rows.ts";
 import type { Entity } from "./parts/series.ts";
+import { type SqlTableRows, tableRowSettings, tableRowsOf } from "./results/table_rows.ts";
+import type { SqlParser } from "./sql/parser/parser.ts";
 
 /**
  * Runs a statement and returns its rows. All statements of one query share its seconds.

@@ -13,10 +13,10 @@ import { problemResponse } from "../http/problem.ts";
 import {
   emptyLists,
   namedConfig,
-  notKept,
   noFlagDefinitions,
   noFlags,
   noPayload,
+  notKept,
   remoteConfig,
   remoteConfigScript,
 } from "./model.ts";

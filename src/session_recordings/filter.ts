@@ -1,11 +1,11 @@
 // Which recordings a query asks for.
 
 import { Fault } from "../core/fault.ts";
-import { refuseUnstorable } from "../http/fields/field_rule.ts";
-import { sessionRecordingLimits } from "./limits.ts";
 import { isUuid } from "../core/id.ts";
+import { refuseUnstorable } from "../http/fields/field_rule.ts";
 import { findMainId, findMainIds } from "../persons/reading/main_id_store.ts";
 import type { ProjectReads } from "../storage/clickhouse/query_options.ts";
+import { sessionRecordingLimits } from "./limits.ts";
 import type { RecordingFilter } from "./listing/store.ts";
 import { findDistinctIds } from "./store.ts";
 

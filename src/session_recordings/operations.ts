@@ -7,6 +7,8 @@ import { notFound } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
+import { sharingOperations } from "../sharing/operations.ts";
+import type { SharingParts } from "../sharing/tokens.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../storage/clickhouse/query_options.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
@@ -15,20 +17,18 @@ import { recordingsStoredWithin } from "../storage/watermark.ts";
 import { CountCache } from "../work/count_cache.ts";
 import { promptOperations, type PromptParts } from "./ai/operations.ts";
 import { readAskedIds, readIds, readPersonFilter } from "./filter.ts";
+import { sessionRecordingLimits } from "./limits.ts";
 import { attrOf, orderOf, orderParameters, questionOf, questionParameters } from "./listing/question.ts";
 import { markDeleted, markViewed } from "./mark/store.ts";
 import { bulkBody, bulkModel, recordingBody, recordingModel, sessionPropertiesModel } from "./model.ts";
-import { sessionRecordingLimits } from "./limits.ts";
 import {
-  type RecordingReaderOptions,
   existing,
   findRow,
   getRecording,
   listPage,
   nowhere,
+  type RecordingReaderOptions,
 } from "./recording_reader.ts";
-import { sharingOperations } from "../sharing/operations.ts";
-import type { SharingParts } from "../sharing/tokens.ts";
 import { sharedSnapshotRoutes } from "./sharing/route.ts";
 import { shareableRecordings } from "./sharing/shared_recording.ts";
 import { snapshotOperations } from "./snapshots/operations.ts";

@@ -3,21 +3,21 @@
 import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
-import { sessionRecordingLimits } from "./limits.ts";
 import { isoOfStored } from "../http/fields/field_time.ts";
-import { type ProjectReads, readsOf } from "../storage/clickhouse/query_options.ts";
-import { findDeleted, findViewed, listLeftOut } from "./mark/store.ts";
-import { findPersonsOfPage } from "../persons/reading/page.ts";
-import type { Person } from "../persons/reading/fold.ts";
 import { notFound, present } from "../http/found.ts";
 import type { Page } from "../http/pages/page.ts";
-import type { CountCache } from "../work/count_cache.ts";
-import type { Uses } from "../storage/services.ts";
-import { countRecordings, listRecordings, type RecordingFilter } from "./listing/store.ts";
-import type { Recording, RecordingPerson } from "./model.ts";
-import { findRecordings, type RecordingRow } from "./store.ts";
 import { ownPersonId } from "../persons/identity.ts";
 import { nameOf } from "../persons/model.ts";
+import type { Person } from "../persons/reading/fold.ts";
+import { findPersonsOfPage } from "../persons/reading/page.ts";
+import { type ProjectReads, readsOf } from "../storage/clickhouse/query_options.ts";
+import type { Uses } from "../storage/services.ts";
+import type { CountCache } from "../work/count_cache.ts";
+import { sessionRecordingLimits } from "./limits.ts";
+import { countRecordings, listRecordings, type RecordingFilter } from "./listing/store.ts";
+import { findDeleted, findViewed, listLeftOut } from "./mark/store.ts";
+import type { Recording, RecordingPerson } from "./model.ts";
+import { findRecordings, type RecordingRow } from "./store.ts";
 
 export type RecordingReaderOptions = Uses<"sql" | "clickhouse" | "clock">;
 

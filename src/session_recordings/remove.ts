@@ -1,12 +1,12 @@
 // The worker that removes deleted recordings: hidden from every query within seconds, gone from ClickHouse's files
 // within a day. No queue of leases: all that is deleted is hidden in one statement, which may be repeated.
 
-import { sessionRecordingLimits } from "./limits.ts";
 import { readsOf } from "../storage/clickhouse/query_options.ts";
+import type { Uses } from "../storage/services.ts";
 import { intervalWorker } from "../work/interval.ts";
 import type { Worker } from "../work/worker.ts";
-import type { Uses } from "../storage/services.ts";
-import { listDeletions, recordHidden, recordRemoved, oldestHidden } from "./mark/store.ts";
+import { sessionRecordingLimits } from "./limits.ts";
+import { listDeletions, oldestHidden, recordHidden, recordRemoved } from "./mark/store.ts";
 import { findRemains, hideSessions, removeHidden } from "./store.ts";
 
 export type RemovalOptions = Uses<"sql" | "clickhouse" | "clock" | "log">;

@@ -1,11 +1,11 @@
 // Queries in ClickHouse for recordings: their metadata, not their content.
 
-import { sessionRecordingLimits } from "./limits.ts";
+import { Fault } from "../core/fault.ts";
 import { type ClickHouse, isTooBig } from "../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, wholePageOptions } from "../storage/clickhouse/query_options.ts";
-import type { Recording } from "./model.ts";
-import { Fault } from "../core/fault.ts";
 import { propertyText } from "../storage/events/property_filter.ts";
+import { sessionRecordingLimits } from "./limits.ts";
+import type { Recording } from "./model.ts";
 
 /** A recording as stored, named as in replies. Times are `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC. */
 export interface RecordingRow extends Omit<Recording, "id" | "viewed" | "person" | "ongoing"> {

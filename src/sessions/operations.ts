@@ -4,8 +4,8 @@ import { flagParameter, limitParameter, searchParameter, textParameter } from ".
 import { reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
-import { definitionsModel, valuesModel } from "./model.ts";
 import { textExpressions } from "../storage/events/session_property.ts";
+import { definitionsModel, valuesModel } from "./model.ts";
 import { findFixedValues, findProperties, isNumerical, type SessionProperty } from "./property.ts";
 import { listValues } from "./store.ts";
 

@@ -5,7 +5,7 @@ import { fieldFault } from "../http/fields/field_fault.ts";
 import { reply } from "../http/fields/schema.ts";
 import { present } from "../http/found.ts";
 import { projectOperation } from "../http/operation.ts";
-import { sharingBody, type SharedKind, sharingModel } from "./model.ts";
+import { type SharedKind, sharingBody, sharingModel } from "./model.ts";
 import { sharingOf, type SharingParts, unshared } from "./tokens.ts";
 
 export interface Shareable<Things extends string> {

@@ -5,9 +5,9 @@ import { bytesIn } from "../core/chunks.ts";
 import { sleep } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { reasonOf } from "../core/log.ts";
-import type { Uses } from "../storage/services.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
-import { readBoard, type SharedBoard, boardTextOf, writeBoard, type WrittenBoard } from "./board.ts";
+import type { Uses } from "../storage/services.ts";
+import { boardTextOf, readBoard, type SharedBoard, writeBoard, type WrittenBoard } from "./board.ts";
 import { sharingLimits } from "./limits.ts";
 import { claimResult, getComputedAt, getResult, type SharedLink, storeResult } from "./store.ts";
 

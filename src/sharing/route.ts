@@ -2,10 +2,10 @@
 
 import { Elysia } from "elysia";
 import { openRateLimit } from "../access/rate.ts";
-import { notFound } from "../http/found.ts";
 import { readQuery } from "../http/fields/query.ts";
-import { requestUrl } from "../http/pages/page.ts";
+import { notFound } from "../http/found.ts";
 import { LongReply } from "../http/pages/long_reply.ts";
+import { requestUrl } from "../http/pages/page.ts";
 import { slicedTexts } from "../http/pages/sliced.ts";
 import { sharingLimits } from "./limits.ts";
 import { type LinkCache, openLinkCache } from "./links.ts";

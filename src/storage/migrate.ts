@@ -3,10 +3,10 @@
 
 import { join } from "node:path";
 import { UserError } from "../core/fault.ts";
-import { storageLimits } from "./limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { type ClickHouse, ClickHouseError } from "./clickhouse/clickhouse.ts";
 import { checkEngine } from "./clickhouse/engine_check.ts";
+import { statementsOf } from "./clickhouse/statement.ts";
 import { checkCluster } from "./cluster/cluster_check.ts";
 import {
   appliedOnCluster,
@@ -14,6 +14,7 @@ import {
   definitionsFor,
   prepareCluster,
 } from "./cluster/cluster_migrations.ts";
+import { storageLimits } from "./limits.ts";
 import {
   type AppliedMigration,
   type Migration,
@@ -29,7 +30,6 @@ import { markFolder } from "./migrations/folder_mark.ts";
 import { type Obstacle, type OlderOptions, OlderServers } from "./migrations/older_servers.ts";
 import { listUnknown, recordBegun } from "./migrations/versions_store.ts";
 import type { Postgres } from "./postgres/postgres.ts";
-import { statementsOf } from "./clickhouse/statement.ts";
 import type { Stores } from "./stores.ts";
 
 interface MigrateOptions extends OlderOptions {

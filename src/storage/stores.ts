@@ -1,20 +1,20 @@
 // Both stores, embedded or remote, opened and closed together.
 
-import { checkReplicas } from "./cluster/cluster_health.ts";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
-import { storageLimits } from "./limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { type ClickHouse, openClickHouse } from "./clickhouse/clickhouse.ts";
 import { openClusterClient } from "./cluster/cluster_client.ts";
-import { type Connection, readConnection, removeConnection, writeConnection } from "./embedded/connection.ts";
+import { checkReplicas } from "./cluster/cluster_health.ts";
 import { type EmbeddedStore, startEmbeddedClickHouse } from "./embedded/clickhouse.ts";
+import { type Connection, readConnection, removeConnection, writeConnection } from "./embedded/connection.ts";
 import { startEmbeddedPostgres } from "./embedded/postgres.ts";
+import { storageLimits } from "./limits.ts";
+import { lastOwner, ownDataDir, type Owning, ownsDataDir, refuseHalfRestored } from "./lock.ts";
 import { refuseNewerFolder } from "./migrations/folder_mark.ts";
-import { type Owning, lastOwner, ownDataDir, ownsDataDir, refuseHalfRestored } from "./lock.ts";
-import { type Postgres, openPostgres, pingPostgres } from "./postgres/postgres.ts";
+import { openPostgres, pingPostgres, type Postgres } from "./postgres/postgres.ts";
 
 export interface Stores {
   sql: Postgres;

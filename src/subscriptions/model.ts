@@ -1,11 +1,10 @@
 // What a subscription and its deliveries look like in a reply, and what of a subscription can be set.
 
-import { wordsIn } from "../core/words.ts";
 import Type, { type Static } from "typebox";
-import { subscriptionLimits } from "./limits.ts";
+import { wordsIn } from "../core/words.ts";
 import {
-  type UpdateInput,
   choice,
+  type CreateInput,
   flag,
   integer,
   model,
@@ -16,12 +15,13 @@ import {
   strictModel,
   text,
   timezone,
-  type CreateInput,
   unsupported,
+  type UpdateInput,
   writable,
 } from "../http/fields/field.ts";
 import { userModel } from "../http/fields/user.ts";
 import { addressesIn, isAddress } from "./channels/address_list.ts";
+import { subscriptionLimits } from "./limits.ts";
 import { frequencies, type Schedule, weekdays } from "./schedule.ts";
 
 const targetTypes = ["email", "slack", "webhook"] as const;

@@ -3,21 +3,21 @@
 import type { Addresses } from "../access/address.ts";
 import type { Gate } from "../access/gate.ts";
 import { Fault } from "../core/fault.ts";
-import type { Uses } from "../storage/services.ts";
 import { missingReference } from "../http/fields/field_fault.ts";
 import { flagParameter, pageParameters, referenceParameter } from "../http/fields/query.ts";
 import { listSchema, reply } from "../http/fields/schema.ts";
 import { present } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
+import type { Uses } from "../storage/services.ts";
 import { deliveryOperations } from "./deliveries/operations.ts";
 import { subscriptionLimits } from "./limits.ts";
 import {
   scheduleFields,
   type Subscription,
   subscriptionBody,
-  type SubscriptionUpdate,
   subscriptionModel,
+  type SubscriptionUpdate,
   type TargetType,
   webUrlOf,
   wrongTarget,
@@ -27,8 +27,8 @@ import {
   createSubscription,
   findMissing,
   listSubscriptions,
-  type Revision,
   reviseSubscription,
+  type Revision,
   shownOf,
   type StoredSubscription,
   subscriptionOf,

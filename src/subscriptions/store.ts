@@ -7,7 +7,7 @@ import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type Counted, countedPage, exactMoment, userJson } from "../storage/postgres/rows.ts";
 import { withoutAddress } from "./channels/address_list.ts";
 import { subscriptionLimits } from "./limits.ts";
-import type { Subscription, SubscriptionUpdate, SubscriptionInput } from "./model.ts";
+import type { Subscription, SubscriptionInput, SubscriptionUpdate } from "./model.ts";
 import { summaryOf } from "./schedule.ts";
 
 /** A subscription as stored, with the columns that replies do not show. */

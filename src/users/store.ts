@@ -3,9 +3,9 @@
 import type { Access } from "../access/gate.ts";
 import { currentOrganization, currentProject } from "../access/store.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
+import type { User } from "../http/fields/user.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { projectJson, userJson } from "../storage/postgres/rows.ts";
-import type { User } from "../http/fields/user.ts";
 import type { OwnUser } from "./model.ts";
 
 type UserRow = Stored<Pick<OwnUser, "date_joined" | "team" | "organizations">, "date_joined"> & {

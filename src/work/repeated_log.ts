@@ -2,8 +2,8 @@
 // minute with the number of repetitions.
 
 import type { Clock } from "../core/clock.ts";
-import { workLimits } from "./limits.ts";
 import type { Log, LogFields, LogLevel } from "../core/log.ts";
+import { workLimits } from "./limits.ts";
 
 type Level = Exclude<LogLevel, "silent">;
 

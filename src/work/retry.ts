@@ -1,8 +1,8 @@
 // Retries with backoff until it succeeds or is told to stop.
 
 import { setTimeout } from "node:timers/promises";
-import { workLimits } from "./limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
+import { workLimits } from "./limits.ts";
 
 interface RetryOptions {
   /** Ends the retries, and a pause at once. */

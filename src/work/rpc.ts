@@ -1,8 +1,8 @@
 // Messages and calls between two processes. Every call ends: with an answer, an error, or a time-out.
 
 import { withinMs } from "../core/deadline.ts";
-import { workLimits } from "./limits.ts";
 import { reasonOf } from "../core/log.ts";
+import { workLimits } from "./limits.ts";
 
 /** Handlers by kind: each takes the content and returns the answer to a call. */
 export type Answers = Readonly<Record<string, (content: never) => unknown>>;

@@ -1,6 +1,6 @@
 // A semaphore: how many may work at once, and how many may wait for it, shared fairly among owners.
 
-import { FairShare, type Owner, type FairWaiter } from "./fair_share.ts";
+import { FairShare, type FairWaiter, type Owner } from "./fair_share.ts";
 
 interface Waiter extends FairWaiter {
   begin(): void;

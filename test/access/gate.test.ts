@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Elysia } from "elysia";
 import { openGate, projectHomes } from "../../src/access/gate.ts";
-import type { Clock } from "../../src/core/clock.ts";
 import { accessLimits } from "../../src/access/limits.ts";
+import type { Clock } from "../../src/core/clock.ts";
 import { limits } from "../../src/core/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { leaseFor, receiveSmall } from "../../src/work/bodies/charged_request.ts";
-import { MemoryBudget } from "../../src/work/bodies/memory_budget.ts";
 import { openProblems } from "../../src/http/problem.ts";
 import { createOrganization } from "../../src/organizations/store.ts";
 import { issueKey, revokeKey } from "../../src/personal_api_keys/store.ts";
 import { createProject } from "../../src/projects/store.ts";
+import { leaseFor, receiveSmall } from "../../src/work/bodies/charged_request.ts";
+import { MemoryBudget } from "../../src/work/bodies/memory_budget.ts";
 import { addUser, type FirstAccounts, openFirstAccounts, startMsMax } from "../support/accounts.ts";
 
 let accounts: FirstAccounts;

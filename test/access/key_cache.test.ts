@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { openKeyCache, Remembered, type CachedKey } from "../../src/access/key_cache.ts";
+import { type CachedKey, openKeyCache, Remembered } from "../../src/access/key_cache.ts";
+import { accessLimits } from "../../src/access/limits.ts";
 import { type Found, recordKeyUse } from "../../src/access/store.ts";
 import { hashKey } from "../../src/core/id.ts";
-import { accessLimits } from "../../src/access/limits.ts";
 import { removeOrganization } from "../../src/organizations/store.ts";
 import { revokeKey, rollKey, updateKey } from "../../src/personal_api_keys/store.ts";
 import { removeProject } from "../../src/projects/store.ts";

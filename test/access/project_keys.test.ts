@@ -2,18 +2,18 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { accessLimits } from "../../src/access/limits.ts";
+import type { KeyEntry, ProjectKeySource } from "../../src/access/project_key_store.ts";
 import {
   type KeyTableOptions,
   misshapenKey,
   openKeyTable,
   type ProjectKeys,
 } from "../../src/access/project_keys.ts";
-import type { KeyEntry, ProjectKeySource } from "../../src/access/project_key_store.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { Fault } from "../../src/core/fault.ts";
-import { accessLimits } from "../../src/access/limits.ts";
-import { limits } from "../../src/core/limits.ts";
 import { readSummedJson } from "../../src/core/json/summed_json.ts";
+import { limits } from "../../src/core/limits.ts";
 import { openLog, silentLog } from "../../src/core/log.ts";
 
 let folder: string;

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { accessLimits } from "../../src/access/limits.ts";
 import { openRateLimit } from "../../src/access/rate.ts";
 import { Fault } from "../../src/core/fault.ts";
-import { accessLimits } from "../../src/access/limits.ts";
 
 function openHeld(limit: number) {
   const clock = { time: 0, now: () => clock.time, elapsed: () => clock.time };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Elysia } from "elysia";
 import { type GateOptions, openGate } from "../../src/access/gate.ts";
-import { uncachedKeys, Remembered } from "../../src/access/key_cache.ts";
+import { Remembered, uncachedKeys } from "../../src/access/key_cache.ts";
 import { accessLimits } from "../../src/access/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { openProblems } from "../../src/http/problem.ts";

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
-import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { openSecrets } from "../../src/access/secret.ts";
 import { UserError } from "../../src/core/fault.ts";
 import { cleanUp } from "../support/cleanup.ts";

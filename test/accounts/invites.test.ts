@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { issueKey } from "../../src/personal_api_keys/store.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { addAccount, addStranger, ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { issueKey } from "../../src/personal_api_keys/store.ts";
 import { givePassword, ofConsole, Person } from "../support/people.ts";
 import { personalKey, storesOf, until } from "../support/server.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { signInLimits } from "../../src/accounts/sign_in/limits.ts";
 import { findKeyHolder } from "../../src/access/store.ts";
+import { signInLimits } from "../../src/accounts/sign_in/limits.ts";
 import { hashKey } from "../../src/core/id.ts";
 import { isForAnyOrigin } from "../../src/http/sdk_path.ts";
 import { issueKey, revokeKey } from "../../src/personal_api_keys/store.ts";

@@ -1,22 +1,22 @@
 // One project's exports beside another's: whoever delivers to a listener that never answers holds nobody else up.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { openDestination } from "../../src/batch_exports/destinations/destinations.ts";
 import { openAddresses } from "../../src/access/address.ts";
 import { openSecrets } from "../../src/access/secret.ts";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
+import { openDestination } from "../../src/batch_exports/destinations/destinations.ts";
+import { exportLimits } from "../../src/batch_exports/limits.ts";
 import { ExportWorker } from "../../src/batch_exports/runs/worker.ts";
 import { Fault } from "../../src/core/fault.ts";
-import { exportLimits } from "../../src/batch_exports/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { createProject } from "../../src/projects/store.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
-import { noSqlParser } from "../support/sql_parser.ts";
 import { endedRuns, makeBackfill, makeExport, runIn } from "../support/exports.ts";
 import { makeStoresFolder } from "../support/made_stores.ts";
 import { until } from "../support/server.ts";
 import { openSilent, type Silent } from "../support/silent.ts";
+import { noSqlParser } from "../support/sql_parser.ts";
 import { openTestStores, storesStartMsMax } from "../support/stores.ts";
 
 afterAll(cleanUp);

@@ -2,12 +2,12 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openDestination } from "../../src/batch_exports/destinations/destinations.ts";
+import type { ExportWorker } from "../../src/batch_exports/runs/worker.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { attachPostgres } from "../../src/storage/stores.ts";
-import type { ExportWorker } from "../../src/batch_exports/runs/worker.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
-import { endedRuns, linesOf } from "../support/exports.ts";
 import { type ExportProcess, openExportProcess } from "../support/export_process.ts";
+import { endedRuns, linesOf } from "../support/exports.ts";
 import { makeFolder } from "../support/folder.ts";
 import { storesStartMsMax } from "../support/stores.ts";
 import { openWebSink, type WebSink } from "../support/web_sink.ts";

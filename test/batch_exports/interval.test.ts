@@ -6,8 +6,8 @@ import {
   alignedBefore,
   type ExportInterval,
   intervalMs,
-  nextDue,
   intervalsIn,
+  nextDue,
   nextOfRange,
 } from "../../src/batch_exports/interval.ts";
 

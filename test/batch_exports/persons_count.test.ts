@@ -1,15 +1,15 @@
 // Persons change while they are exported: a run says how many rows it wrote, whatever became of them meanwhile.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { silentLog } from "../../src/core/log.ts";
+import type { Postgres } from "../../src/storage/postgres/postgres.ts";
+import { attachPostgres, attachStores, type Stores } from "../../src/storage/stores.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { endedRuns, makeBackfill, makeExport } from "../support/exports.ts";
+import { makeFolder } from "../support/folder.ts";
 import { s3Key, s3Secret, type S3Server, startS3 } from "../support/s3.ts";
 import { post, projectKey, rested, type Server, startServer, until } from "../support/server.ts";
 import { startFront, type TestFront } from "../support/stores.ts";
-import { silentLog } from "../../src/core/log.ts";
-import { makeFolder } from "../support/folder.ts";
-import type { Postgres } from "../../src/storage/postgres/postgres.ts";
-import { attachPostgres, attachStores, type Stores } from "../../src/storage/stores.ts";
 
 afterAll(cleanUp);
 

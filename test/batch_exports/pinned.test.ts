@@ -10,10 +10,10 @@ import { silentLog } from "../../src/core/log.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { azureAccount, azureKey, startAzure } from "../support/azure.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
-import { noSqlParser } from "../support/sql_parser.ts";
 import { endedRuns, makeBackfill, makeExport } from "../support/exports.ts";
 import { makeStoresFolder } from "../support/made_stores.ts";
 import { s3Key, s3Secret, type S3Server, startS3 } from "../support/s3.ts";
+import { noSqlParser } from "../support/sql_parser.ts";
 import { openTestStores, storesStartMsMax } from "../support/stores.ts";
 
 afterAll(cleanUp);

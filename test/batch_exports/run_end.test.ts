@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { exportLimits } from "../../src/batch_exports/limits.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { endedRuns } from "../support/exports.ts";
 import { type ExportProcess, noon, openExportProcess } from "../support/export_process.ts";
+import { endedRuns } from "../support/exports.ts";
 import { storesStartMsMax } from "../support/stores.ts";
 import { openWebSink, type WebSink } from "../support/web_sink.ts";
 

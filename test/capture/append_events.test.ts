@@ -1,17 +1,17 @@
 import { expect, test } from "bun:test";
-import { noDefinitions, openBook } from "../support/definitions.ts";
-import type { EventContext } from "../../src/capture/event/event.ts";
-import type { EventLane, CaptureJournal } from "../../src/capture/capture_journal.ts";
-import { CommitGroups, CommitWaiters } from "../../src/capture/journal/lane.ts";
 import { type AppendContext, appendEvents } from "../../src/capture/append_events.ts";
+import type { CaptureJournal, EventLane } from "../../src/capture/capture_journal.ts";
+import { definitionLimits } from "../../src/capture/definitions/limits.ts";
+import type { EventContext } from "../../src/capture/event/event.ts";
 import { Outcomes, type Warning } from "../../src/capture/event/outcome.ts";
+import { emptyRow, type Row } from "../../src/capture/event/row.ts";
+import { CommitGroups, CommitWaiters } from "../../src/capture/journal/lane.ts";
+import { captureLimits } from "../../src/capture/limits.ts";
 import { Recorder } from "../../src/capture/recordings/recorder.ts";
-import { type Row, emptyRow } from "../../src/capture/event/row.ts";
 import { BodyScanner } from "../../src/capture/scan/body_scanner.ts";
 import { type ColumnBatch, ScanArena } from "../../src/capture/wasm/scan_arena.ts";
-import { definitionLimits } from "../../src/capture/definitions/limits.ts";
-import { captureLimits } from "../../src/capture/limits.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
+import { noDefinitions, openBook } from "../support/definitions.ts";
 
 const received = Date.UTC(2026, 0, 15, 12) * 1000;
 

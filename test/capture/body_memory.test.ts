@@ -7,8 +7,8 @@ import LZString from "lz-string";
 import { Fault } from "../../src/core/fault.ts";
 import { uploadLimits } from "../../src/work/bodies/limits.ts";
 import { MemoryBudget } from "../../src/work/bodies/memory_budget.ts";
-import { cleanUp, later } from "../support/cleanup.ts";
 import { type Desk, key, openDesk } from "../support/capture.ts";
+import { cleanUp, later } from "../support/cleanup.ts";
 
 afterAll(cleanUp);
 

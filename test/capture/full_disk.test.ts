@@ -1,17 +1,17 @@
 // A disk that is really full: a small one of our own, filled to its end.
 
 import { afterAll, expect, test } from "bun:test";
-import { readdirSync, rmSync, statfsSync, writeSync, openSync, closeSync } from "node:fs";
+import { closeSync, openSync, readdirSync, rmSync, statfsSync, writeSync } from "node:fs";
 import { liveLane } from "../../src/capture/columns/block.ts";
 import { openLog } from "../../src/core/log.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { appendTo, openJournal } from "../support/journal.ts";
 import {
-  type Server,
   metric,
   post,
   projectKey,
   rested,
+  type Server,
   startServer,
   storesOf,
   until,

@@ -1,12 +1,12 @@
 import { afterAll, expect, test } from "bun:test";
+import { DiskFullError, DiskReserve } from "../../src/capture/journal/quota.ts";
 import { captureLimits } from "../../src/capture/limits.ts";
-import { yieldToEventLoop } from "../../src/core/clock.ts";
-import { DiskReserve, DiskFullError } from "../../src/capture/journal/quota.ts";
-import { type CaptureResult, capture } from "../../src/capture/pipeline.ts";
+import { capture, type CaptureResult } from "../../src/capture/pipeline.ts";
 import { ArenaPool, ReceivedBody } from "../../src/capture/receive/received_body.ts";
 import { entryLength } from "../../src/capture/scan/event_fields.ts";
-import { silentLog } from "../../src/core/log.ts";
+import { yieldToEventLoop } from "../../src/core/clock.ts";
 import { limits } from "../../src/core/limits.ts";
+import { silentLog } from "../../src/core/log.ts";
 import { key, openDesk } from "../support/capture.ts";
 import { cleanUp } from "../support/cleanup.ts";
 

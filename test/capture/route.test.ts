@@ -7,8 +7,8 @@ import { ArenaPool } from "../../src/capture/receive/received_body.ts";
 import { firstKey } from "../../src/capture/route.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
 import type { Clock } from "../../src/core/clock.ts";
-import { cleanUp, later } from "../support/cleanup.ts";
 import { type Desk, key, openDesk } from "../support/capture.ts";
+import { cleanUp, later } from "../support/cleanup.ts";
 
 afterAll(cleanUp);
 

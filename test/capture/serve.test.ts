@@ -3,6 +3,8 @@
 import { expect, test } from "bun:test";
 import { readConnection } from "../../src/storage/embedded/connection.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
+import { makeFolder } from "../support/folder.ts";
+import { settingsOf } from "../support/remote_clickhouse.ts";
 import {
   get,
   metric,
@@ -14,8 +16,6 @@ import {
   storesOf,
   until,
 } from "../support/server.ts";
-import { makeFolder } from "../support/folder.ts";
-import { settingsOf } from "../support/remote_clickhouse.ts";
 
 cleanUpEach();
 

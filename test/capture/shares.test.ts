@@ -1,19 +1,19 @@
 // What one project may have of the journal, and of what waits to be stored, beside the others.
 
-import { noDefinitions } from "../support/definitions.ts";
 import { afterAll, expect, test } from "bun:test";
+import { CaptureJournal, captureSetup } from "../../src/capture/capture_journal.ts";
 import { historicalLane } from "../../src/capture/columns/block.ts";
 import { Flush } from "../../src/capture/flush/flush.ts";
-import { CaptureJournal, captureSetup } from "../../src/capture/capture_journal.ts";
+import { planInserts } from "../../src/capture/flush/insert_plan.ts";
+import { journalLimits } from "../../src/capture/journal/limits.ts";
 import { Quarantine } from "../../src/capture/journal/quarantine.ts";
 import type { Segment } from "../../src/capture/journal/segments/segment.ts";
-import { planInserts } from "../../src/capture/flush/insert_plan.ts";
-import { systemClock } from "../../src/core/clock.ts";
 import { captureLimits } from "../../src/capture/limits.ts";
-import { journalLimits } from "../../src/capture/journal/limits.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { type Desk, key, openDesk } from "../support/capture.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
+import { noDefinitions } from "../support/definitions.ts";
 import { makeFolder } from "../support/folder.ts";
 import { until } from "../support/server.ts";
 

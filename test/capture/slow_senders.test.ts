@@ -4,8 +4,8 @@ import { afterAll, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { uploadLimits } from "../../src/work/bodies/limits.ts";
 import { MemoryBudget } from "../../src/work/bodies/memory_budget.ts";
-import { cleanUp, later } from "../support/cleanup.ts";
 import { type Desk, type DeskOptions, key, openDesk } from "../support/capture.ts";
+import { cleanUp, later } from "../support/cleanup.ts";
 import { batchOf, beginBodies, slowSenders, statusesOf, usualRequests } from "../support/slow_senders.ts";
 
 afterAll(cleanUp);

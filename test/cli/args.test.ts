@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { checkPositionals, readArguments, requiredText, optionalText } from "../../src/cli/args.ts";
+import { checkPositionals, optionalText, readArguments, requiredText } from "../../src/cli/args.ts";
 import { UserError } from "../../src/core/fault.ts";
 import { runSluice } from "../support/server.ts";
 

@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { gitCommit } from "../../src/core/version.ts";
+import { readConnection } from "../../src/storage/embedded/connection.ts";
 import { cleanUpEach, later } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 import {
@@ -21,7 +22,6 @@ import {
   storesOf,
   until,
 } from "../support/server.ts";
-import { readConnection } from "../../src/storage/embedded/connection.ts";
 
 cleanUpEach();
 

@@ -2,8 +2,8 @@
 // the rest the first line says what is missing. Compiling takes minutes: `bun run test:long` does it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { join } from "node:path";
 import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { cleanUp } from "../support/cleanup.ts";

@@ -3,10 +3,10 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { PostHogCore, type PostHogFetchOptions, type PostHogFetchResponse } from "@posthog/core";
-import { cleanUp } from "../support/cleanup.ts";
 import { ask } from "../support/ask.ts";
+import { cleanUp } from "../support/cleanup.ts";
 import { readEvents } from "../support/events.ts";
-import { type Server, projectKey, rested, startServer, until } from "../support/server.ts";
+import { projectKey, rested, type Server, startServer, until } from "../support/server.ts";
 
 afterAll(cleanUp);
 

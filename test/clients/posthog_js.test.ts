@@ -3,10 +3,10 @@
 import { beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
-import { type Visit, noBrowser, openBrowser, openSite, visit } from "../support/browser.ts";
+import { noBrowser, openBrowser, openSite, type Visit, visit } from "../support/browser.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { type ReadEvent, readEvents } from "../support/events.ts";
-import { type Server, get, metric, projectKey, startServer, until } from "../support/server.ts";
+import { get, metric, projectKey, type Server, startServer, until } from "../support/server.ts";
 
 cleanUpEach();
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { noBrowser, openBrowser, openSite, visit } from "../support/browser.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { readEvents } from "../support/events.ts";
-import { type Server, projectKey, startServer, until } from "../support/server.ts";
+import { projectKey, type Server, startServer, until } from "../support/server.ts";
 
 afterAll(cleanUp);
 

@@ -3,11 +3,11 @@
 import { beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { type Visit, noBrowser, openBrowser, openSite, visit } from "../support/browser.ts";
 import { type Answer, ask } from "../support/ask.ts";
+import { noBrowser, openBrowser, openSite, type Visit, visit } from "../support/browser.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { readEvents } from "../support/events.ts";
-import { type Server, projectKey, rested, startServer, until } from "../support/server.ts";
+import { projectKey, rested, type Server, startServer, until } from "../support/server.ts";
 
 cleanUpEach();
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, spyOn, test } from "bun:test";
 import { PostHog } from "posthog-node";
 import { cleanUp } from "../support/cleanup.ts";
 import { readEvents } from "../support/events.ts";
-import { type Server, personalKey, projectKey, rested, startServer } from "../support/server.ts";
+import { personalKey, projectKey, rested, type Server, startServer } from "../support/server.ts";
 
 afterAll(cleanUp);
 

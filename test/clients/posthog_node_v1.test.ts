@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { PostHog } from "posthog-node";
 import { cleanUp } from "../support/cleanup.ts";
 import { readEvents } from "../support/events.ts";
-import { type Server, metric, projectKey, rested, startServer } from "../support/server.ts";
+import { metric, projectKey, rested, type Server, startServer } from "../support/server.ts";
 
 afterAll(cleanUp);
 

@@ -13,10 +13,10 @@ import type { Browser } from "playwright-core";
 import { noBrowser, openBrowser, openSite } from "../support/browser.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { type ReadEvent, readEvents } from "../support/events.ts";
-import { type Recorded, type RecordingProxy, openRecordingProxy } from "../support/recording_proxy.ts";
+import { openRecordingProxy, type Recorded, type RecordingProxy } from "../support/recording_proxy.ts";
 import { type Kit, npmInstall, pipInstall, readyKit, run } from "../support/sdks.ts";
-import { type SentEvent, isCapture, sentEvents, v1Path } from "../support/sent_events.ts";
-import { type Server, get, projectKey, rested, startServer, until } from "../support/server.ts";
+import { isCapture, type SentEvent, sentEvents, v1Path } from "../support/sent_events.ts";
+import { get, projectKey, rested, type Server, startServer, until } from "../support/server.ts";
 
 afterAll(cleanUp);
 

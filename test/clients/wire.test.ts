@@ -2,12 +2,12 @@
 // Every fixture names where it comes from.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { readFileSync, readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import LZString from "lz-string";
 import { cleanUp } from "../support/cleanup.ts";
 import { type ReadEvent, readEvents } from "../support/events.ts";
-import { type Server, metric, rested, startServer } from "../support/server.ts";
+import { metric, rested, type Server, startServer } from "../support/server.ts";
 
 afterAll(cleanUp);
 

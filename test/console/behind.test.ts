@@ -6,7 +6,7 @@ import { ask } from "../support/ask.ts";
 import { noBrowser, openBrowser } from "../support/browser.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { faultsOfLooks, settled, signedIn } from "../support/console.ts";
-import { personalKey, post, projectKey, rested, startServer, type StartedServer } from "../support/server.ts";
+import { personalKey, post, projectKey, rested, type StartedServer, startServer } from "../support/server.ts";
 
 cleanUpEach();
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { figuresOf } from "../../src/console/figures.ts";
 import { openMetrics } from "../../src/capture/metrics.ts";
+import { figuresOf } from "../../src/console/figures.ts";
 
 test("figures are the sums of all processes, by lane and by reason", () => {
   const [one, other] = [openMetrics(), openMetrics()];

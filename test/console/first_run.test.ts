@@ -1,10 +1,10 @@
 // The first run as a person meets it: the printed link, the project's key, a first event that appears by itself.
 
 import { beforeAll, expect, test } from "bun:test";
-import { cleanUpEach } from "../support/cleanup.ts";
-import { noBrowser, openBrowser, visit } from "../support/browser.ts";
-import { post, type StartedServer, startServer, until } from "../support/server.ts";
 import type { Browser } from "playwright-core";
+import { noBrowser, openBrowser, visit } from "../support/browser.ts";
+import { cleanUpEach } from "../support/cleanup.ts";
+import { post, type StartedServer, startServer, until } from "../support/server.ts";
 
 cleanUpEach();
 

@@ -2,8 +2,8 @@
 
 import { beforeAll, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
-import { seriousFindings } from "../support/axe.ts";
 import { ask } from "../support/ask.ts";
+import { seriousFindings } from "../support/axe.ts";
 import { noBrowser, openBrowser } from "../support/browser.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { seriousOf, settled, signedIn } from "../support/console.ts";

@@ -8,8 +8,8 @@ import { noBrowser, openBrowser, openSite, visit } from "../support/browser.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { faultsOfLooks, settled } from "../support/console.ts";
 import { givePassword } from "../support/people.ts";
-import { personalKey, type Server, post, rested, startServer, storesOf, until } from "../support/server.ts";
 import { bodyOf } from "../support/recordings.ts";
+import { personalKey, post, rested, type Server, startServer, storesOf, until } from "../support/server.ts";
 
 cleanUpEach();
 

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
-import { silentLog } from "../../src/core/log.ts";
-import { systemClock } from "../../src/core/clock.ts";
 import { figuresOf } from "../../src/console/figures.ts";
 import { consoleLimits } from "../../src/console/limits.ts";
 import type { Followed, NewEvent } from "../../src/console/store.ts";
 import { type Follower, openStreams, type StreamOptions } from "../../src/console/stream.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { silentLog } from "../../src/core/log.ts";
 import { cleanUpEach, later } from "../support/cleanup.ts";
 
 cleanUpEach();

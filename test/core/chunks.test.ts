@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Chunks, bytesIn, free, joined } from "../../src/core/chunks.ts";
+import { bytesIn, Chunks, free, joined } from "../../src/core/chunks.ts";
 import { limits } from "../../src/core/limits.ts";
 
 test("a body of single bytes is kept in few pieces, and is what was sent", async () => {

@@ -2,13 +2,13 @@
 
 import { expect, test } from "bun:test";
 import { accessLimits } from "../../src/access/limits.ts";
-import { captureLanes } from "../../src/capture/capture_journal.ts";
-import { recordingLimits } from "../../src/capture/recordings/limits.ts";
 import { exportLimits } from "../../src/batch_exports/limits.ts";
+import { captureLanes } from "../../src/capture/capture_journal.ts";
 import { cookielessLimits } from "../../src/capture/cookieless/limits.ts";
 import { journalLimits } from "../../src/capture/journal/limits.ts";
 import { batchId, segmentId } from "../../src/capture/journal/segments/segment.ts";
 import { captureLimits } from "../../src/capture/limits.ts";
+import { recordingLimits } from "../../src/capture/recordings/limits.ts";
 import { v1Limits } from "../../src/capture/v1/limits.ts";
 import { workerLimits } from "../../src/capture/workers/limits.ts";
 import { importLimits } from "../../src/cli/import/limits.ts";

@@ -1,15 +1,15 @@
 // The embedded stores die alone, or their server does: nothing acknowledged is lost, and nobody is left behind.
 
 import { expect, test } from "bun:test";
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { inLongForm } from "../support/kills.ts";
 import {
-  type Server,
   get,
   post,
   projectKey,
   rested,
+  type Server,
   startServer,
   storesOf,
   until,

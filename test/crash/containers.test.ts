@@ -6,12 +6,12 @@ import { chownSync, existsSync, readFileSync, statSync, writeFileSync } from "no
 import { join, resolve } from "node:path";
 import { treeOf } from "../../bench/process_tree.ts";
 import { silentLog as log } from "../../src/core/log.ts";
-import { openPostgres } from "../../src/storage/postgres/postgres.ts";
 import { startEmbeddedPostgres } from "../../src/storage/embedded/postgres.ts";
+import { openPostgres } from "../../src/storage/postgres/postgres.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
 import { killsOf } from "../support/kills.ts";
-import { type Server, get, post, projectKey, startServer, until } from "../support/server.ts";
+import { get, post, projectKey, type Server, startServer, until } from "../support/server.ts";
 import { storesStartMsMax } from "../support/stores.ts";
 
 afterAll(cleanUp);

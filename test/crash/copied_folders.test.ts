@@ -2,10 +2,10 @@
 
 import { beforeAll, expect, test } from "bun:test";
 import { cpSync, existsSync } from "node:fs";
+import { readJournalIdentity } from "../../src/capture/journal/identity/journal_identity.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
-import { openLender, type Lender } from "../support/remote.ts";
-import { readJournalIdentity } from "../../src/capture/journal/identity/journal_identity.ts";
+import { type Lender, openLender } from "../support/remote.ts";
 import { post, projectKey, rested, startServer, until } from "../support/server.ts";
 import { postAnew, serving, waitingIn } from "../support/workers.ts";
 

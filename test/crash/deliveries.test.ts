@@ -2,13 +2,13 @@
 // such.
 
 import { expect, test } from "bun:test";
+import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { ask } from "../support/ask.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { inLongForm } from "../support/kills.ts";
 import { makeStoresFolder } from "../support/made_stores.ts";
 import { type MailSink, openMailSink } from "../support/mail.ts";
 import { post, projectKey, rested, type Server, startServer, storesOf, until } from "../support/server.ts";
-import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 
 cleanUpEach();
 

@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { silentLog } from "../../src/core/log.ts";
+import { openClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { openPostgres } from "../../src/storage/postgres/postgres.ts";
-import { openClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
 import { attachPostgres } from "../../src/storage/stores.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { endedRuns, makeBackfill, makeExport, runsOf } from "../support/exports.ts";

@@ -5,7 +5,7 @@ import { expect, test } from "bun:test";
 import { sessionsOfStored } from "../../src/storage/events/sessions.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { post, projectKey, rested, startServer, storesOf } from "../support/server.ts";
-import { type SessionEvent, choices, sessionEvents, sessionFactsOf } from "../support/session_events.ts";
+import { choices, type SessionEvent, sessionEvents, sessionFactsOf } from "../support/session_events.ts";
 import { storesStartMsMax } from "../support/stores.ts";
 
 cleanUpEach();

@@ -1,11 +1,11 @@
 // kill -9 in the middle of load: what was acknowledged is stored, and nothing twice.
 
 import { expect, test } from "bun:test";
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { killsOf } from "../support/kills.ts";
 import { makeStoresFolder } from "../support/made_stores.ts";
-import { type Server, metric, post, projectKey, rested, startServer, storesOf } from "../support/server.ts";
+import { metric, post, projectKey, rested, type Server, startServer, storesOf } from "../support/server.ts";
 
 cleanUpEach();
 

@@ -1,13 +1,13 @@
 // kill -9 while persons change and merge, and stores that are away: persons come to what the model says.
 
 import { expect, test } from "bun:test";
+import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { killsOf } from "../support/kills.ts";
 import { makeStoresFolder } from "../support/made_stores.ts";
 import { type ModelEvent, PersonModel } from "../support/person_model.ts";
 import { askPersons, readPersons } from "../support/persons.ts";
-import { type Server, post, projectKey, rested, startServer, storesOf, until } from "../support/server.ts";
-import type { Stores } from "../../src/storage/stores.ts";
+import { post, projectKey, rested, type Server, startServer, storesOf, until } from "../support/server.ts";
 
 cleanUpEach();
 

@@ -12,6 +12,7 @@ import { endedRuns, makeBackfill, makeExport } from "../support/exports.ts";
 import { makeFolder } from "../support/folder.ts";
 import { killsOf } from "../support/kills.ts";
 import { makeStoresFolder } from "../support/made_stores.ts";
+import { storesMode } from "../support/remote_clickhouse.ts";
 import { s3Key, s3Secret, startS3 } from "../support/s3.ts";
 import {
   metric,
@@ -24,7 +25,6 @@ import {
   startServer,
   until,
 } from "../support/server.ts";
-import { storesMode } from "../support/remote_clickhouse.ts";
 import { startFront } from "../support/stores.ts";
 import { makeNextVersion } from "../support/versions.ts";
 

@@ -5,7 +5,7 @@ import { expect, test } from "bun:test";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { killsOf } from "../support/kills.ts";
 import { makeStoresFolder } from "../support/made_stores.ts";
-import { type Server, metric, projectKey, rested, startServer, storesOf, until } from "../support/server.ts";
+import { metric, projectKey, rested, type Server, startServer, storesOf, until } from "../support/server.ts";
 import { isAlive, postAnew, serving, workersOf, workersServing } from "../support/workers.ts";
 
 cleanUpEach();

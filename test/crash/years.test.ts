@@ -2,10 +2,10 @@
 // stored and others not. Every event is stored once all the same, and so is what is derived from them.
 
 import { afterAll, expect, test } from "bun:test";
-import { readFileSync, readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { cleanUp } from "../support/cleanup.ts";
 import { inLongForm } from "../support/kills.ts";
-import { type Server, post, projectKey, rested, startServer, storesOf } from "../support/server.ts";
+import { post, projectKey, rested, type Server, startServer, storesOf } from "../support/server.ts";
 
 afterAll(cleanUp);
 

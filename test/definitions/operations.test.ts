@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { startMsMax } from "../support/accounts.ts";
+import { type RunningApp, startApp } from "../support/app.ts";
 import { type Answer, ask, problemOf } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { type RunningApp, startApp } from "../support/app.ts";
-import { startMsMax } from "../support/accounts.ts";
 import { post, projectKey, rested, storesOf } from "../support/server.ts";
 
 let server: RunningApp;

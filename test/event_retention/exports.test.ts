@@ -1,8 +1,8 @@
 // Exports of events that expire: before a run reads them, and in the middle of it.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { retentionLimits } from "../../src/event_retention/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
+import { retentionLimits } from "../../src/event_retention/limits.ts";
 import { expireEvents } from "../../src/event_retention/pass.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
 import { cleanUp } from "../support/cleanup.ts";

@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { deriveAgain, deriveStored, storedBatches } from "../../src/capture/store.ts";
-import { retentionLimits } from "../../src/event_retention/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
+import { retentionLimits } from "../../src/event_retention/limits.ts";
 import { expireEvents, type Looked, type PassOptions } from "../../src/event_retention/pass.ts";
 import { createOrganization } from "../../src/organizations/store.ts";
 import { createProject, updateProject } from "../../src/projects/store.ts";

@@ -1,23 +1,28 @@
 // One process at a time deletes expired events, whatever becomes of processes and clocks; and when a look is a pass.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { openMetrics } from "../../src/capture/metrics.ts";
 import { limits } from "../../src/core/limits.ts";
-import { retentionLimits } from "../../src/event_retention/limits.ts";
-import { expiryOfAll, expiryOfSome, keptFrom, passDueSince } from "../../src/event_retention/expiry.ts";
-import { expireEvents, type PassOptions } from "../../src/event_retention/pass.ts";
-import { SteadyClock } from "../../src/event_retention/expiry.ts";
+import { silentLog } from "../../src/core/log.ts";
 import {
+  expiryOfAll,
+  expiryOfSome,
+  keptFrom,
+  passDueSince,
+  SteadyClock,
+} from "../../src/event_retention/expiry.ts";
+import { retentionLimits } from "../../src/event_retention/limits.ts";
+import { expireEvents, type PassOptions } from "../../src/event_retention/pass.ts";
+import {
+  claimPass,
   endPass,
-  renewPass,
   recordMasked,
   recordUnmasked,
-  claimPass,
+  renewPass,
 } from "../../src/event_retention/pass_store.ts";
 import { openEventRetention } from "../../src/event_retention/worker.ts";
-import { silentLog } from "../../src/core/log.ts";
-import { openMetrics } from "../../src/capture/metrics.ts";
-import { ownTables } from "../../src/storage/cluster/tables.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
+import { ownTables } from "../../src/storage/cluster/tables.ts";
 import { type FirstAccounts, openFirstAccounts, startMsMax } from "../support/accounts.ts";
 
 let accounts: FirstAccounts;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Fault } from "../../src/core/fault.ts";
-import { httpLimits } from "../../src/http/limits.ts";
 import { listEvents } from "../../src/events/store.ts";
+import { httpLimits } from "../../src/http/limits.ts";
 import { type ClickHouse, readsUntil } from "../../src/storage/clickhouse/clickhouse.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";

@@ -2,9 +2,9 @@
 // groups by hand.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type Answer, addStranger, ask, problemOf } from "../support/ask.ts";
+import { addStranger, type Answer, ask, problemOf } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { type Server, post, projectKey, rested, startServer, storesOf } from "../support/server.ts";
+import { post, projectKey, rested, type Server, startServer, storesOf } from "../support/server.ts";
 import { storesStartMsMax } from "../support/stores.ts";
 
 interface Made {

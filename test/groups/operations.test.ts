@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type Answer, ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { type Server, post, projectKey, rested, startServer, storesOf, until } from "../support/server.ts";
+import { post, projectKey, rested, type Server, startServer, storesOf, until } from "../support/server.ts";
 import { storesStartMsMax } from "../support/stores.ts";
 
 let server: Server;

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { issueKey } from "../../src/personal_api_keys/store.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
-import { type Answer, addStranger, ask, problemOf } from "../support/ask.ts";
+import { addStranger, type Answer, ask, problemOf } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { post, projectKey, rested, storesOf, until } from "../support/server.ts";
 import { storesStartMsMax } from "../support/stores.ts";

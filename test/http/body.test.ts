@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import Type from "typebox";
 import { Fault } from "../../src/core/fault.ts";
-import { httpLimits } from "../../src/http/limits.ts";
 import { readFields } from "../../src/http/body.ts";
+import { flag, integer, nullable, text } from "../../src/http/fields/field.ts";
+import { httpLimits } from "../../src/http/limits.ts";
 import { chargeBody, leaseFor, receiveSmall } from "../../src/work/bodies/charged_request.ts";
 import { MemoryBudget } from "../../src/work/bodies/memory_budget.ts";
-import { flag, integer, nullable, text } from "../../src/http/fields/field.ts";
 
 const schema = Type.Object({
   name: text(),

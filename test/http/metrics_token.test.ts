@@ -1,13 +1,13 @@
 // Who may read /metrics: anybody, or whoever has the token that the operator chose.
 
 import { afterAll, expect, test } from "bun:test";
+import { Elysia } from "elysia";
+import { openMetrics } from "../../src/capture/metrics.ts";
 import { readConfig } from "../../src/config.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { healthRoutes } from "../../src/http/metrics/health.ts";
-import { openMetrics } from "../../src/capture/metrics.ts";
 import { openProblems } from "../../src/http/problem.ts";
-import { Elysia } from "elysia";
 import { cleanUp } from "../support/cleanup.ts";
 import { startServer } from "../support/server.ts";
 

@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import { Elysia } from "elysia";
 import { Fault } from "../../src/core/fault.ts";
 import { openLog, silentLog } from "../../src/core/log.ts";
-import { ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
 import { openProblems, problemResponse, problems } from "../../src/http/problem.ts";
+import { ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
 
 function openApp(thrown: unknown, lines: string[] = []) {
   const log = openLog({ level: "info", format: "json", write: (line) => void lines.push(line) });

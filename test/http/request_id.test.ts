@@ -2,8 +2,8 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { openLog } from "../../src/core/log.ts";
-import { listen, openApplication } from "../../src/http/listen.ts";
 import { forwardTo } from "../../src/http/forward.ts";
+import { listen, openApplication } from "../../src/http/listen.ts";
 import { PeerAddresses } from "../../src/http/peer.ts";
 import { openProblems } from "../../src/http/problem.ts";
 import { cleanUp, later } from "../support/cleanup.ts";

@@ -5,11 +5,11 @@ import type { Insight } from "../../src/insights/model.ts";
 import { type InsightResultReader, openInsightReader, withResults } from "../../src/insights/show.ts";
 import { createInsight, removeInsight } from "../../src/insights/store.ts";
 import { openQueryEngine, type QueryEngine } from "../../src/query/engine.ts";
+import { ResultRoom, writtenResult } from "../../src/query/results/result_room.ts";
 import { ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
 import type { Stores } from "../../src/storage/stores.ts";
-import { ResultRoom, writtenResult } from "../../src/query/results/result_room.ts";
-import { noSqlParser } from "../support/sql_parser.ts";
 import { cleanUp } from "../support/cleanup.ts";
+import { noSqlParser } from "../support/sql_parser.ts";
 import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
 
 afterAll(cleanUp, storesStartMsMax);

@@ -3,7 +3,7 @@ import { personalKeyLimits } from "../../src/personal_api_keys/limits.ts";
 import { issueKey } from "../../src/personal_api_keys/store.ts";
 import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import { startMsMax } from "../support/accounts.ts";
-import { addStranger, type Account, ask, problemOf } from "../support/ask.ts";
+import { type Account, addStranger, ask, problemOf } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { type Server, startServer, storesOf } from "../support/server.ts";
 

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type RunningApp, startApp } from "../support/app.ts";
-import { type Answer, ask, addStranger } from "../support/ask.ts";
+import { addStranger, type Answer, ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { personalKey, projectKey, rested, storesOf, until } from "../support/server.ts";
 import { storesStartMsMax } from "../support/stores.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { type Change, type KnownId, type Merge, MergePlan, mergeKind } from "../../src/persons/merge.ts";
+import { type Change, type KnownId, type Merge, mergeKind, MergePlan } from "../../src/persons/merge.ts";
 
 /** A row of merged_ids. */
 interface Row {

@@ -1,10 +1,9 @@
 // Random sets, merges and replays, in both lanes, with lost answers and restarts in between, against the model.
 
-import { noDefinitions } from "../support/definitions.ts";
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { ProjectKeys } from "../../src/access/project_keys.ts";
-import { type OpenedCapture, openCapture } from "../../src/capture/open.ts";
+import { openCapture, type OpenedCapture } from "../../src/capture/open.ts";
 import { capture } from "../../src/capture/pipeline.ts";
 import { ArenaPool, ReceivedBody } from "../../src/capture/receive/received_body.ts";
 import { bytesOf } from "../../src/core/bytes.ts";
@@ -19,9 +18,10 @@ import { checkPropertyFilters } from "../../src/storage/events/property_filter.t
 import type { Postgres } from "../../src/storage/postgres/postgres.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
+import { noDefinitions } from "../support/definitions.ts";
 import { makeStoresFolder } from "../support/made_stores.ts";
 import { type ModelEvent, PersonModel } from "../support/person_model.ts";
-import { type ReadPerson, askPersons, readPersons } from "../support/persons.ts";
+import { askPersons, type ReadPerson, readPersons } from "../support/persons.ts";
 import { openTestStores } from "../support/stores.ts";
 
 afterAll(cleanUp);

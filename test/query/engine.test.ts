@@ -3,13 +3,13 @@ import type { Clock } from "../../src/core/clock.ts";
 import { Fault } from "../../src/core/fault.ts";
 import { limits } from "../../src/core/limits.ts";
 import { boundsOfQuery, openMachine, type QueryMachine } from "../../src/query/bounds.ts";
-import { queryLimits } from "../../src/query/limits.ts";
 import { openQueryEngine } from "../../src/query/engine.ts";
+import { queryLimits } from "../../src/query/limits.ts";
 import { openQueryRunners } from "../../src/query/store.ts";
 import { type ClickHouse, ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
 import type { Stores } from "../../src/storage/stores.ts";
-import { noSqlParser } from "../support/sql_parser.ts";
 import { cleanUp } from "../support/cleanup.ts";
+import { noSqlParser } from "../support/sql_parser.ts";
 import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
 
 afterAll(cleanUp, storesStartMsMax);

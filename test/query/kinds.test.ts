@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
-import { cleanUp } from "../support/cleanup.ts";
 import { changedSource } from "../support/changed_source.ts";
+import { cleanUp } from "../support/cleanup.ts";
 
 afterAll(cleanUp);
 

@@ -15,6 +15,7 @@ import { type RunningApp, startApp } from "../support/app.ts";
 import { ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { projectKey, rested } from "../support/server.ts";
+import { stepsOf } from "./funnel/naive_funnel.ts";
 import {
   bodiesOf,
   eventCount,
@@ -25,7 +26,6 @@ import {
   makeManyEvents,
   manyZones,
 } from "./many_events.ts";
-import { stepsOf } from "./funnel/naive_funnel.ts";
 import { dayStart, type NaiveEvent } from "./naive.ts";
 import { linksOf } from "./paths/naive_paths.ts";
 

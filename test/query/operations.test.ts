@@ -5,8 +5,8 @@ import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { type Answer, ask, problemOf } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { storeEvents } from "./naive.ts";
 import { storesOf } from "../support/server.ts";
+import { storeEvents } from "./naive.ts";
 
 afterAll(cleanUp, startMsMax);
 

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { systemClock } from "../../src/core/clock.ts";
-import { openQueryEngine, type QueryEngine } from "../../src/query/engine.ts";
-import { noValue, otherValues, type RetentionCohort, type TrendLine } from "../../src/query/result.ts";
 import { createOrganization } from "../../src/organizations/store.ts";
 import { createProject } from "../../src/projects/store.ts";
+import { openQueryEngine, type QueryEngine } from "../../src/query/engine.ts";
+import { noValue, otherValues, type RetentionCohort, type TrendLine } from "../../src/query/result.ts";
 import type { Stores } from "../../src/storage/stores.ts";
-import { noSqlParser } from "../support/sql_parser.ts";
 import { addUser } from "../support/accounts.ts";
 import { cleanUp } from "../support/cleanup.ts";
+import { noSqlParser } from "../support/sql_parser.ts";
 import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
 import {
   aggregateOf,

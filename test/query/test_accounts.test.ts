@@ -1,8 +1,8 @@
 // Questions with `filterTestAccounts` are asked of the events that pass the project's own filters.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import type { Stores } from "../../src/storage/stores.ts";
 import { testAccountFilters } from "../../src/storage/events/test_accounts.ts";
+import type { Stores } from "../../src/storage/stores.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { type RunningApp, startApp } from "../support/app.ts";
 import { type Answer, ask, problemOf } from "../support/ask.ts";

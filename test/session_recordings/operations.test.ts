@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { ownPersonId } from "../../src/persons/identity.ts";
 import { type Account, addAccount, addStranger, ask, problemOf } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { type Piece, bodyOf, event } from "../support/recordings.ts";
+import { bodyOf, event, type Piece } from "../support/recordings.ts";
 import {
   metric,
   post,

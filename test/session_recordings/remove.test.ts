@@ -1,14 +1,14 @@
 // Deleted recordings, followed to the disk: nothing of them is left there within a day.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { findUserId } from "../../src/personal_api_keys/store.ts";
 import { bootstrap } from "../../src/accounts/bootstrap.ts";
-import { sessionRecordingLimits } from "../../src/session_recordings/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
+import { findUserId } from "../../src/personal_api_keys/store.ts";
 import { finishDeletions, orderDeletions } from "../../src/persons/deletion/store.ts";
 import { ownPersonId } from "../../src/persons/identity.ts";
-import { listPage } from "../../src/session_recordings/recording_reader.ts";
+import { sessionRecordingLimits } from "../../src/session_recordings/limits.ts";
 import { markDeleted } from "../../src/session_recordings/mark/store.ts";
+import { listPage } from "../../src/session_recordings/recording_reader.ts";
 import {
   hideDeleted,
   openRemoval,

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { ownPersonId } from "../../src/persons/identity.ts";
-import { type Answer, addStranger, ask } from "../support/ask.ts";
+import { addStranger, type Answer, ask } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
-import { type Server, post, projectKey, rested, startServer, storesOf, until } from "../support/server.ts";
+import { post, projectKey, rested, type Server, startServer, storesOf, until } from "../support/server.ts";
 
 afterAll(cleanUp);
 

@@ -1,7 +1,7 @@
 // Links to insights and dashboards on a server as it is started: what they show, to whom, and until when.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type Answer, addStranger, ask, problemOf } from "../support/ask.ts";
+import { addStranger, type Answer, ask, problemOf } from "../support/ask.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { post, projectKey, rested, type Server, startServer, storesOf, until } from "../support/server.ts";
 import { storesStartMsMax } from "../support/stores.ts";

@@ -1,14 +1,14 @@
 // Results of links as two processes on one Postgres compute them, by a clock of the test's own.
 
-import { afterAll, beforeAll, expect, spyOn, test } from "bun:test";
 import { heapStats } from "bun:jsc";
+import { afterAll, beforeAll, expect, spyOn, test } from "bun:test";
 import { openSecrets } from "../../src/access/secret.ts";
+import { openMetrics } from "../../src/capture/metrics.ts";
 import { limits } from "../../src/core/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
-import { openMetrics } from "../../src/capture/metrics.ts";
+import type { SharedBoard, SharedInsight } from "../../src/sharing/board.ts";
 import { sharingLimits } from "../../src/sharing/limits.ts";
 import { openLinkCache } from "../../src/sharing/links.ts";
-import type { SharedBoard, SharedInsight } from "../../src/sharing/board.ts";
 import { openSharedResults, type ShownBoard } from "../../src/sharing/results.ts";
 import type { SharedLink } from "../../src/sharing/store.ts";
 import { sharingOf } from "../../src/sharing/tokens.ts";

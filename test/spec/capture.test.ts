@@ -1,15 +1,15 @@
 // The document's capture part, said as tests over HTTP against a server as it is started.
 
-import { cleanUp } from "../support/cleanup.ts";
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
+import { cleanUp } from "../support/cleanup.ts";
 import {
-  type Server,
   get,
   metric,
   post,
   projectKey,
   rested,
+  type Server,
   startServer,
   storesOf,
   until,

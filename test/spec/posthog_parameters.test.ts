@@ -2,9 +2,9 @@
 // nothing matches never shows a row.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import documented from "../fixtures/posthog_parameters.json" with { type: "json" };
 import type { ApiDocument } from "../../src/http/docs/document.ts";
 import { harmlessParameters } from "../../src/http/fields/harmless_parameters.ts";
+import documented from "../fixtures/posthog_parameters.json" with { type: "json" };
 import { startMsMax } from "../support/accounts.ts";
 import { managementRoutes, type RunningApp, startApp } from "../support/app.ts";
 import { type Answer, ask } from "../support/ask.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { leastLevel, membershipLevels } from "../../src/access/people/levels.ts";
 import type { ApiDocument, Content } from "../../src/http/docs/document.ts";
 import type { JsonSchema } from "../../src/http/docs/example.ts";
-import { leastLevel, membershipLevels } from "../../src/access/people/levels.ts";
 import { issueKey } from "../../src/personal_api_keys/store.ts";
 import { addUser, startMsMax } from "../support/accounts.ts";
 import { cleanUp } from "../support/cleanup.ts";

@@ -4,12 +4,12 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { cleanUp } from "../support/cleanup.ts";
 import {
-  type Server,
   get,
   metric,
   post,
   projectKey,
   rested,
+  type Server,
   startServer,
   startWithHistory,
   until,

@@ -6,7 +6,7 @@ import { silentLog as log } from "../../src/core/log.ts";
 import { attachPostgres, openStores } from "../../src/storage/stores.ts";
 import { cleanUp, later } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
-import { openTestStores, storesStartMsMax, startFront } from "../support/stores.ts";
+import { openTestStores, startFront, storesStartMsMax } from "../support/stores.ts";
 
 afterAll(cleanUp, storesStartMsMax);
 

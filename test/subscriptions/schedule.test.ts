@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { RRule, type Options } from "rrule";
+import { type Options, RRule } from "rrule";
 import {
   frequencies,
   nextOccurrence,

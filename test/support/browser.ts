@@ -6,9 +6,9 @@ import {
   type Browser,
   type BrowserContext,
   type BrowserContextOptions,
+  chromium,
   type Page,
   type Request,
-  chromium,
 } from "playwright-core";
 import { later } from "./cleanup.ts";
 

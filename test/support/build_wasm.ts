@@ -1,6 +1,9 @@
 // Builds the WebAssembly of src/capture/wasm: `bun run build:wasm` writes assembly/constants.ts and fast.wasm anew.
 
 import { resolve } from "node:path";
+import { changeKind } from "../../src/capture/event/changes.ts";
+import { personMode } from "../../src/capture/event/row.ts";
+import { captureLimits } from "../../src/capture/limits.ts";
 import {
   entryLength,
   envelope,
@@ -9,11 +12,12 @@ import {
   firstTrait,
   grade,
   keySlot,
-  valueKind,
   noSlot,
   trait,
+  valueKind,
 } from "../../src/capture/scan/event_fields.ts";
-import { changeKind } from "../../src/capture/event/changes.ts";
+import { timestampMicrosMin } from "../../src/capture/scan/timestamp.ts";
+import { named, traitsUnusual } from "../../src/capture/wasm/fast_path_rules.ts";
 import {
   firstYear,
   groupTypeBytes,
@@ -33,6 +37,7 @@ import {
 } from "../../src/capture/wasm/layout.ts";
 import {
   foldColumns,
+  foldedNames,
   foldEventsMax,
   foldLayout,
   foldProbesMax,
@@ -42,15 +47,10 @@ import {
   foldTextsBytes,
   foldUnreadMax,
   foldUnreadNumbers,
-  foldedNames,
   lcpSlot,
 } from "../../src/capture/wasm/session_layout.ts";
-import { named, traitsUnusual } from "../../src/capture/wasm/fast_path_rules.ts";
-import { personMode } from "../../src/capture/event/row.ts";
-import { timestampMicrosMin } from "../../src/capture/scan/timestamp.ts";
-import { sessionBytesMax, sessionNames } from "../../src/storage/events/sessions.ts";
-import { captureLimits } from "../../src/capture/limits.ts";
 import { limits } from "../../src/core/limits.ts";
+import { sessionBytesMax, sessionNames } from "../../src/storage/events/sessions.ts";
 
 const folder = resolve(import.meta.dir, "../../src/capture/wasm");
 const compiler = resolve(import.meta.dir, "../../node_modules/assemblyscript/bin/asc.js");

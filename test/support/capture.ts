@@ -1,23 +1,23 @@
 // Capture in the test's own process: routes and a journal, without stores. Nothing is flushed, so that what was
 // kept can be counted.
 
-import { noDefinitions } from "./definitions.ts";
-import { readFileSync, readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import type { CookielessSetting, ProjectKeys } from "../../src/access/project_keys.ts";
-import type { UploadBounds } from "../../src/work/bodies/whole_body.ts";
-import { Salts } from "../../src/capture/cookieless/salts.ts";
 import { CaptureJournal, captureSetup } from "../../src/capture/capture_journal.ts";
+import { Salts } from "../../src/capture/cookieless/salts.ts";
 import type { DiskReserve } from "../../src/capture/journal/quota.ts";
+import { readSegment } from "../../src/capture/journal/segments/segment_reader.ts";
 import type { AnswerOptions } from "../../src/capture/receive/single_event.ts";
 import { captureRoutes } from "../../src/capture/route.ts";
-import { readSegment } from "../../src/capture/journal/segments/segment_reader.ts";
 import { WarningBook } from "../../src/capture/warnings/warning_book.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { Fault } from "../../src/core/fault.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { MemoryBudget } from "../../src/work/bodies/memory_budget.ts";
 import { openBodyMemory } from "../../src/work/bodies/open.ts";
+import type { UploadBounds } from "../../src/work/bodies/whole_body.ts";
 import { later } from "./cleanup.ts";
+import { noDefinitions } from "./definitions.ts";
 import { makeFolder } from "./folder.ts";
 import { type NativeRow, readRows } from "./native_rows.ts";
 

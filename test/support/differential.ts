@@ -1,26 +1,26 @@
 // The fast scan against the slow one: the same index, the same complaint, the same rows for any body.
 // `bun test/support/differential.ts [CASES] [SEED]` tries as many as told (100,000).
 
-import { openBook } from "./definitions.ts";
 import fc from "fast-check";
+import { appendEvents } from "../../src/capture/append_events.ts";
+import type { CaptureJournal, EventLane } from "../../src/capture/capture_journal.ts";
 import { Block } from "../../src/capture/columns/block.ts";
 import type { EventContext } from "../../src/capture/event/event.ts";
-import { CommitGroups, CommitWaiters } from "../../src/capture/journal/lane.ts";
-import type { CaptureJournal, EventLane } from "../../src/capture/capture_journal.ts";
-import { appendEvents } from "../../src/capture/append_events.ts";
-import { entryLength, field } from "../../src/capture/scan/event_fields.ts";
-import type { EventIndex } from "../../src/capture/scan/event_index.ts";
 import { Outcomes, type Warning } from "../../src/capture/event/outcome.ts";
+import { emptyRow, type Row } from "../../src/capture/event/row.ts";
+import { CommitGroups, CommitWaiters } from "../../src/capture/journal/lane.ts";
 import { yearOf } from "../../src/capture/journal/segments/partition.ts";
-import { type Row, emptyRow } from "../../src/capture/event/row.ts";
+import { captureLimits } from "../../src/capture/limits.ts";
 import { Recorder } from "../../src/capture/recordings/recorder.ts";
 import { BodyScanner } from "../../src/capture/scan/body_scanner.ts";
+import { entryLength, field } from "../../src/capture/scan/event_fields.ts";
+import type { EventIndex } from "../../src/capture/scan/event_index.ts";
 import { type ColumnBatch, ScanArena } from "../../src/capture/wasm/scan_arena.ts";
 import { Fault } from "../../src/core/fault.ts";
-import { captureLimits } from "../../src/capture/limits.ts";
 import { limits } from "../../src/core/limits.ts";
 import { KnownGroupTypes } from "../../src/persons/group_types.ts";
 import { ByteColumn } from "../../src/storage/native/native.ts";
+import { openBook } from "./definitions.ts";
 import { type NativeRow, readRows } from "./native_rows.ts";
 import { bodies } from "./odd_bodies.ts";
 

@@ -1,7 +1,7 @@
 // Events as a script reads them back, over HTTP.
 
 import { expect } from "bun:test";
-import { type Listening, get } from "./server.ts";
+import { get, type Listening } from "./server.ts";
 
 export interface ReadEvent {
   uuid: string;

@@ -9,9 +9,9 @@ import { ExportWorker } from "../../src/batch_exports/runs/worker.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { later } from "./cleanup.ts";
-import { openTestParser } from "./sql_parser.ts";
 import { endedRuns, type MadeExport, makeBackfill, makeExport, type SeenRun } from "./exports.ts";
 import { makeStoresFolder } from "./made_stores.ts";
+import { openTestParser } from "./sql_parser.ts";
 import { openTestStores } from "./stores.ts";
 
 const hour = 3_600_000;

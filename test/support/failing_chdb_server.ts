@@ -1,7 +1,7 @@
 // The embedded ClickHouse with faults on demand, as a process for tests. It prints {"control":N} before the server's own
 // line: POST a fault to that port, DELETE all, or GET how many statements were struck.
 
-import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { cutOff } from "../../src/storage/chdb_server/answer.ts";

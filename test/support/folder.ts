@@ -1,6 +1,6 @@
 // A folder of a test's own, gone when the test file is through.
 
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statfsSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { later } from "./cleanup.ts";

@@ -5,8 +5,8 @@ import {
   type CaptureJournalOptions,
   captureLanes,
 } from "../../src/capture/capture_journal.ts";
-import type { JournalIdentity } from "../../src/capture/journal/identity/journal_identity.ts";
 import { emptyRow, newUuidBytes } from "../../src/capture/event/row.ts";
+import type { JournalIdentity } from "../../src/capture/journal/identity/journal_identity.ts";
 import type { LaneKind } from "../../src/capture/journal/lane_kind.ts";
 import { FactsCollector } from "../../src/capture/recordings/snapshot_facts.ts";
 import { bytesOf } from "../../src/core/bytes.ts";

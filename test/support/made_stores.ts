@@ -1,7 +1,7 @@
 // Stores that a first start would make, made once for all tests of this machine and copied: making them anew costs a
 // test four times what a start on a copy costs. Tests of the first start itself begin on an empty folder instead.
 
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { UserError } from "../../src/core/fault.ts";

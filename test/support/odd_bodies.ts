@@ -1,7 +1,7 @@
 // Bodies as text: plain items among odd and broken ones, with blanks, escapes and repetitions where JSON allows them.
 
 import fc from "fast-check";
-import { type Texts, blank, broken, lines, list, member, object, oneOf, quoted, raw } from "./odd_json.ts";
+import { blank, broken, lines, list, member, object, oneOf, quoted, raw, type Texts } from "./odd_json.ts";
 
 const names = lines(String.raw`
 a longer name of an event

@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 import { silentLog } from "../../src/core/log.ts";
-import { type Stores, attachStores } from "../../src/storage/stores.ts";
+import { attachStores, type Stores } from "../../src/storage/stores.ts";
 import { later } from "./cleanup.ts";
 import { makeStoresFolder } from "./made_stores.ts";
 import {

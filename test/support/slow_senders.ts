@@ -1,6 +1,6 @@
 // Senders that announce much and send little, and what the usual clients send beside them.
 
-import { type Socket, connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { later } from "./cleanup.ts";
 

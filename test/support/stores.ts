@@ -3,10 +3,10 @@
 import { join } from "node:path";
 import { silentLog } from "../../src/core/log.ts";
 import { chdbServerCommand, chdbServerEnv } from "../../src/storage/embedded/clickhouse.ts";
-import type { ServerFault } from "./failing_chdb_server.ts";
 import { migrate } from "../../src/storage/migrate.ts";
-import { type Stores, openStores } from "../../src/storage/stores.ts";
+import { openStores, type Stores } from "../../src/storage/stores.ts";
 import { later } from "./cleanup.ts";
+import type { ServerFault } from "./failing_chdb_server.ts";
 import { makeFolder } from "./folder.ts";
 import { makeStoresFolder } from "./made_stores.ts";
 import { isMade, remoteFor } from "./remote_clickhouse.ts";

@@ -1,13 +1,13 @@
 // Two tenants on one server, and any route of it filled in with things that belong to the first. Never a list
 // of routes: those come from the server itself.
 
+import { hashSession } from "../../src/access/people/session.ts";
+import type { Scope } from "../../src/access/scope.ts";
+import { hashKey } from "../../src/core/id.ts";
+import type { DescribedRoute } from "../../src/http/docs/docs.ts";
 import { createOrganization } from "../../src/organizations/store.ts";
 import { issueKey, revokeKey } from "../../src/personal_api_keys/store.ts";
-import { hashSession } from "../../src/access/people/session.ts";
-import { hashKey } from "../../src/core/id.ts";
 import { ownPersonId } from "../../src/persons/identity.ts";
-import type { Scope } from "../../src/access/scope.ts";
-import type { DescribedRoute } from "../../src/http/docs/docs.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { addUser } from "./accounts.ts";
 import { managementRoutes, type RunningApp, startApp } from "./app.ts";

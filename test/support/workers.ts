@@ -1,7 +1,7 @@
 // Servers of several workers: which processes they are, requests that reach all of them, and which journal took what.
 
-import { readFileSync, readdirSync } from "node:fs";
-import { type Server, metric, post, until } from "./server.ts";
+import { readdirSync, readFileSync } from "node:fs";
+import { metric, post, type Server, until } from "./server.ts";
 
 /** The processes of a server's workers but the first. */
 export function workersOf(server: Pick<Server, "pid">): number[] {

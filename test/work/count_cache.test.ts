@@ -2,8 +2,8 @@
 
 import { expect, test } from "bun:test";
 import type { Clock } from "../../src/core/clock.ts";
-import { workLimits } from "../../src/work/limits.ts";
 import { CountCache } from "../../src/work/count_cache.ts";
+import { workLimits } from "../../src/work/limits.ts";
 
 const many = workLimits.countKeptMin;
 

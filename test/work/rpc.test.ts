@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type Answers, type Rpc, openRpc } from "../../src/work/rpc.ts";
+import { type Answers, openRpc, type Rpc } from "../../src/work/rpc.ts";
 
 /** Two ends of a channel that carries each message in a turn of its own. */
 function linked(left: Answers, right: Answers): [left: Rpc, right: Rpc] {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { limits } from "../../src/core/limits.ts";
-import { slices, mapInSlices } from "../../src/work/slices.ts";
+import { mapInSlices, slices } from "../../src/work/slices.ts";
 import { countTurns } from "../support/turns.ts";
 
 test("a long list comes in slices, and others have their turn between two of them", async () => {

@@ -1,7 +1,7 @@
 // Invitations over HTTP: made by administrators, accepted by whoever has the link.
 
-import { insufficient, requireLevel, type Level } from "../../access/people/levels.ts";
 import { keyInHeader } from "../../access/gate.ts";
+import { insufficient, type Level, requireLevel } from "../../access/people/levels.ts";
 import { Fault } from "../../core/fault.ts";
 import { isUuid } from "../../core/id.ts";
 import { refusal } from "../../http/docs/document.ts";

@@ -1,7 +1,7 @@
 // Signing in and out, one's own account and sessions, over HTTP.
 
-import { findKeyHolder } from "../../access/store.ts";
 import { type Access, refuseHeldToProjects } from "../../access/scope.ts";
+import { findKeyHolder } from "../../access/store.ts";
 import { Fault } from "../../core/fault.ts";
 import { hashKey } from "../../core/id.ts";
 import { gone, listSchema, reply } from "../../http/fields/schema.ts";
@@ -12,8 +12,8 @@ import { requireOwn } from "../../users/operations.ts";
 import { getOwnUser } from "../../users/store.ts";
 import { checkedEmail, normalizedEmail } from "./attempts.ts";
 import { consoleRefusals, loggedInModel, loginBody, ownUserBody, sessionModel } from "./model.ts";
-import type { Signing } from "./signing.ts";
 import { changeUser, endOwnSession, endSession, findSigningUser, listSessions } from "./session_store.ts";
+import type { Signing } from "./signing.ts";
 
 const forPeople = operationsOf("sign_in");
 const own = operationsOf("users");

@@ -7,7 +7,6 @@ import { reply } from "../../http/fields/schema.ts";
 import { present, uuidOf } from "../../http/found.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { Uses } from "../../storage/services.ts";
-import type { StoredExport } from "../stores/export_store.ts";
 import { exportLimits } from "../limits.ts";
 import {
   backfillBody,
@@ -16,10 +15,11 @@ import {
   cancelledModel,
   startedBackfillModel,
 } from "../model.ts";
-import { type ExportRequest, exportOf, exportOperation } from "./request.ts";
-import { cursorPage, readCursor } from "../stores/cursor.ts";
-import { beginBackfill, endOfRange, readRange } from "./backfill_range.ts";
 import { cancelBackfill, getBackfill, listBackfills } from "../stores/backfill_store.ts";
+import { cursorPage, readCursor } from "../stores/cursor.ts";
+import type { StoredExport } from "../stores/export_store.ts";
+import { beginBackfill, endOfRange, readRange } from "./backfill_range.ts";
+import { exportOf, exportOperation, type ExportRequest } from "./request.ts";
 
 export interface BackfillParts extends Uses<"sql" | "clock"> {
   /** Tells the worker that there is something to run. */

@@ -1,13 +1,13 @@
 // The range of a backfill, and how one is begun.
 
 import { Fault } from "../../core/fault.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { type BackfillRange, createBackfill } from "../stores/backfill_store.ts";
-import type { StoredExport } from "../stores/export_store.ts";
-import { exportLimits } from "../limits.ts";
 import { shown } from "../../http/fields/field_fault.ts";
 import { isoTimeOf } from "../../http/fields/field_time.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { alignedBefore, intervalMs, intervalsIn } from "../interval.ts";
+import { exportLimits } from "../limits.ts";
+import { type BackfillRange, createBackfill } from "../stores/backfill_store.ts";
+import type { StoredExport } from "../stores/export_store.ts";
 
 /**
  * The range in a request.

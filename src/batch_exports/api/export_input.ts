@@ -4,7 +4,6 @@
 import type { Addresses } from "../../access/address.ts";
 import type { Secrets } from "../../access/secret.ts";
 import { Fault, UserError } from "../../core/fault.ts";
-import { exportLimits } from "../limits.ts";
 import { shown } from "../../http/fields/field_fault.ts";
 import type { SqlParser } from "../../query/sql/parser/parser.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
@@ -14,14 +13,15 @@ import {
   compilePropertyFilters,
   patternsIn,
 } from "../../storage/events/property_filter.ts";
+import { readDestination, type SplitDestination } from "../destinations/check.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
 import { destinations } from "../destinations/destinations.ts";
 import type { Field } from "../destinations/fields.ts";
-import { readDestination, type SplitDestination } from "../destinations/check.ts";
-import type { ExportUpdate } from "../model.ts";
 import type { ExportModel } from "../export_model.ts";
-import { compileQuery } from "../query/compile.ts";
+import { exportLimits } from "../limits.ts";
+import type { ExportUpdate } from "../model.ts";
 import { queryProblem } from "../query/check_store.ts";
+import { compileQuery } from "../query/compile.ts";
 import { refuseQuery } from "../query/refusal.ts";
 import type { ExportFields, StoredExport } from "../stores/export_store.ts";
 

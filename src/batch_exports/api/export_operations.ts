@@ -3,26 +3,27 @@
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { missingReference } from "../../http/fields/field_fault.ts";
+import { isoOf } from "../../http/fields/field_time.ts";
 import { flagParameter, pageParameters } from "../../http/fields/query.ts";
 import { gone, listSchema, reply } from "../../http/fields/schema.ts";
 import { notFound } from "../../http/found.ts";
 import { operationsOf, projectOperation } from "../../http/operation.ts";
-import { begunTexts } from "../../http/pages/sliced.ts";
 import { streamedPage } from "../../http/pages/page.ts";
+import { begunTexts } from "../../http/pages/sliced.ts";
+import type { SqlParser } from "../../query/sql/parser/parser.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { Uses } from "../../storage/services.ts";
 import type { Destination } from "../destinations/destination.ts";
 import { openDestination } from "../destinations/destinations.ts";
 import {
   type BatchExport,
-  type ExportUpdate,
-  type ExportInput,
   exportBody,
+  type ExportInput,
   exportModel,
+  type ExportUpdate,
   organizationExportBody,
 } from "../model.ts";
-import { type ExportRequest, exportOf, exportOperation, scopeOf } from "./request.ts";
-import { checkExport, type Checks } from "./export_input.ts";
+import { writtenColumns } from "../query/compile.ts";
 import {
   canCreate,
   createExport,
@@ -30,15 +31,14 @@ import {
   listExports,
   removeExport,
   showExport,
+  type ShownExport,
   type StoredExport,
   updateExport,
   withPlace,
   withRuns,
-  type ShownExport,
 } from "../stores/export_store.ts";
-import { isoOf } from "../../http/fields/field_time.ts";
-import type { SqlParser } from "../../query/sql/parser/parser.ts";
-import { writtenColumns } from "../query/compile.ts";
+import { checkExport, type Checks } from "./export_input.ts";
+import { exportOf, exportOperation, type ExportRequest, scopeOf } from "./request.ts";
 
 export interface ExportParts extends Omit<Checks, "project_id">, Uses<"sql" | "clock"> {
   /** Tests a project's destination; resolves to why it does not work, or to undefined when it does. */

@@ -4,8 +4,8 @@ import type { Gate } from "../../access/gate.ts";
 import { mounted } from "../../http/operation.ts";
 import { backfillOperations, type BackfillParts } from "./backfill_operations.ts";
 import { exportOperations, type ExportParts } from "./export_operations.ts";
-import { pauseOperations } from "./pause_operations.ts";
 import { logOperations } from "./log_operations.ts";
+import { pauseOperations } from "./pause_operations.ts";
 import { runOperations } from "./run_operations.ts";
 
 export type BatchExportParts = ExportParts & BackfillParts;

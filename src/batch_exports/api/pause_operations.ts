@@ -1,13 +1,13 @@
 // Pauses and resumes exports. Missed intervals are run only on request.
 
-import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { reply } from "../../http/fields/schema.ts";
-import { beginBackfill } from "./backfill_range.ts";
-import type { BackfillParts } from "./backfill_operations.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { alignedBefore, intervalMs } from "../interval.ts";
 import { pausedModel, unpauseBody } from "../model.ts";
-import { exportOf, exportOperation } from "./request.ts";
 import { setPaused, type StoredExport } from "../stores/export_store.ts";
+import type { BackfillParts } from "./backfill_operations.ts";
+import { beginBackfill } from "./backfill_range.ts";
+import { exportOf, exportOperation } from "./request.ts";
 
 export function pauseOperations({ sql, clock, wake }: BackfillParts) {
   return [

@@ -3,7 +3,7 @@
 import { present, uuidOf } from "../../http/found.ts";
 import { type OperationRequest, operationsOf } from "../../http/operation.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { getExport, type ExportScope, type StoredExport } from "../stores/export_store.ts";
+import { type ExportScope, getExport, type StoredExport } from "../stores/export_store.ts";
 
 export const exportOperation = operationsOf("project", "organization");
 

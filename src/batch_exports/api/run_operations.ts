@@ -7,9 +7,7 @@ import { limitParameter, momentParameter, parameter, type QueryValues } from "..
 import { reply } from "../../http/fields/schema.ts";
 import { present, uuidOf } from "../../http/found.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { beginBackfill, intervalNamed } from "./backfill_range.ts";
-import type { BackfillParts } from "./backfill_operations.ts";
-import type { StoredExport } from "../stores/export_store.ts";
+import { exportLimits } from "../limits.ts";
 import {
   cancelledModel,
   openStatuses,
@@ -18,10 +16,12 @@ import {
   runPageModel,
   startedBackfillModel,
 } from "../model.ts";
-import { type ExportRequest, exportOf, exportOperation, timestamptz } from "./request.ts";
 import { cursorPage, readCursor } from "../stores/cursor.ts";
-import { exportLimits } from "../limits.ts";
+import type { StoredExport } from "../stores/export_store.ts";
 import { cancelRun, getRun, listRuns, type RunFilter } from "../stores/run_list_store.ts";
+import type { BackfillParts } from "./backfill_operations.ts";
+import { beginBackfill, intervalNamed } from "./backfill_range.ts";
+import { exportOf, exportOperation, type ExportRequest, timestamptz } from "./request.ts";
 
 export function runOperations(parts: BackfillParts) {
   return [...readOperations(parts), ...changeOperations(parts)];

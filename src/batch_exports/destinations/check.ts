@@ -1,9 +1,9 @@
 // Checks a destination in a request against the fields of its type.
 
 import { Fault } from "../../core/fault.ts";
+import { shown, typeNameOf } from "../../http/fields/field_fault.ts";
 import { exportLimits } from "../limits.ts";
-import { typeNameOf, shown } from "../../http/fields/field_fault.ts";
-import type { DestinationKind, DestinationFields } from "./destination.ts";
+import type { DestinationFields, DestinationKind } from "./destination.ts";
 import { destinations, type DestinationType, destinationTypes } from "./destinations.ts";
 import { type Field, missing, type Settings, wrong, wrongValue } from "./fields.ts";
 

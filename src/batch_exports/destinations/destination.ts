@@ -1,7 +1,7 @@
 // What a destination of batch exports is. Each has a folder and a line in destinations.ts.
 
 import type { ExportColumn } from "../source/columns.ts";
-import type { ExportWork, ExportServices, Writing } from "../source/statements.ts";
+import type { ExportServices, ExportWork, Writing } from "../source/statements.ts";
 import type { ExportedNames } from "../source/store.ts";
 import type { Field, Settings, ValuesOf } from "./fields.ts";
 

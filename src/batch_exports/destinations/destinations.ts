@@ -2,9 +2,9 @@
 
 import { secretsInUrl } from "../../core/foreign_text.ts";
 import type { ExportServices } from "../source/statements.ts";
+import type { ExportedNames } from "../source/store.ts";
 import { azureBlob } from "./azure/azure.ts";
 import type { Destination, DestinationKind } from "./destination.ts";
-import type { ExportedNames } from "../source/store.ts";
 import type { Settings } from "./fields.ts";
 import { file } from "./file/file.ts";
 import { http } from "./http/http.ts";

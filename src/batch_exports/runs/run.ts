@@ -21,7 +21,7 @@ import { isoText } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
 import type { LogEntryLevel, RunStatus } from "../model.ts";
 import { compileQuery } from "../query/compile.ts";
-import { ownColumns, personColumns, columnOfType } from "../source/columns.ts";
+import { columnOfType, ownColumns, personColumns } from "../source/columns.ts";
 import {
   type ExportServices,
   type ExportWork,
@@ -31,13 +31,13 @@ import {
   type UncountedWork,
 } from "../source/statements.ts";
 import {
+  copyStatement,
   countOf,
   daysOf,
   describeOf,
   dropHeldOf,
   type ExportSource,
   type ExportStatement,
-  copyStatement,
 } from "../source/store.ts";
 import { type AttemptResult, type ClaimedRun, endRun, pauseFailing, writeLog } from "./run_store.ts";
 

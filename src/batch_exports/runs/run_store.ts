@@ -2,12 +2,12 @@
 // caller's clock.
 
 import { storableText } from "../../core/foreign_text.ts";
-import { exportLimits } from "../limits.ts";
 import type { LeasedRows } from "../../storage/postgres/lease_queue.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { DestinationType } from "../destinations/destinations.ts";
-import type { ExportFields } from "../stores/export_store.ts";
+import { exportLimits } from "../limits.ts";
 import { type LogEntryLevel, openStatuses, type RunStatus } from "../model.ts";
+import type { ExportFields } from "../stores/export_store.ts";
 
 /** The statuses that each may follow. From Running to Running: another process takes over from one that is gone. */
 const before: Partial<Record<RunStatus, readonly RunStatus[]>> = {

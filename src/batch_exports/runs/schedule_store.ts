@@ -1,8 +1,8 @@
 // Schedules and backfills in Postgres: each advances by one run at a time. All moments come from the caller's clock.
 
-import { exportLimits } from "../limits.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { ExportInterval } from "../interval.ts";
+import { exportLimits } from "../limits.ts";
 import { openStatuses } from "../model.ts";
 
 type Transaction = Parameters<Parameters<Postgres["begin"]>[1]>[0];

@@ -3,7 +3,6 @@
 
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
-import { exportLimits } from "../limits.ts";
 import { reasonOf } from "../../core/log.ts";
 import { LeaseQueue } from "../../storage/postgres/lease_queue.ts";
 import { readWatermarks } from "../../storage/watermark.ts";
@@ -12,6 +11,8 @@ import type { Destination } from "../destinations/destination.ts";
 import { type DestinationType, probe, unsupportedTypes } from "../destinations/destinations.ts";
 import { shownFailure } from "../failure.ts";
 import { alignedBefore, intervalMs, intervalsIn, nextDue, nextOfRange } from "../interval.ts";
+import { exportLimits } from "../limits.ts";
+import { firstArrivalOf } from "../source/store.ts";
 import { attemptRun, type RunServices } from "./run.ts";
 import {
   cancelOrphans,
@@ -31,7 +32,6 @@ import {
   setRange,
   waitingBackfills,
 } from "./schedule_store.ts";
-import { firstArrivalOf } from "../source/store.ts";
 
 /** The same text in every process, so that it is logged once. */
 const unservableReason =

@@ -2,11 +2,11 @@
 // killed on abort.
 
 import type { Addresses } from "../../access/address.ts";
-import { exportLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import type { Uses } from "../../storage/services.ts";
 import { ExportError, exportError } from "../failure.ts";
+import { exportLimits } from "../limits.ts";
 import { type ExportSource, type ExportStatement, killOf } from "./store.ts";
 
 /** The services of the server that deliveries use. */

@@ -1,10 +1,10 @@
 // The statements that read rows for an export: rows of one model, in one interval, in the layout of a file. Values are
 // parameters.
 
-import { type ExportColumn, isMoment, isoSql, personProperties } from "./columns.ts";
+import type { Tables } from "../../storage/cluster/tables.ts";
 import type { ExportInterval } from "../interval.ts";
 import type { CompiledQuery } from "../query/compile.ts";
-import type { Tables } from "../../storage/cluster/tables.ts";
+import { type ExportColumn, isMoment, isoSql, personProperties } from "./columns.ts";
 
 export interface ExportStatement {
   text: string;

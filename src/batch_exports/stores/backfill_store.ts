@@ -1,11 +1,11 @@
 // The backfills of an export in Postgres.
 
 import { newUuid } from "../../core/id.ts";
-import { mapInSlices } from "../../work/slices.ts";
-import { type Stored, shownRow } from "../../http/fields/field_time.ts";
+import { shownRow, type Stored } from "../../http/fields/field_time.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { type Cursor, fromCursor, type Ordered } from "./cursor.ts";
+import { mapInSlices } from "../../work/slices.ts";
 import type { Backfill } from "../model.ts";
+import { type Cursor, fromCursor, type Ordered } from "./cursor.ts";
 
 type BackfillRow = Stored<
   Omit<Backfill, "progress"> & Omit<Backfill["progress"], "progress">,

@@ -1,17 +1,17 @@
 // The batch exports of a project or organization in Postgres. Secrets are encrypted.
 
 import { isDeepStrictEqual } from "node:util";
-import { newUuid } from "../../core/id.ts";
-import { exportLimits } from "../limits.ts";
 import { Fault } from "../../core/fault.ts";
-import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
+import { newUuid } from "../../core/id.ts";
 import { checkFits, type Page } from "../../http/pages/page.ts";
+import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { type Counted, countedPage, exactMoment } from "../../storage/postgres/rows.ts";
 import type { DestinationType } from "../destinations/destinations.ts";
 import type { Settings } from "../destinations/fields.ts";
 import { type PathPattern, pathPatternOf, pathPatternsOverlap } from "../destinations/file/path_pattern.ts";
-import type { Run } from "../model.ts";
 import type { ExportModel } from "../export_model.ts";
+import { exportLimits } from "../limits.ts";
+import type { Run } from "../model.ts";
 import { latestRuns } from "./run_list_store.ts";
 
 /** Where a request looks: in one project, or in all of an organization. */

@@ -1,6 +1,6 @@
 // The log of an export and its runs, for the export's owner. Its lines are shown: no secret may be written to it.
 
-import { type Stored, shownRow } from "../../http/fields/field_time.ts";
+import { shownRow, type Stored } from "../../http/fields/field_time.ts";
 import type { Page } from "../../http/pages/page.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { containing, type Counted, countedPage } from "../../storage/postgres/rows.ts";

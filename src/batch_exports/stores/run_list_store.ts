@@ -1,10 +1,10 @@
 // Runs as their owners list, read and cancel them.
 
-import { mapInSlices } from "../../work/slices.ts";
-import { type Stored, shownRow } from "../../http/fields/field_time.ts";
+import { shownRow, type Stored } from "../../http/fields/field_time.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { type Cursor, fromCursor, type Ordered } from "./cursor.ts";
+import { mapInSlices } from "../../work/slices.ts";
 import type { Run } from "../model.ts";
+import { type Cursor, fromCursor, type Ordered } from "./cursor.ts";
 
 type RunRow = Stored<
   Run,

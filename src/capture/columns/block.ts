@@ -1,6 +1,5 @@
 // A block: rows of one lane and year, as columns, until they are sealed into a journal frame.
 
-import { captureLimits } from "../limits.ts";
 import {
   ByteColumn,
   Dictionary,
@@ -9,13 +8,14 @@ import {
   writeRowKeys,
 } from "../../storage/native/native.ts";
 import { type ColumnFill, cutBlock } from "../../storage/native/native_cut.ts";
-import { IdentityColumns, hasNoIdentity } from "./identity_columns.ts";
-import { layout } from "../wasm/layout.ts";
+import type { Row } from "../event/row.ts";
 import { type LaneBlock, type LaneKind, plainLane } from "../journal/lane_kind.ts";
 import { journalLimits } from "../journal/limits.ts";
 import { yearOf } from "../journal/segments/partition.ts";
-import type { Row } from "../event/row.ts";
+import { captureLimits } from "../limits.ts";
+import { layout } from "../wasm/layout.ts";
 import type { ColumnBatch } from "../wasm/scan_arena.ts";
+import { hasNoIdentity, IdentityColumns } from "./identity_columns.ts";
 
 const microsType = "DateTime64(6, 'UTC')";
 

@@ -3,8 +3,8 @@
 
 import { ByteColumn, Dictionary, writeColumnHead } from "../../storage/native/native.ts";
 import { ArrayOffsets, writeLowCardinalityArrays } from "../../storage/native/native_arrays.ts";
-import { layout } from "../wasm/layout.ts";
 import type { Row } from "../event/row.ts";
+import { layout } from "../wasm/layout.ts";
 import type { ColumnBatch, IdentityBatch } from "../wasm/scan_arena.ts";
 
 /** Whether these columns have nothing of a row. */

@@ -3,12 +3,12 @@
 
 import type { Clock } from "../../core/clock.ts";
 import { withinMs } from "../../core/deadline.ts";
-import { cookielessLimits } from "./limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { type IntervalTask, startInterval } from "../../work/interval.ts";
 import type { Uses } from "../../storage/services.ts";
+import { type IntervalTask, startInterval } from "../../work/interval.ts";
 import { dayMs, saltedDays } from "./day.ts";
+import { cookielessLimits } from "./limits.ts";
 import { type SaltSource, saltSource } from "./store.ts";
 
 /** Salts by day (YYYY-MM-DD). */

@@ -2,9 +2,9 @@
 // All other members stay byte by byte.
 
 import { bytesOf } from "../../core/bytes.ts";
-import { ByteColumn } from "../../storage/native/native.ts";
-import { type KnownKeys, field, itemKeys, knownKeys, slotOf, slotOfEscaped } from "../scan/event_fields.ts";
 import { JsonCursor, pastValue } from "../../core/json/json_cursor.ts";
+import { ByteColumn } from "../../storage/native/native.ts";
+import { field, itemKeys, type KnownKeys, knownKeys, slotOf, slotOfEscaped } from "../scan/event_fields.ts";
 import type { Visitor } from "./visitor.ts";
 
 /** The members of `properties` that matter here. */

@@ -1,24 +1,24 @@
 // Cookieless events: how they are recognized, why one is ignored, and what it is stored as.
 
 import { Fault } from "../../core/fault.ts";
-import { cookielessLimits } from "./limits.ts";
 import { cookielessSentinel } from "../../persons/identity.ts";
 import { sameName } from "../event/event_rules.ts";
+import type { Reason } from "../event/outcome.ts";
+import type { Row } from "../event/row.ts";
+import { emptyRange, rangeText } from "../scan/byte_range.ts";
 import {
   type EntryOffset,
-  type Indexed,
-  offsetOf,
   field,
   grade,
   gradeIn,
+  type Indexed,
+  offsetOf,
   trait,
 } from "../scan/event_fields.ts";
-import type { Reason } from "../event/outcome.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { readString } from "../scan/json_value.ts";
-import type { Row } from "../event/row.ts";
-import { emptyRange, rangeText } from "../scan/byte_range.ts";
 import { dayIn, isTaken, mayBeTaken } from "./day.ts";
+import { cookielessLimits } from "./limits.ts";
 import type { SaltsByDay } from "./salts.ts";
 import { readVisitorFacts, scrub } from "./scrub.ts";
 import { distinctIdPrefix, siteOf, visitorOf } from "./visitor.ts";

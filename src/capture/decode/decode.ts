@@ -1,14 +1,14 @@
 // Unwraps a received body until it looks like JSON: forms, base64, compression, in any order, also doubled. The bytes
 // count more than the hints, since SDKs and proxies get those wrong.
 
-import { yieldToEventLoop } from "../../core/clock.ts";
 import { free, joined } from "../../core/chunks.ts";
-import { decodeLimits } from "./limits.ts";
+import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { Base64, looksLikeBase64 } from "./base64.ts";
 import { Form } from "./form.ts";
-import { type Method, inflateBytes, inflatedBytesFor, tooDense, tooLarge } from "./inflate.ts";
+import { inflateBytes, inflatedBytesFor, type Method, tooDense, tooLarge } from "./inflate.ts";
+import { decodeLimits } from "./limits.ts";
 import { LzString } from "./lz_string.ts";
 
 export interface Hints {

@@ -14,10 +14,10 @@ import {
 } from "node:zlib";
 import { free } from "../../core/chunks.ts";
 import { Fault } from "../../core/fault.ts";
-import { decodeLimits } from "./limits.ts";
 import { exhausted } from "../../work/bodies/body_faults.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { Semaphore } from "../../work/semaphore.ts";
+import { decodeLimits } from "./limits.ts";
 
 export type Method = "gzip" | "deflate" | "deflate-raw" | "br" | "zstd";
 

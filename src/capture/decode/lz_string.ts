@@ -6,8 +6,8 @@
 // earlier output and the character behind it, so it is in the output already and is stored as place and length.
 
 import { free } from "../../core/chunks.ts";
-import { decodeLimits } from "./limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
+import { decodeLimits } from "./limits.ts";
 
 /** Six bits of each letter, the first one lowest; 255 for others. */
 const letterBits = new Uint8Array(256).fill(255);

@@ -2,9 +2,9 @@
 // Works slice by slice and writes a copy; whether the rest is JSON is not checked.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
-import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
+import { captureLimits } from "../limits.ts";
 import { looksLikeJson } from "./decode.ts";
 
 /** A repaired copy, and the places of its repairs. */

@@ -8,9 +8,9 @@ import type { Uses } from "../../storage/services.ts";
 import { changeKind } from "../event/changes.ts";
 import { type ByteRange, emptyRange, rangeText, setBytes } from "../scan/byte_range.ts";
 import { isPlain, nameKey, nameNumber, numberOf, passedOver, passedOverNumbers } from "./definition_name.ts";
+import { hashShape, shapeHash } from "./event_shape.ts";
 import { definitionLimits } from "./limits.ts";
 import type { NamedEvent } from "./named_event.ts";
-import { hashShape, shapeHash } from "./event_shape.ts";
 import { detectType } from "./property_type.ts";
 import {
   type Definition,

@@ -2,7 +2,7 @@
 
 import { bytesOf } from "../../core/bytes.ts";
 import type { ClickHouse, QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
-import { type NativeColumns, nativeBlock } from "../../storage/native/native_block.ts";
+import { nativeBlock, type NativeColumns } from "../../storage/native/native_block.ts";
 import { personMode } from "../event/row.ts";
 import { definitionLimits } from "./limits.ts";
 import type { NamedEvent } from "./named_event.ts";

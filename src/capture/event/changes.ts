@@ -1,12 +1,12 @@
 // What an event says of its person and of groups: $set, $set_once, $unset and $group_set as keys, kinds and raw texts;
 // the groups it belongs to, and the one whose properties it sets. The objects are reused for every event.
 
-import { captureLimits } from "../limits.ts";
+import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { limits } from "../../core/limits.ts";
 import { ByteColumn, Dictionary } from "../../storage/native/native.ts";
-import { JsonCursor } from "../../core/json/json_cursor.ts";
-import { appendText } from "../scan/json_value.ts";
+import { captureLimits } from "../limits.ts";
 import { type ByteRange, emptyRange, sameBytes } from "../scan/byte_range.ts";
+import { appendText } from "../scan/json_value.ts";
 
 /** What is done to a key. The numbers are stored in event_rows.pw. */
 export const changeKind = { set: 0, once: 1, unset: 2, group: 3 } as const;

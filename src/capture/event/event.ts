@@ -1,22 +1,22 @@
 // Reads one entry of the index into a row, or finds out why it is not stored.
 
 import { bytesOf, isTextAt } from "../../core/bytes.ts";
-import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
-import { type Reason, warningBit } from "./outcome.ts";
-import { type Row, newUuidBytes, uuidFromText } from "./row.ts";
-import type { GroupTypes } from "./changes.ts";
-import { readEventIdentity } from "./identity.ts";
 import { type CookielessContext, isCookieless, readCookieless } from "../cookieless/visit.ts";
-import { checkEventRule, notStored } from "./event_rules.ts";
-import { type EntryOffset, offsetOf, field, grade, gradeIn, trait } from "../scan/event_fields.ts";
-import { readCompact, readString } from "../scan/json_value.ts";
 import type { Repaired } from "../decode/repair.ts";
-import type { EventIndex } from "../scan/event_index.ts";
+import { captureLimits } from "../limits.ts";
 import { BodyScanner } from "../scan/body_scanner.ts";
 import { type ByteRange, cutText, setBytes } from "../scan/byte_range.ts";
-import { sanitize } from "./sanitize.ts";
+import { type EntryOffset, field, grade, gradeIn, offsetOf, trait } from "../scan/event_fields.ts";
+import type { EventIndex } from "../scan/event_index.ts";
+import { readCompact, readString } from "../scan/json_value.ts";
 import { aheadMicrosMax, readEventTime, timestampMicrosMin } from "../scan/timestamp.ts";
+import type { GroupTypes } from "./changes.ts";
+import { checkEventRule, notStored } from "./event_rules.ts";
+import { readEventIdentity } from "./identity.ts";
+import { type Reason, warningBit } from "./outcome.ts";
+import { newUuidBytes, type Row, uuidFromText } from "./row.ts";
+import { sanitize } from "./sanitize.ts";
 
 /** What is the same for every event of a request. */
 export interface EventContext {

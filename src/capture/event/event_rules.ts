@@ -1,23 +1,23 @@
 // The rules for events by their names: what such an event needs, checked by what the scan noted of its properties.
 
 import { limits } from "../../core/limits.ts";
+import type { ByteRange } from "../scan/byte_range.ts";
 import {
   type EntryOffset,
-  type Indexed,
   field,
   firstTrait,
   grade,
   gradeIn,
   gradeOf,
-  valueKind as wanted,
+  type Indexed,
   knownKeys,
   noSlot,
   slotOf,
   trait,
+  valueKind as wanted,
 } from "../scan/event_fields.ts";
 import { type Reason, warningBit } from "./outcome.ts";
 import type { Row } from "./row.ts";
-import type { ByteRange } from "../scan/byte_range.ts";
 
 interface EventRule {
   /** Members that must be sound, and the warning when one is not: fields, or traits from firstTrait on. */

@@ -1,17 +1,17 @@
 // Whose event it is: the person mode, the changes of its person, the groups it belongs to.
 
-import { captureLimits } from "../limits.ts";
+import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { isIllegalId } from "../../persons/identity.ts";
 import { mergeKind } from "../../persons/merge.ts";
-import { type EventChanges, type GroupTypes, changeKind } from "./changes.ts";
-import { sameName } from "./event_rules.ts";
+import { captureLimits } from "../limits.ts";
+import { cutText, rangeText, sameBytes } from "../scan/byte_range.ts";
 import { type EntryOffset, field, grade, gradeIn, trait } from "../scan/event_fields.ts";
-import { warningBit } from "./outcome.ts";
-import { JsonCursor } from "../../core/json/json_cursor.ts";
-import { readKey, readString } from "../scan/json_value.ts";
-import { type Row, personMode } from "./row.ts";
 import type { EventIndex } from "../scan/event_index.ts";
-import { cutText, sameBytes, rangeText } from "../scan/byte_range.ts";
+import { readKey, readString } from "../scan/json_value.ts";
+import { changeKind, type EventChanges, type GroupTypes } from "./changes.ts";
+import { sameName } from "./event_rules.ts";
+import { warningBit } from "./outcome.ts";
+import { personMode, type Row } from "./row.ts";
 
 /** Fills the row's person_mode, changes and groups from entry `at`. */
 export function readEventIdentity(

@@ -2,8 +2,8 @@
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
-import { type Merge, mergeKind } from "../../persons/merge.ts";
 import type { SightedType } from "../../persons/group_type_store.ts";
+import { type Merge, mergeKind } from "../../persons/merge.ts";
 import { ByteColumn } from "../../storage/native/native.ts";
 import type { RowAppender } from "../journal/lane.ts";
 import { type LaneBlock, type LaneKind, plainLane } from "../journal/lane_kind.ts";

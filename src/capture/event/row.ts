@@ -1,8 +1,8 @@
 // A row: one event on its way into the columns. One object is reused for every event.
 
 import { hexValue } from "../../core/bytes.ts";
-import { EventChanges, EventGroups } from "./changes.ts";
 import { type ByteRange, emptyRange } from "../scan/byte_range.ts";
+import { EventChanges, EventGroups } from "./changes.ts";
 
 /**
  * Whose event it is: a person's, nobody's, or a person's that sets properties of its first group. Stored in event_rows.

@@ -1,18 +1,18 @@
 // Inserts the batches of sealed segments into ClickHouse, each exactly once: after an uncertain outcome it asks whether
 // a batch's rows are there. Has one INSERT under way at a time.
 
-import { flushLimits } from "./limits.ts";
 import { ClickHouseError } from "../../storage/clickhouse/clickhouse.ts";
-import { retryUntilDone } from "../../work/retry.ts";
 import type { Uses } from "../../storage/services.ts";
+import { retryUntilDone } from "../../work/retry.ts";
 import { rebatch } from "../columns/block.ts";
 import type { JournalIo } from "../journal/journal_io.ts";
 import type { LaneKind } from "../journal/lane_kind.ts";
 import type { Quarantine } from "../journal/quarantine.ts";
-import { type Batch, type Segment, batchId } from "../journal/segments/segment.ts";
-import type { BatchSender } from "./batch_sender.ts";
-import { type LoadedBatch, cutBatch, planInserts, readBatches } from "./insert_plan.ts";
+import { type Batch, batchId, type Segment } from "../journal/segments/segment.ts";
 import { deriveAgain, storedBatches } from "../store.ts";
+import type { BatchSender } from "./batch_sender.ts";
+import { cutBatch, type LoadedBatch, planInserts, readBatches } from "./insert_plan.ts";
+import { flushLimits } from "./limits.ts";
 
 export interface BatchInserterOptions extends Uses<"clickhouse" | "clock" | "log"> {
   io: JournalIo;

@@ -9,8 +9,8 @@ import type { LaneKind } from "../journal/lane_kind.ts";
 import { readWhole, writeWhole } from "../journal/segments/files.ts";
 import type { Batch, FileRange, Segment } from "../journal/segments/segment.ts";
 import { insertBatches } from "../store.ts";
-import { type LoadedBatch, areWholeFile, fileRangesOf, readBatches } from "./insert_plan.ts";
 import { firstColumnsOf } from "./first_columns.ts";
+import { areWholeFile, fileRangesOf, type LoadedBatch, readBatches } from "./insert_plan.ts";
 import { flushLimits } from "./limits.ts";
 
 /** Sends blocks of a lane. Its default stores them. */

@@ -1,20 +1,20 @@
 // The flush: sends sealed segments to ClickHouse, and removes each once ClickHouse has all of it (J-6).
 
-import { flushLimits } from "./limits.ts";
-import { retryUntilDone } from "../../work/retry.ts";
-import type { CaptureJournal } from "../capture_journal.ts";
-import type { LaneKind } from "../journal/lane_kind.ts";
-import type { Segment } from "../journal/segments/segment.ts";
-import type { SessionBacklog } from "./session_backlog_store.ts";
-import type { DefinitionBook } from "../definitions/definition_book.ts";
-import { SessionDeriver } from "./session_deriver.ts";
-import { SessionSender } from "./session_sender.ts";
-import { BatchInserter, type BatchInserterOptions } from "./batch_inserter.ts";
-import { BatchSender } from "./batch_sender.ts";
 import type { DerivedInsert } from "../../storage/clickhouse/clickhouse.ts";
 import { eventDaysOfBlocks } from "../../storage/events/event_days.ts";
 import { sessionsOfBlocks, sessionsOfFolds } from "../../storage/events/sessions.ts";
+import { retryUntilDone } from "../../work/retry.ts";
+import type { CaptureJournal } from "../capture_journal.ts";
+import type { DefinitionBook } from "../definitions/definition_book.ts";
+import type { LaneKind } from "../journal/lane_kind.ts";
+import type { Segment } from "../journal/segments/segment.ts";
 import { deriveBlocks } from "../store.ts";
+import { BatchInserter, type BatchInserterOptions } from "./batch_inserter.ts";
+import { BatchSender } from "./batch_sender.ts";
+import { flushLimits } from "./limits.ts";
+import type { SessionBacklog } from "./session_backlog_store.ts";
+import { SessionDeriver } from "./session_deriver.ts";
+import { SessionSender } from "./session_sender.ts";
 
 export type FlushCounts = BatchInserterOptions["counts"];
 

@@ -1,11 +1,11 @@
 // Plans the INSERTs of a segment, and reads and cuts batches. A batch is of one partition and so becomes one part,
 // stored whole or not at all (J-3); of the batches in one INSERT some may be stored and others not.
 
-import { captureLimits } from "../limits.ts";
 import { rebatch } from "../columns/block.ts";
 import type { JournalIo } from "../journal/journal_io.ts";
 import { readWhole } from "../journal/segments/files.ts";
 import type { Batch, FileRange, Segment } from "../journal/segments/segment.ts";
+import { captureLimits } from "../limits.ts";
 
 /** A batch whose Native blocks are in memory. */
 export interface LoadedBatch {

@@ -3,15 +3,15 @@
 
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { flushLimits } from "./limits.ts";
 import type { SightedType } from "../../persons/group_type_store.ts";
 import { mirrorMerges } from "../../persons/mirror_store.ts";
 import { type Applied, applyMerges, forgetSegment, forgetSegments } from "../../persons/store.ts";
-import { retryUntilDone } from "../../work/retry.ts";
 import type { Uses } from "../../storage/services.ts";
+import { retryUntilDone } from "../../work/retry.ts";
 import type { CaptureJournal } from "../capture_journal.ts";
 import { readMergeRows } from "../event/merge_row.ts";
 import { type Segment, segmentEnding } from "../journal/segments/segment.ts";
+import { flushLimits } from "./limits.ts";
 
 interface MergeFlushOptions extends Uses<"sql" | "clickhouse" | "log"> {
   journal: CaptureJournal;

@@ -5,11 +5,11 @@
 import { reasonOf } from "../../core/log.ts";
 import { ClickHouseError } from "../../storage/clickhouse/clickhouse.ts";
 import { isTooBig } from "../../storage/clickhouse/error.ts";
+import type { Uses } from "../../storage/services.ts";
 import { retryUntilDone } from "../../work/retry.ts";
 import { Wakeup } from "../../work/wakeup.ts";
-import type { Uses } from "../../storage/services.ts";
-import type { DefinitionBook } from "../definitions/definition_book.ts";
 import type { CaptureJournal } from "../capture_journal.ts";
+import type { DefinitionBook } from "../definitions/definition_book.ts";
 import type { LaneKind } from "../journal/lane_kind.ts";
 import type { Segment } from "../journal/segments/segment.ts";
 import { captureLimits } from "../limits.ts";

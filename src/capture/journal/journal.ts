@@ -1,19 +1,19 @@
 // The journal: acknowledged events on disk until ClickHouse has them. Owns its lanes; asks no store.
 
 import type { Clock } from "../../core/clock.ts";
-import { journalLimits } from "./limits.ts";
 import type { Log } from "../../core/log.ts";
 import { RepeatedLog } from "../../work/repeated_log.ts";
 import { Wakeup } from "../../work/wakeup.ts";
-import type { DiskReserve } from "./quota.ts";
 import type { JournalIo } from "./journal_io.ts";
 import { Lane } from "./lane.ts";
 import type { LaneBlock, LaneKind, LaneRow } from "./lane_kind.ts";
 import { Ledger } from "./ledger.ts";
+import { journalLimits } from "./limits.ts";
+import type { DiskReserve } from "./quota.ts";
 import { type Damage, Recovery } from "./recovery/recovery.ts";
 import { syncFolder } from "./segments/files.ts";
 import { SealedSegments, SegmentRecycler } from "./segments/sealed_segments.ts";
-import { type Segment, isOfJournal, segmentId } from "./segments/segment.ts";
+import { isOfJournal, type Segment, segmentId } from "./segments/segment.ts";
 import { foundUsage } from "./segments/segment_reader.ts";
 
 type RowOf<Block extends LaneBlock<LaneRow>> = Parameters<Block["append"]>[0];

@@ -2,11 +2,11 @@
 // is not stored yet. A segment that is finished meanwhile is left out, since ClickHouse has it.
 
 import { join } from "node:path";
-import { type Expected, Ledger } from "./ledger.ts";
 import type { JournalIo } from "./journal_io.ts";
 import type { JournalSetup } from "./lane_kind.ts";
+import { type Expected, Ledger } from "./ledger.ts";
 import { judgeSegment } from "./recovery/verdict.ts";
-import { type Segment, millisOfSegment, returnedSuffix } from "./segments/segment.ts";
+import { millisOfSegment, returnedSuffix, type Segment } from "./segments/segment.ts";
 import { readSegment, withoutFramesFrom } from "./segments/segment_reader.ts";
 
 const identityNames = ["identity.json", "identity.copy.json"];

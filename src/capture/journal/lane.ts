@@ -5,8 +5,8 @@ import { Fault } from "../../core/fault.ts";
 import { reasonOf } from "../../core/log.ts";
 import type { LaneBlock, LaneKind, LaneRow } from "./lane_kind.ts";
 import { journalLimits } from "./limits.ts";
-import type { Segment } from "./segments/segment.ts";
 import type { PendingSize } from "./quota.ts";
+import type { Segment } from "./segments/segment.ts";
 import { SegmentWriter, type SegmentWriterOptions } from "./segments/segment_writer.ts";
 
 interface LaneOptions<Block extends LaneBlock<LaneRow>> extends SegmentWriterOptions {

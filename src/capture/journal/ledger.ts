@@ -5,10 +5,10 @@
 import { basename, dirname } from "node:path";
 import { crc32 } from "node:zlib";
 import type { JournalFile } from "./journal_io.ts";
-import { type JournalSetup, type LaneKind, byLane } from "./lane_kind.ts";
+import { byLane, type JournalSetup, type LaneKind } from "./lane_kind.ts";
 import { journalLimits } from "./limits.ts";
 import { isFull, writeDurably, writeDurablyNow } from "./segments/files.ts";
-import { type Segment, millisOfSegment } from "./segments/segment.ts";
+import { millisOfSegment, type Segment } from "./segments/segment.ts";
 import { type Extent, SyncedMarks } from "./segments/synced_marks.ts";
 
 export interface Expected extends Extent {

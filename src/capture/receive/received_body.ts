@@ -2,16 +2,16 @@
 // bodies are reused.
 
 import { bytesIn, copyPieces, free, joined } from "../../core/chunks.ts";
-import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { receiveBody } from "../../work/bodies/upload.ts";
 import type { UploadBounds } from "../../work/bodies/whole_body.ts";
 import { decodeBody, hintsOf } from "../decode/decode.ts";
+import type { Repaired } from "../decode/repair.ts";
+import { captureLimits } from "../limits.ts";
 import { BodyScanner } from "../scan/body_scanner.ts";
 import type { EventIndex, IndexOptions } from "../scan/event_index.ts";
-import type { Repaired } from "../decode/repair.ts";
-import { ScanArena, likelyIndexBytes } from "../wasm/scan_arena.ts";
+import { likelyIndexBytes, ScanArena } from "../wasm/scan_arena.ts";
 import { receiveLimits } from "./limits.ts";
 
 interface Receiving {

@@ -1,17 +1,17 @@
 // The project key of a request that sends no events: SDKs that ask for their configuration put it where events have it.
 // Refuses a request only when there is no memory for its body: one that cannot be read names no key.
 
+import { joined } from "../../core/chunks.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
-import { receiveLimits } from "./limits.ts";
 import type { MemoryBudget } from "../../work/bodies/memory_budget.ts";
-import { joined } from "../../core/chunks.ts";
 import { announcedBytes, receiveBody } from "../../work/bodies/upload.ts";
 import { decodeBody, hintsOf } from "../decode/decode.ts";
+import { captureLimits } from "../limits.ts";
 import { BodyScanner } from "../scan/body_scanner.ts";
 import { itemKeyOf } from "../scan/event_index.ts";
-import { captureLimits } from "../limits.ts";
+import { receiveLimits } from "./limits.ts";
 
 const names = ["token", "api_key", "$token"];
 

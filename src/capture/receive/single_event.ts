@@ -3,20 +3,20 @@
 // a promise. Any other body is passed to the pipeline.
 
 import { isUtf8 } from "node:buffer";
-import type { MemoryBudget } from "../../work/bodies/memory_budget.ts";
-import { singleKey } from "../wasm/layout.ts";
-import type { EventContext } from "../event/event.ts";
-import type { EventLane } from "../capture_journal.ts";
-import type { CommitWaiter } from "../journal/lane.ts";
-import { type Envelope, isHistorical, keyOf } from "../scan/event_index.ts";
-import { entryLength, envelope } from "../scan/event_fields.ts";
-import type { CaptureOptions, CaptureInput } from "../pipeline.ts";
-import { type ArenaPool, ReceivedBody } from "./received_body.ts";
-import { type RefusalOptions, captureRefusal, usualReply } from "./reply.ts";
 import { exhausted } from "../../work/bodies/body_faults.ts";
+import type { MemoryBudget } from "../../work/bodies/memory_budget.ts";
 import type { Receiver, UploadBounds } from "../../work/bodies/whole_body.ts";
-import type { ColumnBatch, ScanArena } from "../wasm/scan_arena.ts";
+import type { EventLane } from "../capture_journal.ts";
+import type { EventContext } from "../event/event.ts";
+import type { CommitWaiter } from "../journal/lane.ts";
+import type { CaptureInput, CaptureOptions } from "../pipeline.ts";
+import { entryLength, envelope } from "../scan/event_fields.ts";
+import { type Envelope, isHistorical, keyOf } from "../scan/event_index.ts";
 import { aheadMicrosMax } from "../scan/timestamp.ts";
+import { singleKey } from "../wasm/layout.ts";
+import type { ColumnBatch, ScanArena } from "../wasm/scan_arena.ts";
+import { type ArenaPool, ReceivedBody } from "./received_body.ts";
+import { captureRefusal, type RefusalOptions, usualReply } from "./reply.ts";
 
 export interface AnswerOptions extends CaptureOptions, RefusalOptions {
   bodyBytesMax: number;

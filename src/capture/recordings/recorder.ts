@@ -4,13 +4,13 @@
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
-import { recordingLimits } from "./limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
+import type { Reason } from "../event/outcome.ts";
 import type { CommitGroups, Lane } from "../journal/lane.ts";
 import { type EntryOffset, field } from "../scan/event_fields.ts";
-import type { Reason } from "../event/outcome.ts";
 import type { EventIndex } from "../scan/event_index.ts";
-import { type SnapshotRow, type SnapshotContext, SnapshotReading, readSnapshot } from "./snapshot.ts";
+import { recordingLimits } from "./limits.ts";
+import { readSnapshot, type SnapshotContext, SnapshotReading, type SnapshotRow } from "./snapshot.ts";
 
 interface RecordingJournal {
   readonly recordings: Lane<SnapshotRow>;

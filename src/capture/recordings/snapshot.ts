@@ -1,15 +1,15 @@
 // Reads a snapshot, an event that carries a piece of a session's recording, into a row of the lane of recordings. What
 // the recorder wrote is kept byte by byte.
 
-import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
-import { recordingLimits } from "./limits.ts";
 import { readDistinctId } from "../event/event.ts";
-import { type EntryOffset, offsetOf, field } from "../scan/event_fields.ts";
 import type { Reason } from "../event/outcome.ts";
-import { type Row, emptyRow, uuidFromText } from "../event/row.ts";
+import { emptyRow, type Row, uuidFromText } from "../event/row.ts";
+import { captureLimits } from "../limits.ts";
 import type { ByteRange } from "../scan/byte_range.ts";
+import { type EntryOffset, field, offsetOf } from "../scan/event_fields.ts";
 import type { EventIndex } from "../scan/event_index.ts";
+import { recordingLimits } from "./limits.ts";
 import { type SnapshotFacts, textAt, type ValueRange } from "./snapshot_facts.ts";
 import { SnapshotWalker } from "./snapshot_walker.ts";
 

@@ -3,7 +3,7 @@
 
 import { bytesOf, isTextAt } from "../../core/bytes.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
-import { FactsCollector, type ValueRange, type SnapshotFacts, numberAt } from "./snapshot_facts.ts";
+import { FactsCollector, numberAt, type SnapshotFacts, type ValueRange } from "./snapshot_facts.ts";
 
 /** Levels: the snapshot's properties, the array of events, an event, its data, the data's payload. */
 const inPiece = 0;

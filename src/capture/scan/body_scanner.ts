@@ -2,10 +2,10 @@
 // objects, and works in slices, so that a long body or event delays no other request.
 
 import { isUtf8 } from "node:buffer";
-import { EventIndex, type IndexOptions } from "./event_index.ts";
-import { envelope, envelopeKeys, field, itemKeys, noSlot, propertyKeys, slotOfKey } from "./event_fields.ts";
 import { JsonWalker, malformed, notUtf8, stopped } from "../../core/json/json_walker.ts";
 import type { ScanArena } from "../wasm/scan_arena.ts";
+import { envelope, envelopeKeys, field, itemKeys, noSlot, propertyKeys, slotOfKey } from "./event_fields.ts";
+import { EventIndex, type IndexOptions } from "./event_index.ts";
 
 /** What comes next. */
 const step = {

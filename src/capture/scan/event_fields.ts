@@ -1,8 +1,8 @@
 // Which members of a body are indexed, and where the scan notes them.
 
 import { bytesOf } from "../../core/bytes.ts";
-import { ByteColumn } from "../../storage/native/native.ts";
 import type { JsonWalker } from "../../core/json/json_walker.ts";
+import { ByteColumn } from "../../storage/native/native.ts";
 import { appendText } from "./json_value.ts";
 
 /**

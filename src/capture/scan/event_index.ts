@@ -5,7 +5,10 @@ import { free } from "../../core/chunks.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
+import type { Repaired } from "../decode/repair.ts";
+import { Outcomes, type Reason } from "../event/outcome.ts";
 import { singleKey } from "../wasm/layout.ts";
+import type { ScanArena } from "../wasm/scan_arena.ts";
 import {
   entryLength,
   envelope,
@@ -16,12 +19,9 @@ import {
   gradeOf,
   keySlot,
   noSlot,
-  valueKindOf,
   offsetOf,
+  valueKindOf,
 } from "./event_fields.ts";
-import { Outcomes, type Reason } from "../event/outcome.ts";
-import type { Repaired } from "../decode/repair.ts";
-import type { ScanArena } from "../wasm/scan_arena.ts";
 
 /** How much larger than estimated a moved index is made. */
 const movedFactor = 1.1;

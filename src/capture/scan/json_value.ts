@@ -1,11 +1,11 @@
 // Values of JSON whose grammar the scan has checked already: texts, compact lists and objects, keys of groups.
 
 import { hexValue, isTextAt } from "../../core/bytes.ts";
-import { captureLimits } from "../limits.ts";
+import { JsonCursor, pastValue } from "../../core/json/json_cursor.ts";
 import { limits } from "../../core/limits.ts";
 import type { ByteColumn } from "../../storage/native/native.ts";
+import { captureLimits } from "../limits.ts";
 import { type ByteRange, setBytes, setText } from "./byte_range.ts";
-import { JsonCursor, pastValue } from "../../core/json/json_cursor.ts";
 
 const decoder = new TextDecoder();
 

@@ -5,17 +5,17 @@ import { bytesOf } from "../../core/bytes.ts";
 import { free } from "../../core/chunks.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault, type FaultCode } from "../../core/fault.ts";
-import { v1Limits } from "./limits.ts";
-import { type ArenaPool, ReceivedBody } from "../receive/received_body.ts";
-import { likelyIndexBytes } from "../wasm/scan_arena.ts";
-import type { Reason, Warning } from "../event/outcome.ts";
-import { capture, scanFirst, scanOn } from "../pipeline.ts";
-import { captureRefusal, listReply } from "../receive/reply.ts";
-import type { EventIndex } from "../scan/event_index.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { announcedBytes } from "../../work/bodies/upload.ts";
+import type { Reason, Warning } from "../event/outcome.ts";
+import { capture, scanFirst, scanOn } from "../pipeline.ts";
+import { type ArenaPool, ReceivedBody } from "../receive/received_body.ts";
+import { captureRefusal, listReply } from "../receive/reply.ts";
 import type { AnswerOptions } from "../receive/single_event.ts";
+import type { EventIndex } from "../scan/event_index.ts";
 import { readIso } from "../scan/timestamp.ts";
+import { likelyIndexBytes } from "../wasm/scan_arena.ts";
+import { v1Limits } from "./limits.ts";
 import { Translation, type TranslationOptions, uuidChars } from "./translation.ts";
 
 /** What all requests share. */

@@ -1,10 +1,10 @@
 // What the v1 protocol takes and answers, for the API's description. Bodies are not checked against it.
 
 import Type from "typebox";
-import { choice, model } from "../../http/fields/field.ts";
-import { v1Limits } from "./limits.ts";
 import { refusal } from "../../http/docs/document.ts";
+import { choice, model } from "../../http/fields/field.ts";
 import { reply } from "../../http/fields/schema.ts";
+import { v1Limits } from "./limits.ts";
 
 const moment = (description: string) => Type.String({ format: "date-time", description });
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));

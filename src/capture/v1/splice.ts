@@ -1,9 +1,9 @@
 // The properties of a v1 event: those that its `options` become, and how members are appended to a raw JSON object, in
 // place of earlier ones of the same names. Other bytes stay unchanged.
 
-import { wordsIn } from "../../core/words.ts";
 import { bytesOf } from "../../core/bytes.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
+import { wordsIn } from "../../core/words.ts";
 
 /** Names of members that may be appended. */
 const names = wordsIn(`

@@ -3,14 +3,14 @@
 
 import { bytesOf } from "../../core/bytes.ts";
 import { Fault, type FaultCode } from "../../core/fault.ts";
-import { captureLimits } from "../limits.ts";
-import { limits } from "../../core/limits.ts";
-import { type EntryOffset, offsetOf, field, knownKeys, slotOf } from "../scan/event_fields.ts";
-import type { Reason } from "../event/outcome.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
+import { limits } from "../../core/limits.ts";
+import type { Reason } from "../event/outcome.ts";
 import { uuidFromText } from "../event/row.ts";
+import { captureLimits } from "../limits.ts";
+import { type EntryOffset, field, knownKeys, offsetOf, slotOf } from "../scan/event_fields.ts";
 import { type EventIndex, isHistorical } from "../scan/event_index.ts";
-import { type OptionProperty, Splice, readOptions } from "./splice.ts";
+import { type OptionProperty, readOptions, Splice } from "./splice.ts";
 
 /** Members of a v1 event that become properties, with their slots in #ranges. */
 const beside = { session_id: 0, window_id: 2, options: 4 } as const;

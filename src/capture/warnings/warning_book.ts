@@ -1,16 +1,16 @@
 // The warning book: writes warnings about a project's events into the journal's lane of warnings, a bounded number for
 // each minute. Events do not wait for it.
 
-import type { Uses } from "../../storage/services.ts";
-import { warningLimits } from "./limits.ts";
 import type { Applied } from "../../persons/store.ts";
-import { warningText, sentences } from "./warning_text.ts";
-import type { Lane } from "../journal/lane.ts";
-import type { Outcomes, Reason, Warning } from "../event/outcome.ts";
+import type { Uses } from "../../storage/services.ts";
 import type { Repaired } from "../decode/repair.ts";
+import type { Outcomes, Reason, Warning } from "../event/outcome.ts";
+import type { Lane } from "../journal/lane.ts";
+import { warningLimits } from "./limits.ts";
 import { type SeededMinute, type Spike, SpikeWatch } from "./spike.ts";
-import { type WarningLimiter, WarningQuota, type Unlisted, minuteMicros } from "./warning_quota.ts";
 import type { WarningRow } from "./warning.ts";
+import { minuteMicros, type Unlisted, type WarningLimiter, WarningQuota } from "./warning_quota.ts";
+import { sentences, warningText } from "./warning_text.ts";
 
 interface WarningBookOptions extends Uses<"clock" | "log"> {
   lane: Lane<WarningRow>;

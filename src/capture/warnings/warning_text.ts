@@ -1,16 +1,16 @@
 // The texts of warnings: why an event was ignored, altered or warned about, with the values that a person needs to act.
 
 import { bytesOf } from "../../core/bytes.ts";
-import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
-import { warningLimits } from "./limits.ts";
-import { field } from "../scan/event_fields.ts";
-import type { Example, Reason, Warning } from "../event/outcome.ts";
-import { memberOf, readCompact } from "../scan/json_value.ts";
 import type { Repaired } from "../decode/repair.ts";
 import { placeOf } from "../decode/repaired_place.ts";
+import type { Example, Reason, Warning } from "../event/outcome.ts";
 import { uuidText } from "../event/row.ts";
+import { captureLimits } from "../limits.ts";
 import { emptyRange, rangeText } from "../scan/byte_range.ts";
+import { field } from "../scan/event_fields.ts";
+import { memberOf, readCompact } from "../scan/json_value.ts";
+import { warningLimits } from "./limits.ts";
 import type { WarningRow } from "./warning.ts";
 
 export const sentences: Readonly<Record<Reason | Warning, string>> = {

@@ -1,8 +1,8 @@
 // Where things lie in the memory of the fast scan, and its bounds. The module is built with these numbers: after a
 // change run `bun run build:wasm`.
 
-import { captureLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
+import { captureLimits } from "../limits.ts";
 
 /** The longest name that is indexed, in bytes. */
 export const keyLengthMax = 31;

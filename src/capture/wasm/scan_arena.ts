@@ -1,6 +1,20 @@
 // An arena: memory that one body after the other is received into, and the fast scan that works in it.
 
 import { readFileSync } from "node:fs";
+import { limits } from "../../core/limits.ts";
+import type { Names } from "../../storage/native/native.ts";
+import type { GroupTypes } from "../event/changes.ts";
+import { captureLimits } from "../limits.ts";
+import {
+  entryLength,
+  envelopeKeys,
+  itemKeys,
+  type KnownKeys,
+  knownKeys,
+  propertyKeys,
+  valueKindOf,
+} from "../scan/event_fields.ts";
+import { unusualNames } from "./fast_path_rules.ts";
 import {
   entriesAt,
   groupTypeBytes,
@@ -13,20 +27,6 @@ import {
   singleNumbers,
   sliceChangesMax,
 } from "./layout.ts";
-import type { Names } from "../../storage/native/native.ts";
-import type { GroupTypes } from "../event/changes.ts";
-import {
-  entryLength,
-  type KnownKeys,
-  envelopeKeys,
-  itemKeys,
-  valueKindOf,
-  knownKeys,
-  propertyKeys,
-} from "../scan/event_fields.ts";
-import { unusualNames } from "./fast_path_rules.ts";
-import { captureLimits } from "../limits.ts";
-import { limits } from "../../core/limits.ts";
 
 /** Rows of one year as columns, side by side in `bytes`; valid until the next writeColumns(). */
 export interface ColumnBatch {

@@ -12,9 +12,9 @@ import { writeKnownNames } from "./scan_arena.ts";
 import {
   foldBlockBytesMax,
   foldColumns,
+  foldedNames,
   foldLayout,
   foldUnreadNumbers,
-  foldedNames,
 } from "./session_layout.ts";
 import { UnreadEvents } from "./unread_events.ts";
 

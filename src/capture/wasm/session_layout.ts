@@ -1,8 +1,8 @@
 // Where things lie in the memory in which sessions are folded, and its bounds: behind the tables of names of layout.ts,
 // which are used here as well. The module is built with these numbers: after a change run `bun run build:wasm`.
 
-import { adNames, sessionNames } from "../../storage/events/sessions.ts";
 import { limits } from "../../core/limits.ts";
+import { adNames, sessionNames } from "../../storage/events/sessions.ts";
 import { layout, paddingBytes } from "./layout.ts";
 
 /** What is read of an event's properties; the place of a name is its slot. */

@@ -1,13 +1,13 @@
 // A worker's client of worker 1, which keeps what must be known as a whole: the order of merges, spikes, the number of
 // listed warnings.
 
-import { captureLimits } from "../limits.ts";
-import { workerLimits } from "./limits.ts";
 import type { Rpc } from "../../work/rpc.ts";
-import { CommitWaiters } from "../journal/lane.ts";
 import type { MergeRow, MergeTaker } from "../event/merge_row.ts";
-import { type Unlisted, minuteMicros } from "../warnings/warning_quota.ts";
+import { CommitWaiters } from "../journal/lane.ts";
+import { captureLimits } from "../limits.ts";
 import type { SharedBook } from "../warnings/warning_book.ts";
+import { minuteMicros, type Unlisted } from "../warnings/warning_quota.ts";
+import { workerLimits } from "./limits.ts";
 
 export class PrimaryClient implements SharedBook {
   readonly merges: MergeTaker;

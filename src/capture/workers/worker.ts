@@ -5,23 +5,23 @@
 // flush if it was asked to stop before.
 
 import { createInterface } from "node:readline";
-import { type ProjectKeys, openProjectKeys } from "../../access/project_keys.ts";
 import { openClientAddress, openProxies } from "../../access/client_address.ts";
+import { openProjectKeys, type ProjectKeys } from "../../access/project_keys.ts";
 import { systemClock } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, type LogLevel, openLog, reasonOf } from "../../core/log.ts";
 import { forwardTo } from "../../http/forward.ts";
-import { type Listening, listen, openApplication } from "../../http/listen.ts";
+import { listen, type Listening, openApplication } from "../../http/listen.ts";
+import { followProcess } from "../../http/metrics/process_metrics.ts";
 import { PeerAddresses } from "../../http/peer.ts";
 import { openProblems } from "../../http/problem.ts";
-import { type CaptureMetrics, openMetrics } from "../metrics.ts";
-import { followProcess } from "../../http/metrics/process_metrics.ts";
 import { ownDataDir } from "../../storage/lock.ts";
-import { type Stores, joinStores } from "../../storage/stores.ts";
+import { joinStores, type Stores } from "../../storage/stores.ts";
 import { openBodyMemory } from "../../work/bodies/open.ts";
-import { type RpcMessage, type Rpc, openRpc } from "../../work/rpc.ts";
+import { openRpc, type Rpc, type RpcMessage } from "../../work/rpc.ts";
 import { captureCounts, flushCounts, followJournal, followMemory, refusalCounts } from "../counts.ts";
-import { type OpenedCapture, openCapture } from "../open.ts";
+import { type CaptureMetrics, openMetrics } from "../metrics.ts";
+import { openCapture, type OpenedCapture } from "../open.ts";
 import type { AnswerOptions } from "../receive/single_event.ts";
 import { captureRoutes, isCapture } from "../route.ts";
 import { PrimaryClient } from "./primary_client.ts";

@@ -1,15 +1,15 @@
 // The pool of a server's workers except worker 1, which is the server itself, and what worker 1 answers them.
 
 import { existsSync, readdirSync } from "node:fs";
-import { workerLimits } from "./limits.ts";
-import { coresHere } from "../../core/machine.ts";
 import type { Log } from "../../core/log.ts";
+import { coresHere } from "../../core/machine.ts";
 import type { Metrics, MetricsRead } from "../../http/metrics/metrics.ts";
 import { type IntervalTask, startInterval } from "../../work/interval.ts";
 import type { Answers } from "../../work/rpc.ts";
 import type { MergeRow } from "../event/merge_row.ts";
 import type { OpenedCapture } from "../open.ts";
 import type { Unlisted } from "../warnings/warning_quota.ts";
+import { workerLimits } from "./limits.ts";
 import type { WorkerConfig } from "./worker.ts";
 import { WorkerProcess } from "./worker_process.ts";
 

@@ -1,11 +1,11 @@
 // The parts of the embedded ClickHouse's tables: frozen, which are hard links made at once, and attached again.
 
-import { wordsIn } from "../../core/words.ts";
 import { existsSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { deriveAgain, deriveStored } from "../../capture/store.ts";
 import { UserError } from "../../core/fault.ts";
+import { wordsIn } from "../../core/words.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { backupLimits } from "./limits.ts";
 

@@ -4,6 +4,7 @@
 import { resolve } from "node:path";
 import { UserError } from "../../core/fault.ts";
 import type { Log } from "../../core/log.ts";
+import { mirrorMerges } from "../../persons/mirror_store.ts";
 import { migrate } from "../../storage/migrate.ts";
 import { attachStores, openStores, type Stores } from "../../storage/stores.ts";
 import { listPartTables } from "./clickhouse_parts_store.ts";
@@ -18,7 +19,6 @@ import {
   readSequences,
 } from "./postgres_rows_store.ts";
 import { checkEmbedded } from "./write_backup.ts";
-import { mirrorMerges } from "../../persons/mirror_store.ts";
 
 export interface MoveOptions {
   dataDir: string;

@@ -10,17 +10,17 @@ import type { Clock } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
 import { readVersion } from "../../core/version.ts";
 import { appliedMigrations } from "../../storage/migrate.ts";
-import { attachStores, type Stores } from "../../storage/stores.ts";
 import type { Uses } from "../../storage/services.ts";
-import { FileList, copyFile, filesBelow, syncTree } from "./backup_files.ts";
+import { attachStores, type Stores } from "../../storage/stores.ts";
+import { copyFile, FileList, filesBelow, syncTree } from "./backup_files.ts";
 import { freeze, frozenParts, listPartTables, thaw } from "./clickhouse_parts_store.ts";
 import { backupLimits } from "./limits.ts";
-import { type Manifest, manifestName, backupManifestText } from "./manifest.ts";
+import { backupManifestText, type Manifest, manifestName } from "./manifest.ts";
 import {
-  type HeldConnection,
   beginSnapshot,
   copyOut,
   endSnapshot,
+  type HeldConnection,
   listRowTables,
   lockBackups,
   readSequences,

@@ -7,7 +7,7 @@ import { writeDurably } from "../../capture/journal/segments/files.ts";
 import { UserError } from "../../core/fault.ts";
 import { reasonOf } from "../../core/log.ts";
 import type { Body } from "./body.ts";
-import { addCounts, noCounts, type ImportCounts } from "./counts.ts";
+import { addCounts, type ImportCounts, noCounts } from "./counts.ts";
 
 /** What must be equal for a checkpoint to be valid. Paths are as given. */
 export interface ImportInputs {

@@ -1,9 +1,9 @@
 // The arguments of `sluice import`, read and checked.
 
+import type { Config } from "../../config.ts";
 import type { Clock } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
 import { withoutLast } from "../../core/trim.ts";
-import type { Config } from "../../config.ts";
 import { readArguments } from "../args.ts";
 import type { BodyLimits } from "./body.ts";
 import { type Format, formats } from "./formats/detect.ts";

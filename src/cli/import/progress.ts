@@ -1,7 +1,7 @@
 // Shows the progress of an import: a bar on a terminal, otherwise a line at intervals.
 
-import { importLimits } from "./limits.ts";
 import { formatCount } from "./counts.ts";
+import { importLimits } from "./limits.ts";
 import type { ImportParts } from "./options.ts";
 
 interface Progress {

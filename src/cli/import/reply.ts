@@ -1,8 +1,8 @@
 // The meaning of a server's reply to one body. A 200 that is not a capture reply counts as a refusal.
 
+import { type ImportCounts, noCounts } from "./counts.ts";
 import { importLimits } from "./limits.ts";
 import { jsonObject } from "./reading/raw_fields.ts";
-import { noCounts, type ImportCounts } from "./counts.ts";
 
 export type ReplyVerdict =
   | { is: "taken"; counts: ImportCounts; ignored: IgnoredRow[] }

@@ -6,16 +6,16 @@ import { hashKey } from "../../core/id.ts";
 import { reasonOf } from "../../core/log.ts";
 import { Bodies, type Body } from "./body.ts";
 import { Checkpoint, type ImportInputs } from "./checkpoint.ts";
+import { addCounts, type ImportCounts, noCounts, totalOf } from "./counts.ts";
 import { Converter } from "./formats/convert.ts";
 import { detectFileKind, readerOf } from "./formats/detect.ts";
 import { UuidSource } from "./formats/uuid_source.ts";
 import type { ImportOptions, ImportParts } from "./options.ts";
 import { Reporter } from "./progress.ts";
-import type { FileRecord } from "./reading/file_record.ts";
-import { Sender, Stopped } from "./sender.ts";
-import { openSource, fileBytesOf, standardInput } from "./reading/source.ts";
 import { type Readability, waitUntilReadable } from "./readable.ts";
-import { addCounts, noCounts, totalOf, type ImportCounts } from "./counts.ts";
+import type { FileRecord } from "./reading/file_record.ts";
+import { fileBytesOf, openSource, standardInput } from "./reading/source.ts";
+import { Sender, Stopped } from "./sender.ts";
 
 export interface ImportEnd {
   counts: ImportCounts;

@@ -4,11 +4,11 @@
 import { UserError } from "../../core/fault.ts";
 import { reasonOf } from "../../core/log.ts";
 import type { Body } from "./body.ts";
+import { addCounts, type ImportCounts, noCounts } from "./counts.ts";
 import { importLimits } from "./limits.ts";
 import type { ImportOptions, ImportParts } from "./options.ts";
 import type { Reporter } from "./progress.ts";
 import { judgeReply, type ReplyVerdict } from "./reply.ts";
-import { addCounts, noCounts, type ImportCounts } from "./counts.ts";
 
 /** Thrown when the import is stopped before a body is accepted. */
 export class Stopped extends Error {}

@@ -5,11 +5,11 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { ownZone } from "./clock.ts";
 import { pagesFor } from "./pages.ts";
 import { type ListReply, openApi } from "./session/api.ts";
-import { navigate, hrefOf, type Route, useRoute } from "./session/route.ts";
+import { hrefOf, navigate, type Route, useRoute } from "./session/route.ts";
 import { allows, type ProjectRow, type Session, SessionContext } from "./session/session.ts";
-import { clockText, ZoneContext } from "./session/zone.ts";
 import { type Signed, SignIn, type SigningIn, useSignIn } from "./session/sign_in.tsx";
 import { useLoaded } from "./session/use_loaded.ts";
+import { clockText, ZoneContext } from "./session/zone.ts";
 import { Button, Shown } from "./ui/parts.tsx";
 import { ThemeButton } from "./ui/theme_button.tsx";
 

@@ -1,24 +1,24 @@
 // The pages of the console in menu order, and the scope that each needs.
 
 import { type ComponentType } from "preact";
-import { PersonsBehind } from "./actors/behind.tsx";
 import { Keys } from "./accounts/keys.tsx";
 import { Members } from "./accounts/members.tsx";
 import { OwnAccount } from "./accounts/own_account.tsx";
 import { Projects } from "./accounts/projects.tsx";
-import { Dashboards } from "./dashboards/dashboards.tsx";
-import { Insights } from "./insights/insights.tsx";
-import { Explore } from "./explore/explore.tsx";
+import { PersonsBehind } from "./actors/behind.tsx";
 import { Exports } from "./batch_exports/exports.tsx";
+import { Dashboards } from "./dashboards/dashboards.tsx";
+import { Explore } from "./explore/explore.tsx";
+import { Insights } from "./insights/insights.tsx";
 import { Live } from "./live/live.tsx";
+import { Overview } from "./overview/overview.tsx";
 import { Groups } from "./persons/groups.tsx";
 import { Persons } from "./persons/persons.tsx";
-import { Overview } from "./overview/overview.tsx";
-import { Recordings } from "./session_recordings/recordings.tsx";
-import { FirstRun } from "./start/first_run.tsx";
-import { Sql } from "./sql/sql_page.tsx";
-import { Subscriptions } from "./subscriptions/subscriptions.tsx";
 import type { Route } from "./session/route.ts";
+import { Recordings } from "./session_recordings/recordings.tsx";
+import { Sql } from "./sql/sql_page.tsx";
+import { FirstRun } from "./start/first_run.tsx";
+import { Subscriptions } from "./subscriptions/subscriptions.tsx";
 
 export interface PageEntry {
   name: string;

@@ -4,6 +4,7 @@
 import { render } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type eventWithTime, Replayer, type ReplayPlugin } from "rrweb";
+import { messageOf, refusalOf, sendRequest } from "./session/api.ts";
 import { canvasPicture, foreignIn, isPicture, withoutReach } from "./session_recordings/recorded_pages.ts";
 import {
   beginOf,
@@ -12,7 +13,6 @@ import {
   type RecordedEvent,
   type Windows,
 } from "./session_recordings/snapshots.ts";
-import { refusalOf, sendRequest, messageOf } from "./session/api.ts";
 import { durationText, timeText } from "./ui/format.ts";
 import { Button, CheckField, ChoiceField } from "./ui/parts.tsx";
 import { followTheme } from "./ui/theme.ts";

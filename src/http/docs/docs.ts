@@ -1,12 +1,12 @@
 // The API's description of itself: OpenAPI for programs, a page for people. Routes with `hide` are left out.
 
+import { join } from "node:path";
 import { swagger } from "@elysiajs/swagger";
 import { Elysia } from "elysia";
 import { Fault } from "../../core/fault.ts";
 import { readVersion, servedFolder } from "../../core/version.ts";
-import { type Asset, sendAsset, textAsset, fileAsset } from "../asset.ts";
+import { type Asset, fileAsset, sendAsset, textAsset } from "../asset.ts";
 import { type ApiDocument, completeDocument } from "./document.ts";
-import { join } from "node:path";
 
 /** A route as the application lists it; Elysia's own list has this shape. */
 export interface DescribedRoute {

@@ -2,8 +2,8 @@
 
 import Type from "typebox";
 import { problems } from "../problem.ts";
+import { exampleOf, type JsonSchema } from "./example.ts";
 import { hoisted, modelNamed, type Models } from "./models.ts";
-import { type JsonSchema, exampleOf } from "./example.ts";
 
 export interface ApiDocument {
   openapi: string;

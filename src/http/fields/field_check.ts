@@ -1,9 +1,9 @@
 // Checks a whole body against a resource's schema. The first wrong field in the schema's order is refused; fields that
 // the schema does not name are dropped, or refused where the schema is strict.
 
-import { isDictionary } from "../../core/json/dictionary.ts";
 import type { TObject } from "typebox";
-import type { UpdateInput, CreateInput } from "./field.ts";
+import { isDictionary } from "../../core/json/dictionary.ts";
+import type { CreateInput, UpdateInput } from "./field.ts";
 import { fieldFault, type FieldPath, shown, typeNameOf } from "./field_fault.ts";
 import {
   checkChoice,

@@ -2,10 +2,10 @@
 // Django REST framework, since scripts for that API read them.
 
 import type { Fault } from "../../core/fault.ts";
-import { httpLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 import { trimmed, withoutEnds, withoutLast } from "../../core/trim.ts";
-import { fieldFault, type FieldPath, typeNameOf, shown } from "./field_fault.ts";
+import { httpLimits } from "../limits.ts";
+import { fieldFault, type FieldPath, shown, typeNameOf } from "./field_fault.ts";
 import { isoTimeOf, isTimezone } from "./field_time.ts";
 
 export interface Rule {

@@ -2,7 +2,7 @@
 
 import Type from "typebox";
 import { model } from "./field.ts";
-import { searchParameter, requiredTextParameter } from "./query.ts";
+import { requiredTextParameter, searchParameter } from "./query.ts";
 
 export const valuesQuery = {
   key: requiredTextParameter("the property's name."),

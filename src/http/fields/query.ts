@@ -2,8 +2,8 @@
 // declared, given twice or cannot be read is refused: a filter that was ignored would answer with what it should leave
 // out.
 
-import { limits } from "../../core/limits.ts";
 import type { Clock } from "../../core/clock.ts";
+import { limits } from "../../core/limits.ts";
 import { wordsIn } from "../../core/words.ts";
 import { httpLimits } from "../limits.ts";
 import { readMoment } from "../pages/moment.ts";

@@ -5,10 +5,10 @@ import { Elysia } from "elysia";
 import type { Clock } from "../../core/clock.ts";
 import { withinMs } from "../../core/deadline.ts";
 import { Fault } from "../../core/fault.ts";
-import { httpLimits } from "../limits.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
 import type { Uses } from "../../storage/services.ts";
+import { httpLimits } from "../limits.ts";
 import type { Registry } from "./metrics.ts";
 
 /**

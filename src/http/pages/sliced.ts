@@ -4,7 +4,7 @@ import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import { primed } from "../../work/slices.ts";
 import { httpLimits } from "../limits.ts";
-import { type HeldReply, heldReplies } from "./held_replies.ts";
+import { heldReplies, type HeldReply } from "./held_replies.ts";
 import { jsonPieces, partsOf } from "./json_parts.ts";
 import { LongReply } from "./long_reply.ts";
 

@@ -1,7 +1,7 @@
 // Members of an organization over HTTP. Accounts are made by the operator; here their levels change, and they leave.
 
-import { parameter, pageParameters } from "../../http/fields/query.ts";
 import { checkChoice } from "../../http/fields/field_rule.ts";
+import { pageParameters, parameter } from "../../http/fields/query.ts";
 import { gone, listSchema, reply } from "../../http/fields/schema.ts";
 import { operationsOf } from "../../http/operation.ts";
 import { pageReply } from "../../http/pages/page.ts";

@@ -1,8 +1,8 @@
 // Deletions of persons over HTTP: one, or up to a thousand.
 
 import type { Access } from "../../access/gate.ts";
-import { flagParameter } from "../../http/fields/query.ts";
 import { fieldFault } from "../../http/fields/field_fault.ts";
+import { flagParameter } from "../../http/fields/query.ts";
 import { gone, reply } from "../../http/fields/schema.ts";
 import { notFound } from "../../http/found.ts";
 import { projectOperation } from "../../http/operation.ts";

@@ -5,7 +5,7 @@ import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { arrayText } from "../../storage/postgres/array_text.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { personLimits } from "../limits.ts";
-import { type DeletionScope, type Erasure, erase, listDeleted } from "./erase_store.ts";
+import { type DeletionScope, erase, type Erasure, listDeleted } from "./erase_store.ts";
 import { hideOrdered } from "./hidden_store.ts";
 import { areSeveral, isPassed } from "./journals_store.ts";
 

@@ -1,13 +1,13 @@
 // The worker that finishes deletions of persons and projects, and splits, once the journals have passed them. No queue
 // of leases: the orders of one request are carried out together, and every step may be repeated by any process.
 
-import { personLimits } from "../limits.ts";
+import type { Uses } from "../../storage/services.ts";
 import { intervalWorker } from "../../work/interval.ts";
 import type { Worker } from "../../work/worker.ts";
-import type { Uses } from "../../storage/services.ts";
+import { personLimits } from "../limits.ts";
 import { finishSplits } from "../split/store.ts";
-import { removeGoneProjects, finishDeletions } from "./store.ts";
 import { hideOrdered } from "./hidden_store.ts";
+import { finishDeletions, removeGoneProjects } from "./store.ts";
 
 type DeletionParts = Uses<"sql" | "clickhouse" | "clock" | "log">;
 

@@ -1,8 +1,8 @@
 // Requests that change a person's properties, and what is answered about their values.
 
-import { propertyValuesModel } from "../../http/fields/property_values.ts";
 import Type from "typebox";
 import { exactText, model, strictModel } from "../../http/fields/field.ts";
+import { propertyValuesModel } from "../../http/fields/property_values.ts";
 import { personModel } from "../model.ts";
 
 export const personChangeBody = strictModel(

@@ -1,8 +1,9 @@
 // Properties of persons over HTTP: their values listed, one person's changed. A change is an event like any other, sent
 // by the server: `$set`, or `$delete_person_property` with `$unset`.
 
-import { valuesQuery } from "../../http/fields/property_values.ts";
 import type { Access } from "../../access/gate.ts";
+import { fieldFault, shown } from "../../http/fields/field_fault.ts";
+import { valuesQuery } from "../../http/fields/property_values.ts";
 import { reply } from "../../http/fields/schema.ts";
 import { present } from "../../http/found.ts";
 import { projectOperation } from "../../http/operation.ts";
@@ -11,6 +12,7 @@ import { readsOf } from "../../storage/clickhouse/query_options.ts";
 import { recordChange } from "../activity/store.ts";
 import { ownPersonId } from "../identity.ts";
 import { personLimits } from "../limits.ts";
+import { listPersonValues } from "../listing/current_store.ts";
 import { personModel, personReply } from "../model.ts";
 import { type CountedParts, mainIdOf, nobody } from "../parts.ts";
 import { readPersons } from "../reading/store.ts";
@@ -21,8 +23,6 @@ import {
   successModel,
   updatePropertyBody,
 } from "./model.ts";
-import { listPersonValues } from "../listing/current_store.ts";
-import { fieldFault, shown } from "../../http/fields/field_fault.ts";
 
 const kept =
   "It is an event of the server's own, of the person's main distinct id and of this moment, and kept when it is " +

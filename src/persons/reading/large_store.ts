@@ -2,12 +2,12 @@
 // first of them, so that the ids themselves need not be sent.
 
 import { Fault } from "../../core/fault.ts";
-import { ownPersonId } from "../identity.ts";
-import { personLimits } from "../limits.ts";
 import type { QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, queryOptions } from "../../storage/clickhouse/query_options.ts";
 import { Semaphore } from "../../work/semaphore.ts";
-import { type KeptChange, type Person, foldProperties } from "./fold.ts";
+import { ownPersonId } from "../identity.ts";
+import { personLimits } from "../limits.ts";
+import { foldProperties, type KeptChange, type Person } from "./fold.ts";
 
 const own = "project_id = {project_id:UInt32}";
 

@@ -1,9 +1,9 @@
 // Reads a page of persons: in one query when they are small, in blocks when they are large.
 
-import { personLimits } from "../limits.ts";
 import { blocksOf, checkFits } from "../../http/pages/page.ts";
 import { isTooBig } from "../../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, wholePageOptions } from "../../storage/clickhouse/query_options.ts";
+import { personLimits } from "../limits.ts";
 import type { Person } from "./fold.ts";
 import { keptBytes } from "./large_store.ts";
 import { findPersons, readPersons } from "./store.ts";

@@ -3,11 +3,11 @@
 
 import { byBytes } from "../../core/bytes.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
-import { personLimits } from "../limits.ts";
 import type { QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
 import type { ProjectReads } from "../../storage/clickhouse/query_options.ts";
 import { ownPersonId } from "../identity.ts";
-import { type KeptChange, type Person, foldProperties } from "./fold.ts";
+import { personLimits } from "../limits.ts";
+import { foldProperties, type KeptChange, type Person } from "./fold.ts";
 import { readLarge } from "./large_store.ts";
 
 interface MergedId {

@@ -4,6 +4,7 @@ import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { queryKind } from "../kind.ts";
+import { behindName } from "../parts/behind_store.ts";
 import {
   displayNameText,
   expressionRows,
@@ -14,8 +15,7 @@ import {
 import { filtersOf } from "../parts/series.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
 import { behindOf } from "./behind.ts";
-import { behindName } from "../parts/behind_store.ts";
-import { type ActorsQuery, actorsModel } from "./model.ts";
+import { actorsModel, type ActorsQuery } from "./model.ts";
 
 export const actorsKind = queryKind({
   schema: actorsModel,

@@ -6,10 +6,10 @@ import { type Access, covers, requireScopes, type Scope } from "../../access/sco
 import { Fault } from "../../core/fault.ts";
 import { reasonOf } from "../../core/log.ts";
 import { storeFault } from "../../http/problem.ts";
-import { FairShare } from "../../work/fair_share.ts";
-import { startInterval, type IntervalTask } from "../../work/interval.ts";
 import type { Uses } from "../../storage/services.ts";
 import type { MemoryBudget } from "../../work/bodies/memory_budget.ts";
+import { FairShare } from "../../work/fair_share.ts";
+import { type IntervalTask, startInterval } from "../../work/interval.ts";
 import { countQuery } from "../engine.ts";
 import { queryLimits } from "../limits.ts";
 import type { QueryResult } from "../results/query_result.ts";

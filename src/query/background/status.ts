@@ -1,7 +1,7 @@
 // What is answered of a query in the background.
 
-import { problems } from "../../http/problem.ts";
 import { slicedJson } from "../../http/pages/sliced.ts";
+import { problems } from "../../http/problem.ts";
 import { queryLimits } from "../limits.ts";
 import { resultReply } from "../results/reply.ts";
 import type { FoundQuery } from "./background_queries.ts";

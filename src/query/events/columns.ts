@@ -1,7 +1,7 @@
 // The columns that a list of events can have, and the value of each.
 
-import { groupPlace } from "../../storage/events/group_columns.ts";
 import { isoOfStored } from "../../http/fields/field_time.ts";
+import { groupPlace } from "../../storage/events/group_columns.ts";
 import { jsonOf } from "../parts/expressions.ts";
 
 /** An event as stored. */

@@ -1,7 +1,7 @@
 // A list of events in expressions of SQL.
 
-import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import type { Page } from "../../http/pages/page.ts";
+import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { clickhouseTime, type DateSpan } from "../date_range.ts";
 import { displayNameText, expressionRows, type MadeColumn, parsedProperties } from "../parts/expressions.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";

@@ -3,7 +3,6 @@
 
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
-import { queryLimits } from "../limits.ts";
 import { fitting, type Page } from "../../http/pages/page.ts";
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import {
@@ -14,7 +13,8 @@ import {
   sizesText,
 } from "../../storage/events/stored_properties.ts";
 import type { DateSpan } from "../date_range.ts";
-import { newDraft, entityCondition, type QueryContext, spanCondition } from "../store.ts";
+import { queryLimits } from "../limits.ts";
+import { entityCondition, newDraft, type QueryContext, spanCondition } from "../store.ts";
 import type { EventRow } from "./columns.ts";
 import type { EventsQuery } from "./model.ts";
 

@@ -1,16 +1,16 @@
 // Answers a FunnelsQuery: how many persons did one thing after the other.
 
-import { queryKind } from "../kind.ts";
 import { addIntervals, bucketsOf } from "../date_range.ts";
+import { queryKind } from "../kind.ts";
 import { type Breakdown, requireBreakdownScopes, valuesShown } from "../parts/breakdown.ts";
-import { namesOf, refuseNumbers } from "../parts/lines.ts";
 import { type AskedFigure, figureLine, noFigure, type PersonStatement } from "../parts/figure.ts";
+import { namesOf, refuseNumbers } from "../parts/lines.ts";
 import type { Series } from "../parts/series.ts";
 import type { FunnelStep, FunnelTimes, FunnelTrend } from "../result.ts";
 import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
+import type { FunnelScope } from "./attempts.ts";
 import { type CheckedFunnel, checkFunnel } from "./check.ts";
 import { funnelsModel } from "./model.ts";
-import type { FunnelScope } from "./attempts.ts";
 import {
   conversionRows,
   funnelPersonsText,

@@ -1,12 +1,12 @@
 // The statements of a funnel: how many persons reached each step, how long it took them, how many came through by when
 // they began, and by how long it took.
 
+import { queryLimits } from "../limits.ts";
 import type { Breakdown } from "../parts/breakdown.ts";
-import { type BreakdownLines, breakdownLine } from "../parts/breakdown_store.ts";
+import { breakdownLine, type BreakdownLines } from "../parts/breakdown_store.ts";
 import type { PersonStatement } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
 import { bucketIndex, newDraft, type QueryContext } from "../store.ts";
-import { queryLimits } from "../limits.ts";
 import {
   attemptRows,
   type FunnelScope,

@@ -6,7 +6,7 @@ import { queryKind } from "../kind.ts";
 import { filtersOf } from "../parts/series.ts";
 import { compileSelect, type SqlFilters } from "../sql/compile/compile.ts";
 import type { QueryAnswer, QueryContext, QueryTiming } from "../store.ts";
-import { type HogQLQuery, hogqlModel } from "./model.ts";
+import { hogqlModel, type HogQLQuery } from "./model.ts";
 import { filterTreesOf, runTree, sqlFault, type TextReader, treeOfText } from "./run.ts";
 
 export const hogqlKind = queryKind({

@@ -3,13 +3,13 @@
 import { requireScopes, type Scope } from "../../access/scope.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
-import { compileSelect, type SqlContext, SqlProblem } from "../sql/compile/compile.ts";
 import { expressionsIn, type PropertyFilter } from "../../storage/events/property_filter.ts";
+import { behindName, behindTable, behindText } from "../parts/behind_store.ts";
+import type { PersonStatement } from "../parts/figure.ts";
+import { compileSelect, type SqlContext, SqlProblem } from "../sql/compile/compile.ts";
 import type { TextKind } from "../sql/parser/parser_child.ts";
 import type { ExpressionNode, SelectTree } from "../sql/tree.ts";
 import { type QueryContext, SqlFailure, throwSqlFailure } from "../store.ts";
-import { behindName, behindTable, behindText } from "../parts/behind_store.ts";
-import type { PersonStatement } from "../parts/figure.ts";
 import { propertyTypesOf, refuseUnset } from "./property_types.ts";
 import { checkStatement } from "./statement_check.ts";
 

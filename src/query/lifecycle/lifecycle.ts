@@ -3,9 +3,9 @@
 
 import { clickhouseTime } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
-import { figureDay, type AskedFigure, noFigure, type PersonStatement } from "../parts/figure.ts";
-import { actionOf, namesOf } from "../parts/lines.ts";
 import { personCounts, personsWhere } from "../parts/behind_store.ts";
+import { type AskedFigure, figureDay, noFigure, type PersonStatement } from "../parts/figure.ts";
+import { actionOf, namesOf } from "../parts/lines.ts";
 import { periodsOf } from "../parts/periods.ts";
 import { checkPersons } from "../parts/person_series.ts";
 import { shownName } from "../parts/series.ts";

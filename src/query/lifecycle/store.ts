@@ -2,8 +2,8 @@
 
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { addIntervals, type DateSpan } from "../date_range.ts";
-import type { Interval } from "../parts/model.ts";
 import type { PersonStatement } from "../parts/figure.ts";
+import type { Interval } from "../parts/model.ts";
 import type { Series } from "../parts/series.ts";
 import {
   bucketIndex,

@@ -1,7 +1,7 @@
 // Statements over rows of persons: how many there are of each value, who they are, and their table in SQL.
 
-import { sqlTables } from "../sql/compile/lists/tables.ts";
 import { sqlColumns, type SqlTable } from "../sql/compile/lists/table.ts";
+import { sqlTables } from "../sql/compile/lists/tables.ts";
 import type { QueryContext } from "../store.ts";
 import type { PersonStatement } from "./figure.ts";
 

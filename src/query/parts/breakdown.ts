@@ -5,11 +5,11 @@ import { requireScopes } from "../../access/scope.ts";
 import { Fault } from "../../core/fault.ts";
 import { sessionExpressions } from "../../storage/events/session_property.ts";
 import { queryLimits } from "../limits.ts";
-import { isGiven } from "./series.ts";
 import { noValue, otherValues } from "../result.ts";
 import type { QueryContext } from "../store.ts";
 import type { BreakdownFilter } from "./model.ts";
 import type { AskedExpression } from "./row_expressions.ts";
+import { isGiven } from "./series.ts";
 
 interface BreakdownPart {
   /** Its name; of type hogql the expression. */

@@ -3,16 +3,16 @@
 
 import { Fault } from "../../core/fault.ts";
 import type { Page } from "../../http/pages/page.ts";
-import { mapInSlices } from "../../work/slices.ts";
-import { queryLimits } from "../limits.ts";
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
+import { mapInSlices } from "../../work/slices.ts";
 import { filterTreesOf, runTree, sqlFault, type TextReader, treeOfText } from "../hogql/run.ts";
+import { queryLimits } from "../limits.ts";
 import type { SqlFilters } from "../sql/compile/compile.ts";
 import type { TextKind } from "../sql/parser/parser_child.ts";
 import type { ExpressionNode, OrderExpr, SelectQuery } from "../sql/tree.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
-import type { PersonStatement } from "./figure.ts";
 import { isAggregated } from "./aggregated.ts";
+import type { PersonStatement } from "./figure.ts";
 
 /** A column that is no SQL: what is read for it, and the cell that is made of that. */
 export interface MadeColumn {

@@ -1,8 +1,8 @@
 // Answers a PathsQuery: which step persons took after which.
 
 import { queryKind } from "../kind.ts";
-import { filtersOf } from "../parts/series.ts";
 import type { PersonStatement } from "../parts/figure.ts";
+import { filtersOf } from "../parts/series.ts";
 import type { PathLink } from "../result.ts";
 import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
 import { pathsModel, type PathsQuery } from "./model.ts";

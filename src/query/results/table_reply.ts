@@ -1,12 +1,12 @@
 // The table of a result as CSV (RFC 4180) or as JSON lines, an object for each row.
 
 import { Fault } from "../../core/fault.ts";
+import { choiceParameter } from "../../http/fields/query.ts";
 import { cellOf, cellOfText, csvLineOf } from "../../http/pages/csv.ts";
 import { wantedFormat } from "../../http/pages/format.ts";
 import { slicedTexts } from "../../http/pages/sliced.ts";
-import { choiceParameter } from "../../http/fields/query.ts";
-import type { QueryResult } from "./query_result.ts";
 import type { ResultType } from "../result.ts";
+import type { QueryResult } from "./query_result.ts";
 
 /** Told in words, as `format` of lists is: the description has one content type for each reply. */
 export const tableFormatParameter = {

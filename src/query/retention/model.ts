@@ -5,10 +5,10 @@ import { choice, integer, strictModel, text } from "../../http/fields/field.ts";
 import { queryLimits } from "../limits.ts";
 import {
   aboutSender,
+  anything,
   breakdownFilter,
   drawing,
   insightFields,
-  anything,
   maybe,
   unanswered,
   unreadFields,

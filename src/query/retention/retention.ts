@@ -2,8 +2,8 @@
 
 import { addIntervals, dateSpanOf, earliest, startOf, zonedIso } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
-import { type AskedFigure, type PersonStatement, figurePlace } from "../parts/figure.ts";
 import { personCounts } from "../parts/behind_store.ts";
+import { type AskedFigure, figurePlace, type PersonStatement } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
 import {
   type Entity,

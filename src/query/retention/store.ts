@@ -2,15 +2,15 @@
 
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import type { DateSpan } from "../date_range.ts";
-import type { Interval } from "../parts/model.ts";
 import type { PersonStatement } from "../parts/figure.ts";
+import type { Interval } from "../parts/model.ts";
 import type { Entity } from "../parts/series.ts";
 import {
   bucketIndex,
-  eventTable,
-  newDraft,
-  filterCondition,
   entityCondition,
+  eventTable,
+  filterCondition,
+  newDraft,
   type QueryContext,
   spanCondition,
 } from "../store.ts";

@@ -6,7 +6,7 @@ import { queryKind } from "../kind.ts";
 import { expressionRows, type MadeColumn, readExpressions } from "../parts/expressions.ts";
 import { sqlTables } from "../sql/compile/lists/tables.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
-import { type SessionsQuery, sessionsModel } from "./model.ts";
+import { sessionsModel, type SessionsQuery } from "./model.ts";
 
 export const sessionsKind = queryKind({
   schema: sessionsModel,

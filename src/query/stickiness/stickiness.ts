@@ -2,9 +2,9 @@
 
 import { clickhouseTime } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
-import { figureDay, type AskedFigure, type PersonStatement, figurePlace } from "../parts/figure.ts";
-import { actionOf, refuseNumbers } from "../parts/lines.ts";
 import { personCounts, personsWhere } from "../parts/behind_store.ts";
+import { type AskedFigure, figureDay, figurePlace, type PersonStatement } from "../parts/figure.ts";
+import { actionOf, refuseNumbers } from "../parts/lines.ts";
 import { figurePeriod, periodsOf } from "../parts/periods.ts";
 import { checkPersons } from "../parts/person_series.ts";
 import { shownName } from "../parts/series.ts";

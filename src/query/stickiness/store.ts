@@ -1,9 +1,9 @@
 // The statement of stickiness: persons by the number of intervals in which they did something.
 
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
+import type { PersonStatement } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
 import type { Period } from "../parts/periods.ts";
-import type { PersonStatement } from "../parts/figure.ts";
 import type { Series } from "../parts/series.ts";
 import {
   bucketIndex,

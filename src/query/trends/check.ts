@@ -1,10 +1,10 @@
 // What the schema of a TrendsQuery cannot refuse: math without what it needs, breakdowns by several properties.
 
 import { Fault } from "../../core/fault.ts";
-import type { EventsNode, Interval } from "../parts/model.ts";
 import { breakdownExpressions, breakdownOf } from "../parts/breakdown.ts";
-import { type Formula, readFormula } from "./formula.ts";
+import type { EventsNode, Interval } from "../parts/model.ts";
 import { entityExpressions, filtersOf, isGiven, type Series, seriesOf, shownName } from "../parts/series.ts";
+import { type Formula, readFormula } from "./formula.ts";
 import { totalDisplays, type TrendsQuery } from "./model.ts";
 
 export type CheckedTrends = ReturnType<typeof checkTrends>;

@@ -2,18 +2,18 @@
 
 import { requireBreakdownScopes, valuesShown } from "../parts/breakdown.ts";
 import {
+  type AskedFigure,
   figureDay,
   figureLine,
-  type AskedFigure,
+  figurePlace,
   noFigure,
   type PersonStatement,
-  figurePlace,
 } from "../parts/figure.ts";
-import { figurePeriod, periodsOf } from "../parts/periods.ts";
 import { namesOf } from "../parts/lines.ts";
+import { figurePeriod, periodsOf } from "../parts/periods.ts";
 import type { QueryContext } from "../store.ts";
 import type { CheckedTrends } from "./check.ts";
-import { breakdownValues, trendScope, trendPersonsText } from "./store.ts";
+import { breakdownValues, trendPersonsText, trendScope } from "./store.ts";
 
 /**
  * Those of all values where no breakdown is named, of the whole time where no day is.

@@ -9,20 +9,20 @@ import {
 } from "../../storage/events/property_filter.ts";
 import { addIntervals, type DateSpan } from "../date_range.ts";
 import { queryLimits } from "../limits.ts";
+import type { Breakdown } from "../parts/breakdown.ts";
+import { breakdownLine, type BreakdownLines, breaksPersons, brokenRows } from "../parts/breakdown_store.ts";
+import type { PersonStatement } from "../parts/figure.ts";
 import type { EventsNode, Interval, Math } from "../parts/model.ts";
 import type { Period } from "../parts/periods.ts";
-import type { PersonStatement } from "../parts/figure.ts";
 import type { Series } from "../parts/series.ts";
-import type { Breakdown } from "../parts/breakdown.ts";
-import { type BreakdownLines, breaksPersons, brokenRows, breakdownLine } from "../parts/breakdown_store.ts";
 import {
   bucketIndex,
   type Draft,
-  newDraft,
-  filterCondition,
   entityCondition,
-  propertyNumber,
   eventTable,
+  filterCondition,
+  newDraft,
+  propertyNumber,
   type QueryContext,
   spanCondition,
 } from "../store.ts";

@@ -3,18 +3,18 @@
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { clickhouseTime } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
+import { requireBreakdownScopes, shownBreakdown, valuesShown } from "../parts/breakdown.ts";
 import { actionOf, namesOf, refuseNumbers } from "../parts/lines.ts";
-import { type Period, periodsOf } from "../parts/periods.ts";
 import type { Interval } from "../parts/model.ts";
+import { type Period, periodsOf } from "../parts/periods.ts";
 import type { Series } from "../parts/series.ts";
 import type { TrendLine } from "../result.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
-import { requireBreakdownScopes, shownBreakdown, valuesShown } from "../parts/breakdown.ts";
 import { type CheckedTrends, checkTrends, trendsTitle } from "./check.ts";
 import type { Formula } from "./formula.ts";
 import { trendsModel } from "./model.ts";
 import { trendPersons } from "./persons.ts";
-import { brokenTrend, trendScope, type TrendRow, trendRows } from "./store.ts";
+import { brokenTrend, type TrendRow, trendRows, trendScope } from "./store.ts";
 
 export const trendsKind = queryKind({
   schema: trendsModel,

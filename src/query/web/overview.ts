@@ -4,7 +4,7 @@ import { queryKind } from "../kind.ts";
 import { filtersOf } from "../parts/series.ts";
 import type { WebFigure } from "../result.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
-import { type WebOverviewQuery, webOverviewModel } from "./model.ts";
+import { webOverviewModel, type WebOverviewQuery } from "./model.ts";
 import { both, runVisits, visitSpans, visitsText } from "./visits.ts";
 
 export const webOverviewKind = queryKind({

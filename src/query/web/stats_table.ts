@@ -4,7 +4,7 @@ import { limits } from "../../core/limits.ts";
 import { queryKind } from "../kind.ts";
 import { filtersOf } from "../parts/series.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
-import { webBreakdowns, type WebStatsTableQuery, webStatsTableModel } from "./model.ts";
+import { webBreakdowns, webStatsTableModel, type WebStatsTableQuery } from "./model.ts";
 import { both, runVisits, visitSpans, visitsText } from "./visits.ts";
 
 export const webStatsTableKind = queryKind({

@@ -3,10 +3,10 @@
 
 import { Fault } from "../../core/fault.ts";
 import { foreignText, secretsInUrl } from "../../core/foreign_text.ts";
-import { aiLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
 import { Semaphore } from "../../work/semaphore.ts";
+import { aiLimits } from "./limits.ts";
 
 export interface ModelServer {
   /** Without a trailing slash, for example https://api.openai.com/v1. */

@@ -1,12 +1,12 @@
 // What the two helpers take and answer, and the check of a language model's answer: what does not fit exactly is
 // refused.
 
-import { wordsIn } from "../../core/words.ts";
 import Type, { type Static, type TProperties, type TSchema } from "typebox";
-import { operators } from "../../storage/events/property_value.ts";
 import { Check } from "typebox/schema";
+import { wordsIn } from "../../core/words.ts";
+import { choice, model, nullable, strictModel, text } from "../../http/fields/field.ts";
+import { operators } from "../../storage/events/property_value.ts";
 import { aiLimits } from "./limits.ts";
-import { choice, model, strictModel, nullable, text } from "../../http/fields/field.ts";
 
 const short = { maxLength: aiLimits.promptedTextCharsMax };
 

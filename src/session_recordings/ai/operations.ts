@@ -2,12 +2,12 @@
 
 import { Fault } from "../../core/fault.ts";
 import { foreignValue } from "../../core/foreign_text.ts";
-import { aiLimits } from "./limits.ts";
 import type { Log } from "../../core/log.ts";
 import { checkFields } from "../../http/fields/field_check.ts";
 import { emptyReply, orEmpty, reply } from "../../http/fields/schema.ts";
 import { projectOperation } from "../../http/operation.ts";
 import { type Message, type ModelServer, openCompleting, secretsOf, wrongAnswer } from "./completion.ts";
+import { aiLimits } from "./limits.ts";
 import {
   filtersBody,
   filtersModel,

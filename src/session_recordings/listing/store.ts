@@ -1,8 +1,8 @@
 // Queries in ClickHouse: which recordings are on a page of the list, and how many match.
 
 import type { Page } from "../../http/pages/page.ts";
-import { sessionRecordingLimits } from "../limits.ts";
 import type { ProjectReads } from "../../storage/clickhouse/query_options.ts";
+import { sessionRecordingLimits } from "../limits.ts";
 import { readRows, type RecordingRow } from "../store.ts";
 import { questionConditions } from "./condition_store.ts";
 import type { RecordingOrder, RecordingQuestion } from "./question.ts";

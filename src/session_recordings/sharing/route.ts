@@ -7,7 +7,7 @@ import { LongReply } from "../../http/pages/long_reply.ts";
 import { requestUrl } from "../../http/pages/page.ts";
 import type { LinkCache } from "../../sharing/links.ts";
 import { linkHeaders } from "../../sharing/route.ts";
-import { type RecordingReaderOptions, getRow } from "../recording_reader.ts";
+import { getRow, type RecordingReaderOptions } from "../recording_reader.ts";
 import { answerSnapshots, snapshotQuery } from "../snapshots/answer.ts";
 import type { ReadingBudget } from "../snapshots/reading_budget.ts";
 

@@ -6,11 +6,11 @@ import { parameter, type QueryValues } from "../../http/fields/query.ts";
 import { LongReply } from "../../http/pages/long_reply.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { type Blob, blobsOf, pageEnd, sourceOf } from "./blobs.ts";
-import { type ExpandedEvent, type ExpandedPieces, type PieceReading, expandPieces } from "./pieces.ts";
+import { snapshotLimits } from "./limits.ts";
+import { type ExpandedEvent, type ExpandedPieces, expandPieces, type PieceReading } from "./pieces.ts";
 import type { ReadingBudget } from "./reading_budget.ts";
 import { type Parts, sendParts, slicesOf } from "./slice_stream.ts";
-import { snapshotLimits } from "./limits.ts";
-import { type RecordedSession, listPieces } from "./store.ts";
+import { listPieces, type RecordedSession } from "./store.ts";
 
 interface SnapshotOptions {
   clickhouse: ClickHouse;

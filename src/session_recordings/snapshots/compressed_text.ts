@@ -8,8 +8,8 @@ import { hexValue } from "../../core/bytes.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { JsonWalker } from "../../core/json/json_walker.ts";
-import { snapshotLimits } from "./limits.ts";
 import type { ValueOffsets } from "./event_offsets.ts";
+import { snapshotLimits } from "./limits.ts";
 
 /** Bytes that the compressed parts of one page may still inflate to. */
 export interface InflateBudget {

@@ -2,11 +2,11 @@
 // as it came: PostHog's player inflates it itself.
 
 import { bytesOf, isTextAt } from "../../core/bytes.ts";
-import { JsonCursor } from "../../core/json/json_cursor.ts";
-import { snapshotLimits } from "./limits.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
-import type { EventOffsets, ValueOffsets } from "./event_offsets.ts";
+import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { type InflateBudget, inflateText } from "./compressed_text.ts";
+import type { EventOffsets, ValueOffsets } from "./event_offsets.ts";
+import { snapshotLimits } from "./limits.ts";
 
 interface Splice extends ValueOffsets {
   /** Replaces the bytes [from, to); empty to remove a member. */

@@ -3,7 +3,7 @@
 import { reply } from "../../http/fields/schema.ts";
 import { projectOperation } from "../../http/operation.ts";
 import { snapshotsModel } from "../model.ts";
-import { type RecordingReaderOptions, getRow } from "../recording_reader.ts";
+import { getRow, type RecordingReaderOptions } from "../recording_reader.ts";
 import { answerSnapshots, snapshotQuery } from "./answer.ts";
 import type { ReadingBudget } from "./reading_budget.ts";
 

@@ -2,14 +2,14 @@
 // a turn in between.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
-import { snapshotLimits } from "./limits.ts";
-import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { isoWithFraction } from "../../http/fields/field_time.ts";
+import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import type { Blob } from "./blobs.ts";
 import { findEvents } from "./event_offsets.ts";
 import { expandEvent } from "./expand.ts";
+import { snapshotLimits } from "./limits.ts";
 import type { ReadingBudget, Reservation } from "./reading_budget.ts";
-import { type RecordedSession, readPieces } from "./store.ts";
+import { readPieces, type RecordedSession } from "./store.ts";
 
 /** An rrweb event: its JSON text in parts, to be joined. */
 export interface ExpandedEvent {

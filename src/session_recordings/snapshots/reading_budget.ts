@@ -2,8 +2,8 @@
 // being expanded or sent. A reader without room waits, for a bounded time and in a bounded queue.
 
 import { Fault } from "../../core/fault.ts";
-import { snapshotLimits } from "./limits.ts";
 import { Semaphore } from "../../work/semaphore.ts";
+import { snapshotLimits } from "./limits.ts";
 
 /** Reserved bytes of one page. */
 export interface Reservation {

@@ -1,9 +1,9 @@
 // Queries in ClickHouse for pieces of recordings: JSON text of rrweb events, which is not parsed here.
 
-import { snapshotLimits } from "./limits.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
-import { textRows } from "../../storage/clickhouse/row_binary.ts";
 import { queryOptions } from "../../storage/clickhouse/query_options.ts";
+import { textRows } from "../../storage/clickhouse/row_binary.ts";
+import { snapshotLimits } from "./limits.ts";
 
 export interface RecordedSession {
   project_id: number;

@@ -5,9 +5,9 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { constants, createGzip, gzip } from "node:zlib";
+import { EngineError } from "./chdb.ts";
 import { type EngineRequest, ServerError } from "./request.ts";
 import type { EngineAnswer } from "./run.ts";
-import { EngineError } from "./chdb.ts";
 
 const level = constants.Z_BEST_SPEED;
 const gzipWhole = promisify<Uint8Array, { level: number }, Buffer>(gzip);

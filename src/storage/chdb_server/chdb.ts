@@ -1,6 +1,6 @@
 // The embedded ClickHouse engine: runs statements off the event loop. The only file that imports chdb.
 
-import { type ChdbQueryStream, Session, drainPending } from "chdb";
+import { type ChdbQueryStream, drainPending, Session } from "chdb";
 import { reasonOf } from "../../core/log.ts";
 import { quoteName, quoteText } from "../clickhouse/statement.ts";
 

@@ -3,8 +3,8 @@
 // sets such parts aside. So the process ends itself at the first one, before any statement is answered.
 
 import { writeSync } from "node:fs";
-import { chdbServerLimits } from "./limits.ts";
 import type { Engine } from "./chdb.ts";
+import { chdbServerLimits } from "./limits.ts";
 
 export class DiskCheck {
   readonly #engine: Engine;

@@ -1,10 +1,10 @@
 // Reads a request to the embedded ClickHouse as ClickHouse's HTTP interface does.
 
-import { wordsIn } from "../../core/words.ts";
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { createGunzip, createZstdDecompress } from "node:zlib";
+import { wordsIn } from "../../core/words.ts";
 import { chdbServerLimits } from "./limits.ts";
 
 /** A request that is refused before it reaches the engine, in ClickHouse's form. */

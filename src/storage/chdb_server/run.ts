@@ -1,16 +1,11 @@
 // Runs a request in the embedded ClickHouse: data goes through a file, answers come whole or in pieces. Statements may
 // name files below the data folder only.
 
-import { wordsIn } from "../../core/words.ts";
-import { createWriteStream, mkdirSync, realpathSync, rmSync, statSync, statfsSync } from "node:fs";
+import { createWriteStream, mkdirSync, realpathSync, rmSync, statfsSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Engine, EngineStatement } from "./chdb.ts";
-import { DiskCheck } from "./disk_check.ts";
-import { chdbServerLimits } from "./limits.ts";
-import { type EngineRequest, ServerError, readBounded } from "./request.ts";
-import { AnswerListener } from "./stream.ts";
+import { wordsIn } from "../../core/words.ts";
 import { primed } from "../../work/slices.ts";
 import {
   type Insert,
@@ -20,6 +15,11 @@ import {
   statementsOf,
   unquoteText,
 } from "../clickhouse/statement.ts";
+import type { Engine, EngineStatement } from "./chdb.ts";
+import { DiskCheck } from "./disk_check.ts";
+import { chdbServerLimits } from "./limits.ts";
+import { type EngineRequest, readBounded, ServerError } from "./request.ts";
+import { AnswerListener } from "./stream.ts";
 
 export interface EngineAnswer {
   format: string;

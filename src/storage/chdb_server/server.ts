@@ -6,22 +6,22 @@
 // The first line on standard input is the password; the end of standard input ends the server. When it listens it
 // prints {"port":N}. With --password P it does not read standard input and runs alone, as a remote store.
 
-import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
-import { chdbServerLimits } from "./limits.ts";
-import { limits } from "../../core/limits.ts";
-import { storageLimits } from "../limits.ts";
 import { systemClock } from "../../core/clock.ts";
+import { limits } from "../../core/limits.ts";
 import { reasonOf } from "../../core/log.ts";
 import { memoryHere } from "../../core/machine.ts";
 import { Semaphore } from "../../work/semaphore.ts";
-import { EngineError, openEngine } from "./chdb.ts";
 import { engineBounds, writeEngineConfig } from "../embedded/engine_config.ts";
+import { storageLimits } from "../limits.ts";
 import { sendAnswer, sendError } from "./answer.ts";
-import { ServerError, knows, readAsk } from "./request.ts";
+import { EngineError, openEngine } from "./chdb.ts";
+import { chdbServerLimits } from "./limits.ts";
 import { EnginePriority, setSessionNice } from "./priority.ts";
+import { knows, readAsk, ServerError } from "./request.ts";
 import { Runner } from "./run.ts";
 
 /**

@@ -3,8 +3,8 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Engine, EngineStatement } from "./chdb.ts";
 import { quoteText } from "../clickhouse/statement.ts";
+import type { Engine, EngineStatement } from "./chdb.ts";
 
 interface Sent {
   request: IncomingMessage;

@@ -3,16 +3,16 @@
 
 import { createReadStream } from "node:fs";
 import { access } from "node:fs/promises";
-import { Readable, pipeline } from "node:stream";
+import { pipeline, Readable } from "node:stream";
 import { constants, createZstdCompress } from "node:zlib";
 import { ClickHouseLogLevel, createClient, parseError } from "@clickhouse/client";
-import { clickhouseLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
 import type { Cluster } from "../cluster/placement.ts";
 import { ownTables, type Tables } from "../cluster/tables.ts";
-import { ClickHouseError, classified } from "./error.ts";
-import { type LongReads, openLongReads } from "./long_reads.ts";
+import { classified, ClickHouseError } from "./error.ts";
 import { type HiddenRows, HiddenRowsOfProjects } from "./hidden_rows.ts";
+import { clickhouseLimits } from "./limits.ts";
+import { type LongReads, openLongReads } from "./long_reads.ts";
 import { isLong, openReader, openWriter, type Reader, type ReadKind, rowsOf } from "./read.ts";
 import { withShortParams } from "./short_params.ts";
 import { quoteName, quoteText } from "./statement.ts";

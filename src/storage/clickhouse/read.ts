@@ -1,13 +1,13 @@
 // Reads from ClickHouse with fetch: through the client they cost six times as much CPU for one row and nine times as
 // much for a megabyte, on the event loop that captures. Only statements that change nothing: they may be sent twice.
 
-import { yieldToEventLoop, systemClock } from "../../core/clock.ts";
-import { clickhouseLimits } from "./limits.ts";
+import { systemClock, yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import { memoryHere } from "../../core/machine.ts";
 import type { Owner } from "../../work/fair_share.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import { exceedsItsMemory, tooManyWait } from "./error.ts";
+import { clickhouseLimits } from "./limits.ts";
 import { MemoryNeeds } from "./memory_needs.ts";
 import { withShortParams } from "./short_params.ts";
 

@@ -3,9 +3,9 @@
 import type { Subprocess } from "bun";
 import { withinMs } from "../../core/deadline.ts";
 import { UserError } from "../../core/fault.ts";
-import { embeddedLimits } from "./limits.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
+import { embeddedLimits } from "./limits.ts";
 
 /** A child stops when its standard input ends, which also happens when its owner is killed. */
 export type ChildProcess = Subprocess<"pipe", "pipe", "pipe">;

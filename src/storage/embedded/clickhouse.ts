@@ -5,10 +5,10 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { UserError } from "../../core/fault.ts";
 import { randomBase62 } from "../../core/id.ts";
-import { embeddedLimits } from "./limits.ts";
-import { storageLimits } from "../limits.ts";
 import { type Log } from "../../core/log.ts";
+import { storageLimits } from "../limits.ts";
 import { type ChildPlan, startChild } from "./child.ts";
+import { embeddedLimits } from "./limits.ts";
 
 export interface EmbeddedStore {
   /** As in CLICKHOUSE_URL or DATABASE_URL, with the password. It does not change when the child restarts. */

@@ -16,8 +16,8 @@ import { randomBase62 } from "../../core/id.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
 import { type ChildPlan, startChild } from "./child.ts";
 import type { EmbeddedOptions, EmbeddedStore } from "./clickhouse.ts";
-import { stopStalePostmaster, killPostmaster, ignoreForeignPid, readPostmaster } from "./postmaster.ts";
-import { type UnprivilegedUser, findUnprivilegedUser } from "./unprivileged_user.ts";
+import { ignoreForeignPid, killPostmaster, readPostmaster, stopStalePostmaster } from "./postmaster.ts";
+import { findUnprivilegedUser, type UnprivilegedUser } from "./unprivileged_user.ts";
 
 const user = "sluice";
 

@@ -1,6 +1,6 @@
 // Postgres refuses to run as root. When the server runs as root, Postgres runs as an existing user without rights.
 
-import { chownSync, existsSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { chownSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { UserError } from "../../core/fault.ts";
 import type { Log } from "../../core/log.ts";

@@ -1,12 +1,12 @@
 // Checks filters on properties in the form in which clients send them.
 
-import { isDictionary } from "../../core/json/dictionary.ts";
 import { Fault } from "../../core/fault.ts";
+import { isDictionary } from "../../core/json/dictionary.ts";
 import { wordsIn } from "../../core/words.ts";
 import { storageLimits } from "../limits.ts";
 import { groupPlaces } from "./group_columns.ts";
-import { sessionExpressions } from "./session_property.ts";
 import { checkValues, operators, type PropertyOperator, type PropertyValue } from "./property_value.ts";
+import { sessionExpressions } from "./session_property.ts";
 
 /** What has the property. */
 type Owner = "event" | "person" | "group" | "session" | "element" | "recording" | "log_entry";

@@ -4,8 +4,8 @@ import { ago, type TimeUnit } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { groupKeyAt, groupPlace, groupTypeAt } from "./group_columns.ts";
 import type { PropertyCondition, PropertyFilter } from "./property_check.ts";
-import { sessionExpressions } from "./session_property.ts";
 import { type PropertyOperator, type PropertyValue, relativeDate } from "./property_value.ts";
+import { sessionExpressions } from "./session_property.ts";
 
 export {
   checkPropertyFilters,

@@ -1,6 +1,6 @@
 // The numbered files of sql/: read and checked, compared with what a store has, and what each says of older servers.
 
-import { readFileSync, readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { UserError } from "../../core/fault.ts";

@@ -7,7 +7,7 @@ import { newUuid } from "../../core/id.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
 import { FairShare } from "../../work/fair_share.ts";
-import { startInterval, type IntervalTask } from "../../work/interval.ts";
+import { type IntervalTask, startInterval } from "../../work/interval.ts";
 import { storageLimits } from "../limits.ts";
 import { arrayText } from "./array_text.ts";
 import type { Postgres, PostgresFragment } from "./postgres.ts";

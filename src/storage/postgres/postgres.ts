@@ -3,8 +3,8 @@
 import postgres from "postgres";
 import { withinMs } from "../../core/deadline.ts";
 import { limits } from "../../core/limits.ts";
-import { storageLimits } from "../limits.ts";
 import type { Log } from "../../core/log.ts";
+import { storageLimits } from "../limits.ts";
 
 /** A pool of connections, used as a tagged template; values in `${}` are parameters. */
 export type Postgres = postgres.Sql;

@@ -3,7 +3,7 @@
 import { chartWidth, chartWords } from "../report/chart.ts";
 import type { Cell, Figure, Report, Section, Table } from "../report/model.ts";
 import { changeOf, numberText } from "../report/numbers.ts";
-import { type EmailLinks, cellText, isNamed, isNumeric, lineOf, moreText } from "./email_text.ts";
+import { cellText, type EmailLinks, isNamed, isNumeric, lineOf, moreText } from "./email_text.ts";
 
 export function subjectOf({ title, day }: Report, test: boolean): string {
   return lineOf(`${test ? "[Test] " : ""}${title}, ${day}`);

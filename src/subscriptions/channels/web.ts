@@ -4,8 +4,8 @@
 import type { Addresses } from "../../access/address.ts";
 import { type ForeignAnswer, NoAnswer, postTo } from "../../access/post.ts";
 import { reasonOf } from "../../core/log.ts";
-import { DeliveryError } from "./delivery_error.ts";
 import { subscriptionLimits } from "../limits.ts";
+import { DeliveryError } from "./delivery_error.ts";
 
 interface WebMessage {
   url: URL;

@@ -4,14 +4,14 @@
 import { withinMs } from "../../core/deadline.ts";
 import { foreignText, secretsInUrl, storableJson } from "../../core/foreign_text.ts";
 import { reasonOf } from "../../core/log.ts";
-import type { Uses } from "../../storage/services.ts";
 import { isoOf } from "../../http/fields/field_time.ts";
+import type { Uses } from "../../storage/services.ts";
 import { addressesIn } from "../channels/address_list.ts";
+import { DeliveryError } from "../channels/delivery_error.ts";
 import { emailHtml, subjectOf } from "../channels/email.ts";
 import { emailText } from "../channels/email_text.ts";
 import { slackBody, webhookBody } from "../channels/message.ts";
 import type { Mail } from "../channels/smtp.ts";
-import { DeliveryError } from "../channels/delivery_error.ts";
 import type { Web } from "../channels/web.ts";
 import { subscriptionLimits } from "../limits.ts";
 import type { Links } from "../links/links.ts";
@@ -19,8 +19,8 @@ import { webUrlOf } from "../model.ts";
 import { chartSvg } from "../report/chart.ts";
 import type { Report } from "../report/model.ts";
 import type { Pictures } from "../report/png.ts";
-import { type ReportReader, makeReport, NothingToSend } from "../report/report.ts";
-import { type DeliveryResult, type ClaimedDelivery, recordSending, type Recipient } from "./store.ts";
+import { makeReport, NothingToSend, type ReportReader } from "../report/report.ts";
+import { type ClaimedDelivery, type DeliveryResult, type Recipient, recordSending } from "./store.ts";
 
 export interface AttemptParts extends Uses<"sql" | "clock" | "log"> {
   reader: ReportReader;

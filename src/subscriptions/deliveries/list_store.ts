@@ -1,7 +1,7 @@
 // Deliveries as their owners list and order them.
 
 import { newUuid } from "../../core/id.ts";
-import { type Stored, shownRow } from "../../http/fields/field_time.ts";
+import { shownRow, type Stored } from "../../http/fields/field_time.ts";
 import type { Page } from "../../http/pages/page.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { type Counted, countedPage } from "../../storage/postgres/rows.ts";

@@ -2,8 +2,8 @@
 
 import type { Clock } from "../../core/clock.ts";
 import type { Semaphore } from "../../work/semaphore.ts";
-import type { ReportReader } from "../report/report.ts";
 import { subscriptionLimits } from "../limits.ts";
+import type { ReportReader } from "../report/report.ts";
 
 /** `semaphore`: bounds how many reads run at the same time. */
 export function sharedReader(reader: ReportReader, semaphore: Semaphore, clock: Clock): ReportReader {

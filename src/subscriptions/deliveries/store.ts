@@ -4,11 +4,11 @@ import { newUuid } from "../../core/id.ts";
 import type { LeasedRows } from "../../storage/postgres/lease_queue.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { exactMoment } from "../../storage/postgres/rows.ts";
+import { subscriptionLimits } from "../limits.ts";
 import type { TargetType } from "../model.ts";
 import type { Report } from "../report/model.ts";
 import type { ReportRequest } from "../report/report.ts";
 import type { Schedule } from "../schedule.ts";
-import { subscriptionLimits } from "../limits.ts";
 
 export interface DueSubscription extends Schedule {
   id: number;

@@ -7,8 +7,8 @@ import { subscriptionLimits } from "../limits.ts";
 import { nextDate } from "../schedule.ts";
 import { attemptDelivery, type AttemptParts } from "./attempt.ts";
 import {
-  type DeliveryResult,
   type ClaimedDelivery,
+  type DeliveryResult,
   endAttempt,
   enqueueDue,
   leasedDeliveries,

@@ -1,7 +1,7 @@
 // Makes the report of one delivery. It is stored with the delivery, so that a retry sends the same.
 
-import { summaryOf, type Schedule } from "../schedule.ts";
 import { subscriptionLimits } from "../limits.ts";
+import { type Schedule, summaryOf } from "../schedule.ts";
 import type { Report } from "./model.ts";
 import { dayText } from "./numbers.ts";
 import { type InsightView, sectionOf } from "./section.ts";

@@ -4,7 +4,7 @@
 import { isDictionary } from "../../core/json/dictionary.ts";
 import type { ResultType } from "../../query/result.ts";
 import { subscriptionLimits } from "../limits.ts";
-import type { Cell, Chart, Figure, Section, ChartSeries, Table } from "./model.ts";
+import type { Cell, Chart, ChartSeries, Figure, Section, Table } from "./model.ts";
 import { durationText } from "./numbers.ts";
 
 export interface InsightView {

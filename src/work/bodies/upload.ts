@@ -4,8 +4,8 @@ import { Chunks, free, joined } from "../../core/chunks.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
-import { uploadLimits } from "./limits.ts";
 import { bodyTooLarge, clientGone, clientStalled, exhausted } from "./body_faults.ts";
+import { uploadLimits } from "./limits.ts";
 import type { MemoryBudget, MemoryLease } from "./memory_budget.ts";
 import { type Receiver, receiveWhole, type UploadBounds, usualBounds } from "./whole_body.ts";
 

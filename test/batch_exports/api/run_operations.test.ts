@@ -1,7 +1,7 @@
 // Runs, backfills and logs over HTTP. Nothing runs here: what the scheduler would do is written by the tests.
 
-import { endOfRange } from "../../../src/batch_exports/api/backfill_range.ts";
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { endOfRange } from "../../../src/batch_exports/api/backfill_range.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { problemOf } from "../../support/ask.ts";
 import { addRun, type ExportDesk, openExportDesk } from "../../support/batch_exports.ts";

@@ -3,9 +3,9 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { compileQuery } from "../../../src/batch_exports/query/compile.ts";
-import { whyNoPattern } from "../../../src/storage/clickhouse/trial.ts";
 import { queryFunctions } from "../../../src/batch_exports/query/functions.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
+import { whyNoPattern } from "../../../src/storage/clickhouse/trial.ts";
 import { checkPropertyFilters, patternsIn } from "../../../src/storage/events/property_filter.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { openTestParser } from "../../support/sql_parser.ts";

@@ -6,15 +6,14 @@ import { openSecrets } from "../../../src/access/secret.ts";
 import { bootstrap } from "../../../src/accounts/bootstrap.ts";
 import type { RunServices } from "../../../src/batch_exports/runs/run.ts";
 import { ExportWorker } from "../../../src/batch_exports/runs/worker.ts";
-import { type Log, openLog } from "../../../src/core/log.ts";
+import { type Log, openLog, silentLog } from "../../../src/core/log.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
-import { silentLog } from "../../../src/core/log.ts";
 import { cleanUp, later } from "../../support/cleanup.ts";
-import { noSqlParser } from "../../support/sql_parser.ts";
 import { endedRuns, linesOf, makeBackfill, makeExport, runsOf } from "../../support/exports.ts";
 import { makeFolder } from "../../support/folder.ts";
 import { makeStoresFolder } from "../../support/made_stores.ts";
 import { until } from "../../support/server.ts";
+import { noSqlParser } from "../../support/sql_parser.ts";
 import { openTestStores, storesStartMsMax } from "../../support/stores.ts";
 
 afterAll(cleanUp);

@@ -1,15 +1,15 @@
 import { expect, test } from "bun:test";
-import { cleanUpEach } from "../../support/cleanup.ts";
 import { ask } from "../../support/ask.ts";
+import { cleanUpEach } from "../../support/cleanup.ts";
 import { readEvents } from "../../support/events.ts";
 import { sendRaw } from "../../support/raw.ts";
 import {
-  type Server,
   metric,
   post,
   projectKey,
   rested,
   runSluice,
+  type Server,
   startServer,
   storesOf,
   until,

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
-import { mayHaveCookieless } from "../../../src/capture/cookieless/visit.ts";
 import { cookielessLimits } from "../../../src/capture/cookieless/limits.ts";
+import { mayHaveCookieless } from "../../../src/capture/cookieless/visit.ts";
 import { type Desk, type DeskOptions, key, openDesk } from "../../support/capture.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import type { NativeRow } from "../../support/native_rows.ts";

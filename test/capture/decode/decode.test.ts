@@ -4,10 +4,10 @@ import fc from "fast-check";
 import LZString from "lz-string";
 import { Base64 } from "../../../src/capture/decode/base64.ts";
 import { decodeBody } from "../../../src/capture/decode/decode.ts";
-import { joined } from "../../../src/core/chunks.ts";
-import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
 import { decodeLimits } from "../../../src/capture/decode/limits.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
+import { joined } from "../../../src/core/chunks.ts";
+import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
 
 const plain = JSON.stringify({ api_key: "k", batch: [{ event: "é ✓", properties: { at: "+02:00" } }] });
 const body = bytesOf(plain);

@@ -8,11 +8,11 @@ import {
   gzipSync,
   zstdCompressSync,
 } from "node:zlib";
-import { type Method, gunzipStart, inflateBytes } from "../../../src/capture/decode/inflate.ts";
+import { gunzipStart, inflateBytes, type Method } from "../../../src/capture/decode/inflate.ts";
+import { decodeLimits } from "../../../src/capture/decode/limits.ts";
 import { bytesIn } from "../../../src/core/chunks.ts";
 import { yieldToEventLoop } from "../../../src/core/clock.ts";
 import { Fault } from "../../../src/core/fault.ts";
-import { decodeLimits } from "../../../src/capture/decode/limits.ts";
 import { limits } from "../../../src/core/limits.ts";
 import { uploadLimits } from "../../../src/work/bodies/limits.ts";
 import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";

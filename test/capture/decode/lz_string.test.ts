@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import LZString from "lz-string";
-import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
 import { LzString } from "../../../src/capture/decode/lz_string.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
+import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
 
 const memory = new MemoryBudget({ bytesMax: 2 ** 30, shareBytesMax: 2 ** 30 });
 

@@ -3,9 +3,9 @@
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
 import { Repair } from "../../../src/capture/decode/repair.ts";
+import { captureLimits } from "../../../src/capture/limits.ts";
 import type { WarningRow } from "../../../src/capture/warnings/warning.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
-import { captureLimits } from "../../../src/capture/limits.ts";
 import { limits } from "../../../src/core/limits.ts";
 import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
 import { type Desk, key, openDesk } from "../../support/capture.ts";

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { EventChanges, EventGroups, changeKind } from "../../../src/capture/event/changes.ts";
+import { changeKind, EventChanges, EventGroups } from "../../../src/capture/event/changes.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
 import { rangeText, setText } from "../../../src/capture/scan/byte_range.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";

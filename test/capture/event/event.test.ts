@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { type EventContext, readEvent } from "../../../src/capture/event/event.ts";
-import { emptyRow, type Row } from "../../../src/capture/event/row.ts";
-import type { ByteRange } from "../../../src/capture/scan/byte_range.ts";
 import { warningBit } from "../../../src/capture/event/outcome.ts";
-import { offsetOf } from "../../../src/capture/scan/event_fields.ts";
+import { emptyRow, type Row } from "../../../src/capture/event/row.ts";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
+import type { ByteRange } from "../../../src/capture/scan/byte_range.ts";
+import { offsetOf } from "../../../src/capture/scan/event_fields.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 
 const received = Date.UTC(2024, 5, 1, 12) * 1000;

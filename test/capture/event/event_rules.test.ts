@@ -1,9 +1,9 @@
-import { offsetOf } from "../../../src/capture/scan/event_fields.ts";
 import { expect, test } from "bun:test";
 import { readEvent } from "../../../src/capture/event/event.ts";
 import { warningBit, warnings } from "../../../src/capture/event/outcome.ts";
 import { emptyRow } from "../../../src/capture/event/row.ts";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
+import { offsetOf } from "../../../src/capture/scan/event_fields.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 
 const sending = {

@@ -1,22 +1,21 @@
-import { offsetOf } from "../../../src/capture/scan/event_fields.ts";
 import { afterAll, expect, test } from "bun:test";
 import fc from "fast-check";
+import { Block, rebatch } from "../../../src/capture/columns/block.ts";
 import { changeKind } from "../../../src/capture/event/changes.ts";
-import { Block } from "../../../src/capture/columns/block.ts";
-import { readEvent } from "../../../src/capture/event/event.ts";
 import type { GroupTypes } from "../../../src/capture/event/changes.ts";
+import { readEvent } from "../../../src/capture/event/event.ts";
 import { warningBit } from "../../../src/capture/event/outcome.ts";
-import { type Row, emptyRow, uuidText } from "../../../src/capture/event/row.ts";
+import { emptyRow, type Row, uuidText } from "../../../src/capture/event/row.ts";
+import { captureLimits } from "../../../src/capture/limits.ts";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { rangeText } from "../../../src/capture/scan/byte_range.ts";
+import { offsetOf } from "../../../src/capture/scan/event_fields.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
-import { captureLimits } from "../../../src/capture/limits.ts";
 import { limits } from "../../../src/core/limits.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
 import { lengthOfBlock } from "../../../src/storage/native/native_cut.ts";
-import { rebatch } from "../../../src/capture/columns/block.ts";
 import { cleanUp } from "../../support/cleanup.ts";
-import { type PersonColumns, columnsOf, naiveColumns } from "../../support/person_columns.ts";
+import { columnsOf, naiveColumns, type PersonColumns } from "../../support/person_columns.ts";
 import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";
 
 afterAll(cleanUp);

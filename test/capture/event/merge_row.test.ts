@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import { MergeBlock, type MergeRow, readMergeRows } from "../../../src/capture/event/merge_row.ts";
 import { flushLimits } from "../../../src/capture/flush/limits.ts";
 import { limits } from "../../../src/core/limits.ts";
-import { mergeKind } from "../../../src/persons/merge.ts";
 import type { SightedType } from "../../../src/persons/group_type_store.ts";
+import { mergeKind } from "../../../src/persons/merge.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
 import { countTurns } from "../../support/turns.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { captureLimits } from "../../../src/capture/limits.ts";
 import { Outcomes } from "../../../src/capture/event/outcome.ts";
+import { captureLimits } from "../../../src/capture/limits.ts";
 
 test("outcomes are listed one by one only where they are asked for, and no more than a reply has", () => {
   for (const isListed of [false, true]) {

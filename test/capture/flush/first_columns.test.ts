@@ -9,7 +9,7 @@ import { firstColumnsOf } from "../../../src/capture/flush/first_columns.ts";
 import { systemIo } from "../../../src/capture/journal/journal_io.ts";
 import type { Batch, Frame } from "../../../src/capture/journal/segments/segment.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
-import { type NativeColumns, nativeBlock } from "../../../src/storage/native/native_block.ts";
+import { nativeBlock, type NativeColumns } from "../../../src/storage/native/native_block.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
 import { type NativeRow, readBlocks } from "../../support/native_rows.ts";

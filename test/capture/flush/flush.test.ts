@@ -1,29 +1,29 @@
 import { afterAll, expect, test } from "bun:test";
-import { noDefinitions } from "../../support/definitions.ts";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
+import { CaptureJournal, captureSetup } from "../../../src/capture/capture_journal.ts";
 import { liveLane } from "../../../src/capture/columns/block.ts";
-import { ownTables } from "../../../src/storage/cluster/tables.ts";
-import { openLongReads } from "../../../src/storage/clickhouse/long_reads.ts";
+import { emptyRow, newUuidBytes } from "../../../src/capture/event/row.ts";
 import { Flush } from "../../../src/capture/flush/flush.ts";
 import { flushLimits } from "../../../src/capture/flush/limits.ts";
-import { CaptureJournal, captureSetup } from "../../../src/capture/capture_journal.ts";
-import { yearOf } from "../../../src/capture/journal/segments/partition.ts";
 import { Quarantine } from "../../../src/capture/journal/quarantine.ts";
-import { emptyRow, newUuidBytes } from "../../../src/capture/event/row.ts";
+import { yearOf } from "../../../src/capture/journal/segments/partition.ts";
+import { captureLimits } from "../../../src/capture/limits.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 import { systemClock } from "../../../src/core/clock.ts";
-import { captureLimits } from "../../../src/capture/limits.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import {
   type ClickHouse,
   ClickHouseError,
   type NativeBody,
 } from "../../../src/storage/clickhouse/clickhouse.ts";
+import { openLongReads } from "../../../src/storage/clickhouse/long_reads.ts";
+import { ownTables } from "../../../src/storage/cluster/tables.ts";
 import { cutBlock, lengthOfBlock } from "../../../src/storage/native/native_cut.ts";
-import { rowsOfBlock } from "../../support/native.ts";
 import { cleanUp } from "../../support/cleanup.ts";
+import { noDefinitions } from "../../support/definitions.ts";
 import { makeFolder } from "../../support/folder.ts";
+import { rowsOfBlock } from "../../support/native.ts";
 import { until } from "../../support/server.ts";
 
 afterAll(cleanUp);

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { basename } from "node:path";
+import type { CaptureJournal } from "../../../src/capture/capture_journal.ts";
 import { mergeLane } from "../../../src/capture/event/merge_row.ts";
 import { MergeFlush } from "../../../src/capture/flush/merges.ts";
-import type { CaptureJournal } from "../../../src/capture/capture_journal.ts";
 import { silentLog as log } from "../../../src/core/log.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
 import { cleanUp, later } from "../../support/cleanup.ts";

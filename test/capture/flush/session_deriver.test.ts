@@ -1,16 +1,16 @@
 // When sessions are derived: at once while nothing waits, behind an import otherwise, and never later than its bounds.
 
 import { afterEach, expect, test } from "bun:test";
+import { historicalLane, liveLane } from "../../../src/capture/columns/block.ts";
 import { flushLimits } from "../../../src/capture/flush/limits.ts";
 import { SessionDeriver } from "../../../src/capture/flush/session_deriver.ts";
-import { historicalLane, liveLane } from "../../../src/capture/columns/block.ts";
-import { recordingLane } from "../../../src/capture/recordings/snapshot_block.ts";
 import type { Segment } from "../../../src/capture/journal/segments/segment.ts";
+import { recordingLane } from "../../../src/capture/recordings/snapshot_block.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { type ClickHouse, ClickHouseError } from "../../../src/storage/clickhouse/clickhouse.ts";
-import { until } from "../../support/server.ts";
-import { noDefinitions } from "../../support/definitions.ts";
 import { cleanUp, later } from "../../support/cleanup.ts";
+import { noDefinitions } from "../../support/definitions.ts";
+import { until } from "../../support/server.ts";
 
 afterEach(cleanUp);
 

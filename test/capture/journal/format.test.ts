@@ -9,7 +9,7 @@ import { readNativeFrame } from "../../../src/capture/journal/segments/native_fr
 import type { Segment } from "../../../src/capture/journal/segments/segment.ts";
 import { cleanUpEach, later } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
-import { type LaneName, appendTo, laneNames, openJournal } from "../../support/journal.ts";
+import { appendTo, type LaneName, laneNames, openJournal } from "../../support/journal.ts";
 
 cleanUpEach();
 

@@ -1,11 +1,10 @@
-import { cleanUp } from "../../support/cleanup.ts";
 import { afterAll, afterEach, expect, test } from "bun:test";
 import {
   appendFileSync,
   copyFileSync,
   existsSync,
-  readFileSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -13,18 +12,19 @@ import {
 } from "node:fs";
 import { basename } from "node:path";
 import fc from "fast-check";
-import { historicalLane, liveLane } from "../../../src/capture/columns/block.ts";
 import { CaptureJournal, captureSetup } from "../../../src/capture/capture_journal.ts";
+import { historicalLane, liveLane } from "../../../src/capture/columns/block.ts";
 import { emptyRow } from "../../../src/capture/event/row.ts";
+import { journalLimits } from "../../../src/capture/journal/limits.ts";
+import { DiskReserve, reserveOf } from "../../../src/capture/journal/quota.ts";
 import { isOfJournal, segmentName } from "../../../src/capture/journal/segments/segment.ts";
 import { readSegment } from "../../../src/capture/journal/segments/segment_reader.ts";
-import type { Clock } from "../../../src/core/clock.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
+import type { Clock } from "../../../src/core/clock.ts";
 import { silentLog } from "../../../src/core/log.ts";
-import { DiskReserve, reserveOf } from "../../../src/capture/journal/quota.ts";
-import { journalLimits } from "../../../src/capture/journal/limits.ts";
-import { openJournal as openWith } from "../../support/journal.ts";
+import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
+import { openJournal as openWith } from "../../support/journal.ts";
 import { until } from "../../support/server.ts";
 
 afterAll(cleanUp);

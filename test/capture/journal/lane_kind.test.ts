@@ -3,10 +3,10 @@
 import { afterAll, expect, test } from "bun:test";
 import { captureLanes } from "../../../src/capture/capture_journal.ts";
 import { Flush } from "../../../src/capture/flush/flush.ts";
+import { systemIo } from "../../../src/capture/journal/journal_io.ts";
 import { type LaneKind, plainLane } from "../../../src/capture/journal/lane_kind.ts";
 import { Quarantine } from "../../../src/capture/journal/quarantine.ts";
 import { monthOf } from "../../../src/capture/journal/segments/partition.ts";
-import { systemIo } from "../../../src/capture/journal/journal_io.ts";
 import { TableBlock } from "../../../src/capture/journal/table_block.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { silentLog } from "../../../src/core/log.ts";

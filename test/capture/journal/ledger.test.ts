@@ -1,12 +1,12 @@
 // The ledger: what a later process learns of segments, whatever was left of the file.
 
 import { afterAll, expect, test } from "bun:test";
-import { basename } from "node:path";
 import { appendFileSync, existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
 import { captureSetup } from "../../../src/capture/capture_journal.ts";
+import type { JournalSetup, LaneKind } from "../../../src/capture/journal/lane_kind.ts";
 import { Ledger } from "../../../src/capture/journal/ledger.ts";
 import { journalLimits } from "../../../src/capture/journal/limits.ts";
-import type { JournalSetup, LaneKind } from "../../../src/capture/journal/lane_kind.ts";
 import { type Segment, segmentId, segmentName } from "../../../src/capture/journal/segments/segment.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";

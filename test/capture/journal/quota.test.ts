@@ -2,10 +2,10 @@
 
 import { afterAll, afterEach, expect, test } from "bun:test";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
-import { historicalLane, liveLane } from "../../../src/capture/columns/block.ts";
-import { DiskReserve, type VolumeFigures, reserveOf } from "../../../src/capture/journal/quota.ts";
 import type { CaptureJournal, CaptureJournalOptions } from "../../../src/capture/capture_journal.ts";
+import { historicalLane, liveLane } from "../../../src/capture/columns/block.ts";
 import { journalLimits } from "../../../src/capture/journal/limits.ts";
+import { DiskReserve, reserveOf, type VolumeFigures } from "../../../src/capture/journal/quota.ts";
 import { openLog } from "../../../src/core/log.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";

@@ -1,9 +1,9 @@
 import { expect, jest, test } from "bun:test";
-import { ArenaPool, ReceivedBody } from "../../../src/capture/receive/received_body.ts";
 import { scanFirst, scanOn } from "../../../src/capture/pipeline.ts";
+import { receiveLimits } from "../../../src/capture/receive/limits.ts";
+import { ArenaPool, ReceivedBody } from "../../../src/capture/receive/received_body.ts";
 import type { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { limits } from "../../../src/core/limits.ts";
-import { receiveLimits } from "../../../src/capture/receive/limits.ts";
 
 const usual = 1 << 20;
 

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import LZString from "lz-string";
-import { keyOfObject, requestKeyOf } from "../../../src/capture/receive/request_key.ts";
 import { receiveLimits } from "../../../src/capture/receive/limits.ts";
+import { keyOfObject, requestKeyOf } from "../../../src/capture/receive/request_key.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
-import { countTurns } from "../../support/turns.ts";
 import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
+import { countTurns } from "../../support/turns.ts";
 
 const memory = new MemoryBudget({ bytesMax: 64 << 20, shareBytesMax: 64 << 20 });
 const asked = JSON.stringify({ token: "phc_k", distinct_id: "d", person_properties: { plan: "free" } });

@@ -1,15 +1,15 @@
 // Pieces of recordings: what is taken of them, and that they are no events.
 
-import { offsetOf } from "../../../src/capture/scan/event_fields.ts";
 import { afterAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
-import type { EventIndex } from "../../../src/capture/scan/event_index.ts";
-import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
-import { type SnapshotRow, SnapshotReading, readSnapshot } from "../../../src/capture/recordings/snapshot.ts";
-import { rangeText } from "../../../src/capture/scan/byte_range.ts";
-import { recordingLane } from "../../../src/capture/recordings/snapshot_block.ts";
 import { rebatch } from "../../../src/capture/columns/block.ts";
+import { readSnapshot, SnapshotReading, type SnapshotRow } from "../../../src/capture/recordings/snapshot.ts";
+import { recordingLane } from "../../../src/capture/recordings/snapshot_block.ts";
+import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
+import { rangeText } from "../../../src/capture/scan/byte_range.ts";
+import { offsetOf } from "../../../src/capture/scan/event_fields.ts";
+import type { EventIndex } from "../../../src/capture/scan/event_index.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
 import { lengthOfBlock } from "../../../src/storage/native/native_cut.ts";

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { Fault } from "../../../src/core/fault.ts";
+import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { entryLength, field } from "../../../src/capture/scan/event_fields.ts";
 import type { EventIndex } from "../../../src/capture/scan/event_index.ts";
-import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { ScanArena } from "../../../src/capture/wasm/scan_arena.ts";
+import { Fault } from "../../../src/core/fault.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

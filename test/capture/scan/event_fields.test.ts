@@ -1,7 +1,6 @@
 // Which members matter, found by their names' bytes, and what is seen of those whose type alone matters.
 
 import { expect, test } from "bun:test";
-import { bytesOf } from "../../../src/core/bytes.ts";
 import {
   entryLength,
   envelope,
@@ -9,8 +8,8 @@ import {
   field,
   firstTrait,
   grade,
-  gradeOf,
   gradeIn,
+  gradeOf,
   itemKeys,
   keySlot,
   noSlot,
@@ -20,6 +19,7 @@ import {
   trait,
   valueKind,
 } from "../../../src/capture/scan/event_fields.ts";
+import { bytesOf } from "../../../src/core/bytes.ts";
 
 const slot = (keys: typeof itemKeys, name: string) => slotOf(keys, bytesOf(name), 0, bytesOf(name).length);
 

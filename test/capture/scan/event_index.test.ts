@@ -1,12 +1,11 @@
 // What the index says of a body: fields, keys, items that are no events.
 
-import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
-import { likelyIndexBytes } from "../../../src/capture/wasm/scan_arena.ts";
 import { expect, test } from "bun:test";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { entryLength, field } from "../../../src/capture/scan/event_fields.ts";
 import { type EventIndex, isHistorical, keyOf } from "../../../src/capture/scan/event_index.ts";
-import { ScanArena } from "../../../src/capture/wasm/scan_arena.ts";
+import { likelyIndexBytes, ScanArena } from "../../../src/capture/wasm/scan_arena.ts";
+import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

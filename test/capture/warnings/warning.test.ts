@@ -1,14 +1,11 @@
 import { afterAll, expect, test } from "bun:test";
-import { noDefinitions } from "../../support/definitions.ts";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
-import { ownTables } from "../../../src/storage/cluster/tables.ts";
-import { openLongReads } from "../../../src/storage/clickhouse/long_reads.ts";
+import { CaptureJournal, captureSetup } from "../../../src/capture/capture_journal.ts";
 import { rebatch } from "../../../src/capture/columns/block.ts";
 import { Flush } from "../../../src/capture/flush/flush.ts";
-import { CaptureJournal, captureSetup } from "../../../src/capture/capture_journal.ts";
-import { Quarantine } from "../../../src/capture/journal/quarantine.ts";
 import type { LaneKind } from "../../../src/capture/journal/lane_kind.ts";
+import { Quarantine } from "../../../src/capture/journal/quarantine.ts";
 import { warningLane, type WarningRow } from "../../../src/capture/warnings/warning.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { silentLog } from "../../../src/core/log.ts";
@@ -17,11 +14,14 @@ import {
   ClickHouseError,
   type NativeBody,
 } from "../../../src/storage/clickhouse/clickhouse.ts";
+import { openLongReads } from "../../../src/storage/clickhouse/long_reads.ts";
+import { ownTables } from "../../../src/storage/cluster/tables.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
 import { lengthOfBlock } from "../../../src/storage/native/native_cut.ts";
-import { rowsOfBlock } from "../../support/native.ts";
 import { cleanUp } from "../../support/cleanup.ts";
+import { noDefinitions } from "../../support/definitions.ts";
 import { makeFolder } from "../../support/folder.ts";
+import { rowsOfBlock } from "../../support/native.ts";
 
 afterAll(cleanUp);
 

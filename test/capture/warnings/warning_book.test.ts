@@ -1,10 +1,10 @@
 import { afterAll, expect, test } from "bun:test";
-import { warningText } from "../../../src/capture/warnings/warning_text.ts";
 import { Outcomes, type Reason, type Warning } from "../../../src/capture/event/outcome.ts";
 import type { WarningRow } from "../../../src/capture/warnings/warning.ts";
+import { warningText } from "../../../src/capture/warnings/warning_text.ts";
 import type { Clock } from "../../../src/core/clock.ts";
-import { cleanUp } from "../../support/cleanup.ts";
 import { type Desk, key, openDesk } from "../../support/capture.ts";
+import { cleanUp } from "../../support/cleanup.ts";
 
 afterAll(cleanUp);
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { WarningQuota, minuteMicros } from "../../../src/capture/warnings/warning_quota.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
+import { minuteMicros, WarningQuota } from "../../../src/capture/warnings/warning_quota.ts";
 
 const minute = 28_000_000;
 

@@ -13,11 +13,11 @@ import { migrate } from "../../../src/storage/migrate.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import {
-  type SessionEvent,
   choices,
   names,
   odd,
   others,
+  type SessionEvent,
   sessionEvents,
   sessionFactsOf,
   texts,

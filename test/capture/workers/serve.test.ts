@@ -4,8 +4,10 @@ import { beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { readConnection } from "../../../src/storage/embedded/connection.ts";
 import { cleanUpEach } from "../../support/cleanup.ts";
+import { makeFolder } from "../../support/folder.ts";
+import { sendRaw } from "../../support/raw.ts";
+import { storesMode } from "../../support/remote_clickhouse.ts";
 import {
-  type Server,
   get,
   metric,
   personalKey,
@@ -13,13 +15,11 @@ import {
   projectKey,
   rested,
   runSluice,
+  type Server,
   startServer,
   storesOf,
   until,
 } from "../../support/server.ts";
-import { storesMode } from "../../support/remote_clickhouse.ts";
-import { sendRaw } from "../../support/raw.ts";
-import { makeFolder } from "../../support/folder.ts";
 import { isAlive, postAnew, serving, waitingIn, workersOf } from "../../support/workers.ts";
 
 cleanUpEach();

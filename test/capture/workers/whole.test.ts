@@ -6,12 +6,12 @@ import { cleanUpEach } from "../../support/cleanup.ts";
 import { bodyOf, event as recorded } from "../../support/recordings.ts";
 import { openLender } from "../../support/remote.ts";
 import {
-  type Server,
   get,
   metric,
   personalKey,
   projectKey,
   rested,
+  type Server,
   startServer,
   startWithHistory,
   storesOf,

@@ -1,10 +1,10 @@
 import { afterAll, expect, test } from "bun:test";
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { captureSetup } from "../../../src/capture/capture_journal.ts";
 import { liveLane } from "../../../src/capture/columns/block.ts";
-import { adoptOrphans } from "../../../src/capture/journal/recovery/orphan_journals.ts";
 import { writeIdentity } from "../../../src/capture/journal/identity/journal_identity.ts";
 import { Ledger } from "../../../src/capture/journal/ledger.ts";
+import { adoptOrphans } from "../../../src/capture/journal/recovery/orphan_journals.ts";
 import { leftBehind, workersOf } from "../../../src/capture/workers/worker_pool.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { cleanUp } from "../../support/cleanup.ts";

@@ -5,9 +5,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cleanUpEach } from "../../support/cleanup.ts";
 import { readEvents } from "../../support/events.ts";
-import { openLender, type Lender } from "../../support/remote.ts";
-import { fillProject, recordFrom, shownBy } from "../../support/shown.ts";
+import { type Lender, openLender } from "../../support/remote.ts";
 import { rested, runSluice, startServer, until } from "../../support/server.ts";
+import { fillProject, recordFrom, shownBy } from "../../support/shown.ts";
 
 cleanUpEach();
 

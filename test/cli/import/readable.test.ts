@@ -1,7 +1,7 @@
 // An import ends when what it sent can be read, and says which lines the server made no event of.
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { countsOf, ImportSetup, eventLines } from "./setup.ts";
+import { countsOf, eventLines, ImportSetup } from "./setup.ts";
 
 let setup: ImportSetup;
 beforeEach(async () => void (setup = await ImportSetup.open()));

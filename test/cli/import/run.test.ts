@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { importCommand } from "../../../src/cli/import.ts";
 import { bodyLimits } from "../../../src/cli/import/body.ts";
-import { apiKey, countsOf, ImportSetup, eventLines, fixtures } from "./setup.ts";
+import { apiKey, countsOf, eventLines, fixtures, ImportSetup } from "./setup.ts";
 
 let setup: ImportSetup;
 beforeEach(async () => void (setup = await ImportSetup.open()));

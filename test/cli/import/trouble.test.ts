@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { truncate } from "node:fs/promises";
 import { importLimits } from "../../../src/cli/import/limits.ts";
-import { countsOf, ImportSetup, eventLines } from "./setup.ts";
+import { countsOf, eventLines, ImportSetup } from "./setup.ts";
 
 let setup: ImportSetup;
 beforeEach(async () => void (setup = await ImportSetup.open()));

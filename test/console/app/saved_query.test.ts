@@ -2,8 +2,8 @@
 
 import { expect, test } from "bun:test";
 import { type InsightQuery, queryOf } from "../../../src/console/app/explore/query.ts";
-import { filterSentences } from "../../../src/console/app/filters/filter_text.ts";
 import { questionOfQuery } from "../../../src/console/app/explore/saved_query.ts";
+import { filterSentences } from "../../../src/console/app/filters/filter_text.ts";
 
 const question: InsightQuery = {
   kind: "trend",

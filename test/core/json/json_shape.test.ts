@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { limits } from "../../../src/core/limits.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 import { formFault, shapeFault } from "../../../src/core/json/json_shape.ts";
+import { limits } from "../../../src/core/limits.ts";
 
 const { managementDepthMax: depth, managementPartsMax: parts } = limits;
 

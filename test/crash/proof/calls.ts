@@ -6,8 +6,8 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { makeFolder } from "../../support/folder.ts";
 import { storeAll } from "./kills.ts";
 import type { ProofLedger } from "./ledger.ts";
-import type { Progress } from "./progress.ts";
 import { metricOf, type Place, type Running } from "./place.ts";
+import type { Progress } from "./progress.ts";
 import { sendOnce } from "./sender.ts";
 
 /** Everything by which the journal changes what is on the disk. */

@@ -1,7 +1,7 @@
 // Segments whose bytes changed while no server ran: cut off, flipped, zeroed and swapped at every boundary of a frame.
 // What is readable goes on, what is not is told with its file and count, and nothing is made up.
 
-import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { captureSetup } from "../../../src/capture/capture_journal.ts";
 import type { CaptureJournal } from "../../../src/capture/capture_journal.ts";
 import { readSegment } from "../../../src/capture/journal/segments/segment_reader.ts";

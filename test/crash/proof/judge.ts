@@ -6,9 +6,9 @@ import { openSecrets } from "../../../src/access/secret.ts";
 import { ExportWorker } from "../../../src/batch_exports/runs/worker.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
-import { noSqlParser } from "../../support/sql_parser.ts";
 import { endedRuns, makeBackfill, makeExport } from "../../support/exports.ts";
 import { s3Key, s3Secret } from "../../support/s3.ts";
+import { noSqlParser } from "../../support/sql_parser.ts";
 import { payloadHashSql, type ProofLedger, recordBytes } from "./ledger.ts";
 import type { Place } from "./place.ts";
 

@@ -1,6 +1,6 @@
 // Between the server and ClickHouse: answers to INSERTs of events that leave it unknown what was stored, and outages.
 
-import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { later } from "../../support/cleanup.ts";

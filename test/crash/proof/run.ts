@@ -9,12 +9,12 @@ import { makeFolder } from "../../support/folder.ts";
 import { answerWrongly, outlast } from "./answers.ts";
 import { type CallsResult, canTrace, failCalls, killAtCalls } from "./calls.ts";
 import { damageEverywhere } from "./damage.ts";
-import { type Verdict, judge } from "./judge.ts";
-import { ProofLedger } from "./ledger.ts";
-import { type Place, openPlace } from "./place.ts";
-import { openProxy } from "./proxy.ts";
+import { judge, type Verdict } from "./judge.ts";
 import { addressOf, killAtRandom } from "./kills.ts";
+import { ProofLedger } from "./ledger.ts";
+import { openPlace, type Place } from "./place.ts";
 import { Progress } from "./progress.ts";
+import { openProxy } from "./proxy.ts";
 import { corpusCount, hold, smuggle } from "./sockets.ts";
 
 interface Part {

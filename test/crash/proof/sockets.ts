@@ -1,8 +1,8 @@
 // The HTTP layer by raw sockets: requests that two readers would part differently, slow ones, idle ones, pipelined
 // ones. An event of a request that is refused must not be stored, and a hidden request must not be answered.
 
-import { type Socket, connect } from "node:net";
 import { readFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
 import { personalKey } from "../../support/server.ts";
 import { addressOf } from "./kills.ts";
 import { type ProofLedger, type SentEvent } from "./ledger.ts";

@@ -1,7 +1,6 @@
 // Bugs that are planted in a simulated server, which the simulation must find: what it is handed does less than it says,
 // or a step of it is left out.
 
-import { sleep } from "../../../src/core/clock.ts";
 import { BatchInserter } from "../../../src/capture/flush/batch_inserter.ts";
 import { BatchSender } from "../../../src/capture/flush/batch_sender.ts";
 import { SessionDeriver } from "../../../src/capture/flush/session_deriver.ts";
@@ -9,6 +8,7 @@ import { Journal } from "../../../src/capture/journal/journal.ts";
 import type { JournalFile, JournalIo } from "../../../src/capture/journal/journal_io.ts";
 import { Lane } from "../../../src/capture/journal/lane.ts";
 import { segmentId } from "../../../src/capture/journal/segments/segment.ts";
+import { sleep } from "../../../src/core/clock.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import type { Plan } from "./plan.ts";
 import { folders } from "./simulated_io.ts";

@@ -1,23 +1,23 @@
 // One seed: a server that lives a few times on one disk, clients that send to it, an engine that takes what it flushes,
 // and a judge at the end. The journal and the flush are the server's own code.
 
-import { noDefinitions } from "../../support/definitions.ts";
 import { drainMicrotasks } from "bun:jsc";
+import { CaptureJournal, captureLanes } from "../../../src/capture/capture_journal.ts";
 import { emptyRow } from "../../../src/capture/event/row.ts";
 import { Flush } from "../../../src/capture/flush/flush.ts";
 import { flushLimits } from "../../../src/capture/flush/limits.ts";
-import { CaptureJournal, captureLanes } from "../../../src/capture/capture_journal.ts";
 import { journalLimits } from "../../../src/capture/journal/limits.ts";
 import { Quarantine } from "../../../src/capture/journal/quarantine.ts";
 import type { Damage } from "../../../src/capture/journal/recovery/recovery.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 import type { Log } from "../../../src/core/log.ts";
+import { noDefinitions } from "../../support/definitions.ts";
 import { type DiskFaults, SimulatedDisk } from "./disk.ts";
 import { Engine, poison } from "./engine.ts";
-import { Chance, type Life, type Machine, VirtualTime, setMachine } from "./machine.ts";
-import type { PlantedBug } from "./plants.ts";
+import { Chance, type Life, type Machine, setMachine, VirtualTime } from "./machine.ts";
 import { type Plan, planOf } from "./plan.ts";
-import { SimulatedIo, folders } from "./simulated_io.ts";
+import type { PlantedBug } from "./plants.ts";
+import { folders, SimulatedIo } from "./simulated_io.ts";
 
 export interface SeedResult {
   seed: number;

@@ -1,7 +1,7 @@
-import { treaty } from "@elysiajs/eden";
 import { afterAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { treaty } from "@elysiajs/eden";
 import type { Routes } from "../../../src/app.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { startApp } from "../../support/app.ts";

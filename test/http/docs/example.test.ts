@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { Check } from "typebox/schema";
 import { describe as describeApi } from "../../../src/http/docs/docs.ts";
-import { type JsonSchema, exampleOf } from "../../../src/http/docs/example.ts";
+import { exampleOf, type JsonSchema } from "../../../src/http/docs/example.ts";
 
 test("an example given by the schema's author is taken", () => {
   expect(exampleOf({ type: "string", examples: ["a", "b"] })).toBe("a");

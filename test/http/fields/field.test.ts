@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import Type from "typebox";
+import { Fault } from "../../../src/core/fault.ts";
 import {
   choice,
   emptyObject,
@@ -18,7 +19,6 @@ import {
   writable,
 } from "../../../src/http/fields/field.ts";
 import { checkFields } from "../../../src/http/fields/field_check.ts";
-import { Fault } from "../../../src/core/fault.ts";
 
 const thing = model("Thing", {
   id: readOnly(integer()),

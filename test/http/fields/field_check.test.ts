@@ -11,8 +11,6 @@ import {
   moment,
   nullable,
   readOnly,
-} from "../../../src/http/fields/field.ts";
-import {
   reference,
   strictModel,
   strictWritable,

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
+import { openMetrics } from "../../../src/capture/metrics.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { openLog, silentLog } from "../../../src/core/log.ts";
 import { type HealthOptions, healthRoutes, openReadiness } from "../../../src/http/metrics/health.ts";
-import { openMetrics } from "../../../src/capture/metrics.ts";
 
 const well = async (): Promise<void> => {};
 const refused = (): Promise<void> =>

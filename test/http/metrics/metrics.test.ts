@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { httpLimits } from "../../../src/http/limits.ts";
 import { openMetrics } from "../../../src/capture/metrics.ts";
-import { Counters, Histogram, countedBy, Registry } from "../../../src/http/metrics/metrics.ts";
+import { httpLimits } from "../../../src/http/limits.ts";
+import { countedBy, Counters, Histogram, Registry } from "../../../src/http/metrics/metrics.ts";
 
 test("the promised metrics are there from the start, lanes at zero", () => {
   const text = openMetrics().registry.render();

@@ -1,8 +1,8 @@
 // Persons deleted over HTTP: what is named is deleted, and nothing else, whatever the request looks like.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { ownPersonId } from "../../../src/persons/identity.ts";
 import { finishDeletions } from "../../../src/persons/deletion/store.ts";
+import { ownPersonId } from "../../../src/persons/identity.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
 import { type RunningApp, startApp } from "../../support/app.ts";
 import { type Answer, ask, problemOf } from "../../support/ask.ts";

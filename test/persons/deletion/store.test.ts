@@ -3,10 +3,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { bootstrap } from "../../../src/accounts/bootstrap.ts";
 import { deriveStored } from "../../../src/capture/store.ts";
+import { findUserId } from "../../../src/personal_api_keys/store.ts";
 import { hideOrdered } from "../../../src/persons/deletion/hidden_store.ts";
 import { finishDeletions, orderDeletions } from "../../../src/persons/deletion/store.ts";
 import { ownPersonId } from "../../../src/persons/identity.ts";
-import { findUserId } from "../../../src/personal_api_keys/store.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
 import { startMsMax } from "../../support/accounts.ts";

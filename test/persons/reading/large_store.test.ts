@@ -2,11 +2,11 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { gzipSync } from "bun";
+import { ownPersonId } from "../../../src/persons/identity.ts";
+import { personLimits } from "../../../src/persons/limits.ts";
 import { readLarge } from "../../../src/persons/reading/large_store.ts";
 import { type ClickHouse, readsUntil } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../../../src/storage/clickhouse/query_options.ts";
-import { personLimits } from "../../../src/persons/limits.ts";
-import { ownPersonId } from "../../../src/persons/identity.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
 import { type RunningApp, startApp } from "../../support/app.ts";
 import { type Answer, ask } from "../../support/ask.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Fault } from "../../../src/core/fault.ts";
-import { httpLimits } from "../../../src/http/limits.ts";
 import { groupBlocks } from "../../../src/groups/store.ts";
+import { httpLimits } from "../../../src/http/limits.ts";
 import { findPersonsOfPage, personBlocks } from "../../../src/persons/reading/page.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../../../src/storage/clickhouse/query_options.ts";

@@ -4,13 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { issueKey } from "../../../src/personal_api_keys/store.ts";
 import type { FunnelStep, PathLink, RetentionCohort, TrendLine } from "../../../src/query/result.ts";
-import type { NaiveEvent } from "../naive.ts";
-import { linksOf, type NaivePaths } from "../paths/naive_paths.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { type RunningApp, startApp } from "../../support/app.ts";
 import { ask } from "../../support/ask.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { post, projectKey, rested, storesOf } from "../../support/server.ts";
+import type { NaiveEvent } from "../naive.ts";
+import { linksOf, type NaivePaths } from "../paths/naive_paths.ts";
 
 afterAll(cleanUp, startMsMax);
 

@@ -1,14 +1,14 @@
 // Queries in the background: their ids, places, ends, and what is kept of them.
 
-import { expect, test } from "bun:test";
 import { heapStats } from "bun:jsc";
+import { expect, test } from "bun:test";
 import type { Access } from "../../../src/access/scope.ts";
 import { Fault } from "../../../src/core/fault.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { BackgroundQueries, type QueryName } from "../../../src/query/background/background_queries.ts";
 import { openQueryTexts } from "../../../src/query/engine.ts";
-import type { QueryResult } from "../../../src/query/results/query_result.ts";
 import { queryLimits } from "../../../src/query/limits.ts";
+import type { QueryResult } from "../../../src/query/results/query_result.ts";
 import { ResultRoom } from "../../../src/query/results/result_room.ts";
 
 const result = { kind: "HogQLQuery", results: [[1]] } as unknown as QueryResult;

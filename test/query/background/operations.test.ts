@@ -5,7 +5,7 @@ import { issueKey, revokeKey } from "../../../src/personal_api_keys/store.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { type RunningApp, startApp } from "../../support/app.ts";
-import { type Answer, addStranger, ask } from "../../support/ask.ts";
+import { addStranger, type Answer, ask } from "../../support/ask.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { storesOf, until } from "../../support/server.ts";
 

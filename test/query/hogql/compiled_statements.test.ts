@@ -3,14 +3,14 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { systemClock } from "../../../src/core/clock.ts";
 import { checkStatement } from "../../../src/query/hogql/statement_check.ts";
+import type { SqlFilters } from "../../../src/query/sql/compile/compile.ts";
 import { aggregateNames, sqlAggregate } from "../../../src/query/sql/compile/lists/aggregates.ts";
 import { functionShapes } from "../../../src/query/sql/compile/lists/function_shapes.ts";
 import { sqlFunctions } from "../../../src/query/sql/compile/lists/functions.ts";
 import { sqlTables } from "../../../src/query/sql/compile/lists/tables.ts";
-import type { SqlFilters } from "../../../src/query/sql/compile/compile.ts";
 import { openQueryRunners } from "../../../src/query/store.ts";
-import { checkPropertyFilters } from "../../../src/storage/events/property_filter.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
+import { checkPropertyFilters } from "../../../src/storage/events/property_filter.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";
 import { publicContext, publicQueries } from "../sql/public_queries.ts";

@@ -3,12 +3,12 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import fc from "fast-check";
+import { sqlTables } from "../../../src/query/sql/compile/lists/tables.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { type RunningApp, startApp } from "../../support/app.ts";
 import { type Answer, ask } from "../../support/ask.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { storesOf } from "../../support/server.ts";
-import { sqlTables } from "../../../src/query/sql/compile/lists/tables.ts";
 import { storeEvents } from "../naive.ts";
 
 afterAll(cleanUp, startMsMax);

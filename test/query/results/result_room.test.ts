@@ -1,17 +1,17 @@
 // Results that are kept, and when they are not.
 
-import { expect, test } from "bun:test";
 import { heapStats } from "bun:jsc";
+import { expect, test } from "bun:test";
 import { bytesIn } from "../../../src/core/chunks.ts";
 import type { Clock } from "../../../src/core/clock.ts";
-import { noSqlParser } from "../../support/sql_parser.ts";
 import { slicedJson } from "../../../src/http/pages/sliced.ts";
 import { openQueryEngine } from "../../../src/query/engine.ts";
-import type { QueryResult } from "../../../src/query/results/query_result.ts";
 import { queryLimits } from "../../../src/query/limits.ts";
+import type { QueryResult } from "../../../src/query/results/query_result.ts";
 import { resultReply } from "../../../src/query/results/reply.ts";
 import { ResultRoom, writtenResult } from "../../../src/query/results/result_room.ts";
 import { tableReply } from "../../../src/query/results/table_reply.ts";
+import { noSqlParser } from "../../support/sql_parser.ts";
 
 function openRoom() {
   let elapsed = 0;

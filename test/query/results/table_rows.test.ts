@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { systemClock } from "../../../src/core/clock.ts";
-import { openQueryRunners, type TableRunner } from "../../../src/query/store.ts";
 import { tableRowsOf } from "../../../src/query/results/table_rows.ts";
+import { openQueryRunners, type TableRunner } from "../../../src/query/store.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";
 import { countTurns } from "../../support/turns.ts";

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { cleanUp } from "../../support/cleanup.ts";
-import { storesStartMsMax } from "../../support/stores.ts";
 import { compileOverEvents, type PropertyTypes } from "../../../src/query/sql/compile/compile.ts";
+import { cleanUp } from "../../support/cleanup.ts";
 import { openTestParser } from "../../support/sql_parser.ts";
+import { storesStartMsMax } from "../../support/stores.ts";
 import type { NaiveEvent } from "../naive.ts";
 import { dayMs, madeEvents, openSqlWorld, type SqlWorld, zone } from "./sql_world.ts";
 

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { queryLimits } from "../../../src/query/limits.ts";
-import { otherValues, noValue, type TrendLine } from "../../../src/query/result.ts";
+import { noValue, otherValues, type TrendLine } from "../../../src/query/result.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { type RunningApp, startApp } from "../../support/app.ts";
 import { ask } from "../../support/ask.ts";

@@ -2,9 +2,9 @@
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { Fault } from "../../../src/core/fault.ts";
-import { aiLimits } from "../../../src/session_recordings/ai/limits.ts";
 import { silentLog } from "../../../src/core/log.ts";
 import { openCompleting } from "../../../src/session_recordings/ai/completion.ts";
+import { aiLimits } from "../../../src/session_recordings/ai/limits.ts";
 import { isFilters, isRegex } from "../../../src/session_recordings/ai/model.ts";
 import { type RunningApp, startApp } from "../../support/app.ts";
 import { cleanUp, later } from "../../support/cleanup.ts";

@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { Fault } from "../../../src/core/fault.ts";
+import { sessionRecordingLimits } from "../../../src/session_recordings/limits.ts";
 import {
   logColumns,
   orders,
@@ -9,7 +10,6 @@ import {
   readFilters,
   recordingColumns,
 } from "../../../src/session_recordings/listing/filter_check.ts";
-import { sessionRecordingLimits } from "../../../src/session_recordings/limits.ts";
 
 function asked(name: string, value: unknown): URLSearchParams {
   return new URLSearchParams({ [name]: typeof value === "string" ? value : JSON.stringify(value) });

@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { gzipSync } from "node:zlib";
 import { sessionRecordingLimits } from "../../../src/session_recordings/limits.ts";
-import { snapshotLimits } from "../../../src/session_recordings/snapshots/limits.ts";
 import { findEvents } from "../../../src/session_recordings/snapshots/event_offsets.ts";
 import { expandEvent } from "../../../src/session_recordings/snapshots/expand.ts";
+import { snapshotLimits } from "../../../src/session_recordings/snapshots/limits.ts";
 import { ask, problemOf } from "../../support/ask.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { bodyOf, compressed, event, type Piece } from "../../support/recordings.ts";

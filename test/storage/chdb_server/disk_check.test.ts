@@ -4,7 +4,7 @@ import { type ClickHouse, openClickHouse } from "../../../src/storage/clickhouse
 import { cleanUp, later } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
 import { canMount, makeDisk } from "../../support/small_disk.ts";
-import { type TestFront, startFront, storesStartMsMax } from "../../support/stores.ts";
+import { startFront, storesStartMsMax, type TestFront } from "../../support/stores.ts";
 
 afterAll(cleanUp, 60_000);
 

@@ -6,11 +6,11 @@ import { type ClickHouse, openClickHouse } from "../../../src/storage/clickhouse
 import { cleanUp, later } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
 import {
-  type TestFront,
   frontPassword,
   nativeOf,
   startFront,
   storesStartMsMax,
+  type TestFront,
 } from "../../support/stores.ts";
 
 afterAll(cleanUp);

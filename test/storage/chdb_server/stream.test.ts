@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { type ClickHouse, openClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { cleanUp, later } from "../../support/cleanup.ts";
-import { type TestFront, startFront, storesStartMsMax } from "../../support/stores.ts";
+import { startFront, storesStartMsMax, type TestFront } from "../../support/stores.ts";
 
 afterAll(cleanUp);
 

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { clickhouseLimits } from "../../../src/storage/clickhouse/limits.ts";
 import { limits } from "../../../src/core/limits.ts";
 import {
   type ClickHouse,
@@ -8,6 +7,7 @@ import {
   readsUntil,
 } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { classified, exceedsItsMemory, isTooHeavy } from "../../../src/storage/clickhouse/error.ts";
+import { clickhouseLimits } from "../../../src/storage/clickhouse/limits.ts";
 import { openAllowances } from "../../../src/storage/clickhouse/read.ts";
 import { cleanUp, later } from "../../support/cleanup.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
-import { clickhouseLimits } from "../../../src/storage/clickhouse/limits.ts";
 import { limits } from "../../../src/core/limits.ts";
+import { clickhouseLimits } from "../../../src/storage/clickhouse/limits.ts";
 import { openReader, rowsOf } from "../../../src/storage/clickhouse/read.ts";
 
 const closers: (() => void)[] = [];

@@ -11,8 +11,8 @@ import { tables, views } from "../../../src/storage/cluster/placement.ts";
 import { migrate } from "../../../src/storage/migrate.ts";
 import { knownMigrations } from "../../../src/storage/migrations/files.ts";
 import { cleanUp } from "../../support/cleanup.ts";
-import { ownAnd } from "../../support/migrations.ts";
 import { clusterName, openClusterStores, ownShard, startClusterFront } from "../../support/cluster.ts";
+import { ownAnd } from "../../support/migrations.ts";
 
 afterAll(cleanUp);
 

@@ -2,22 +2,22 @@
 // Projects and batches have numbers of their own, so that a cluster may hold others.
 
 import { beforeAll, describe, expect, test } from "bun:test";
-import { eventColumns, personColumns } from "../../../src/batch_exports/source/columns.ts";
 import type { ExportInterval } from "../../../src/batch_exports/interval.ts";
+import { eventColumns, personColumns } from "../../../src/batch_exports/source/columns.ts";
 import {
+  copyStatement,
   countOf,
   daysOf,
   dropHeldOf,
   type ExportSource,
   type ExportStatement,
-  copyStatement,
   selectionOf,
 } from "../../../src/batch_exports/source/store.ts";
 import { deriveAgain, storedBatches } from "../../../src/capture/store.ts";
-import { deleteListed } from "../../../src/storage/cluster/listed_deletion.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
-import { sessionsOfStored } from "../../../src/storage/events/sessions.ts";
 import { clusterLimits } from "../../../src/storage/cluster/limits.ts";
+import { deleteListed } from "../../../src/storage/cluster/listed_deletion.ts";
+import { sessionsOfStored } from "../../../src/storage/events/sessions.ts";
 import { until } from "../../support/server.ts";
 import { nativeOf } from "../../support/stores.ts";
 

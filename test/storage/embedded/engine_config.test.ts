@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { embeddedLimits } from "../../../src/storage/embedded/limits.ts";
 import { engineBounds, writeEngineConfig } from "../../../src/storage/embedded/engine_config.ts";
+import { embeddedLimits } from "../../../src/storage/embedded/limits.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
 import { askClickHouse, startFront, storesStartMsMax } from "../../support/stores.ts";

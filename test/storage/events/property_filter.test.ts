@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { Fault } from "../../../src/core/fault.ts";
-import { storageLimits } from "../../../src/storage/limits.ts";
 import { checkPropertyFilters, compilePropertyFilters } from "../../../src/storage/events/property_filter.ts";
+import { storageLimits } from "../../../src/storage/limits.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { openMadeStores, storesStartMsMax } from "../../support/stores.ts";

@@ -8,13 +8,13 @@ import { makeFolder } from "../../support/folder.ts";
 import { type Lender, openLender } from "../../support/remote.ts";
 import {
   type Environment,
-  type Server,
   listening,
   ownMain,
   post,
   projectKey,
   readLines,
   rested,
+  type Server,
   spawnSluice,
   startServer,
 } from "../../support/server.ts";

@@ -2,6 +2,12 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import {
+  ByteColumn,
+  Dictionary,
+  writeBlockHead,
+  writeColumnHead,
+} from "../../../src/storage/native/native.ts";
 import { ArrayOffsets, writeLowCardinalityArrays } from "../../../src/storage/native/native_arrays.ts";
 import {
   columnsThrough,
@@ -9,12 +15,6 @@ import {
   fixedColumnOf,
   lengthOfBlock,
 } from "../../../src/storage/native/native_cut.ts";
-import {
-  ByteColumn,
-  Dictionary,
-  writeBlockHead,
-  writeColumnHead,
-} from "../../../src/storage/native/native.ts";
 
 interface Row {
   id: number;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { countedPage } from "../../../src/storage/postgres/rows.ts";
 import type { Postgres } from "../../../src/storage/postgres/postgres.ts";
+import { countedPage } from "../../../src/storage/postgres/rows.ts";
 import { type FirstAccounts, openFirstAccounts, startMsMax } from "../../support/accounts.ts";
 
 let accounts: FirstAccounts;

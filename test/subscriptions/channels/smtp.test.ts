@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createServer } from "node:net";
-import { openMail } from "../../../src/subscriptions/channels/smtp.ts";
 import { DeliveryError } from "../../../src/subscriptions/channels/delivery_error.ts";
+import { openMail } from "../../../src/subscriptions/channels/smtp.ts";
 import { cleanUp, later } from "../../support/cleanup.ts";
 import { type MailSink, openMailSink } from "../../support/mail.ts";
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { createServer } from "node:net";
 import { openAddresses } from "../../../src/access/address.ts";
-import { openWeb } from "../../../src/subscriptions/channels/web.ts";
 import { DeliveryError } from "../../../src/subscriptions/channels/delivery_error.ts";
+import { openWeb } from "../../../src/subscriptions/channels/web.ts";
 import { cleanUp, later } from "../../support/cleanup.ts";
 import { openWebSink } from "../../support/web_sink.ts";
 

@@ -1,8 +1,8 @@
 // One project's deliveries beside another's: webhooks that never answer hold nobody else up.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import { subscriptionLimits } from "../../../src/subscriptions/limits.ts";
 import { createProject } from "../../../src/projects/store.ts";
+import { subscriptionLimits } from "../../../src/subscriptions/limits.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { until } from "../../support/server.ts";

@@ -1,8 +1,8 @@
 // Test deliveries are few a minute: each may write to fifty addresses of strangers.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { subscriptionLimits } from "../../../src/subscriptions/limits.ts";
 import { createProject } from "../../../src/projects/store.ts";
+import { subscriptionLimits } from "../../../src/subscriptions/limits.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { problemOf } from "../../support/ask.ts";
 import { cleanUp } from "../../support/cleanup.ts";

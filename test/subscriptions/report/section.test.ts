@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { sectionOf } from "../../../src/subscriptions/report/section.ts";
+import { subscriptionLimits } from "../../../src/subscriptions/limits.ts";
 import {
   changeOf,
   dayText,
@@ -8,7 +8,7 @@ import {
   shortText,
 } from "../../../src/subscriptions/report/numbers.ts";
 import { makeReport, NothingToSend, type ReportRequest } from "../../../src/subscriptions/report/report.ts";
-import { subscriptionLimits } from "../../../src/subscriptions/limits.ts";
+import { sectionOf } from "../../../src/subscriptions/report/section.ts";
 import { readerOf, signUps } from "../../support/subscriptions.ts";
 
 const days = ["13-Jan-2024", "14-Jan-2024", "15-Jan-2024"];

@@ -3,8 +3,8 @@ import {
   chargeBody,
   leaseFor,
   receiveAhead,
-  releaseAhead,
   receiveSmall,
+  releaseAhead,
 } from "../../../src/work/bodies/charged_request.ts";
 import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
 

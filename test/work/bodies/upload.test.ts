@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { receiveBody } from "../../../src/work/bodies/upload.ts";
-import type { UploadBounds } from "../../../src/work/bodies/whole_body.ts";
 import { limits } from "../../../src/core/limits.ts";
 import { uploadLimits } from "../../../src/work/bodies/limits.ts";
 import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
+import { receiveBody } from "../../../src/work/bodies/upload.ts";
+import type { UploadBounds } from "../../../src/work/bodies/whole_body.ts";
 
 const memory = new MemoryBudget({ bytesMax: 2 ** 30, shareBytesMax: 2 ** 30 });
 

@@ -5,17 +5,17 @@ import { randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { constants, createBrotliCompress, createGzip } from "node:zlib";
+import { ExportError } from "../../failure.ts";
 import { exportLimits } from "../../limits.ts";
-import { type AzureRequest, put } from "./azure_request.ts";
-import { type ExportWork, rowStream, type Writing } from "../../source/statements.ts";
 import { eventColumns } from "../../source/columns.ts";
+import { type ExportWork, rowStream, type Writing } from "../../source/statements.ts";
+import { type ExportStatement, fileOf } from "../../source/store.ts";
 import { destinationKind } from "../destination.ts";
 import { checkFileChoice, hostOfUrl } from "../fields.ts";
-import { type AzureBlobConfig, azureFields, withoutConnectionString } from "./config.ts";
-import { ExportError } from "../../failure.ts";
 import { deliverObjects, type FileRows, type ObjectStore, probeObjects } from "../objects/objects.ts";
+import { type AzureRequest, put } from "./azure_request.ts";
+import { type AzureBlobConfig, azureFields, withoutConnectionString } from "./config.ts";
 import { type RowCount, rowCount } from "./row_count.ts";
-import { fileOf, type ExportStatement } from "../../source/store.ts";
 
 export const azureBlob = destinationKind({
   fields: azureFields,

@@ -3,13 +3,13 @@
 import { createHmac } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import type { ForeignAnswer } from "../../../access/post.ts";
-import { exportLimits } from "../../limits.ts";
 import { withoutLast } from "../../../core/trim.ts";
 import { wordsIn } from "../../../core/words.ts";
-import type { ExportWork, ExportServices } from "../../source/statements.ts";
-import type { AzureBlobConfig } from "./config.ts";
 import { ExportError } from "../../failure.ts";
+import { exportLimits } from "../../limits.ts";
+import type { ExportServices, ExportWork } from "../../source/statements.ts";
 import { isPassing, post, retryAfterMs } from "../post.ts";
+import type { AzureBlobConfig } from "./config.ts";
 
 export interface AzureRequest {
   /** The blob's name. */

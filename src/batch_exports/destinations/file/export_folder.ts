@@ -1,8 +1,17 @@
 // A folder below EXPORT_FILE_DIR, opened step by step. Symbolic links are not followed, even if one is created
 // meanwhile, where the system can name a folder by its descriptor. Folders and files are readable by their owner only.
 
-import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync } from "node:fs";
-import { realpathSync, renameSync, unlinkSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  unlinkSync,
+} from "node:fs";
 import { join } from "node:path";
 import { ExportError } from "../../failure.ts";
 

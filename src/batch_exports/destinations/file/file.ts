@@ -1,15 +1,15 @@
 // Files in a folder of the operator, written by the embedded ClickHouse. They get their names when they are complete.
 
 import { basename, join } from "node:path";
+import { ExportError, exportError } from "../../failure.ts";
 import { eventColumns } from "../../source/columns.ts";
 import type { ExportServices, Writing } from "../../source/statements.ts";
 import { destinationKind } from "../destination.ts";
 import { checkFileChoice, files, prefix, type ValuesOf } from "../fields.ts";
+import { type EngineStore, withNumber, writtenByEngine } from "../objects/engine_store.ts";
 import { deliverObjects } from "../objects/objects.ts";
 import * as rules from "../value.ts";
-import { type EngineStore, withNumber, writtenByEngine } from "../objects/engine_store.ts";
 import { type ExportFolder, openExportFolder } from "./export_folder.ts";
-import { exportError, ExportError } from "../../failure.ts";
 
 const fields = {
   /** A folder below EXPORT_FILE_DIR. */

@@ -2,15 +2,15 @@
 // endless body; one batch at a time is in memory.
 
 import type { ForeignAnswer } from "../../../access/post.ts";
+import { ExportError } from "../../failure.ts";
 import { exportLimits } from "../../limits.ts";
-import { type ExportWork, rowStream, type Writing } from "../../source/statements.ts";
 import { captureColumns } from "../../source/columns.ts";
+import { type ExportWork, rowStream, type Writing } from "../../source/statements.ts";
+import { selectionOf } from "../../source/store.ts";
 import { destinationKind } from "../destination.ts";
 import { events, hostOfUrl, required, type ValuesOf } from "../fields.ts";
-import * as rules from "../value.ts";
-import { ExportError } from "../../failure.ts";
 import { isPassing, post, retryAfterMs } from "../post.ts";
-import { selectionOf } from "../../source/store.ts";
+import * as rules from "../value.ts";
 
 const fields = {
   url: { ...required, place: true, rule: rules.webAddress(false) },

@@ -1,11 +1,11 @@
 // The keys of an interval's files in an object store. The same interval always has the same keys, so that a retry
 // overwrites; keys stay below the prefix.
 
-import { exportLimits } from "../../limits.ts";
+import { withoutFirst, withoutLast } from "../../../core/trim.ts";
 import { shown } from "../../../http/fields/field_fault.ts";
 import { ExportError } from "../../failure.ts";
-import { withoutFirst, withoutLast } from "../../../core/trim.ts";
 import { type ExportInterval, isoText } from "../../interval.ts";
+import { exportLimits } from "../../limits.ts";
 
 /** Each format's end of names, compressions by their names in requests, and how the engine writes it. */
 export const fileFormats = {

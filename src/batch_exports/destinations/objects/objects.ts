@@ -2,10 +2,11 @@
 // The same interval gives the same files, so that a retry overwrites.
 
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { type ExportError, exportError } from "../../failure.ts";
 import { exportLimits } from "../../limits.ts";
-import { queryRows, type ExportWork, type Writing } from "../../source/statements.ts";
+import { type ExportWork, queryRows, type Writing } from "../../source/statements.ts";
+import { filesOf, sampleStatement, type Selection, selectionOf, sizeOf } from "../../source/store.ts";
 import type { FileChoice } from "../fields.ts";
-import { exportError, type ExportError } from "../../failure.ts";
 import {
   checkKey,
   fileFormats,
@@ -14,7 +15,6 @@ import {
   objectKey,
   type ObjectNaming,
 } from "./object_key.ts";
-import { filesOf, sampleStatement, type Selection, selectionOf, sizeOf } from "../../source/store.ts";
 
 export interface ObjectStore {
   writeFile(work: ExportWork, key: string, rows: FileRows): Promise<void>;

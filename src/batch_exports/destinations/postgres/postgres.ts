@@ -5,13 +5,13 @@ import type { Addresses } from "../../../access/address.ts";
 import { reasonOf } from "../../../core/log.ts";
 import { openForeignPostgres } from "../../../storage/postgres/foreign_postgres.ts";
 import type { Postgres } from "../../../storage/postgres/postgres.ts";
-import { type ExportWork, rowStream } from "../../source/statements.ts";
+import { ExportError, exportError } from "../../failure.ts";
 import { tableColumns } from "../../source/columns.ts";
+import { type ExportWork, rowStream } from "../../source/statements.ts";
+import { selectionOf } from "../../source/store.ts";
 import { destinationKind } from "../destination.ts";
 import { events, required, type ValuesOf } from "../fields.ts";
 import * as rules from "../value.ts";
-import { ExportError, exportError } from "../../failure.ts";
-import { selectionOf } from "../../source/store.ts";
 import { createTable, identityOf, replaceRows } from "./table_store.ts";
 
 const fields = {

@@ -1,17 +1,17 @@
 // S3 and compatible stores, written by ClickHouse's s3(). Keys and secrets are parameters, not part of a statement's
 // text.
 
-import { exportLimits } from "../../limits.ts";
-import { withoutLast } from "../../../core/trim.ts";
 import { reasonOf } from "../../../core/log.ts";
+import { withoutLast } from "../../../core/trim.ts";
+import { ExportError } from "../../failure.ts";
+import { exportLimits } from "../../limits.ts";
 import { eventColumns } from "../../source/columns.ts";
 import type { Writing } from "../../source/statements.ts";
 import { destinationKind } from "../destination.ts";
 import { checkFileChoice, hostOfUrl } from "../fields.ts";
+import { type EngineStore, withNumber, writtenByEngine } from "../objects/engine_store.ts";
 import { deliverObjects, probeObjects } from "../objects/objects.ts";
 import { checkKeys, type S3Config, s3Fields } from "./config.ts";
-import { ExportError } from "../../failure.ts";
-import { type EngineStore, withNumber, writtenByEngine } from "../objects/engine_store.ts";
 import { explainS3 } from "./s3_refusal.ts";
 
 export const s3 = destinationKind({

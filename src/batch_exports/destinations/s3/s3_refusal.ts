@@ -1,16 +1,16 @@
 // Why an S3 server refused. Its own words are not shown: only known codes, the status of an answer, or the connection's
 // error.
 
-import { wordsIn } from "../../../core/words.ts";
 import type { ForeignAnswer } from "../../../access/post.ts";
-import { exportLimits } from "../../limits.ts";
 import { reasonOf } from "../../../core/log.ts";
+import { wordsIn } from "../../../core/words.ts";
 import { ClickHouseError } from "../../../storage/clickhouse/clickhouse.ts";
-import type { ExportWork, ExportServices } from "../../source/statements.ts";
-import type { S3Config } from "./config.ts";
 import { ExportError } from "../../failure.ts";
+import { exportLimits } from "../../limits.ts";
+import type { ExportServices, ExportWork } from "../../source/statements.ts";
 import { checkKey } from "../objects/object_key.ts";
 import { post } from "../post.ts";
+import type { S3Config } from "./config.ts";
 
 type Explaining = Pick<ExportServices, "addresses"> & Pick<ExportWork, "abort">;
 

@@ -5,8 +5,8 @@
 import { existsSync, readFileSync, realpathSync, renameSync, statSync } from "node:fs";
 import { hostname } from "node:os";
 import { UserError } from "../../../core/fault.ts";
-import { type Log, reasonOf } from "../../../core/log.ts";
 import { readSummedJson, summedJson } from "../../../core/json/summed_json.ts";
+import { type Log, reasonOf } from "../../../core/log.ts";
 import { unreleasedRemedy } from "../../../core/version.ts";
 import { systemIo } from "../journal_io.ts";
 import { writeDurably } from "../segments/files.ts";

@@ -18,20 +18,20 @@ import { journalLimits } from "../limits.ts";
 import { isFull } from "../segments/files.ts";
 import {
   type Home,
-  type JournalIdentity,
   homeOf,
   isStillThere,
+  type JournalIdentity,
   mendIdentity,
   writeIdentity,
 } from "./journal_identity.ts";
 import {
-  type Process,
-  type Registration,
   claimJournal,
   leaveJournals,
+  type Process,
   publishWatermarks,
   readRegistration,
   registerJournal,
+  type Registration,
 } from "./store.ts";
 
 interface OwnershipOptions {

@@ -1,10 +1,10 @@
 // Journals in Postgres: their numbers, the processes that hold them, their watermarks.
 
-import type { Watermarks } from "../journal.ts";
-import { journalLimits } from "../limits.ts";
 import type { Versions } from "../../../storage/migrations/files.ts";
 import { hasIncompatible } from "../../../storage/migrations/versions_store.ts";
 import type { Postgres, PostgresTransaction } from "../../../storage/postgres/postgres.ts";
+import type { Watermarks } from "../journal.ts";
+import { journalLimits } from "../limits.ts";
 
 interface Held {
   name: string;

@@ -2,16 +2,16 @@
 // still writes is not touched.
 
 import { basename } from "node:path";
-import { UserError } from "../../../core/fault.ts";
 import { sleep } from "../../../core/clock.ts";
-import type { JournalSetup } from "../lane_kind.ts";
-import { journalLimits } from "../limits.ts";
+import { UserError } from "../../../core/fault.ts";
 import type { Log } from "../../../core/log.ts";
-import { type Owning, ownDataDir } from "../../../storage/lock.ts";
-import { syncFolder } from "../segments/files.ts";
+import { ownDataDir, type Owning } from "../../../storage/lock.ts";
 import { type JournalIdentity, readJournalIdentity } from "../identity/journal_identity.ts";
 import type { JournalOwnership } from "../identity/ownership.ts";
+import type { JournalSetup } from "../lane_kind.ts";
 import { Ledger } from "../ledger.ts";
+import { journalLimits } from "../limits.ts";
+import { syncFolder } from "../segments/files.ts";
 import { type Damage, Recovery } from "./recovery.ts";
 
 /** Folders of workers, before these are started. */

@@ -3,13 +3,13 @@
 
 import { basename, dirname } from "node:path";
 import { type Log, reasonOf } from "../../../core/log.ts";
-import type { Expected, Ledger, LedgerContents } from "../ledger.ts";
 import type { JournalIo } from "../journal_io.ts";
 import type { JournalSetup } from "../lane_kind.ts";
-import { findMisnamed, renameBack } from "./misnamed.ts";
-import { type Segment, millisOfSegment, readSegmentName, returnedSuffix } from "../segments/segment.ts";
+import type { Expected, Ledger, LedgerContents } from "../ledger.ts";
+import { millisOfSegment, readSegmentName, returnedSuffix, type Segment } from "../segments/segment.ts";
 import { type ReadSegment, readSegment, withoutFramesFrom } from "../segments/segment_reader.ts";
-import { type SegmentVerdict, judgeSegment } from "./verdict.ts";
+import { findMisnamed, renameBack } from "./misnamed.ts";
+import { judgeSegment, type SegmentVerdict } from "./verdict.ts";
 
 /** Damage: files, acknowledged rows known to be lost, and unreadable bytes. */
 export interface Damage {

@@ -3,9 +3,9 @@
 
 import { crc32 } from "node:zlib";
 import { nextTurn } from "../../../core/clock.ts";
-import { journalLimits } from "../limits.ts";
 import { limits } from "../../../core/limits.ts";
 import type { Pieces } from "../../../storage/native/native.ts";
+import { journalLimits } from "../limits.ts";
 import { type FileRange, segmentOf } from "./segment.ts";
 
 /** What a frame of either kind (also native_frame.ts) says about its rows. */

@@ -2,7 +2,7 @@
 
 import { basename } from "node:path";
 import type { Clock } from "../../../core/clock.ts";
-import { type JournalSetup, type LaneKind, byLane } from "../lane_kind.ts";
+import { byLane, type JournalSetup, type LaneKind } from "../lane_kind.ts";
 import { journalLimits } from "../limits.ts";
 import type { Segment } from "./segment.ts";
 

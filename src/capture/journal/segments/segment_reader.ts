@@ -5,14 +5,14 @@ import { basename } from "node:path";
 import { fixedColumnOf } from "../../../storage/native/native_cut.ts";
 import type { JournalSetup } from "../lane_kind.ts";
 import type { PendingSize } from "../quota.ts";
-import { type FoundFrame, batchAt, nextFrame, readFrame } from "./frame.ts";
+import { batchAt, type FoundFrame, nextFrame, readFrame } from "./frame.ts";
 import { nativeBatchAt, nextNativeFrame, readNativeFrame } from "./native_frame.ts";
 import {
-  type Frame,
-  type Segment,
   batchId,
+  type Frame,
   readSegmentHead,
   readSegmentName,
+  type Segment,
   segmentHeadBytes,
   segmentOf,
 } from "./segment.ts";

@@ -4,13 +4,13 @@ import { nextTurn } from "../../../core/clock.ts";
 import { type Log, reasonOf } from "../../../core/log.ts";
 import { Pieces } from "../../../storage/native/native.ts";
 import { captureLimits } from "../../limits.ts";
-import { DiskFullError } from "../quota.ts";
 import type { JournalFile, JournalIo } from "../journal_io.ts";
 import type { FrameBlock } from "../lane_kind.ts";
 import { journalLimits } from "../limits.ts";
+import { DiskFullError } from "../quota.ts";
 import { writeFrame } from "./frame.ts";
 import { writeNativeFrame } from "./native_frame.ts";
-import { type Batch, type Frame, type Segment, batchId } from "./segment.ts";
+import { type Batch, batchId, type Frame, type Segment } from "./segment.ts";
 import { SegmentFiles, type SegmentFilesOptions } from "./segment_files.ts";
 
 export interface SegmentWriterOptions extends SegmentFilesOptions {

@@ -3,12 +3,12 @@
 
 import {
   fieldId,
-  type RawFields,
+  fieldText,
+  hasValue,
   objectField,
   parseRawFields,
-  hasValue,
-  fieldText,
   putField,
+  type RawFields,
   writeRawFields,
 } from "../reading/raw_fields.ts";
 import { usableUuid } from "./batch_item.ts";

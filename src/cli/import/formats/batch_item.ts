@@ -2,8 +2,8 @@
 // server would otherwise replace the event's time or uuid. `properties` is not changed.
 
 import { isUuid } from "../../../core/id.ts";
-import { type RawFields, parseRawFields, writeRawFields } from "../reading/raw_fields.ts";
-import { type RecordOutcome, type JsonRecord, rejected } from "./record.ts";
+import { parseRawFields, type RawFields, writeRawFields } from "../reading/raw_fields.ts";
+import { type JsonRecord, type RecordOutcome, rejected } from "./record.ts";
 import { importTimestamp, rfc3339Ms, timeFlaw } from "./timestamp.ts";
 
 const nilUuid = "00000000-0000-0000-0000-000000000000";

@@ -1,21 +1,21 @@
 // Records of one file into rows of a body: checks each, and applies the mapping of the file's dialect.
 
-import { isDictionary } from "../../../core/json/dictionary.ts";
 import { isUtf8 } from "node:buffer";
+import { isDictionary } from "../../../core/json/dictionary.ts";
 import { JsonWalker } from "../../../core/json/json_walker.ts";
-import { importLimits } from "../limits.ts";
 import { limits } from "../../../core/limits.ts";
 import { reasonOf } from "../../../core/log.ts";
-import { mapAmplitude } from "./amplitude.ts";
-import type { FileKind } from "./detect.ts";
-import type { UuidSource } from "./uuid_source.ts";
-import { mapMixpanel } from "./mixpanel.ts";
-import { mapBatchItem } from "./batch_item.ts";
-import { mapPosthog } from "./posthog.ts";
+import { importLimits } from "../limits.ts";
 import type { FileRecord } from "../reading/file_record.ts";
-import { type RecordOutcome, type JsonRecord, rejected } from "./record.ts";
+import { mapAmplitude } from "./amplitude.ts";
+import { mapBatchItem } from "./batch_item.ts";
+import type { FileKind } from "./detect.ts";
+import { mapMixpanel } from "./mixpanel.ts";
+import { mapPosthog } from "./posthog.ts";
+import { type JsonRecord, type RecordOutcome, rejected } from "./record.ts";
 import { mapSegment } from "./segment.ts";
 import { mapCsvRow } from "./table.ts";
+import type { UuidSource } from "./uuid_source.ts";
 
 const mappings = {
   batch: mapBatchItem,

@@ -1,16 +1,16 @@
 // The kind of a file, by its first bytes.
 
+import { UserError } from "../../../core/fault.ts";
 import { isDictionary } from "../../../core/json/dictionary.ts";
 import { wordsIn } from "../../../core/words.ts";
-import { UserError } from "../../../core/fault.ts";
 import { importLimits } from "../limits.ts";
 import { CsvReader } from "../reading/csv.ts";
+import type { FileRecord, RecordReader } from "../reading/file_record.ts";
 import { ItemReader } from "../reading/items.ts";
 import { LineReader } from "../reading/lines.ts";
 import { jsonObject } from "../reading/raw_fields.ts";
-import type { FileRecord, RecordReader } from "../reading/file_record.ts";
 import { segmentTypes } from "./segment.ts";
-import { readHeader, separatorOf, type CsvTable } from "./table.ts";
+import { type CsvTable, readHeader, separatorOf } from "./table.ts";
 
 export const formats = wordsIn("auto jsonl json csv posthog mixpanel amplitude segment");
 export type Format = (typeof formats)[number];

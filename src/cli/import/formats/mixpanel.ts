@@ -5,9 +5,9 @@ import {
   fieldId,
   fieldText,
   objectField,
+  parseRawFields,
   putField,
   type RawFields,
-  parseRawFields,
   renameFields,
 } from "../reading/raw_fields.ts";
 import {

@@ -2,16 +2,16 @@
 // but for the columns of `ofRow`, which PostHog stores beside them.
 
 import {
-  type RawFields,
-  objectField,
-  parseRawFields,
   hasValue,
   jsonObject,
+  objectField,
+  parseRawFields,
+  type RawFields,
   withFields,
   writeRawFields,
 } from "../reading/raw_fields.ts";
 import { usableUuid } from "./batch_item.ts";
-import { type RecordOutcome, type JsonRecord, rejected } from "./record.ts";
+import { type JsonRecord, type RecordOutcome, rejected } from "./record.ts";
 import { importTimestamp } from "./timestamp.ts";
 
 /** Columns that become properties, unless the properties have them. */

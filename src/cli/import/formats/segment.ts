@@ -4,9 +4,9 @@
 import {
   fieldId,
   objectField,
+  parseRawFields,
   putField,
   type RawFields,
-  parseRawFields,
   writeRawFields,
 } from "../reading/raw_fields.ts";
 import {

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { ListReply } from "../session/api.ts";
-import { useGet, useAction, type Loaded } from "../session/use_loaded.ts";
+import { type Loaded, useAction, useGet } from "../session/use_loaded.ts";
 import { agoText, browserText } from "../ui/format.ts";
 import { Card, FormCard, Outcome, PageHead, Shown, SureButton, TextField } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";

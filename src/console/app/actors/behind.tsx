@@ -1,12 +1,12 @@
 // The page of the persons behind a figure: counted, a page at a time, each with a way to what they did.
 
-import type { PersonsAsked } from "./figures.ts";
 import { hrefOf, type Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAddress, useLoaded } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
 import { Card, PageHead, Shown, Time } from "../ui/parts.tsx";
 import { Pager, Table } from "../ui/table.tsx";
+import type { PersonsAsked } from "./figures.ts";
 
 const shownMax = 50;
 

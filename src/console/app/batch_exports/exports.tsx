@@ -1,7 +1,7 @@
 // Batch exports: listed, and one with its runs, backfills and log.
 
 import { useState } from "preact/hooks";
-import { type Route, navigate, hrefOf } from "../session/route.ts";
+import { hrefOf, navigate, type Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useList } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";

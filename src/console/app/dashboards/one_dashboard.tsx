@@ -1,6 +1,7 @@
 // One dashboard: its tiles, and buttons to arrange them without a mouse.
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import { insightName, InsightResult, type InsightRow } from "../insights/insight_row.tsx";
 import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { type Action, type Loaded, useAction, useGet } from "../session/use_loaded.ts";
@@ -16,9 +17,8 @@ import {
   ToCome,
 } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
-import { insightName, InsightResult, type InsightRow } from "../insights/insight_row.tsx";
-import { NewText, textName, TextTile, type TileText } from "./text_tile.tsx";
 import { type Layouts, layoutsOf, type Shape, shapesOf, withChanged, withMoved } from "./layout.ts";
+import { NewText, textName, TextTile, type TileText } from "./text_tile.tsx";
 
 export interface DashboardRow {
   id: number;

@@ -2,14 +2,14 @@
 
 import { useState } from "preact/hooks";
 import { FiguresOf } from "../actors/figure_link.tsx";
-import { type Route, navigate, hrefOf } from "../session/route.ts";
+import { hrefOf, navigate, type Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useLoaded } from "../session/use_loaded.ts";
 import { Button, Card, Form, Outcome, PageHead, Shown, TextField } from "../ui/parts.tsx";
+import { drawingOf } from "./drawing.ts";
 import { QuestionForm } from "./form/question_form.tsx";
 import { shownSeries } from "./form/series_fields.tsx";
-import { addressOf, type Kind, type InsightQuery, queryOf, questionOf } from "./query.ts";
-import { drawingOf } from "./drawing.ts";
+import { addressOf, type InsightQuery, type Kind, queryOf, questionOf } from "./query.ts";
 import { ResultView } from "./result_view.tsx";
 
 const kinds: readonly (readonly [Kind, string])[] = [

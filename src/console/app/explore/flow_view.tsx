@@ -1,7 +1,7 @@
 // How long persons took through a funnel, and which step they took after which.
 
-import { personsOfLink } from "../actors/figures.ts";
 import { FigureLink, useBehind } from "../actors/figure_link.tsx";
+import { personsOfLink } from "../actors/figures.ts";
 import { Bars } from "../ui/bars.tsx";
 import { durationText, numberText } from "../ui/format.ts";
 import { Cut, Table } from "../ui/table.tsx";

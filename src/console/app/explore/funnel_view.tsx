@@ -1,7 +1,7 @@
 // The steps of funnels: how many persons got to each.
 
-import { personsOfStep } from "../actors/figures.ts";
 import { FigureLink, useBehind } from "../actors/figure_link.tsx";
+import { personsOfStep } from "../actors/figures.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";
 import { Table } from "../ui/table.tsx";
 import { type FunnelStep, shownValue } from "./results.ts";

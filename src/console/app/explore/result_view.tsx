@@ -2,9 +2,9 @@
 
 import { durationText, numberText, percentText } from "../ui/format.ts";
 import { Table } from "../ui/table.tsx";
-import { FunnelView } from "./funnel_view.tsx";
 import type { QueryDrawing } from "./drawing.ts";
 import { PathsView, TimesView } from "./flow_view.tsx";
+import { FunnelView } from "./funnel_view.tsx";
 import {
   type Figure,
   funnelsIn,

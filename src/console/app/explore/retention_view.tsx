@@ -1,7 +1,7 @@
 // Persons by when they did something, and how many of them came back.
 
-import { personsOfCell } from "../actors/figures.ts";
 import { FigureLink, useBehind } from "../actors/figure_link.tsx";
+import { personsOfCell } from "../actors/figures.ts";
 import { dayText, numberText, percentText } from "../ui/format.ts";
 import type { Cohort } from "./results.ts";
 

@@ -4,11 +4,11 @@ import { type Condition, conditionsOf, ownerOf, propertiesOf } from "../filters/
 import {
   anyEvent,
   columnsDefault,
+  type InsightQuery,
   type Kind,
   lineDisplay,
   orderDefault,
   periods,
-  type InsightQuery,
   queryOf,
   type Series,
   seriesMax,

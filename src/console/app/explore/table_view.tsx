@@ -5,7 +5,7 @@ import { Chart } from "../ui/chart.tsx";
 import type { Cell } from "../ui/csv.ts";
 import { numberText } from "../ui/format.ts";
 import { inkAt } from "../ui/ink.ts";
-import { DataButtons, Cut, Table } from "../ui/table.tsx";
+import { Cut, DataButtons, Table } from "../ui/table.tsx";
 import { useDark } from "../ui/theme.ts";
 import { type ChartRows, chartRowsOf, shownCell } from "./cells.ts";
 import { timesOfDays } from "./results.ts";

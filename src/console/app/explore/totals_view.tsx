@@ -1,7 +1,7 @@
 // What is one number for each line of a trend.
 
-import { personsOfLine } from "../actors/figures.ts";
 import { FigureLink, useBehind } from "../actors/figure_link.tsx";
+import { personsOfLine } from "../actors/figures.ts";
 import { Bars } from "../ui/bars.tsx";
 import { numberText, percentText } from "../ui/format.ts";
 import { inkAt } from "../ui/ink.ts";

@@ -1,14 +1,13 @@
 // Lines over time with their numbers, and what is one number for each line.
 
-import { shownNow } from "../clock.ts";
-import { personsOfLine } from "../actors/figures.ts";
 import { FigureLink, useBehind } from "../actors/figure_link.tsx";
+import { personsOfLine } from "../actors/figures.ts";
+import { shownNow } from "../clock.ts";
 import { navigate } from "../session/route.ts";
 import { useZone } from "../session/zone.ts";
 import { Chart, type Drawing } from "../ui/chart.tsx";
 import { dayText, numberText, shortText } from "../ui/format.ts";
 import { DataButtons, Table } from "../ui/table.tsx";
-import { wholeTime } from "./totals_view.tsx";
 import { Headline } from "./headline.tsx";
 import {
   isSummable,
@@ -18,6 +17,7 @@ import {
   timesOfDays,
   type TrendSeries,
 } from "./results.ts";
+import { wholeTime } from "./totals_view.tsx";
 
 interface TrendProps {
   series: TrendSeries[];

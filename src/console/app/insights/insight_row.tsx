@@ -1,9 +1,9 @@
 // An insight as the API shows it, and its answer as a picture.
 
 import { FiguresOf } from "../actors/figure_link.tsx";
-import { filterSentences } from "../filters/filter_text.ts";
 import { drawingOf, sourceOf } from "../explore/drawing.ts";
 import { ResultView } from "../explore/result_view.tsx";
+import { filterSentences } from "../filters/filter_text.ts";
 
 export interface InsightRow {
   id: number;

@@ -1,6 +1,6 @@
 // Saved questions: listed, each with a page of its own.
 
-import { type Route, hrefOf } from "../session/route.ts";
+import { hrefOf, type Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
 import { useList } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";

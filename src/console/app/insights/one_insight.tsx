@@ -8,6 +8,7 @@ import type { ListReply } from "../session/api.ts";
 import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useGet } from "../session/use_loaded.ts";
+import { savedSqlOf } from "../sql/sql_query.ts";
 import {
   Button,
   Card,
@@ -22,7 +23,6 @@ import {
   ToCome,
 } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
-import { savedSqlOf } from "../sql/sql_query.ts";
 import { insightName, InsightResult, type InsightRow } from "./insight_row.tsx";
 
 export function OneInsight({ id }: { id: number }) {

@@ -4,8 +4,8 @@ import { type ComponentChildren } from "preact";
 import { Chart } from "../ui/chart.tsx";
 import { bytesText, durationText, numberText } from "../ui/format.ts";
 import { Card } from "../ui/parts.tsx";
-import { latelyOf, ratesOf, timesOf, total } from "./rates.ts";
 import type { FiguresMessage } from "./messages.ts";
+import { latelyOf, ratesOf, timesOf, total } from "./rates.ts";
 
 const lanes = ["live", "historical", "recordings"] as const;
 const titles = { live: "Live events", historical: "Imported events", recordings: "Recorded pieces" };

@@ -9,8 +9,8 @@ import { Button, Card, Form, PageHead, TextField, Trouble } from "../ui/parts.ts
 import { EventList, type ShownEvent, shownEvent, withoutRepeats } from "./event_row.tsx";
 import { Fates, FigureCards } from "./figures.tsx";
 import { ImportCard } from "./import_card.tsx";
-import { total, withMessage } from "./rates.ts";
 import type { FiguresMessage } from "./messages.ts";
+import { total, withMessage } from "./rates.ts";
 import { type Connection, useStream } from "./stream.ts";
 import { WarningCard } from "./warnings.tsx";
 

@@ -2,10 +2,10 @@
 // queries about sites.
 
 import { useEffect } from "preact/hooks";
-import type { Figure, Results } from "../explore/results.ts";
 import { ResultView } from "../explore/result_view.tsx";
+import type { Figure, Results } from "../explore/results.ts";
 import { type ListReply } from "../session/api.ts";
-import { navigate, hrefOf, type Route } from "../session/route.ts";
+import { hrefOf, navigate, type Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
 import { useLoaded } from "../session/use_loaded.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";

@@ -2,7 +2,7 @@
 
 import { EventList, type ShownEvent } from "../live/event_row.tsx";
 import { Refusal } from "../session/api.ts";
-import { type Route, hrefOf } from "../session/route.ts";
+import { hrefOf, type Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useDraft, useGet, useList, useLoaded } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";

@@ -1,10 +1,10 @@
 // The newest sessions of a person, with their recordings.
 
+import { recordedAsked } from "../live/event_row.tsx";
 import type { ListReply } from "../session/api.ts";
 import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useLoaded } from "../session/use_loaded.ts";
-import { recordedAsked } from "../live/event_row.tsx";
 import { durationText, numberText, timeText } from "../ui/format.ts";
 import { Card, Shown } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";

@@ -4,7 +4,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { Button, Form, TextField, Trouble } from "../ui/parts.tsx";
 import { ThemeButton } from "../ui/theme_button.tsx";
-import { ServerUnreachable, refusalOf, sendRequest, sendSigning, shownBy } from "./api.ts";
+import { refusalOf, sendRequest, sendSigning, ServerUnreachable, shownBy } from "./api.ts";
 import { AcceptInvitation } from "./invitation.tsx";
 import { type Invitation, readCode, readInvitation } from "./route.ts";
 import { followMark, isMarked, setMark, storedKey, storeKey } from "./session.ts";

@@ -1,8 +1,8 @@
 // Requests of a page: the reply or the error, and a way to ask again. And what its buttons do.
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { ServerUnreachable, type ListReply, type Query, Refusal } from "./api.ts";
-import { navigate, hrefOf, useRoute } from "./route.ts";
+import { type ListReply, type Query, Refusal, ServerUnreachable } from "./api.ts";
+import { hrefOf, navigate, useRoute } from "./route.ts";
 import { useSession } from "./session.ts";
 
 export interface Loaded<Value> {

@@ -1,8 +1,8 @@
 // Beside a recording: the events of its session, its console and its requests, each a way to its moment.
 
 import { useState } from "preact/hooks";
-import { eventText } from "../live/event_text.ts";
 import type { ShownEvent } from "../live/event_row.tsx";
+import { eventText } from "../live/event_text.ts";
 import type { ListReply } from "../session/api.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useGet } from "../session/use_loaded.ts";

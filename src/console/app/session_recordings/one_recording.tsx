@@ -9,8 +9,8 @@ import { durationText, timeText } from "../ui/format.ts";
 import { Outcome, PageHead, RemoveButton, Shown } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
 import { Beside } from "./beside.tsx";
-import type { RecordingRow } from "./rows.ts";
 import { type Recorded, recordedIn } from "./recorded.ts";
+import type { RecordingRow } from "./rows.ts";
 import { beginOf, type PlayerMessage, readSnapshots } from "./snapshots.ts";
 
 /** @param at seconds from its beginning, where it is shown first. */

@@ -3,7 +3,7 @@
 import { useId } from "preact/hooks";
 import type { Query } from "../session/api.ts";
 import { useProjectNames } from "../session/project_names.ts";
-import { type Route, hrefOf } from "../session/route.ts";
+import { hrefOf, type Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useDraft, useList } from "../session/use_loaded.ts";
 import { durationText, timeText } from "../ui/format.ts";

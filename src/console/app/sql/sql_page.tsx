@@ -1,13 +1,13 @@
 // The SQL page: a query in the editor, its rows as a table or a chart, and saving it as an insight.
 
 import { useId, useMemo, useState } from "preact/hooks";
-import { useMaySave } from "../explore/explore.tsx";
 import { chartRowsOf } from "../explore/cells.ts";
+import { useMaySave } from "../explore/explore.tsx";
 import { ResultView } from "../explore/result_view.tsx";
 import type { Results } from "../explore/results.ts";
-import { sendRequest, messageOf } from "../session/api.ts";
+import { messageOf, sendRequest } from "../session/api.ts";
 import { useProjectNames } from "../session/project_names.ts";
-import { navigate, hrefOf, type Route } from "../session/route.ts";
+import { hrefOf, navigate, type Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
 import { type Loaded, useAction, useLoaded } from "../session/use_loaded.ts";
 import { Button, Card, Form, Outcome, PageHead, Shown, TextField, Trouble } from "../ui/parts.tsx";

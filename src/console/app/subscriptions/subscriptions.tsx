@@ -1,7 +1,7 @@
 // Subscriptions: insights and dashboards that are sent on a schedule, with their deliveries.
 
 import type { ListReply } from "../session/api.ts";
-import { type Route, hrefOf } from "../session/route.ts";
+import { hrefOf, type Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useAgainWhile, useLoaded } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";

@@ -2,8 +2,8 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import { inkAt } from "./ink.ts";
 import { numberText } from "./format.ts";
+import { inkAt } from "./ink.ts";
 import { useDark } from "./theme.ts";
 
 export interface Line {

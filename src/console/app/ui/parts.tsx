@@ -2,10 +2,10 @@
 
 import { type ComponentChildren, type JSX } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { agoText, timeText } from "./format.ts";
 import { messageOf } from "../session/api.ts";
 import { navigate } from "../session/route.ts";
 import type { Action, Loaded } from "../session/use_loaded.ts";
+import { agoText, timeText } from "./format.ts";
 
 /** Whether the heading that was removed last had the focus: that of a page to come hands it to the page's own. */
 let headHadFocus = false;

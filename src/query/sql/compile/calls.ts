@@ -1,13 +1,12 @@
 // Calls of functions and aggregates: arity, and properties as numbers where numbers are needed.
 
 import type { CallNode, ExpressionNode, WindowFunction } from "../tree.ts";
-import { aggregateNames, sqlAggregate, type SqlAggregate } from "./lists/aggregates.ts";
 import { comparison, truth } from "./compare.ts";
 import { asType, type SqlDraft, type SqlScope } from "./draft.ts";
+import { aggregateNames, type SqlAggregate, sqlAggregate } from "./lists/aggregates.ts";
 import { functionShapes, refuseFunction } from "./lists/function_shapes.ts";
 import { functionNames, type SqlFunction, sqlFunction } from "./lists/functions.ts";
-
-import { meant, refuse, quotedName } from "./problem.ts";
+import { meant, quotedName, refuse } from "./problem.ts";
 import type { Sql } from "./value.ts";
 
 /** Comparisons that are called as functions. */

@@ -1,8 +1,8 @@
 // The columns of a SELECT: what they are called, and what a star stands for.
 
 import type { ColumnsExpr, ExpressionNode, FieldNode, Placed } from "../tree.ts";
-import type { SqlDraft, NamedTable, SqlScope } from "./draft.ts";
-import { refuse, quotedName } from "./problem.ts";
+import type { NamedTable, SqlDraft, SqlScope } from "./draft.ts";
+import { quotedName, refuse } from "./problem.ts";
 import { columnOf, hasColumn, starOf } from "./scope.ts";
 import type { Sql } from "./value.ts";
 

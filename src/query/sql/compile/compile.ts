@@ -1,15 +1,15 @@
 // From the tree of PostHog's parser to a statement of ClickHouse. No byte of the query's text is in the statement:
 // values are parameters, and names are numbers. Every table is a subquery that is limited to the project.
 
-import type { ExpressionNode, Placed, SelectTree } from "../tree.ts";
 import { queryLimits } from "../../limits.ts";
-import { newSqlDraft, type SqlDraft, type SqlContext, type SelectSql } from "./draft.ts";
+import type { ExpressionNode, Placed, SelectTree } from "../tree.ts";
+import { newSqlDraft, type SelectSql, type SqlContext, type SqlDraft } from "./draft.ts";
 import { expressionSql } from "./expression.ts";
+import type { SqlTable } from "./lists/table.ts";
+import { sqlTables } from "./lists/tables.ts";
 import { refuse } from "./problem.ts";
 import { innerScope } from "./scope.ts";
 import { limitRows, refuseSplitLimit, selectSql } from "./select.ts";
-import type { SqlTable } from "./lists/table.ts";
-import { sqlTables } from "./lists/tables.ts";
 import { TableRead } from "./table_read.ts";
 import type { Sql } from "./value.ts";
 

@@ -3,8 +3,8 @@
 import type { PropertyFilter } from "../../../storage/events/property_filter.ts";
 import { queryLimits } from "../../limits.ts";
 import type { CommonTable, ExpressionNode, FieldNode, Placed, SelectQuery, SelectSetQuery } from "../tree.ts";
-import { refuse } from "./problem.ts";
 import type { SqlTable } from "./lists/table.ts";
+import { refuse } from "./problem.ts";
 import type { KnownType, Sql, SqlType } from "./value.ts";
 
 /** The type that is known of a property, of what has it. */

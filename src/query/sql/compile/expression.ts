@@ -6,10 +6,10 @@ import { comparison, inSql, truth } from "./compare.ts";
 import { asType, constantSql, type SqlDraft, type SqlScope } from "./draft.ts";
 import { functionShapes } from "./lists/function_shapes.ts";
 import { placeholderSql } from "./placeholders.ts";
-import { refuse, quotedName } from "./problem.ts";
+import { quotedName, refuse } from "./problem.ts";
 import { fieldSql } from "./scope.ts";
-import { windowSql } from "./windows.ts";
 import type { PathKey, Sql } from "./value.ts";
+import { windowSql } from "./windows.ts";
 
 const arithmetic: Readonly<Record<string, string>> = { "+": "+", "-": "-", "*": "*", "/": "/", "%": "%" };
 

@@ -1,13 +1,13 @@
 // The tables of a SELECT: which they are, how they are joined, and at last their text.
 
+import { queryLimits } from "../../limits.ts";
 import type { ExpressionNode, JoinExpr } from "../tree.ts";
 import { condition } from "./calls.ts";
 import { comparison } from "./compare.ts";
-import { type SqlDraft, type NamedTable, type SqlScope } from "./draft.ts";
-import { meant, refuse, quotedName } from "./problem.ts";
-import { queryLimits } from "../../limits.ts";
-import { columnOf, hasColumn } from "./scope.ts";
+import { type NamedTable, type SqlDraft, type SqlScope } from "./draft.ts";
 import { sqlTables } from "./lists/tables.ts";
+import { meant, quotedName, refuse } from "./problem.ts";
+import { columnOf, hasColumn } from "./scope.ts";
 import { TableRead } from "./table_read.ts";
 import type { Sql } from "./value.ts";
 

@@ -3,9 +3,9 @@
 import type { PlaceholderNode } from "../tree.ts";
 import { momentOf, truth } from "./compare.ts";
 import { constantSql, type SqlDraft, type SqlScope } from "./draft.ts";
-import { meant, refuse, quotedName } from "./problem.ts";
-import { isTable } from "./scope.ts";
 import type { SqlTable } from "./lists/table.ts";
+import { meant, quotedName, refuse } from "./problem.ts";
+import { isTable } from "./scope.ts";
 import type { Sql } from "./value.ts";
 
 /** `{name}`, `{variables.name}`, `{filters}`, `{filters.dateRange.from}`. @throws SqlProblem for what has no value. */

@@ -1,8 +1,8 @@
 // What names mean in one SELECT: its tables, aliases, common tables, and the arguments of lambdas.
 
 import type { FieldNode } from "../tree.ts";
-import { constantSql, type SqlDraft, type NamedTable, type SqlScope, type TableLike } from "./draft.ts";
-import { meant, refuse, quotedName } from "./problem.ts";
+import { constantSql, type NamedTable, type SqlDraft, type SqlScope, type TableLike } from "./draft.ts";
+import { meant, quotedName, refuse } from "./problem.ts";
 import type { PathKey, Sql } from "./value.ts";
 
 export function innerScope(outer: SqlScope | undefined): SqlScope {

@@ -3,12 +3,12 @@
 import type { ExpressionNode, OrderExpr, SelectQuery, SelectSetQuery } from "../tree.ts";
 import { condition } from "./calls.ts";
 import { columnName, starColumns } from "./columns.ts";
-import type { SqlDraft, KnownCommonTable, SelectSql, SqlScope } from "./draft.ts";
+import type { KnownCommonTable, SelectSql, SqlDraft, SqlScope } from "./draft.ts";
 import { addTables, fromText } from "./from.ts";
-import { refuse, quotedName } from "./problem.ts";
+import { quotedName, refuse } from "./problem.ts";
 import { innerScope } from "./scope.ts";
-import { directionOf } from "./windows.ts";
 import type { Sql } from "./value.ts";
+import { directionOf } from "./windows.ts";
 
 const setOperators = [
   "UNION ALL",

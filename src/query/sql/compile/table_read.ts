@@ -10,10 +10,10 @@ import {
 import type { FieldNode, Placed } from "../tree.ts";
 import { condition } from "./calls.ts";
 import { constantSql, type SqlDraft, textAs } from "./draft.ts";
-import { meant, refuse, quotedName, SqlProblem } from "./problem.ts";
 import { liftedProperties } from "./lists/lifted_properties.ts";
 import type { LazyJoin, SqlTable, TableColumn } from "./lists/table.ts";
 import { sqlTables } from "./lists/tables.ts";
+import { meant, quotedName, refuse, SqlProblem } from "./problem.ts";
 import { innerScope } from "./scope.ts";
 import type { PathKey, Sql } from "./value.ts";
 

@@ -1,8 +1,8 @@
 // What can be said of a HogQL text before it is parsed: its length, its tokens, and how deep its brackets nest. One
 // pass, linear in its length. It need not agree with the parser on odd texts: the clock ends a text that fools it.
 
-import type { Placed } from "../tree.ts";
 import { SqlProblem } from "../compile/problem.ts";
+import type { Placed } from "../tree.ts";
 import { parserLimits } from "./limits.ts";
 
 const opening = new Set(["(", "[", "{"].map((one) => one.charCodeAt(0)));

@@ -2,12 +2,12 @@
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import type { ExportWorker } from "../../../../src/batch_exports/runs/worker.ts";
 import { openDestination } from "../../../../src/batch_exports/destinations/destinations.ts";
+import type { ExportWorker } from "../../../../src/batch_exports/runs/worker.ts";
 import { azureAccount, azureError, azureKey, type AzureServer, startAzure } from "../../../support/azure.ts";
 import { cleanUp, later } from "../../../support/cleanup.ts";
-import { linesOf, runIn } from "../../../support/exports.ts";
 import { type ExportProcess, openExportProcess } from "../../../support/export_process.ts";
+import { linesOf, runIn } from "../../../support/exports.ts";
 import { storesStartMsMax } from "../../../support/stores.ts";
 
 afterAll(cleanUp);

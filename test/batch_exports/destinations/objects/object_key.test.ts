@@ -2,14 +2,14 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { ExportError } from "../../../../src/batch_exports/failure.ts";
-import { isoText } from "../../../../src/batch_exports/interval.ts";
 import {
   manifestKey,
   manifestText,
   objectKey,
   type ObjectNaming,
 } from "../../../../src/batch_exports/destinations/objects/object_key.ts";
+import { ExportError } from "../../../../src/batch_exports/failure.ts";
+import { isoText } from "../../../../src/batch_exports/interval.ts";
 
 const naming: ObjectNaming = {
   prefix: "posthog-events",

@@ -6,17 +6,17 @@ import { readJournalIdentity } from "../../../../src/capture/journal/identity/jo
 import { journalCommand } from "../../../../src/cli/journal.ts";
 import { readConfig } from "../../../../src/config.ts";
 import { silentLog } from "../../../../src/core/log.ts";
-import { type Postgres, openPostgres } from "../../../../src/storage/postgres/postgres.ts";
+import { openPostgres, type Postgres } from "../../../../src/storage/postgres/postgres.ts";
 import { cleanUpEach, later } from "../../../support/cleanup.ts";
 import { endedRuns, makeBackfill, makeExport } from "../../../support/exports.ts";
 import { makeFolder } from "../../../support/folder.ts";
 import { type Lender, openLender } from "../../../support/remote.ts";
 import {
   type Environment,
-  type Server,
   post,
   projectKey,
   rested,
+  type Server,
   startServer,
 } from "../../../support/server.ts";
 

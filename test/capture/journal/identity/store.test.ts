@@ -1,14 +1,14 @@
 // Numbers of journals: handed out once, known again by folder and database, given up when another process has them.
 
-import { afterAll, beforeEach, beforeAll, expect, test } from "bun:test";
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import {
   readJournalIdentity,
   writeIdentity,
 } from "../../../../src/capture/journal/identity/journal_identity.ts";
 import {
-  type JournalOwnership,
   adoptJournal,
+  type JournalOwnership,
   openOwnership,
 } from "../../../../src/capture/journal/identity/ownership.ts";
 import {
@@ -16,13 +16,13 @@ import {
   publishWatermarks,
   registerJournal,
 } from "../../../../src/capture/journal/identity/store.ts";
+import { journalLimits } from "../../../../src/capture/journal/limits.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { UserError } from "../../../../src/core/fault.ts";
-import { journalLimits } from "../../../../src/capture/journal/limits.ts";
 import { openLog, silentLog } from "../../../../src/core/log.ts";
-import { embeddedAddress, isSameDatabase, databaseOf } from "../../../../src/storage/embedded/connection.ts";
+import { databaseOf, embeddedAddress, isSameDatabase } from "../../../../src/storage/embedded/connection.ts";
 import { knownMigrations } from "../../../../src/storage/migrations/files.ts";
-import { type Postgres, openPostgres } from "../../../../src/storage/postgres/postgres.ts";
+import { openPostgres, type Postgres } from "../../../../src/storage/postgres/postgres.ts";
 import { type Accounts, openAccounts, startMsMax } from "../../../support/accounts.ts";
 import { cleanUp } from "../../../support/cleanup.ts";
 import { makeFolder } from "../../../support/folder.ts";

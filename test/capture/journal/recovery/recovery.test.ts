@@ -2,16 +2,16 @@
 // cut; nothing is invented or doubled, and the rest goes on.
 
 import { afterAll, afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { captureSetup } from "../../../../src/capture/capture_journal.ts";
-import { historicalLane, liveLane } from "../../../../src/capture/columns/block.ts";
 import type { CaptureJournal } from "../../../../src/capture/capture_journal.ts";
+import { historicalLane, liveLane } from "../../../../src/capture/columns/block.ts";
 import { Ledger } from "../../../../src/capture/journal/ledger.ts";
 import { type Damage, Recovery } from "../../../../src/capture/journal/recovery/recovery.ts";
 import {
-  type Segment,
   readSegmentName,
+  type Segment,
   segmentName,
 } from "../../../../src/capture/journal/segments/segment.ts";
 import { readSegment } from "../../../../src/capture/journal/segments/segment_reader.ts";
@@ -19,11 +19,11 @@ import { openLog } from "../../../../src/core/log.ts";
 import { cleanUp } from "../../../support/cleanup.ts";
 import { makeFolder } from "../../../support/folder.ts";
 import {
+  appendTo,
+  clockAt,
   type LaneName,
   laneNamed,
   laneNames,
-  appendTo,
-  clockAt,
   openJournal,
 } from "../../../support/journal.ts";
 

@@ -3,14 +3,14 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { liveLane } from "../../../../src/capture/columns/block.ts";
 import type { Expected } from "../../../../src/capture/journal/ledger.ts";
 import {
-  type SegmentFacts,
   caseOf,
   cases,
   judgeSegment,
+  type SegmentFacts,
 } from "../../../../src/capture/journal/recovery/verdict.ts";
-import { liveLane } from "../../../../src/capture/columns/block.ts";
 import type { ReadSegment } from "../../../../src/capture/journal/segments/segment_reader.ts";
 
 function frame(at: number, group: { synced: number; before: number }) {

@@ -1,14 +1,14 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { Block } from "../../../../src/capture/columns/block.ts";
+import { emptyRow } from "../../../../src/capture/event/row.ts";
 import {
   nextNativeFrame,
   readNativeFrame,
   writeNativeFrame,
 } from "../../../../src/capture/journal/segments/native_frame.ts";
-import { emptyRow } from "../../../../src/capture/event/row.ts";
-import { lengthOfBlock } from "../../../../src/storage/native/native_cut.ts";
 import { Pieces } from "../../../../src/storage/native/native.ts";
+import { lengthOfBlock } from "../../../../src/storage/native/native_cut.ts";
 
 const segment = 1234n;
 

@@ -3,9 +3,9 @@
 import { afterAll, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { captureSetup } from "../../../../src/capture/capture_journal.ts";
+import type { JournalSetup } from "../../../../src/capture/journal/lane_kind.ts";
 import { type Segment, segmentId, segmentName } from "../../../../src/capture/journal/segments/segment.ts";
 import { SyncedMarks } from "../../../../src/capture/journal/segments/synced_marks.ts";
-import type { JournalSetup } from "../../../../src/capture/journal/lane_kind.ts";
 import { cleanUp } from "../../../support/cleanup.ts";
 import { makeFolder } from "../../../support/folder.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { UuidSource, OccurrenceCounter } from "../../../../src/cli/import/formats/uuid_source.ts";
+import { OccurrenceCounter, UuidSource } from "../../../../src/cli/import/formats/uuid_source.ts";
 import { isUuid } from "../../../../src/core/id.ts";
 
 function uuidsOf(lines: string[]): string[] {

@@ -2,9 +2,9 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
   fieldId,
+  fieldText,
   objectField,
   parseRawFields,
-  fieldText,
   writeRawFields,
 } from "../../../../src/cli/import/reading/raw_fields.ts";
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { gzipSync, zstdCompressSync } from "node:zlib";
-import { openSource, fileBytesOf, standardInput } from "../../../../src/cli/import/reading/source.ts";
-import { ImportSetup, eventLines } from "../setup.ts";
+import { fileBytesOf, openSource, standardInput } from "../../../../src/cli/import/reading/source.ts";
+import { eventLines, ImportSetup } from "../setup.ts";
 
 let setup: ImportSetup;
 beforeAll(async () => void (setup = await ImportSetup.open()));

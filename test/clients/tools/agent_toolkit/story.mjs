@@ -1,7 +1,7 @@
 // What an agent does with the tools of PostHog's agent toolkit; arguments are checked by the tools' own schemas. Prints
 // for each tool what it gave: `text`, or `error`.
 
-import { PostHogAgentToolkit, getToolsFromContext } from "@posthog/agent-toolkit";
+import { getToolsFromContext, PostHogAgentToolkit } from "@posthog/agent-toolkit";
 
 const [posthogApiBaseUrl, posthogApiToken] = process.argv.slice(2);
 const context = new PostHogAgentToolkit({ posthogApiToken, posthogApiBaseUrl }).getContext();

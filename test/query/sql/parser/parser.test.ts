@@ -2,12 +2,12 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { getPriority } from "node:os";
-import { openLog } from "../../../../src/core/log.ts";
 import { Fault } from "../../../../src/core/fault.ts";
+import { openLog } from "../../../../src/core/log.ts";
+import { SqlProblem } from "../../../../src/query/sql/compile/problem.ts";
+import { parserLimits } from "../../../../src/query/sql/parser/limits.ts";
 import { openSqlParser } from "../../../../src/query/sql/parser/parser.ts";
 import { ParserProcess } from "../../../../src/query/sql/parser/parser_process.ts";
-import { parserLimits } from "../../../../src/query/sql/parser/limits.ts";
-import { SqlProblem } from "../../../../src/query/sql/compile/problem.ts";
 
 const log = openLog({ level: "error", format: "json", write: () => {} });
 const parser = openSqlParser(log);

@@ -1,15 +1,15 @@
 // The fields of a question: its events, what is counted of each, over which time, by which property.
 
 import { useId } from "preact/hooks";
+import { AddCondition, ConditionFields, listIdOf, ownerOptions } from "../../filters/condition_fields.tsx";
 import { type ProjectNames, useProjectNames } from "../../session/project_names.ts";
 import { numberText } from "../../ui/format.ts";
 import { Button, CheckField, ChoiceField, Form, TextField } from "../../ui/parts.tsx";
 import { RangeField } from "../../ui/range_field.tsx";
-import { AddCondition, ConditionFields, listIdOf, ownerOptions } from "../../filters/condition_fields.tsx";
 import {
+  type InsightQuery,
   intervals,
   orders,
-  type InsightQuery,
   ranges,
   trendDisplays,
   views,

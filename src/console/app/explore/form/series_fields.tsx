@@ -7,10 +7,10 @@ import type { ProjectNames } from "../../session/project_names.ts";
 import { Button, ChoiceField, TextField } from "../../ui/parts.tsx";
 import {
   anyEvent,
+  type InsightQuery,
   type Kind,
   maths,
   needsProperty,
-  type InsightQuery,
   type Series,
   seriesMax,
   withOwn,

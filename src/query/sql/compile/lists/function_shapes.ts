@@ -2,8 +2,8 @@
 
 import type { CallNode } from "../../tree.ts";
 import { momentOf } from "../compare.ts";
-import { asType, type SqlDraft, nowSql, textAs } from "../draft.ts";
-import { refuse, quotedName } from "../problem.ts";
+import { asType, nowSql, type SqlDraft, textAs } from "../draft.ts";
+import { quotedName, refuse } from "../problem.ts";
 import type { Sql, SqlType } from "../value.ts";
 
 interface Shape {
