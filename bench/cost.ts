@@ -11,7 +11,7 @@ import { emptyTables, type SluiceStand, type Stored, storedIn } from "./stand.ts
 export interface Cost {
   /** MB of bodies a second until all is stored. */
   mb_per_s: number;
-  /** The same until all is acknowledged. */
+  /** MB a second until all is acknowledged. */
   acknowledged_mb_per_s: number;
   cpu_s_per_gb: number;
   /** Of that, the server's own process, its time in the kernel, and the engine's process. */

@@ -46,7 +46,7 @@ const titles = ["Shoes that last", "Größe 42, grün", 'A "quoted" offer', "Esp
 /** About what an event takes in a body. */
 export const eventBytes = 552;
 
-/** The same for events of a plan. */
+/** Bytes of an event of a plan, in the mean. */
 export function eventBytesOf({ site }: Pick<EventPlan, "site">): number {
   return site === undefined ? eventBytes : site === "mix" ? mixBytes : siteBytes[site];
 }

@@ -1,4 +1,4 @@
-// The same events in every form that a contestant takes: bodies of /batch, lines of JSON, Native blocks. They are
+// A run's events in every form that a contestant takes: bodies of /batch, lines of JSON, Native blocks. They are
 // files, so that no process holds what another one sends.
 
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";

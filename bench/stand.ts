@@ -74,7 +74,7 @@ export async function startSluice(options: SluiceOptions = {}): Promise<SluiceSt
       DATA_DIR: dataDir,
       LOG_LEVEL: "error",
       LOG_FORMAT: "json",
-      // The same on every machine, since figures of one are compared with those of another.
+      // Fixed for every machine, since figures of one are compared with those of another.
       WORKERS: "1",
       // Short, so that less of an import's last seconds is spent on waiting for more.
       FLUSH_INTERVAL_MS: "100",

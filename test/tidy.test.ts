@@ -377,6 +377,10 @@ test("names say what things are", () => {
   expect(placesOf(names, sources)).toEqual([]);
 });
 
+test("a comment is understood alone", () => {
+  expect(placesOf(/^\s*(?:\/\/|\/?\*\*?) The same\b/, sources)).toEqual([]);
+});
+
 test("an exported name has one meaning in its program", () => {
   const twiceIn = (paths: string[]): string[] => {
     const exported = new Map<string, Set<string>>();

@@ -19,7 +19,7 @@ export interface Addresses {
    */
   refusalOf(host: string): string | undefined;
   /**
-   * The same, with the name resolved; a name that does not resolve (within accessLimits.resolveMsMax) passes. For a
+   * As refusalOf(), with the name resolved; one that does not resolve within accessLimits.resolveMsMax passes. For a
    * request that stores the host: `connectable` checks again when it is used.
    */
   resolvedRefusalOf(host: string): Promise<string | undefined>;

@@ -58,7 +58,7 @@ export interface KeyTableOptions extends Omit<ProjectKeysOptions, "sql" | "datab
   readMsMax?: number;
 }
 
-/** The same with a source of keys and intervals of one's own; openProjectKeys() reads Postgres. */
+/** A table of keys from any source, with its own intervals; openProjectKeys() reads Postgres. */
 export async function openKeyTable(options: KeyTableOptions): Promise<ProjectKeys> {
   const table = new KeyTable(options);
   await table.open();

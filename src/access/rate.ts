@@ -16,7 +16,7 @@ export interface Budget {
 export interface RateLimit {
   /** Counts one request of the key. @throws Fault throttled when its budget is spent. */
   count(key_id: string): Budget;
-  /** The same without counting. */
+  /** The key's budget, without counting a request. */
   read(key_id: string): Budget;
   /** Keys with a request in the window, as of the last request. */
   keysCount(): number;

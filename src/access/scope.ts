@@ -76,7 +76,7 @@ export function requireIn(
   if (named !== organization_id) throw new Fault("not_found", "Project not found.");
 }
 
-/** The same for an organization. */
+/** @throws Fault when the caller may not see the organization. */
 export function admitOrganization(
   access: Access,
   id: string,

@@ -131,7 +131,7 @@ const exportFields = {
 
 export const exportBody = strictModel("BatchExportRequest", exportFields, exportModel);
 
-/** The same under an organization, which has several projects. */
+/** An export's body under an organization, which has several projects. */
 export const organizationExportBody = strictModel(
   "OrganizationBatchExportRequest",
   {

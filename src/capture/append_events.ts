@@ -57,7 +57,7 @@ export function appendEvents(context: AppendContext): number | Promise<number> {
   return index.isPartial ? appendParts(context) : appendIndex(context, index);
 }
 
-/** The same for a body that is indexed in parts. */
+/** Appends a body that is indexed in parts. */
 async function appendParts(context: AppendContext): Promise<number> {
   const { scanner } = context;
   let rows = 0;
@@ -161,7 +161,7 @@ async function appendFast(
   return { through, rows };
 }
 
-/** The same for a short body: all of it, without a promise. */
+/** Appends all of a short body, without a promise. */
 function appendAtOnce(fast: ScanArena, progress: AppendProgress): Slice {
   const { count } = progress.index;
   const created = progress.journal.stamp();

@@ -31,7 +31,7 @@ export const captureLimits = {
   /** Bytes scanned, and rows appended, before other requests get their turn: about 2 ms of work. */
   sliceBytesMax: 1024 * 1024,
   sliceRowsMax: 4096,
-  /** The same where they go the slow way. */
+  /** Bytes and rows on the slow path before other requests get their turn. */
   slowSliceBytesMax: 256 * 1024,
   slowSliceRowsMax: 500,
   /** Bodies of at least so many bytes have an arena of their own; shorter ones share one, each within one turn. */

@@ -67,7 +67,7 @@ export class ExpiredRows {
     return Number(found?.rows ?? 0);
   }
 
-  /** The same for sessions. */
+  /** Deletes expired rows of sessions, which countSessions() counts. */
   async deleteSessions(expiry: Expiry): Promise<void> {
     const { text, params } = conditionOf(expiry, "end_time");
     const statement = `DELETE FROM ${this.#clickhouse.tables.local("session_facts")} WHERE ${text}`;

@@ -47,7 +47,7 @@ export function namedConfig(token: string, records: boolean) {
   return { token, ...remoteConfig(records) };
 }
 
-/** The same as a script, which posthog-js loads first, since blockers let scripts pass more often than requests. */
+/** namedConfig() as a script. posthog-js loads it first: blockers let scripts pass more often than requests. */
 export function remoteConfigScript(token: string, records: boolean): string {
   const entry = JSON.stringify({ config: namedConfig(token, records), siteApps: [] });
   return (

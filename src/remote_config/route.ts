@@ -30,7 +30,7 @@ interface RemoteConfigRoutes {
   library(): Promise<Uint8Array> | undefined;
 }
 
-/** The same as PostHog's: a change of settings reaches every page within five minutes. */
+/** As PostHog's: a change of settings reaches every page within five minutes. */
 const cached = { "cache-control": "public, max-age=300" };
 const scriptType = "text/javascript; charset=utf-8";
 

@@ -84,7 +84,7 @@ export async function attachStores(options: StoreOptions): Promise<Stores> {
   return reachable(connectStores(options, connection), options);
 }
 
-/** The same for Postgres alone; an embedded one is initialized if needed, unless `existing` is set. */
+/** Attaches Postgres alone; an embedded one is initialized if needed, unless `existing` is set. */
 export async function attachPostgres(
   options: StoreOptions,
 ): Promise<{ sql: Postgres; close(): Promise<void> }> {

@@ -60,7 +60,7 @@ export class RepeatedLog implements Log {
   }
 
   #count(level: Level, message: string, fields: LogFields): void {
-    // The same message of another lane is counted on its own.
+    // Each lane counts its own messages.
     const key = `${String(fields["lane"])} ${message}`;
     const kind = this.#kinds.get(key);
     if (kind) {

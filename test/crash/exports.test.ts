@@ -77,7 +77,7 @@ beforeAll(async () => {
   expect((await post(server, "/batch/", { api_key: projectKey, batch })).status).toBe(200);
   await rested(server);
   await server.end("SIGTERM");
-  // The same rows again, spread over the intervals by their arrival.
+  // All rows again, spread over the intervals by their arrival.
   const clickhouse = openClickHouse(front.url);
   later(() => clickhouse.close());
   await clickhouse.command(

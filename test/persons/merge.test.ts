@@ -43,7 +43,7 @@ function knownOf(rows: ReadonlyMap<string, Row>): KnownId[] {
   return [...rows].map(([distinct_id, { main_id }]) => ({ project_id: 1, distinct_id, main_id }));
 }
 
-/** The same, one merge after the other, in as few words as possible. */
+/** One merge after the other, in as few words as possible. */
 function naive(merges: readonly Merge[]): { rows: Map<string, Row>; refused: number } {
   const rows = new Map<string, Row>();
   let refused = 0;

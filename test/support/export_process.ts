@@ -24,7 +24,7 @@ export interface ExportProcess {
   open(options?: Partial<RunServices>): ExportWorker;
   /** A backfill of the hour before noon has begun. */
   begin(made: MadeExport): Promise<string>;
-  /** The same, and it has ended. */
+  /** Resolves to the run once it has ended. */
   exported(made: MadeExport): Promise<SeenRun>;
   /** Adds events that arrived within that hour; `sql` is the text of their properties, over `number`. */
   arrive(rows: number, sql?: string): Promise<void>;

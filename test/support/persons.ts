@@ -40,7 +40,7 @@ export async function readPersons(clickhouse: ClickHouse, project_id: number): P
   return persons.toSorted(byIds);
 }
 
-/** The same as the HTTP API reads them. */
+/** Persons as the HTTP API reads them. */
 export async function askPersons(
   clickhouse: ClickHouse,
   project_id: number,

@@ -64,7 +64,7 @@ async function startRemote(made: boolean): Promise<RemoteClickHouse> {
   return { clickhouseUrl: front.url };
 }
 
-/** The same as settings of a server. */
+/** A remote ClickHouse as settings of a server. */
 export function settingsOf(remote: RemoteClickHouse | undefined): Record<string, string> {
   if (!remote) return {};
   const { clickhouseUrl, clickhouseCluster } = remote;

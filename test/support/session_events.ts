@@ -11,7 +11,7 @@ export interface SessionEvent {
   created_at: number;
 }
 
-/** The same choices in every run. */
+/** Choices that do not change between runs. */
 export function choices(seed: number) {
   let state = seed;
   const below = (bound: number): number => {

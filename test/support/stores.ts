@@ -26,7 +26,7 @@ export async function openTestStores(dataDir: string = makeFolder()): Promise<St
   return stores;
 }
 
-/** The same, migrated and empty. */
+/** Stores that are migrated and empty. */
 export async function openMadeStores(): Promise<Stores> {
   return await openTestStores(await makeStoresFolder());
 }

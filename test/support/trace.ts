@@ -53,7 +53,7 @@ export function noting<T>(act: () => T): T {
   return requests.run(passed, act);
 }
 
-/** The same options of a server, whose handlers run in the context of a request. */
+/** Options of a server whose handlers run in the context of a request. */
 function traced(options: Record<string, unknown>): Record<string, unknown> {
   const inRequest = (answer: Answer): Answer => {
     return (...given) => noting(() => answer(...given));

@@ -33,7 +33,7 @@ import {
   waitingBackfills,
 } from "./schedule_store.ts";
 
-/** The same text in every process, so that it is logged once. */
+/** One text in every process, so that it is logged once. */
 const unservableReason =
   "No server takes this run: files are written by one that has EXPORT_FILE_DIR and the embedded ClickHouse";
 

@@ -151,7 +151,7 @@ export function ownColumns({ columns }: CompiledQuery): ExportColumn[] {
   });
 }
 
-/** The same once the engine has said its type: a moment stands as the moments of the models do, in UTC. */
+/** A column once the engine has reported its type: a moment stands as those of the models do, in UTC. */
 export function columnOfType(column: ExportColumn, type: string): ExportColumn {
   if (!isMoment(type)) return { ...column, type };
   const whole = moment(column.name, `toDateTime64(${column.sql}, 6, 'UTC')`);

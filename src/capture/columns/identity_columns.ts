@@ -62,7 +62,7 @@ export class IdentityColumns {
     return this.#values.length + this.#groupKeys.length - before + changes.count * 2;
   }
 
-  /** The same for many rows that are columns already, from number `rowNumber` on. */
+  /** Appends many rows that are columns already, from number `rowNumber` on. */
   appendColumns(rowNumber: number, { rows, bytes }: ColumnBatch, identity: IdentityBatch): number {
     this.#used = true;
     this.#padModes(rowNumber);

@@ -22,7 +22,7 @@ import type { Row } from "./row.ts";
 interface EventRule {
   /** Members that must be sound, and the warning when one is not: fields, or traits from firstTrait on. */
   needs: readonly (readonly [slot: number, bit: number, wanted: number])[];
-  /** The same for optional members: only a wrong value gives a warning. */
+  /** Optional members: only a wrong value gives a warning. */
   may: readonly (readonly [slot: number, bit: number, wanted: number])[];
   /** It speaks of a person or group, which `$process_person_profile: false` forbids. */
   profile: boolean;

@@ -284,7 +284,7 @@ export class Journal {
     return segmentId(this.#lastMillis, this.#number);
   }
 
-  /** The same for rows that are in no segment: no later process uses it again, even when its clock goes back. */
+  /** An id for rows in no segment: no later process uses it again, even when its clock goes back. */
   async lastingId(): Promise<bigint> {
     const id = this.nextId();
     await this.#ledger.writeMillis(this.#lastMillis);

@@ -112,7 +112,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     return this.#wantGroup().promise;
   }
 
-  /** The same without a promise. */
+  /** As commit(), with a waiter instead of a promise. */
   join(waiter: CommitWaiter): void {
     this.#wantGroup().add(waiter);
   }

@@ -50,7 +50,7 @@ export class Recorder {
     return this.#refused() ?? this.#append(readSnapshot(index, at, this.#options));
   }
 
-  /** The same for a long one, with pauses for other requests. @throws Fault unavailable also without memory. */
+  /** Appends a long one, with pauses for other requests. @throws Fault as append(); unavailable also without memory. */
   async appendLong(index: EventIndex, at: EntryOffset): Promise<Reason | undefined> {
     const refused = this.#refused();
     if (refused) return refused;

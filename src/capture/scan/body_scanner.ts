@@ -393,7 +393,7 @@ export class BodyScanner {
 const [utf8Factor, slowFactor] = [8, 4];
 /** The least cost of an item the slow way, in bytes. */
 const itemBytesLeast = 32;
-/** The same the fast way: its entry is longer than that, and its memory is touched for the first time. */
+/** The least cost of an item the fast way: its entry is longer, and its memory is touched for the first time. */
 const entryCost = 64;
 /** The most items that go the slow way before the fast one is tried again. */
 const slowItemsMax = 64;

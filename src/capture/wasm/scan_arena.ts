@@ -43,7 +43,7 @@ export interface ColumnBatch {
   identity: IdentityBatch | undefined;
 }
 
-/** The same for what rows say of persons and groups: items of arrays, and where each row's end. */
+/** Columns of what rows say of persons and groups: items of arrays, and where each row's end. */
 export interface IdentityBatch {
   changes: number;
   changeEnds: Uint32Array;

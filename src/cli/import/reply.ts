@@ -9,7 +9,7 @@ export type ReplyVerdict =
   /** To be sent again, after `waitMs` at the earliest. */
   | { is: "later"; reason: string; waitMs: number }
   | { is: "too large"; reason: string }
-  /** The same bytes would be refused again. */
+  /** Sent again, the bytes would be refused again. */
   | { is: "refused"; reason: string };
 
 /** A row from which the server made no event. */

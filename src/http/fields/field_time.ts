@@ -74,7 +74,7 @@ export function isoWithFraction(moment: string): string {
   return `${moment.replace(" ", "T")}Z`;
 }
 
-/** The same; a fraction of zero is left out. */
+/** As isoWithFraction(), without a fraction of zero. */
 export function isoOfStored(moment: string): string {
   const point = moment.indexOf(".");
   const isZero = point >= 0 && point < moment.length - 1 && withoutLast(moment, "0").length === point + 1;

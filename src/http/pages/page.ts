@@ -58,7 +58,7 @@ export function pageReply<Row>(url: URL, page: Page, { count, rows }: Counted<Ro
   return { count, ...pageLinks(url, page, count), results: rows };
 }
 
-/** The same page sent as it is read, for results that come as JSON in pieces, each with a comma before it. */
+/** A page sent while it is read, for results that come as JSON in pieces, each with a comma before it. */
 export async function streamedPage(
   url: URL,
   page: Page,

@@ -193,7 +193,7 @@ function sendRead<Taken>(
   return within(timeoutMs, run, abort);
 }
 
-/** The same client, whose reads end when the signal aborts. */
+/** A client whose reads end when the signal aborts. */
 export function readsUntil(clickhouse: ClickHouse, end: AbortSignal): ClickHouse {
   const ended = ({ abort, ...options }: QueryOptions = {}): QueryOptions => ({
     ...options,

@@ -294,7 +294,7 @@ function paramText(value: unknown): string {
   return memberText(value);
 }
 
-/** The same inside an array. */
+/** A parameter as it stands inside an array. */
 function memberText(value: unknown): string {
   if (value === null) return "NULL";
   if (typeof value === "string") return `'${escaped(value)}'`;

@@ -9,7 +9,7 @@ interface Parameterized {
 }
 
 /**
- * The same statement, with each list and text of more than clickhouseLimits.clickhouseParamBytesMax bytes in several
+ * Splits each list and text of a statement of more than clickhouseLimits.clickhouseParamBytesMax bytes into several
  * parameters, joined by `arrayConcat({name__0:Type}, …)`, or `concat(…)` for a text.
  */
 export function withShortParams(text: string, params: Record<string, unknown>): Parameterized {

@@ -151,7 +151,7 @@ function complaintOfMacros(macros: readonly FoundMacro[]): string | undefined {
   return undefined;
 }
 
-/** The same for a ClickHouse that is used without a cluster. */
+/** What is wrong with a ClickHouse used without a cluster, in one line; undefined when nothing is. */
 export function complaintWithout({
   database,
   engine,

@@ -72,7 +72,7 @@ function queryAll(clickhouse: ClickHouse, { name, database }: Cluster): Promise<
 }
 
 /**
- * The same from what was found.
+ * What is missing or read-only among the replicas that answered.
  * @throws ShardAway
  */
 export function troubleOf(

@@ -12,7 +12,7 @@ export const clusterLimits = {
   queuedDeletionsMax: 50,
   /** How long a look at all servers may take, in ms: it must end before readiness does without it. */
   lookMsMax: 1500,
-  /** The same for each connection that this opens, in ms. */
+  /** How long each connection of that look may take to open, in ms. */
   lookConnectMsMax: 500,
   /** Servers that readiness names. */
   awayNamedMax: 5,

@@ -55,7 +55,7 @@ export class ByteColumn {
     this.length += 8;
   }
 
-  /** The same unsigned 64-bit integer `times` times. */
+  /** An unsigned 64-bit integer, `times` times. */
   u64Repeated(value: bigint, times: number): void {
     if (times === 0) return;
     this.reserve(times * 8);

@@ -10,7 +10,7 @@ import { DeliveryError } from "./delivery_error.ts";
 interface WebMessage {
   url: URL;
   body: Record<string, unknown>;
-  /** The same in every attempt at one delivery. */
+  /** Does not change between attempts at one delivery. */
   idempotencyKey: string;
 }
 

@@ -56,7 +56,7 @@ function without(value: unknown, names: string[]): unknown {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
 }
 
-/** The same in as few words as possible. */
+/** The rule in as few words as possible. */
 function naive(all: Members, isVisit: boolean): Members {
   const scrubbedSets = (members: Members) =>
     Object.fromEntries(

@@ -69,7 +69,7 @@ test("clicks, keys and moves are counted by rrweb's numbers, without a time too"
     { type: 3, data: { source: 6 } },
   );
   expect(facts).toMatchObject({ clicks: 4, mouseActivities: 10, keypresses: 1 });
-  // The same numbers in an event of another type are nothing.
+  // These numbers in an event of another type are nothing.
   expect(factsOf({ type: 2, data: { source: 2, dataType: 2 } })).toMatchObject({ clicks: 0 });
 });
 

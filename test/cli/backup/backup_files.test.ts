@@ -93,7 +93,7 @@ test("a file is read in pieces, whole, whatever its length", async () => {
   for (const length of [0, 1, backupLimits.pieceBytes, backupLimits.pieceBytes + 1]) {
     const bytes = new Uint8Array(length).map((_, i) => i % 251);
     writeFileSync(path, bytes);
-    // The same memory comes again and again.
+    // Each piece lies in the memory of the one before.
     const read = await Array.fromAsync(piecesOf(path), (piece) => piece.slice());
     expect(Buffer.concat(read).equals(bytes)).toBe(true);
     expect(Math.max(0, ...read.map((piece) => piece.length))).toBeLessThanOrEqual(backupLimits.pieceBytes);

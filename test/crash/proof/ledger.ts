@@ -62,7 +62,7 @@ export class ProofLedger {
   }
 }
 
-/** The same as `payloadHashSql` computes of a stored row. */
+/** What `payloadHashSql` computes of a stored row. */
 function payloadHash({ event, distinct_id, properties, timestamp }: SentEvent): bigint {
   return Bun.hash.xxHash64(`${event}\0${distinct_id}\0${properties}\0${timestamp}`);
 }

@@ -22,7 +22,7 @@ const ways = [
 type Way = (typeof ways)[number];
 
 export interface Proxy {
-  /** The same address, by way of the proxy. */
+  /** An address by way of the proxy. */
   url(own: string): string;
   /** How many INSERTs are still to go wrong. */
   strikes: number;

@@ -1,5 +1,5 @@
 // Writes rows into files of an object store or a folder: one file, or several with a list of them that is written last.
-// The same interval gives the same files, so that a retry overwrites.
+// An interval always gives the same files, so that a retry overwrites.
 
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { type ExportError, exportError } from "../../failure.ts";

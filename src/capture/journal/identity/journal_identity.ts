@@ -61,7 +61,7 @@ export function readJournalIdentity(folder: string): JournalIdentity | undefined
 }
 
 /**
- * The same. A damaged file is logged and set aside, and written again from the other one.
+ * As readJournalIdentity(). A damaged file is logged, set aside, and written again from the other one.
  * @throws UserError also when both files are sound and of two journals.
  */
 export async function mendIdentity(folder: string, log: Log): Promise<JournalIdentity | undefined> {

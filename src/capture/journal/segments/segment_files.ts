@@ -67,7 +67,7 @@ export class SegmentFiles {
     if (next) await this.#remove(next);
   }
 
-  /** The same, and no further one is made. */
+  /** Removes the file that was made ahead; no further one is made. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.drop();

@@ -141,7 +141,7 @@ export class SegmentWriter {
     if (!this.#segment) await this.#files.drop();
   }
 
-  /** The same for good. */
+  /** Gives back the file that was made ahead; no further one is made. */
   async release(): Promise<void> {
     await this.#files.close();
   }

@@ -335,7 +335,7 @@ function listIdentity(entry: u32, place: u32, named: i32, profile: u32): bool {
   return true;
 }
 
-/** The same, and nothing is listed of one that is not plain. */
+/** Whether an entry is plain; lists what it says, and nothing of one that is not plain. */
 export function judgeIdentity(entry: u32, place: u32, named: i32, profile: u32): bool {
   changesFrom = IdentityCounts.changes;
   groupsFrom = IdentityCounts.groups;

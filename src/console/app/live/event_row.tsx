@@ -31,7 +31,7 @@ export function shownEvent({ properties, properties_bytes, ...rest }: EventMessa
   };
 }
 
-/** The same event may come twice: from the list and from the stream. */
+/** An event may come twice: from the list and from the stream. */
 export function withoutRepeats(events: readonly ShownEvent[]): ShownEvent[] {
   return [...new Map(events.toReversed().map((event) => [event.uuid, event])).values()].toReversed();
 }

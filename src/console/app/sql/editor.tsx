@@ -140,7 +140,7 @@ interface UnderProps {
   place: { current: HTMLPreElement | null };
 }
 
-/** The same text beneath the field, unseen: it carries the mark, and knows where a letter stands. */
+/** A copy of the text beneath the field, unseen: it carries the mark, and knows where a letter stands. */
 function Under({ text, fault, from, place }: UnderProps) {
   const at = from ?? fault?.start ?? 0;
   const end = from === undefined && fault ? fault.end : at;

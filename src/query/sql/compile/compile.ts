@@ -88,7 +88,7 @@ export interface ExpressionsOfEvents {
   statement: string;
   /** The events as text after FROM, with the columns asked for, and what the expressions read of them. */
   rows: string;
-  /** The same, with the column `person_id`. */
+  /** As `rows`, with the column `person_id`. */
   rowsWithPersons: string;
   /** The names of what the expressions read. */
   columns: string[];
