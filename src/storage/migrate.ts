@@ -10,9 +10,9 @@ import { statementsOf } from "./clickhouse/statement.ts";
 import { checkCluster } from "./cluster/cluster_check.ts";
 import {
   appliedOnCluster,
-  complaintOfKeeper,
   definitionsFor,
   prepareCluster,
+  problemOfKeeper,
 } from "./cluster/cluster_migrations.ts";
 import { storageLimits } from "./limits.ts";
 import {
@@ -27,7 +27,7 @@ import {
   storeNames,
 } from "./migrations/files.ts";
 import { markFolder } from "./migrations/folder_mark.ts";
-import { type Obstacle, type OlderOptions, OlderServers } from "./migrations/older_servers.ts";
+import { type BlockingServers, type OlderOptions, OlderServers } from "./migrations/older_servers.ts";
 import { listUnknown, recordBegun } from "./migrations/versions_store.ts";
 import type { Postgres } from "./postgres/postgres.ts";
 import type { Stores } from "./stores.ts";
@@ -66,7 +66,7 @@ export async function migrate(
       if (folder !== undefined) markFolder(folder);
       return turn.done;
     }
-    await older.wait(turn.obstacle);
+    await older.wait(turn.blocking);
   }
 }
 
@@ -135,7 +135,7 @@ interface MigrationPass {
 }
 
 /** Applies what is missing, unless older servers are in the way: nothing is changed then. */
-async function applyMissing(turn: MigrationPass): Promise<{ done: Counts } | { obstacle: Obstacle }> {
+async function applyMissing(turn: MigrationPass): Promise<{ done: Counts } | { blocking: BlockingServers }> {
   const { connection, clickhouse, files, older, options } = turn;
   const compatible = await findCompatible(turn);
   const pending = pendingOf(
@@ -155,8 +155,8 @@ async function applyMissing(turn: MigrationPass): Promise<{ done: Counts } | { o
   const more = applied
     ? pendingOf(files.clickhouse, applied.recorded, "clickhouse", compatible.clickhouse)
     : [];
-  const obstacle = await older.obstacle(connection, { postgres: pending, clickhouse: more });
-  if (obstacle) return { obstacle };
+  const blocking = await older.findBlocking(connection, { postgres: pending, clickhouse: more });
+  if (blocking) return { blocking };
   for (const one of pending) await applyToPostgres(connection, one, options.log);
   // The server goes on without ClickHouse for now, but not without its own Postgres tables.
   if ("thrown" in found) throw found.thrown;
@@ -265,7 +265,7 @@ async function applyToClickHouse(
       .command(statement, undefined, { timeoutMs: storageLimits.migrateMsMax })
       .catch((thrown: unknown) => {
         const lasting = isLasting(thrown) ? new UserError(`${path} failed: ${reasonOf(thrown)}`) : undefined;
-        throw complaintOfKeeper(thrown) ?? lasting ?? thrown;
+        throw problemOfKeeper(thrown) ?? lasting ?? thrown;
       });
   }
   const record = { version, name, checksum };

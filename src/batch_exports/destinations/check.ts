@@ -100,8 +100,8 @@ function checkNames(names: unknown[]): string[] {
 function checkValues({ fields, check }: DestinationKind, settings: Settings): void {
   for (const [name, { rule }] of Object.entries(fields)) {
     const value = settings[name];
-    const complaint = value === undefined || value === null ? undefined : rule?.(value);
-    if (complaint !== undefined) throw wrongValue(name, complaint);
+    const problem = value === undefined || value === null ? undefined : rule?.(value);
+    if (problem !== undefined) throw wrongValue(name, problem);
   }
   check?.(settings);
 }

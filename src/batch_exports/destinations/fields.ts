@@ -70,8 +70,8 @@ export function wrong(detail: string, attr = "destination__non_field_errors"): F
   return new Fault("invalid_input", detail, { attr });
 }
 
-export function wrongValue(name: string, complaint: string): Fault {
-  const detail = `Configuration has invalid value for field '${name}': ${complaint}`;
+export function wrongValue(name: string, problem: string): Fault {
+  const detail = `Configuration has invalid value for field '${name}': ${problem}`;
   return wrong(detail, `destination__config__${name}`);
 }
 

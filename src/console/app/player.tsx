@@ -27,7 +27,7 @@ const isShared = location.pathname.startsWith("/shared/");
 
 function PlayerPage() {
   const [shown, setShown] = useState<Shown>();
-  const [trouble, setTrouble] = useState("");
+  const [problem, setProblem] = useState("");
   const [seek, setSeek] = useState<{ at: number }>();
   useEffect(() => {
     if (isShared) {
@@ -36,16 +36,16 @@ function PlayerPage() {
         const seconds = Number(new URLSearchParams(location.search).get("t"));
         if (seconds > 0) setSeek({ at: beginOf(found.windows) + seconds * 1000 });
       };
-      readShared().then(show, (thrown: unknown) => setTrouble(messageOf(thrown)));
+      readShared().then(show, (thrown: unknown) => setProblem(messageOf(thrown)));
       return whenRevoked(() => {
         setShown(undefined);
-        setTrouble(revoked);
+        setProblem(revoked);
       });
     }
     const receive = (event: MessageEvent<PlayerMessage>) => {
       if (event.origin !== location.origin || event.source !== parent) return;
       if (event.data.kind === "show") setShown(event.data);
-      if (event.data.kind === "trouble") setTrouble(event.data.text);
+      if (event.data.kind === "problem") setProblem(event.data.text);
       if (event.data.kind === "seek") setSeek({ at: event.data.at });
       if (event.data.kind === "press") {
         dispatchEvent(new KeyboardEvent("keydown", { key: event.data.key, cancelable: true }));
@@ -65,12 +65,12 @@ function PlayerPage() {
           <ThemeButton />
         </header>
       )}
-      {trouble !== "" && (
+      {problem !== "" && (
         <p class="notice bad" role="alert">
-          {trouble}
+          {problem}
         </p>
       )}
-      {shown ? <Windowed shown={shown} seek={seek} /> : trouble === "" && <p class="quiet">Loading …</p>}
+      {shown ? <Windowed shown={shown} seek={seek} /> : problem === "" && <p class="quiet">Loading …</p>}
     </main>
   );
 }

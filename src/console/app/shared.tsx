@@ -46,8 +46,8 @@ const [low, high] = [190, 460];
 
 function SharedPage() {
   const [board, setBoard] = useState<SharedBoard>();
-  const [trouble, setTrouble] = useState("");
-  useEffect(() => followBoard(setBoard, setTrouble), []);
+  const [problem, setProblem] = useState("");
+  useEffect(() => followBoard(setBoard, setProblem), []);
   useEffect(() => {
     document.title = `${board?.name ?? "A shared page"} · Sluice`;
   }, [board]);
@@ -59,9 +59,9 @@ function SharedPage() {
           <ThemeButton />
         </div>
       </header>
-      {trouble !== "" && (
+      {problem !== "" && (
         <p class="notice bad" role="alert">
-          {trouble}
+          {problem}
         </p>
       )}
       {board ? (
@@ -69,7 +69,7 @@ function SharedPage() {
           <Board board={board} />
         </ZoneContext.Provider>
       ) : (
-        trouble === "" && <p class="quiet">Loading …</p>
+        problem === "" && <p class="quiet">Loading …</p>
       )}
     </main>
   );
@@ -121,7 +121,7 @@ function Insight({ tile, isAlone, height }: { tile: SharedInsight; isAlone: bool
 /** Asks for the board again and again, until it is gone or the page is left. */
 function followBoard(
   show: (board?: SharedBoard) => void,
-  showTrouble: (trouble: string) => void,
+  showProblem: (problem: string) => void,
 ): () => void {
   const leaving = new AbortController();
   let etag = "";
@@ -137,7 +137,7 @@ function followBoard(
     }
     if (reply.status !== 404) throw await refusalOf(reply);
     show();
-    showTrouble("This link shows nothing, or not any more.");
+    showProblem("This link shows nothing, or not any more.");
     return false;
   };
   const again = async (): Promise<void> => {
@@ -145,10 +145,10 @@ function followBoard(
     let goesOn = true;
     try {
       goesOn = await read();
-      if (goesOn) showTrouble("");
+      if (goesOn) showProblem("");
     } catch (thrown) {
       if (leaving.signal.aborted) return;
-      showTrouble(messageOf(thrown));
+      showProblem(messageOf(thrown));
     }
     if (goesOn) timer = setTimeout(() => void again(), askAgainMs);
   };

@@ -59,8 +59,8 @@ export async function checkEngine(clickhouse: ClickHouse): Promise<void> {
     if (thrown instanceof ClickHouseError && thrown.type === "ACCESS_DENIED") return [];
     throw thrown;
   });
-  const complaint = rows[0] && complaintOf(rows[0]);
-  if (complaint) throw new UserError(`CLICKHOUSE_URL: ${complaint}`);
+  const problem = rows[0] && problemOfEngine(rows[0]);
+  if (problem) throw new UserError(`CLICKHOUSE_URL: ${problem}`);
 }
 
 const lacking = (param: string, table: string) =>
@@ -73,7 +73,7 @@ const asking = `SELECT version() AS version,
   ${lacking("functions", "functions")} AS functions`;
 
 /** What is wrong with an engine, in one line; undefined when nothing is. */
-export function complaintOf({
+export function problemOfEngine({
   version,
   settings,
   fixed,

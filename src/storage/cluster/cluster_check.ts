@@ -49,9 +49,9 @@ export async function checkCluster(clickhouse: ClickHouse): Promise<void> {
   const { cluster } = clickhouse;
   const database = await findDatabase(clickhouse);
   const found = cluster && (await findCluster(clickhouse, cluster));
-  const complaint =
-    cluster && found ? complaintOfCluster(cluster, found, database) : complaintWithout(database);
-  if (complaint) throw new UserError(complaint);
+  const problem =
+    cluster && found ? problemOfCluster(cluster, found, database) : problemWithoutCluster(database);
+  if (problem) throw new UserError(problem);
 }
 
 async function findDatabase(clickhouse: ClickHouse): Promise<FoundDatabase> {
@@ -99,41 +99,41 @@ export async function shapeComment(clickhouse: ClickHouse, cluster: Cluster): Pr
 }
 
 /** What is wrong with a cluster, in one line; undefined when nothing is. */
-export function complaintOfCluster(
+export function problemOfCluster(
   { name }: Cluster,
   { replicas, clusters, macros }: FoundCluster,
   { database, engine, tableEngine, comment, isCloud }: FoundDatabase,
 ): string | undefined {
-  const problem = (complaint: string): string => `CLICKHOUSE_CLUSTER: ${complaint}`;
-  if (isCloud) return problem("ClickHouse Cloud replicates and divides rows by itself; unset it");
+  const named = (problem: string): string => `CLICKHOUSE_CLUSTER: ${problem}`;
+  if (isCloud) return named("ClickHouse Cloud replicates and divides rows by itself; unset it");
   if (replicas.length === 0) {
     const known = clusters.length > 0 ? `it has ${clusters.join(", ")}` : "it has none";
-    return problem(`ClickHouse has no cluster ${name} (${known})`);
+    return named(`ClickHouse has no cluster ${name} (${known})`);
   }
-  if (engine === "Replicated") return problem(replicatedDatabase(database));
+  if (engine === "Replicated") return named(replicatedDatabase(database));
   if (replicas.some(({ internal_replication: own }) => own === 0)) {
-    return problem(
+    return named(
       `the cluster ${name} has internal_replication off; set it to true in remote_servers, ` +
         "since tables replicate by themselves",
     );
   }
-  const wrong = complaintOfMacros(macros);
-  if (wrong !== undefined) return problem(wrong);
+  const wrong = problemOfMacros(macros);
+  if (wrong !== undefined) return named(wrong);
   if (tableEngine !== "" && tableEngine !== "Distributed") {
-    return problem(
+    return named(
       `the database ${database} was made without it; name another one in CLICKHOUSE_URL, or unset it`,
     );
   }
   const shape = shardsText(replicas);
   const before = comment.startsWith(shapeStart) ? comment.slice(shapeStart.length) : shape;
   if (before === shape) return undefined;
-  return problem(
+  return named(
     `the cluster ${name} has the shards ${shape}, and the tables of ${database} were made for ${before}: ` +
       "new rows would lie apart from those they belong to",
   );
 }
 
-function complaintOfMacros(macros: readonly FoundMacro[]): string | undefined {
+function problemOfMacros(macros: readonly FoundMacro[]): string | undefined {
   const hosts = new Map<string, Map<string, string>>();
   for (const { host, macro, substitution } of macros) {
     hosts.set(host, (hosts.get(host) ?? new Map<string, string>()).set(macro, substitution));
@@ -152,7 +152,7 @@ function complaintOfMacros(macros: readonly FoundMacro[]): string | undefined {
 }
 
 /** What is wrong with a ClickHouse used without a cluster, in one line; undefined when nothing is. */
-export function complaintWithout({
+export function problemWithoutCluster({
   database,
   engine,
   tableEngine,

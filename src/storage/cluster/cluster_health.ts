@@ -13,7 +13,7 @@ export interface Replica {
 }
 
 /** Why a replica cannot be used: it does not answer, or its tables take no INSERT. */
-export type Trouble = "AWAY" | "READONLY";
+export type ReplicaProblem = "AWAY" | "READONLY";
 
 export class ShardAway extends Error {
   readonly code: string;
@@ -26,7 +26,7 @@ export class ShardAway extends Error {
 }
 
 /**
- * Resolves to the replicas in trouble, as one code; undefined when there are none.
+ * Resolves to the replicas in problem, as one code; undefined when there are none.
  * @throws ShardAway when a shard has no other replica; any other error when the server that was asked does not answer.
  */
 export async function checkReplicas(clickhouse: ClickHouse, cluster: Cluster): Promise<string | undefined> {
@@ -39,7 +39,7 @@ export async function checkReplicas(clickhouse: ClickHouse, cluster: Cluster): P
     ),
     queryAll(clickhouse, cluster),
   ]);
-  return troubleOf(replicas, answers);
+  return problemOfReplicas(replicas, answers);
 }
 
 /** An answer of the replica at a place, from 1, among all in their order. */
@@ -75,27 +75,27 @@ function queryAll(clickhouse: ClickHouse, { name, database }: Cluster): Promise<
  * What is missing or read-only among the replicas that answered.
  * @throws ShardAway
  */
-export function troubleOf(
+export function problemOfReplicas(
   replicas: readonly Replica[],
   answers: readonly ReplicaAnswer[],
 ): string | undefined {
   const readonly = new Map(answers.map((answer) => [answer.place, answer.readonly]));
-  const troubled = replicas.flatMap((replica, i) => {
-    const trouble = troubleAt(readonly.get(i + 1));
-    return trouble ? [{ ...replica, trouble }] : [];
+  const failing = replicas.flatMap((replica, i) => {
+    const problem = problemOf(readonly.get(i + 1));
+    return problem ? [{ ...replica, problem }] : [];
   });
-  for (const { shard_num, trouble } of troubled) {
+  for (const { shard_num, problem } of failing) {
     const sizeIn = (list: readonly Replica[]) => list.filter((one) => one.shard_num === shard_num).length;
-    if (sizeIn(troubled) === sizeIn(replicas)) throw new ShardAway(`SHARD_${shard_num}_${trouble}`);
+    if (sizeIn(failing) === sizeIn(replicas)) throw new ShardAway(`SHARD_${shard_num}_${problem}`);
   }
-  if (troubled.length === 0) return undefined;
-  const named = troubled.slice(0, clusterLimits.awayNamedMax);
-  const codes = named.map((one) => `SHARD_${one.shard_num}_REPLICA_${one.replica_num}_${one.trouble}`);
-  const others = troubled.length - named.length;
+  if (failing.length === 0) return undefined;
+  const named = failing.slice(0, clusterLimits.awayNamedMax);
+  const codes = named.map((one) => `SHARD_${one.shard_num}_REPLICA_${one.replica_num}_${one.problem}`);
+  const others = failing.length - named.length;
   return codes.join(" ") + (others > 0 ? ` AND ${others} MORE` : "");
 }
 
-function troubleAt(readonly: number | undefined): Trouble | undefined {
+function problemOf(readonly: number | undefined): ReplicaProblem | undefined {
   if (readonly === undefined) return "AWAY";
   return readonly > 0 ? "READONLY" : undefined;
 }

@@ -37,21 +37,21 @@ export async function prepareCluster(
       await clickhouse.command(statement, undefined, options);
     }
   } catch (thrown) {
-    throw complaintOfKeeper(thrown) ?? thrown;
+    throw problemOfKeeper(thrown) ?? thrown;
   }
 }
 
 /** What is wrong with the keeper of a cluster, in one line, where a definition failed by that. */
-export function complaintOfKeeper(thrown: unknown): UserError | undefined {
+export function problemOfKeeper(thrown: unknown): UserError | undefined {
   if (!(thrown instanceof ClickHouseError)) return undefined;
-  const complaint = keeperComplaints[thrown.type];
-  if (complaint === undefined) return undefined;
+  const problem = keeperProblems[thrown.type];
+  if (problem === undefined) return undefined;
   const [reason] = reasonOf(thrown).split("\n");
-  return new UserError(`CLICKHOUSE_CLUSTER: ${complaint} (${reason})`);
+  return new UserError(`CLICKHOUSE_CLUSTER: ${problem} (${reason})`);
 }
 
 /** By the error of the engine. */
-const keeperComplaints: Readonly<Record<string, string>> = {
+const keeperProblems: Readonly<Record<string, string>> = {
   NO_ZOOKEEPER: "ClickHouse has no keeper, which replicas need; set zookeeper in its configuration",
   NO_ELEMENTS_IN_CONFIG:
     "ClickHouse cannot define tables on all servers; set zookeeper and distributed_ddl in its configuration",

@@ -24,7 +24,7 @@ export interface OlderOptions {
 }
 
 /** Older servers, and the first file that they cannot bear. */
-export interface Obstacle {
+export interface BlockingServers {
   /** Where their processes run: host and folder. */
   locations: string[];
   file: string;
@@ -44,10 +44,10 @@ export class OlderServers {
   }
 
   /** What is in the way of these files, which are not applied yet; undefined when they can be. */
-  async obstacle(
+  async findBlocking(
     sql: Postgres,
     pending: Readonly<Record<StoreName, Migration[]>>,
-  ): Promise<Obstacle | undefined> {
+  ): Promise<BlockingServers | undefined> {
     const { alone, ownJournals: own = [] } = this.#options;
     const stopping = [...pending.postgres, ...pending.clickhouse].filter(({ olderGoOn }) => !olderGoOn);
     if (alone || stopping.length === 0) return undefined;
@@ -61,7 +61,7 @@ export class OlderServers {
   }
 
   /** @throws UserError when it has taken too long. */
-  async wait({ locations, file }: Obstacle): Promise<void> {
+  async wait({ locations, file }: BlockingServers): Promise<void> {
     const { ending, olderServersMsMax = storageLimits.olderServersMsMax } = this.#options;
     const servers = serversOf(locations);
     const count = `${servers.length} ${servers.length === 1 ? "server" : "servers"} of an older version`;

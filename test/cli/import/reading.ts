@@ -16,7 +16,7 @@ export function chopped(bytes: Buffer, cuts: number[]): Buffer[] {
 export function readAll(reader: RecordReader, pieces: Buffer[]): Found[] {
   const found: Found[] = [];
   const note = (record: FileRecord): void => {
-    const { line, flaw, source, from, to } = record;
+    const { line, problem: flaw, source, from, to } = record;
     found.push(flaw === undefined ? { line, text: source.toString("utf8", from, to) } : { line, flaw });
   };
   for (const piece of pieces) for (const record of reader.read(piece)) note(record);

@@ -85,8 +85,8 @@ const placeholders = Object.keys(filling(longest.model, longest.interval))
  * @param stepBytesMax bytes between two slashes, where they are limited.
  */
 export function prefixFault(prefix: string, stepBytesMax = Number.POSITIVE_INFINITY): string | undefined {
-  const complaint = placeholderFault(prefix);
-  if (complaint !== undefined) return complaint;
+  const problem = placeholderFault(prefix);
+  if (problem !== undefined) return problem;
   const key = objectKey({ ...longest, prefix }, filesMax);
   if (Buffer.byteLength(key) > exportLimits.keyBytesMax) {
     return `makes names of files longer than ${exportLimits.keyBytesMax} bytes`;

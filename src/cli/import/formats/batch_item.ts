@@ -4,7 +4,7 @@
 import { isUuid } from "../../../core/id.ts";
 import { parseRawFields, type RawFields, writeRawFields } from "../reading/raw_fields.ts";
 import { type JsonRecord, type RecordOutcome, rejected } from "./record.ts";
-import { importTimestamp, rfc3339Ms, timeFlaw } from "./timestamp.ts";
+import { importTimestamp, rfc3339Ms, timeProblem } from "./timestamp.ts";
 
 const nilUuid = "00000000-0000-0000-0000-000000000000";
 
@@ -14,8 +14,8 @@ export function mapBatchItem(record: JsonRecord, nowMs: number): RecordOutcome {
   const ms = typeof value["timestamp"] === "string" ? rfc3339Ms(value["timestamp"]) : Number.NaN;
   const uuidFits = value["uuid"] === undefined || usableUuid(value["uuid"]) === value["uuid"];
   if (Number.isNaN(ms) || !uuidFits || value["offset"] !== undefined) return rewrite(record, nowMs);
-  const flaw = timeFlaw(ms, nowMs);
-  if (flaw !== undefined) return rejected(flaw);
+  const problem = timeProblem(ms, nowMs);
+  if (problem !== undefined) return rejected(problem);
   return { is: "verbatim", uuid: value["uuid"] === undefined ? record.ownUuid() : undefined };
 }
 

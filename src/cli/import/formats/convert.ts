@@ -51,7 +51,7 @@ export class Converter implements JsonRecord {
       this.#headerPassed = true;
       return undefined;
     }
-    if (record.flaw !== undefined) return rejected(record.flaw);
+    if (record.problem !== undefined) return rejected(record.problem);
     const text = record.source.toString("utf8", record.from, record.to);
     // Bytes that are not UTF-8 decode to U+FFFD, but a file may also contain this character.
     if (text.includes("\ufffd") && !isUtf8(record.source.subarray(record.from, record.to)))

@@ -75,7 +75,7 @@ function headerOf(head: Buffer, whole: boolean): CsvTable | string {
     .trimStart()
     .split("\n", 1)[0]!;
   for (const record of records(new CsvReader(separatorOf(line)), head, whole)) {
-    if (record.flaw !== undefined) return record.flaw;
+    if (record.problem !== undefined) return record.problem;
     return readHeader(record.source.toString("utf8", record.from, record.to));
   }
   return "the CSV header is too long or does not end";
@@ -85,7 +85,7 @@ function headerOf(head: Buffer, whole: boolean): CsvTable | string {
 function layoutOf(head: Buffer, first: number): RecordLayout {
   if (first === 0x5b) return "json";
   for (const record of new LineReader().read(head)) {
-    if (record.flaw !== undefined) break;
+    if (record.problem !== undefined) break;
     const value = parsed(record);
     if (value === undefined) break;
     return isEnvelope(value) ? "json" : "jsonl";
@@ -93,7 +93,7 @@ function layoutOf(head: Buffer, first: number): RecordLayout {
   const only = parsed({ source: head, from: 0, to: head.length });
   if (only !== undefined) return isEnvelope(only) ? "json" : "jsonl";
   // The first line alone is not JSON: it begins an object of many lines, or the row is broken or very long.
-  for (const record of new ItemReader().read(head)) return record.flaw === undefined ? "json" : "jsonl";
+  for (const record of new ItemReader().read(head)) return record.problem === undefined ? "json" : "jsonl";
   return "jsonl";
 }
 
@@ -111,7 +111,7 @@ function* records(reader: RecordReader, head: Buffer, whole: boolean): Generator
 function sample(head: Buffer, layout: RecordLayout): Record<string, unknown>[] {
   const found: Record<string, unknown>[] = [];
   for (const record of records(layout === "json" ? new ItemReader() : new LineReader(), head, true)) {
-    const value = record.flaw === undefined ? parsed(record) : undefined;
+    const value = record.problem === undefined ? parsed(record) : undefined;
     if (value !== undefined) found.push(value);
     if (found.length >= sampleCount) break;
   }
@@ -123,7 +123,7 @@ function parsed({
   source,
   from,
   to,
-}: Omit<FileRecord, "line" | "flaw">): Record<string, unknown> | undefined {
+}: Omit<FileRecord, "line" | "problem">): Record<string, unknown> | undefined {
   return to - from > importLimits.recordBytesMax ? undefined : jsonObject(source.toString("utf8", from, to));
 }
 

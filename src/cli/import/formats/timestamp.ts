@@ -36,15 +36,15 @@ export function importTimestamp(values: readonly unknown[], nowMs: number): Time
   let unreadable: unknown;
   for (const value of values) {
     const time = readTimestamp(value);
-    const flaw = time && timeFlaw(time.ms, nowMs);
-    if (time !== undefined) return flaw === undefined ? time : rejected(flaw);
+    const problem = time && timeProblem(time.ms, nowMs);
+    if (time !== undefined) return problem === undefined ? time : rejected(problem);
     unreadable ??= value;
   }
   return rejected(unreadableTime(unreadable));
 }
 
 /** Why the server would replace this time; undefined when it would not. */
-export function timeFlaw(ms: number, nowMs: number): string | undefined {
+export function timeProblem(ms: number, nowMs: number): string | undefined {
   if (ms > nowMs + aheadMsMax) return "the timestamp lies in the future";
   return ms < earliestMs ? "the timestamp lies before 1900" : undefined;
 }

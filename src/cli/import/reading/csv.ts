@@ -33,7 +33,7 @@ export class CsvReader implements RecordReader {
   *end(): Generator<FileRecord> {
     const open = this.#state === "quoted";
     if (!this.#close(nothing, 0, 0)) return;
-    if (open) this.#record.flaw = "the file ends inside a quoted field";
+    if (open) this.#record.problem = "the file ends inside a quoted field";
     yield this.#record;
   }
 
@@ -63,7 +63,7 @@ export class CsvReader implements RecordReader {
     const record = this.#record;
     record.close(bytes, from, end);
     record.line = this.#recordLine;
-    if (record.flaw !== undefined) return true;
+    if (record.problem !== undefined) return true;
     if (record.to > record.from && record.source[record.to - 1] === 0x0d) record.to--;
     return record.to > record.from;
   }

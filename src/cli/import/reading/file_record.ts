@@ -11,10 +11,10 @@ export interface FileRecord {
   /** The line it starts on, from 1. */
   line: number;
   /** Why it cannot be read; its bytes have no meaning then. */
-  flaw: string | undefined;
+  problem: string | undefined;
 }
 
-/** Cuts a file's bytes into records. A record longer than the limit is yielded with a flaw, without its bytes. */
+/** Cuts a file's bytes into records. A record longer than the limit is yielded with a problem, without its bytes. */
 export interface RecordReader {
   read(bytes: Buffer): Iterable<FileRecord>;
   /** To be called after the last bytes. */
@@ -27,7 +27,7 @@ export class OpenRecord implements FileRecord {
   from = 0;
   to = 0;
   line = 0;
-  flaw: string | undefined;
+  problem: string | undefined;
   readonly #bytesMax: number;
   #pieces: Buffer[] = [];
   #length = 0;
@@ -50,7 +50,7 @@ export class OpenRecord implements FileRecord {
     this.source = bytes;
     this.from = from;
     this.to = to;
-    this.flaw = undefined;
+    this.problem = undefined;
     let length = to - from;
     if (this.#length > 0) {
       this.retain(bytes.subarray(from, to), bytesMax);
@@ -63,6 +63,6 @@ export class OpenRecord implements FileRecord {
     }
     if (length <= bytesMax) return;
     const [is, may] = [length.toLocaleString("en"), bytesMax.toLocaleString("en")];
-    this.flaw = `${is} bytes long; a record may have ${may}`;
+    this.problem = `${is} bytes long; a record may have ${may}`;
   }
 }

@@ -59,10 +59,10 @@ export class ItemReader implements RecordReader {
 
   *end(): Generator<FileRecord> {
     if (this.#broken || (this.#state === "document" && this.#token === undefined)) return;
-    yield this.#flawed(this.#token === "item" ? this.#tokenLine : this.#line, "the JSON ends too early");
+    yield this.#rejected(this.#token === "item" ? this.#tokenLine : this.#line, "the JSON ends too early");
   }
 
-  /** Handles one byte between tokens; false, with a flaw in #record, when it is not allowed there. */
+  /** Handles one byte between tokens; false, with a problem in #record, when it is not allowed there. */
   #step(byte: number, at: number): boolean {
     if (this.#state === "document" && (byte === 0x5b || byte === 0x7b)) {
       this.#inObject = byte === 0x7b;
@@ -98,13 +98,13 @@ export class ItemReader implements RecordReader {
   /** Ends the reading: after an error of the structure the next item cannot be found. */
   #refuse(what: string): boolean {
     this.#broken = true;
-    this.#flawed(this.#line, `${what}; the rest of the file is not read`);
+    this.#rejected(this.#line, `${what}; the rest of the file is not read`);
     return false;
   }
 
-  #flawed(line: number, flaw: string): FileRecord {
+  #rejected(line: number, problem: string): FileRecord {
     this.#record.line = line;
-    this.#record.flaw = flaw;
+    this.#record.problem = problem;
     return this.#record;
   }
 

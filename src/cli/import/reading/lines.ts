@@ -30,7 +30,7 @@ export class LineReader implements RecordReader {
     const record = this.#record;
     record.close(bytes, start, end);
     record.line++;
-    if (record.flaw !== undefined) return true;
+    if (record.problem !== undefined) return true;
     const { source } = record;
     while (record.from < record.to && source[record.from]! <= 0x20) record.from++;
     while (record.to > record.from && source[record.to - 1]! <= 0x20) record.to--;

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ListReply } from "../session/api.ts";
 import { useSession } from "../session/session.ts";
 import { useGet } from "../session/use_loaded.ts";
-import { Button, Card, Form, PageHead, TextField, Trouble } from "../ui/parts.tsx";
+import { Button, Card, ErrorText, Form, PageHead, TextField } from "../ui/parts.tsx";
 import { EventList, type ShownEvent, shownEvent, withoutRepeats } from "./event_row.tsx";
 import { Fates, FigureCards } from "./figures.tsx";
 import { ImportCard } from "./import_card.tsx";
@@ -127,7 +127,7 @@ function Newest({ filter, arrived }: NewestProps) {
   const events = withoutRepeats([...arrived, ...(earlier.value?.results ?? [])]).slice(0, shownMax);
   return (
     <>
-      <Trouble error={earlier.error} />
+      <ErrorText error={earlier.error} />
       <EventList events={events} empty={earlier.loading ? "Loading …" : "No such events yet."} />
     </>
   );

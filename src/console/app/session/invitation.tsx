@@ -1,7 +1,7 @@
 // An invitation as its link opens it: who is invited to what, and the password that accepts it.
 
 import { useEffect, useState } from "preact/hooks";
-import { Button, Form, TextField, Trouble } from "../ui/parts.tsx";
+import { Button, ErrorText, Form, TextField } from "../ui/parts.tsx";
 import { refusalOf, sendRequest, sendSigning, shownBy } from "./api.ts";
 import type { Invitation } from "./route.ts";
 
@@ -43,7 +43,7 @@ export function AcceptInvitation({ invitation, accepted }: { invitation: Invitat
   if (!shown) {
     return (
       <>
-        <Trouble error={error} />
+        <ErrorText error={error} />
         <p>{error === undefined ? "Loading …" : <a href="/">Sign in</a>}</p>
       </>
     );
@@ -55,7 +55,7 @@ export function AcceptInvitation({ invitation, accepted }: { invitation: Invitat
         You are invited as <strong>{shown.target_email}</strong>. Choose a password, of at least 8 characters;
         if you have an account here already, give its own.
       </p>
-      <Trouble error={error} />
+      <ErrorText error={error} />
       <Form send={send}>
         <TextField label="First name" value={name} set={setName} autocomplete="given-name" />
         <TextField

@@ -2,7 +2,7 @@
 // address that was opened stays: what it names is shown afterwards.
 
 import { useEffect, useState } from "preact/hooks";
-import { Button, Form, TextField, Trouble } from "../ui/parts.tsx";
+import { Button, ErrorText, Form, TextField } from "../ui/parts.tsx";
 import { ThemeButton } from "../ui/theme_button.tsx";
 import { refusalOf, sendRequest, sendSigning, ServerUnreachable, shownBy } from "./api.ts";
 import { AcceptInvitation } from "./invitation.tsx";
@@ -153,7 +153,7 @@ export function SignIn({ error, busy, invitation, signIn, accepted }: SigningIn)
   );
   return (
     <Entrance>
-      <Trouble error={error} />
+      <ErrorText error={error} />
       <Form send={() => signIn({ email, password })}>
         <TextField
           label="E-mail address"

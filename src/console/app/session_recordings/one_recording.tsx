@@ -98,7 +98,7 @@ function Feed({ path, frame, mayWrite, at, read }: FeedProps) {
         read(recordedIn(found.windows));
         if (mayWrite) await api.send("PATCH", `${path}/`, { viewed: true });
       } catch (thrown) {
-        postToFrame(frame.current, { kind: "trouble", text: messageOf(thrown) });
+        postToFrame(frame.current, { kind: "problem", text: messageOf(thrown) });
       }
     };
     const receive = (event: MessageEvent<PlayerMessage>) => {

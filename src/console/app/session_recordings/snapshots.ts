@@ -46,7 +46,7 @@ function pathOf(url: string): string {
 export type PlayerMessage =
   | { kind: "ready" }
   | { kind: "show"; windows: Windows; isWhole: boolean }
-  | { kind: "trouble"; text: string }
+  | { kind: "problem"; text: string }
   /** To a moment, in ms since 1970. */
   | { kind: "seek"; at: number }
   /** A key that was pressed beside the player. */

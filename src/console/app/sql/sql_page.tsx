@@ -10,7 +10,7 @@ import { useProjectNames } from "../session/project_names.ts";
 import { hrefOf, navigate, type Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
 import { type Loaded, useAction, useLoaded } from "../session/use_loaded.ts";
-import { Button, Card, Form, Outcome, PageHead, Shown, TextField, Trouble } from "../ui/parts.tsx";
+import { Button, Card, ErrorText, Form, Outcome, PageHead, Shown, TextField } from "../ui/parts.tsx";
 import type { SqlWords } from "./completion.ts";
 import { SqlEditor } from "./editor.tsx";
 import { displays, nodeWith, placeIn, type SavedSql, savedSqlOf, sourceWith } from "./sql_query.ts";
@@ -118,7 +118,7 @@ function Workbench({ route, insight, row }: WorkbenchProps) {
       </Card>
       {given !== "" && (
         <Card>
-          <div id={saidBy}>{!asked.loading && <Trouble error={asked.error} />}</div>
+          <div id={saidBy}>{!asked.loading && <ErrorText error={asked.error} />}</div>
           <Answer asked={asked} display={display} choose={(drawn) => show(given, drawn)} />
         </Card>
       )}

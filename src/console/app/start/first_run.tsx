@@ -9,7 +9,7 @@ import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useGet } from "../session/use_loaded.ts";
 import { Copied } from "../ui/copied.tsx";
-import { Card, PageHead, Trouble } from "../ui/parts.tsx";
+import { Card, ErrorText, PageHead } from "../ui/parts.tsx";
 import { snippetsOf } from "./snippets.ts";
 
 export function FirstRun() {
@@ -104,7 +104,7 @@ function Arrivals() {
   const has = events.length > 0;
   return (
     <>
-      <Trouble error={earlier.error} />
+      <ErrorText error={earlier.error} />
       <p role="status" class={has ? "notice good" : "notice waiting"}>
         {stateText(events, arrived, earlier.loading, connection)}
       </p>

@@ -60,7 +60,7 @@ export function ToCome({ title }: { title: string }) {
   );
 }
 
-export function Trouble({ error }: { error: unknown }) {
+export function ErrorText({ error }: { error: unknown }) {
   if (error === undefined || error === null) return null;
   return (
     <p class="notice bad" role="alert">
@@ -79,7 +79,7 @@ export function Shown<Value>({
 }) {
   return (
     <>
-      <Trouble error={asked.error} />
+      <ErrorText error={asked.error} />
       {asked.value !== undefined ? (
         <div aria-busy={asked.loading} {...(asked.isOld && { class: "old", onClickCapture: refuseClick })}>
           {children(asked.value)}
@@ -103,7 +103,7 @@ function refuseClick(event: MouseEvent): void {
 export function Outcome({ action }: { action: Action }) {
   return (
     <>
-      <Trouble error={action.error} />
+      <ErrorText error={action.error} />
       <p class="notice good" role="status" hidden={action.done === ""}>
         {action.done}
       </p>
