@@ -1,5 +1,5 @@
 // The capture keys, in memory: the project of a key is found without asking a store. A known key stays known while
-// Postgres is away; a key is called unknown only after Postgres was asked for it.
+// Postgres is unavailable; a key is called unknown only after Postgres was asked for it.
 
 import { readFileSync } from "node:fs";
 import { rename, writeFile } from "node:fs/promises";
@@ -42,7 +42,7 @@ interface ProjectKeysOptions extends Uses<"sql" | "clock" | "log"> {
    * taken, since its projects have the same numbers.
    */
   database(): string | undefined;
-  /** Where the table is saved, so that capture starts while Postgres is away. */
+  /** Where the table is saved, so that capture starts while Postgres is unavailable. */
   path: string;
 }
 

@@ -10,7 +10,7 @@ import type { CaptureCounts } from "./pipeline.ts";
 export function flushCounts(metrics: CaptureMetrics): OpenCaptureOptions["counts"] {
   const quarantined = metrics.registry.counter(
     "sluice_events_quarantined_total",
-    "Accepted events that ClickHouse refuses for good; see bun run sluice journal list.",
+    "Accepted events that ClickHouse refuses permanently; see bun run sluice journal list.",
   );
   const { registry } = metrics;
   const files = registry.counter(

@@ -16,7 +16,7 @@ const properties = Type.Optional(
   }),
 );
 
-const timestamp = Type.Optional(Type.String({ format: "date-time", description: "When; now unless told." }));
+const timestamp = Type.Optional(Type.String({ format: "date-time", description: "When; now by default." }));
 const uuid = Type.Optional(
   Type.String({ format: "uuid", description: "An event sent twice with the same uuid is one event." }),
 );

@@ -224,7 +224,7 @@ function silenceFinding(journal: string, seconds: number): Finding[] {
   if (seconds * 1000 < storageLimits.journalUnseenMsMax) return [];
   const text = `the server of the journal ${journal} last reported ${Math.round(seconds / 60)} minutes ago`;
   const remedy =
-    "start it again: what its journal holds is not stored yet; nothing to do where it was stopped for good";
+    "start it again: what its journal holds is not stored yet; nothing to do where it was stopped permanently";
   return [{ part: "journal", state: "note", text, remedy }];
 }
 

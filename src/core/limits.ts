@@ -106,7 +106,7 @@ export const limits = {
   claimLooksMax: 3,
   /**
    * How long a child process may take to stop before it is killed, in ms: time to finish an insert and write a
-   * checkpoint. Both stores bear a kill.
+   * checkpoint. Both stores survive a kill.
    */
   childStopMsMax: 7000,
   /** The longest pause before a store that keeps dying is started again, in ms. */

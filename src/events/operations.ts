@@ -28,7 +28,7 @@ interface EventParts extends RoomParts<"gate" | "clickhouse" | "clock"> {
 export function eventRoutes({ gate, clickhouse, clock, engine }: EventParts) {
   return mounted(gate, "Events", [
     projectOperation("GET /events/", "query:read", {
-      summary: "List events, newest first unless told",
+      summary: "List events, newest first by default",
       description:
         "With `select`, a JSON list of expressions of SQL, `results` are rows of these `columns` with their " +
         `\`types\`; \`hasMore\` and \`next\` say whether there are more, and there is no \`count\`. ${csvDescription}`,

@@ -63,7 +63,7 @@ const timeOrders: ReadonlyMap<string, string> = new Map([
 /** An order by time alone becomes `timestamp` or `-timestamp`. */
 function orderParameter(): Parameter<string[]> {
   const expressions = expressionsParameter(
-    'Expressions of SQL, the largest first with "-" before or DESC behind one; "-timestamp" unless told.',
+    'Expressions of SQL, the largest first with "-" before or DESC behind one; "-timestamp" by default.',
   );
   const read = (query: URLSearchParams, name: string) => {
     const [first, ...others] = expressions.read(query, name);
@@ -74,7 +74,7 @@ function orderParameter(): Parameter<string[]> {
   return { ...expressions, read };
 }
 
-/** Whether events are by time alone, as they are unless told. */
+/** Whether events are by time alone, as they are by default. */
 export function isByTime(orderBy: readonly string[]): boolean {
   return orderBy.length === 0 || (orderBy.length === 1 && timeOrders.has(orderBy[0]!));
 }

@@ -42,7 +42,7 @@ export interface EventPage {
 }
 
 /**
- * The page of `limit` events after the first `offset`, by timestamp and then by uuid, descending unless told.
+ * The page of `limit` events after the first `offset`, by timestamp and then by uuid, descending by default.
  * @throws Fault with attr `limit`, which names a limit that fits, when the properties are too long for one reply.
  */
 export async function listEvents(

@@ -5,7 +5,7 @@ import { listSchema, listTitle } from "../http/fields/schema.ts";
 
 const warningModel = Type.Object(
   {
-    type: Type.String({ description: "Why the event was ignored, or what is odd about it." }),
+    type: Type.String({ description: "Why the event was ignored, or what is unusual about it." }),
     event: Type.String({ description: "As the client named it; empty when it did not." }),
     distinct_id: Type.String(),
     timestamp: Type.String({ format: "date-time", description: "When the server saw it." }),

@@ -49,7 +49,7 @@ export const projectModel = model("Project", {
     description:
       "After how many days events expire, by their timestamp in whole days (UTC); no more than the server's own " +
       "retention. With null they are kept as long as the server keeps events. Changed by administrators; it applies " +
-      "within an hour, and expired events are deleted for good.",
+      "within an hour, and expired events are deleted permanently.",
   }),
   test_account_filters: Type.Array(Type.Record(Type.String(), Type.Unknown()), {
     default: [],

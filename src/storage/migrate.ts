@@ -46,7 +46,7 @@ type Counts = Record<StoreName, number>;
 
 /**
  * Applies the files that are missing, Postgres first, and resolves to how many there were. Processes that start at
- * once take turns. Before a file that older servers cannot bear, waits until none of them runs.
+ * once take turns. Before a file that older servers are not compatible with, waits until none of them runs.
  * @throws UserError naming the file at fault; any other error when a store does not answer.
  */
 export async function migrate(

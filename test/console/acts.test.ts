@@ -236,7 +236,7 @@ inBrowser(
     await page.getByLabel("Days that events are kept").fill("90");
     await page.getByLabel("Count visitors without a cookie").uncheck();
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Events older than 90 days are deleted for good").waitFor();
+    await page.getByText("Events older than 90 days are deleted permanently").waitFor();
     expect(await find("Tandems")).toMatchObject({ event_retention_days: null });
     await page.getByRole("button", { name: "Yes, save" }).click();
     await page.getByText("Saved.").waitFor();

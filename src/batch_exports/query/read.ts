@@ -28,14 +28,14 @@ export async function readNativeQuery(
   text: string,
   { model, project_id }: { model: ExportModel; project_id: number },
 ): Promise<ReadQuery> {
-  const mended = withPlainEscapes(text);
-  const tree = await parse(mended, "select", project_id).catch((thrown: unknown) =>
+  const repaired = withPlainEscapes(text);
+  const tree = await parse(repaired, "select", project_id).catch((thrown: unknown) =>
     refuseProblem("Failed to parse query", thrown),
   );
   if (tree.node === "SelectSetQuery") refuseQuery("UNIONs are not supported");
   if (tree.node !== "SelectQuery") refuseUnsupported("it must begin with SELECT.");
   checkParts(tree, model);
-  const characters = [...mended];
+  const characters = [...repaired];
   const selected = tree.select.flatMap((one) => selectedOf(one, characters, model));
   if (tree.select.length > exportLimits.columnsMax || selected.length > exportLimits.columnsMax) {
     refuseUnsupported(`more than ${exportLimits.columnsMax} columns.`);

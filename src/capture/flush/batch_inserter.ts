@@ -42,8 +42,8 @@ export class BatchInserter {
   }
 
   /**
-   * Inserts all of a segment, however long it takes; rows that ClickHouse refuses for good go to quarantine. Resolves
-   * to the numbers under which its rows are stored; to undefined when it was stopped before that.
+   * Inserts all of a segment, however long it takes; rows that ClickHouse refuses permanently go to quarantine.
+   * Resolves to the numbers under which its rows are stored; to undefined when it was stopped before that.
    */
   async ship(segment: Segment): Promise<bigint[] | undefined> {
     const { clock, counts } = this.#options;
@@ -98,7 +98,7 @@ export class BatchInserter {
     return retryUntilDone(watched, { stopping, log, saying, about: { lane: name } });
   }
 
-  /** One INSERT; if ClickHouse refuses it for good, its halves, down to the rows at fault. */
+  /** One INSERT; if ClickHouse refuses it permanently, its halves, down to the rows at fault. */
   async #insertFrom(segment: Segment, batches: Batch[]): Promise<number> {
     try {
       await this.#options.sender.send(segment, batches);
@@ -127,7 +127,7 @@ export class BatchInserter {
     }
   }
 
-  /** @throws unless ClickHouse refused for good, and the quarantine has room. */
+  /** @throws unless ClickHouse refused permanently, and the quarantine has room. */
   #refusal(thrown: unknown): ClickHouseError {
     if (!(thrown instanceof ClickHouseError && thrown.kind === "refused")) throw thrown;
     if (this.#options.quarantine.count >= flushLimits.quarantineRowsMax) {

@@ -1,5 +1,5 @@
-// Quarantine: rows that ClickHouse refuses for good, each in a file of its own beside the reason, so that they do not
-// block the rows behind them.
+// Quarantine: rows that ClickHouse refuses permanently, each in a file of its own beside the reason, so that they do
+// not block the rows behind them.
 
 import { reasonOf } from "../../core/log.ts";
 import { Pieces } from "../../storage/native/native.ts";

@@ -30,7 +30,7 @@ const batchModel = model("AnalyticsEventsRequest", {
       event: Type.String({ examples: ["signed up"] }),
       uuid: Type.String({ format: "uuid", description: "The event's own; its result stands under it." }),
       distinct_id: Type.String({ examples: ["user_42"] }),
-      timestamp: Type.Optional(moment("When; now unless told.")),
+      timestamp: Type.Optional(moment("When; now by default.")),
       session_id: Type.Optional(Type.String({ description: "Becomes the property `$session_id`." })),
       window_id: Type.Optional(Type.String({ description: "Becomes the property `$window_id`." })),
       options: Type.Optional(optionsModel),

@@ -142,7 +142,7 @@ export function refusedParameter(why: string): Parameter<undefined> {
   return { description: why, schema: { type: "string" }, refused: why, read: () => undefined };
 }
 
-/** What `read` makes of the query, described as a text unless told. */
+/** What `read` makes of the query, described as a text by default. */
 export function parameter<Value>(
   description: string,
   read: Parameter<Value>["read"],

@@ -13,7 +13,7 @@ type Headers = Readonly<Record<string, string>>;
 const jsonHeaders: Headers = { "content-type": "application/json" };
 
 /**
- * A reply of these parts joined, JSON unless told. A long one is sent in slices, without a copy.
+ * A reply of these parts joined, JSON by default. A long one is sent in slices, without a copy.
  * @throws Fault as HeldReply.add().
  */
 export function slicedReply(parts: readonly Uint8Array[], headers: Headers = jsonHeaders): Response {
@@ -36,7 +36,7 @@ function closedWhereRefused<Value>(held: HeldReply, make: () => Value): Value {
 }
 
 /**
- * A reply, JSON unless told, whose middle is generated while it is sent: the next piece is requested when the last was
+ * A reply, JSON by default, whose middle is generated while it is sent: the next piece is requested when the last was
  * taken, so that one piece is in memory. A failure half way closes the connection, so that no client takes the part for
  * the whole. A short reply is sent whole.
  */
@@ -90,7 +90,7 @@ export async function slicedJson(value: object, levels = 2, status = 200): Promi
 }
 
 /**
- * A reply of these texts and bytes joined, JSON unless told; others have turns in between. Bytes are not copied.
+ * A reply of these texts and bytes joined, JSON by default; others have turns in between. Bytes are not copied.
  * @throws as slicedReply().
  */
 export async function slicedTexts(

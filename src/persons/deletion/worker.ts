@@ -15,7 +15,7 @@ export function openDeletions({ sql, clickhouse, clock, log }: DeletionParts): W
   const poll = async () => {
     await finishSplits(sql, clickhouse, clock.now() * 1000);
     const persons = await finishDeletions(sql, clickhouse);
-    if (persons > 0) log.info("deleted persons for good", { persons });
+    if (persons > 0) log.info("deleted persons permanently", { persons });
     const projects = await removeGoneProjects(sql, clickhouse);
     if (projects.length > 0) log.info("deleted the data of deleted projects", { projects });
   };

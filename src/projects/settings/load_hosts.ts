@@ -14,8 +14,8 @@ export const loadHostsNotes = {
 
 /** @throws Fault for what is no name of a host on the internet. */
 export function checkLoadHosts(hosts: readonly string[] = []): void {
-  const odd = hosts.findIndex((one) => !isPublicHost(one));
-  if (odd < 0) return;
+  const wrong = hosts.findIndex((one) => !isPublicHost(one));
+  if (wrong < 0) return;
   const detail = "Expected the name of a host on the internet in lower case, like cdn.example.com.";
-  throw fieldFault("invalid_input", detail, ["session_recording_load_hosts", String(odd)]);
+  throw fieldFault("invalid_input", detail, ["session_recording_load_hosts", String(wrong)]);
 }

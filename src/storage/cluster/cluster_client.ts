@@ -7,7 +7,7 @@ import { clusterTables } from "./tables.ts";
 
 /**
  * Of each shard the first replica in the cluster's configuration that answers is written and read, whichever server was
- * asked: so a row that was stored is read at once. A shard that is away is an error, never a shorter answer. Tables of
+ * asked: so a row that was stored is read at once. An unavailable shard is an error, never a shorter answer. Tables of
  * several shards inside IN and JOIN are read once and sent to the shards.
  */
 const reading = {

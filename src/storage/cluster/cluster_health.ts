@@ -1,4 +1,4 @@
-// Which servers of a cluster are away: asked by readiness. A replica that is away is said, a shard that is away is an
+// Which servers of a cluster are unavailable, for readiness. A missing replica is reported; a missing shard is an
 // error, since nothing can be read or written without it.
 
 import type { ClickHouse } from "../clickhouse/clickhouse.ts";

@@ -186,8 +186,8 @@ const oversized = String.raw`([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d
 export function propertyText(key: string): string {
   const read = (from: string) => `JSONExtract(${from}, ${key}, 'Nullable(String)')`;
   const plain = read("properties");
-  const mended = read(String.raw`replaceRegexpAll(properties, '${oversized}', '\\1"\\2"')`);
-  return `if(isNull(${plain}), if(JSONType(properties) = 'Object', NULL, ${mended}), ${plain})`;
+  const repaired = read(String.raw`replaceRegexpAll(properties, '${oversized}', '\\1"\\2"')`);
+  return `if(isNull(${plain}), if(JSONType(properties) = 'Object', NULL, ${repaired}), ${plain})`;
 }
 
 /** The session of an event; empty without one. A negated filter also matches events without a session. */

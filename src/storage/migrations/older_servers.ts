@@ -1,5 +1,5 @@
-// Waits for older servers before a migration that they cannot bear. The lock of migrations is not held meanwhile: an
-// older server may start again, a newer one may be first.
+// Waits for older servers before a migration that they are not compatible with. The lock of migrations is not held
+// meanwhile: an older server may start again, a newer one may be first.
 
 import { setTimeout } from "node:timers/promises";
 import { type Clock, systemClock } from "../../core/clock.ts";
@@ -23,7 +23,7 @@ export interface OlderOptions {
   olderServersMsMax?: number;
 }
 
-/** Older servers, and the first file that they cannot bear. */
+/** Older servers, and the first file that they are not compatible with. */
 export interface BlockingServers {
   /** Where their processes run: host and folder. */
   locations: string[];
@@ -85,7 +85,7 @@ export class OlderServers {
 /** How often older servers are looked for while they are waited for, in ms: they publish once a second. */
 const olderAgainMs = 1000;
 
-/** The last of the files that older servers cannot bear; 0 without one. */
+/** The last of the files that older servers are not compatible with; 0 without one. */
 function lastStop(files: Migration[]): number {
   return files.findLast(({ olderGoOn }) => !olderGoOn)?.version ?? 0;
 }

@@ -1,5 +1,5 @@
-// What servers of several versions tell each other in Postgres: which migrations were begun and whether older servers
-// bear them, and which servers run that do not know one.
+// What servers of several versions report to each other in Postgres: which migrations were begun, whether older servers
+// are compatible with them, and which servers run that do not know one.
 
 import type { Postgres, PostgresFragment } from "../postgres/postgres.ts";
 import { firstHeaded, type Migration, type StoreName, type Versions } from "./files.ts";
@@ -18,7 +18,7 @@ export async function listUnknown(sql: Postgres, knows: Versions): Promise<Begun
     ORDER BY store DESC, version`;
 }
 
-/** For a statement that must not go on where a newer version has begun what this one cannot bear. */
+/** For a statement that must not go on where a newer version has begun what this one is not compatible with. */
 export function hasIncompatible(sql: Postgres, knows: Versions): PostgresFragment {
   return sql`EXISTS (SELECT FROM migrations_begun WHERE NOT older_go_on AND ${isUnknown(sql, knows)})`;
 }

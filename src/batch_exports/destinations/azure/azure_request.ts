@@ -26,7 +26,7 @@ const version = "2021-08-06";
 const contentType = "application/octet-stream";
 
 /**
- * Sends a PUT until it is accepted or refused for good, at most exportLimits.storeRequestAttemptsMax times.
+ * Sends a PUT until it is accepted or refused permanently, at most exportLimits.storeRequestAttemptsMax times.
  * @throws ExportError with the answer's status and code.
  */
 export async function put(config: AzureBlobConfig, request: AzureRequest, work: Work): Promise<void> {

@@ -47,7 +47,7 @@ async function write(work: ExportWork, config: HttpConfig): Promise<number> {
   throw new ExportError(`ClickHouse stopped after ${rows} of ${work.rows} rows`, false);
 }
 
-/** Sends one batch until it is accepted or refused for good, or the tries are used up. */
+/** Sends one batch until it is accepted or refused permanently, or the tries are used up. */
 async function sendBatch(
   work: ExportWork,
   url: URL,

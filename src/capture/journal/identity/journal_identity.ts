@@ -64,7 +64,7 @@ export function readJournalIdentity(folder: string): JournalIdentity | undefined
  * As readJournalIdentity(). A damaged file is logged, set aside, and written again from the other one.
  * @throws UserError also when both files are sound and of two journals.
  */
-export async function mendIdentity(folder: string, log: Log): Promise<JournalIdentity | undefined> {
+export async function repairIdentity(folder: string, log: Log): Promise<JournalIdentity | undefined> {
   const read = readAll(folder);
   const identity = newestOf(read);
   const known = read.flatMap((one) => one.identity ?? []);

@@ -21,7 +21,7 @@ import {
   homeOf,
   isStillThere,
   type JournalIdentity,
-  mendIdentity,
+  repairIdentity,
   writeIdentity,
 } from "./journal_identity.ts";
 import {
@@ -55,7 +55,7 @@ interface OwnedJournal {
  */
 export async function openOwnership(options: OwnershipOptions): Promise<JournalOwnership> {
   const { sql, folder, postgres, log } = options;
-  const known = await mendIdentity(folder, log);
+  const known = await repairIdentity(folder, log);
   if (known) {
     const ownership = new JournalOwnership(options, known, false);
     await ownership.readDatabase();
@@ -269,7 +269,7 @@ export async function adoptJournal(
   options: Omit<OwnershipOptions, "clock">,
 ): Promise<{ before: number; number: number } | undefined> {
   const { sql, folder, postgres, log } = options;
-  const before = await mendIdentity(folder, log);
+  const before = await repairIdentity(folder, log);
   if (!before) return undefined;
   const { database } = await readRegistration(sql, before, ownProcess(before.home));
   if (database !== before.database) {

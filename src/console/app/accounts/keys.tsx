@@ -110,7 +110,7 @@ function KeyTable({ keys, own, action, show, changed }: KeyTableProps) {
                 <SureButton label="Roll" sure="The old value stops working at once." act={() => roll(row)} />{" "}
                 <SureButton
                   label="Revoke"
-                  sure="It stops working at once, for good."
+                  sure="It stops working at once, permanently."
                   act={() => revoke(row)}
                 />
               </>

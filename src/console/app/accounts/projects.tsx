@@ -89,7 +89,7 @@ function ChosenProject({ project }: { project: ProjectRow }) {
         {expires ? (
           <SureButton
             label="Save"
-            sure={`Events older than ${days} days are deleted for good, within an hour.`}
+            sure={`Events older than ${days} days are deleted permanently, within an hour.`}
             act={save}
           />
         ) : (

@@ -28,7 +28,7 @@ export function FigureCards({ history }: { history: readonly FiguresMessage[] })
       <Figure
         name="Quarantined"
         value={numberText(last.quarantined)}
-        note="events that the store refuses for good"
+        note="events that the store refuses permanently"
         bad={last.quarantined > 0}
       />
       <Figure name="Spikes" value={numberText(last.spikes)} note="sudden rises of live events" />

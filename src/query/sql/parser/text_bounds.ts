@@ -1,5 +1,5 @@
 // What can be said of a HogQL text before it is parsed: its length, its tokens, and how deep its brackets nest. One
-// pass, linear in its length. It need not agree with the parser on odd texts: the clock ends a text that fools it.
+// pass, linear in its length. It need not agree with the parser on unusual texts: the clock ends a text that fools it.
 
 import { SqlProblem } from "../compile/problem.ts";
 import type { Placed } from "../tree.ts";

@@ -2,8 +2,8 @@ import { afterAll, beforeEach, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import {
   type JournalIdentity,
-  mendIdentity,
   readJournalIdentity,
+  repairIdentity,
   writeIdentity,
 } from "../../../../src/capture/journal/identity/journal_identity.ts";
 import { UserError } from "../../../../src/core/fault.ts";
@@ -44,12 +44,12 @@ for (const file of ["identity.json", "identity.copy.json"]) {
       const whole = readFileSync(`${folder}/${file}`, "utf8");
       writeFileSync(`${folder}/${file}`, text);
       expect(readJournalIdentity(folder)).toEqual(identity);
-      expect(await mendIdentity(folder, log)).toEqual(identity);
+      expect(await repairIdentity(folder, log)).toEqual(identity);
       expect(lines).toHaveLength(1);
       expect(JSON.parse(lines[0]!)).toMatchObject({ level: "error", file: `${folder}/${file}` });
       expect(readFileSync(`${folder}/${file}.damaged`, "utf8")).toBe(text);
       expect(readFileSync(`${folder}/${file}`, "utf8")).toBe(whole);
-      expect(await mendIdentity(folder, log)).toEqual(identity);
+      expect(await repairIdentity(folder, log)).toEqual(identity);
       expect(lines).toHaveLength(1);
     });
   }
@@ -72,7 +72,7 @@ test("when neither can be read there is none, and both are kept", async () => {
   const folder = await newFolder();
   for (const file of ["identity.json", "identity.copy.json"]) writeFileSync(`${folder}/${file}`, "{");
   expect(readJournalIdentity(folder)).toBeUndefined();
-  expect(await mendIdentity(folder, log)).toBeUndefined();
+  expect(await repairIdentity(folder, log)).toBeUndefined();
   expect(readdirSync(folder).toSorted()).toEqual(["identity.copy.json.damaged", "identity.json.damaged"]);
 });
 
@@ -82,7 +82,7 @@ test("files of two journals end the start with both names", async () => {
   mkdirSync(other);
   await writeIdentity(other, { ...identity, number: 13 });
   writeFileSync(`${folder}/identity.json`, readFileSync(`${other}/identity.json`));
-  await expect(mendIdentity(folder, log)).rejects.toThrow(
+  await expect(repairIdentity(folder, log)).rejects.toThrow(
     `${folder}/identity.json and ${folder}/identity.copy`,
   );
 });
@@ -95,8 +95,8 @@ test("a journal that was renewed in a process that died between its two files is
   await writeIdentity(folder, renewed);
   for (const file of ["identity.json", "identity.copy.json"]) {
     writeFileSync(`${folder}/${file}`, older);
-    expect(await mendIdentity(folder, log)).toEqual(renewed);
-    expect(await mendIdentity(folder, log)).toEqual(renewed);
+    expect(await repairIdentity(folder, log)).toEqual(renewed);
+    expect(await repairIdentity(folder, log)).toEqual(renewed);
     expect(readFileSync(`${folder}/${file}`)).not.toEqual(older);
   }
   expect(lines).toEqual([]);
@@ -122,7 +122,7 @@ test("a journal that another version wrote is refused in one line that says what
     for (const file of ["identity.json", "identity.copy.json"]) writeFileSync(`${folder}/${file}`, text);
     const said = line.replace("FOLDER", () => folder);
     expect(() => readJournalIdentity(folder)).toThrow(new UserError(said));
-    await expect(mendIdentity(folder, log)).rejects.toThrow(new UserError(said));
+    await expect(repairIdentity(folder, log)).rejects.toThrow(new UserError(said));
     expect(readdirSync(folder).toSorted()).toEqual(["identity.copy.json", "identity.json"]);
     expect(readFileSync(`${folder}/identity.json`, "utf8")).toBe(text);
   }
