@@ -58,12 +58,12 @@ inBrowser(
     expect(await brightness(page)).toBeLessThan(60);
     const dark = await inkOf(page);
     await page.emulateMedia({ colorScheme: "light" });
-    await page.waitForFunction("getComputedStyle(document.body).backgroundColor.includes('246')");
+    await until(async () => (await brightness(page)) > 200);
     // The chart is drawn again a moment after the page has its colours.
     await until(async () => (await inkOf(page)) !== dark);
     const light = await inkOf(page);
     await page.emulateMedia({ colorScheme: "dark" });
-    await page.waitForFunction("!getComputedStyle(document.body).backgroundColor.includes('246')");
+    await until(async () => (await brightness(page)) < 60);
     await until(async () => (await inkOf(page)) === dark);
 
     await theme(page).focus();
@@ -86,7 +86,7 @@ inBrowser(
     await theme(other).press("Enter");
     expect(await brightness(other)).toBeLessThan(60);
     // Other tabs follow.
-    await page.waitForFunction("document.documentElement.dataset.theme === 'dark'");
+    await until(async () => (await page.evaluate("document.documentElement.dataset.theme")) === "dark");
     await theme(page).press("Enter");
     expect(await theme(page).getAttribute("aria-label")).toStartWith("Colours: as the system has them");
     expect(await page.evaluate("localStorage.length")).toBe(0);

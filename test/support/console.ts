@@ -3,7 +3,7 @@
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { allFindings, colourFindings } from "./axe.ts";
 import { type Visit, visit } from "./browser.ts";
-import { personalKey, type Server } from "./server.ts";
+import { personalKey, type Server, until } from "./server.ts";
 
 /**
  * Complaints that are none: pages give up what they asked for when they are left, and what was recorded is refused what
@@ -45,7 +45,8 @@ const shots = process.env["CONSOLE_SCREENSHOTS"];
 export async function darken(page: Page): Promise<void> {
   const before = await page.evaluate<string>(groundOf);
   await page.emulateMedia({ colorScheme: "dark" });
-  await page.waitForFunction(`${groundOf} !== ${JSON.stringify(before)}`);
+  // Asked from here: the pages' policy forbids the evaluation that waiting in the page does after its first look.
+  await until(async () => (await page.evaluate<string>(groundOf)) !== before);
 }
 
 const groundOf = "getComputedStyle(document.body).backgroundColor";
