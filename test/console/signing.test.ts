@@ -253,3 +253,18 @@ inBrowser(
   },
   msMax,
 );
+
+inBrowser(
+  "a session that the server did not end is not said to be over",
+  async () => {
+    const { page } = await visit(browser, `${server.url}/`);
+    await signIn(page, owner);
+    await settled(page);
+    await page.route("**/api/logout/", (route) => route.abort());
+    await page.getByRole("button", { name: "Sign out" }).click();
+    expect(await page.getByRole("alert").innerText()).toContain("did not end the session");
+    await page.reload();
+    await page.getByRole("button", { name: "Sign out" }).waitFor();
+  },
+  msMax,
+);

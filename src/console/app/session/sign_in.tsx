@@ -30,6 +30,7 @@ type Credentials = { personal_api_key: string } | { email: string; password: str
 
 const invalidKey = "This personal API key is not valid. It may be mistyped, expired or revoked.";
 const over = "Your session is over. Sign in again.";
+const notEnded = "The server did not end the session: reload this page, and sign out again.";
 
 /** @throws an Error in words when the key, or the session, is not valid. */
 async function signedBy(key: string | null): Promise<Signed> {
@@ -109,10 +110,21 @@ export function useSignIn(): SigningIn {
       void signInWith(() => signedBy(null));
     },
     signOut: (isRefused) => {
-      if (!isRefused && signed?.key === null) void sendSigning("/api/logout/", {}).catch(() => undefined);
-      forget();
-      setSigned(undefined);
-      setError(isRefused ? new Error(signed?.key === null ? over : invalidKey) : undefined);
+      const leave = (problem?: Error) => {
+        setSigned(undefined);
+        setError(problem);
+      };
+      const end = (problem?: Error) => {
+        forget();
+        leave(problem);
+      };
+      if (isRefused) return end(new Error(signed?.key === null ? over : invalidKey));
+      if (signed?.key !== null) return end();
+      // The page of signing in appears when the session has ended.
+      sendSigning("/api/logout/", {}).then(
+        () => end(),
+        () => leave(new Error(notEnded)),
+      );
     },
   };
 }
