@@ -36,6 +36,7 @@ const retention = {
     returningEntity: { id: "$pageview" },
   },
 };
+const ofSite = { dateRange: days30, properties: [] };
 const sql = (query: string): Query => ({ kind: "HogQLQuery", query });
 const byBrowser = (within: string): Query =>
   sql(
@@ -54,6 +55,23 @@ const behindTheLast = { kind: "FunnelsActorsQuery", source: funnelOfYear, funnel
 const asked: Record<string, { query: Query; goal?: number }> = {
   "a trend, 30 days": { query: { ...trend, dateRange: days30 }, goal: 1 },
   "a count in SQL, 30 days": { query: sql(`select count() from events where ${within30}`), goal: 1 },
+  "a trend of one browser, 30 days": {
+    query: {
+      ...trend,
+      dateRange: days30,
+      properties: [{ key: "$browser", value: ["Firefox"], type: "event" }],
+    },
+    goal: 1,
+  },
+  "the overview, 30 days": { query: { kind: "WebOverviewQuery", ...ofSite }, goal: 1 },
+  "the overview's pages, 30 days": {
+    query: { kind: "WebStatsTableQuery", breakdownBy: "Page", ...ofSite },
+    goal: 1,
+  },
+  "the overview's sources, 30 days": {
+    query: { kind: "WebStatsTableQuery", breakdownBy: "InitialReferringDomain", ...ofSite },
+    goal: 1,
+  },
   "a trend, a year": { query: { ...trend, interval: "week", dateRange: wholeYear }, goal: 2 },
   "a count in SQL by event, a year": {
     query: sql(`select event, count() from events where ${withinYear} group by event order by 2 desc`),
@@ -121,6 +139,9 @@ export async function yearBench(scale: Scale): Promise<Answer> {
         if (goal !== undefined)
           ratios.push({ name: `seconds of ${name}`, value: Number(row["ms"]) / 1000, goal });
       }
+      const person = await onePerson(sluice, scale);
+      figures.push(person);
+      ratios.push({ name: "seconds of a person", value: Number(person["ms"]) / 1000, goal: 0.1 });
       const captures = await besideHeavy(sluice, isTiny ? 0.3 : 20);
       return {
         question: `queries over ${events.toLocaleString("en")} events of a year, made in ${Math.round(filled)} s`,
@@ -163,6 +184,24 @@ function ask(url: string, query: Query, signal?: AbortSignal): Promise<Response>
     body: JSON.stringify({ query, refresh: "force_blocking" }),
     ...(signal && { signal }),
   });
+}
+
+/** Twenty persons, one after the other, as the console's page of a person asks for each. */
+async function onePerson(sluice: SluiceStand, { rounds }: Scale): Promise<Answer["figures"][number]> {
+  const headers = { authorization: `Bearer ${personalKey}` };
+  const list = await fetch(`${sluice.url}/api/projects/1/persons/?limit=100`, { headers });
+  const { results } = (await list.json()) as { results: { uuid: string }[] };
+  const ms: number[] = [];
+  for (let round = -1; round < rounds; round++) {
+    for (const { uuid } of results.slice(0, 20)) {
+      const start = performance.now();
+      const reply = await fetch(`${sluice.url}/api/projects/1/persons/${uuid}/`, { headers });
+      await reply.arrayBuffer();
+      if (!reply.ok) throw new Error(`a person: ${reply.status}`);
+      if (round >= 0) ms.push(performance.now() - start);
+    }
+  }
+  return { name: "a person", ms: median(ms), "max ms": Math.max(...ms) };
 }
 
 /** Captures while nobody asks, before and after, and while twenty askers ask for the heaviest, again and again. */
