@@ -9,7 +9,7 @@ import { flag, integer, nullable, text } from "../../http/fields/field.ts";
 import { projectLimits } from "../limits.ts";
 import { checkLoadHosts, loadHostsNotes } from "./load_hosts.ts";
 
-const noEffect = "Kept and shown; it has no effect here.";
+const noEffect = "Stored and shown, without effect.";
 
 const ownFlag = () => nullable(flag(), { default: null, description: noEffect });
 const anyJson = () => Type.Unknown({ default: null, description: noEffect });

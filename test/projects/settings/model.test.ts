@@ -1,8 +1,6 @@
 // Settings of PostHog's: kept and shown without an effect, or refused because they promise what is not done here.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { factSettings, keptSettings } from "../../../src/projects/settings/model.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { type RunningApp, startApp } from "../../support/app.ts";
@@ -185,8 +183,13 @@ test("an unknown name is refused, and what replies show may be sent back", async
   expect(back.body).toMatchObject(same);
 });
 
-test("the document names every setting that has no effect or one value", () => {
-  const text = readFileSync(join(import.meta.dir, "../../../src/docs/api.md"), "utf8");
-  const names = [...Object.keys(keptSettings), ...Object.keys(factSettings)];
-  expect(names.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
+test("the API's description says which settings have no effect, and which one value", async () => {
+  const { components } = (await (await fetch(`${app.url}/docs/json`)).json()) as {
+    components: { schemas: { Project: { properties: Record<string, { description?: string }> } } };
+  };
+  const { properties } = components.schemas.Project;
+  const isMarked = (name: string, mark: RegExp) => mark.test(properties[name]?.description ?? "");
+  const kept = Object.keys(keptSettings).filter((name) => name !== "session_recording_load_hosts");
+  expect(kept.filter((name) => !isMarked(name, /without effect/))).toEqual([]);
+  expect(Object.keys(factSettings).filter((name) => !isMarked(name, /^Always `/))).toEqual([]);
 });
