@@ -229,7 +229,7 @@ function health({ stores: { sql, clickhouse }, capture, pool, metrics, config, l
 
 function routes(parts: ServerParts) {
   const { stores, keys, recent, capture, memory, peers, exports, subscriptions } = parts;
-  const { engine, addresses, sharing, consoleRoom, metrics, config, log } = parts;
+  const { engine, addresses, secrets, sharing, consoleRoom, metrics, config, log } = parts;
   const { sql, clickhouse } = stores;
   const clock = systemClock;
   const { trustedProxies, siteUrl, managementRateLimit: requestsPerMinute } = config;
@@ -275,7 +275,7 @@ function routes(parts: ServerParts) {
     .use(remoteConfigRoutes({ gate, keys, tokenOf: (request) => requestKeyOf(request, memory), library }))
     .use(staticRoutes({ scripts }))
     .use(userRoutes({ gate, sql }))
-    .use(accountRoutes({ gate, sql, clock, sessions, addressOf }))
+    .use(accountRoutes({ gate, sql, clock, sessions, secrets, siteUrl, addressOf }))
     .use(organizationRoutes({ gate, sql }))
     .use(projectRoutes({ gate, sql, clickhouse, eventRetentionDays: config.eventRetentionDays }))
     .use(personalKeyRoutes({ gate, sql }))

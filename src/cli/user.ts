@@ -3,6 +3,7 @@
 import { normalizedEmail } from "../accounts/sign_in/attempts.ts";
 import { openPasswords } from "../accounts/sign_in/passwords.ts";
 import { changeUser, findSigningUser, listAllUsers } from "../accounts/sign_in/session_store.ts";
+import { systemClock } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
 import { randomBase62 } from "../core/id.ts";
 import { withAccounts } from "./accounts.ts";
@@ -50,7 +51,8 @@ const passwordChars = 24;
 async function renew(words: Arguments, context: CliContext): Promise<number> {
   const email = requiredText(words, "email");
   const password = randomBase62(passwordChars);
-  const password_hash = await openPasswords().hash(password);
+  const asking = { owner: "operator", isKnown: true };
+  const password_hash = await openPasswords(systemClock).hash(password, asking);
   await withAccounts(context, async (sql) => {
     const user = await findSigningUser(sql, normalizedEmail(email));
     if (!user) throw new UserError(`no user has the address ${email}; see bun run sluice user list`);

@@ -82,6 +82,39 @@ describe("an invitation", () => {
     for (const { status } of answers) expect([201, 400, 401]).toContain(status);
   });
 
+  test("of a member, or to an account that is not active, opens nothing else, and two at once make one account", async () => {
+    // The person was invited by another address, and has the first one now.
+    const address = newAddress();
+    const link = await invite(address, 8);
+    const member = await addMember(1);
+    await givePassword(app, member.key, right);
+    await stores.sql`UPDATE users SET email = ${address} WHERE id = ${member.user_id}`;
+    const { status, person } = await accept(link);
+    expect([status, (await person.ask("GET", `${home}/members/@me/`)).body["level"]]).toEqual([201, 1]);
+    expect((await look(link)).status).toBe(401);
+
+    const { user_id } = await addAccount(stores.sql, newAddress());
+    const [gone] = await stores.sql<{ email: string }[]>`
+      UPDATE users SET is_active = false WHERE id = ${user_id} RETURNING email`;
+    const refused = await accept(await invite(gone!.email));
+    expect([refused.status, refused.person.set]).toEqual([401, null]);
+
+    const stranger = await addStranger(stores.sql);
+    const twice = newAddress();
+    const theirs = `/api/organizations/${stranger.organization_id}/invites/`;
+    const made = await ask(app, "POST", theirs, { target_email: twice }, stranger.key);
+    const [id = "", token = ""] = String(made.body["link"]).split("#invite=")[1]?.split(".") ?? [];
+    const links = [await invite(twice), { id, token }];
+    const answers = await Promise.all(links.map((one) => accept(one)));
+    for (const one of answers) expect([201, 400, 401]).toContain(one.status);
+    // Whichever came second is accepted with the password of the first.
+    for (const [i, one] of answers.entries()) {
+      if (one.status !== 201) expect((await accept(links[i]!)).status).toBe(201);
+    }
+    const users = await stores.sql`SELECT FROM users WHERE email = ${twice}`;
+    expect(users).toHaveLength(1);
+  });
+
   test("is stored as a hash, listed without its link, and shown in a JSON log nowhere", async () => {
     const link = await invite(newAddress());
     const listed = await ask(app, "GET", `${home}/invites/`);

@@ -4,53 +4,98 @@ import { openRateLimit } from "../../src/access/rate.ts";
 import { openAttempts } from "../../src/accounts/sign_in/attempts.ts";
 import { signInLimits } from "../../src/accounts/sign_in/limits.ts";
 import { openPasswords } from "../../src/accounts/sign_in/passwords.ts";
-import { Fault } from "../../src/core/fault.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import type { Fault } from "../../src/core/fault.ts";
 
 const right = "correct horse battery";
 
+/** Under which nobody rests. */
+const stopped = { now: () => 0, elapsed: () => 0 };
+const operator = { owner: "operator", isKnown: true };
+const stranger = (owner: string) => ({ owner, isKnown: false });
+
 test("a password is hashed by argon2id with a salt of its own, and matches nothing else", async () => {
-  const { hash, matches } = openPasswords();
-  const [one, other] = await Promise.all([hash(right), hash(right)]);
+  const { hash, matches } = openPasswords(systemClock);
+  const [one, other] = await Promise.all([hash(right, operator), hash(right, operator)]);
   expect(one).toStartWith("$argon2id$v=19$m=19456,t=2,p=1$");
   expect(one).not.toBe(other);
-  expect(await matches(right, one)).toBe(true);
+  expect(await matches(right, one, operator)).toBe(true);
   for (const wrong of ["", "Correct horse battery", `${right} `, "x".repeat(100_000), "\0"]) {
-    expect(await matches(wrong, one)).toBe(false);
+    expect(await matches(wrong, one, operator)).toBe(false);
   }
-  expect([await matches(right, null), await matches(right, undefined)]).toEqual([false, false]);
+  for (const none of [null, undefined]) expect(await matches(right, none, operator)).toBe(false);
 });
 
+/** What became of passwords that strangers ask for at the same time, by their addresses: the code of a refusal. */
+async function outcomes(addresses: readonly string[], hash: string | undefined): Promise<string[]> {
+  const { matches } = openPasswords(stopped);
+  const settled = await Promise.allSettled(addresses.map((one) => matches(right, hash, stranger(one))));
+  return settled.map((one) => (one.status === "fulfilled" ? "hashed" : (one.reason as Fault).code));
+}
+
 test("more passwords than may wait are refused for a moment, those of unknown accounts hashed like others", async () => {
-  for (const hash of [await openPasswords().hash(right), undefined]) {
-    const { matches } = openPasswords();
-    const places = signInLimits.hashesMax + signInLimits.hashesWaitingMax;
-    const asked = Array.from({ length: places + 3 }, () => matches(right, hash));
-    const settled = await Promise.allSettled(asked);
-    const refused = settled.flatMap((one) => (one.status === "rejected" ? [one.reason as Fault] : []));
-    // On a machine that hashes for longer than a password waits, more.
-    expect(refused.length).toBeGreaterThanOrEqual(3);
-    for (const fault of refused) {
-      expect([fault.code, fault.retryAfterSeconds]).toEqual(["unavailable", 2]);
-    }
-    expect(settled.slice(0, signInLimits.hashesMax).map(({ status }) => status)).toEqual([
-      "fulfilled",
-      "fulfilled",
-    ]);
+  const places = signInLimits.hashesMax + signInLimits.hashesWaitingMax;
+  const addresses = Array.from({ length: places + 3 }, (_, i) => `10.0.0.${i}`);
+  for (const hash of [await openPasswords(systemClock).hash(right, operator), undefined]) {
+    const found = await outcomes(addresses, hash);
+    expect(found.slice(places)).toEqual(["unavailable", "unavailable", "unavailable"]);
+    // On a machine that hashes for longer than a password waits, others are refused as well.
+    expect(found[0]).toBe("hashed");
   }
+});
+
+test("one address has half of the queue at most, its passwords wait for others', and nobody known waits for it", async () => {
+  const { hash, matches } = openPasswords(stopped);
+  const of = await hash(right, operator);
+  const done: string[] = [];
+  const ask = (asking: typeof operator) =>
+    matches(right, of, asking).then(
+      () => void done.push(asking.owner),
+      ({ code }: Fault) => void done.push(code),
+    );
+  const flood = Array.from({ length: 40 }, () => ask(stranger("10.0.0.1")));
+  const others = [ask(operator), ask(stranger("10.0.0.2")), ask(stranger("10.0.0.3"))];
+  await Promise.all(others);
+  // While the others were served, the flood had one permit at a time, and its excess was refused at once.
+  const excess = done.filter((one) => one === "unavailable");
+  expect(excess).toHaveLength(40 - signInLimits.hashesMax - signInLimits.hashesWaitingMax / 2);
+  expect(done.filter((one) => one === "10.0.0.1").length).toBeLessThanOrEqual(3);
+  await Promise.all(flood);
+});
+
+test("after a stranger's password the next one waits, and nobody who is known", async () => {
+  const times: number[] = [];
+  // A clock by which each hash takes a second.
+  const clock = { now: () => 0, elapsed: () => 1000 * times.push(0) };
+  const { matches } = openPasswords(clock);
+  const began = performance.now();
+  await Promise.all([matches(right, null, stranger("a")), matches(right, null, stranger("b"))]);
+  expect(performance.now() - began).toBeGreaterThanOrEqual(signInLimits.strangersRestMsMax);
+  const clockReads = times.length;
+  await Promise.all([matches(right, null, operator), matches(right, null, operator)]);
+  expect(times.length).toBe(clockReads);
 });
 
 test("tries are forgotten after ten minutes, and a household's network is one address", () => {
   const clock = { time: 0, now: () => clock.time, elapsed: () => clock.time };
   const attempts = openAttempts(clock);
   const email = "ada@example.com";
-  for (let i = 0; i < signInLimits.accountAttemptsMax; i++) attempts.count(`10.0.0.${i}`, email);
-  expect(() => attempts.count("10.0.1.1", ` ${email.toUpperCase()}`)).toThrow("Request was throttled");
-  attempts.count("10.0.1.1", "bob@example.com");
+  const { accountAttemptsMax, accountAttemptsAnywhereMax, addressAttemptsMax } = signInLimits;
+  const throttled = "Request was throttled";
+  for (let i = 0; i < accountAttemptsMax; i++) attempts.count({ address: "10.0.1.1", email });
+  const upper = ` ${email.toUpperCase()}`;
+  expect(() => attempts.count({ address: "10.0.1.1", email: upper })).toThrow(throttled);
+  for (let i = accountAttemptsMax; i < accountAttemptsAnywhereMax; i++) {
+    attempts.count({ address: `10.0.0.${i}`, email });
+  }
+  expect(() => attempts.count({ address: "10.0.1.2", email: upper })).toThrow(throttled);
+  attempts.count({ address: "10.0.1.1", email: "bob@example.com" });
+  attempts.count({ address: "10.0.1.1", email, known: "browser" });
   clock.time += signInLimits.attemptsWindowMs;
-  attempts.count("10.0.1.1", email);
-  for (let i = 0; i < signInLimits.addressAttemptsMax; i++) attempts.count(`2001:db8::${i.toString(16)}`);
-  expect(() => attempts.count("2001:db8::ffff:ffff:ffff:ffff")).toThrow("Request was throttled");
-  attempts.count("2001:db8:0:1::1");
+  attempts.count({ address: "10.0.1.1", email });
+  for (let i = 0; i < addressAttemptsMax; i++) attempts.count({ address: `2001:db8::${i.toString(16)}` });
+  expect(() => attempts.count({ address: "2001:db8::ffff:ffff:ffff:ffff" })).toThrow(throttled);
+  attempts.count({ address: "2001:db8:0:1::1" });
   expect(networkOfClient("192.0.2.7")).toBe("192.0.2.7");
 });
 

@@ -1,9 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { findKeyHolder } from "../../src/access/store.ts";
 import { signInLimits } from "../../src/accounts/sign_in/limits.ts";
+import {
+  changeUser,
+  findSigningUser,
+  listSessions,
+  startSession,
+} from "../../src/accounts/sign_in/session_store.ts";
 import { hashKey } from "../../src/core/id.ts";
 import { isForAnyOrigin } from "../../src/http/sdk_path.ts";
-import { issueKey, revokeKey } from "../../src/personal_api_keys/store.ts";
+import { issueKey, revokeKey, rollKey } from "../../src/personal_api_keys/store.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { managementRoutes, type RunningApp, startApp } from "../support/app.ts";
@@ -141,17 +147,49 @@ describe("signing in", () => {
 });
 
 describe("tries", () => {
-  test("are counted by account, whether it exists or not, and right ones wait as well", async () => {
+  const wrong = "wrong horse battery";
+
+  test("are counted by account and address, whether the account exists or not, and right ones wait as well", async () => {
     const { email } = await addPerson();
     for (const one of [email, `unknown-${round}@example.com`]) {
-      const tries = Array.from({ length: signInLimits.accountAttemptsMax }, () =>
-        new Person(app).signIn(one, "wrong horse battery"),
-      );
-      for (const { status } of await Promise.all(tries)) expect(status).toBe(400);
-      const { status, headers } = await new Person(app).signIn(one, right);
+      const stranger = new Person(app);
+      for (let i = 0; i < signInLimits.accountAttemptsMax; i++) {
+        expect((await stranger.signIn(one, wrong)).status).toBe(400);
+      }
+      const { status, headers } = await stranger.signIn(one, right);
       expect(status).toBe(429);
       expect(Number(headers.get("retry-after"))).toBeGreaterThan(500);
+      // They lock nobody out elsewhere.
+      expect((await new Person(app).signIn(one, right)).status).toBe(one === email ? 200 : 400);
     }
+  });
+
+  test("of many strangers leave the browsers that are known, and people who are signed in", async () => {
+    const { person, email } = await signedIn();
+    const [unknown, forged] = [new Person(app), new Person(app)];
+    // A browser in which another account has signed in is known to that one only.
+    forged.known = (await signedIn()).person.known;
+    // The sign-in itself counted. Who finds the queue of strangers full counts as well.
+    const strangers = Array.from(
+      { length: signInLimits.accountAttemptsAnywhereMax - 1 },
+      () => new Person(app),
+    );
+    const tried = await Promise.all(strangers.map((stranger) => stranger.signIn(email, wrong)));
+    for (const { status } of tried) expect([400, 503]).toContain(status);
+    for (const one of [unknown, forged]) expect((await one.signIn(email, right)).status).toBe(429);
+
+    const next = "another horse battery";
+    const change = async (current_password: string) =>
+      (await person.ask("PATCH", me, { password: next, current_password })).status;
+    for (let i = 1; i < signInLimits.accountAttemptsMax; i++) expect(await change(wrong)).toBe(400);
+    expect([await change(right), await change(next)]).toEqual([200, 429]);
+    await person.ask("POST", "/api/logout/");
+    expect((await person.signIn(email, next)).status).toBe(200);
+    // Nor does a known browser guess for ever.
+    for (let i = 1; i < signInLimits.accountAttemptsMax; i++) {
+      expect((await person.signIn(email, wrong)).status).toBe(400);
+    }
+    expect((await person.signIn(email, next)).status).toBe(429);
   });
 
   test(
@@ -262,6 +300,30 @@ describe("a session", () => {
       headers: { origin: "https://elsewhere.example", "access-control-request-method": "GET" },
     });
     expect(preflight.headers.get("access-control-allow-origin")).toBeNull();
+  });
+
+  test("is not made by a password that was changed, or a key that was rolled or revoked, while it was checked", async () => {
+    const { sql } = stores;
+    const browser = { user_agent: "", replaces: undefined };
+    const { user_id, email } = await addPerson();
+    const hash = async () => (await findSigningUser(sql, email))!.password_hash!;
+    const password = { user_id, email, password_hash: await hash() };
+    expect(await startSession(sql, password, browser)).toBeString();
+    const password_hash = password.password_hash.replace("$v=19$", "$v=16$");
+    await changeUser(sql, user_id, { password_hash });
+    expect(await startSession(sql, password, browser)).toBeUndefined();
+    const issue = async () => {
+      const { id, value } = await issueKey(sql, user_id, { label: "signs in", scopes: ["*"] });
+      return { user_id, key: { id, secure_value: hashKey(value) } };
+    };
+    const [rolled, revoked] = [await issue(), await issue()];
+    expect(await startSession(sql, rolled, browser)).toBeString();
+    await rollKey(sql, rolled.key.id, user_id);
+    await revokeKey(sql, revoked.key.id, user_id);
+    for (const signer of [rolled, revoked]) {
+      expect(await startSession(sql, signer, browser)).toBeUndefined();
+    }
+    expect(await listSessions(sql, user_id, "")).toEqual([]);
   });
 
   test("is over after signing out, for a copied cookie too", async () => {
@@ -381,6 +443,13 @@ describe("one's own account", () => {
     expect(changed.body["email"]).toBe(address);
     const refused = await person.ask("PATCH", me, { email: taken.email, current_password: right });
     expect([refused.status, refused.body["attr"]]).toEqual([400, "email"]);
+    const both = `both-${++round}@example.com`;
+    const asked = await Promise.all(
+      [taken, await addPerson()].map(({ key }) =>
+        ask(app, "PATCH", me, { email: both, current_password: right }, key),
+      ),
+    );
+    expect(asked.map(({ status }) => status).toSorted()).toEqual([200, 400]);
     const held = await issueKey(stores.sql, user_id, { label: "held", scopes: ["*"], scoped_teams: [1] });
     const byKey = await ask(app, "PATCH", me, { password: "another horse battery" }, held.value);
     expect(byKey.status).toBe(403);

@@ -6,6 +6,7 @@ import { keyCommand } from "../../src/cli/key.ts";
 import { projectCommand } from "../../src/cli/project.ts";
 import { userCommand } from "../../src/cli/user.ts";
 import { readConfig } from "../../src/config.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import { UserError } from "../../src/core/fault.ts";
 import { hashKey } from "../../src/core/id.ts";
 import { type FirstAccounts, openFirstAccounts, startMsMax } from "../support/accounts.ts";
@@ -155,8 +156,11 @@ test("a database without tables is explained", async () => {
 
 test("user password gives a user a password that signs in, and ends their sessions", async () => {
   const { sql, user_id } = accounts;
-  await startSession(sql, { user_id, personal_api_key_id: null, user_agent: "" });
   const [user] = await sql<{ email: string }[]>`SELECT email FROM users WHERE id = ${user_id}`;
+  const [key] = await sql<
+    { id: string; secure_value: string }[]
+  >`SELECT id, secure_value FROM personal_api_keys`;
+  await startSession(sql, { user_id, key: key! }, { user_agent: "", replaces: undefined });
   expect(await run(userCommand, "list")).toBe(0);
   expect(printed[0]).toMatch(new RegExp(`^${user!.email}\tno password\t\\d{4}-`));
   printed = [];
@@ -164,8 +168,9 @@ test("user password gives a user a password that signs in, and ends their sessio
   const [password = ""] = printed;
   expect(password).toMatch(/^[0-9A-Za-z]{24}$/);
   const found = await findSigningUser(sql, user!.email);
-  expect(await openPasswords().matches(password, found?.password_hash)).toBe(true);
-  expect(await openPasswords().matches(`${password}x`, found?.password_hash)).toBe(false);
+  const matches = async (text: string) =>
+    await openPasswords(systemClock).matches(text, found?.password_hash, { owner: "", isKnown: true });
+  expect([await matches(password), await matches(`${password}x`)]).toEqual([true, false]);
   expect(await listSessions(sql, user_id, "")).toEqual([]);
   printed = [];
   expect(await run(userCommand, "list", "--json")).toBe(0);

@@ -48,6 +48,20 @@ async function change(by: Named, whom: Named, level: unknown) {
   return await ask(app, "PATCH", `${home}${whom.uuid}/`, { level }, by.key);
 }
 
+/** What becomes of an organization whose only owners are `admin` and `member`: one must be left. */
+async function withTwoOwners<Outcome>(act: () => Promise<Outcome>): Promise<Outcome> {
+  const { sql } = stores;
+  await change(owner, admin, 15);
+  await change(owner, member, 15);
+  await sql`UPDATE organization_memberships SET level = 1 WHERE user_id = ${owner.user_id}`;
+  const outcome = await act();
+  const owners = await sql`
+    SELECT FROM organization_memberships WHERE organization_id = ${organization_id} AND level = 15`;
+  expect(owners).toHaveLength(1);
+  await sql`UPDATE organization_memberships SET level = 15 WHERE user_id = ${owner.user_id}`;
+  return outcome;
+}
+
 async function levels(): Promise<Record<string, number>> {
   const { body } = await ask(app, "GET", home);
   const rows = body["results"] as { user: { uuid: string }; level: number }[];
@@ -147,20 +161,21 @@ describe("a membership", () => {
     expect((await ask(app, "DELETE", `${home}@me/`, undefined, admin.key)).status).toBe(204);
   });
 
+  test("of one of two owners who leave at once remains", async () => {
+    const left = await withTwoOwners(() =>
+      Promise.all([admin, member].map(({ key }) => ask(app, "DELETE", `${home}@me/`, undefined, key))),
+    );
+    expect(left.map(({ status }) => status).toSorted()).toEqual([204, 403]);
+  });
+
   test("of one of two owners who remove each other at once remains", async () => {
-    const { sql } = stores;
-    await change(owner, admin, 15);
-    await change(owner, member, 15);
-    await sql`UPDATE organization_memberships SET level = 1 WHERE user_id = ${owner.user_id}`;
-    const removed = await Promise.all([
-      ask(app, "DELETE", `${home}${admin.uuid}/`, undefined, member.key),
-      ask(app, "DELETE", `${home}${member.uuid}/`, undefined, admin.key),
-    ]);
+    const removed = await withTwoOwners(() =>
+      Promise.all([
+        ask(app, "DELETE", `${home}${admin.uuid}/`, undefined, member.key),
+        ask(app, "DELETE", `${home}${member.uuid}/`, undefined, admin.key),
+      ]),
+    );
     expect(removed.map(({ status }) => status).filter((status) => status === 204)).toHaveLength(1);
-    const owners = await sql`
-      SELECT FROM organization_memberships WHERE organization_id = ${organization_id} AND level = 15`;
-    expect(owners).toHaveLength(1);
-    await sql`UPDATE organization_memberships SET level = 15 WHERE user_id = ${owner.user_id}`;
   });
 
   test("needs the scope of members", async () => {

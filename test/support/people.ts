@@ -18,14 +18,18 @@ let addresses = 0;
 /** A browser with its cookies. */
 export class Person {
   readonly #server: { url: string };
-  readonly #address = `10.0.${(addresses += 1) >> 8}.${addresses & 255}`;
+  readonly #address: string;
   /** As the header sends it; empty while signed out. */
   cookie = "";
-  /** The Set-Cookie of the last answer. */
+  /** The Set-Cookie of the last answer for the session. */
   set: string | null = null;
+  /** What shows that somebody has signed in here before. */
+  known = "";
 
-  constructor(server: { url: string }) {
+  /** @param address of its own by default. */
+  constructor(server: { url: string }, address = `10.0.${(addresses += 1) >> 8}.${addresses & 255}`) {
     this.#server = server;
+    this.#address = address;
   }
 
   async ask(
@@ -39,12 +43,14 @@ export class Person {
       headers: {
         ...headers,
         "x-forwarded-for": this.#address,
-        ...(this.cookie && { cookie: this.cookie }),
+        ...((this.cookie || this.known) && { cookie: [this.cookie, this.known].filter(Boolean).join("; ") }),
         ...(body !== undefined && { "content-type": "application/json" }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-    this.set = reply.headers.get("set-cookie");
+    const set = reply.headers.getSetCookie();
+    this.set = set.find((one) => /^(__Host-)?sluice_session=/.test(one)) ?? null;
+    this.known = set.find((one) => /^(__Host-)?sluice_browser=/.test(one))?.split(";", 1)[0] ?? this.known;
     if (this.set !== null) this.cookie = /Max-Age=0/.test(this.set) ? "" : this.set.split(";", 1)[0]!;
     const text = await reply.text();
     return { status: reply.status, headers: reply.headers, text, body: text === "" ? {} : JSON.parse(text) };

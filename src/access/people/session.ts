@@ -24,18 +24,27 @@ const sessionSecondsMax = 2_592_000;
 
 /** @param siteUrl SITE_URL. With https, browsers send the cookie over TLS only, and take it from no other host. */
 export function sessionCookieFor(siteUrl: string | undefined): SessionCookie {
-  const isSecure = siteUrl?.startsWith("https:") ?? false;
-  const name = isSecure ? "__Host-sluice_session" : "sluice_session";
-  const cookie = (value: string, seconds: number): string =>
-    `${name}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${isSecure ? "; Secure" : ""}`;
+  const { text, valueIn } = openCookie("sluice_session", siteUrl);
   return {
-    set: (token) => cookie(token, sessionSecondsMax),
-    clear: () => cookie("", 0),
+    set: (token) => text(token, sessionSecondsMax),
+    clear: () => text("", 0),
     presentedBy: (request) => {
       if (!isFromConsole(request) || !forPeople.test(new URL(request.url).pathname)) return undefined;
-      const token = valueOf(request.headers.get("cookie") ?? "", name);
-      return token === undefined ? undefined : hashSession(token);
+      const token = valueIn(request);
+      return token !== undefined && /^[0-9A-Za-z]{43}$/.test(token) ? hashSession(token) : undefined;
     },
+  };
+}
+
+/** A cookie that no script reads and no other site sends: how it is set, and what a request has of it. */
+export function openCookie(bareName: string, siteUrl: string | undefined) {
+  const isSecure = siteUrl?.startsWith("https:") ?? false;
+  const name = isSecure ? `__Host-${bareName}` : bareName;
+  return {
+    /** The Set-Cookie of a value, for so many seconds. */
+    text: (value: string, seconds: number): string =>
+      `${name}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${isSecure ? "; Secure" : ""}`,
+    valueIn: ({ headers }: Request): string | undefined => valueOf(headers.get("cookie") ?? "", name),
   };
 }
 
@@ -56,5 +65,5 @@ function valueOf(cookies: string, name: string): string | undefined {
     const [key = "", value = ""] = pair.trim().split("=", 2);
     return key === name ? [value] : [];
   });
-  return values.length === 1 && /^[0-9A-Za-z]{43}$/.test(values[0]!) ? values[0] : undefined;
+  return values.length === 1 ? values[0] : undefined;
 }

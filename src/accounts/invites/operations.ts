@@ -106,18 +106,17 @@ function signupOperations(signing: Signing) {
       },
       answer: async ({ request, found, body }) => {
         const { invite, id, token } = found;
-        const address = normalizedEmail(invite.target_email);
-        const known = await findSigningUser(sql, address);
+        const email = normalizedEmail(invite.target_email);
         const { password, first_name = invite.first_name } = body;
-        if (known) await signing.authenticate(request, address, password);
-        const password_hash = known ? undefined : await passwords.hash(password);
-        const user_id = await acceptInvite(sql, { id, token, user_id: known?.id, first_name, password_hash });
+        const isKnown = (await findSigningUser(sql, email)) !== undefined;
+        const known = isKnown ? await signing.authenticate(request, email, password) : undefined;
+        const password_hash = await (known?.password_hash ??
+          passwords.hash(password, { owner: `invitation ${id}`, isKnown: true }));
+        const joining = known ? { user_id: known.user_id } : { first_name, password_hash };
+        const user_id = await acceptInvite(sql, { id, token, joining });
         if (user_id === undefined) throw notValid();
-        return await signing.signedIn(
-          request,
-          { id: user_id },
-          Response.json({ success: true }, { status: 201 }),
-        );
+        const accepted = Response.json({ success: true }, { status: 201 });
+        return await signing.signedIn(request, { user_id, email, password_hash }, accepted);
       },
     }),
   ];

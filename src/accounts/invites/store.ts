@@ -6,7 +6,7 @@ import { hashKey, newUuid, randomBase62 } from "../../core/id.ts";
 import { shownRow, type Stored } from "../../http/fields/field_time.ts";
 import { present } from "../../http/found.ts";
 import type { Page } from "../../http/pages/page.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
+import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { type Counted, countedPage, userJson } from "../../storage/postgres/rows.ts";
 import { type Invite, invitesMax, type ShownInvite } from "./model.ts";
 
@@ -20,7 +20,7 @@ function columns(sql: Postgres) {
 }
 
 /** Invitations that may be accepted, with their makers. */
-function valid(sql: Postgres) {
+function valid(sql: Postgres | PostgresTransaction) {
   return sql`
     organization_invites i JOIN users u ON u.id = i.created_by_id AND u.is_active
     JOIN organization_memberships m ON m.user_id = u.id AND m.organization_id = i.organization_id
@@ -107,39 +107,58 @@ export async function findInvite(sql: Postgres, id: string, token: string): Prom
 interface Acceptance {
   id: string;
   token: string;
-  /** The user who has the address; undefined for a new account. */
-  user_id: number | undefined;
-  first_name: string;
-  password_hash: string | undefined;
+  /** The user who has the address, or the new account. */
+  joining: { user_id: number } | { first_name: string; password_hash: string };
 }
 
 /**
  * Makes a member of whoever accepts, and the account where there is none; once, also when two accept at the same time.
- * @returns the user's id; undefined when the invitation is not valid any more, or somebody has taken the address.
+ * Who is a member already stays one of the same level.
+ * @returns the user's id; undefined when the invitation is not valid any more, or somebody else has got the address:
+ * then it is not used up.
  */
 export async function acceptInvite(sql: Postgres, acceptance: Acceptance): Promise<number | undefined> {
-  const { id, token, user_id = null, first_name, password_hash = null } = acceptance;
-  const [joined] = await sql<{ user_id: number }[]>`
+  const accepting = sql.begin(async (tx) => {
+    const user_id = await join(tx, acceptance);
+    if (user_id === undefined) throw nobodyJoined;
+    await tx`
+      UPDATE users SET current_organization_id = m.organization_id
+      FROM organization_memberships m WHERE m.user_id = users.id AND users.id = ${user_id}
+        AND users.current_organization_id IS NULL`;
+    return user_id;
+  });
+  return await accepting.catch((thrown: unknown) => {
+    if (thrown !== nobodyJoined) throw thrown;
+    return undefined;
+  });
+}
+
+/** Undoes the use of an invitation. */
+const nobodyJoined = new Error("nobody joined");
+
+async function join(
+  tx: PostgresTransaction,
+  { id, token, joining }: Acceptance,
+): Promise<number | undefined> {
+  const user_id = "user_id" in joining ? joining.user_id : null;
+  const { first_name = "", password_hash = null } = "user_id" in joining ? {} : joining;
+  const [joined] = await tx<{ user_id: number }[]>`
     WITH accepted AS (
-      DELETE FROM organization_invites used USING ${valid(sql)}
+      DELETE FROM organization_invites used USING ${valid(tx)}
       WHERE used.id = i.id AND i.id = ${id} AND i.secure_value = ${hashKey(token)}
       RETURNING used.organization_id, used.target_email, used.level
     ), made AS (
       INSERT INTO users (uuid, distinct_id, email, first_name, password_hash)
       SELECT ${newUuid()}, ${randomBase62(43)}, target_email, ${first_name}, ${password_hash} FROM accepted
       WHERE ${user_id}::integer IS NULL
-      RETURNING id
+      ON CONFLICT DO NOTHING RETURNING id
     ), joining AS (
       SELECT ${user_id}::integer AS id FROM accepted WHERE ${user_id}::integer IS NOT NULL
       UNION ALL SELECT id FROM made
     )
     INSERT INTO organization_memberships (organization_id, user_id, level)
     SELECT accepted.organization_id, joining.id, accepted.level FROM accepted, joining
+    ON CONFLICT (organization_id, user_id) DO UPDATE SET level = organization_memberships.level
     RETURNING user_id`;
-  if (!joined) return undefined;
-  await sql`
-    UPDATE users SET current_organization_id = m.organization_id
-    FROM organization_memberships m WHERE m.user_id = users.id AND users.id = ${joined.user_id}
-      AND users.current_organization_id IS NULL`;
-  return joined.user_id;
+  return joined?.user_id;
 }

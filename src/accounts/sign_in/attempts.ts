@@ -1,5 +1,5 @@
-// How often somebody may try to sign in: counted by account and by address, in this process. Right tries count as well,
-// so that many at once are no way around.
+// How often somebody may try to sign in: counted by account and by address, in this process. Successful attempts count
+// as well, so that many at once are no way around. Who is known is counted apart: strangers block nobody known.
 
 import { networkOfClient } from "../../access/client_address.ts";
 import { openRateLimit } from "../../access/rate.ts";
@@ -7,22 +7,44 @@ import type { Clock } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { signInLimits } from "./limits.ts";
 
+export interface Attempt {
+  /** The client's address, where it is known. */
+  address: string | undefined;
+  /** Of the account, if one is named. */
+  email?: string | undefined;
+  /** Who has proved to belong to the account: a browser in which it signed in, or a user with a session or a key. */
+  known?: string | undefined;
+}
+
 export interface Attempts {
   /**
-   * Counts one try. `email`: of the account, if one is named.
+   * Counts one attempt, and returns for whom: the owner of a place in the queue of passwords.
    * @throws Fault throttled, with the time after which one more is allowed.
    */
-  count(address: string | undefined, email?: string): void;
+  count(attempt: Attempt): { owner: string; isKnown: boolean };
 }
 
 export function openAttempts(clock: Clock): Attempts {
   const { attemptsWindowMs: windowMs, attemptsKept: keysMax } = signInLimits;
-  const byAddress = openRateLimit(signInLimits.addressAttemptsMax, clock, { windowMs, keysMax });
-  const byAccount = openRateLimit(signInLimits.accountAttemptsMax, clock, { windowMs, keysMax });
+  const limit = (attempts: number) => openRateLimit(attempts, clock, { windowMs, keysMax });
+  const byAddress = limit(signInLimits.addressAttemptsMax);
+  const byBoth = limit(signInLimits.accountAttemptsMax);
+  const byAccount = limit(signInLimits.accountAttemptsAnywhereMax);
+  const byKnown = limit(signInLimits.accountAttemptsMax);
   return {
-    count: (address, email) => {
-      byAddress.count(address === undefined ? "" : networkOfClient(address));
-      if (email !== undefined) byAccount.count(normalizedEmail(email));
+    count: ({ address, email, known }) => {
+      if (known !== undefined) {
+        byKnown.count(known);
+        return { owner: known, isKnown: true };
+      }
+      const owner = address === undefined ? "" : networkOfClient(address);
+      byAddress.count(owner);
+      if (email !== undefined) {
+        const account = normalizedEmail(email);
+        byBoth.count(`${owner} ${account}`);
+        byAccount.count(account);
+      }
+      return { owner, isKnown: false };
     },
   };
 }

@@ -11,15 +11,30 @@ export const signInLimits = {
   /** Memory of one hash, in KiB, and passes over it: OWASP's least for argon2id, 25 ms of a core. */
   hashKibibytes: 19_456,
   hashPasses: 2,
-  /** Passwords that are hashed at once, and those that wait for it: others are captured meanwhile. */
-  hashesMax: 2,
+  /**
+   * Passwords that are hashed at once, and those that wait for it, of strangers and as many of who is known: events are
+   * captured meanwhile. One address has half of the places that are free.
+   */
+  hashesMax: 1,
   hashesWaitingMax: 32,
   /** How long a password waits for its hash, in ms. */
   hashWaitMsMax: 5000,
-  /** Tries for one account, whether it exists or not, and from one address, in any attemptsWindowMs. */
+  /** The rest after a stranger's hash, as a multiple of its time: all strangers together get a quarter of one core. */
+  strangersRestFactor: 3,
+  /** The longest rest, in ms: a machine that hashes slowly because it is busy is not slowed down further. */
+  strangersRestMsMax: 300,
+  /**
+   * Attempts in any attemptsWindowMs, of strangers: for one account, whether it exists or not, from one address; for
+   * one account from all addresses; and from one address. Who is known has the first number, and counts alone.
+   */
   accountAttemptsMax: 10,
+  accountAttemptsAnywhereMax: 50,
   addressAttemptsMax: 60,
   attemptsWindowMs: 600_000,
+  /** How long a browser stays known after a sign-in, in s: half a year. */
+  browserKnownSeconds: 15_552_000,
+  /** Characters of the cookie of a known browser that are read: an address of 254 characters makes 570. */
+  browserCookieCharsMax: 1000,
   /** Accounts and addresses that are counted, each about 200 bytes: many more are an attack on the counters. */
   attemptsKept: 20_000,
   /** Sessions of one user; one more ends the oldest. */

@@ -12,8 +12,15 @@ import { requireOwn } from "../../users/operations.ts";
 import { getOwnUser } from "../../users/store.ts";
 import { checkedEmail, normalizedEmail } from "./attempts.ts";
 import { consoleRefusals, loggedInModel, loginBody, ownUserBody, sessionModel } from "./model.ts";
-import { changeUser, endOwnSession, endSession, findSigningUser, listSessions } from "./session_store.ts";
-import type { Signing } from "./signing.ts";
+import {
+  changeUser,
+  endOwnSession,
+  endSession,
+  findSigningUser,
+  listSessions,
+  type Signer,
+} from "./session_store.ts";
+import { invalidKey, type Signing } from "./signing.ts";
 
 const forPeople = operationsOf("sign_in");
 const own = operationsOf("users");
@@ -60,17 +67,17 @@ async function signerOf(
   signing: Signing,
   request: Request,
   { email, password, personal_api_key: key }: Credentials,
-): Promise<{ id: number; key_id?: string }> {
+): Promise<Signer> {
   if (key === undefined) {
     const missing = email === undefined ? "email" : password === undefined ? "password" : undefined;
     if (missing) throw new Fault("required", "This field is required.", { attr: missing });
     return await signing.authenticate(request, email!, password!);
   }
   signing.count(request);
-  const found = await findKeyHolder(signing.sql, hashKey(key.trim()));
-  if (found) return { id: found.holder.user.id, key_id: found.holder.key.id };
-  const detail = "This personal API key is not valid. It may be mistyped, expired or revoked.";
-  throw new Fault("invalid_credentials", detail, { attr: "personal_api_key" });
+  const secure_value = hashKey(key.trim());
+  const found = await findKeyHolder(signing.sql, secure_value);
+  if (!found) throw invalidKey();
+  return { user_id: found.holder.user.id, key: { id: found.holder.key.id, secure_value } };
 }
 
 function accountOperations(signing: Signing) {
@@ -85,20 +92,25 @@ function accountOperations(signing: Signing) {
       body: ownUserBody,
       replies: { 200: reply("The user.", ownUserModel) },
       answer: async ({ access, request, body: { password, current_password = "", ...changes } }) => {
+        const { id: user_id } = access.user;
         if (password !== undefined || changes.email !== undefined) {
-          await requireCurrent(signing, request, access, current_password);
+          await requireCurrent(signing, access, current_password);
         }
-        const { email, ...names } = changes;
-        const changed = await changeUser(sql, access.user.id, {
-          ...names,
-          ...(email !== undefined && { email: checkedEmail(email) }),
-          ...(password !== undefined && { password_hash: await signing.passwords.hash(password) }),
+        const email = changes.email === undefined ? undefined : checkedEmail(changes.email);
+        const asking = { owner: `user ${user_id}`, isKnown: true };
+        const password_hash =
+          password === undefined ? undefined : await signing.passwords.hash(password, asking);
+        const changed = await changeUser(sql, user_id, {
+          ...changes,
+          ...(email !== undefined && { email }),
+          ...(password_hash !== undefined && { password_hash }),
         });
         if (!changed)
           throw new Fault("invalid_input", "This e-mail address cannot be used here.", { attr: "email" });
         const user = Response.json(present(await getOwnUser(sql, access)));
-        const isReplaced = password !== undefined && access.key.is_session;
-        return isReplaced ? await signing.signedIn(request, access.user, user) : user;
+        if (password_hash === undefined || !access.key.is_session) return user;
+        const signer = { user_id, email: email ?? normalizedEmail(access.user.email), password_hash };
+        return await signing.signedIn(request, signer, user);
       },
     }),
     own("GET /:uuid/sessions/", "*", {
@@ -126,12 +138,7 @@ function accountOperations(signing: Signing) {
 }
 
 /** @throws Fault for a key that is restricted, which a password is not, and without the right password. */
-async function requireCurrent(
-  signing: Signing,
-  request: Request,
-  access: Access,
-  given: string,
-): Promise<void> {
+async function requireCurrent(signing: Signing, access: Access, given: string): Promise<void> {
   refuseHeldToProjects(access);
   if (access.key.scoped_organizations.length > 0) {
     throw new Fault(
@@ -141,7 +148,7 @@ async function requireCurrent(
   }
   const user = await findSigningUser(signing.sql, normalizedEmail(access.user.email));
   if (!user || user.password_hash === null) return;
-  signing.count(request, user.email);
-  if (await signing.passwords.matches(given, user.password_hash)) return;
+  const asking = signing.countOwn(user.id);
+  if (await signing.passwords.matches(given, user.password_hash, asking)) return;
   throw new Fault("invalid_credentials", "Your current password is incorrect.", { attr: "current_password" });
 }

@@ -1,39 +1,63 @@
 // Passwords: hashed by the runtime's argon2id, a few at a time. A password is compared for unknown accounts too, so
 // that the time tells nobody which accounts exist.
 
+import { type Clock, sleep } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import { signInLimits } from "./limits.ts";
 
+/** For whom a password is hashed: owners share the queue, and strangers wait in one of their own. */
+export interface Asking {
+  owner: string;
+  isKnown: boolean;
+}
+
 export interface Passwords {
   /** @throws Fault invalid_input or max_length for a password that may not be one; unavailable when too many wait. */
-  hash(password: string, attr?: string): Promise<string>;
+  hash(password: string, asking: Asking): Promise<string>;
   /** Whether it is the one that was hashed; never where there is none. @throws Fault unavailable. */
-  matches(password: string, hash: string | null | undefined): Promise<boolean>;
+  matches(password: string, hash: string | null | undefined, asking: Asking): Promise<boolean>;
 }
 
 const { hashKibibytes: memoryCost, hashPasses: timeCost } = signInLimits;
 const argon2id = { algorithm: "argon2id", memoryCost, timeCost } as const;
 
-export function openPasswords(): Passwords {
-  const permits = new Semaphore(signInLimits.hashesMax, signInLimits.hashesWaitingMax);
-  const withPermit = <T>(work: () => Promise<T>): Promise<T> =>
-    permits.run({ busy, msMax: signInLimits.hashWaitMsMax }, work);
+export function openPasswords(clock: Clock): Passwords {
+  const withPermit = openQueues(clock);
   let nobodys: Promise<string> | undefined;
   return {
-    hash: async (password, attr = "password") => {
-      const text = checkedPassword(password, attr);
-      return await withPermit(() => Bun.password.hash(text, argon2id));
+    hash: async (password, asking) => {
+      const text = checkedPassword(password, "password");
+      return await withPermit(asking, () => Bun.password.hash(text, argon2id));
     },
-    matches: async (password, hash) => {
+    matches: async (password, hash, asking) => {
       const text = password.normalize("NFKC");
       const isLong = Buffer.byteLength(text) > signInLimits.passwordBytesMax;
-      return await withPermit(async () => {
+      return await withPermit(asking, async () => {
         nobodys ??= Bun.password.hash(crypto.randomUUID(), argon2id);
         const isRight = await Bun.password.verify(isLong ? "-" : text, hash ?? (await nobodys));
         return isRight && !isLong && typeof hash === "string";
       });
     },
+  };
+}
+
+/** Runs work with a permit of the queue of whoever asks. The permit of a stranger rests before the next one has it. */
+function openQueues(clock: Clock) {
+  const { hashesMax, hashesWaitingMax, hashWaitMsMax: msMax } = signInLimits;
+  const queue = () => new Semaphore(hashesMax, hashesWaitingMax, 1);
+  const [known, strangers] = [queue(), queue()];
+  return async <T>({ owner, isKnown }: Asking, work: () => Promise<T>): Promise<T> => {
+    if (isKnown) return await known.run({ owner, busy, msMax }, work);
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const hashed = strangers.run({ owner, busy, msMax }, async () => {
+      const began = clock.elapsed();
+      await work().then(resolve, reject);
+      const restMs = (clock.elapsed() - began) * signInLimits.strangersRestFactor;
+      await sleep(Math.min(restMs, signInLimits.strangersRestMsMax));
+    });
+    hashed.catch(reject);
+    return await promise;
   };
 }
 

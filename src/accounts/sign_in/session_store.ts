@@ -3,38 +3,66 @@
 import { hashSession, newSessionToken } from "../../access/people/session.ts";
 import { randomBase62 } from "../../core/id.ts";
 import { shownRow, type Stored } from "../../http/fields/field_time.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
+import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { signInLimits } from "./limits.ts";
 import type { BrowserSession } from "./model.ts";
 
-interface NewSession {
+/** Who signs in with a password, which must still be the one that was hashed. `email`: normalized. */
+export interface PasswordSigner {
   user_id: number;
-  /** The key that signs in; null for a password. */
-  personal_api_key_id: string | null;
+  email: string;
+  password_hash: string;
+}
+
+/** Who signs in, by a password or by a key as it is stored, which must still be theirs. */
+export type Signer = PasswordSigner | { user_id: number; key: { id: string; secure_value: string } };
+
+interface NewSession {
   user_agent: string;
   /** The stored form of the session that ends with this: the browser's before. */
-  replaces?: string | undefined;
+  replaces: string | undefined;
 }
 
 /**
- * Makes a session, and returns what the cookie holds. Sessions that are over are removed, and the user's oldest when
- * there are signInLimits.sessionsMax others.
+ * Makes a session, and returns what the cookie holds; undefined when the password or the key is no longer valid.
+ * Sessions that are over are removed, and the user's oldest when there are signInLimits.sessionsMax others.
  */
-export async function startSession(sql: Postgres, session: NewSession): Promise<string> {
-  const { user_id, personal_api_key_id, replaces = null } = session;
+export async function startSession(
+  sql: Postgres,
+  signer: Signer,
+  { user_agent, replaces }: NewSession,
+): Promise<string | undefined> {
+  const { user_id } = signer;
   const token = newSessionToken();
-  const user_agent = [...session.user_agent.replaceAll("\0", "")].slice(0, signInLimits.userAgentCharsMax);
-  await sql.begin(async (tx) => {
+  const agent = [...user_agent.replaceAll("\0", "")].slice(0, signInLimits.userAgentCharsMax).join("");
+  return await sql.begin(async (tx) => {
+    if (!(await lockSigner(tx, signer))) return undefined;
     await tx`
-      DELETE FROM user_sessions WHERE expires_at <= now() OR secure_value = ${replaces} OR id IN (
+      DELETE FROM user_sessions WHERE expires_at <= now() OR secure_value = ${replaces ?? null} OR id IN (
         SELECT id FROM user_sessions WHERE user_id = ${user_id}
         ORDER BY created_at DESC, id OFFSET ${signInLimits.sessionsMax - 1})`;
     await tx`
       INSERT INTO user_sessions (id, user_id, personal_api_key_id, secure_value, user_agent)
-      VALUES (${randomBase62(22)}, ${user_id}, ${personal_api_key_id}, ${hashSession(token)}, ${user_agent.join("")})`;
-    await tx`UPDATE users SET last_login = now() WHERE id = ${user_id}`;
+      VALUES (${randomBase62(22)}, ${user_id}, ${"key" in signer ? signer.key.id : null}, ${hashSession(token)},
+        ${agent})`;
+    return token;
   });
-  return token;
+}
+
+/**
+ * Locks what signs in until the session is there, so that what ends the sessions of a password or a key ends this one,
+ * too. False when it is not valid any more.
+ */
+async function lockSigner(tx: PostgresTransaction, signer: Signer): Promise<boolean> {
+  const hash = "password_hash" in signer ? signer.password_hash : null;
+  const users = await tx`
+    UPDATE users SET last_login = now() WHERE id = ${signer.user_id} AND is_active
+      AND (${hash}::text IS NULL OR password_hash = ${hash}) RETURNING id`;
+  if (users.length === 0 || !("key" in signer)) return users.length > 0;
+  const { id, secure_value } = signer.key;
+  const keys = await tx`
+    SELECT FROM personal_api_keys WHERE id = ${id} AND secure_value = ${secure_value} FOR SHARE`;
+  return keys.length > 0;
 }
 
 /** Ends the session that is stored as `secure_value`, if there is one. */
@@ -65,7 +93,7 @@ export async function listSessions(
   return rows.map(shownRow);
 }
 
-export interface SigningUser {
+interface SigningUser {
   id: number;
   email: string;
   password_hash: string | null;
@@ -90,16 +118,15 @@ export interface UserChanges {
  */
 export async function changeUser(sql: Postgres, id: number, changes: UserChanges): Promise<boolean> {
   if (Object.keys(changes).length === 0) return true;
-  return await sql.begin(async (tx) => {
-    const { email = null } = changes;
-    const rows = await tx`
-      UPDATE users SET ${tx({ ...changes })} WHERE id = ${id} AND NOT EXISTS (
-        SELECT FROM users other WHERE lower(other.email) = lower(${email}) AND other.id <> ${id})
-      RETURNING id`;
-    if (rows.length > 0 && changes.password_hash !== undefined) {
-      await tx`DELETE FROM user_sessions WHERE user_id = ${id}`;
-    }
-    return rows.length > 0;
+  const changing = sql.begin(async (tx) => {
+    await tx`UPDATE users SET ${tx({ ...changes })} WHERE id = ${id}`;
+    if (changes.password_hash !== undefined) await tx`DELETE FROM user_sessions WHERE user_id = ${id}`;
+    return true;
+  });
+  return await changing.catch((thrown: unknown) => {
+    // unique_violation: the index of addresses decides, also between two who want one at once.
+    if (thrown instanceof Error && "code" in thrown && thrown.code === "23505") return false;
+    throw thrown;
   });
 }
 

@@ -1,58 +1,78 @@
 // What signing in, changing an account and accepting an invitation share: checks of passwords, and new sessions.
 
 import type { SessionCookie } from "../../access/people/session.ts";
+import type { Secrets } from "../../access/secret.ts";
 import { Fault } from "../../core/fault.ts";
 import type { Uses } from "../../storage/services.ts";
-import { type Attempts, checkedEmail, openAttempts } from "./attempts.ts";
-import { openPasswords, type Passwords } from "./passwords.ts";
-import { findSigningUser, type SigningUser, startSession } from "./session_store.ts";
+import { checkedEmail, openAttempts } from "./attempts.ts";
+import { openKnownBrowsers } from "./known_browsers.ts";
+import { type Asking, openPasswords, type Passwords } from "./passwords.ts";
+import { findSigningUser, type PasswordSigner, type Signer, startSession } from "./session_store.ts";
 
 export interface SigningOptions extends Uses<"sql" | "clock"> {
   sessions: SessionCookie;
+  secrets: Secrets;
+  /** SITE_URL. */
+  siteUrl: string | undefined;
   /** The address of a request's client. */
   addressOf: (request: Request) => string | undefined;
 }
 
 export interface Signing extends SigningOptions {
   passwords: Passwords;
-  attempts: Attempts;
-  /** Counts a try. @throws Fault throttled. */
-  count(request: Request, email?: string): void;
+  /** Counts an attempt of a stranger. @throws Fault throttled. */
+  count(request: Request): void;
+  /** Counts an attempt of a user who is signed in. @throws Fault throttled. */
+  countOwn(user_id: number): Asking;
   /**
    * The user of an address and a password.
-   * @throws Fault throttled, unavailable, invalid_credentials,
-   * invalid_input for what is no address.
+   * @throws Fault throttled, unavailable, invalid_credentials, invalid_input for what is no address.
    */
-  authenticate(request: Request, email: string, password: string): Promise<SigningUser>;
-  /** The reply that signs in: with a new session, in place of the browser's before. */
-  signedIn(request: Request, user: { id: number; key_id?: string }, reply: Response): Promise<Response>;
+  authenticate(request: Request, email: string, password: string): Promise<PasswordSigner>;
+  /**
+   * The reply that signs in: with a new session, in place of the browser's before.
+   * @throws Fault invalid_credentials when the password was changed, or the key rolled or revoked, meanwhile.
+   */
+  signedIn(request: Request, signer: Signer, reply: Response): Promise<Response>;
 }
 
 export function openSigning(options: SigningOptions): Signing {
   const { sql, clock, sessions, addressOf } = options;
-  const passwords = openPasswords();
+  const passwords = openPasswords(clock);
   const attempts = openAttempts(clock);
-  const count = (request: Request, email?: string) => attempts.count(addressOf(request), email);
+  const browsers = openKnownBrowsers(options.secrets, options.siteUrl);
   return {
     ...options,
     passwords,
-    attempts,
-    count,
-    authenticate: async (request, email, password) => {
-      const address = checkedEmail(email);
-      count(request, address);
-      const user = await findSigningUser(sql, address);
-      const isRight = await passwords.matches(password, user?.password_hash);
-      if (!user || !isRight) throw new Fault("invalid_credentials", "Invalid email or password.");
-      return user;
+    count: (request) => void attempts.count({ address: addressOf(request) }),
+    countOwn: (user_id) => attempts.count({ address: undefined, known: `user ${user_id}` }),
+    authenticate: async (request, given, password) => {
+      const email = checkedEmail(given);
+      const known = browsers.idOf(request, email);
+      const asking = attempts.count({ address: addressOf(request), email, known });
+      const user = await findSigningUser(sql, email);
+      const isRight = await passwords.matches(password, user?.password_hash, asking);
+      if (!user?.password_hash || !isRight) throw invalidPassword();
+      return { user_id: user.id, email, password_hash: user.password_hash };
     },
-    signedIn: async (request, { id: user_id, key_id = null }, reply) => {
+    signedIn: async (request, signer, reply) => {
       const user_agent = request.headers.get("user-agent") ?? "";
       const replaces = sessions.presentedBy(request);
-      const token = await startSession(sql, { user_id, personal_api_key_id: key_id, user_agent, replaces });
-      reply.headers.set("set-cookie", sessions.set(token));
+      const token = await startSession(sql, signer, { user_agent, replaces });
+      if (token === undefined) throw "key" in signer ? invalidKey() : invalidPassword();
+      reply.headers.append("set-cookie", sessions.set(token));
+      if ("email" in signer) reply.headers.append("set-cookie", browsers.cookieFor(request, signer.email));
       reply.headers.set("cache-control", "no-store");
       return reply;
     },
   };
+}
+
+function invalidPassword(): Fault {
+  return new Fault("invalid_credentials", "Invalid email or password.");
+}
+
+export function invalidKey(): Fault {
+  const detail = "This personal API key is not valid. It may be mistyped, expired or revoked.";
+  return new Fault("invalid_credentials", detail, { attr: "personal_api_key" });
 }

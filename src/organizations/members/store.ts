@@ -87,6 +87,8 @@ export async function removeMember(sql: Postgres, change: MemberChange): Promise
   await sql.begin(async (tx) => {
     const { asking, member, owners } = await lockedMembers(tx, change);
     requireMayRemove(asking, member, owners);
+    // Before the sessions, as signing in does: neither waits for the other in a circle.
+    await tx`SELECT FROM users WHERE id = ${user_id} FOR UPDATE`;
     await tx`
       DELETE FROM organization_memberships WHERE organization_id = ${organization_id} AND user_id = ${user_id}`;
     await tx`DELETE FROM user_sessions WHERE user_id = ${user_id}`;

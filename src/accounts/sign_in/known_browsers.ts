@@ -1,0 +1,40 @@
+// Browsers in which an account has signed in, known by a cookie that opens nothing: attempts from elsewhere do not
+// count against them, so that no stranger locks anybody out of a browser in use. OWASP calls it a device cookie.
+
+import { openCookie } from "../../access/people/session.ts";
+import type { Secrets } from "../../access/secret.ts";
+import { randomBase62 } from "../../core/id.ts";
+import { signInLimits } from "./limits.ts";
+
+export interface KnownBrowsers {
+  /** The Set-Cookie of a browser in which the account of a normalized address signs in. Its id stays the same. */
+  cookieFor(request: Request, email: string): string;
+  /** The id of the browser that asks; undefined where the account of the normalized address has not signed in there. */
+  idOf(request: Request, email: string): string | undefined;
+}
+
+/** @param secrets seal the cookie, so that only a sign-in makes one. */
+export function openKnownBrowsers(secrets: Secrets, siteUrl: string | undefined): KnownBrowsers {
+  const { text, valueIn } = openCookie("sluice_browser", siteUrl);
+  const idOf = (request: Request, email: string): string | undefined => {
+    const value = valueIn(request);
+    const known = value === undefined ? undefined : unseal(secrets, value);
+    return known?.["email"] === email && typeof known["browser"] === "string" ? known["browser"] : undefined;
+  };
+  return {
+    cookieFor: (request, email) => {
+      const sealed = secrets.seal({ browser: idOf(request, email) ?? randomBase62(22), email });
+      return text(Buffer.from(sealed).toString("base64url"), signInLimits.browserKnownSeconds);
+    },
+    idOf,
+  };
+}
+
+function unseal(secrets: Secrets, value: string): Record<string, unknown> | undefined {
+  if (value.length > signInLimits.browserCookieCharsMax) return undefined;
+  try {
+    return secrets.open(Buffer.from(value, "base64url"));
+  } catch {
+    return undefined;
+  }
+}
