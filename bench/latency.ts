@@ -1,7 +1,7 @@
 // How long does a live capture take while 20 MB bodies stream beside it? The same load on a bare server that only
-// receives bytes (B). Both loads keep their pace whatever the server does, and count from when a request was due. A
-// process beside them writes and syncs a row now and then: what it waits for is the disk, and no server can be faster.
-// In the long form a turn takes a minute.
+// receives bytes (B), and on one that writes and syncs them (S). Both loads keep their pace whatever the server does,
+// and count from when a request was due. A process beside them writes and syncs a row now and then: what it waits for
+// is the disk, and no server can be faster. In the long form a turn takes a minute.
 
 import { dirname } from "node:path";
 import { type Answer, interleaved, median, type Scale, scales } from "./answer.ts";
@@ -38,6 +38,7 @@ export async function latencyBench(scale: Scale): Promise<Answer> {
   const { bytes } = scale;
   return await withSluice(async (sluice, folder) => {
     const plain = await startBare("bytes");
+    const synced = await startBare("synced");
     try {
       const size = Math.min(bodyBytes, bytes);
       const usual = Math.max(0.3, Math.min(8, bytes / bodyBytes / bodiesPerSecond) * 3);
@@ -57,12 +58,14 @@ export async function latencyBench(scale: Scale): Promise<Answer> {
       const contestants = {
         "Sluice, bodies beside": () => mixed(sluice, live, { ...bulk, requests }),
         "B, bodies beside": () => both(plain, live, { ...bulk, requests }),
+        "S, bodies beside": () => both(synced, live, { ...bulk, requests }),
         "Sluice, nothing beside": () => mixed(sluice, live),
         "B, nothing beside": () => both(plain, live),
       };
       return answerOf(await interleaved(scale, contestants));
     } finally {
       await plain.stop();
+      await synced.stop();
     }
   }, usualFlush);
 }
@@ -107,7 +110,8 @@ function answerOf(runs: Record<string, Run[]>): Answer {
     "disk p99 ms": median(all.map(({ disk }) => disk.p99_ms)),
     "disk max ms": median(all.map(({ disk }) => disk.max_ms)),
   }));
-  const [sluice, bare] = figures as [(typeof figures)[0], (typeof figures)[0]];
+  type Figures = (typeof figures)[0];
+  const [sluice, bare, synced] = figures as [Figures, Figures, Figures];
   return {
     question: `/capture at ${livePerSecond}/s while ${bodiesPerSecond} bodies of 20 MB a second stream`,
     figures,
@@ -117,6 +121,11 @@ function answerOf(runs: Record<string, Run[]>): Answer {
         value: sluice["p99 ms"] / bare["p99 ms"],
         goal: 1.5,
         stretch: 0.7,
+      },
+      {
+        name: "live p99 ÷ S's under the same load",
+        value: sluice["p99 ms"] / synced["p99 ms"],
+        goal: 1.2,
       },
       {
         name: "live max ÷ that of a bare sync beside",

@@ -115,7 +115,7 @@ export async function startSluice(options: SluiceOptions = {}): Promise<SluiceSt
   };
 }
 
-export type BareKind = "json" | "bytes" | "naive";
+export type BareKind = "json" | "bytes" | "synced" | "naive";
 
 export async function startBare(kind: BareKind, clickhouseUrl = ""): Promise<Stand> {
   const child = Bun.spawn([process.execPath, join(import.meta.dir, "bare.ts"), kind], {
