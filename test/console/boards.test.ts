@@ -139,7 +139,7 @@ inBrowser(
     const filters = [{ key: "price", value: "1.", operator: "regex", type: "event" }];
     const { id } = await api("POST", "insights/", { query: { ...trend, properties: filters } });
     const page = await opened(`insights/${String(id)}`);
-    await page.getByText("Its question says more than the form can show").waitFor();
+    await page.getByText("Its query has more than the form can show").waitFor();
     expect(await page.getByRole("link", { name: "Edit question" }).count()).toBe(0);
     expect(await page.getByLabel("Name", { exact: true }).count()).toBe(1);
   },

@@ -132,7 +132,7 @@ function Windowed({ shown: { windows, isWhole }, seek }: WindowedProps) {
         />
       )}
       <NotLoaded events={events} />
-      {!isWhole && <p class="notice">It is longer than a browser can hold; its beginning is shown.</p>}
+      {!isWhole && <p class="notice">It is too long for a browser; its beginning is shown.</p>}
       <Playing key={chosen} events={events as eventWithTime[]} seek={seek} />
     </>
   );

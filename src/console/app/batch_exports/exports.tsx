@@ -87,7 +87,7 @@ function settingsIn(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    throw new Error("The settings are not valid JSON. Names and texts stand in double quotes.");
+    throw new Error("The settings are not valid JSON. Put names and texts in double quotes.");
   }
 }
 

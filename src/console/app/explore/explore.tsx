@@ -57,7 +57,7 @@ export function Explore({ route }: { route: Route }) {
         </div>
       </Card>
       {maySave && isEdited && (
-        <p class="notice">What the form says now is saved, not what was shown before.</p>
+        <p class="notice">The form's current values are saved, not the result that is shown.</p>
       )}
       {maySave && insight > 0 && <SaveChanges key={insight} question={next} insight={insight} />}
       {maySave && <SaveNew question={next} />}

@@ -16,7 +16,7 @@ const kindsOfRetention: Readonly<Record<string, readonly [head: string, sentence
   retention_first_time: ["First time in", "Persons who did it for the first time ever, and came back."],
   retention_recurring: [
     "Active in",
-    "Everybody who did it in an interval, the first time or not, and came back.",
+    "Everyone who did it in an interval, the first time or not, and came back.",
   ],
 };
 

@@ -39,7 +39,7 @@ export function TableView({ rows, columns, types, display, height, small }: Tabl
     <>
       {isChart && !chart && (
         <p class="notice">
-          No chart: that takes a time or a text as the first column, each once, and numbers in the others.
+          No chart: it needs a time or a text in the first column, each once, and numbers in the others.
         </p>
       )}
       {chart && <RowsChart chart={chart} isBar={display === "ActionsBar"} height={height} />}

@@ -78,9 +78,7 @@ function EditLink({ insight: { id, query } }: { insight: InsightRow }) {
     );
   const question = questionOfQuery(query);
   if (!question)
-    return (
-      <span class="quiet">Its question says more than the form can show. Change it through the API.</span>
-    );
+    return <span class="quiet">Its query has more than the form can show. Change it through the API.</span>;
   return (
     <a class="button" href={`${hrefOf(project.id, "explore")}?insight=${id}&${addressOf(question)}`}>
       Edit question

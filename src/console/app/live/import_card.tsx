@@ -37,5 +37,5 @@ function remainingText({ pending, remainingSeconds, acceptedRate }: ImportProgre
     return acceptedRate > 0 ? "nothing for now; more is coming in" : "nothing: all is stored";
   if (remainingSeconds === undefined) return "not known yet: nothing was stored in the last half minute";
   const time = `about ${durationText(Math.ceil(remainingSeconds))}`;
-  return acceptedRate > 0 ? `${time} for what has come in so far` : time;
+  return acceptedRate > 0 ? `${time} for what has arrived so far` : time;
 }

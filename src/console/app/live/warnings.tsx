@@ -31,7 +31,7 @@ export function WarningCard({ seen }: { seen: number }) {
       <Shown asked={asked}>
         {({ types, results }) =>
           types.length === 0 ? (
-            <p class="quiet">None: every event was taken as it was sent.</p>
+            <p class="quiet">None: every event was stored as it was sent.</p>
           ) : (
             types.map(({ type, count, last_seen }) => (
               <details key={type} class="reason">

@@ -100,7 +100,7 @@ function OneGroup({ type, group }: { type: string; group: string }) {
                   <Properties of={found.properties} />
                 </>
               ) : (
-                <p class="quiet">No $groupidentify event said anything of it.</p>
+                <p class="quiet">No $groupidentify event describes it.</p>
               )}
             </Card>
             {seesEvents && <GroupEvents index={index} group={group} />}

@@ -34,7 +34,7 @@ export const SessionContext = createContext<Session | undefined>(undefined);
 /** For pages behind the sign-in. */
 export function useSession(): Session {
   const session = useContext(SessionContext);
-  if (!session) throw new Error("this page is shown to nobody who is not signed in");
+  if (!session) throw new Error("this page requires signing in");
   return session;
 }
 

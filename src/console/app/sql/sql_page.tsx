@@ -159,7 +159,7 @@ function Answer({ asked, display, choose }: AnswerProps) {
         ))}
         <span class="quiet">
           {results.length === 1 ? "1 row" : `${results.length} rows`}
-          {hasMore && `, and more behind them: the limit is ${limit}`}
+          {hasMore && `, and there are more: the limit is ${limit}`}
         </span>
       </div>
       <ResultView results={results} columns={columns} types={types} look={{ display }} empty="No rows." />
