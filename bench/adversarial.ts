@@ -21,7 +21,7 @@ const bodyBytesMax = 18_000_000;
 /** CPU-seconds that each body may cost in a round: the worst one would take as long as all others together. */
 const costMax = 3;
 /** How long the server may take to come to rest before the next body is sent, in ms. */
-const restLookMs = 100;
+const restPollMs = 100;
 
 export async function adversarialBench(scale: Scale): Promise<Answer> {
   const { bytes } = scale;
@@ -72,7 +72,7 @@ async function sent(
   const pids = { roots: [sluice.pid], server: sluice.pid };
   const { cpu_s_per_gb, server_cpu_s_per_gb } = await costOf(pids, bytes, async () => {
     const report = await load(order);
-    await sluice.rested(restLookMs);
+    await sluice.rested(restPollMs);
     await sluice.derived();
     stall = await stallOf(socket);
     return report;

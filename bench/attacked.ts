@@ -13,7 +13,7 @@ import { personalKey, type SluiceStand, usualFlush, withSluice } from "./stand.t
 const atOnce = 24;
 /** How long the server may take to return memory, in ms, and how often it is looked at. */
 const returnMs = 15_000;
-const lookMs = 50;
+const pollMs = 50;
 /** What an attack may do: the probe's longest wait in ms, and growth of the whole tree in MB. */
 const allowed: Record<Sender, { wait: number; growth: number }> = {
   public: { wait: 100, growth: 600 },
@@ -69,7 +69,7 @@ export async function attackedBench({ warm, only }: Scale): Promise<Answer> {
 async function rested(sluice: SluiceStand): Promise<void> {
   const until = performance.now() + 60_000;
   while ((await sluice.metric("sluice_journal_pending_events")) > 50 && performance.now() < until)
-    await Bun.sleep(lookMs);
+    await Bun.sleep(pollMs);
 }
 
 interface Probe {
@@ -91,7 +91,7 @@ async function startProbe({ url }: SluiceStand): Promise<Probe> {
   const { id, api_token: key } = (await made.json()) as { id: number; api_token: string };
   // Keys are read again when they change; until then it is unknown here.
   const body = JSON.stringify({ api_key: key, event: "probe", distinct_id: "probe" });
-  while (!(await fetch(`${url}/capture/`, { method: "POST", body })).ok) await Bun.sleep(lookMs);
+  while (!(await fetch(`${url}/capture/`, { method: "POST", body })).ok) await Bun.sleep(pollMs);
   const child = Bun.spawn([process.execPath, join(import.meta.dir, "probe.ts"), url, key], {
     stdin: "pipe",
     stdout: "pipe",
@@ -121,7 +121,7 @@ async function attacked(sluice: SluiceStand, probe: Probe, attack: Attack, count
   let most = before;
   const watch = setInterval(() => {
     most = Math.max(most, megabytesOf(sluice.pid));
-  }, lookMs);
+  }, pollMs);
   await probe.tell();
   const started = performance.now();
   const answers = await Promise.all(Array.from({ length: count }, (_, i) => answered(attack, sluice.url, i)));

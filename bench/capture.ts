@@ -30,7 +30,7 @@ interface Run {
 const requestBytes = 1000;
 const connections = 64;
 /** How often the metrics are asked whether all is stored: each answer is CPU of the server that is measured. */
-const lookMs = 200;
+const pollMs = 200;
 
 export async function captureBench(scale: Scale): Promise<Answer> {
   const { bytes } = scale;
@@ -58,8 +58,8 @@ export async function captureBench(scale: Scale): Promise<Answer> {
 async function captured(sluice: SluiceStand, bodies: Bodies): Promise<Run> {
   await emptyTables(sluice.stores);
   const before = cpuSeconds([sluice.pid]);
-  const run = await asked(sluice, bodies, () => sluice.rested(lookMs));
-  await sluice.derived(lookMs);
+  const run = await asked(sluice, bodies, () => sluice.rested(pollMs));
+  await sluice.derived(pollMs);
   run.per_derived_cpu_s = bodies.events / (cpuSeconds([sluice.pid]) - before);
   const { count, uuids } = await storedIn(sluice.stores);
   if (count !== String(bodies.events) || uuids !== count) {

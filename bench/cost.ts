@@ -74,8 +74,8 @@ export async function settled<Run extends Cost>(
   for (let found = 0; found < settledLooks;) {
     if (performance.now() - began > settleMsMax) throw new Error("merges did not come to rest");
     const from = cpuSeconds(roots);
-    await Bun.sleep(settledLookMs);
-    const share = ((cpuSeconds(roots) - from) * 1000) / settledLookMs;
+    await Bun.sleep(settledPollMs);
+    const share = ((cpuSeconds(roots) - from) * 1000) / settledPollMs;
     const merges = await clickhouse.query("SELECT 1 FROM system.merges LIMIT 1");
     found = share < restingShare && merges.length === 0 ? found + 1 : 0;
   }
@@ -87,7 +87,7 @@ export async function settled<Run extends Cost>(
   };
 }
 
-const settledLookMs = 500;
+const settledPollMs = 500;
 /** Looks in a row that must find no merge: the engine starts one every second or so. */
 const settledLooks = 6;
 const settleMsMax = 120_000;

@@ -17,7 +17,7 @@ interface Run {
 const connections = 4;
 /** Uploads at once in the second part, and how often memory is looked at, in ms. */
 const uploadsAtOnce = 64;
-const lookMs = 100;
+const pollMs = 100;
 /** What the whole tree may take then, in bytes. */
 const treeBytesMax = 1_200_000_000;
 
@@ -62,10 +62,10 @@ async function peakOf(sluice: SluiceStand, bodies: Bodies["pack"]): Promise<Take
   const watch = setInterval(() => {
     const taken = takenBy(sluice);
     if (sumOf(taken) > sumOf(most)) most = taken;
-  }, lookMs);
+  }, pollMs);
   const sending = { path: "/batch/", bodies, requests: uploadsAtOnce, connections: uploadsAtOnce };
   const { failed } = await load({ url: sluice.url, ...sending, again: true });
-  await sluice.rested(lookMs);
+  await sluice.rested(pollMs);
   await sluice.derived();
   clearInterval(watch);
   if (failed > 0) throw new Error(`${failed} bodies were refused`);

@@ -3,7 +3,7 @@
 import { cpuSeconds } from "./process_tree.ts";
 import type { SluiceStand } from "./stand.ts";
 
-const lookMs = 500;
+const pollMs = 500;
 /** Looks in a row that must find it at rest. */
 const looks = 4;
 /** Share of a core: keeping watch costs this much. */
@@ -22,7 +22,7 @@ export async function rest(sluice: SluiceStand, secondsMax = 180): Promise<numbe
   for (let found = 0; found < looks;) {
     if (elapsed() > secondsMax) throw new Error(`the server did not come to rest within ${secondsMax} s`);
     const [before, from] = [cpuSeconds([sluice.pid]), performance.now()];
-    await Bun.sleep(lookMs);
+    await Bun.sleep(pollMs);
     const share = (cpuSeconds([sluice.pid]) - before) / ((performance.now() - from) / 1000);
     const merges = await sluice.stores.clickhouse.query("SELECT 1 FROM system.merges LIMIT 1");
     found = share < restingShare && merges.length === 0 ? found + 1 : 0;

@@ -40,10 +40,10 @@ export interface SluiceStand extends Stand {
   /** The process of its ClickHouse. */
   enginePid: number;
   stores: Stores;
-  /** Resolves when every accepted event is in ClickHouse; asked every `lookMs`. */
-  rested(lookMs?: number): Promise<void>;
-  /** Resolves when the sessions of all of them are derived as well; asked every `lookMs`. */
-  derived(lookMs?: number): Promise<void>;
+  /** Resolves when every accepted event is in ClickHouse; asked every `pollMs`. */
+  rested(pollMs?: number): Promise<void>;
+  /** Resolves when the sessions of all of them are derived as well; asked every `pollMs`. */
+  derived(pollMs?: number): Promise<void>;
   metric(name: string): Promise<number>;
 }
 
@@ -100,11 +100,11 @@ export async function startSluice(options: SluiceOptions = {}): Promise<SluiceSt
     enginePid: childOf(child.pid, "chdb_server/server.ts"),
     stores,
     metric,
-    rested: async (lookMs = 10) => {
-      while ((await metric("sluice_journal_pending_events")) > 0) await Bun.sleep(lookMs);
+    rested: async (pollMs = 10) => {
+      while ((await metric("sluice_journal_pending_events")) > 0) await Bun.sleep(pollMs);
     },
-    derived: async (lookMs = 50) => {
-      while ((await metric("sluice_sessions_pending_events")) > 0) await Bun.sleep(lookMs);
+    derived: async (pollMs = 50) => {
+      while ((await metric("sluice_sessions_pending_events")) > 0) await Bun.sleep(pollMs);
     },
     stop: async () => {
       await stores.close();

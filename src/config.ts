@@ -67,7 +67,7 @@ export function readConfig(environment: Environment, terminal = false) {
     read.wrong("SECRET_KEY: must be set when DATABASE_URL is, so that every process can read stored secrets");
   }
   if (config.secretKeyBefore && !config.secretKey) {
-    read.wrong("SECRET_KEY_BEFORE: needs SECRET_KEY, the key that takes its place");
+    read.wrong("SECRET_KEY_BEFORE: needs SECRET_KEY, the key that replaces it");
   }
   if (/[*?{}]/.test(config.exportFileDir ?? "")) {
     read.wrong("EXPORT_FILE_DIR: must not contain * ? { }, which ClickHouse reads as a pattern of names");

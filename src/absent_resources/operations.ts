@@ -11,7 +11,7 @@ export function absentResourceRoutes({ gate }: { gate: Gate }) {
   const lists = Object.entries(absentResources).map(([name, { called, scope, filters }]) =>
     projectOperation(`GET /${name}/`, scope, {
       summary: `List no ${called.toLowerCase()}`,
-      description: `${called} do not exist here. The list is there for programs that read every list of a project.`,
+      description: `${called} do not exist here. The list exists for programs that read every list of a project.`,
       query: {
         ...Object.fromEntries(filters.map((filter) => [filter, anyText(filter)])),
         ...pageParameters("Rows"),

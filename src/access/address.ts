@@ -24,7 +24,7 @@ export interface Addresses {
    */
   resolvedRefusalOf(host: string): Promise<string | undefined>;
   /**
-   * An address of the host. The caller connects to this address: resolving the name again may give another one.
+   * An address of the host, which the caller connects to: a second resolution may return another one.
    * @throws Error that names the host, when it is refused or does not resolve.
    */
   connectable(host: string): Promise<string>;
@@ -89,8 +89,8 @@ function isName(name: string): boolean {
 }
 
 /**
- * A host as resolvers read it: 0x7f.1, 2130706433 and 0177.0.0.1 are all 127.0.0.1. Undefined when it is no host;
- * other characters are refused, since a statement might take them for a pattern.
+ * A host as resolvers read it: 0x7f.1, 2130706433 and 0177.0.0.1 are all 127.0.0.1. Undefined when it is no host; other
+ * characters are refused, since a statement might read them as a pattern.
  */
 function plainHost(host: string): string | undefined {
   if (host.length > 300 || /[\s/\\?#@%]/.test(host)) return undefined;

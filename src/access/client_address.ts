@@ -10,7 +10,7 @@ export function wrongNetwork(text: string): string | undefined {
 }
 
 interface ClientAddressOptions {
-  /** Addresses and networks of proxies, as wrongNetwork() takes them. */
+  /** Addresses and networks of proxies, as wrongNetwork() accepts them. */
   trustedProxies: readonly string[];
   log: Log;
 }
@@ -50,7 +50,10 @@ export function openClientAddress({ trustedProxies, log }: ClientAddressOptions)
   };
 }
 
-/** Whether the peer of a connection is one of the proxies. @param trustedProxies as wrongNetwork() takes them. */
+/**
+ * Whether the peer of a connection is one of the proxies.
+ * @param trustedProxies as wrongNetwork() accepts them.
+ */
 export function openProxies(trustedProxies: readonly string[]): (peer: string | undefined) => boolean {
   const isTrusted = within(trustedProxies);
   return (peer) => {

@@ -31,11 +31,11 @@ import { type Found, type KeyHolder, type Named, recordKeyUse } from "./store.ts
 
 export type { Access, AccessOrganization, AccessProject } from "./scope.ts";
 
-/** What `readmit()` returns: what the route is given now, or undefined where it would be refused. */
+/** `readmit()` returns what the route is given now, or undefined where it would be refused. */
 export type Readmit<Given = object> = () => Promise<Given | undefined>;
 
 export interface GateOptions extends Uses<"sql" | "clock" | "log"> {
-  /** Cached look-ups for reads; without them, and for all other requests, Postgres is asked each time. */
+  /** Cached look-ups for reads; without a cache, and for all other requests, Postgres is read each time. */
   recent?: Pick<KeyCache, keyof CachedKey | "forget"> | undefined;
   /** Where a session is, when no key is presented; by default as without SITE_URL. */
   sessions?: SessionCookie | undefined;
@@ -50,7 +50,10 @@ export const projectHomes = ["/api/projects/:project_id", "/api/environments/:pr
 
 export type Gate = ReturnType<typeof openGate>;
 
-/** What a route asks of a key: a scope, of several all, or none; with more than a member's level of its user, both. */
+/**
+ * What a route requires of a key: a scope, all of several scopes, or none; with `level`, also more than a member's
+ * level of its user.
+ */
 type Needed = NeededScope | { scope: NeededScope; level: Level };
 export type NeededScope = Scope | null | readonly [Scope, ...Scope[]];
 
@@ -84,7 +87,7 @@ export function openGate(options: GateOptions) {
   const { clock, recent, requestsPerMinute, sessions = sessionCookieFor(undefined) } = options;
   const uncached = uncachedKeys(options.sql);
   const rate = requestsPerMinute === undefined ? undefined : openRateLimit(requestsPerMinute, clock);
-  /** `admit` returns what the route is given, or throws a Fault. */
+  /** `admit` returns what the route gets, or throws a Fault. */
   const option = <Given extends object>(admit: (found: Found, params: Record<string, string>) => Given) => {
     return (needed: Needed) => {
       const { scope, level } = isLevelled(needed)
@@ -165,12 +168,12 @@ const forConsole =
   "Only the console signs people in: open this server's address in a browser, over https or on localhost, since " +
   "browsers tell the origin of a request only there. Programs send a personal API key.";
 
-/** From now on its body is charged, in nobody's share until its sender is known. */
+/** Charges the request's body from now on, to nobody's share until its sender is known. */
 function chargeWrite(request: Request, memory: MemoryBudget, owner?: string): void {
   if (!isRead(request)) chargeBody(request, memory, owner);
 }
 
-/** What was read ahead of its body to find its sender is charged to that sender by whoever reads it. */
+/** Releases what was read ahead of its body: whoever reads the body charges it to the sender. */
 function releaseWrite(request: Request): void {
   if (!isRead(request)) releaseAhead(request);
 }
@@ -192,7 +195,7 @@ function changesAccess([required = ""]: readonly Scope[] | [""]): boolean {
   return required === "*" || /^(organization|organization_member|project|user):write$/.test(required);
 }
 
-// Elysia takes the word in a macro, as it does in a route, but its types know it only there.
+// Elysia accepts this word in a macro as in a route, but its types know it only in a route.
 const unread = "none" as never;
 
 interface GateContext {
@@ -234,7 +237,7 @@ async function findHolder(
   return found;
 }
 
-/** Undefined where a check refuses with a Fault; any other failure is thrown: it says nothing about the key. */
+/** Undefined where a check refuses with a Fault; any other failure is thrown, since it is not about the key. */
 async function unlessRefused<Given>(check: () => Promise<Given>): Promise<Given | undefined> {
   try {
     return await check();
@@ -252,8 +255,8 @@ function requireLevelIn({ project, organization }: Found, level: Level): void {
 }
 
 /**
- * The ids in a path, as far as they are valid: Postgres answers others with an error. Where a level is asked for and
- * the path has none, it is the one in the current organization.
+ * The valid ids in a path: Postgres answers others with an error. Where a level is required and the path names no
+ * organization, it is the level in the current one.
  */
 function namedIn(params: Record<string, string>, level: Level): Named {
   const isOpen = Object.keys(params).length === 0 && level > membershipLevels.member;
@@ -275,8 +278,8 @@ async function findPresentedKey(request: Request): Promise<PresentedKey | undefi
 }
 
 /**
- * Reads the body ahead; the route still finds it. Only bodies of a stated, small size.
- * @throws Fault unavailable when there is no memory for it, upload_timeout when it does not come.
+ * Reads the body ahead; the route can still read it. Only bodies of a stated, small size.
+ * @throws Fault unavailable when there is no memory for it, upload_timeout when it does not arrive.
  */
 async function keyInBody(request: Request): Promise<PresentedKey | undefined> {
   const length = Number(request.headers.get("content-length") ?? 0);
@@ -294,17 +297,17 @@ async function keyInBody(request: Request): Promise<PresentedKey | undefined> {
   return keyIn(new TextDecoder().decode(body));
 }
 
-/** Notes the use of a key in the background; the request neither waits for it nor fails with it. */
+/** Records the use of a key in the background; the request neither waits for it nor fails with it. */
 function recordUse({ sql, clock, log }: GateOptions, { key }: KeyHolder): void {
   const now = clock.now();
   const stale = now - accessLimits.keyUseNoteMs;
   const before = key.last_used_at;
   if (before !== null && before.getTime() > stale) return;
-  // Requests that were admitted by the same cached look-up need not note it again.
+  // Requests admitted by the same cached look-up need not record it again.
   key.last_used_at = new Date(now);
   recordKeyUse(sql, key, key.last_used_at, new Date(stale)).catch((reason: unknown) => {
     key.last_used_at = before;
-    log.warn("the use of a personal key was not noted", { key_id: key.id, reason: reasonOf(reason) });
+    log.warn("the use of a personal key was not recorded", { key_id: key.id, reason: reasonOf(reason) });
   });
 }
 

@@ -12,13 +12,13 @@ export interface CachedKey {
 }
 
 export interface KeyCache extends CachedKey {
-  /** To be called after a change of access: later look-ups ask Postgres. */
+  /** To be called after a change of access: later look-ups read Postgres. */
   forget(): void;
   size(): number;
   close(): Promise<void>;
 }
 
-/** Asks Postgres for every look-up. */
+/** Reads Postgres for every look-up. */
 export function uncachedKeys(sql: Postgres): CachedKey {
   return { holderOf: (secure_value, named) => findKeyHolder(sql, secure_value, named) };
 }

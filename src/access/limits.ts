@@ -7,13 +7,13 @@ export const accessLimits = {
   keysAgeMsMax: 30_000,
   /** The least time between two reads for unknown keys, in ms: strangers must not load Postgres. */
   keysReadGapMsMin: 200,
-  /** How long such a read may take, in ms: an unknown key is answered well before SDKs give up. */
+  /** How long such a read may take, in ms: an unknown key is answered well before SDKs stop waiting. */
   keysReadMsMax: 2000,
   /** Unknown keys looked up in one read; more at once are an attack or a broken balancer. */
   keysAskedMax: 1000,
   /** How often the last use of a personal key is written, in ms. */
   keyUseNoteMs: 3_600_000,
-  /** How long a cached look-up lets reads in when no change is reported, in ms: 5 s are promised. */
+  /** How long a cached look-up admits reads while no change is reported, in ms: 5 s are promised. */
   foundAgeMsMax: 3000,
   /** Cached look-ups; about 1 kB each. */
   foundMax: 2000,
@@ -21,7 +21,7 @@ export const accessLimits = {
   rateWindowMs: 60_000,
   /** Recorded changes of an organization, at about 300 bytes each; the oldest go first. */
   activityRowsMax: 100_000,
-  /** How long a recorded change stays, in ms: a year, as audits ask for. */
+  /** How long a recorded change is kept, in ms: a year, as audits require. */
   activityAgeMsMax: 366 * 86_400_000,
   /** Entries of X-Forwarded-For that are read, from the right: no chain of proxies is longer. */
   forwardedEntriesMax: 32,

@@ -1,5 +1,5 @@
-// The capture keys, in memory: the project of a key is found without asking a store. A known key stays known while
-// Postgres is unavailable; a key is called unknown only after Postgres was asked for it.
+// The capture keys, in memory: the project of a key is found without reading a store. A known key stays known while
+// Postgres is unavailable; a key is unknown only after Postgres was read.
 
 import { readFileSync } from "node:fs";
 import { rename, writeFile } from "node:fs/promises";
@@ -18,9 +18,9 @@ export interface ProjectKeys {
   /** The project of a known key; for the hot path. */
   find(key: string): number | undefined;
   /**
-   * The project of a key; Postgres is asked when the key is not known yet.
+   * The project of a key; Postgres is read when the key is not known yet.
    * @throws Fault invalid_api_key when the key is malformed or no project has it, unavailable when Postgres cannot be
-   *   asked.
+   * read.
    */
   admit(key: string): Promise<number>;
   /** Whether a project records sessions; for a project whose key was found or admitted. */
@@ -39,7 +39,7 @@ export interface CookielessSetting {
 interface ProjectKeysOptions extends Uses<"sql" | "clock" | "log"> {
   /**
    * The id of the database whose keys these are; undefined while it is not known. Keys of another database are not
-   * taken, since its projects have the same numbers.
+   * used, since its projects have the same numbers.
    */
   database(): string | undefined;
   /** Where the table is saved, so that capture starts while Postgres is unavailable. */
@@ -171,7 +171,7 @@ class KeyTable implements ProjectKeys {
     }).catch(() => {});
   }
 
-  /** One look-up for all unknown keys that came before it starts. */
+  /** One look-up for all unknown keys that arrived before it starts. */
   async #findUnknown(): Promise<void> {
     await this.#reads;
     const wait = this.#roundEndedAt + accessLimits.keysReadGapMsMin - this.#clock.elapsed();
@@ -219,7 +219,7 @@ class KeyTable implements ProjectKeys {
   #away(reason: unknown): void {
     if (this.#reachable && !this.#closed) {
       const fields = { known_keys: this.#keys.size, reason: reasonOf(reason) };
-      this.#log.warn("project keys cannot be read from Postgres; known ones go on", fields);
+      this.#log.warn("project keys cannot be read from Postgres; known ones keep working", fields);
     }
     this.#reachable = false;
   }

@@ -14,7 +14,7 @@ const columns = [
 /** Rows read at once. */
 const rowsMax = 500;
 
-/** As reseal(), and says in the log what came of it. */
+/** As reseal(), and logs the result. */
 export async function resealAll(sql: Postgres, secrets: Secrets, log: Log): Promise<void> {
   try {
     log.info("stored secrets are sealed with SECRET_KEY", { ...(await reseal(sql, secrets)) });
@@ -39,7 +39,7 @@ async function reseal(sql: Postgres, secrets: Secrets): Promise<{ sealed: number
         const anew = sealedAnew(secrets, text);
         if (!anew) count.unreadable += 1;
         else {
-          // Whoever has changed it meanwhile has sealed it.
+          // A row that was changed meanwhile is sealed already.
           const changed = await sql`
             UPDATE ${sql(table)} SET ${sql(column)} = ${anew} WHERE id::text = ${id} AND ${sql(column)} = ${text}`;
           count.sealed += changed.count;

@@ -40,14 +40,14 @@ export function requireScopes(held: readonly string[], required: readonly Scope[
   }
 }
 
-/** Who asks, on a route with `scope`. */
+/** The holder of the request's key, on a route with `scope`. */
 export type Access = KeyHolder;
 /** A project the user is a member of, on a route with `project_scope`. */
 export type AccessProject = ReachedProject & { membership_level: number };
 /** An organization the user is a member of, on a route with `organization_scope`. */
 export type AccessOrganization = ReachedOrganization & { membership_level: number };
 
-/** The project that is asked for. `id`: as in the path; `project`: the project of that id, if any. */
+/** The requested project. `id`: as in the path; `project`: the project of that id, if any. */
 export function admitProject(access: Access, id: string, project: ReachedProject | undefined): AccessProject {
   const { scoped_teams, scoped_organizations } = access.key;
   const number = projectNumber(id);

@@ -16,7 +16,7 @@ interface SecretOptions {
 
 /** An encrypted text: version (1 byte), key id (8), nonce (12), tag (16), ciphertext. */
 export interface Secrets {
-  /** Of the key that seals, as it stands in what it has sealed. */
+  /** The id of the key that seals, which is stored in what it has sealed. */
   readonly keyId: Uint8Array;
   seal(secret: Record<string, unknown>): Uint8Array;
   /** @throws UserError when it was encrypted with another key, or is damaged. */
@@ -43,7 +43,7 @@ export function openSecrets({ secretKey, secretKeyBefore, dataDir }: SecretOptio
   const path = join(dataDir, "secret.key");
   const keys: Key[] = [];
   for (const text of [secretKey, secretKeyBefore]) {
-    // The content of the file may also be given as SECRET_KEY, in a second process or on another machine: the same key.
+    // SECRET_KEY may have the file's content, in a second process or on another machine: it is the same key.
     if (text !== undefined && fileShape.test(text)) keys.push(keyOf(Buffer.from(text, "hex")));
     if (text !== undefined) keys.push(keyOf(Buffer.from(text)));
   }

@@ -13,7 +13,7 @@ export interface KeyHolder {
     /** Empty: not restricted. */
     scoped_organizations: string[];
     last_used_at: Date | null;
-    /** Whether it is the session of a browser, which stands for a key. */
+    /** Whether it is a browser's session, used in place of a key. */
     is_session: boolean;
   };
   user: {
@@ -39,7 +39,7 @@ export interface ReachedOrganization {
 }
 
 /**
- * What a request names beside its key. `@current` means the user's current one if the key may access it, else the
+ * What a request names besides its key. `@current` means the user's current one if the key may access it, else the
  * oldest that it may.
  */
 export interface Named {
@@ -165,8 +165,8 @@ export async function currentProject(sql: Postgres, { key }: KeyHolder): Promise
 }
 
 /**
- * Calls back after any change that the channel tells of, and whenever listening (re)starts, since changes may have been
- * missed. It reconnects by itself when Postgres comes back. Returns the function that stops it.
+ * Calls back after any change that the channel reports, and whenever listening (re)starts, since changes may have been
+ * missed. It reconnects by itself when Postgres returns. Returns the function that stops it.
  */
 export function listenTo(
   sql: Postgres,

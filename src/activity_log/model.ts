@@ -8,7 +8,7 @@ import { userModel } from "../http/fields/user.ts";
 const changeModel = model("ActivityChange", {
   type: Type.String({ description: "The kind of thing, as `scope`." }),
   action: Type.String({ description: "Always `changed`." }),
-  field: Type.String({ description: "A field that a PATCH sent. Values are not kept." }),
+  field: Type.String({ description: "A field that a PATCH sent. Values are not stored." }),
 });
 
 const activityModel = model("Activity", {

@@ -89,7 +89,7 @@ export const exportLimits = {
   failuresMax: 10,
   failuresAmong: 50,
   /** How often old log lines are deleted, in ms. */
-  logsLookMs: 3_600_000,
+  logsPollMs: 3_600_000,
   /** A backfill's run counts as two of its project's, so that scheduled runs find a place beside backfills. */
   backfillWeight: 2,
   /** Destinations tested at once, each for up to 30 s; how many more may wait, and how long, in ms. */

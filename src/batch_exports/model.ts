@@ -108,14 +108,14 @@ export const exportModel = model("BatchExport", {
   native_query: nullable(Type.String({ maxLength: exportLimits.queryCharsMax }), {
     default: null,
     description:
-      "What to select of events or persons: which columns, which rows. Moments are written in UTC, as those of the " +
-      "models are. `hogql_query` means the same.",
+      "The columns and rows of events or persons to export. Times are in UTC, as in the models. " +
+      "`hogql_query` has the same effect.",
     examples: ["select uuid, event, timestamp from events where event != '$pageview'"],
   }),
   schema: readOnly(nullable(schemaModel)),
   filters: nullable(Type.Unknown({ "x-shown": Type.Array(Type.Record(Type.String(), Type.Unknown())) }), {
     default: null,
-    description: "Property filters that all must hold: conditions, or groups of them.",
+    description: "Property filters that all must match: conditions, or groups of them.",
     examples: [[{ key: "plan", operator: "exact", value: ["paid"], type: "event" }]],
   }),
 });

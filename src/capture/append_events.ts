@@ -34,12 +34,12 @@ export interface AppendContext {
   journal: CaptureJournal;
   /** Records the names of events and properties. */
   definitions: Pick<DefinitionBook, "shapesOf" | "read" | "record">;
-  /** Takes the pieces of recordings; made for the first one. */
+  /** Appends the pieces of recordings; opened for the first one. */
   recorder?: Recorder;
   newRecorder(): Recorder;
 }
 
-/** What is kept from slice to slice. */
+/** State from slice to slice. */
 interface AppendProgress extends AppendContext {
   index: EventIndex;
   lane: EventLane;
@@ -79,7 +79,7 @@ function appendIndex(context: AppendContext, index: EventIndex): number | Promis
   return first.through === index.count && !crowded ? first.rows : appendRest(first, progress);
 }
 
-/** Goes on behind the first slice, if there was one. */
+/** Appends what follows the first slice, if there was one. */
 async function appendRest(first: Slice, progress: AppendProgress): Promise<number> {
   const { index, journal } = progress;
   let next = first.through;
@@ -129,7 +129,7 @@ async function appendFast(
     created = journal.stamp();
   };
   const { through, tie } = classifySlice(fast, first, progress);
-  // Before the rows are appended: what is in the journal must have its names in the book.
+  // Before the rows are appended: the names of what is in the journal must be in the book.
   for (let place = 0; (place = recordShapes(fast, { first, place, through, created }, progress)) < through;)
     await nextTurn();
   let rows = 0;
@@ -293,12 +293,12 @@ function readRow(
   row.created_at = created;
   row.tie = tie;
   const read = readEvent(index, at, eventContext, row);
-  // A group type that is seen for the first time travels in the lane of merges.
+  // A new group type travels in the lane of merges.
   if (journal.merging.openRows !== openRows) groups.join(journal.merging);
   return read;
 }
 
-/** Appends what readRow() has read, unless there is a reason not to; returns how many rows. */
+/** Appends the row that was read, unless there is a reason not to; returns how many rows. */
 function finishRow(at: EntryOffset, reason: Reason | undefined, progress: AppendProgress): number {
   if (reason) return ignore(at, reason, progress);
   const { index, warned, lane, journal, groups, definitions } = progress;

@@ -49,7 +49,7 @@ export function flushCounts(metrics: CaptureMetrics): OpenCaptureOptions["counts
   };
 }
 
-/** Metrics of events that come in. */
+/** Metrics of arriving events. */
 export function captureCounts(metrics: CaptureMetrics): CaptureCounts {
   return {
     received: (events) => metrics.eventsReceived.add(events),
@@ -59,7 +59,7 @@ export function captureCounts(metrics: CaptureMetrics): CaptureCounts {
   };
 }
 
-/** Gauges of what waits in this journal. */
+/** Gauges of what is pending in this journal. */
 export function followJournal({ registry }: CaptureMetrics, { journal }: OpenedCapture): void {
   const gauge = (name: string, help: string, read: () => number) =>
     registry.followed("gauge", name, help, read);
@@ -75,12 +75,12 @@ export function followShared(
   { registry }: CaptureMetrics,
   { freeBytes, sessionBacklog }: OpenedCapture,
 ): void {
-  const backlog = "Stored batches whose sessions ClickHouse refused to derive; they are tried again.";
+  const backlog = "Stored batches whose sessions ClickHouse refused to derive; they are retried.";
   registry.followed("gauge", "sluice_sessions_backlog_batches", backlog, sessionBacklog);
   registry.followed("gauge", "sluice_disk_free_bytes", "Free bytes of the volume DATA_DIR is on.", freeBytes);
 }
 
-/** Counts requests refused whole; of those that are to come again the log tells how many. */
+/** Counts requests refused whole; the log has how many of them are to be retried. */
 export function refusalCounts(
   metrics: CaptureMetrics,
   { journal }: OpenedCapture,
@@ -91,8 +91,8 @@ export function refusalCounts(
   };
 }
 
-/** A gauge of what request bodies hold in memory. */
+/** A gauge of the memory of request bodies. */
 export function followMemory({ registry }: CaptureMetrics, memory: MemoryBudget): void {
-  const help = "Bytes that request bodies hold in memory now.";
+  const help = "Bytes of memory that request bodies use now.";
   registry.followed("gauge", "sluice_request_body_bytes", help, () => memory.held);
 }

@@ -20,11 +20,11 @@ export const captureLimits = {
    * one block, and sorted. Four may be under way at once. Twice as many bytes cost 0.3 CPU-seconds a GB less.
    */
   batchBytesMax: 48 * 1024 * 1024,
-  /** Partitions in one INSERT, each of which becomes a part: what the engine takes by default. */
+  /** Partitions in one INSERT, each of which becomes a part: the engine's default limit. */
   insertPartitionsMax: 100,
-  /** What a row weighs in memory beside its properties, in bytes: only to decide when a group is full. */
+  /** The memory of a row besides its properties, in bytes: only to decide when a group is full. */
   rowBytesGuess: 100,
-  /** One insert, in ms: an engine that takes longer is treated as lost and asked again. */
+  /** One insert, in ms: a slower engine counts as lost, and its batches are checked. */
   insertMsMax: 120_000,
   /** Years of one slice whose rows are appended before other requests get their turn. */
   yearsAtOnceMax: 64,
@@ -47,27 +47,27 @@ export const captureLimits = {
   /** Characters of a client's value that a warning quotes. */
   warningValueCharsMax: 200,
   /** Bytes of one event that are searched for the place of a repair; usual events have fewer. */
-  warningLookBytesMax: 64 * 1024,
+  warningSearchBytesMax: 64 * 1024,
   /** Person and group properties one event may change: far more than anybody sends by hand. */
   changesMax: 1000,
-  /** The longest key among them, in bytes, quotes aside: keys live in dictionaries. */
+  /** The longest key among them, in bytes without quotes: keys are dictionary entries. */
   changeKeyBytesMax: 400,
   /** All of them together, in bytes: PostHog trims a person to as much. */
   changesBytesMax: 524_288,
-  /** Members of one event's $groups that are read: far more than types can be kept. */
+  /** Members of one event's $groups that are read: far more than types can exist. */
   groupMembersMax: 64,
   /** Ignored events listed one by one in a verbose reply; the rest is only counted. */
   ignoredListMax: 100_000,
-  /** What one of them takes in memory, in bytes. */
+  /** The memory of one of them, in bytes. */
   listedBytes: 48,
   /** The minutes with which a minute is compared; a spike that lasts longer becomes the usual rate. */
   spikeMinutes: 60,
   /** Projects watched for spikes at once, about 600 bytes each; those idle for an hour are forgotten. */
   spikeProjectsMax: 10_000,
   /** How often minutes that are over are evaluated (warnings counted, spikes ended), in ms. */
-  minuteLookMs: 1000,
+  minutePollMs: 1000,
   /** How often the free space of the disk is read, in ms; what is written in between is counted. */
-  diskLookMs: 250,
+  diskPollMs: 250,
   /** A piece of a recording, in bytes: browsers send less than 1 MB unless one page alone is bigger. */
   snapshotBytesMax: 32 * 1024 * 1024,
   /** Changes in one batch of several frames: a quarter to half a second of the engine, some hundred MB of memory. */

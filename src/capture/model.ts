@@ -1,5 +1,4 @@
-// What capture takes and answers, for the API's description. Bodies are not checked against it: the scan does that, on
-// bytes.
+// Requests and replies of capture, for the API's description. Bodies are not checked against it: the scan checks bytes.
 
 import Type, { type TSchema } from "typebox";
 import { refusal } from "../http/docs/document.ts";
@@ -26,7 +25,7 @@ const apiKey = Type.String({
 });
 const eventName = Type.String({ examples: ["signed up"] });
 const distinctId = Type.String({
-  description: "Who did it. May stand in `properties` instead.",
+  description: "Whose event it is. May be in `properties` instead.",
   examples: ["user_42"],
 });
 
@@ -43,7 +42,7 @@ const batchModel = model("BatchRequest", {
   api_key: apiKey,
   historical_migration: Type.Optional(
     Type.Boolean({
-      description: "True for history: kept in order, without spike detection.",
+      description: "True for imports of history: a lane of its own, without spike detection.",
       examples: [false],
     }),
   ),
@@ -70,7 +69,7 @@ const capturedModel = Type.Object(
     accepted: Type.Optional(Type.Integer({ description: "With `?verbose=1`." })),
     ignored: Type.Optional(
       Type.Array(remarkModel, {
-        description: "With `?verbose=1`: each event that was not taken, and why.",
+        description: "With `?verbose=1`: each ignored event, with the reason.",
       }),
     ),
     warnings: Type.Optional(

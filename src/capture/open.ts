@@ -36,13 +36,13 @@ export interface OpenCaptureOptions extends Uses<"clock" | "log"> {
   dataDir: string;
   /** The folder of the process's journal; by default dataDir. */
   ownDir?: string;
-  /** Folders of workers that are not started any more: this process takes over their journals. */
+  /** Folders of workers that are no longer started: this process adopts their journals. */
   leftDirs?: readonly string[];
-  /** Folders of all workers: with a foreign database their journals are taken over too. */
+  /** Folders of all workers: with a foreign database their journals are adopted too. */
   workerDirs?: readonly string[];
   /** Where Postgres is: host:port/name, without user and password; by default embedded. */
   postgres?: string;
-  /** In a worker: worker 1, which keeps what must be known as a whole. */
+  /** In a worker: worker 1, which decides what must be decided for all. */
   shared?: SharedBook & { merges: MergeTaker };
   flushIntervalMs: number;
   journalBytesMax: number;
@@ -73,13 +73,13 @@ export interface OpenedCapture {
   broken: Promise<UserError>;
   /** Starts the flush as soon as the journal's number is confirmed; to be called when ClickHouse's tables exist. */
   startFlush(): void;
-  /** Free bytes of the journal's volume, at most diskLookMs old; NaN when unknown. */
+  /** Free bytes of the journal's volume, at most diskPollMs old; NaN when unknown. */
   freeBytes(): number;
   /** Batches whose sessions could not be derived yet, of all servers. */
   sessionBacklog(): number;
-  /** Resolves when captures can be kept; throws otherwise. */
+  /** Resolves when captures can be stored; throws otherwise. */
   check(): Promise<void>;
-  /** Writes and flushes what waits, for at most `ms`, publishes the watermark, releases the journal. */
+  /** Writes and flushes what is pending, for at most `ms`, publishes the watermark, releases the journal. */
   close(ms: number): Promise<void>;
 }
 
@@ -111,9 +111,9 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const { flush, merges } = openFlushes(options, { journal, book, definitions });
   const groupTypes = new KnownGroupTypes(({ project_id, name }) => announce(journal, project_id, name));
   const learning = followGroupTypes(groupTypes, stores.sql, log);
-  const looks = openLooks(reserve, book, log);
+  const polls = openPolls(reserve, book, log);
   const publish = publisher(options, journal, ownership, adopted);
-  // Published before anything is captured, so that exports know of this journal; but Postgres may be away.
+  // Published before anything is captured, so that exports know of this journal; but Postgres may be unavailable.
   const published = withinMs(publish(), limits.healthMsMax).catch(() => {});
   const [salts] = await Promise.all([openSalts(stores.sql, clock, log), published]);
   const ticking: IntervalTask = startInterval(
@@ -143,7 +143,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
     check: () => checkJournal(journal),
     close: async (ms) => {
       closing = true;
-      for (const look of looks) await look.close();
+      for (const poll of polls) await poll.close();
       await salts.close();
       await book.close();
       const drain = (forMs: number) => Promise.all([flush.drain(forMs), merges.drain(forMs)]);
@@ -158,7 +158,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   };
 }
 
-/** Seals the last segments and flushes them; stores that are not the journal's any more get nothing of them. */
+/** Seals the last segments and flushes them, unless the stores are not the journal's any more. */
 async function sealLast(
   journal: CaptureJournal,
   isBroken: boolean,
@@ -170,16 +170,16 @@ async function sealLast(
   if (!isBroken) await drain(ms);
 }
 
-/** Looks at the disk's free space, and at minutes that are over, on a clock. */
-function openLooks(reserve: DiskReserve, book: WarningBook, log: Log): IntervalTask[] {
-  const { diskLookMs, minuteLookMs } = captureLimits;
+/** Polls the disk's free space, and minutes that are over. */
+function openPolls(reserve: DiskReserve, book: WarningBook, log: Log): IntervalTask[] {
+  const { diskPollMs, minutePollMs } = captureLimits;
   return [
-    startInterval(diskLookMs, "looking at the disk's free space", () => reserve.poll(), log),
-    startInterval(minuteLookMs, "looking at the minutes that are over", () => book.poll(), log),
+    startInterval(diskPollMs, "reading the free disk space", () => reserve.poll(), log),
+    startInterval(minutePollMs, "closing minutes", () => book.poll(), log),
   ];
 }
 
-/** The book of names; how many it does not record is counted. */
+/** The book of names; counts those that it does not record. */
 function openDefinitions({ stores: { clickhouse }, counts, clock, log }: OpenCaptureOptions): DefinitionBook {
   const unrecorded = (why: Unrecorded, names: number) => counts.unrecorded(why, names);
   return new DefinitionBook({ clickhouse, unrecorded, clock, log });
@@ -219,7 +219,7 @@ async function settle(ownership: JournalOwnership, journal: CaptureJournal): Pro
   }
 }
 
-/** Publishes the journal's watermark; after that the registrations of journals it took over can go. */
+/** Publishes the journal's watermark; then removes the registrations of journals that it adopted. */
 function publisher(
   { stores: { sql } }: OpenCaptureOptions,
   journal: CaptureJournal,
@@ -270,7 +270,7 @@ async function checkJournal(journal: CaptureJournal): Promise<void> {
   );
 }
 
-/** A new group type travels in the lane of merges, since its place must be decided in order as well. */
+/** A new group type travels in the lane of merges, since its index must be decided in order as well. */
 function announce(journal: CaptureJournal, project_id: number, into: string): void {
   journal.merging.append(typeRow(project_id, into, journal.stamp()));
 }

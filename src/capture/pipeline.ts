@@ -1,4 +1,4 @@
-// The way of a body: scan, authorize, append, commit, report. Nothing of HTTP is known here.
+// The stages of a body: scan, authorize, append, commit, report. Knows nothing of HTTP.
 
 import type { ProjectKeys } from "../access/project_keys.ts";
 import { free } from "../core/chunks.ts";
@@ -48,11 +48,11 @@ export interface CaptureOptions {
   recordingRetentionDays: number;
 }
 
-/** A body, and what its request says beside it. */
+/** A body, and what its request has besides. */
 export interface CaptureInput {
   /** Closed by its receiver, once the promise of capture() is settled. */
   body: ReceivedBody;
-  /** When the client sent it by its own clock, in microseconds since 1970; NaN when only the body may say. */
+  /** When the client sent it by its own clock, in microseconds since 1970; NaN when only the body may have it. */
   sent_at: number;
   /** Events without a name are `$identify` calls (/engage). */
   nameless: boolean;
@@ -60,9 +60,9 @@ export interface CaptureInput {
   asBatch?: boolean;
   /** Whether the reply lists ignored events and warnings. */
   lists?: boolean;
-  /** Why items that are not objects are ignored, by their place in the batch. */
+  /** Why items that are not objects are ignored, by their index in the batch. */
   refused?: ReadonlyMap<number, Reason>;
-  /** The first warning of each event is noted here, by the event's place in the batch. */
+  /** Collects the first warning of each event, by the event's index in the batch. */
   warnings?: Map<number, Warning>;
   /** The request's lease; memory for copies of long recordings is acquired from it. */
   lease?: MemoryLease;
@@ -81,9 +81,9 @@ export interface CaptureResult {
 }
 
 /**
- * Takes one body in: scan, authorize, append, commit, report. When it resolves, every accepted event is as safe as
- * `ack` says, and events and warnings are counted.
- * @throws Fault for a body refused whole; then nothing of it is kept.
+ * Captures one body: scan, authorize, append, commit, report. When it resolves, every accepted event is as safe as
+ * `ack` requires, and events and warnings are counted.
+ * @throws Fault for a body refused whole; then nothing of it is stored.
  */
 export async function capture(input: CaptureInput, options: CaptureOptions): Promise<CaptureResult> {
   if (input.body.bytes.length === 0) throw new Fault("no_data", "The request has no body.");
@@ -105,7 +105,7 @@ export async function capture(input: CaptureInput, options: CaptureOptions): Pro
   return await report(progress, accepted, options);
 }
 
-/** What lists of ignored events and of warnings may take, in bytes. */
+/** Memory of lists of ignored events and of warnings, in bytes. */
 function listBytes(events: number): number {
   return Math.min(events, captureLimits.ignoredListMax) * captureLimits.listedBytes;
 }
@@ -128,7 +128,7 @@ export function scanFirst(scanner: BodyScanner): boolean {
   let isThrough: boolean;
   do isThrough = scanner.advance(captureLimits.sliceBytesMax);
   while (!isThrough && index.isShared);
-  // More events than the shared memory has room for are appended in slices.
+  // More events than fit in the shared memory are appended in slices.
   if (!index.fast) index.detach();
   return isThrough;
 }
@@ -184,7 +184,7 @@ function begin(
   const skew = skewOf(index, received, input.sent_at);
   const cookieless = { ...keys.cookieless(project_id), salts: salts.days, address };
   const now = received / 1000;
-  // Nearly always all salts are there, and the entries need not be searched.
+  // Nearly always all salts are known, and the entries need not be searched.
   if (cookieless.enabled && (now < salts.wholeFrom || now >= salts.wholeUntil)) refuseCookieless(index);
   const groups = new CommitGroups();
   const wanted = keys.records(project_id);
@@ -224,7 +224,7 @@ class UsedLanes {
     this.#used = [journal.quota.chooseLane(project_id, isHistorical)];
   }
 
-  /** The lane for the next rows. It refuses nothing: a body that was begun is taken to its end. */
+  /** The lane for the next rows. It refuses nothing: a body that was begun is appended to its end. */
   next(): EventLane {
     const { live, historical, quota } = this.#journal;
     if (this.#used.at(-1) === live && quota.isOverLiveQuota(this.#project_id)) this.#used.push(historical);
@@ -237,7 +237,10 @@ class UsedLanes {
   }
 }
 
-/** Resolves when all rows are as safe as `ack` says. @throws Fault unavailable when some could not be written. */
+/**
+ * Resolves when all rows are as safe as `ack` requires.
+ * @throws Fault unavailable when some could not be written.
+ */
 async function commit(
   { groups, lanes, recorder }: CaptureProgress,
   accepted: number,
@@ -261,19 +264,19 @@ async function report(
   const { index } = progress.scanner;
   const { ignored, repaired } = index;
   const { counts, book, ack } = options;
-  const { taken = 0, unwanted = false } = recorder ?? {};
-  counts.received(accepted + taken + ignored.total);
+  const { recorded = 0, unwanted = false } = recorder ?? {};
+  counts.received(accepted + recorded + ignored.total);
   counts.accepted(historical_migration ? "historical" : "live", accepted);
-  if (taken > 0) counts.accepted("recordings", taken);
+  if (recorded > 0) counts.accepted("recordings", recorded);
   if (!historical_migration && accepted > 0) book.count(project_id, accepted);
   if (ignored.total + warned.total > 0) {
     for (const [reason, events] of ignored.counts) counts.ignored(reason, events);
     for (const [warning, events] of warned.counts) counts.warned(warning, events);
-    const noted = book.record({ project_id, bytes: index.bytes, ignored, warned, repaired });
-    if (ack !== "memory") await noted;
+    const written = book.record({ project_id, bytes: index.bytes, ignored, warned, repaired });
+    if (ack !== "memory") await written;
   }
   if (repaired) free(index.bytes);
-  return { project_id, accepted: accepted + taken, recordingsUnwanted: unwanted, ignored, warned };
+  return { project_id, accepted: accepted + recorded, recordingsUnwanted: unwanted, ignored, warned };
 }
 
 /**
@@ -290,7 +293,7 @@ function skewOf(index: EventIndex, received: number, otherwise: number): number 
 }
 
 function journalFull(): Fault {
-  return new Fault("unavailable", "Events cannot be kept right now. Send them again later.", {
+  return new Fault("unavailable", "Events cannot be stored right now. Send them again later.", {
     retryAfterSeconds: 5,
   });
 }

@@ -111,7 +111,7 @@ async function answerAny(
     const inQuery = query.get("data");
     if (!short || inQuery || !looksLikeJson(body.bytes)) {
       if (request.method === "GET" && !inQuery) throw withoutData();
-      const first = (piece: Uint8Array) => admitByFirstKey(piece, { options, arenas }, lease);
+      const first = (chunk: Uint8Array) => admitByFirstKey(chunk, { options, arenas }, lease);
       const wire = inQuery ? undefined : short?.body.bytes;
       await body.receive({ request, query, options, first, wire }, lease);
       // Of many long bodies that arrive in one turn of the event loop, each further turn scans one.
@@ -146,11 +146,11 @@ function withoutData(): Fault {
  * @throws Fault invalid_api_key when no project has the key: the rest of the body is not received or inflated.
  */
 function admitByFirstKey(
-  piece: Uint8Array,
+  chunk: Uint8Array,
   { options: { keys }, arenas }: Pick<CaptureContext, "options" | "arenas">,
   lease: MemoryLease,
 ): Promise<void> | undefined {
-  const start = looksLikeJson(piece) ? piece : gunzipStart(piece);
+  const start = looksLikeJson(chunk) ? chunk : gunzipStart(chunk);
   const key = looksLikeJson(start) ? firstKey(start, arenas) : undefined;
   if (key === undefined) return undefined;
   const known = keys.find(key);
@@ -160,29 +160,29 @@ function admitByFirstKey(
 }
 
 /**
- * The key that decides the project of a body, if its first piece tells it for certain: a batch's own, that of the first
+ * The key that decides the project of a body, if its first chunk tells it for certain: a batch's own, that of the first
  * event in an array, or any in a whole body. Undefined when the key lies further on, or the bytes are not JSON.
  */
-export function firstKey(piece: Uint8Array, { short: fast }: ArenaPool): string | undefined {
-  const held = fast.copy(piece.subarray(0, fast.body.length));
+export function firstKey(chunk: Uint8Array, { short: fast }: ArenaPool): string | undefined {
+  const held = fast.copy(chunk.subarray(0, fast.body.length));
   const key = keyIn(new BodyScanner(held, { fast, indexesAll: true }, fast.open()));
-  if (key !== undefined || piece.length <= held.length) return key;
-  return keyIn(new BodyScanner(piece.subarray(0, uploadLimits.firstPieceBytes), { indexesAll: true }, 0));
+  if (key !== undefined || chunk.length <= held.length) return key;
+  return keyIn(new BodyScanner(chunk.subarray(0, uploadLimits.firstChunkBytes), { indexesAll: true }, 0));
 }
 
 function keyIn(scanner: BodyScanner): string | undefined {
   try {
     while (earlyKeyOf(scanner.index) === undefined)
-      if (scanner.advance(lookBytes)) return keyOf(scanner.index);
+      if (scanner.advance(searchBytes)) return keyOf(scanner.index);
   } catch (thrown) {
-    // The piece ends within a value, or is malformed: the scan of the whole body tells which.
+    // The chunk ends within a value, or is malformed: the scan of the whole body tells which.
     if (!(thrown instanceof Fault)) throw thrown;
   }
   return earlyKeyOf(scanner.index);
 }
 
 /** Bytes after which the key may be known: most bodies begin with it. */
-const lookBytes = 4096;
+const searchBytes = 4096;
 
 /** pathOf for every POST: its URL has a host, put there by the server. */
 function absolutePathOf(url: string): string {

@@ -14,9 +14,9 @@ export const backupCommand: Command = {
   summary: "copy everything of the embedded stores into a folder, while the server runs",
   help: `usage: bun run sluice backup DIR
 
-Writes a backup of DATA_DIR into DIR, which must be new or empty: Postgres, ClickHouse, events that wait in the
-journal, refused events, and DATA_DIR/secret.key, so keep it as you keep DATA_DIR. A server may run meanwhile;
-every event that was answered with 200 before the backup began is in it.
+Writes a backup of DATA_DIR into DIR, which must be new or empty: Postgres, ClickHouse, pending and quarantined
+events, and DATA_DIR/secret.key: protect it like DATA_DIR. A server may run meanwhile; every event that was answered
+with 200 before the backup began is in it.
 DIR appears when the backup is complete; until then it is named DIR.partial. DIR/files can be checked with
 sha256sum -c. Remote stores are backed up with their own tools.
 

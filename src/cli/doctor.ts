@@ -21,10 +21,10 @@ import type { CliContext, Command } from "./command.ts";
 
 export const doctorCommand: Command = {
   name: "doctor",
-  summary: "say what is wrong with settings, disk, stores, journal and server, and what to do",
+  summary: "report problems of settings, disk, stores, journal and server, with remedies",
   help: `usage: bun run sluice doctor [--json]
 
-Checks the settings, DATA_DIR and its volume, both stores, what the journal holds back, and the server, if one runs.
+Checks the settings, DATA_DIR and its volume, both stores, pending and quarantined events, and the server, if one runs.
 Changes nothing. Exit code 1 when something is wrong, else 0.
 
   --json  a line of JSON for each finding: {"part", "state": "ok" | "note" | "wrong", "text", "remedy"}
@@ -74,16 +74,16 @@ function settingsFindings(config: Config): Finding[] {
   }));
   const isPublic = !["127.0.0.1", "::1", "localhost"].includes(config.host);
   if (isPublic && config.siteUrl === undefined) {
-    const text = `others can reach ${config.host}, and SITE_URL is not set: links begin with what a request says`;
+    const text = `others can reach ${config.host}, and SITE_URL is not set: links begin with the Host of a request`;
     findings.push({ part, state: "note", text, remedy: "set SITE_URL to the address that people use" });
   }
   if (isPublic && config.metricsToken === undefined) {
-    const text = "anybody who reaches the server may read /metrics";
+    const text = "anyone who reaches the server can read /metrics";
     findings.push({
       part,
       state: "note",
       text,
-      remedy: "set METRICS_TOKEN, or keep /metrics behind the proxy",
+      remedy: "set METRICS_TOKEN, or block /metrics in the proxy",
     });
   }
   return findings.length > 0
@@ -106,15 +106,15 @@ function diskFindings(dataDir: string): Finding[] {
   try {
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (thrown) {
-    const remedy = "give the folder to the user that runs the server, and run doctor as that user";
+    const remedy = "make the server's user the owner of the folder, and run doctor as that user";
     return [{ part, state: "wrong", text: `no permission: ${reasonOf(thrown)}`, remedy }];
   }
   const { bavail, blocks, bsize } = statfsSync(dataDir);
   const [free, reserve] = [bavail * bsize, reserveOf(blocks * bsize)];
   const room = `${megabytes(free)} free of ${megabytes(blocks * bsize)}`;
   const text = `${room}; captures are refused below ${megabytes(reserve)}`;
-  if (free < reserve) return [{ part, state: "wrong", text, remedy: "make room on the volume of DATA_DIR" }];
-  if (free < 2 * reserve) return [{ part, state: "note", text, remedy: "make room soon" }];
+  if (free < reserve) return [{ part, state: "wrong", text, remedy: "free space on the volume of DATA_DIR" }];
+  if (free < 2 * reserve) return [{ part, state: "note", text, remedy: "free space soon" }];
   return [{ part, state: "ok", text }];
 }
 

@@ -17,7 +17,7 @@ standard input.
 Options:
   --host URL         the server (default http://127.0.0.1:PORT)
   --api-key KEY      the project's key (default BOOTSTRAP_PROJECT_API_KEY)
-  --format FORMAT    auto (default: looks at each file), or one of
+  --format FORMAT    auto (default: detected), or one of
                        jsonl   an event a line, like an item of /batch: event, distinct_id, timestamp, …
                        json    the same in an array, or in {"batch": […]} or {"results": […]}
                        csv     a header with event, distinct_id and timestamp, and optionally uuid and
@@ -25,7 +25,7 @@ Options:
                        posthog, mixpanel, amplitude, segment   their exports, as JSON Lines or JSON
   --concurrency N    batches sent at the same time (default 4)
   --state FILE       the checkpoint (default: beside the first FILE, as FILE.sluice-import)
-  --no-wait          does not wait until the events can be read
+  --no-wait          ends when all events are on disk, before they are queryable
   --dry-run          reads and checks everything, sends nothing; needs neither server nor key
   --json             the last line is {"sent":n,"accepted":n,"ignored":n,"rejected":n}
 
@@ -114,9 +114,9 @@ function printSummary(end: ImportEnd, dryRun: boolean, json: boolean, context: C
 
 const readableText: Record<Readability, string> = {
   readable: "all of it can be read now",
-  unknown: "it can be read in a moment (the server does not say when)",
-  late: "it is kept, but cannot be read yet: see the server's /_readiness and its log",
-  interrupted: "it is kept, and can be read in a moment",
+  unknown: "it will be queryable in a moment (the server does not report when)",
+  late: "it is stored on disk, but not queryable yet: see the server's /_readiness and its log",
+  interrupted: "it is stored on disk, and will be queryable in a moment",
 };
 
 function reasons(counts: Readonly<Record<string, number>>): string {

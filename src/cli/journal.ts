@@ -30,8 +30,8 @@ others.
   discard   deletes it
 
 A copy of a DATA_DIR does not start while the server it was copied from runs on the same Postgres.
-  adopt     gives the journals of the copy numbers of their own; what waits in them stays: events are looked for in
-            ClickHouse before they are sent, merges of persons that the original applied are applied again
+  adopt     gives the journals of the copy numbers of their own; pending events stay, and are looked for in
+            ClickHouse before they are sent; merges of persons are applied again
 
   bun run sluice journal retry all`,
   run,
@@ -51,7 +51,7 @@ async function run(args: string[], context: CliContext): Promise<number> {
   }
   const count = verb === "retry" ? quarantine.retry(id) : quarantine.discard(id);
   if (count === 0 && id !== "all") throw new UserError(`nothing in quarantine has the id ${id}`);
-  print(`${verb === "retry" ? "handed back" : "discarded"} ${count} ${count === 1 ? "event" : "events"}`);
+  print(`${verb === "retry" ? "returned" : "discarded"} ${count} ${count === 1 ? "event" : "events"}`);
   return 0;
 }
 
@@ -66,7 +66,7 @@ async function adopt(dataDir: string, context: CliContext): Promise<number> {
   const own = { postgres: databaseOf(databaseUrl), log };
   const owning = ownDataDir(dataDir);
   context.print(
-    "journals get new numbers; what waits in them stays: events are looked for in ClickHouse before they are sent, " +
+    "journals get new numbers; pending events stay, and are looked for in ClickHouse before they are sent; " +
       "merges of persons are applied again",
   );
   try {

@@ -31,7 +31,7 @@ export const keyCommand: Command = {
     checkPositionals(words, verb === "revoke" ? 2 : 1);
     if (verb === "issue") return issue(words, context);
     for (const name of ["label", "scopes", "email"]) {
-      if (words.values[name] !== undefined) throw new UserError(`only "key issue" takes --${name}`, 2);
+      if (words.values[name] !== undefined) throw new UserError(`only "key issue" has --${name}`, 2);
     }
     if (verb === "list") return list(words, context);
     if (verb === "revoke") return revoke(words, context);

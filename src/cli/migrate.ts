@@ -14,10 +14,10 @@ export const migrateCommand: Command = {
   help: `usage: bun run sluice migrate [--check]
 
 Applies the missing migrations of sql/postgres and sql/clickhouse in order. Several processes may run it at the
-same time: each migration is applied once. Before one that running servers of an older version cannot go on beside,
-it waits until they are stopped, for ten minutes at most.
+same time: each migration is applied once. Before one that is incompatible with running older servers it waits
+until they stop, for ten minutes at most.
 
-  --check  lists what would be applied and whether older servers can go on beside it; changes nothing
+  --check  lists what would be applied and whether older servers can run beside it; changes nothing
 
   DATABASE_URL=postgres://… CLICKHOUSE_URL=http://… SECRET_KEY=… bun run sluice migrate`,
   run,
@@ -42,7 +42,7 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
     if (isCheck) {
       const pending = Object.values(await pendingMigrations(stores, log)).flat();
       for (const { path, olderGoOn } of pending) {
-        print(`${path}: older servers ${olderGoOn ? "go on beside it" : "must stop for it"}`);
+        print(`${path}: older servers ${olderGoOn ? "can run beside it" : "must stop for it"}`);
       }
       if (pending.length === 0) print("nothing to apply");
       return 0;

@@ -12,7 +12,7 @@ export const moveCommand: Command = {
   help: `usage: bun run sluice move
 
 Copies everything from the embedded stores under DATA_DIR to the stores that DATABASE_URL and CLICKHOUSE_URL name,
-which must be empty. The server must be stopped. Events that wait in the journal stay there: the next start, with
+which must be empty. The server must be stopped. Pending events stay in the journal: the next start, with
 the same DATA_DIR and URLs, stores them in the new ClickHouse. The embedded stores are left as they are; a move
 that was cut short is begun again with an empty ClickHouse database.
 

@@ -59,7 +59,7 @@ async function create(words: Arguments, context: CliContext): Promise<number> {
 
 async function list(words: Arguments, context: CliContext): Promise<number> {
   for (const name of ["name", "organization", "api-key"]) {
-    if (words.values[name] !== undefined) throw new UserError(`project list takes no --${name}`, 2);
+    if (words.values[name] !== undefined) throw new UserError(`project list has no --${name}`, 2);
   }
   const projects = await withAccounts(context, listAllProjects);
   if (words.values["json"]) context.print(JSON.stringify(projects));

@@ -10,9 +10,8 @@ export const restoreCommand: Command = {
   help: `usage: bun run sluice restore DIR
 
 Checks the backup in DIR, file by file, and fills DATA_DIR, which must be empty, with it. The server is started
-afterwards; it stores what waited in the journal. A restore that was cut short is refused by every start: empty
-DATA_DIR and restore again. Exports and subscriptions go on where they were when the backup was taken: what they
-sent since is sent again.
+afterwards; it stores the pending events. Every start refuses an interrupted restore: empty DATA_DIR and restore
+again. Exports and subscriptions repeat what they sent since the backup.
 
   DATA_DIR=/var/lib/sluice bun run sluice restore /backups/monday`,
   run: async (args, { config, print }) => {

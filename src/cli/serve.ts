@@ -29,12 +29,12 @@ async function run(args: string[], { config, print, terminal }: CliContext): Pro
   // Not removed: a signal is often sent twice, and the second must not interrupt the flush.
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop.resolve(signal));
   const ignore = (signal: string) =>
-    log.warn("a signal changes nothing: settings are read at a start, logs are not rotated here", { signal });
+    log.warn("signal ignored: settings are read at the start only, logs are not rotated", { signal });
   // A terminal that closes ends what runs in it; a service manager's "reload" must not.
   process.on("SIGHUP", () => (terminal ? stop.resolve("SIGHUP") : ignore("SIGHUP")));
   for (const signal of ["SIGUSR1", "SIGUSR2"] as const) process.on(signal, () => ignore(signal));
   for (const [name, setting] of config.misspelt) {
-    log.warn("a variable is no setting, but nearly one", { name, setting });
+    log.warn("an environment variable resembles a setting", { name, setting });
   }
   void stop.promise.then((signal) => ending.abort(new UserError(`ended by ${signal}`)));
   const app = await openApp(config, log, ending.signal).catch((thrown: unknown) => {
@@ -47,7 +47,7 @@ async function run(args: string[], { config, print, terminal }: CliContext): Pro
   const signal = await Promise.race([stop.promise, app.broken]);
   log.info("stopping", typeof signal === "string" ? { signal } : { reason: signal.message });
   await withinMs(app.close(), limits.stopMsMax).catch((thrown: unknown) => {
-    log.warn("the stop is cut short; the next start finds what is not stored", { reason: reasonOf(thrown) });
+    log.warn("the stop was cut short; the next start stores the rest", { reason: reasonOf(thrown) });
   });
   if (typeof signal !== "string") throw signal;
   log.info("stopped");

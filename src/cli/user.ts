@@ -14,14 +14,14 @@ const help = `usage: bun run sluice user list [--json]
        bun run sluice user password --email USER
 
 list            prints the address, whether there is a password, and the last sign-in of every user
-password        gives a user a new random password and prints it; it ends the user's sessions
+password        sets a new random password, prints it, and ends the user's sessions
   --email USER          the user's e-mail address
 
 example: bun run sluice user password --email admin@example.com`;
 
 export const userCommand: Command = {
   name: "user",
-  summary: "list users, or give one a new password",
+  summary: "list users, or set a new password",
   help,
   run: async (args, context) => {
     const words = readArguments(args, ["email"], ["json"]);
@@ -34,7 +34,7 @@ export const userCommand: Command = {
 };
 
 async function list(words: Arguments, context: CliContext): Promise<number> {
-  if (words.values["email"] !== undefined) throw new UserError("user list takes no --email", 2);
+  if (words.values["email"] !== undefined) throw new UserError("user list has no --email", 2);
   const users = await withAccounts(context, listAllUsers);
   if (words.values["json"]) context.print(JSON.stringify(users));
   for (const { email, has_password, last_login } of words.values["json"] ? [] : users) {

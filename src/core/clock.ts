@@ -34,8 +34,8 @@ export function ago(now: number, count: number, unit: TimeUnit): Date {
 }
 
 /**
- * Resolves in the next turn of the event loop, ahead of all who wait in yieldToEventLoop(): for what is short and
- * awaited by others, as a group of rows on its way to the disk.
+ * Resolves in the next turn of the event loop, before all that wait in yieldToEventLoop(): for short work that others
+ * wait for, such as a group of rows on its way to the disk.
  */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
@@ -46,7 +46,7 @@ const queue: (() => void)[] = [];
 let first = 0;
 
 /**
- * Resolves after the other work of this turn of the event loop. One caller goes on in each turn: however many long
+ * Resolves after the other work of this turn of the event loop. One caller continues in each turn: however many long
  * bodies are processed at once, a request waits for one slice of one of them.
  */
 export function yieldToEventLoop(): Promise<void> {

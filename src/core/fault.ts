@@ -14,7 +14,7 @@ export const faultCodes = {
     not_authenticated authentication_failed missing_api_key invalid_api_key permission_denied
   `),
   throttled_error: ["throttled"],
-  /** What a body or a query says. */
+  /** Faults of the content of a body or a query. */
   validation_error: wordsIn(`
     no_data invalid_payload empty_batch missing_event_uuid invalid_event_uuid duplicate_event_uuid required null
     blank max_length max_value min_value invalid_input invalid_choice does_not_exist incorrect_type not_a_list

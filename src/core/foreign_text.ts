@@ -8,7 +8,7 @@ interface Foreign {
   charsMax: number;
 }
 
-/** Characters that are read; the rest is dropped. Several times what is kept. */
+/** Characters that are read; the rest is dropped. Several times as many as are kept. */
 const readCharsMax = 16_384;
 const hidden = "[hidden]";
 /** A shorter secret is hidden only as a word of its own, since it occurs in many words. */

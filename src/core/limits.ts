@@ -8,14 +8,14 @@ export const limits = {
    * One event's raw JSON, in bytes (PostHog's message limit); a larger event is ignored, the rest of its batch is not.
    */
   eventBytesMax: 1_000_000,
-  /** JSON nesting: enough for any real event, and any parser downstream takes it. */
+  /** JSON nesting: enough for any real event, and any parser downstream accepts it. */
   jsonDepthMax: 128,
   /** A body after inflating, in bytes: five times the default wire limit, as in PostHog. */
   inflatedBytesMax: 104_857_600,
   /** Bytes copied in one turn of the event loop: about a millisecond into untouched memory. */
   copyBytesMax: 1024 * 1024,
   /**
-   * The index of a body's events, in bytes; memory is taken as it is used. Enough for 174,000 events, or 96 MB of 550
+   * The index of a body's events, in bytes; memory is used as it fills. Enough for 174,000 events, or 96 MB of 550
    * bytes each. A body with more is scanned twice, and appended in parts once all of it is known to be valid.
    */
   indexBytesMax: 32 * 1024 * 1024,
@@ -29,9 +29,9 @@ export const limits = {
   rowsShownAtOnceMax: 250,
   /** Bytes of a reply read, written or sent in one turn of the event loop: a millisecond or two. */
   replySliceBytes: 256 * 1024,
-  /** How long one part's health check may take, in ms: balancers ask every few seconds. */
+  /** How long one part's health check may take, in ms: balancers check every few seconds. */
   healthMsMax: 2000,
-  /** Seconds after which a server that does not report is called away: it reports once a second. */
+  /** Seconds after which a server that does not report is shown as unavailable: it reports once a second. */
   serverSilentSecondsMax: 60,
   /** How long one management query may run in ClickHouse, in seconds. */
   querySecondsMax: 10,
@@ -103,7 +103,7 @@ export const limits = {
   /** Runs and deliveries that are read before some are claimed; the first of each project come first. */
   claimCandidatesMax: 1000,
   /** How many times a claim is tried when other processes were faster. */
-  claimLooksMax: 3,
+  claimTriesMax: 3,
   /**
    * How long a child process may take to stop before it is killed, in ms: time to finish an insert and write a
    * checkpoint. Both stores survive a kill.

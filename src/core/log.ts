@@ -13,7 +13,7 @@ export type Log = Record<Exclude<LogLevel, "silent">, (message: string, fields?:
 interface LogOptions {
   level: LogLevel;
   format: LogFormat;
-  /** Writes one line, given without its newline; standard error by default. */
+  /** Writes one line, which has no newline; standard error by default. */
   write?: (line: string) => void;
   clock?: Clock;
 }
@@ -55,9 +55,10 @@ function renderPretty(time: string, level: LogLevel, message: string, fields: Lo
 function plainFields(fields: LogFields): LogFields {
   const plain: LogFields = {};
   for (const [key, value] of Object.entries(fields)) {
-    const said = value instanceof Error ? reasonOf(value) : typeof value === "bigint" ? String(value) : value;
-    // The text may come from others: it must stay on one line and hold no control characters of terminals.
-    plain[key] = typeof said === "string" ? storableText(said, fieldCharsMax) : said;
+    const shown =
+      value instanceof Error ? reasonOf(value) : typeof value === "bigint" ? String(value) : value;
+    // The text may be foreign: it must stay on one line and contain no control characters of terminals.
+    plain[key] = typeof shown === "string" ? storableText(shown, fieldCharsMax) : shown;
   }
   return plain;
 }

@@ -4,7 +4,7 @@ const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 /** The last label is never a number, so that no address is a name. */
 const lastLabel = /^(?:[a-z]{2,63}|xn--[a-z0-9-]{1,58}[a-z0-9])$/;
 
-/** Hosts that recordings of a project may load from: they stand in a header of the player's page. */
+/** Hosts that recordings of a project may load from: a header of the player's page lists them. */
 export const loadHostsMax = 20;
 
 /** Names that are resolved within a house, a machine or not at all. */
@@ -15,8 +15,8 @@ const localEnds = new Set(
 );
 
 /**
- * Whether a text is the name of a host and nothing else, in lower case: no address, no name of a local network, no port
- * and no scheme. What the name resolves to is not looked at.
+ * Whether a text is only the name of a host, in lower case: no address, no name of a local network, no port and no
+ * scheme. The name is not resolved.
  */
 export function isPublicHost(text: string): boolean {
   if (text.length > 253) return false;

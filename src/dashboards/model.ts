@@ -85,7 +85,7 @@ export const dashboardModel = model("Dashboard", {
   ...properties,
   tiles: readOnly(
     Type.Array(tileModel, {
-      description: "Insights are put there by their `dashboards`, texts by `tiles` of a change.",
+      description: "Insights are added by their `dashboards`, texts by `tiles` of a PATCH.",
     }),
   ),
 });
@@ -101,10 +101,7 @@ const refused = {
   duplicate_tiles: unsupported("Tiles cannot be copied."),
   delete_insights: unsupported("Insights are deleted by themselves: send them deleted: true."),
   quick_filter_ids: unsupported(ofOwn),
-  restriction_level: unsupported(
-    "Everybody who may write dashboards may change every one: only 21 is accepted.",
-    [21],
-  ),
+  restriction_level: unsupported("Whoever may write dashboards may change all: only 21 is accepted.", [21]),
 };
 
 export const dashboardBody = strictModel(
@@ -142,7 +139,7 @@ const tileBody = strictModel(
     layouts: Type.Optional(layouts),
     color: Type.Optional(color()),
     show_description: Type.Optional(show_description()),
-    deleted: Type.Optional(flag({ description: "true: removes the tile. An insight of it stays." })),
+    deleted: Type.Optional(flag({ description: "true: removes the tile, not its insight." })),
     filters_overrides: unsupported("Filters of a tile are not supported."),
     button_tile: unsupported("Buttons are not supported."),
   },

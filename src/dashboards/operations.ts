@@ -88,7 +88,7 @@ function listOperations(parts: DashboardParts) {
     }),
     projectOperation("POST /dashboards/", "dashboard:write", {
       summary: "Create a dashboard",
-      description: "Insights are put on it by their own `dashboards`.",
+      description: "Insights are added by their `dashboards`.",
       body: dashboardBody,
       replies: { 201: shownOne },
       answer: async ({ access, project, body }) => {
@@ -120,7 +120,7 @@ function oneOperations(parts: DashboardParts) {
       },
     }),
     projectOperation("PATCH /dashboards/:id/", "dashboard:write", {
-      summary: "Change a dashboard and its tiles, delete it or bring it back",
+      summary: "Change a dashboard and its tiles, delete or restore it",
       put: "Change a dashboard, as PATCH does",
       // A deleted dashboard is found too, so that it can be restored.
       find: async ({ project, params }) =>
@@ -136,7 +136,7 @@ function oneOperations(parts: DashboardParts) {
       },
     }),
     projectOperation("DELETE /dashboards/:id/", "dashboard:write", {
-      summary: "Delete a dashboard; PATCH with deleted: false brings it back",
+      summary: "Delete a dashboard; PATCH with deleted: false restores it",
       find: async ({ project, params }) => present(await getDashboard(sql, project.id, rowIdOf(params.id))),
       replies: { 204: { description: "It is gone. Its insights are not." } },
       answer: async ({ project, found }) => {

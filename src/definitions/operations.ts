@@ -29,7 +29,7 @@ export function definitionRoutes({ gate, sql, clickhouse }: RoomParts<"gate" | "
 
 const eventQuery = {
   search: searchParameter("Only names with all of these words, in any case."),
-  names: commaNamesParameter("Only these names, with commas between them; may be given several times."),
+  names: commaNamesParameter("Only these names, with commas between them, or as several parameters."),
   excluded_properties: listedNamesParameter("Names of events to leave out, as a JSON list."),
   event_type: choiceParameter(
     "`event_posthog`: only names that begin with `$`; `event_custom`: only others.",
@@ -47,7 +47,7 @@ function eventOperations(clickhouse: ClickHouse) {
   return [
     projectOperation("GET /event_definitions/", "event_definition:read", {
       summary: "List the names of events",
-      description: "Those of the latest day first, by their names, unless an `ordering` is given.",
+      description: "By default the latest day first, then by name.",
       query: eventQuery,
       replies: { 200: reply("The names.", listSchema(eventDefinitionModel)) },
       answer: async ({ project, query, request, url }) => {
@@ -97,7 +97,7 @@ const propertyQuery = {
     "true: without those that SDKs set: names that begin with `$`, and advertising parameters.",
   ),
   exclude_hidden: flagParameter("No property is hidden here."),
-  exclude_restricted: flagParameter("No property is kept from a key that may list any."),
+  exclude_restricted: flagParameter("No property is hidden from a key that may list any."),
   verified: flagParameter("No property is verified here: true lists none."),
   tags: listedNamesParameter("No property has tags here: with any in this JSON list, none is listed."),
   ...pageParameters("Names"),
@@ -112,7 +112,7 @@ function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
   return [
     projectOperation("GET /property_definitions/", "property_definition:read", {
       summary: "List the names of properties",
-      description: "Those that one of `event_names` had come first, then all by their names.",
+      description: "Properties of `event_names` first, then all by name.",
       query: propertyQuery,
       replies: { 200: reply("The names.", listSchema(propertyDefinitionModel)) },
       answer: async ({ project, query, request, url }) => {
@@ -157,7 +157,7 @@ const onlyOne = { limit: 1, offset: 0 };
 const newestFirst: readonly EventOrder[] = [{ by: "last_seen_at::date", isDescending: true }];
 
 function ofGroupsOnly() {
-  return fieldFault("invalid_input", "Only properties of groups have one: ask with type=group.", [
+  return fieldFault("invalid_input", "Only properties of groups have one: use type=group.", [
     "group_type_index",
   ]);
 }

@@ -2,7 +2,7 @@
 
 export const retentionLimits = {
   /** How often a process checks whether a pass is due, in ms: days expire at midnight (UTC). */
-  expiryLookMs: 60_000,
+  expiryPollMs: 60_000,
   /** The time between two passes of all processes, in ms: a changed retention takes effect with the next pass. */
   expiryPassMs: 3_600_000,
   /**

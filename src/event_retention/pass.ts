@@ -119,7 +119,10 @@ async function removeGathered(
 function hasRoom({ log }: PassOptions, { partition, bytes_left }: MaskedPartition, free: number): boolean {
   if (bytes_left * retentionLimits.expiryRoomFactor <= free) return true;
   const bytes = { free_bytes: free, new_bytes: bytes_left };
-  log.warn("no room to write files anew without expired events; they stay deleted", { partition, ...bytes });
+  log.warn("not enough disk space to rewrite files without expired events; they stay deleted", {
+    partition,
+    ...bytes,
+  });
   return false;
 }
 

@@ -57,7 +57,7 @@ export function openEventRetention({ metrics, onExpired = () => {}, ...options }
 
   const steady = new SteadyClock(clock);
   const pollSteadily = async () => void (steady.isSteady() && (await poll()));
-  const worker = intervalWorker(retentionLimits.expiryLookMs, "deleting expired events", pollSteadily, log);
+  const worker = intervalWorker(retentionLimits.expiryPollMs, "deleting expired events", pollSteadily, log);
   /** Resolves when no work is left here; ClickHouse finishes the statement it has. */
   const close = async () => {
     stop.abort();

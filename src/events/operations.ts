@@ -31,7 +31,7 @@ export function eventRoutes({ gate, clickhouse, clock, engine }: EventParts) {
       summary: "List events, newest first by default",
       description:
         "With `select`, a JSON list of expressions of SQL, `results` are rows of these `columns` with their " +
-        `\`types\`; \`hasMore\` and \`next\` say whether there are more, and there is no \`count\`. ${csvDescription}`,
+        `\`types\`; \`hasMore\` and \`next\` show whether there are more, and there is no \`count\`. ${csvDescription}`,
       query: eventParameters(clock),
       replies: { 200: reply("The events.", listSchema(listedEventModel)) },
       answer: async ({ access, project, query, request, url }) => {

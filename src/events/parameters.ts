@@ -22,7 +22,7 @@ export function eventParameters(clock: Clock) {
     person_id: uuidParameter("Only events of this person."),
     after: momentParameter("Only later events: ISO 8601, or relative like -7d.", clock),
     before: momentParameter("Only earlier events, likewise.", clock),
-    properties: propertiesParameter("Only events that hold these: a JSON list of property filters.", [
+    properties: propertiesParameter("Only events that match: a JSON list of property filters.", [
       "event",
       "person",
       "group",

@@ -175,11 +175,11 @@ const groupFilterParameters = {
   group_type_index: typeIndexParameter,
   group_type: textParameter("Only groups of the type with this name."),
   group_key: textParameter(
-    "With group_type_index: only groups whose key contains this text, in large or small letters. " +
+    "With group_type_index: only groups whose key contains this text, in any case. " +
       "Without: only the group with exactly this key.",
   ),
   search: searchParameter(
-    "Only groups whose key, or a value of whose properties, contains this text, in large or small letters.",
+    "Only groups whose key, or a value of whose properties, contains this text, in any case.",
   ),
 };
 

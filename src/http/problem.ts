@@ -109,7 +109,7 @@ export function openProblems(parts: ProblemParts): (failure: Failure) => Respons
     if (unavailable) {
       // The statement of a client that left was ended with it; nobody reads the answer, and no store is at fault.
       if (request.signal.aborted) log.debug("a client left before its answer", about);
-      else if (isBusy(error)) log.info("a request found no free place to read", about);
+      else if (isBusy(error)) log.info("a request found no free permit to read", about);
       else log.warn("a request found a store unavailable", about);
       return problemFor(request, unavailable);
     }
@@ -183,9 +183,9 @@ export function storeFault(error: unknown): Fault | undefined {
     // No Retry-After: a retry would load the engine again.
     if (isTooHeavy(error)) return new Fault("invalid_input", heavyQuery);
     const detail = isBusy(error)
-      ? "The event store has no free place to read now. Please retry."
+      ? "The event store is busy. Please retry."
       : error.type === "ACCESS_DENIED"
-        ? "The event store refuses it to this server, whose log names the grant that is missing."
+        ? "The event store denies this to the server, whose log names the missing grant."
         : error.type === "TIMEOUT"
           ? "The event store does not answer. Please retry."
           : "The event store cannot be reached. Please retry.";

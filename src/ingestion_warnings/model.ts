@@ -9,7 +9,7 @@ const warningModel = Type.Object(
     event: Type.String({ description: "As the client named it; empty when it did not." }),
     distinct_id: Type.String(),
     timestamp: Type.String({ format: "date-time", description: "When the server saw it." }),
-    count: Type.Integer({ description: "Events it stands for: more than 1 where not all are listed." }),
+    count: Type.Integer({ description: "Events that it counts: more than 1 where not all are listed." }),
     details: Type.Record(Type.String(), Type.Unknown(), { description: "message, and what it is about." }),
   },
   {

@@ -53,7 +53,7 @@ export function insightFilter(clock: Clock) {
     created_date_to: momentParameter("Only those created before this moment.", clock),
     date_from: momentParameter("Only those last modified after this moment.", clock),
     date_to: momentParameter("Only those last modified before this moment.", clock),
-    order: choiceParameter("A minus: descending. By default the newest come first.", orders),
+    order: choiceParameter("Descending with a minus before it; by default the newest first.", orders),
   };
 }
 

@@ -106,7 +106,7 @@ function oneOperations(parts: InsightParts) {
       },
     }),
     projectOperation("PATCH /insights/:id/", writing, {
-      summary: "Change an insight, put it on dashboards, delete it or bring it back",
+      summary: "Change an insight, add it to dashboards, delete or restore it",
       put: "Change an insight, as PATCH does",
       // A deleted one is there to be brought back.
       find: async ({ project, params }) =>
@@ -116,7 +116,7 @@ function oneOperations(parts: InsightParts) {
       answer: ({ access, found, body }) => changeInsight(parts, found, access.user.id, body),
     }),
     projectOperation("DELETE /insights/:id/", "insight:write", {
-      summary: "Delete an insight; PATCH with deleted: false brings it back",
+      summary: "Delete an insight; PATCH with deleted: false restores it",
       find: async ({ project, params }) =>
         present(await getInsight(sql, project.id, insightNameOf(params.id))),
       replies: gone,
@@ -134,7 +134,7 @@ const askerOf = ({ key }: Access, { signal }: Request): QueryAsker => ({ scopes:
 const description = "`id` is its number or its short id. A short id of digits alone is not issued.";
 
 function tooManyRefreshed(): Fault {
-  const detail = `With results, a page has at most ${refreshedRowsMax} insights. Ask with limit=${refreshedRowsMax}.`;
+  const detail = `With results, a page has at most ${refreshedRowsMax} insights. Use limit=${refreshedRowsMax}.`;
   return new Fault("max_value", detail, { attr: "limit" });
 }
 

@@ -85,7 +85,7 @@ export async function withResults(
 ): Promise<Insight[]> {
   const end = clock.elapsed() + secondsMax * 1000;
   const late = failed(
-    `The other insights took more than the ${secondsMax} s that an answer has for all: ask for this one alone.`,
+    `The other insights took more than the ${secondsMax} s that an answer has for all: request this one alone.`,
   );
   const shown: Insight[] = [];
   for (const insight of insights) {

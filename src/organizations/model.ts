@@ -29,7 +29,7 @@ const projectModel = model("ProjectBasic", {
 export const organizationModel = model("Organization", {
   id: readOnly(uuid()),
   name: text({ maxLength: 64, examples: ["Hedgehogs, Inc."] }),
-  slug: readOnly(Type.String({ description: "Made from the first name; renaming keeps it." })),
+  slug: readOnly(Type.String({ description: "Made from the first name; renaming does not change it." })),
   logo_media_id: nullable(uuid(), { default: null }),
   created_at: readOnly(moment()),
   updated_at: readOnly(moment()),

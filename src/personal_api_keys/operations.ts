@@ -70,7 +70,7 @@ function listOperations(sql: Postgres) {
 function readOperations(sql: Postgres) {
   return [
     operation("GET /@current/", null, {
-      summary: "Get the key that asks, or the session that stands for one",
+      summary: "Get the key or session of this request",
       replies: shownOne,
       answer: async ({ access }) => present(await getAskingKey(sql, access.key.id, access.user.id)),
     }),
@@ -102,7 +102,7 @@ function changeOperations(sql: Postgres) {
     operation("DELETE /:id/", "*", {
       find,
       summary: "Revoke a personal API key, at once",
-      description: "A server that is not notified in time lets the key read for at most three seconds more.",
+      description: "A server that is not notified in time accepts its reads for at most three seconds more.",
       replies: gone,
       answer: async ({ access, found }) => {
         if (!(await revokeKey(sql, found.id, access.user.id))) throw notFound();
@@ -110,7 +110,7 @@ function changeOperations(sql: Postgres) {
     }),
     operation("POST /:id/roll/", "*", {
       find,
-      summary: "Give a personal API key a new value; the old one stops at once",
+      summary: "Replace a personal API key's value; the old one stops at once",
       replies: { 200: reply("The key, with its new value.", issuedKeyModel) },
       answer: async ({ access, found }) => present(await rollKey(sql, found.id, access.user.id)),
     }),
@@ -148,5 +148,5 @@ async function checkReach(sql: Postgres, { user }: Access, input: PersonalKeyUpd
 }
 
 function tooWide(): Fault {
-  return new Fault("permission_denied", "API key does not reach as far as the key that is asked for.");
+  return new Fault("permission_denied", "API key does not reach as far as the requested key.");
 }

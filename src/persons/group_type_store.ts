@@ -1,5 +1,5 @@
-// The group types of projects. Places are given and freed in Postgres, in the order of merges, and copied to
-// ClickHouse. Events and groups store the name of their type, so a reused place shows no groups of its former type.
+// The group types of projects. Indexes are assigned and freed in Postgres, in the order of merges, and copied to
+// ClickHouse. Events and groups store the name of their type, so a reused index shows no groups of its former type.
 
 import { limits } from "../core/limits.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
@@ -13,7 +13,7 @@ export interface SightedType {
 
 /** A type that got no place. */
 export interface RefusedType extends SightedType {
-  /** True: the project does not allow it. False: all places are taken. */
+  /** True: the project does not allow it. False: all indexes are assigned. */
   barred: boolean;
 }
 
@@ -59,7 +59,7 @@ export async function groupTypesOf(sql: Postgres, project_id: number): Promise<G
     SELECT name, place FROM group_types WHERE project_id = ${project_id} ORDER BY place`;
 }
 
-/** Gives each type the first free place, in order. Resolves to the types that got none. */
+/** Assigns each type the first free index, in order. Resolves to the types that got none. */
 export async function addTypes(
   transaction: Transaction,
   types: readonly SightedType[],

@@ -1,5 +1,5 @@
-// A cache of each project's group types, which capture asks without waiting. An unknown type is announced in the
-// journal; Postgres decides whether it gets a place.
+// A cache of each project's group types, which capture reads without waiting. An unknown type is announced in the
+// journal; Postgres decides whether it gets an index.
 
 import { isTextAt } from "../core/bytes.ts";
 import { limits } from "../core/limits.ts";
@@ -19,8 +19,8 @@ interface Bytes {
 interface Known {
   /** Types that have a place and are allowed. */
   types: Uint8Array[];
-  /** Number of places taken. */
-  taken: number;
+  /** Number of assigned indexes. */
+  assigned: number;
   /** undefined: any type is allowed. */
   allowed: Uint8Array[] | undefined;
   /** Types announced by this process since it last read the table. */
@@ -40,9 +40,9 @@ export class KnownGroupTypes {
   admit(project_id: number, type: Bytes): boolean {
     let known = this.#projects.get(project_id);
     if (!known)
-      this.#projects.set(project_id, (known = { types: [], taken: 0, allowed: undefined, announced: [] }));
+      this.#projects.set(project_id, (known = { types: [], assigned: 0, allowed: undefined, announced: [] }));
     if (isAmong(known.types, type)) return true;
-    if (known.taken >= limits.groupTypesMax) return false;
+    if (known.assigned >= limits.groupTypesMax) return false;
     if (known.allowed && !isAmong(known.allowed, type)) return false;
     if (isAmong(known.announced, type)) return true;
     if (known.announced.length >= limits.groupTypesMax) return false;
@@ -65,16 +65,21 @@ export class KnownGroupTypes {
 
   /** Replaces the cache with what Postgres has now. */
   replace(projects: readonly ProjectGroupTypes[]): void {
-    const learnt = new Map<number, Known>();
+    const fresh = new Map<number, Known>();
     const encoder = new TextEncoder();
     const encode = (names: readonly string[]) => names.map((name) => encoder.encode(name));
     for (const { project_id, names, allowed } of projects) {
       const usable = allowed ? names.filter((name) => allowed.includes(name)) : names;
       const types = encode(usable);
-      const taken = names.length;
-      learnt.set(project_id, { types, taken, allowed: allowed ? encode(allowed) : undefined, announced: [] });
+      const assigned = names.length;
+      fresh.set(project_id, {
+        types,
+        assigned,
+        allowed: allowed ? encode(allowed) : undefined,
+        announced: [],
+      });
     }
-    this.#projects = learnt;
+    this.#projects = fresh;
   }
 }
 

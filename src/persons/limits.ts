@@ -19,13 +19,13 @@ export const personLimits = {
   mergedIdsReadMax: 20_000,
   /** Timeout of one statement of a deletion, in ms: it may touch all parts of a large table. */
   deletionMsMax: 600_000,
-  /** How often pending deletions are looked for, in ms, and how many are taken at once. */
-  deletionLookMs: 2000,
+  /** How often pending deletions are searched for, in ms, and how many are claimed at once. */
+  deletionPollMs: 2000,
   deletionsAtOnce: 1000,
   /** Moments of orders that reads name while their persons are hidden; with more, a deletion is awaited. */
   hiddenOrdersMax: 100,
-  /** How often each process asks which persons are hidden by orders of others, in ms. */
-  hiddenLookMs: 1000,
+  /** How often each process reads which persons are hidden by orders of others, in ms. */
+  hiddenPollMs: 1000,
   /** A process whose journal was seen within so many seconds may answer reads: journals report once a second. */
   processSeenSeconds: 60,
   /** Ids in one request to delete persons; PostHog's number. */

@@ -1,7 +1,7 @@
-// Decides merges in order: which id comes under which main id, and which merges are refused. Pure: stored rows come
-// in, changes go out.
+// Decides merges in order: which id belongs to which main id, and which merges are refused. Pure: its input are stored
+// rows, its output changes.
 
-/** What asks for a merge; the numbers are stored in the journal. A new group type travels in the same lane. */
+/** The calls that merge; the numbers are stored in the journal. A new group type travels in the same lane. */
 export const mergeKind = { none: 0, identify: 1, alias: 2, dangerous: 3, group_type: 4 } as const;
 
 /** `from` is merged into `into`, whose person id remains. */
@@ -23,7 +23,7 @@ export interface KnownId {
   main_id: string;
 }
 
-export interface SightedId {
+export interface AddedId {
   readonly project_id: number;
   readonly id: string;
 }
@@ -39,7 +39,7 @@ export interface Change extends Moved {
 }
 
 /** An id of these merges; a root of the tree is a main id. */
-interface Node extends SightedId {
+interface Node extends AddedId {
   stored: boolean;
   identified: boolean;
   parent: Node | undefined;
@@ -49,14 +49,14 @@ interface Node extends SightedId {
 }
 
 /**
- * Plans the merges of one transaction. Steps, each possible in slices: sight() all merges, learn() the stored rows of
- * their ids, decide() each merge in order, then ask changeOf() each of `sighted`.
+ * Plans the merges of one transaction. Steps, each possible in slices: add() all merges, load() the stored rows of
+ * their ids, decide() each merge in order, then changeOf() each of `added`.
  */
 export class MergePlan {
   /** Merges that would join two identified persons. */
   readonly refused: Merge[] = [];
   readonly #nodes = new Map<number, Map<string, Node>[]>();
-  readonly #sighted: Node[] = [];
+  readonly #added: Node[] = [];
 
   /** Records the ids of a merge. */
   add({ project_id, from, into }: Merge): void {
@@ -64,17 +64,17 @@ export class MergePlan {
     this.#nodeOf(project_id, into);
   }
 
-  /** Every id of the merges once, then main ids from learn(). */
-  get sighted(): readonly SightedId[] {
-    return this.#sighted;
+  /** Every id of the merges once, then main ids from load(). */
+  get added(): readonly AddedId[] {
+    return this.#added;
   }
 
-  /** Takes the stored row of a sighted id; an id that is not merged has none. */
+  /** Loads the stored row of an added id; an id that is not merged has none. */
   load({ project_id, distinct_id, main_id }: KnownId): void {
     const main = this.#nodeOf(project_id, main_id);
     main.stored = true;
     main.identified = true;
-    // The id now stands for its main id; the node it had is dropped.
+    // Maps the id to its main id; the node it had is dropped.
     this.#mapOf(project_id, distinct_id).set(distinct_id, main);
   }
 
@@ -87,8 +87,8 @@ export class MergePlan {
     else join(from, into, merge);
   }
 
-  /** The change to store for one of `sighted`, undefined for none. To be called after every merge is decided. */
-  changeOf({ project_id, id }: SightedId): Change | undefined {
+  /** The change to store for one of `added`, undefined for none. To be called after every merge is decided. */
+  changeOf({ project_id, id }: AddedId): Change | undefined {
     const node = this.#nodeOf(project_id, id);
     const isChanged = node.parent !== undefined || (node.identified && !node.stored);
     if (node.id !== id || !isChanged) return undefined;
@@ -103,7 +103,7 @@ export class MergePlan {
     if (!node) {
       node = { project_id, id, stored: false, identified: false, parent: undefined, at: 0, created_at: 0 };
       ids.set(id, node);
-      this.#sighted.push(node);
+      this.#added.push(node);
     }
     return node;
   }
@@ -139,7 +139,7 @@ function join(from: Node, into: Node, { at, created_at }: Merge): void {
   into.created_at = created_at;
 }
 
-/** The root of a node. It shortens the path, and keeps the time at which the id came under that root. */
+/** The root of a node. Shortens the path, and keeps the time at which the id joined that root. */
 function rootOf(node: Node): Node {
   let top = node;
   while (top.parent?.parent) top = top.parent;

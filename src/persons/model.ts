@@ -1,4 +1,4 @@
-// What a person looks like in a reply.
+// A person as replies show it.
 
 import Type from "typebox";
 import { isUuid } from "../core/id.ts";
@@ -24,7 +24,7 @@ export const personModel = model("Person", {
   is_identified: Type.Boolean({ description: "True when ids were merged into it." }),
 });
 
-/** A person as JSON. Its properties go out as they came in. */
+/** A person as JSON, with the texts of its properties as they were sent. */
 export function personText(person: Person): string {
   const { uuid, distinct_ids, distinct_ids_count, properties, created_at, is_identified } = person;
   const name = nameOf(JSON.parse(properties) as Record<string, unknown>, distinct_ids);

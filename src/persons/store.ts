@@ -9,7 +9,7 @@ import type {
 } from "../storage/postgres/postgres.ts";
 import { slices } from "../work/slices.ts";
 import { addTypes, lockMerges, type RefusedType, type SightedType } from "./group_type_store.ts";
-import { type KnownId, type Merge, MergePlan, type Moved, type SightedId } from "./merge.ts";
+import { type AddedId, type KnownId, type Merge, MergePlan, type Moved } from "./merge.ts";
 
 export interface Applied {
   /** Version of the rows that this transaction wrote, for mirrorMerges(). */
@@ -21,8 +21,8 @@ export interface Applied {
 
 /**
  * Applies a segment's merges in order, then its group types; `types` may still be filled while merges are read. A
- * segment that was applied before changes and refuses nothing. It is one transaction: all or nothing. Merges come in
- * slices, so that few are in memory at once.
+ * segment that was applied before changes and refuses nothing. It is one transaction: all or nothing. Merges are read
+ * in slices, so that few are in memory at once.
  */
 export async function applyMerges(
   sql: Postgres,
@@ -96,11 +96,11 @@ async function writeMerges(
   let moved = 0;
   const plan = new MergePlan();
   for await (const some of slices(merges)) for (const one of some) plan.add(one);
-  for await (const ids of slices(plan.sighted)) {
+  for await (const ids of slices(plan.added)) {
     for (const known of await knownOf(transaction, ids)) plan.load(known);
   }
   for await (const some of slices(merges)) for (const one of some) plan.decide(one);
-  for await (const ids of slices(plan.sighted)) {
+  for await (const ids of slices(plan.added)) {
     const changes = ids.map((id) => plan.changeOf(id)).filter((change) => change !== undefined);
     const known = Map.groupBy(changes, ({ stored }) => stored);
     moved += await move(transaction, known.get(true) ?? [], version);
@@ -110,7 +110,7 @@ async function writeMerges(
 }
 
 /** The stored rows of these ids. */
-async function knownOf(transaction: Transaction, ids: readonly SightedId[]): Promise<KnownId[]> {
+async function knownOf(transaction: Transaction, ids: readonly AddedId[]): Promise<KnownId[]> {
   const projects = arrayText(ids.map(({ project_id }) => project_id));
   const names = arrayText(ids.map(({ id }) => id));
   return await transaction<KnownId[]>`

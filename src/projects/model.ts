@@ -20,7 +20,7 @@ import { storageLimits } from "../storage/limits.ts";
 import { factSettings, keptSettings } from "./settings/model.ts";
 
 export const projectModel = model("Project", {
-  id: readOnly(Type.Integer({ description: "What other replies call `team_id`." })),
+  id: readOnly(Type.Integer({ description: "`team_id` in other replies." })),
   uuid: readOnly(uuid()),
   organization: readOnly(uuid()),
   name: text({ maxLength: 200, default: "Default project" }),
@@ -32,7 +32,7 @@ export const projectModel = model("Project", {
     maximum: 2,
     default: 1,
     description:
-      "How events of visitors without a cookie are taken: 0 ignores them; 1 gives each visitor an id of the day, and " +
+      "Cookieless events: 0 ignores them; 1 assigns each visitor an id of the day, and " +
       "keeps nothing between two events (PostHog's stateless mode). PostHog's stateful mode (2) does not exist.",
   }),
   allowed_group_types: nullable(

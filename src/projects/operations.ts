@@ -96,7 +96,7 @@ function oneOperations(parts: ProjectParts) {
       },
     }),
     oneOperation("PATCH /reset_token/", "project:write", {
-      summary: "Give a project a new API key",
+      summary: "Replace a project's API key",
       description: "The old one stops within 30 seconds.",
       replies: shownOne,
       answer: async ({ project }) => present(await resetProjectKey(sql, project.id), missing),

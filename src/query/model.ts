@@ -132,7 +132,7 @@ export const queryReply = model("QueryResponse", {
   error: nullable(Type.String(), { description: "Always null: what fails is answered with its status." }),
   columns: Type.Optional(Type.Array(Type.String())),
   types: Type.Optional(Type.Array(Type.Unknown(), { description: "Of SQL: pairs of name and type." })),
-  hogql: Type.Optional(Type.String({ description: "Of SQL: the query as it was asked." })),
+  hogql: Type.Optional(Type.String({ description: "Of SQL: the query as it was sent." })),
   query: Type.Optional(Type.String({ description: "Of SQL: the same." })),
   clickhouse: Type.Optional(
     Type.String({ description: "Of SQL, for keys with the scope `*`: the statement." }),

@@ -19,16 +19,16 @@ export function queryRoutes({ gate, engine }: { gate: Gate; engine: OpenedQuerie
     projectOperation("POST /query/", "query:read", {
       summary: "Run a query",
       description:
-        "Trends, funnels, retention, a list of events or SQL (`HogQLQuery`), computed at once; what of PostHog's " +
-        "queries is not supported is refused by name. A funnel's `average_conversion_time` and " +
-        "`median_conversion_time` of a step are seconds since the step before, of the persons who got there: in the " +
-        "attempt that came furthest, of these the first to be there and the last to begin; null " +
-        "for the first step. A result that took more than a second is kept for ten minutes and given again " +
-        "(`is_cached`, `last_refresh`), unless `refresh` is `force_blocking`, `force_async` or true. With " +
-        "`async`, or a `refresh` of `async`, `lazy_async` or `force_async`, the query runs in the background, and " +
-        "is asked for by its id. That is `client_query_id`, where it is given. With `format=csv` or " +
-        "`Accept: text/csv` SQL and lists of events are a table, with `format=jsonl` or " +
-        "`Accept: application/x-ndjson` an object a line; `X-Has-More` says whether there is more.",
+        "Trends, funnels, retention, a list of events or SQL (`HogQLQuery`), computed at once; unsupported parts of " +
+        "PostHog's queries are refused by name. A funnel step's `average_conversion_time` and " +
+        "`median_conversion_time` are seconds since the step before, over the persons who reached it; of a person " +
+        "the attempt that came furthest counts, of these the first to get there and the last to begin; null for " +
+        "the first step. A result that took more than a second is kept for ten minutes and returned again " +
+        "(`is_cached`, `last_refresh`), except with a `refresh` of `force_blocking`, `force_async` or true. With " +
+        "`async`, or a `refresh` of `async`, `lazy_async` or `force_async`, the query runs in the background and " +
+        "is read by its id, which is `client_query_id` if given. SQL and lists of events are a table with " +
+        "`format=csv` or `Accept: text/csv`, an object a line with `format=jsonl` or " +
+        "`Accept: application/x-ndjson`; `X-Has-More` shows whether there is more.",
       query: { format: tableFormatParameter },
       body: queryBody,
       replies: {

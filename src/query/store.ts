@@ -123,7 +123,7 @@ function faultOf(thrown: unknown): unknown {
 }
 
 function tooHeavy(): Fault {
-  const detail = "The query takes more than it may. Narrow it, for example with a shorter date range.";
+  const detail = "The query exceeds its limits. Narrow it, for example with a shorter date range.";
   return new Fault("invalid_input", detail, { attr: "query" });
 }
 

@@ -70,7 +70,7 @@ export function noFlags(requestId: string) {
 /** The flag definitions of a project without flags, for server SDKs that evaluate flags themselves. */
 export const noFlagDefinitions = { flags: [], group_type_mapping: {}, cohorts: {} } as const;
 
-/** The payload of any flag, as of one without: the body of a 404 posthog-node would give its user as the payload. */
+/** The payload of any flag, as of a flag without one: posthog-node would return the body of a 404 as the payload. */
 export const noPayload = null;
 
 /** By path: what SDKs send and this server does not store. */

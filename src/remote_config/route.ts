@@ -1,4 +1,4 @@
-// What SDKs request when they start: configuration, flags, surveys. The replies are public, so they tell of a project
+// What SDKs request when they start: configuration, flags, surveys. The replies are public, so they show of a project
 // only whether its key exists and whether it wants recordings.
 
 import { Elysia } from "elysia";
@@ -58,14 +58,14 @@ export function remoteConfigRoutes({ gate, keys, tokenOf, library }: RemoteConfi
   open("/array/:token/array.js", async (request, token) => {
     const { key, records } = await known(keys, token);
     const script = library();
-    if (!script) throw new Fault("not_found", "posthog-js is not installed beside this server.");
+    if (!script) throw new Fault("not_found", "posthog-js is not installed with this server.");
     return await sendAsset(scriptOf(remoteConfigScript(key, records), await script), request, cached);
   });
   open("/array/:token/config", async (_, token) => {
     const { key, records } = await known(keys, token);
     return Response.json(namedConfig(key, records), { headers: cached });
   });
-  // Older SDKs expect the configuration beside the flags: in /decide always, in /flags with config=true.
+  // Older SDKs expect the configuration with the flags: in /decide always, in /flags with config=true.
   const flagsWithConfig = async (request: Request) => {
     const records = await wantsRecordings(keys, await tokenOf(request));
     return Response.json({ ...remoteConfig(records), ...noFlags(newUuid()) });
@@ -103,12 +103,12 @@ function openScripts(): (config: string, library: Uint8Array) => Asset {
 /** 404 with CORS headers: SDKs retry after 5xx, 408 and 429, and when a page may not read the answer. */
 function refuseUnkept(open: (path: string, answer: () => Response) => void): void {
   for (const [path, what] of Object.entries(notKept)) {
-    const refusal = new Fault("not_found", `${what} are not kept here. Do not send them again.`);
+    const refusal = new Fault("not_found", `${what} are not stored here. Do not send them again.`);
     open(`${path}/`, () => problemResponse(refusal));
   }
 }
 
-/** What server SDKs say of flags; there are none, whatever they say. */
+/** Parameters that server SDKs send about flags; there are none, whatever they send. */
 const definitionQuery = {
   token: parameter("The project's key.", (query, name) => query.get(name)),
   send_cohorts: parameter("With the cohorts of the flags.", (query, name) => query.get(name)),

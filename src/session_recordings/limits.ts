@@ -39,7 +39,7 @@ export const sessionRecordingLimits = {
   /** How long late pieces of a deleted recording are looked for, in ms: a session ends within a day. */
   recordingLateMsMax: 2 * 86_400_000,
   /** How often late pieces are looked for, in ms. */
-  recordingLateLookMs: 600_000,
+  recordingLatePollMs: 600_000,
   /**
    * Age of hidden rows at which their parts are rewritten, in ms. A rewrite copies whole parts, so it is rare; deleted
    * data must be gone within a day.

@@ -32,7 +32,7 @@ export const recordingModel = model("SessionRecording", {
   person: minimalPersonModel,
   storage: Type.String({ examples: ["clickhouse"] }),
   snapshot_source: Type.String({ examples: ["web", "mobile"] }),
-  ongoing: Type.Boolean({ description: "Whether a piece of it came within the last five minutes." }),
+  ongoing: Type.Boolean({ description: "Whether a piece of it arrived within the last five minutes." }),
   activity_score: Type.Number({ description: "From 0 to 100." }),
 });
 
@@ -84,7 +84,7 @@ export const snapshotsModel = model("SessionRecordingSnapshots", {
       end_timestamp: moment(),
       blob_key: Type.String({ examples: ["0"] }),
     }),
-    { description: "All blobs of the recording; ?source=blob_v2&blob_key= gives one as JSON lines." },
+    { description: "All blobs of the recording; ?source=blob_v2&blob_key= returns one as JSON lines." },
   ),
   snapshot_data_by_window_id: Type.Record(
     Type.String(),

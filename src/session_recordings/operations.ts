@@ -59,7 +59,7 @@ function listOperations(parts: Counted) {
   const { sql, clickhouse, clock } = parts;
   return [
     projectOperation("GET /session_recordings/", "session_recording:read", {
-      summary: "List session recordings, newest first unless another order is asked for",
+      summary: "List session recordings, by default newest first",
       query: {
         date_from: momentParameter(
           "Only recordings that began then or later: ISO 8601, or relative like -3d.",
@@ -112,7 +112,7 @@ function manyOperations(parts: Counted) {
   return [
     projectOperation("GET /session_recordings/properties/", "session_recording:read", {
       summary: "List the properties of the first event of each of these recordings' sessions",
-      description: "Recordings that are not there, and sessions without events, are left out.",
+      description: "Missing recordings and sessions without events are left out.",
       query: {
         session_ids: parameter("Required: a JSON list, or ids with commas between.", readAskedIds),
       },
@@ -179,7 +179,7 @@ function oneOperations(parts: Counted) {
     projectOperation("DELETE /session_recordings/:id/", "session_recording:write", {
       summary: "Delete a session recording",
       description:
-        "It is gone from every reply at once, and from the disk within a day; so are pieces that come later. For a " +
+        "It is hidden at once and removed from the disk within a day; so are pieces that arrive later. For a " +
         "session without recorded data nothing is done.",
       find: ({ project, params: { id } }) => findRow(parts, project.id, id),
       replies: gone,

@@ -7,9 +7,9 @@ export const sharingLimits = {
   resultAgeMsMax: 900_000,
   /** Time for the insights of one dashboard, in ms; later ones show an error until the next computation. */
   computeMsMax: 30_000,
-  /** How long one process has to compute, in ms; after a failure nobody tries again before. */
+  /** How long one process has to compute, in ms; after a failure no other tries before. */
   claimMs: 120_000,
-  /** How often results that another process computes are looked for, in ms, and for how long. */
+  /** How often results of another process are polled, in ms, and for how long. */
   computedPollMs: 500,
   computedWaitMsMax: 40_000,
   /** How long a found token and what it opens are cached, in ms: a revoked link ends within five seconds. */
@@ -26,7 +26,7 @@ export const sharingLimits = {
   memoryBytesMax: 33_554_432,
 };
 
-// One insight may wait for a place, and then runs: nobody else must begin meanwhile.
+// One insight may wait for a permit, and then runs: no other process must begin meanwhile.
 if (sharingLimits.claimMs < sharingLimits.computeMsMax + 2 * limits.querySecondsMax * 1000 + 30_000) {
   throw new Error("a link's results would be computed twice");
 }

@@ -1,6 +1,6 @@
-// What tokens open. Tokens that are asked for at the same time are looked up in one statement, one statement at a time:
-// whoever guesses loads Postgres no more than one reader does. A token is found by its hash, so that the time of an
-// answer says nothing about any token.
+// What tokens open. Tokens requested at the same time are looked up in one statement, one statement at a time: guessing
+// loads Postgres no more than one reader does. A token is found by its hash, so that the time of an answer reveals
+// nothing about any token.
 
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
@@ -10,7 +10,10 @@ import { sharingLimits } from "./limits.ts";
 import { findLinks, type SharedLink } from "./store.ts";
 
 export interface LinkCache {
-  /** The link of a token; undefined when it opens nothing. @throws Fault unavailable when too many are asked for. */
+  /**
+   * The link of a token; undefined when it opens nothing.
+   * @throws Fault unavailable when too many are requested.
+   */
   open(token: string): Promise<SharedLink | undefined>;
   /** After a change: the link is looked up again. */
   forget(id: number): void;

@@ -1,4 +1,4 @@
-// What the sharing of a thing looks like in a reply, and what of it can be set.
+// The sharing of a thing as replies show it, and what of it can be set.
 
 import Type, { type Static } from "typebox";
 import { flag, model, moment, nullable, readOnly, strictModel, unsupported } from "../http/fields/field.ts";
@@ -30,7 +30,7 @@ export const sharingBody = strictModel(
     }),
     settings: Type.Optional(
       nullable(Type.Record(Type.String(), Type.Unknown()), {
-        description: "Refused unless empty: a link shows a thing in one way only.",
+        description: "Refused unless empty: a link has one way of showing things.",
       }),
     ),
     share_passwords: unsupported("Links have no passwords here."),

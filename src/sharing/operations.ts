@@ -14,7 +14,7 @@ export interface Shareable<Things extends string> {
   things: Things;
   /** In summaries. */
   noun: string;
-  /** What whoever shares a thing must be allowed to see. */
+  /** The scopes to see the thing, which sharing it requires. */
   scopes: readonly Scope[];
   description?: string;
   /** The detail of a 404. */
@@ -37,7 +37,7 @@ export function sharingOperations<const Things extends string>(
   const path = `/${things}/:id/sharing/` as const;
   const found = async (project_id: number, params: object) =>
     present(await find(project_id, idOf(params)), nowhere);
-  // Whoever shares a thing has the token that shows it.
+  // Sharing a thing returns a token that shows it, so it requires the scopes to see it.
   const writing = ["sharing_configuration:write", ...scopes] as const;
   return [
     projectOperation(`GET ${path}`, "sharing_configuration:read", {
@@ -60,7 +60,7 @@ export function sharingOperations<const Things extends string>(
       answer: async ({ project, found: target, body: { enabled, password_required, settings } }) => {
         if (password_required) throw unsupported("password_required", "Links have no passwords here.");
         if (Object.keys(settings ?? {}).length > 0)
-          throw unsupported("settings", "A link shows a thing in one way only.");
+          throw unsupported("settings", "A link has one way of showing things.");
         if (enabled) await checkShared?.(project.id, target);
         const change = enabled === undefined ? {} : { enabled };
         return await sharingOf(parts, { project_id: project.id, kind, target }, change);

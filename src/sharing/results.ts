@@ -11,7 +11,7 @@ import { boardTextOf, readBoard, type SharedBoard, writeBoard, type WrittenBoard
 import { sharingLimits } from "./limits.ts";
 import { claimResult, getComputedAt, getResult, type SharedLink, storeResult } from "./store.ts";
 
-/** What a link shows now, beside results: each tile is an insight or a text. */
+/** What a link shows now, besides results: each tile is an insight or a text. */
 export interface SharedContent {
   name: string;
   description: string;
@@ -20,7 +20,7 @@ export interface SharedContent {
 
 /** The rooms of what is shared. */
 export interface BoardReader {
-  /** Undefined when what is shared is gone. */
+  /** Undefined when the shared thing is deleted. */
   current(link: SharedLink): Promise<SharedContent | undefined>;
   /** @throws when a store cannot be reached. */
   compute(link: SharedLink, content: SharedContent): Promise<SharedBoard>;
@@ -50,7 +50,7 @@ export function openSharedResults(options: ResultOptions) {
     return computed && content && { ...computed, content };
   };
   return {
-    /** Undefined when what is shared is gone. Whoever asks within foundAgeMsMax gets the same answer. */
+    /** Undefined when the shared thing is deleted. All requests within foundAgeMsMax get the same answer. */
     show: (link: SharedLink): Promise<ShownBoard | undefined> => {
       const known = shown.get(link.id);
       if (known && clock.elapsed() - known.at < sharingLimits.foundAgeMsMax) return known.promise;
@@ -69,7 +69,9 @@ export function openSharedResults(options: ResultOptions) {
   };
 }
 
-/** Returns a function that reads a link's results, and computes them when they are too old and nobody else does. */
+/**
+ * Returns a function that reads a link's results, and computes them when they are too old and no other process does.
+ */
 function openComputedBoards({ sql, clock, log, metrics, reader }: ResultOptions) {
   const computations = metrics.registry.counter(
     "sluice_link_results_computed_total",
@@ -109,7 +111,7 @@ function openComputedBoards({ sql, clock, log, metrics, reader }: ResultOptions)
           throw thrown;
         });
       }
-      // Somebody else computes them, or nobody may try again yet: what there is, is shown.
+      // Another process computes them, or it is too early to retry: older results are shown.
       if (at) return await load(link.id);
       if (clock.elapsed() > end) throw unavailable();
       await sleep(sharingLimits.computedPollMs);

@@ -27,7 +27,7 @@ interface SharedRouteOptions extends ResultOptions {
   page: (request: Request, kind: SharedKind | undefined) => Promise<Response> | undefined;
 }
 
-/** Headers of every answer: the address is a secret, and what it shows is for nobody's cache or index. */
+/** Headers of every answer: the address is a secret, and the content is for no cache or index. */
 export const linkHeaders = {
   "cache-control": "no-store",
   "referrer-policy": "no-referrer",
@@ -75,7 +75,7 @@ export function sharedRoutes({ links, recording, page, ...options }: SharedRoute
       hidden,
     )
     .get(
-      // The player of a recording asks this every few seconds, since what it plays was read at once.
+      // The player of a recording requests this every few seconds, since it read the recording at once.
       "/shared/:token/alive/",
       async ({ params, request, set }) => {
         Object.assign(set.headers, linkHeaders);
@@ -89,7 +89,7 @@ export function sharedRoutes({ links, recording, page, ...options }: SharedRoute
     );
 }
 
-/** The tiles as they stand now, with the results that were computed last. */
+/** The current tiles, with the results that were computed last. */
 function* boardTexts(
   kind: SharedKind,
   { board: { timezone, insights }, computed_at, content }: ShownBoard,

@@ -99,7 +99,7 @@ export async function getResult(
   return row;
 }
 
-/** Whether this process is to compute the results: they are older than `since`, and nobody else computes them. */
+/** Whether this process must compute the results: they are older than `since`, and no other process computes them. */
 export async function claimResult(
   sql: Postgres,
   id: number,

@@ -18,7 +18,7 @@ export interface SharingParts extends Uses<"sql" | "clock"> {
   links: LinkCache;
 }
 
-/** The sharing of a thing, changed where a change is given. */
+/** The sharing of a thing, after the change, if there is one. */
 export async function sharingOf(
   { sql, clock, secrets, links }: SharingParts,
   thing: SharedThing,

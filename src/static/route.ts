@@ -58,7 +58,7 @@ const scriptType = "text/javascript; charset=utf-8";
 const toolbarHeaders = { ...cached, "content-type": scriptType };
 
 function missing({ version }: Scripts, wanted: ScriptRequest): string {
-  if (version === undefined) return "posthog-js is not installed beside this server.";
+  if (version === undefined) return "posthog-js is not installed with this server.";
   if (wanted.version !== undefined) return `The scripts here are those of posthog-js ${version}.`;
   return `posthog-js ${version} has no script named ${wanted.script.slice(0, 100)}.`;
 }

@@ -60,7 +60,7 @@ export function restoringPath(dataDir: string): string {
 /** @throws UserError when a restore of the folder was cut short, or lasts. */
 export function refuseHalfRestored(dataDir: string): void {
   if (!existsSync(restoringPath(dataDir))) return;
-  throw new UserError(`DATA_DIR ${dataDir} holds half a restore: empty it, then restore again`);
+  throw new UserError(`DATA_DIR ${dataDir} has an incomplete restore: empty it, then restore again`);
 }
 
 /** Whether a part of this process owns the folder. */

@@ -191,7 +191,7 @@ async function findCompatible({
     unknown.filter((one) => one.store === store).map(({ version }) => version);
   if (unknown.length > 0) {
     const newest = Object.fromEntries(storeNames.map((store) => [store, versionsOf(store).at(-1)]));
-    options.log.info("a newer version has changed the stores; this one can go on beside it", newest);
+    options.log.info("a newer version has changed the stores; this one is compatible", newest);
   }
   return { postgres: new Set(versionsOf("postgres")), clickhouse: new Set(versionsOf("clickhouse")) };
 }

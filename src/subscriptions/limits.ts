@@ -38,7 +38,7 @@ export const subscriptionLimits = {
   /** How long an idle connection is kept for the next email, in ms. */
   smtpIdleMs: 2000,
   /** The time between two looks for due subscriptions, in ms: deliveries must start within ten seconds. */
-  deliveryLookMs: 1000,
+  deliveryPollMs: 1000,
   /** Subscriptions that one transaction turns into deliveries. */
   dueAtOnceMax: 200,
   /** Attempts at the same time in one process: they mostly wait for other servers. */

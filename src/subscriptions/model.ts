@@ -66,10 +66,9 @@ export const subscriptionModel = model("Subscription", {
   invite_message: nullable(text({ maxLength: subscriptionLimits.inviteCharsMax, blank: true }), {
     default: null,
   }),
-  timezone: nullable(
-    timezone({ description: "The time zone in which start_date keeps its time of day; null: UTC." }),
-    { default: null },
-  ),
+  timezone: nullable(timezone({ description: "The time zone of start_date's time of day; null: UTC." }), {
+    default: null,
+  }),
 });
 
 export type Subscription = Static<typeof subscriptionModel>;
@@ -82,7 +81,7 @@ export const subscriptionBody = strictModel(
     ...writable(subscriptionModel).properties,
     content_type: unsupported("Only an insight or a dashboard is sent.", ["insight", "dashboard"]),
     dashboard_export_insights: unsupported("All insights of a dashboard are sent: leave it empty."),
-    enabled: unsupported("A subscription cannot be paused: delete it, and bring it back later.", [true]),
+    enabled: unsupported("A subscription cannot be paused: delete it, and restore it later.", [true]),
     integration_id: unsupported("There is no connection to Slack: send the URL of an incoming webhook."),
     prompt: unsupported(ofAi),
     ai_config: unsupported(ofAi),

@@ -14,7 +14,7 @@ const others = "Users are only shown to themselves, and changed by themselves, a
 export function userRoutes({ gate, sql }: RoomParts<"gate" | "sql">) {
   return mounted(gate, "Users", [
     operation("GET /:uuid/", "user:read", {
-      summary: "Get the user whose key asks: `@me`, or their own UUID",
+      summary: "Get the key's user: `@me`, or their own UUID",
       description:
         "`team` is the user's current project and `organization` its organization, as far as the key reaches them.",
       replies: { 200: reply("The user.", ownUserModel) },

@@ -1,4 +1,4 @@
-// A cache of counts that take long. A count past its fresh age is returned and taken again in the background.
+// A cache of counts that take long. A count past its fresh age is returned, and counted again in the background.
 
 import type { Clock } from "../core/clock.ts";
 import { hashKey } from "../core/id.ts";
@@ -52,7 +52,7 @@ export class CountCache {
     return kept.count;
   }
 
-  /** Drops the counts of a project, also those being taken: rows were deleted. */
+  /** Drops the counts of a project, also those under way: rows were deleted. */
   forget(project_id: number): void {
     this.#projects.delete(project_id);
   }

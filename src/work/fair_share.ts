@@ -20,7 +20,7 @@ export class FairShare {
   readonly #served = new Map<Owner, number>();
   #order = 0;
 
-  /** Without a `freeMultiple`, one owner may take all permits while no other waits. */
+  /** Without a `freeMultiple`, one owner may have all permits while no other waits. */
   constructor(permits: number, freeMultiple: number = Number.POSITIVE_INFINITY) {
     this.#free = permits;
     this.#freeMultiple = freeMultiple;
@@ -60,7 +60,7 @@ export class FairShare {
     else this.#held.delete(owner);
   }
 
-  /** The next one of those that wait; undefined when none of them may take a permit. */
+  /** The next one of those that wait; undefined when none of them may acquire a permit. */
   next<One extends FairWaiter>(waiting: Iterable<One>): One | undefined {
     let best: One | undefined;
     for (const one of waiting) {
@@ -69,16 +69,16 @@ export class FairShare {
     return best;
   }
 
-  /** Takes permits for as many of those that wait as may have one; returns them in their order. */
+  /** Acquires permits for as many of those that wait as may have one; returns them in their order. */
   acquireFor<One extends FairWaiter>(waiting: readonly One[]): One[] {
     const left = new Set(waiting);
-    const taken: One[] = [];
+    const admitted: One[] = [];
     for (let one = this.next(left); one; one = this.next(left)) {
       left.delete(one);
       this.acquire(one.owner);
-      taken.push(one);
+      admitted.push(one);
     }
-    return taken;
+    return admitted;
   }
 
   #isBefore(owner: Owner, other: Owner): boolean {

@@ -9,7 +9,7 @@ export const workLimits = {
   repeatedLogKindsMax: 100,
   /** Counts of so many rows or more are cached; a smaller count takes a millisecond. */
   countKeptMin: 10_000,
-  /** How old a cached count may get, in ms, and the age from which it is taken again in the background. */
+  /** How old a cached count may get, in ms, and the age from which it is counted again in the background. */
   countKeptMs: 5000,
   countFreshMs: 2000,
   /** Projects with cached counts, and questions of each: some 200 bytes a count. */

@@ -1,4 +1,4 @@
-// Retries with backoff until it succeeds or is told to stop.
+// Retries with backoff until it succeeds or is stopped.
 
 import { setTimeout } from "node:timers/promises";
 import { type Log, reasonOf } from "../core/log.ts";

@@ -4,7 +4,7 @@ import { withinMs } from "../core/deadline.ts";
 import { reasonOf } from "../core/log.ts";
 import { workLimits } from "./limits.ts";
 
-/** Handlers by kind: each takes the content and returns the answer to a call. */
+/** Handlers by kind: each gets the content and returns the answer to a call. */
 export type Answers = Readonly<Record<string, (content: never) => unknown>>;
 
 export interface Rpc {
@@ -14,7 +14,7 @@ export interface Rpc {
    * Calls the other side. @throws its error as text and code; or when it does not answer within `msMax`, or is gone.
    */
   request(kind: string, content?: unknown, msMax?: number): Promise<unknown>;
-  /** Takes a message from the other side. */
+  /** Handles a message from the other side. */
   receive(message: RpcMessage): void;
   /** The other side is gone: all open calls are rejected. */
   end(): void;
@@ -66,7 +66,7 @@ export function openRpc(write: (message: RpcMessage) => void, answers: Answers):
     send: (kind, content) => send({ kind, content }),
     request: async (kind, content, msMax = workLimits.linkMsMax) => {
       if (ended) throw new Error("the other process is gone");
-      if (calls.size >= workLimits.linkAsksMax) throw new Error("too much is asked of the other process");
+      if (calls.size >= workLimits.linkAsksMax) throw new Error("too many calls to the other process wait");
       const id = ++lastId;
       const waiting = Promise.withResolvers<unknown>();
       calls.set(id, waiting);

@@ -37,7 +37,7 @@ export class Semaphore {
    */
   async enter(abort: AbortSignal, owner: Owner = ""): Promise<(() => void) | undefined> {
     abort.throwIfAborted();
-    // No queue to check first: those that wait are held back by their own shares, and may not take this permit.
+    // No queue to check first: those that wait are held back by their own shares, and may not acquire this permit.
     if (this.#permits.mayTake(owner)) this.#permits.acquire(owner);
     else {
       if (this.#isLineFull(owner)) return undefined;

@@ -3,7 +3,7 @@
 import { yieldToEventLoop } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
 
-/** Slices of at most `size`. Elements added after the first slice was asked for are left out. */
+/** Slices of at most `size`. Elements added after the first slice was requested are omitted. */
 export async function* slices<One>(
   all: readonly One[],
   size: number = limits.mergesAtOnceMax,

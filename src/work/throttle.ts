@@ -1,4 +1,4 @@
-// One at a time, with a gap: short tasks that arrive in crowds leave room in between for urgent work.
+// One at a time, with a gap: short tasks that arrive in crowds leave time in between for urgent work.
 
 import { sleep } from "../core/clock.ts";
 

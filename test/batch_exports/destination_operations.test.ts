@@ -439,7 +439,7 @@ test("secrets are asked for again when the data would go elsewhere", async () =>
     const path = `${desk.home}${String(made["id"])}/`;
     const [place] = Object.keys(change);
     const refused = problemOf(await desk.ask("PATCH", path, { destination: { config: change } }));
-    const detail = `This field must be given again when '${place}' changes.`;
+    const detail = `This field is required again when '${place}' changes.`;
     expect(refused).toEqual(wrong(detail, `destination__config__${secret}`, "required"));
     expect((await desk.ask("PATCH", path, { destination: { config: { ...change, ...again } } })).status).toBe(
       200,

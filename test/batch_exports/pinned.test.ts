@@ -85,7 +85,7 @@ test("those with the bucket in their host cannot, and are made to no name", asyn
   const run = await exported({ type: "S3", config: { ...config, ...virtual }, secrets });
   expect([run.status, run.latest_error]).toEqual([
     "Failed",
-    "An endpoint_url that is to hold the bucket has to begin with https://",
+    "An endpoint_url that contains the bucket must begin with https://",
   ]);
 });
 

@@ -277,10 +277,10 @@ test("a server that refuses and says no more ends a run at once, one that fails 
     s3.answer = () => new Response("", { status });
     const refused = await exported({});
     expect([refused.status, refused.attempts]).toEqual(["Failed", 1]);
-    expect(refused.latest_error).toStartWith(`The server answered ${status} and said no more`);
+    expect(refused.latest_error).toStartWith(`The server answered ${status} without a known error code`);
   }
   s3.answer = () => new Response("<html>Forbidden</html>", { status: 403 });
-  expect((await exported({})).latest_error).toStartWith("The server answered 403 and said no more");
+  expect((await exported({})).latest_error).toStartWith("The server answered 403 without a known error code");
   s3.answer = () => new Response("", { status: 500 });
   const id = await begun({ prefix: "failed" });
   const waiting = await runIn(stores, id, "FailedRetryable");
@@ -302,7 +302,7 @@ test("a server with a region of its own is signed for as soon as it says which",
   s3.answer = undefined;
   expect([silent.status, silent.latest_error]).toEqual([
     "Failed",
-    expect.stringContaining('ClickHouse signs for "us-east-1" until a server says which region it has'),
+    expect.stringContaining('ClickHouse signs for "us-east-1" until a server reports its region'),
   ]);
 });
 

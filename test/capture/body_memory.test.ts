@@ -124,7 +124,7 @@ test("past the budget a body gets a 503 that says when to come again, and nothin
     expect(await reply.json()).toEqual({
       type: "server_error",
       code: "unavailable",
-      detail: expect.stringContaining("as its memory allows"),
+      detail: expect.stringContaining("no memory for further request bodies"),
       attr: null,
     });
     expect((await desk.send(path, body)).status).toBe(503);

@@ -77,7 +77,7 @@ test("events that ClickHouse refuses go to quarantine, the others are stored, an
     "discarded 1 event\n",
   );
   await clickhouse.command(`ALTER TABLE ${clickhouse.tables.local("event_rows")} DROP CONSTRAINT no_poison`);
-  expect((await runSluice(["journal", "retry", "all"], environment)).stdout).toBe("handed back 1 event\n");
+  expect((await runSluice(["journal", "retry", "all"], environment)).stdout).toBe("returned 1 event\n");
   await until(async () => (await counted()) === 39);
   expect((await runSluice(["journal", "list"], environment)).stdout).toBe("nothing in quarantine\n");
   expect((await runSluice(["journal", "retry", "nothing"], environment)).exitCode).toBe(1);

@@ -313,7 +313,7 @@ test.skipIf(!hasNobody())(
     chmodSync(folder, 0o777);
     mkdirSync(join(folder, "postgres"), { mode: 0o700 });
     expect(await failed()).toContain(
-      `${folder}/postgres cannot be read, though it is there: EACCES: permission denied`,
+      `${folder}/postgres exists but cannot be read: EACCES: permission denied`,
     );
   },
 );

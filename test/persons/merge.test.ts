@@ -18,10 +18,10 @@ interface Planned {
 function planMerges(merges: readonly Merge[], known: readonly KnownId[]): Planned {
   const plan = new MergePlan();
   for (const one of merges) plan.add(one);
-  const sighted = new Set(plan.sighted.map(({ project_id, id }) => `${project_id}:${id}`));
-  for (const one of known) if (sighted.has(`${one.project_id}:${one.distinct_id}`)) plan.load(one);
+  const ids = new Set(plan.added.map(({ project_id, id }) => `${project_id}:${id}`));
+  for (const one of known) if (ids.has(`${one.project_id}:${one.distinct_id}`)) plan.load(one);
   for (const one of merges) plan.decide(one);
-  const changes = plan.sighted.map((id) => plan.changeOf(id)).filter((change) => change !== undefined);
+  const changes = plan.added.map((id) => plan.changeOf(id)).filter((change) => change !== undefined);
   const [added, moved] = [changes.filter(({ stored }) => !stored), changes.filter(({ stored }) => stored)];
   return { added, moved, refused: plan.refused };
 }
@@ -111,6 +111,6 @@ test("an id without a letter is an id like any other", () => {
   const merge: Merge = { project_id: 1, kind: mergeKind.alias, from: "", into: "main", at: 1, created_at: 1 };
   plan.add(merge);
   plan.decide(merge);
-  const changes = plan.sighted.map((one) => plan.changeOf(one)?.distinct_id);
+  const changes = plan.added.map((one) => plan.changeOf(one)?.distinct_id);
   expect(changes).toContain("");
 });

@@ -241,7 +241,7 @@ describe("the real engine", () => {
     });
     const list = { kind: "EventsQuery", select: ["event"] };
     const [code, detail] = await faultOf(engine.run(1, { ...list, limit: 100 }));
-    expect([code, detail]).toEqual(["invalid_input", expect.stringContaining('Ask with "limit": ')]);
+    expect([code, detail]).toEqual(["invalid_input", expect.stringContaining('Use "limit": ')]);
     const { results, table } = await engine.run(1, { ...list, limit: 3 });
     expect([results, table?.hasMore]).toEqual([[["big"], ["big"], ["big"]], true]);
   });

@@ -132,7 +132,7 @@ test("late pieces are on no list and in no count, though nobody has looked for t
   expect(await listed()).toEqual(before);
   // It would be the newest, and must not take a place on the page.
   expect(await listed(1)).toEqual({ count: before.count, ids: before.ids.slice(0, 1) });
-  now += sessionRecordingLimits.recordingLateLookMs + 1;
+  now += sessionRecordingLimits.recordingLatePollMs + 1;
   expect(await hideDeleted(options)).toBe(1);
 });
 

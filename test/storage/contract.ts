@@ -287,7 +287,7 @@ function insertContract(subject: () => Subject): void {
     await expect(failing).rejects.toMatchObject({ kind: "refused", type: "VIOLATED_CONSTRAINT" });
   });
 
-  test("a table that is not there yet may come: the insert is not refused for good", async () => {
+  test("a table that does not exist yet may come: the insert is not refused for good", async () => {
     const { stores, clickhouseUrl, folder } = subject();
     const path = join(folder, "early");
     writeFileSync(path, await nativeOf(clickhouseUrl, rows(0, 10)));

@@ -44,7 +44,7 @@ test(
       const said = [reads[i]![0], reply.status, code, reply.headers.has("retry-after")];
       expect(said).toEqual([reads[i]![0], 503, "unavailable", true]);
       expect(detail).toMatch(
-        /^The event store (does not answer|cannot be reached|has no free place to read now)\. Please retry\.$/,
+        /^The event store (does not answer|cannot be reached|is busy)\. Please retry\.$/,
       );
     }
     const after = await Promise.all(reads.map(read));

@@ -138,7 +138,7 @@ test("a webhook gets the numbers and the picture when its date comes, within ten
   await until(() => Promise.resolve(web.posted.length > 0));
   await until(async () => (await lastDelivery(path))?.["status"] === "delivered");
   // Nobody told it that something is due: it looked by itself, as often as that takes.
-  expect(subscriptionLimits.deliveryLookMs).toBeLessThanOrEqual(5000);
+  expect(subscriptionLimits.deliveryPollMs).toBeLessThanOrEqual(5000);
   const { created_at } = (await lastDelivery(path)) ?? {};
   expect(Date.parse(created_at as string)).toBeGreaterThanOrEqual(due);
   const { body } = web.posted[0]!;

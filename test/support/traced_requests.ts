@@ -14,7 +14,7 @@ const headers = { authorization: `Bearer ${personalKey}`, "content-type": "appli
 
 async function trace(path: string, body?: string): Promise<string[]> {
   // The timer that looked after the body before has ended.
-  await Bun.sleep(3 * uploadLimits.lookMs);
+  await Bun.sleep(3 * uploadLimits.pollMs);
   passed.clear();
   const init = body === undefined ? { headers } : { method: "POST", headers, body };
   const response = await fetch(app.url + path, init);

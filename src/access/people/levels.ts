@@ -1,4 +1,5 @@
-// Levels of members, and the least that each operation takes: the one list of them. The gate refuses whoever is below.
+// Levels of members, and the lowest level that each operation requires: the one list of them. The gate refuses lower
+// ones.
 
 import { Fault } from "../../core/fault.ts";
 
@@ -9,8 +10,8 @@ export type Level = (typeof membershipLevels)[keyof typeof membershipLevels];
 const { member, admin, owner } = membershipLevels;
 
 /**
- * Operations that take more than a member, by method and path. A PUT takes what its PATCH does, and a project what it
- * does under its other paths.
+ * Operations that require more than a member, by method and path. A PUT requires what its PATCH does, and a project
+ * what it does under its other paths.
  */
 const leastLevels: Readonly<Record<string, Level>> = {
   "PATCH /api/organizations/:organization_id/": admin,

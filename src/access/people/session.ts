@@ -14,7 +14,7 @@ export interface SessionCookie {
 /** 43 letters and digits: 256 random bits. */
 export const newSessionToken = (): string => randomBase62(43);
 
-/** A session as it is stored; never the form of a stored key, so that neither can stand for the other. */
+/** A session as it is stored; never the form of a stored key, so that neither is accepted as the other. */
 export function hashSession(token: string): string {
   return `session$${new Bun.CryptoHasher("sha256").update(token).digest("hex")}`;
 }
@@ -22,7 +22,7 @@ export function hashSession(token: string): string {
 /** 30 days, in s: the longest life of a session, as the table has it. */
 const sessionSecondsMax = 2_592_000;
 
-/** @param siteUrl SITE_URL. With https, browsers send the cookie over TLS only, and take it from no other host. */
+/** @param siteUrl SITE_URL. With https, browsers send the cookie over TLS only, and accept it from no other host. */
 export function sessionCookieFor(siteUrl: string | undefined): SessionCookie {
   const { text, valueIn } = openCookie("sluice_session", siteUrl);
   return {
@@ -48,12 +48,12 @@ export function openCookie(bareName: string, siteUrl: string | undefined) {
   };
 }
 
-/** Where sessions are taken. SDKs' paths below /api have no gate. */
+/** Where sessions are accepted. SDKs' paths below /api have no gate. */
 const forPeople = /^\/(api|console)\//;
 
 /**
- * Whether the console's own script asks. Another origin, another port too, is not `same-origin`; and what a recording
- * or a page shows, such as a frame, a picture or a form, sends no header of its own.
+ * Whether the console's own script sent the request. Another origin, also another port, is not `same-origin`; and a
+ * frame, a picture or a form that a recording or page shows sends no header of its own.
  */
 export function isFromConsole({ headers }: Request): boolean {
   return headers.get("sec-fetch-site") === "same-origin" && headers.get("x-sluice-console") === "1";

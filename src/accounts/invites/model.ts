@@ -20,7 +20,7 @@ export const inviteModel = model("OrganizationInvite", {
   id: readOnly(uuid()),
   target_email: email(),
   first_name: text({ maxLength: 30, blank: true, default: "" }),
-  level: level("1 member, 8 admin, 15 owner; at most the level of who invites."),
+  level: level("1 member, 8 admin, 15 owner; at most the inviting user's level."),
   created_by: readOnly(userModel),
   created_at: readOnly(moment()),
   expires_at: readOnly(moment({ description: "Three days later." })),

@@ -86,7 +86,7 @@ function signupOperations(signing: Signing) {
   };
   return [
     forPeople("GET /signup/:invite_id/", null, {
-      summary: "Show an invitation to who has its link",
+      summary: "Show an invitation to whoever has its link",
       description: "The token of the link is the bearer of the Authorization header.",
       find,
       replies: { 200: reply("The invitation.", shownInviteModel), 401: refusal(401), ...consoleRefusals },
@@ -95,8 +95,8 @@ function signupOperations(signing: Signing) {
     forPeople("POST /signup/:invite_id/", null, {
       summary: "Accept an invitation, and sign in",
       description:
-        "The token of the link is the bearer of the Authorization header. Who has no account gets one with this " +
-        "password; who has one gives its password.",
+        "The token of the link is the bearer of the Authorization header. Somebody without an account gets one with " +
+        "this password; somebody with an account signs in with theirs.",
       find,
       body: signupBody,
       replies: {

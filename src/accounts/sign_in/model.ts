@@ -49,7 +49,7 @@ export const sessionModel = model("BrowserSession", {
   key_label: nullable(Type.String(), {
     description: "Of the personal key that signed in; null for a password.",
   }),
-  is_current: Type.Boolean({ description: "Whether it is the one that asks." }),
+  is_current: Type.Boolean({ description: "Whether it is the session of this request." }),
   created_at: moment(),
   last_used_at: nullable(moment(), { description: "To the hour." }),
   expires_at: moment(),

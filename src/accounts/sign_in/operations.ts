@@ -87,7 +87,7 @@ function accountOperations(signing: Signing) {
       summary: "Change one's own account",
       description:
         "Another address or password needs the current password, where there is one. A new password ends all " +
-        "sessions; one that asks is replaced.",
+        "sessions; the one of this request is replaced.",
       find: isOwn,
       body: ownUserBody,
       replies: { 200: reply("The user.", ownUserModel) },

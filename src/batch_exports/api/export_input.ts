@@ -146,7 +146,7 @@ function openStored(
     );
     const sameType = input?.type === undefined || input.type === type;
     if (!lost || !sameType) return { type, config, secrets: {} };
-    const detail = "This field must be given again: what is stored was sealed with another SECRET_KEY.";
+    const detail = "This field is required again: its stored value was sealed with another SECRET_KEY.";
     throw new Fault("required", detail, { attr: `destination__config__${lost[0]}` });
   }
 }

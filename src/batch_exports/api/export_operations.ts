@@ -92,10 +92,10 @@ function createOperations(parts: ExportParts) {
   const make = {
     summary: "Create a batch export",
     description:
-      "Its first run is that of the interval it was made in, once that is over. The destination is not contacted, " +
-      "unless `dry_run=true`: then it is tried out and nothing is stored.",
+      "Its first run covers the current interval, once that has ended. The destination is not contacted, " +
+      "except with `dry_run=true`: then it is tried and nothing is stored.",
     query: {
-      dry_run: flagParameter("true: try the destination out, and store nothing."),
+      dry_run: flagParameter("true: tries the destination, and stores nothing."),
     },
     replies: {
       200: reply("Of a dry run: the destination answered; the export as it would be.", exportModel),
@@ -175,8 +175,8 @@ function changeOperations(parts: ExportParts) {
     exportOperation("PATCH /batch_exports/:id/", "batch_export:write", {
       summary: "Change a batch export",
       description:
-        "`destination.config` is merged into what is there. When the data is to go elsewhere, secrets are " +
-        "asked for again.",
+        "`destination.config` is merged into what is there. When the place of the data changes, secrets " +
+        "are required again.",
       put: "Change a batch export; fields without a default are required",
       find: (request) => exportOf(sql, request),
       body: exportBody,
@@ -213,7 +213,7 @@ async function change(
     if (changed) return await shownExport(parse, await showExport(sql, changed));
   }
   await exportOf(sql, request);
-  throw new Fault("conflict", "The export was changed by somebody else at the same time. Please retry.");
+  throw new Fault("conflict", "The export was changed by another request at the same time. Please retry.");
 }
 
 /** @throws Fault unavailable when its query cannot be read now. */

@@ -53,7 +53,10 @@ export function logOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
 function logQuery(clock: Clock) {
   return {
     level: {
-      ...parameter(`Of ${logEntryLevels.join(", ")}: several with commas, or given again.`, levelsIn),
+      ...parameter(
+        `Of ${logEntryLevels.join(", ")}: several with commas, or as several parameters.`,
+        levelsIn,
+      ),
       repeats: true,
     },
     search: searchParameter("Only messages with this text, in any case."),

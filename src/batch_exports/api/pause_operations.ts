@@ -21,11 +21,11 @@ export function pauseOperations({ sql, clock, wake }: BackfillParts) {
       },
     }),
     exportOperation("POST /batch_exports/:id/unpause/", "batch_export:write", {
-      summary: "Let a batch export go on",
+      summary: "Resume a batch export",
       description: "Intervals that were missed meanwhile are run only with `backfill`.",
       find: (request) => exportOf(sql, request),
       body: unpauseBody,
-      replies: { 200: reply("It goes on.", pausedModel) },
+      replies: { 200: reply("It is resumed.", pausedModel) },
       answer: async ({ found, body: { backfill } }) => {
         const now = new Date(clock.now());
         const resumed = await setPaused(sql, found.id, false, now);

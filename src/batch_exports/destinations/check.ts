@@ -121,7 +121,7 @@ function requireSecretsAgain(
   if (moved === undefined) return;
   const kept = Object.keys(stored.secrets).find((name) => !(name in given));
   if (kept === undefined) return;
-  const detail = `This field must be given again when '${moved}' changes.`;
+  const detail = `This field is required again when '${moved}' changes.`;
   throw new Fault("required", detail, { attr: `destination__config__${kept}` });
 }
 

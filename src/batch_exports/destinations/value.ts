@@ -45,8 +45,8 @@ export function webAddress(plainOnly: boolean): ValueRule {
     if (!URL.canParse(text) || !plain.test(text) || /\s/.test(text)) return "not a URL";
     const url = new URL(text);
     if (url.protocol !== "http:" && url.protocol !== "https:") return "must begin with http:// or https://";
-    if (url.username || url.password) return "must not hold a user or a password";
-    if (plainOnly && (url.search || url.hash)) return "must not hold a query or a fragment";
+    if (url.username || url.password) return "must not contain a user or a password";
+    if (plainOnly && (url.search || url.hash)) return "must not contain a query or a fragment";
     return undefined;
   };
 }
@@ -54,14 +54,14 @@ export function webAddress(plainOnly: boolean): ValueRule {
 const relativePath: ValueRule = (value) => {
   const text = String(value);
   if (text.length > exportLimits.pathCharsMax) return `at most ${exportLimits.pathCharsMax} characters`;
-  if (!plain.test(text)) return "must not hold control characters";
+  if (!plain.test(text)) return "must not contain control characters";
   if (text.startsWith("/") || text.includes("\\")) return "must be a relative path";
   if (text.split("/").some((step) => step === ".." || step === ".")) return "must not step out of its folder";
   return undefined;
 };
 
 export const keyPrefix: ValueRule = (value) =>
-  plain.test(String(value)) ? prefixFault(String(value)) : "must not hold control characters";
+  plain.test(String(value)) ? prefixFault(String(value)) : "must not contain control characters";
 
 /** URLs are normalized, so such steps would lead out of the container. */
 export const containerPrefix: ValueRule = (value) => {

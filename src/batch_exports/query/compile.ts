@@ -73,7 +73,7 @@ function aliasOf({ node, alias, text }: SelectedColumn, index: number, taken: Se
       refuseUnsupported(`the alias "${alias.slice(0, 64)}" must be 1 to 64 letters, digits, _ or $.`);
     }
     if (ownNames.has(alias.toLowerCase())) refuseUnsupported(`the alias "${alias}" is reserved.`);
-    if (taken.has(alias)) refuseUnsupported(`the column "${alias}" is there twice.`);
+    if (taken.has(alias)) refuseUnsupported(`the column "${alias}" is named twice.`);
     taken.add(alias);
     return alias;
   }

@@ -89,12 +89,7 @@ async function begin(run: ClaimedRun, services: RunServices, mark: string): Prom
   }
   await writeLine(run, services, "INFO", `Starting batch export for range ${rangeText(run)}`);
   if (!run.taken_over) return;
-  await writeLine(
-    run,
-    services,
-    "WARNING",
-    "Its process is gone; another one takes it over from the beginning",
-  );
+  await writeLine(run, services, "WARNING", "Its process is gone; another one starts it over");
   await killStatements(services.clickhouse, mark).catch(() => {});
 }
 

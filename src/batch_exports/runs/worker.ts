@@ -35,7 +35,7 @@ import {
 
 /** One text in every process, so that it is logged once. */
 const unservableReason =
-  "No server takes this run: files are written by one that has EXPORT_FILE_DIR and the embedded ClickHouse";
+  "No server can run this: files are written by one with EXPORT_FILE_DIR and the embedded ClickHouse";
 
 export class ExportWorker extends LeaseQueue<ClaimedRun> {
   readonly #services: RunServices;
@@ -57,7 +57,7 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
       ...services,
       ...exportLimits,
       atOnceMax: exportLimits.runsAtOnceMax,
-      lookMs: exportLimits.tickMs,
+      pollMs: exportLimits.tickMs,
       name: "batch exports",
       rows: (_, now) => leasedRuns(sql, this.#due(now)),
       prepare: () => this.#prepare(),
@@ -115,7 +115,7 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
       try {
         await this.#advance(backfill);
       } catch (thrown) {
-        this.#services.log.warn("a backfill could not be moved on", {
+        this.#services.log.warn("a backfill could not be advanced", {
           backfill: backfill.id,
           reason: reasonOf(thrown),
         });
@@ -167,7 +167,7 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
   async #reportUnservable(due: Due): Promise<void> {
     const { sql, log } = this.#services;
     for (const { id, batch_export_id } of await markUnservable(sql, due, unservableReason)) {
-      log.warn("no server takes a batch export's run", { batch_export: batch_export_id, run: id });
+      log.warn("no server can run a batch export", { batch_export: batch_export_id, run: id });
       const line = { batch_export_id, run_id: id, level: "WARNING", message: unservableReason } as const;
       await writeLog(sql, line, due.now);
     }
@@ -177,7 +177,9 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
   #report(unseen: readonly string[]): void {
     for (const journal of unseen) {
       if (this.#unseen.has(journal)) continue;
-      this.#services.log.warn("a journal was not seen for a while: exports go on without it", { journal });
+      this.#services.log.warn("a journal has not reported for a while: exports continue without it", {
+        journal,
+      });
     }
     this.#unseen.clear();
     for (const journal of unseen) this.#unseen.add(journal);
@@ -185,7 +187,7 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
 
   async #forget(): Promise<void> {
     const { sql, clock } = this.#services;
-    if (clock.elapsed() - this.#forgotAt < exportLimits.logsLookMs) return;
+    if (clock.elapsed() - this.#forgotAt < exportLimits.logsPollMs) return;
     this.#forgotAt = clock.elapsed();
     await forgetLogs(sql, clock.now());
   }

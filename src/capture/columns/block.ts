@@ -37,7 +37,7 @@ export const liveLane: LaneKind<Block> = {
   preparedBytesMax: journalLimits.preparedBytesMax,
 };
 
-/** An import's groups are long, and one sync more is nothing to them: no file is made ahead. */
+/** An import's groups are long, so that one more sync costs nothing: no file is made ahead. */
 export const historicalLane: LaneKind<Block> = {
   ...eventLane,
   name: "historical",
@@ -47,7 +47,7 @@ export const historicalLane: LaneKind<Block> = {
 };
 
 export class Block implements LaneBlock<Row> {
-  /** The year of every row in it. */
+  /** The year of all its rows. */
   partition = 0;
   rows = 0;
   /** created_at of the first row, in microseconds; meaningless while rows = 0. */
@@ -85,7 +85,7 @@ export class Block implements LaneBlock<Row> {
     return textBytes + identityBytes + captureLimits.rowBytesGuess;
   }
 
-  /** Takes plain rows that are columns already; returns about how many bytes they have. */
+  /** Appends plain rows that are columns already; returns about how many bytes they have. */
   appendColumns(columns: ColumnBatch): number {
     const { rows, bytes } = columns;
     const before = this.#namesBytes();

@@ -7,7 +7,7 @@ import type { Row } from "../event/row.ts";
 import { layout } from "../wasm/layout.ts";
 import type { ColumnBatch, IdentityBatch } from "../wasm/scan_arena.ts";
 
-/** Whether these columns have nothing of a row. */
+/** Whether a row has nothing for these columns. */
 export function hasNoIdentity({ person_mode, changes, groups }: Row): boolean {
   return person_mode === 0 && changes.count === 0 && groups.count === 0;
 }
@@ -38,7 +38,7 @@ export class IdentityColumns {
   }
 
   /**
-   * Adds row number `rowNumber` (rising); rows that hasNoIdentity() may be left out. Returns about how many bytes it
+   * Adds row number `rowNumber` (rising); rows that hasNoIdentity() may be omitted. Returns about how many bytes it
    * has.
    */
   append(rowNumber: number, row: Row): number {

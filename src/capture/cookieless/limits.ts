@@ -14,8 +14,8 @@ export const cookielessLimits = {
   saltMadeAheadMs: 24 * hourMs,
   /** How long a salt is kept after the last event of its day may arrive, in ms: longer than any request takes. */
   saltKeptMs: hourMs,
-  /** How often a process looks for missing and expired salts, in ms; it asks Postgres only if there are any. */
-  saltLookMs: 2000,
+  /** How often a process checks for missing and expired salts, in ms; it reads Postgres only if there are any. */
+  saltPollMs: 2000,
   /** How long one read of salts in Postgres may take, in ms. */
   saltReadMsMax: 2000,
   /** Characters of `$cookieless_extra` that go into the hash; PostHog's number. */

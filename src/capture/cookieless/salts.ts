@@ -35,18 +35,18 @@ export class Salts {
     this.#log = log;
   }
 
-  /** Asks Postgres once, for at most saltReadMsMax, and then whenever a salt is missing or expired. */
+  /** Reads Postgres once, for at most saltReadMsMax, and then whenever a salt is missing or expired. */
   async open(): Promise<void> {
     await this.poll();
     this.#ticking = startInterval(
-      cookielessLimits.saltLookMs,
-      "looking at the salts of days",
+      cookielessLimits.saltPollMs,
+      "reading the salts of days",
       () => this.poll(),
       this.#log,
     );
   }
 
-  /** Forgets expired salts, and asks Postgres when one is missing. Does not reject. */
+  /** Forgets expired salts, and reads Postgres when one is missing. Does not reject. */
   async poll(): Promise<void> {
     const now = this.#clock.now();
     const days = saltedDays(now);
@@ -57,13 +57,13 @@ export class Salts {
     const fresh = days.map(() => crypto.getRandomValues(new Uint8Array(saltBytes)));
     try {
       this.#use(await withinMs(this.#source.replace(days, fresh), cookielessLimits.saltReadMsMax), days, now);
-      if (this.#failing) this.#log.info("salts of events without cookies are read from Postgres again");
+      if (this.#failing) this.#log.info("salts of cookieless events are read from Postgres again");
       this.#failing = false;
     } catch (thrown) {
       if (!this.#failing) {
         const fields = { known_days: kept.size, reason: reasonOf(thrown) };
         this.#log.warn(
-          "salts of events without cookies cannot be read from Postgres; known ones go on",
+          "salts of cookieless events cannot be read from Postgres; known ones keep working",
           fields,
         );
       }

@@ -32,7 +32,7 @@ const dropped: ReadonlySet<number> = new Set(secret);
 const droppedOfSets: ReadonlySet<number> = new Set([...secret, ...initial]);
 const replaced: ReadonlySet<number> = new Set([part.$distinct_id, part.$device_id, part.$session_id]);
 
-/** What an event says about its visitor; absent where it is no text. */
+/** What of an event identifies its visitor; absent where it is no text. */
 interface VisitorFacts {
   $ip?: string;
   $raw_user_agent?: string;
@@ -66,7 +66,7 @@ export function readVisitorFacts(bytes: Uint8Array, from: number): VisitorFacts 
 export function scrub(bytes: Uint8Array, from: number, visitor: Visitor | undefined): Uint8Array {
   const out = new ByteColumn(pastValue(bytes, from) - from + addedBytes);
   const added = visitor && { distinct_id: visitor.distinct_id };
-  // In an array: a single object could be taken for a batch.
+  // In an array: a single object could be read as a batch.
   out.u8(0x5b);
   copyObject({ bytes, from, keys: itemKeys, added }, out, (slot, value) => {
     if (slot === field.distinct_id && visitor) return true;
@@ -78,7 +78,7 @@ export function scrub(bytes: Uint8Array, from: number, visitor: Visitor | undefi
   return out.filled();
 }
 
-/** Room for three ids, their names, and the event's own. */
+/** Bytes for three ids, their names, and the event's own. */
 const addedBytes = 512;
 
 function scrubProperties(
@@ -115,7 +115,7 @@ interface Copying {
   added?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Copies an object; `change` says by a member's slot and value whether it is left out, or writes another value. */
+/** Copies an object; `change` decides by a member's slot and value whether it is omitted, or writes another value. */
 function copyObject(
   { bytes, from, keys, added }: Copying,
   out: ByteColumn,

@@ -6,7 +6,7 @@ import type { Postgres } from "../../storage/postgres/postgres.ts";
 /** Where all processes get their salts. */
 export interface SaltSource {
   /**
-   * Resolves to the salts of these days (YYYY-MM-DD, in order). Missing ones are taken from `fresh`, one for each day;
+   * Resolves to the salts of these days (YYYY-MM-DD, in order). Missing ones are set from `fresh`, one for each day;
    * those of earlier days are deleted.
    */
   replace(days: readonly string[], fresh: readonly Uint8Array[]): Promise<Map<string, Uint8Array>>;

@@ -103,11 +103,11 @@ function refusalOf({ event }: Row): Reason | undefined {
 /** @throws Fault unavailable when the scanned body holds cookieless events: a day's salt is missing. */
 export function refuseCookieless(index: EventIndex): void {
   if (!(index.isPartial ? mayHaveCookieless(index.bytes) : hasCookieless(index, index.count))) return;
-  const detail = "Events of visitors without a cookie cannot be taken right now. Send them again later.";
+  const detail = "Cookieless events cannot be accepted right now. Send them again later.";
   throw new Fault("unavailable", detail, { retryAfterSeconds: 5 });
 }
 
-/** Whether an index has cookieless events; looks at few bytes of each entry. */
+/** Whether an index has cookieless events; reads few bytes of each entry. */
 function hasCookieless({ bytes, entries }: Indexed, count: number): boolean {
   for (let which = 0; which < count; which++) {
     const at = offsetOf(which);

@@ -1,5 +1,5 @@
 // The ids of a cookieless visitor for a day: a keyed hash of what every request shows. Without the day's salt nobody
-// can compute them, or tell whose they are. The only file that knows tldts, which has the list of public suffixes.
+// can compute them, or find out whose they are. The only file that knows tldts, which has the list of public suffixes.
 
 import { getDomain } from "tldts";
 import type { Day } from "./day.ts";

@@ -1,5 +1,5 @@
 // Base64, a slice at a time: MIME's alphabet and that of URLs, with or without line breaks. The runtime decodes each
-// slice and skips what is no letter: that it skipped none is checked here.
+// slice and skips characters of neither alphabet; this file checks that it skipped none.
 
 import { decodeLimits } from "./limits.ts";
 
@@ -62,7 +62,7 @@ export class Base64 {
 
 /** Whether the first letters of a text are letters of base64. */
 export function looksLikeBase64(text: Uint8Array): boolean {
-  return beginning.test(latin1(text.subarray(0, decodeLimits.base64LookBytes)));
+  return beginning.test(latin1(text.subarray(0, decodeLimits.base64CheckBytes)));
 }
 
 function latin1(bytes: Uint8Array): string {

@@ -23,32 +23,32 @@ export interface Hints {
 interface DecodeBounds {
   /** The size limit of each layer, in bytes; limits.inflatedBytesMax by default. */
   bytesMax?: number;
-  /** The lease for all memory used here; that of `pieces` stays acquired. */
+  /** The lease for all memory used here; that of `chunks` stays acquired. */
   lease: MemoryLease;
-  /** Called with the first piece of a long inflated body that looks like JSON; an error ends the decoding. */
-  first?: (piece: Uint8Array) => Promise<void> | undefined;
+  /** Called with the first chunk of a long inflated body that looks like JSON; an error ends the decoding. */
+  first?: (chunk: Uint8Array) => Promise<void> | undefined;
 }
 
 interface Decoded {
-  /** The body, in one or several pieces. */
-  pieces: Uint8Array[];
+  /** The body, in one or several chunks. */
+  chunks: Uint8Array[];
   /** A form's `sent_at` or `_`. */
   sent_at: string | null;
 }
 
 /**
  * Removes up to decodeLimits.bodyLayersMax layers. A body that cannot be unwrapped is returned as it is; the scan
- * reports what is wrong with it. Plain JSON costs nothing, whatever the hints say. The event loop gets a turn between
- * slices. Each layer is freed when the next one is decoded, but for `wire`, which the caller owns.
+ * reports its problem. Plain JSON costs nothing, whatever the hints are. The event loop gets a turn between slices.
+ * Each layer is freed when the next one is decoded, except `wire`, which the caller owns.
  * @throws Fault payload_too_large past `bytesMax` or the inflation ratio, unavailable when there is no memory,
- *   invalid_payload for damaged compression, or what `first` throws.
+ * invalid_payload for damaged compression, or what `first` throws.
  */
 export async function decodeBody(wire: Uint8Array, hints: Hints, bounds: DecodeBounds): Promise<Decoded> {
-  if (looksLikeJson(wire)) return { pieces: [wire], sent_at: null };
+  if (looksLikeJson(wire)) return { chunks: [wire], sent_at: null };
   return await new Unwrapping(wire, hints, bounds).run();
 }
 
-/** What a request's headers and query say of how its body is wrapped. */
+/** Hints of a request's headers and query about how its body is wrapped. */
 export function hintsOf({ headers }: Request, query: URLSearchParams): Hints {
   return {
     encoding: query.get("data") ? null : headers.get("content-encoding"),
@@ -108,12 +108,12 @@ class Unwrapping {
   }
 
   async run(): Promise<Decoded> {
-    let pieces = [this.#wire];
+    let chunks = [this.#wire];
     for (let layer = 0; layer < decodeLimits.bodyLayersMax; layer++) {
-      const [first] = pieces;
+      const [first] = chunks;
       if (!first || looksLikeJson(first)) break;
-      const body = pieces.length === 1 ? first : await joined(pieces);
-      pieces = [body];
+      const body = chunks.length === 1 ? first : await joined(chunks);
+      chunks = [body];
       let next: Uint8Array[] | undefined = [];
       try {
         next = await this.#unwrapped(body);
@@ -122,9 +122,9 @@ class Unwrapping {
         if (next && body !== this.#wire) this.#drop(body);
       }
       if (!next) break;
-      pieces = next;
+      chunks = next;
     }
-    return { pieces, sent_at: this.#sentAt };
+    return { chunks, sent_at: this.#sentAt };
   }
 
   /** The content of the outermost layer; undefined when no layer is recognized. */
@@ -141,8 +141,8 @@ class Unwrapping {
   }
 
   #inflated(method: Method, body: Uint8Array): Promise<Uint8Array[]> {
-    const look = this.#first;
-    const first = look && ((piece: Uint8Array) => (looksLikeJson(piece) ? look(piece) : undefined));
+    const admit = this.#first;
+    const first = admit && ((chunk: Uint8Array) => (looksLikeJson(chunk) ? admit(chunk) : undefined));
     const bounds = { bytesMax: this.#bytesMax, wireBytes: this.#wire.length, lease: this.#lease, first };
     return inflateBytes(method, body, bounds);
   }
@@ -206,7 +206,7 @@ class Unwrapping {
     return data && [data];
   }
 
-  /** Base64 of something that looks like a body; lz-string uses the same letters. */
+  /** Base64 without a hint, if its content looks like a body; lz-string uses the same letters. */
   async #bareBase64(body: Uint8Array): Promise<Uint8Array[] | undefined> {
     const inner = await this.#fromBase64(body);
     if (!inner) return undefined;
@@ -228,10 +228,10 @@ class Unwrapping {
   }
 }
 
-/** Whether an object or array begins behind a byte order mark and some white space. */
+/** Whether an object or array begins after a byte order mark and some white space. */
 export function looksLikeJson(bytes: Uint8Array): boolean {
   let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
-  while (isBlank(bytes[at]!) && at < decodeLimits.blanksLookBytes) at++;
+  while (isBlank(bytes[at]!) && at < decodeLimits.blanksBytesMax) at++;
   return bytes[at] === 0x7b || bytes[at] === 0x5b;
 }
 
@@ -253,8 +253,8 @@ function beginsWithData(bytes: Uint8Array): boolean {
 /** Without a limited amount of white space around it. */
 function trimmed(bytes: Uint8Array): Uint8Array {
   let [from, to] = [0, bytes.length];
-  while (from < to && bytes[from]! <= 0x20 && from < decodeLimits.blanksLookBytes) from++;
-  while (to > from && bytes[to - 1]! <= 0x20 && bytes.length - to < decodeLimits.blanksLookBytes) to--;
+  while (from < to && bytes[from]! <= 0x20 && from < decodeLimits.blanksBytesMax) from++;
+  while (to > from && bytes[to - 1]! <= 0x20 && bytes.length - to < decodeLimits.blanksBytesMax) to--;
   return bytes.subarray(from, to);
 }
 

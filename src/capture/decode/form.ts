@@ -47,7 +47,7 @@ export class Form {
     return true;
   }
 
-  /** Decodes up to `goal` (two digits of a percent sign may lie behind it), an ampersand, or the end of a name. */
+  /** Decodes up to `goal` (two digits of a percent sign may follow it), an ampersand, or the end of a name. */
   #copy(goal: number): void {
     const [bytes, out, inName] = [this.#bytes, this.#out, this.#name === undefined];
     let at = this.#at;

@@ -1,4 +1,4 @@
-// Inflates compressed bytes piece by piece, with limits on size, memory and ratio.
+// Inflates compressed bytes chunk by chunk, with limits on size, memory and ratio.
 
 import {
   constants,
@@ -21,7 +21,7 @@ import { decodeLimits } from "./limits.ts";
 
 export type Method = "gzip" | "deflate" | "deflate-raw" | "br" | "zstd";
 
-/** A stream that inflates what is written to it, in a thread of its own, until its reader has done. */
+/** A stream that inflates what is written to it, in a thread of its own, until its reader has ended. */
 interface Inflater extends AsyncIterable<Uint8Array> {
   end(bytes: Uint8Array): unknown;
   /** Compressed bytes read so far. */
@@ -34,7 +34,7 @@ interface Inflating {
   later(options: { chunkSize: number }): Inflater;
 }
 
-/** HTTP's zstd has a window of up to 8 MiB (RFC 9659); a body of 15 bytes can ask for 128 MiB. */
+/** HTTP's zstd has a window of up to 8 MiB (RFC 9659); a body of 15 bytes can declare 128 MiB. */
 const zstdWindowBits = 23;
 const zstdParams = { [constants.ZSTD_d_windowLogMax]: zstdWindowBits };
 
@@ -64,12 +64,12 @@ interface InflateBounds {
   wireBytes?: number;
   /** The lease for the result, whose memory stays acquired. */
   lease: MemoryLease;
-  /** Called with the first of several pieces; an error ends the inflation. */
-  first?: ((piece: Uint8Array) => Promise<void> | undefined) | undefined;
+  /** Called with the first of several chunks; an error ends the inflation. */
+  first?: ((chunk: Uint8Array) => Promise<void> | undefined) | undefined;
 }
 
 /**
- * Inflates the bytes; returns the pieces, so that joining them may be done slice by slice.
+ * Inflates the bytes; returns the chunks, so that joining them may be done slice by slice.
  * @throws Fault payload_too_large past `bytesMax` or the ratio (both counted while inflating), unavailable when there
  *   is no memory, invalid_payload for damaged bytes, or what `first` throws. Then the result is freed and its memory
  *   released.
@@ -82,7 +82,8 @@ export async function inflateBytes(
   try {
     const small = bytes.length <= inlineBytesMax ? inflateSmall(method, bytes, bounds) : undefined;
     if (!small) return await inflateLarge(method, bytes, bounds);
-    // Acquired afterwards, since its size was not known. Where nobody's share is used up, its owner's may have room.
+    // Acquired afterwards, since its size was not known. Where the share of unknown owners is used up, the owner's may
+    // have bytes left.
     if (!bounds.lease.tryAcquire(small.length)) {
       await bounds.first?.(small);
       bounds.lease.acquire(small.length);
@@ -141,35 +142,35 @@ async function inflateLarge(
   bytes: Uint8Array,
   { bytesMax, wireBytes = bytes.length, lease, first }: InflateBounds,
 ): Promise<Uint8Array[]> {
-  const pieces: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   let size = 0;
   let leave = await enterThread();
-  const inflater = methods[method].later({ chunkSize: decodeLimits.inflatePieceBytes });
+  const inflater = methods[method].later({ chunkSize: decodeLimits.inflateChunkBytes });
   try {
     inflater.end(bytes);
-    for await (const piece of inflater) {
-      // During this turn the piece is in memory before it is acquired.
-      if (!lease.tryAcquire(piece.length)) {
-        if (pieces.length === 0) await first?.(piece);
-        lease.acquire(piece.length);
+    for await (const chunk of inflater) {
+      // During this turn the chunk is in memory before it is acquired.
+      if (!lease.tryAcquire(chunk.length)) {
+        if (chunks.length === 0) await first?.(chunk);
+        lease.acquire(chunk.length);
       }
-      pieces.push(piece);
-      size += piece.length;
+      chunks.push(chunk);
+      size += chunk.length;
       if (size > bytesMax) throw tooLarge(bytes.length, bytesMax);
       // Counts the bytes read so far: a bomb shows in its first megabyte.
       const read = Math.min(inflater.bytesWritten, wireBytes);
       if (size > inflatedBytesFor(read)) throw tooDense(read, size);
-      const looking = pieces.length === 1 ? first?.(piece) : undefined;
+      const looking = chunks.length === 1 ? first?.(chunk) : undefined;
       if (!looking) continue;
-      // Others use the thread while the first piece is checked.
+      // Others use the thread while the first chunk is checked.
       leave();
       await looking;
       leave = await enterThread();
     }
-    return pieces;
+    return chunks;
   } catch (thrown) {
     lease.release(size);
-    for (const piece of pieces) free(piece);
+    for (const chunk of chunks) free(chunk);
     throw thrown;
   } finally {
     leave();

@@ -3,12 +3,12 @@
 export const decodeLimits = {
   /** Bytes of a body decoded in one turn of the event loop: about a millisecond. */
   decodeBytesMax: 256 * 1024,
-  /** A piece of inflated data, in bytes. */
-  inflatePieceBytes: 256 * 1024,
+  /** A chunk of inflated data, in bytes. */
+  inflateChunkBytes: 256 * 1024,
   /** The bytes at the beginning of a text by which base64 is recognized. */
-  base64LookBytes: 128,
+  base64CheckBytes: 128,
   /** White space skipped before an encoded body, in bytes; no known client sends any. */
-  blanksLookBytes: 4096,
+  blanksBytesMax: 4096,
   /** Layers that are removed (form, base64, gzip, …): clients are known to double them, no more. */
   bodyLayersMax: 6,
   /** The longest text that is tried as lz-string without a hint, in bytes: bodies of browsers were short. */
@@ -21,7 +21,7 @@ export const decodeLimits = {
   inflateRatioMax: 500,
   /** The size that is free of the ratio, in bytes: a blank canvas is one letter for hundreds of kilobytes. */
   inflateFreeBytes: 1_048_576,
-  /** Bytes of a gzip body, of which the rest is still to come, that are inflated to look for its key. */
+  /** Bytes of an incomplete gzip body that are inflated to find its key. */
   gzipStartBytes: 4096,
   /** Long bodies inflated at once, each in a thread of the runtime, and how many may wait. */
   inflatesAtOnceMax: 3,

@@ -67,7 +67,7 @@ export class LzString {
     this.#lease = lease;
     this.#bytesMax = bytesMax;
     this.#unitsMax = Math.floor(bytesMax / 2);
-    // Untouched pages take no memory, while growing the arrays would copy everything at once.
+    // Untouched pages use no memory, while growing the arrays would copy everything at once.
     const units = text.length <= decodeLimits.unhintedLzBytesMax ? roomUnits : this.#unitsMax;
     // An entry costs three bits at the least, half a letter.
     const entries = text.length * 2 + 4;

@@ -51,7 +51,7 @@ export class Repair {
     this.#bytes = bytes;
   }
 
-  /** Memory that open() takes, in bytes, beside the body's own. */
+  /** Memory that open() needs besides the body's own, in bytes. */
   get memory(): number {
     return this.size + markBytes(this.size);
   }
@@ -67,7 +67,7 @@ export class Repair {
     return { bytes: out, placeIn: (from, to, kind) => placeIn(out, marks, [from, to], kind) };
   }
 
-  /** Goes on for about `bytesMax` bytes; true when the pass is through. */
+  /** Continues for about `bytesMax` bytes; true when the pass has ended. */
   advance(bytesMax: number): boolean {
     const bytes = this.#bytes;
     const goal = Math.min(bytes.length, this.#at + bytesMax);
@@ -81,7 +81,7 @@ export class Repair {
     return this.#at === bytes.length;
   }
 
-  /** From inside a text to behind its end, or to the goal. */
+  /** Passes the rest of a text: to the offset after its end, or to the goal. */
   #passText(goal: number): void {
     const bytes = this.#bytes;
     let at = this.#at;
@@ -123,7 +123,7 @@ export class Repair {
     this.#at = at;
   }
 
-  /** Replaces the invalid bytes at `at`; returns the place behind them. */
+  /** Replaces the invalid bytes at `at`; returns the offset after them. */
   #replaceBytes(at: number): number {
     const bytes = this.#bytes;
     if (!isHalf(bytes, at)) {

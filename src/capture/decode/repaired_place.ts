@@ -12,9 +12,9 @@ interface RepairedPlace {
 
 const decoder = new TextDecoder();
 
-/** The place `at` in the item that begins at `from`; empty when it is too far behind, or -1. */
+/** The place `at` in the item that begins at `from`; empty when it is too far after it, or -1. */
 export function placeOf(bytes: Uint8Array, from: number, at: number): RepairedPlace {
-  if (at < from || at - from > captureLimits.warningLookBytesMax) return {};
+  if (at < from || at - from > captureLimits.warningSearchBytesMax) return {};
   const path: (string | number)[] = [];
   let text = -1;
   let awaitsKey = false;

@@ -1,5 +1,5 @@
-// The names of events and properties that come in: recorded in memory as events are appended, and in ClickHouse before
-// the events' segment is finished. A process that dies finds the segment again, and reads its names anew.
+// The names of arriving events and properties: recorded in memory as events are appended, and in ClickHouse before the
+// events' segment is finished. A process that finds the segment after a crash reads its names again.
 
 import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { reasonOf } from "../../core/log.ts";
@@ -27,7 +27,7 @@ import {
 export type Unrecorded = "too_long" | "too_many";
 
 interface DefinitionBookOptions extends Uses<"clickhouse" | "clock" | "log"> {
-  /** Counts names that are not recorded; one that comes again may count again. */
+  /** Counts names that are not recorded; a repeated one may count again. */
   unrecorded(why: Unrecorded, names: number): void;
 }
 
@@ -46,7 +46,7 @@ interface ProjectNames {
   pairs: Set<number>;
   events: number;
   properties: number;
-  /** Whether those that ClickHouse has are among them. */
+  /** Whether ClickHouse's names are among them. */
   isLoaded: boolean;
 }
 
@@ -228,7 +228,10 @@ export class DefinitionBook {
     for (let at = 0; at < batches.length; at += most) await this.#recoverSome(batches.slice(at, at + most));
   }
 
-  /** One batch after the other, where all are too much at once. What is never answered must not stop the flush. */
+  /**
+   * One batch after the other, where all at once are too much. A statement that is never answered must not stop the
+   * flush.
+   */
   async #recoverSome(batches: readonly bigint[]): Promise<void> {
     const { clickhouse, log } = this.#options;
     try {
@@ -272,7 +275,7 @@ export class DefinitionBook {
     }
   }
 
-  /** Adds what ClickHouse has of a project, once. What then is past the bounds is `dropped`. */
+  /** Adds ClickHouse's names of a project, once. What exceeds the bounds then is `dropped`. */
   async #load(project_id: number, waiting: readonly Definition[], dropped: Set<Definition>): Promise<void> {
     const project = this.#projectOf(project_id);
     if (project.isLoaded) return;
@@ -295,7 +298,7 @@ export class DefinitionBook {
     Object.assign(project, counts, { isLoaded: true });
   }
 
-  /** Forgets the names of projects that came first, where all are too many; they can be read again. */
+  /** Forgets the names of the oldest projects when all are too many; they can be read again. */
   #freeNames(): void {
     let names = this.#projects.values().reduce((sum, one) => sum + one.names.size + one.pairs.size, 0);
     for (const [project_id, one] of this.#projects) {

@@ -1,4 +1,4 @@
-// The shape of an event that did not go the fast way: a hash of its names, another than the fast scan makes.
+// The shape of an event of the slow path: a hash of its names, different from the one of the fast scan.
 
 import type { JsonCursor } from "../../core/json/json_cursor.ts";
 import type { NamedEvent } from "./named_event.ts";

@@ -3,7 +3,7 @@
 export const definitionLimits = {
   /** A name, in characters, as in PostHog. Longer ones are not recorded. */
   nameCharsMax: 200,
-  /** Properties of one event that are read: PostHog passes over events with 10,000; usual ones have 100. */
+  /** Properties of one event that are read: PostHog skips events with 10,000; usual ones have 100. */
   eventPropertiesMax: 1000,
   /** Names of events in one project. People choose from them, and sites that make names of ids have no end of them. */
   eventsMax: 10_000,
@@ -19,7 +19,7 @@ export const definitionLimits = {
   namesMax: 500_000,
   /** Names read in one turn of the event loop, about 2 ms: an event may have a thousand. */
   namesAtOnceMax: 2000,
-  /** As how many names an event counts that is read for them. */
+  /** How many names the reading of an event counts as. */
   namesOfRead: 10,
   /** Bytes of a text that are read for its type. */
   typeBytesMax: 64,

@@ -1,4 +1,4 @@
-// Names in ClickHouse: written, read back, and read of events that are stored already.
+// Names in ClickHouse: written, read back, and read from stored events.
 
 import { bytesOf } from "../../core/bytes.ts";
 import type { ClickHouse, QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
@@ -55,7 +55,7 @@ const pairColumns: NativeColumns<EventProperty> = [
   ["property", "String", (out, row) => out.text(row.property)],
 ];
 
-/** Writes names; what is there already stays as it is. */
+/** Writes names; existing ones do not change. */
 export async function insertDefinitions(clickhouse: ClickHouse, rows: readonly Definition[]): Promise<void> {
   await clickhouse.insertNative("definitions", { bytes: [nativeBlock(rows, definitionColumns)] });
 }
@@ -73,7 +73,7 @@ interface Known {
   pairs: number[];
 }
 
-/** The names and pairs of a project that are there, no more than may be. */
+/** The stored names and pairs of a project, at most as many as are allowed. */
 export async function readKnown(clickhouse: ClickHouse, project_id: number): Promise<Known> {
   const { eventsMax, propertiesMax, pairsMax } = definitionLimits;
   const names = await clickhouse.query<{ kind: number; group_type: string; name: string; type: string }>(

@@ -1,5 +1,5 @@
-// What an event says of its person and of groups: $set, $set_once, $unset and $group_set as keys, kinds and raw texts;
-// the groups it belongs to, and the one whose properties it sets. The objects are reused for every event.
+// The changes that an event makes to its person and groups: $set, $set_once, $unset and $group_set as keys, kinds and
+// raw texts; the groups it belongs to, and the one whose properties it sets. The objects are reused for every event.
 
 import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { limits } from "../../core/limits.ts";
@@ -19,7 +19,7 @@ const kinds = 3;
 /** The changes of one event, each key and kind once; reused for every event. */
 export class EventChanges {
   count = 0;
-  /** True when changes were left out, because there are too many or they are too long. */
+  /** True when changes were omitted, because there are too many or they are too long. */
   cut = false;
   readonly ops = new Uint8Array(captureLimits.changesMax);
   /** The bytes that a key and a value lie in, and where. */
@@ -34,7 +34,7 @@ export class EventChanges {
   #bytes = 0;
   readonly #members = new JsonCursor();
   readonly #keys = new Dictionary();
-  /** Where a key was noted for a kind of change; -1 where it was not. */
+  /** The number of the change that a key and kind have; -1 for none. */
   readonly #places = new Int16Array(captureLimits.changesMax * kinds).fill(-1);
 
   clear(): void {
@@ -56,7 +56,7 @@ export class EventChanges {
     return this.unescaped[at] === 1 ? this.texts.bytes : this.source;
   }
 
-  /** Notes every member of the object at `at`. */
+  /** Adds every member of the object at `at`. */
   object(at: number, what: number): void {
     const members = this.#members.open(this.source, at);
     while (members.next()) {
@@ -66,14 +66,14 @@ export class EventChanges {
     }
   }
 
-  /** Notes every text of the list at `at`; other items are skipped. */
+  /** Adds every text of the list at `at`; other items are skipped. */
   list(at: number): void {
     const items = this.#members.open(this.source, at);
     while (items.next())
       if (this.source[items.value] === 0x22) this.#add(changeKind.unset, items.value, items.end, 0, 0);
   }
 
-  /** `from` and `to` of the key include its quotes. The later of two notes about one key counts. */
+  /** `from` and `to` of the key include its quotes. The later of two changes of one key counts. */
   #add(what: number, from: number, to: number, valueFrom: number, valueTo: number): void {
     const { count } = this;
     this.#bytes += to - from + valueTo - valueFrom;
@@ -114,7 +114,7 @@ export interface GroupTypes {
   admit(project_id: number, type: ByteRange): boolean;
   /** True when the project allows certain types only, and not this one. */
   isForbidden(project_id: number, type: ByteRange): boolean;
-  /** The types that have a place: they are admitted without an announcement. */
+  /** The types that have an index: they are admitted without an announcement. */
   assigned(project_id: number): readonly Uint8Array[];
 }
 
@@ -123,9 +123,9 @@ export class EventGroups {
   count = 0;
   /** True when the first is the group whose properties the event sets. */
   identified = false;
-  /** True when a type was left out because all places are taken. */
+  /** True when a type was omitted because all indexes are assigned. */
   cut = false;
-  /** True when a type was left out that the project does not allow. */
+  /** True when a type was omitted that the project does not allow. */
   barred = false;
   readonly types: ByteRange[] = Array.from({ length: limits.groupTypesMax + 1 }, emptyRange);
   readonly keys: ByteRange[] = Array.from({ length: limits.groupTypesMax + 1 }, emptyRange);
@@ -137,13 +137,13 @@ export class EventGroups {
     this.barred = false;
   }
 
-  /** Leaves the group of this type out. */
+  /** Omits the group of this type. */
   refuse(project_id: number, type: ByteRange, types: GroupTypes): void {
     if (types.isForbidden(project_id, type)) this.barred = true;
     else this.cut = true;
   }
 
-  /** Takes the group in places[count]; the later of two of one type counts, unless the first is identified. */
+  /** Keeps the group at `count`; the later of two of one type counts, unless the first is identified. */
   commit(): void {
     const type = this.types[this.count]!;
     for (let other = 0; other < this.count; other++) {

@@ -43,8 +43,8 @@ const decoder = new TextDecoder();
 
 /**
  * Reads entry `at` (an offset into index.entries) into `row`.
- * @returns why the event is not taken; "recording" when it is a piece of a recording, which the recorder reads;
- *   undefined when the row is filled.
+ * @returns why the event is ignored; "recording" when it is a piece of a recording, which the recorder reads; undefined
+ * when the row is filled.
  */
 export function readEvent(
   index: EventIndex,

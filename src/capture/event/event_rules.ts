@@ -1,4 +1,4 @@
-// The rules for events by their names: what such an event needs, checked by what the scan noted of its properties.
+// The rules for events by their names: what such an event needs, checked by what the scan recorded of its properties.
 
 import { limits } from "../../core/limits.ts";
 import type { ByteRange } from "../scan/byte_range.ts";
@@ -20,13 +20,13 @@ import { type Reason, warningBit } from "./outcome.ts";
 import type { Row } from "./row.ts";
 
 interface EventRule {
-  /** Members that must be sound, and the warning when one is not: fields, or traits from firstTrait on. */
+  /** Members that must be valid, and the warning when one is not: fields, or traits from firstTrait on. */
   needs: readonly (readonly [slot: number, bit: number, wanted: number])[];
   /** Optional members: only a wrong value gives a warning. */
   may: readonly (readonly [slot: number, bit: number, wanted: number])[];
-  /** It speaks of a person or group, which `$process_person_profile: false` forbids. */
+  /** It changes a person or group, which `$process_person_profile: false` forbids. */
   profile: boolean;
-  /** A field that must be a text if it is there, and why the event is not taken otherwise. */
+  /** A field that must be a text if it exists, and why the event is ignored otherwise. */
   id?: readonly [place: number, reason: Reason];
 }
 
@@ -49,7 +49,7 @@ const surveyRule = needing(trait.$survey_id, warningBit.missing_survey_id);
 export const rulesByName: Record<string, EventRule> = {
   $create_alias: aliasRule,
   $merge_dangerously: aliasRule,
-  // SDKs send an $identify without $set, and a $groupidentify without $group_set, of callers who gave no properties.
+  // SDKs send an $identify without $set, and a $groupidentify without $group_set, when their callers set no properties.
   $identify: {
     needs: [],
     may: [
@@ -79,8 +79,8 @@ const slots = knownKeys(Object.fromEntries(names.map((name, i) => [name, i])));
 const groupIdentify = names.indexOf("$groupidentify");
 
 /**
- * Checks the event in `row`, whose entry is at `at`, for what its kind needs; notes warnings in row.warned.
- * @returns why it is not taken, or undefined.
+ * Checks the event in `row`, whose entry is at `at`, for what its kind needs; sets warnings in row.warned.
+ * @returns why it is ignored, or undefined.
  */
 export function checkEventRule(index: Indexed, at: EntryOffset, row: Row): Reason | undefined {
   const traits = index.entries[at + field.traits]!;
@@ -115,7 +115,7 @@ function groupKeyIsLong({ bytes, entries }: Indexed, at: EntryOffset): boolean {
   return text.length > limits.groupKeyCharsMax;
 }
 
-/** Why an event is not stored that SDKs send beside a user's events; undefined for any other. */
+/** Why an event is not stored that SDKs send besides a user's events; undefined for any other. */
 export function notStored(name: ByteRange): Reason | undefined {
   if (name.source[name.from] !== 0x24) return undefined;
   if (sameName(name, "$performance_event")) return "performance_event";

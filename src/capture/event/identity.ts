@@ -43,7 +43,7 @@ export function readEventIdentity(
   if (groups.barred) row.warned |= warningBit.group_type_not_allowed;
 }
 
-/** Notes the changes of entry `at`; the event's own members win over those in its properties. */
+/** Reads the changes of entry `at`; the event's own members win over those in its properties. */
 function readChanges(index: EventIndex, at: EntryOffset, changes: EventChanges): void {
   const { entries } = index;
   changes.begin(index.bytes);

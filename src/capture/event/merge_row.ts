@@ -10,13 +10,13 @@ import { type LaneBlock, type LaneKind, plainLane } from "../journal/lane_kind.t
 import { journalLimits } from "../journal/limits.ts";
 import { captureLimits } from "../limits.ts";
 
-/** A merge; or, with kind group_type, a type of groups that was seen: `into` is its name. */
+/** A merge; or, with kind group_type, a new type of groups: `into` is its name. */
 export interface MergeRow extends Merge {
   /** The arrival, in microseconds. */
   timestamp: number;
 }
 
-/** Takes merges, so that they are applied in order: the lane of merges, or another process that has it. */
+/** Receives merges to be applied in order: the lane of merges, or another process that has it. */
 export type MergeTaker = RowAppender<MergeRow>;
 
 /** Merges have one partition, as they end in Postgres; `merged_ids` mirrors them. */
@@ -33,7 +33,7 @@ export const mergeLane: LaneKind<MergeBlock> = {
   preparedBytesMax: journalLimits.preparedBytesMax,
 };
 
-/** A type of groups that was seen for the first time; `at` in microseconds. */
+/** A new type of groups; `at` in microseconds. */
 export function typeRow(project_id: number, into: string, at: number): MergeRow {
   return { project_id, kind: mergeKind.group_type, from: "", into, at, created_at: at, timestamp: at };
 }

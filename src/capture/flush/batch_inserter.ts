@@ -94,7 +94,7 @@ export class BatchInserter {
         throw thrown;
       }
     };
-    const saying = "flush failed, trying again";
+    const saying = "flush failed; retrying";
     return retryUntilDone(watched, { stopping, log, saying, about: { lane: name } });
   }
 

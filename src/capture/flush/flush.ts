@@ -111,7 +111,7 @@ export class Flush {
     const how = {
       stopping,
       log: this.#options.log,
-      saying: "flush failed, trying again",
+      saying: "flush failed; retrying",
       about: { lane: lane.name },
     };
     while (await retryUntilDone(() => this.#step(lane, inserter, sender), how));
@@ -122,7 +122,7 @@ export class Flush {
   async #step(lane: LaneKind, inserter: BatchInserter, sender: BatchSender): Promise<boolean> {
     const { journal } = this.#options;
     if (this.#sessions.isBehind(lane) && !this.#draining) {
-      await journal.sealedSoon(flushLimits.returnedLookMs);
+      await journal.sealedSoon(flushLimits.returnedPollMs);
       return true;
     }
     const segment = journal.nextSealed(lane, this.#taken);
@@ -134,7 +134,7 @@ export class Flush {
       if (!lane.isRecycled || journal.tight) await sender.abandon();
       journal.adoptReturned();
       // drain() may have been called meanwhile; its nudge would be missed.
-      if (!this.#draining) await journal.sealedSoon(flushLimits.returnedLookMs);
+      if (!this.#draining) await journal.sealedSoon(flushLimits.returnedPollMs);
     }
     return true;
   }
@@ -149,7 +149,7 @@ export class Flush {
       const changes = segment.batches.reduce((sum, batch) => sum + (batch.changes ?? 0), 0);
       journal.quota.recordDerived(changes, clock.elapsed() - started);
       const [stopping, about] = [this.#stopping.signal, { lane: segment.lane.name }];
-      const saying = "flush failed, trying again";
+      const saying = "flush failed; retrying";
       if (segment.lane.isNative) return this.#sessions.add(segment, batches);
       await retryUntilDone(() => journal.finish(segment), { stopping, log, saying, about });
     } finally {

@@ -50,12 +50,12 @@ export class MergeFlush {
       if (segment) await retryUntilDone(() => this.#apply(segment), this.#retrying);
       else if (this.#draining) return;
       else if (!this.#forgetful || !(await this.#forgetRest()))
-        await journal.sealedSoon(flushLimits.returnedLookMs);
+        await journal.sealedSoon(flushLimits.returnedPollMs);
     }
   }
 
   get #retrying() {
-    return { stopping: this.#stopping.signal, log: this.#options.log, saying: "merges wait, trying again" };
+    return { stopping: this.#stopping.signal, log: this.#options.log, saying: "merges failed; retrying" };
   }
 
   /** Each step can be repeated: Postgres notes the segment's name, and ClickHouse's rows have versions. */

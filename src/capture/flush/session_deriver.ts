@@ -111,7 +111,7 @@ export class SessionDeriver {
       else {
         sender.releaseIdle();
         days.releaseIdle();
-        await this.#wakeup.wait(this.#waiting.length > 0 ? lookMs : flushLimits.sessionsLateMs);
+        await this.#wakeup.wait(this.#waiting.length > 0 ? pollMs : flushLimits.sessionsLateMs);
       }
     }
     await sender.abandon();
@@ -173,7 +173,8 @@ export class SessionDeriver {
     const { journal, clock, backlog, log } = this.#options;
     if (derived === "refused" && backlog) {
       const batches = all.flatMap((stored) => stored.batches);
-      if (!this.#isRefused) log.error("sessions cannot be derived, and wait", { batches: batches.length });
+      if (!this.#isRefused)
+        log.error("sessions cannot be derived; they wait in the backlog", { batches: batches.length });
       const add = async () => (await backlog.add(batches), true);
       if (!(await retryUntilDone(add, this.#retrying))) return;
       this.#backlogCount += batches.length;
@@ -215,7 +216,7 @@ export class SessionDeriver {
       this.#backlogAt = clock.elapsed();
     } catch (thrown) {
       this.#isRefused = wasRefused;
-      log.debug("the backlog of sessions was not read", { reason: reasonOf(thrown) });
+      log.debug("the backlog of sessions could not be read", { reason: reasonOf(thrown) });
     }
   }
 
@@ -231,7 +232,7 @@ export class SessionDeriver {
       } catch (thrown) {
         const isAway = thrown instanceof ClickHouseError && thrown.type === "NETWORK";
         if (!this.#options.backlog || isAway || ++failed < flushLimits.sessionTriesMax) throw thrown;
-        this.#options.log.debug("deriving sessions is given up", { reason: reasonOf(thrown) });
+        this.#options.log.debug("deriving sessions of the backlog failed", { reason: reasonOf(thrown) });
         return "refused";
       }
     }, this.#retrying);
@@ -249,7 +250,9 @@ export class SessionDeriver {
       } catch (thrown) {
         if (thrown instanceof ClickHouseError && thrown.kind === "transient" && !isTooBig(thrown))
           throw thrown;
-        this.#options.log.info("deriving failed, reading the events back", { reason: reasonOf(thrown) });
+        this.#options.log.info("deriving sessions failed; reading the events back", {
+          reason: reasonOf(thrown),
+        });
         return false;
       }
     });
@@ -282,7 +285,7 @@ export class SessionDeriver {
         const halves = isOfRows && !stopping.aborted ? halvesOf(rows) : undefined;
         const isOdd = error?.kind === "refused" && this.#leftOut < flushLimits.sessionsLeftOutMax;
         if (!halves && !isOdd) throw thrown;
-        if (halves) log.warn("deriving sessions failed, trying halves", about);
+        if (halves) log.warn("deriving sessions failed; retrying in halves", about);
         else {
           this.#leftOut++;
           const batch = rows.batches[0]?.toString(16).padStart(16, "0");
@@ -303,7 +306,7 @@ export class SessionDeriver {
 
   get #retrying() {
     const { stopping, log } = this.#options;
-    return { stopping, log, saying: "deriving sessions failed, trying again" };
+    return { stopping, log, saying: "deriving sessions failed; retrying" };
   }
 }
 
@@ -311,7 +314,7 @@ export class SessionDeriver {
 const lastDayColumn = "timestamp";
 
 /** How often the deriver checks whether events wait to be stored, in ms. */
-const lookMs = 100;
+const pollMs = 100;
 
 const wholeBatches = { parts: 1, part: 0 };
 

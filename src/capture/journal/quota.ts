@@ -22,17 +22,17 @@ interface DiskReserveOptions {
 export class DiskFullError extends Error {}
 
 /**
- * How much the journal may write on its volume. A reserve stays free for the stores: they need room before the
+ * How much the journal may write on its volume. A reserve stays free for the stores: they need space before the
  * journal's events can be stored and the journal shrinks.
  */
 export class DiskReserve {
   readonly #options: DiskReserveOptions;
   #figures: VolumeFigures = { freeBytes: Number.POSITIVE_INFINITY, totalBytes: Number.POSITIVE_INFINITY };
-  /** Bytes that may be written until the next look(). */
+  /** Bytes that may be written until the next poll(). */
   #allowed = Number.POSITIVE_INFINITY;
   /** True when captures must be refused. */
   low = false;
-  /** Whether the log says that it is low. */
+  /** Whether low space was logged. */
   #logged = false;
   #failing = false;
 
@@ -40,7 +40,7 @@ export class DiskReserve {
     this.#options = options;
   }
 
-  /** As of the last look(); undefined when none has succeeded. */
+  /** As of the last poll(); undefined when none has succeeded. */
   get freeBytes(): number | undefined {
     return Number.isFinite(this.#figures.freeBytes) ? this.#figures.freeBytes : undefined;
   }
@@ -64,7 +64,7 @@ export class DiskReserve {
     this.#allowed -= bytes;
   }
 
-  /** Whether so many bytes may be written beside what must be; asking for them takes nothing. */
+  /** Whether so many bytes may be written besides what must be; acquires nothing. */
   has(bytes: number): boolean {
     return !this.low && bytes <= this.#allowed;
   }
@@ -76,20 +76,19 @@ export class DiskReserve {
       this.#failing = false;
     } catch (thrown) {
       // Unknown figures refuse nothing: a write that fails is refused then.
-      if (!this.#failing)
-        log.warn("the free space of the disk is not known", { folder, reason: reasonOf(thrown) });
+      if (!this.#failing) log.warn("the free disk space is unknown", { folder, reason: reasonOf(thrown) });
       this.#failing = true;
       return;
     }
     const { freeBytes } = this.#figures;
     const { reserveBytes } = this;
-    // It ends only with some room above the reserve; otherwise it would change with each write.
+    // It ends only with some space above the reserve; otherwise it would change with each write.
     const needed = this.low ? reserveBytes * (1 + journalLimits.diskBackFraction) : reserveBytes;
     this.low = freeBytes < needed;
     this.#allowed = Math.max(0, freeBytes - reserveBytes);
     const figures = { free_bytes: freeBytes, reserve_bytes: reserveBytes };
     if (this.low && !this.#logged) log.error("the disk is nearly full: captures are refused", figures);
-    if (this.#logged && !this.low) log.info("the disk has room again: captures are taken", figures);
+    if (this.#logged && !this.low) log.info("the disk has space again: captures are accepted", figures);
     this.#logged = this.low;
   }
 }
@@ -191,7 +190,7 @@ export class CaptureQuota<EventLane extends QuotaLane> {
 
   #changesShareExceeded(waiting: number): Fault {
     const detail =
-      `${waiting} changes of persons and groups of this project wait to be stored, its share of what may wait. ` +
+      `${waiting} changes of persons and groups of this project wait to be stored, its share of what may be pending. ` +
       "Send the events again later.";
     const seconds = Math.ceil(waiting / 2 / this.#changesPerSecond);
     const retryAfterSeconds = Math.min(journalLimits.shareRetrySecondsMax, Math.max(retrySeconds, seconds));
@@ -212,7 +211,7 @@ const retrySeconds = 5;
 
 function journalShareExceeded(what: string): Fault {
   const detail =
-    `So many ${what} of this project wait to be stored that the room left is others'. ` +
+    `So many ${what} of this project wait to be stored that the remaining space is others'. ` +
     "Send them again later.";
   return new Fault("journal_share_exceeded", detail, { retryAfterSeconds: retrySeconds });
 }

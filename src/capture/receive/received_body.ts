@@ -1,7 +1,7 @@
 // The body of a request, received and unwrapped, and the memory it is in; its receiver closes it. The arenas for long
 // bodies are reused.
 
-import { bytesIn, copyPieces, free, joined } from "../../core/chunks.ts";
+import { bytesIn, copyChunks, free, joined } from "../../core/chunks.ts";
 import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { receiveBody } from "../../work/bodies/upload.ts";
@@ -18,9 +18,9 @@ interface Receiving {
   request: Request;
   query: URLSearchParams;
   options: { bodyBytesMax: number; uploadBounds?: UploadBounds };
-  /** Looks for the body's owner in its first bytes; what it throws ends its reception. */
-  first: (piece: Uint8Array) => Promise<void> | undefined;
-  /** The body as it came, if it has arrived already and its memory is counted elsewhere. */
+  /** Searches the body's first bytes for its owner; what it throws ends its reception. */
+  first: (chunk: Uint8Array) => Promise<void> | undefined;
+  /** The body as it was sent, if it has arrived already and its memory is counted elsewhere. */
   wire?: Uint8Array | undefined;
   /** The most bytes that it may inflate to; limits.inflatedBytesMax by default. */
   inflatedBytesMax?: number;
@@ -53,8 +53,7 @@ export class ReceivedBody {
   }
 
   /**
-   * Receives and unwraps a request's body. `lease` then has the bytes of the body and those that its index is likely to
-   * take.
+   * Receives and unwraps a request's body. `lease` then has the bytes of the body and an estimate of its index's.
    * @throws Fault as receiveBody() and decodeBody() do.
    */
   async receive(receiving: Receiving, lease: MemoryLease): Promise<void> {
@@ -63,33 +62,33 @@ export class ReceivedBody {
     const wire = receiving.wire ?? (await this.#wireOf(receiving, lease));
     const wireBytes = lease.bytes;
     const bounds = bytesMax === undefined ? { lease, first } : { lease, first, bytesMax };
-    const { pieces, sent_at } = await decodeBody(wire, hintsOf(request, query), bounds);
-    if (pieces[0] !== wire) {
+    const { chunks, sent_at } = await decodeBody(wire, hintsOf(request, query), bounds);
+    if (chunks[0] !== wire) {
       free(wire);
       lease.release(wireBytes);
     }
     this.sent_at = sent_at;
-    await this.replace(pieces);
+    await this.replace(chunks);
     lease.resize(this.bytes.length + likelyIndexBytes(this.bytes.length));
   }
 
   /** Replaces the bytes; long ones are copied into an arena, where the fast scan works. */
-  async replace(pieces: readonly Uint8Array[]): Promise<void> {
-    const [first = new Uint8Array(0)] = pieces;
+  async replace(chunks: readonly Uint8Array[]): Promise<void> {
+    const [first = new Uint8Array(0)] = chunks;
     this.#opened = undefined;
     const { body } = this.#arena ?? {};
     if (this.#arena && body?.buffer === first.buffer && body.byteOffset === first.byteOffset) {
       this.bytes = this.#arena.close(first.length);
       return;
     }
-    const bytes = bytesIn(pieces);
+    const bytes = bytesIn(chunks);
     if (body && body.length < bytes) this.#release();
     const isLong = bytes >= captureLimits.arenaBodyBytesMin;
     if (isLong) this.#arena ??= this.#arenas.acquire(bytes);
     if (isLong && this.#arena) {
-      await copyPieces(pieces, this.#arena.body);
+      await copyChunks(chunks, this.#arena.body);
       this.bytes = this.#arena.close(bytes);
-    } else this.bytes = await joined(pieces);
+    } else this.bytes = await joined(chunks);
   }
 
   /**
@@ -144,9 +143,9 @@ export class ReceivedBody {
       bytesMax: options.bodyBytesMax,
       lease,
       bounds: options.uploadBounds,
-      besideFor: likelyIndexBytes,
-      roomFor: (bytes) => (this.#arena = this.#arenas.acquire(bytes))?.body,
-      returnRoom: () => this.#release(),
+      extraFor: likelyIndexBytes,
+      bufferFor: (bytes) => (this.#arena = this.#arenas.acquire(bytes))?.body,
+      returnBuffer: () => this.#release(),
       first,
     });
   }
@@ -188,7 +187,7 @@ export class ArenaPool {
     return new ScanArena(Math.max(bytes, limits.inflatedBytesMax));
   }
 
-  /** The arena that all short bodies share: a request uses it within one turn, and does not give it back. */
+  /** The arena that all short bodies share: a request uses it within one turn, and does not return it. */
   get short(): ScanArena {
     return (this.#short ??= new ScanArena(captureLimits.arenaBodyBytesMin, true));
   }

@@ -8,23 +8,23 @@ import { slicedTexts } from "../../http/pages/sliced.ts";
 import { plainHeaders, problemResponse } from "../../http/problem.ts";
 import type { CaptureResult } from "../pipeline.ts";
 
-/** Tells posthog-js that recordings are over their quota, so that it pauses sending them. */
+/** Makes posthog-js pause its recording, as over a quota. */
 const noRecordings = '{"status":"Ok","quota_limited":["recordings"]}';
 const plain = '{"status":"Ok"}';
 
-/** The reply when all events were taken and nothing else is to be said. */
+/** The reply when all events were accepted without warnings. */
 export function usualReply(request: Request): Response {
   return replied(request, plain);
 }
 
-/** The reply to a request that was taken. */
+/** The reply to an accepted request. */
 export function captureReply(request: Request, result: CaptureResult): Response {
   return replied(request, result.recordingsUnwanted ? noRecordings : plain);
 }
 
 /**
- * As captureReply(), with a list of ignored events and warnings (`?verbose=1`) where there is room for one more reply:
- * the events are taken, and must not be sent again.
+ * As captureReply(), with a list of ignored events and warnings (`?verbose=1`) where there is memory for another reply:
+ * the events are accepted, and must not be sent again.
  */
 export async function verboseReply(request: Request, result: CaptureResult): Promise<Response> {
   try {
@@ -77,7 +77,10 @@ export interface RefusalOptions {
   failed(thrown: unknown, request: Request): Response;
 }
 
-/** The reply to a request that was refused or failed. @param more fields of its body beside the usual ones. */
+/**
+ * The reply to a request that was refused or failed.
+ * @param more fields of its body besides the usual ones.
+ */
 export function captureRefusal(
   thrown: unknown,
   request: Request,
@@ -87,7 +90,7 @@ export function captureRefusal(
   if (!(thrown instanceof Fault)) return failed(thrown, request);
   refused(thrown.code);
   const problem = problemResponse(thrown, more?.(thrown));
-  // The rest of a late body is not waited for: its connection cannot be used again.
+  // The rest of a late body is not read: its connection cannot be used again.
   if (thrown.code === "upload_timeout") problem.headers.set("connection", "close");
   return withCors(request, problem);
 }

@@ -1,5 +1,5 @@
-// The project key of a request that sends no events: SDKs that ask for their configuration put it where events have it.
-// Refuses a request only when there is no memory for its body: one that cannot be read names no key.
+// The project key of a request that sends no events: SDKs put it into requests for their configuration where events
+// have it. Refuses a request only when there is no memory for its body: a body that cannot be read names no key.
 
 import { joined } from "../../core/chunks.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
@@ -30,8 +30,8 @@ export async function requestKeyOf(request: Request, memory: MemoryBudget): Prom
       ? Buffer.from(inQuery)
       : await receiveBody(request, { bytesMax: limits.keyBodyBytesMax, lease });
     const bounds = { bytesMax: receiveLimits.keyBodyInflatedBytesMax, lease };
-    const { pieces } = await decodeBody(wire, hintsOf(request, query), bounds);
-    return await keyOfObject(await joined(pieces));
+    const { chunks } = await decodeBody(wire, hintsOf(request, query), bounds);
+    return await keyOfObject(await joined(chunks));
   } catch (thrown) {
     if (thrown instanceof Fault && thrown.code !== "unavailable") return undefined;
     throw thrown;

@@ -1,6 +1,6 @@
-// Requests with a short body, as nearly all live ones are. A body that is one plain event, with no query beside it, is
-// indexed, judged and appended in the turn in which it arrives, without an object, and answered with its group, without
-// a promise. Any other body is passed to the pipeline.
+// Requests with a short body, as nearly all live ones are. A body that is one plain event, in a request without a
+// query, is indexed, judged and appended in the turn in which it arrives, without an object, and answered with its
+// group, without a promise. Any other body is passed to the pipeline.
 
 import { isUtf8 } from "node:buffer";
 import { exhausted } from "../../work/bodies/body_faults.ts";
@@ -29,7 +29,7 @@ export interface AnswerOptions extends CaptureOptions, RefusalOptions {
   seconds(value: number): void;
 }
 
-/** What a path says of the bodies sent to it. */
+/** The rules of a path for the bodies sent to it. */
 export type EndpointRules = Required<Pick<CaptureInput, "nameless" | "asBatch">>;
 
 /** What all requests share. */
@@ -97,7 +97,7 @@ export class SingleEventWriter implements Envelope {
     return lane;
   }
 
-  /** The body, with the result of its open() if take() has just declined it; to be called in the same turn. */
+  /** The body, with the result of its open() if append() has just declined it; to be called in the same turn. */
   received(body: Uint8Array, isDeclined: boolean): ReceivedBody {
     return new ReceivedBody(this.#arenas, body, isDeclined ? this.#opened : undefined);
   }
@@ -110,7 +110,7 @@ export class SingleEventWriter implements Envelope {
     return this.#placeAt(singleKey);
   }
 
-  /** One of the pairs that open() writes behind the entry. */
+  /** One of the pairs that open() writes after the entry. */
   #placeAt(number: number): [number, number] | undefined {
     const { entries } = this.#arena;
     const to = entries[entryLength + number + 1]!;
@@ -119,9 +119,9 @@ export class SingleEventWriter implements Envelope {
 }
 
 export class SingleEventRequest implements Receiver, CommitWaiter {
-  looksLeft = 0;
+  ticksLeft = 0;
   msMax = 0;
-  /** Whose event it is and where it goes, once it is taken. */
+  /** The event's project and lane, once it is appended. */
   project_id = 0;
   historical_migration = false;
   readonly request: Request;

@@ -32,7 +32,7 @@ interface RecorderOptions extends SnapshotContext {
 }
 
 export class Recorder {
-  taken = 0;
+  recorded = 0;
   /** True when some were ignored because the project records no sessions: their sender may stop. */
   unwanted = false;
   readonly #options: RecorderOptions;
@@ -72,7 +72,7 @@ export class Recorder {
     if (typeof row === "string") return row;
     const { journal, retentionDays, project_id, groups } = this.#options;
     if (journal.quota.recordingsFull) {
-      const detail = "Recordings cannot be kept right now. Send them again later.";
+      const detail = "Recordings cannot be stored right now. Send them again later.";
       throw new Fault("unavailable", detail, { retryAfterSeconds: 5 });
     }
     const refusal = journal.quota.recordingRefusal(project_id);
@@ -81,13 +81,13 @@ export class Recorder {
     row.expires_at = row.timestamp + retentionDays * dayMicros;
     journal.recordings.append(row);
     groups.join(journal.recordings);
-    this.taken++;
+    this.recorded++;
     return undefined;
   }
 
   /** True when makeRoom() should be called before more are taken. */
   get crowded(): boolean {
-    return this.taken > 0 && this.#options.journal.recordings.crowded;
+    return this.recorded > 0 && this.#options.journal.recordings.crowded;
   }
 
   /** Waits for the disk. The request's groups tell what could not be written. */
@@ -98,7 +98,7 @@ export class Recorder {
   /** Resolves when what was taken is in ClickHouse. */
   async stored(): Promise<void> {
     const { journal } = this.#options;
-    if (this.taken > 0) await journal.stored(journal.recordings);
+    if (this.recorded > 0) await journal.stored(journal.recordings);
   }
 }
 

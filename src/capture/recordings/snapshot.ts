@@ -69,7 +69,7 @@ export class SnapshotReading {
   #at = offsetOf(0);
   #context!: SnapshotContext;
   /** The row, once the properties are read. */
-  #taken: SnapshotRow | undefined;
+  #read: SnapshotRow | undefined;
   /** Hashes of a piece without a uuid. */
   #hashes: [bigint, bigint] | undefined;
   /** The copy of a long piece. */
@@ -81,7 +81,7 @@ export class SnapshotReading {
     this.#index = index;
     this.#at = at;
     this.#context = context;
-    this.#taken = undefined;
+    this.#read = undefined;
     this.outcome = this.#refused();
     if (this.outcome) return;
     const latest = context.received / 1000 + recordingLimits.snapshotAheadMsMax;
@@ -103,7 +103,7 @@ export class SnapshotReading {
   /** Reads about `bytesMax` further bytes; returns true when it is done. */
   advance(bytesMax: number): boolean {
     if (this.outcome) return true;
-    if (this.#taken) this.#copyAndHash(this.#taken, bytesMax);
+    if (this.#read) this.#copyAndHash(this.#read, bytesMax);
     else if (this.#walk.advance(bytesMax)) this.#decide();
     return this.outcome !== undefined;
   }
@@ -123,7 +123,7 @@ export class SnapshotReading {
       return;
     }
     const window_id = textOf(windowId);
-    const taken: SnapshotRow = {
+    const read: SnapshotRow = {
       project_id: this.#context.project_id,
       uuid: this.#row.uuid,
       session_id,
@@ -144,8 +144,8 @@ export class SnapshotReading {
       const seed = Bun.hash.xxHash64(`${session_id}\n${window_id}`);
       this.#hashes = [seed, seed ^ 0x5bd1e995n];
     }
-    if (this.#hashes || this.#copy) this.#taken = taken;
-    else this.outcome = taken;
+    if (this.#hashes || this.#copy) this.#read = read;
+    else this.outcome = read;
   }
 
   /** Reads the client's uuid; returns false when it sent none. */
@@ -160,8 +160,8 @@ export class SnapshotReading {
    * A piece without a uuid gets one from its content, so that a client's retry becomes one row too. A long piece is
    * copied, and the block then borrows the copy.
    */
-  #copyAndHash(taken: SnapshotRow, bytesMax: number): void {
-    const { source, from, to } = taken.data;
+  #copyAndHash(read: SnapshotRow, bytesMax: number): void {
+    const { source, from, to } = read.data;
     const sliceMax = recordingLimits.snapshotSliceBytesMax;
     // In fixed slices, not by `bytesMax`, so that the hash does not depend on how the piece was read.
     for (let left = bytesMax; left > 0 && from + this.#done < to; left -= sliceMax) {
@@ -182,10 +182,10 @@ export class SnapshotReading {
       view.setBigUint64(8, this.#hashes[1], true);
     }
     if (this.#copy) {
-      taken.data = { source: this.#copy, from: 0, to: this.#copy.length };
-      taken.own = true;
+      read.data = { source: this.#copy, from: 0, to: this.#copy.length };
+      read.own = true;
     }
-    this.outcome = taken;
+    this.outcome = read;
   }
 }
 

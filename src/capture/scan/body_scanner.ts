@@ -7,24 +7,21 @@ import type { ScanArena } from "../wasm/scan_arena.ts";
 import { envelope, envelopeKeys, field, itemKeys, noSlot, propertyKeys, slotOfKey } from "./event_fields.ts";
 import { EventIndex, type IndexOptions } from "./event_index.ts";
 
-/** What comes next. */
+/** States of the scan. */
 const step = {
   /** The check for UTF-8; then the body's first byte. */
   start: 0,
   opening: 11,
-  /** Within the array of events: at an item, or behind one. */
+  /** Within the array of events: at an item, or after one. */
   item: 1,
   noItem: 2,
   behindItem: 3,
-  /**
-   * Within an object that is indexed: behind its opening bracket; at a key; within a value that is not through; behind
-   * a value.
-   */
+  /** Within an indexed object: after its opening bracket; at a key; within an incomplete value; after a value. */
   first: 4,
   member: 5,
   value: 6,
   more: 7,
-  /** Within a body that is neither object nor array; behind its value. */
+  /** Within a body that is neither object nor array; after its value. */
   other: 8,
   end: 9,
   done: 10,
@@ -121,7 +118,7 @@ export class BodyScanner {
     this.#sound = to;
   }
 
-  /** Takes over what ScanArena.open() says of the body: it is one event, or a batch whose events begin there. */
+  /** Adopts what ScanArena.open() found of the body: it is one event, or a batch whose events begin there. */
   #open(opened: number): void {
     this.#step = opened === 0 ? step.opening : opened === 1 ? step.done : step.item;
     if (opened === 1) this.index.readSingle();
@@ -132,8 +129,8 @@ export class BodyScanner {
   }
 
   /**
-   * Indexes the plain items in about `bytesMax` bytes, and the end of a body behind them; returns what that cost. The
-   * item it stops before goes the slow way.
+   * Indexes the plain items in about `bytesMax` bytes, and the end of a body after them; returns what that cost. The
+   * item before which it stops goes the slow way.
    */
   #scanPlain(fast: ScanArena, bytesMax: number): number {
     const { index } = this;
@@ -163,7 +160,7 @@ export class BodyScanner {
   #endsPlain(fast: ScanArena): boolean {
     const { index } = this;
     const isBatch = index.shape === "batch";
-    // The notes take the room of two entries.
+    // What open() writes uses the space of two entries.
     if (index.isSecondPass || index.isPartial || index.count + 2 > index.room) return false;
     if (!fast.ends(this.#at, index.count, isBatch)) return false;
     if (isBatch) index.readEnvelope(index.count);
@@ -278,7 +275,7 @@ export class BodyScanner {
     return true;
   }
 
-  /** Behind an object's opening bracket. */
+  /** After an object's opening bracket. */
   #first(): boolean {
     const next = this.#walk.peek();
     if (next === stopped) return false;
@@ -339,7 +336,7 @@ export class BodyScanner {
     return this.#level === level.body ? 0 : 2;
   }
 
-  /** Notes a member whose value begins at `from` and has just been passed. */
+  /** Records a member whose value begins at `from` and has just been passed. */
   #record(slot: number, from: number): void {
     const to = this.#walk.at;
     if (this.#level === level.properties) this.index.recordProperty(slot, from, to);

@@ -26,7 +26,7 @@ export function setText(out: ByteRange, text: string): void {
   setBytes(out, source, 0, source.length);
 }
 
-/** Cuts the text to `charsMax` characters; true when it was longer. Looks at no more bytes than so many can have. */
+/** Cuts the text to `charsMax` characters; true when it was longer. Reads no more bytes than so many can have. */
 export function cutText(out: ByteRange, charsMax: number): boolean {
   if (out.to - out.from <= charsMax) return false;
   const end = Math.min(out.to, out.from + 4 * (charsMax + 1));

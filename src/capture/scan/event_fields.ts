@@ -1,4 +1,4 @@
-// Which members of a body are indexed, and where the scan notes them.
+// Which members of a body are indexed, and where the scan records them.
 
 import { bytesOf } from "../../core/bytes.ts";
 import type { JsonWalker } from "../../core/json/json_walker.ts";
@@ -7,7 +7,7 @@ import { appendText } from "./json_value.ts";
 
 /**
  * Places in an event's entry of the index; each holds [from, to) of the raw value, quotes included, or 0, 0. The last
- * of two members with one name counts; a second `properties` replaces all that was noted of the first. Later stages
+ * of two members with one name counts; a second `properties` replaces all that was recorded of the first. Later stages
  * know an event by these numbers only.
  */
 export const field = {
@@ -25,11 +25,11 @@ export const field = {
   altered: 17,
   /** One number: what was seen of each trait, two bits each. */
   traits: 18,
-  /** One number: 1 when any of the fields behind it was seen; most events have none. */
+  /** One number: 1 when any of the fields after it was found; most events have none. */
   identity: 19,
   /** Two numbers: a hash of the names of its properties, where the fast scan has read them. */
   shape: 20,
-  /** The event's own `$set`, `$set_once` and `$unset`, beside its properties. */
+  /** The event's own `$set`, `$set_once` and `$unset`, besides its properties. */
   own_set: 22,
   own_set_once: 24,
   own_unset: 26,
@@ -47,7 +47,7 @@ export const field = {
 /** The numbers of an entry: a multiple of four, as the fast scan clears sixteen bytes at a time. */
 export const entryLength = 48;
 
-/** Where an entry begins in the index's numbers. The brand tells it from an entry's number, counted from 0. */
+/** Where an entry begins in the index's numbers. The brand distinguishes it from an entry's number, counted from 0. */
 export type EntryOffset = number & { readonly entryOffset: true };
 
 export function offsetOf(which: number): EntryOffset {
@@ -74,7 +74,7 @@ export const trait = {
   $cookieless_mode: 5,
 } as const;
 
-/** What a trait's two bits say. */
+/** The meaning of a trait's two bits. */
 export const grade = {
   /** Not there, or null. */
   absent: 0,
@@ -128,9 +128,7 @@ interface KnownKey {
 /** Key names by their length in bytes. */
 export interface KnownKeys {
   byLength: readonly (readonly KnownKey[])[];
-  /**
-   * 1 where a key of this length (times 256) has this second byte: nearly all other keys are told apart by that alone.
-   */
+  /** 1 where a key of this length (times 256) has this second byte: that alone distinguishes nearly all other keys. */
   second: Uint8Array;
 }
 

@@ -29,7 +29,7 @@ const movedFactor = 1.1;
 type BodyShape = "batch" | "event" | "array" | "other";
 
 export interface IndexOptions {
-  /** Items without an event name are indexed too: the path says what they are (/engage). */
+  /** Items without an event name are indexed too: the path names them (/engage). */
   nameless?: boolean;
   /** Items without a name or an id are indexed too. */
   indexesAll?: boolean;
@@ -147,7 +147,7 @@ export class EventIndex {
     return this.firstKey[1] > 0 ? this.firstKey : undefined;
   }
 
-  /** Takes over what ScanArena.open() has written of a body that is one event. */
+  /** Adopts what ScanArena.open() has written of a body that is one event. */
   readSingle(): void {
     this.shape = "event";
     this.readEnvelope(0);
@@ -158,7 +158,7 @@ export class EventIndex {
     if (entries[key + 1]! > 0) this.firstKey = [entries[key]!, entries[key + 1]!];
   }
 
-  /** Takes over members of the body's own object, which the fast scan has noted behind entry number `which`. */
+  /** Adopts members of the body's own object, which the fast scan has recorded after entry number `which`. */
   readEnvelope(which: number): void {
     const notes = (which + 1) * entryLength;
     for (let at = 0; at < singleKey; at += 2) {
@@ -178,7 +178,7 @@ export class EventIndex {
     this.itemKeysDiffer = false;
   }
 
-  /** Whether there is no room for another entry. */
+  /** Whether there is no space for another entry. */
   get isFull(): boolean {
     return this.count >= this.room;
   }
@@ -254,7 +254,7 @@ export class EventIndex {
     else this.itemKeysDiffer ||= !sameBytes(this.#bytes, from, to, this.#bytes, known, end);
   }
 
-  /** Counts the open entry as ignored; the next one takes its place. */
+  /** Counts the open entry as ignored; the next one replaces it. */
   #ignore(reason: Reason): void {
     if (this.isSecondPass) return;
     const start = this.count * entryLength;
@@ -268,7 +268,7 @@ export class EventIndex {
     this.items++;
   }
 
-  /** Begins `properties`: notes of an earlier one are dropped, since the last of two members with one name counts. */
+  /** Begins `properties`: an earlier one is dropped, since the last of two members with one name counts. */
   openProperties(): void {
     const entry = this.count * entryLength;
     this.#entries[entry + field.properties_distinct_id + 1] = 0;
@@ -278,20 +278,20 @@ export class EventIndex {
     }
   }
 
-  /** Notes one of the item's own members: its raw value lies at [from, to). */
+  /** Records one of the item's own members: its raw value lies at [from, to). */
   recordOwn(slot: number, from: number, to: number): void {
     if (slot === keySlot && this.#bytes[from] === 0x22) this.#ownKey = [from, to];
     else if (slot >= 0) this.#recordField(slot, from, to);
   }
 
-  /** Notes a member of the body's own object that may be a batch's. */
+  /** Records a member of the body's own object that may be a batch's. */
   recordEnvelope(slot: number, from: number, to: number): void {
     if (slot === noSlot) return;
     this.#envelope[slot] = from;
     this.#envelope[slot + 1] = to;
   }
 
-  /** Notes a member of its `properties`. */
+  /** Records a member of its `properties`. */
   recordProperty(slot: number, from: number, to: number): void {
     if (slot === noSlot) return;
     const first = this.#bytes[from]!;
@@ -308,7 +308,7 @@ export class EventIndex {
     if (slot >= firstIdentity) entries[entry + field.identity] = 1;
   }
 
-  /** Notes the grade of a raw value that begins with the byte `first` and has `size` bytes. */
+  /** Records the grade of a raw value that begins with the byte `first` and has `size` bytes. */
   #recordTrait(which: number, first: number, size: number): void {
     const { entries } = this;
     const place = this.count * entryLength + field.traits;
@@ -317,7 +317,7 @@ export class EventIndex {
   }
 }
 
-/** What the index says of the body as a whole. */
+/** What the index has of the body as a whole. */
 export type Envelope = Pick<
   EventIndex,
   "bytes" | "shape" | "items" | "member" | "itemKey" | "itemKeysDiffer"
@@ -349,7 +349,7 @@ export function itemKeyOf(index: Envelope): string | undefined {
   return textOf(index, index.itemKey);
 }
 
-/** The key that decides the project of a body, if what is indexed so far tells it for certain. */
+/** The key that decides the project of a body, if what is indexed so far is certain to have it. */
 export function earlyKeyOf(index: Envelope): string | undefined {
   return textOf(index, index.shape === "array" ? index.itemKey : index.member("api_key"));
 }
@@ -390,7 +390,7 @@ function sameBytes(
   return true;
 }
 
-/** True when the body says that it is a migration. */
+/** True when the body declares a migration. */
 export function isHistorical(index: Envelope): boolean {
   const member = index.member("historical_migration");
   if (!member) return false;

@@ -23,7 +23,7 @@ export function readString(bytes: Uint8Array, from: number, to: number, out: Byt
 
 /** Appends the content of a text with escapes, in UTF-8; [from, to) is without its quotes. */
 export function appendText(bytes: Uint8Array, from: number, to: number, out: ByteColumn): void {
-  // No escape is shorter than the character it stands for.
+  // No escape is shorter than its character.
   out.reserve(to - from);
   const text = out.bytes;
   let end = out.length;
@@ -52,7 +52,7 @@ export function appendText(bytes: Uint8Array, from: number, to: number, out: Byt
   out.length = end;
 }
 
-/** The character that the letter behind a backslash stands for; 0 for the letter itself. */
+/** The character of the letter after a backslash; 0 for the letter itself. */
 const shortEscapes = new Uint8Array(256);
 for (const [letter, code] of Object.entries({ b: 8, f: 12, n: 10, r: 13, t: 9 })) {
   shortEscapes[letter.charCodeAt(0)] = code;
@@ -102,7 +102,7 @@ export function memberOf(bytes: Uint8Array, from: number, name: Uint8Array): [nu
   return found;
 }
 
-/** A text, or where told a number, that may name a group or its type; false when it cannot. */
+/** A text, or where allowed a number, that may name a group or its type; false when it cannot. */
 export function readKey(bytes: Uint8Array, from: number, out: ByteRange, mayBeNumber: boolean): boolean {
   const to = pastValue(bytes, from);
   if (to - from > 4 * limits.groupKeyCharsMax) return false;

@@ -84,7 +84,7 @@ export function readSlowly(text: string): number {
   const rare = rareDate.exec(trimmed);
   if (rare) return readRare(rare, trimmed);
   if (!/\d{4}/.test(trimmed)) return Number.NaN;
-  // Without a zone the runtime would take the machine's own.
+  // Without a zone the runtime would use the machine's own.
   const zoned = /(?:Z|UTC?|GMT|[ECMP][SD]T|[+-]\d{2}:?\d{2})\s*(?:\([^)]*\))?$/i.test(trimmed)
     ? trimmed
     : `${trimmed} UTC`;

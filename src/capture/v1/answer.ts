@@ -138,7 +138,7 @@ function checkBatch(index: EventIndex): void {
   }
   const [first] = index.ignored.examples;
   if (first) {
-    const detail = `batch[${first.index}] is not an object and has no uuid: nothing of the batch is kept.`;
+    const detail = `batch[${first.index}] is not an object and has no uuid: nothing of the batch is stored.`;
     throw new Fault("missing_event_uuid", detail);
   }
 }

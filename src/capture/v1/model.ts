@@ -28,7 +28,7 @@ const batchModel = model("AnalyticsEventsRequest", {
   batch: Type.Array(
     model("AnalyticsEvent", {
       event: Type.String({ examples: ["signed up"] }),
-      uuid: Type.String({ format: "uuid", description: "The event's own; its result stands under it." }),
+      uuid: Type.String({ format: "uuid", description: "The event's own; its result is returned under it." }),
       distinct_id: Type.String({ examples: ["user_42"] }),
       timestamp: Type.Optional(moment("When; now by default.")),
       session_id: Type.Optional(Type.String({ description: "Becomes the property `$session_id`." })),
@@ -68,16 +68,16 @@ export const v1Operation = {
   summary: "Capture many events, answered one by one",
   description:
     "PostHog's v1 capture protocol, also at `/i/v1/ai/events`, with the project API key in " +
-    "`Authorization: Bearer`. What is wrong with one event is told under its uuid; a missing, invalid or repeated " +
+    "`Authorization: Bearer`. Problems of one event are returned under its uuid; a missing, invalid or repeated " +
     "uuid refuses the whole batch.",
   parameters: [
     header("PostHog-Sdk-Info", "`name/version`: the properties `$lib` and `$lib_version` of every event."),
     header("PostHog-Request-Timestamp", "The client's clock, to correct its skew."),
-    header("PostHog-Request-Id", "A uuid that is sent back."),
+    header("PostHog-Request-Id", "A uuid that is returned."),
   ],
   requestBody: { required: true, content: reply("", batchModel).content },
   responses: {
-    200: reply("One result for each event; those that are not dropped are kept.", resultsModel),
+    200: reply("One result for each event; events that are not dropped are stored.", resultsModel),
     400: refusal(400),
     401: refusal(401),
     413: refusal(413),

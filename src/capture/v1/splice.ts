@@ -30,7 +30,7 @@ export class Splice {
   readonly #alwaysNames: readonly string[];
   readonly #puts: Put[] = [];
   /**
-   * Whether one of the names occurs in the slice of `look()`. SDKs do not send them as properties, so it is nearly
+   * Whether one of the names occurs in the slice of search(). SDKs do not send them as properties, so it is nearly
    * always false.
    */
   #mayHave = true;

@@ -194,5 +194,5 @@ export class Translation {
 export const uuidChars = 36;
 
 function refusal(code: FaultCode, what: string): Fault {
-  return new Fault(code, `${what}: nothing of the batch is kept.`);
+  return new Fault(code, `${what}: nothing of the batch is stored.`);
 }

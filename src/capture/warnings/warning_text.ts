@@ -149,7 +149,7 @@ const messageKey = bytesOf("$$client_ingestion_warning_message");
 
 function clientsMessage(bytes: Uint8Array, entry: Int32Array): string | undefined {
   const [from, to] = [entry[field.properties]!, entry[field.properties + 1]!];
-  if (bytes[from] !== 0x7b || to - from > captureLimits.warningLookBytesMax) return undefined;
+  if (bytes[from] !== 0x7b || to - from > captureLimits.warningSearchBytesMax) return undefined;
   const found = memberOf(bytes, from, messageKey);
   return found && bytes[found[0]] === 0x22
     ? plainText(rawText(bytes, ...found, warningLimits.clientMessageCharsMax))

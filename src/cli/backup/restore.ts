@@ -82,7 +82,7 @@ async function fillStores(
   for await (const { path } of listedFiles(source, "clickhouse/")) {
     const [, name = "", ...rest] = path.split("/");
     const table = tables.get(name);
-    if (!table) throw new UserError(`${source} has rows of ${name}, a table that is not there`);
+    if (!table) throw new UserError(`${source} has rows of ${name}, a table that does not exist`);
     await copyFile(join(source, path), join(detachedFolder(dataDir, table), ...rest));
   }
   for (const table of tables.values()) await attach(clickhouse, dataDir, table);

@@ -151,7 +151,7 @@ async function readState(path: string): Promise<State | undefined> {
   } catch {
     // Not JSON: the error below says so.
   }
-  throw new UserError(`${path} is not a checkpoint of this command; move it away, or give another --state`);
+  throw new UserError(`${path} is not a checkpoint of this command; move it, or set another --state`);
 }
 
 async function replaceFile(path: string, text: string): Promise<void> {

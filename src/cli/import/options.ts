@@ -56,7 +56,7 @@ export function readImportOptions(args: string[], config: Config): ImportOptions
   const dryRun = values["dry-run"] === true;
   const apiKey = textOf("api-key") ?? config.bootstrapProjectApiKey ?? "";
   if (apiKey === "" && !dryRun)
-    throw wrong("give the project's key with --api-key, or set BOOTSTRAP_PROJECT_API_KEY");
+    throw wrong("set the project's key with --api-key or BOOTSTRAP_PROJECT_API_KEY");
   const state = textOf("state") ?? (files[0] === standardInput ? undefined : `${files[0]}.sluice-import`);
   if (state !== undefined && files.includes(state))
     throw wrong("--state names a file that is to be imported");

@@ -71,7 +71,7 @@ function judgeTaken(answer: ServerReply, rows: number): ReplyVerdict {
 function detailOf(answer: ServerReply): string {
   const target = answer.headers.get("location");
   if (answer.status >= 300 && answer.status < 400 && target)
-    return `: it points to ${target}; give that as --host`;
+    return `: it points to ${target}; use that as --host`;
   const detail = jsonObject(answer.body)?.["detail"];
   const text = typeof detail === "string" ? detail : answer.body.startsWith("<") ? "" : answer.body;
   const line = text.replace(/\s+/g, " ").trim().slice(0, 300);

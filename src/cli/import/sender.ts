@@ -106,7 +106,7 @@ export class Sender {
     } catch (thrown) {
       const reason = this.#reasonOf(thrown);
       if (this.#reached || !isUnreachable(thrown)) return { is: "later", reason, waitMs: 0 };
-      throw new UserError(`no server answers at ${this.#options.host} (${reason}); start it, or give --host`);
+      throw new UserError(`no server answers at ${this.#options.host} (${reason}); start it, or set --host`);
     }
   }
 

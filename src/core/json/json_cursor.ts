@@ -1,5 +1,5 @@
 // A cursor over JSON whose grammar was checked before: an object member by member, an array item by item, or one value
-// at once. It builds no objects, and can stop within a value of megabytes and go on later.
+// at once. It builds no objects, and can stop within a value of megabytes and resume later.
 
 /** 1 for bytes inside a text but for its closing quote and backslashes. */
 const inText = new Uint8Array(256).fill(1);
@@ -10,16 +10,16 @@ const gap = new Uint8Array(256).fill(1, 0, 0x21);
 gap[0x2c] = 1;
 gap[0x3a] = 1;
 
-/** What comes next: a member or item, or within a key; before a value, or within it. */
+/** The state: before a member or item, or within its key; before a value, or within it. */
 const atNext = 0;
 const inKey = 1;
 const atValue = 2;
 const inValue = 3;
 
 export class JsonCursor {
-  /** Where it stands. */
+  /** The offset of the next byte. */
   at = 0;
-  /** Set behind the closing bracket. */
+  /** Set after the closing bracket. */
   ended = false;
   /** Where the key's bytes lie, without its quotes. */
   key = 0;
@@ -61,12 +61,12 @@ export class JsonCursor {
     return this;
   }
 
-  /** Goes into the container at `value`: seek() then finds what is in it, and leave() goes on behind it. */
+  /** Enters the container at `value`: seek() then finds its content, and leave() continues after it. */
   enter(): void {
     this.#start(this.#bytes, this.value + 1, this.#bytes[this.value] === 0x5b);
   }
 
-  /** Goes on in the object, or array, around the one that has ended. */
+  /** Continues in the object or array around the one that has ended. */
   leave(isArray: boolean): void {
     this.#start(this.#bytes, this.at, isArray);
   }
@@ -77,7 +77,7 @@ export class JsonCursor {
     this.#step = atNext;
   }
 
-  /** Passes the next member or item. False behind the last, which sets `ended`, and about `goal`: call it again. */
+  /** Passes the next member or item. False after the last one, which sets `ended`, and near `goal`: call it again. */
   next(goal: number = this.#bytes.length): boolean {
     return this.seek(goal) && this.skip(goal);
   }
@@ -195,7 +195,7 @@ function pastGap(bytes: Uint8Array, from: number, goal: number): number {
   return at;
 }
 
-/** From a value's first byte to behind its last. */
+/** The offset after a value that begins at `from`. */
 export function pastValue(bytes: Uint8Array, from: number): number {
   const cursor = new JsonCursor().openItems(bytes, from);
   cursor.next();

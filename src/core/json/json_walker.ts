@@ -1,23 +1,23 @@
-// A walk over JSON bytes: checks the grammar as it passes, stops about where it is told (within a text of megabytes
-// too), and goes on later.
+// A walk over JSON bytes: checks the grammar, stops near a given offset (within a text of megabytes too), and resumes
+// later.
 
 import { hexValue } from "../bytes.ts";
 import { Fault } from "../fault.ts";
 import { limits } from "../limits.ts";
 
-/** What comes next of a value: one constant each, which the compiler optimizes better than members of an object. */
+/** States within a value: a constant each, which the compiler optimizes better than members of an object. */
 const atValue = 0;
-/** Behind a container's opening bracket. */
+/** After a container's opening bracket. */
 const atFirst = 1;
 const atKey = 2;
 const inKeyText = 3;
 const atColon = 4;
 const inText = 5;
 const inDigits = 6;
-/** Behind a value that has ended. */
+/** After a value that has ended. */
 const behind = 7;
 
-/** What comes next of a key, which is read by itself. */
+/** States within a key, which is read by itself. */
 const noKey = 0;
 const keyText = 1;
 const keyColon = 2;
@@ -111,7 +111,7 @@ export class JsonWalker {
     return this.at < this.bytes.length ? stopped : -1;
   }
 
-  /** Passes one value of any kind, `outer` containers deep; false when it stopped within: resume() goes on. */
+  /** Passes one value of any kind, `outer` containers deep; false when it stopped within: resume() continues. */
   skip(outer: number): boolean {
     const { bytes, goal } = this;
     const at = pastBlanks(bytes, this.at, goal);
@@ -238,7 +238,7 @@ export class JsonWalker {
     return at + 1;
   }
 
-  /** From within a number's digits to behind it, or to the goal. */
+  /** Passes the rest of a number's digits: the offset after it, or the goal. */
   #pastNumber(from: number): number {
     const { bytes, goal } = this;
     let at = from;
@@ -273,7 +273,7 @@ const ordinary = new Uint8Array(256).fill(1, 0x20);
 ordinary[0x22] = 0;
 ordinary[0x5c] = 0;
 
-/** Behind white space, or at the goal. */
+/** The offset after white space, or the goal. */
 function pastBlanks(bytes: Uint8Array, from: number, goal: number): number {
   let at = from;
   while (at < goal && blank[bytes[at]!] === 1) at++;
@@ -284,7 +284,7 @@ function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }
 
-/** Behind a plain number that ends before the goal; -1 for any other value. */
+/** The offset after a plain number that ends before the goal; -1 for any other value. */
 function pastShortNumber(bytes: Uint8Array, from: number, goal: number): number {
   let at = bytes[from] === 0x2d ? from + 1 : from;
   const first = at;
@@ -309,7 +309,7 @@ function isWord(first: number): boolean {
   return first === 0x74 || first === 0x66 || first === 0x6e;
 }
 
-/** Behind the word that must be at `from`, by its first byte. */
+/** The offset after the word that must be at `from`, by its first byte. */
 function pastWord(bytes: Uint8Array, from: number, first: number): number {
   const word = first === 0x74 ? "true" : first === 0x66 ? "false" : "null";
   for (let i = 0; i < word.length; i++) {
@@ -318,7 +318,9 @@ function pastWord(bytes: Uint8Array, from: number, first: number): number {
   return from + word.length;
 }
 
-/** Behind the escape at `at`; negative when it stands for what cannot be stored: NUL, or half of a surrogate pair. */
+/**
+ * The offset after the escape at `at`; negative when it means what cannot be stored: NUL, or half of a surrogate pair.
+ */
 export function pastEscape(bytes: Uint8Array, at: number): number {
   const letter = bytes[at + 1];
   if (letter === 0x75) return pastUnicode(bytes, at);

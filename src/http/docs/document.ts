@@ -63,12 +63,12 @@ const refusals = {
     "permission_denied",
     "API key missing required scope 'project:read'",
   ],
-  404: ["NotFound", "It does not exist, or the key gives no access to it.", "not_found", "Not found."],
+  404: ["NotFound", "It does not exist, or the key has no access to it.", "not_found", "Not found."],
   409: [
     "Conflict",
     "An id that the client gave is another request's, or it was cancelled by it.",
     "conflict",
-    "Another query with this id is running: cancel that one, or give this one an id of its own.",
+    "Another query with this id is running: cancel it, or use another id.",
   ],
   413: [
     "TooLarge",
@@ -78,13 +78,13 @@ const refusals = {
   ],
   429: [
     "Throttled",
-    "Too many requests; `Retry-After` says when to retry.",
+    "Too many requests; retry after `Retry-After` seconds.",
     "throttled",
     "Request was throttled. Expected available in 43 seconds.",
   ],
   503: [
     "Unavailable",
-    "Temporarily unavailable; `Retry-After` says when to retry.",
+    "Temporarily unavailable; retry after `Retry-After` seconds.",
     "unavailable",
     "The account store cannot be reached. Please retry.",
   ],
@@ -252,9 +252,9 @@ function operationIdOf(method: string, path: string, isList: boolean): string {
 const bearer =
   "A personal API key (`phx_…`) in `Authorization: Bearer`. What each operation requires of it is its scope.";
 
-const description = `Events come in through \`/capture/\` and \`/batch/\`, with a project API key in the body.
-Everything below \`/api\` takes a personal API key in \`Authorization: Bearer\`; the key's scopes say what it may do.
+const description = `Send events to \`/capture/\` or \`/batch/\`, with a project API key in the body. Everything below
+\`/api\` requires a personal API key in \`Authorization: Bearer\`, limited by its scopes.
 
-A trailing slash makes no difference. \`@current\` stands for the key owner's own project or organization.
+A trailing slash makes no difference. \`@current\` is the key owner's own project or organization.
 \`/api/environments/{project_id}/…\` is the same as \`/api/projects/{project_id}/…\`. Lists take \`limit\` and
 \`offset\` and answer \`count\`, \`next\`, \`previous\` and \`results\`.`;

@@ -118,7 +118,7 @@ export function emptyObject(refusal: string) {
  * @param also values that are accepted too, because they mean the same as none.
  */
 export function unsupported(refusal: string, also: readonly (string | number | boolean)[] = []) {
-  const accepted = also.map((value) => `; \`${JSON.stringify(value)}\` means the same`).join("");
+  const accepted = also.map((value) => `; \`${JSON.stringify(value)}\` has the same effect`).join("");
   return Type.Optional(
     Type.Unknown({
       description: `Not supported: leave it out${accepted}.`,

@@ -5,7 +5,7 @@ import { wordsIn } from "../../core/words.ts";
 
 /** By why nothing would be another with it; then by the model that has them. */
 const harmlessByReason: Record<string, Record<string, readonly string[]>> = {
-  "PostHog shows it and nobody can set it: what was read there is sent back.": {
+  "PostHog shows it and nobody can set it: it may be sent back as it was read.": {
     Insight: wordsIn(`
       alerts cache_target_age effective_privilege_level effective_restriction_level hogql is_sample last_viewed_at
       next_allowed_client_refresh resolved_date_range user_access_level
@@ -18,7 +18,7 @@ const harmlessByReason: Record<string, Record<string, readonly string[]>> = {
     DashboardText: ["dashboard_tiles", "team"],
     Subscription: ["insight_short_id", "resource_name"],
   },
-  "How it is drawn: for who draws it.": {
+  "About drawing; no effect on results.": {
     Dashboard: ["breakdown_colors", "data_color_theme_id"],
     DashboardTile: ["transparent_background"],
     TileLayouts: ["lg", "md", "xl", "xxs"],

@@ -20,6 +20,6 @@ export const harmlessParameters: ReadonlyMap<string, Harmless> = new Map(
       only: "json",
     },
     personal_api_key: { reason: "The key itself, which was checked before." },
-    refresh: { reason: "Says how old a result may be; results that are shown are computed when asked for." },
+    refresh: { reason: "How old a result may be; results are computed when they are requested." },
   }),
 );

@@ -6,7 +6,7 @@ import { requiredTextParameter, searchParameter } from "./query.ts";
 
 export const valuesQuery = {
   key: requiredTextParameter("the property's name."),
-  value: searchParameter("Only values that contain this text, in large or small letters."),
+  value: searchParameter("Only values that contain this text, in any case."),
 };
 
 /** @param thing what the model of one value is called, without `Value`. @param count what is counted. */

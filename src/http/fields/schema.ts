@@ -53,7 +53,7 @@ export function emptyReply(): Response {
 }
 
 /** What most deletions answer. */
-export const gone = { 204: { description: "It is gone." } } as const;
+export const gone = { 204: { description: "It is deleted." } } as const;
 
 /** A pattern for every name: TypeBox writes a record with it, client generators expect `additionalProperties`. */
 const anyName = "^.*$";

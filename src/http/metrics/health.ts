@@ -132,7 +132,7 @@ export function openReadiness(
       if (unwell.delete(part)) log.info("a part answers again", { part });
       if (amiss !== (told.get(part) ?? "")) {
         if (amiss === "") log.info("all of a part answers again", { part });
-        else log.warn("something of a part is away", { part, amiss });
+        else log.warn("a part is degraded", { part, amiss });
       }
       told.set(part, amiss);
       return { part, ok: true, ...(amiss !== "" && { amiss }) };

@@ -18,7 +18,7 @@ export const formatParameter = { ...choiceParameter("As JSON or CSV.", ["json", 
 
 export const csvDescription =
   "With `format=csv` or `Accept: text/csv` a table, " +
-  `of ${httpLimits.pageMax} rows unless \`limit\` says fewer; the Link header has the pages before and after it.`;
+  `of ${httpLimits.pageMax} rows unless \`limit\` is lower; the Link header has the pages before and after it.`;
 
 /** Whether a request wants CSV: by its query, or else by its Accept header. */
 export function wantsCsv(request: Request, format: "json" | "csv" | undefined): boolean {
@@ -79,7 +79,7 @@ async function propertyNames(rows: Rows["rows"]): Promise<string[]> {
     if (names.size <= httpLimits.csvPropertiesMax) continue;
     const detail =
       `These rows have more than ${httpLimits.csvPropertiesMax} different properties, too many for a table. ` +
-      "Ask with a smaller limit, or as JSON.";
+      "Use a smaller limit, or JSON.";
     throw new Fault("invalid_input", detail, { attr: "format" });
   }
   return [...names].toSorted();

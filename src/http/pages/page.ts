@@ -10,7 +10,7 @@ import { streamedReply } from "./sliced.ts";
 export interface Page {
   /** Rows on the page, from 1 to `httpLimits.pageMax`. */
   limit: number;
-  /** Rows before it. */
+  /** Rows to skip. */
   offset: number;
 }
 
@@ -100,7 +100,7 @@ export function checkFits(sizes: readonly number[]): void {
   const bytesMax = httpLimits.pageBytesMax;
   const fits = fitting(sizes, bytesMax);
   if (fits === undefined) return;
-  const detail = `These rows are longer than the ${bytesMax} bytes of a page. Ask with limit=${fits}.`;
+  const detail = `These rows are longer than the ${bytesMax} bytes of a page. Use limit=${fits}.`;
   throw new Fault("max_value", detail, { attr: "limit" });
 }
 

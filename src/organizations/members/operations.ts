@@ -50,7 +50,7 @@ export function memberOperations(sql: Postgres) {
     }),
     operation("DELETE /members/:user__uuid/", "organization_member:write", {
       summary: "Remove a member, or leave the organization",
-      description: "By administrators, members up to their own level; anybody but the only owner may leave.",
+      description: "By administrators, members up to their own level; anyone but the only owner may leave.",
       find: ({ access, organization, params }) =>
         findMember(sql, organization.id, access.user.id, params.user__uuid),
       replies: gone,

@@ -14,7 +14,7 @@ export function isPassed(sql: Postgres, moment: PostgresFragment): PostgresFragm
       AND coalesce(seen_at, created_at) > now() - make_interval(days => ${personLimits.journalGoneDays}))`;
 }
 
-/** Whether several processes are on these stores: the others learn a moment later that an order was given. */
+/** Whether several processes use these stores: the others know of an order only a moment later. */
 export async function areSeveral(sql: Postgres): Promise<boolean> {
   const seen = sql`coalesce(seen_at, created_at) > now() - make_interval(secs => ${personLimits.processSeenSeconds})`;
   const [row] = await sql<{ several: boolean }[]>`SELECT count(*) > 1 AS several FROM journals WHERE ${seen}`;

@@ -1,4 +1,4 @@
-// What a deletion of many persons is asked with, and what it answers.
+// The request of a deletion of many persons, and its answer.
 
 import Type from "typebox";
 import { exactText, flag, model, strictModel, uuid } from "../../http/fields/field.ts";
@@ -18,7 +18,7 @@ export const bulkDeletionBody = strictModel("PersonBulkDeleteRequest", {
   ),
   delete_events: flag({ default: false, description: "Their events and sessions as well." }),
   delete_recordings: Type.Optional(
-    flag({ description: "Their session recordings as well; by default as `delete_events` says." }),
+    flag({ description: "Their session recordings as well; by default as `delete_events`." }),
   ),
   keep_person: flag({
     default: false,
@@ -33,7 +33,7 @@ export const bulkDeletionModel = model("PersonBulkDeleteResponse", {
     description: "Always 0: no read shows them after the answer.",
   }),
   events_queued_for_deletion: Type.Boolean({
-    description: "Whether events are deleted: what is stored now, and again what is still on its way.",
+    description: "Whether events are deleted: stored ones now, and later those that are still pending.",
   }),
   recordings_queued_for_deletion: Type.Boolean({ description: "The same of session recordings." }),
   ids_not_found: Type.Array(Type.String(), { description: "Those of `ids` that are no person's." }),
@@ -41,6 +41,6 @@ export const bulkDeletionModel = model("PersonBulkDeleteResponse", {
     description: "Those of `distinct_ids` that are no person's.",
   }),
   deletion_errors: Type.Array(model("PersonDeletionError", { person_uuid: uuid() }), {
-    description: "Persons that were merged into others in the meantime: nothing of them is deleted.",
+    description: "Persons that were merged into others meanwhile; they are not deleted.",
   }),
 });

@@ -25,9 +25,9 @@ export function deletionOperations(parts: CountedParts) {
       query: {
         delete_events: flagParameter("true: its events and sessions as well."),
         delete_recordings: flagParameter(
-          "true: its session recordings as well; by default as `delete_events` says.",
+          "true: its session recordings as well; by default as `delete_events`.",
         ),
-        keep_person: flagParameter("true: the person stays, and only events or recordings are deleted."),
+        keep_person: flagParameter("true: only events or recordings are deleted, not the person."),
       },
       find: ({ project, params: { uuid } }) => mainIdOf(parts, project, uuid),
       replies: gone,
@@ -64,7 +64,7 @@ export function deletionOperations(parts: CountedParts) {
   ];
 }
 
-/** What a request does not say: recordings go with the events. */
+/** By default recordings are deleted with the events. */
 function scopeOf({
   delete_events = false,
   delete_recordings = delete_events,

@@ -21,7 +21,7 @@ export function openDeletions({ sql, clickhouse, clock, log }: DeletionParts): W
   };
   const hide = async () => void (await hideOrdered(sql, clickhouse));
   return [
-    intervalWorker(personLimits.deletionLookMs, "finishing deletions", poll, log),
-    intervalWorker(personLimits.hiddenLookMs, "hiding deleted persons", hide, log),
+    intervalWorker(personLimits.deletionPollMs, "finishing deletions", poll, log),
+    intervalWorker(personLimits.hiddenPollMs, "hiding deleted persons", hide, log),
   ];
 }

@@ -17,7 +17,7 @@ export const personParameters = {
   distinct_id: textParameter("Only the person of this distinct id."),
   email: textParameter("Only persons whose property `email` is exactly this."),
   properties: propertiesParameter(
-    "Only persons that hold these: a JSON list of property filters of type person.",
+    "Only persons that match: a JSON list of property filters of type person.",
     ["person"],
   ),
   search: searchParameter(

@@ -16,7 +16,7 @@ export interface PersonFilter {
   now: number;
 }
 
-/** Properties that a search looks at. */
+/** Properties that are searched. */
 const searchedKeys = ["email", "Email", "name", "Name", "username", "Username"];
 
 const contains = (text: string) => `positionCaseInsensitiveUTF8(${text}, {search:String}) > 0`;

@@ -25,7 +25,7 @@ import {
 } from "./model.ts";
 
 const kept =
-  "It is an event of the server's own, of the person's main distinct id and of this moment, and kept when it is " +
+  "It is a server event of the person's main distinct id at this moment, stored when it is " +
   "answered. The answer waits until the change can be read, for a few seconds at most.";
 
 export function propertyOperations(parts: CountedParts) {
@@ -70,7 +70,7 @@ export function propertyOperations(parts: CountedParts) {
       description: kept,
       find: ({ project, params: { uuid } }) => mainIdOf(parts, project, uuid),
       body: deletePropertyBody,
-      replies: { 201: reply("It is removed, or was not there.", successModel) },
+      replies: { 201: reply("It is removed, or did not exist.", successModel) },
       answer: async ({ access, project, found: main_id, body: { $unset } }) => {
         checkPropertyKey($unset, "$unset");
         const own = { access, project_id: project.id, main_id };
@@ -146,7 +146,7 @@ function checkNumbers(value: unknown, key: string, attr: string): void {
   while (waiting.length > 0) {
     const one = waiting.pop();
     if (typeof one === "number" && Number.isInteger(one) && !Number.isSafeInteger(one)) {
-      const detail = `A number in "${shown(key)}" is too large to be kept exactly: send it as text.`;
+      const detail = `A number in "${shown(key)}" is too large to be stored exactly: send it as text.`;
       throw fieldFault("invalid_input", detail, [attr]);
     }
     if (typeof one === "object" && one !== null)

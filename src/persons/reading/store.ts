@@ -14,8 +14,8 @@ interface MergedId {
   distinct_id: string;
   main_id: string;
   merged_at: string;
-  /** 1: a row of an id that was asked for; 0: a row under one of their main ids. */
-  asked: number;
+  /** 1: a row of a requested id; 0: a row under one of their main ids. */
+  requested: number;
 }
 
 /** How persons are read. Tests use smaller bounds. */
@@ -30,16 +30,16 @@ export interface Reading {
 
 const select = "SELECT distinct_id, main_id, toUnixTimestamp64Micro(merged_at) AS merged_at";
 const ofProject = "FROM merged_ids FINAL WHERE project_id = {project_id:UInt32}";
-const isAsked = "distinct_id IN {ids:Array(String)}";
+const isRequested = "distinct_id IN {ids:Array(String)}";
 
 /** The rows under these main ids. */
-const under = (mains: string) => `${select}, 0 AS asked ${ofProject} AND main_id IN ${mains}
+const under = (mains: string) => `${select}, 0 AS requested ${ofProject} AND main_id IN ${mains}
   LIMIT {each:UInt32} BY main_id LIMIT {all:UInt32}`;
 
 const underMains = under("{ids:Array(String)}");
 /** An id that was never merged has no row. */
-const withMains = `${select}, 1 AS asked ${ofProject} AND ${isAsked} UNION ALL ${under(
-  `(SELECT main_id ${ofProject} AND ${isAsked} UNION ALL SELECT arrayJoin({ids:Array(String)}))`,
+const withMains = `${select}, 1 AS requested ${ofProject} AND ${isRequested} UNION ALL ${under(
+  `(SELECT main_id ${ofProject} AND ${isRequested} UNION ALL SELECT arrayJoin({ids:Array(String)}))`,
 )}`;
 
 /** The persons of distinct ids, by distinct id; ids without a person are absent. */
@@ -61,7 +61,7 @@ export async function readPersons(
 }
 
 /**
- * Persons by the ids asked for. The changes of these ids are read at the same time as the merges, since most ids are
+ * Persons by the requested ids. The changes of these ids are read at the same time as the merges, since most ids are
  * not merged; then those of ids merged with them. Persons with too many ids are read by large_store.ts.
  */
 async function readMerged(
@@ -80,8 +80,9 @@ async function readMerged(
     readKept(reads, ids, options),
   ]);
   const mainOf = new Map(ids.map((id) => [id, id]));
-  for (const { asked, distinct_id, main_id } of rows) if (asked === 1) mainOf.set(distinct_id, main_id);
-  const merged = rows.filter(({ asked }) => asked === 0);
+  for (const { requested, distinct_id, main_id } of rows)
+    if (requested === 1) mainOf.set(distinct_id, main_id);
+  const merged = rows.filter(({ requested }) => requested === 0);
   const rowsOf = Map.groupBy(merged, ({ main_id }) => main_id);
   const isLarge = (main: string) => merged.length > idsMax || (rowsOf.get(main)?.length ?? 0) > idsEachMax;
   const mains = [...new Set(mainOf.values())];
@@ -102,7 +103,7 @@ async function readMerged(
   return new Map(found.filter((pair): pair is [string, Person] => pair[1] !== undefined));
 }
 
-/** The kind of rows that tell when an id was first seen. */
+/** The kind of rows with the time when an id was first seen. */
 const idKind = 9;
 
 /** One statement for both tables, since every statement has a fixed cost. */

@@ -1,4 +1,4 @@
-// What a split is asked with.
+// The request of a split.
 
 import Type from "typebox";
 import { exactText, nullable, strictModel } from "../../http/fields/field.ts";
@@ -8,7 +8,7 @@ export const splitBody = strictModel("PersonSplitRequest", {
   main_distinct_id: Type.Optional(
     nullable(exactText(), {
       description:
-        "The person's main distinct id, which stays: all others are split off. So it is without this.",
+        "The person's main distinct id, which stays, as it does by default: all others are split off.",
     }),
   ),
   distinct_ids_to_split: Type.Optional(

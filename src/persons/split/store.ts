@@ -81,8 +81,8 @@ async function decideSplit(
 }
 
 /**
- * Removes the undone merges from ClickHouse, and notes that these persons changed, for exports. It may be repeated: an
- * id that was merged again has a row of a higher version.
+ * Removes the undone merges from ClickHouse, and records that these persons changed, for exports. It may be repeated:
+ * an id that was merged again has a row of a higher version.
  * @param changed_at microseconds since 1970.
  */
 async function mirrorSplit(

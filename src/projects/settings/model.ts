@@ -84,7 +84,7 @@ const facts = {
   },
   capture_console_log_opt_in: {
     value: true,
-    why: "Recordings have the console's lines unless the SDK leaves them out.",
+    why: "Recordings contain console messages unless the SDK omits them.",
   },
   human_friendly_comparison_periods: {
     value: false,
@@ -96,7 +96,7 @@ const facts = {
   recording_domains: {
     value: [],
     also: [null],
-    why: "Recordings are taken from any domain; where they begin is said where the SDK is initialized.",
+    why: "Recordings are accepted from any domain; where they begin is set where the SDK is initialized.",
   },
   session_recording_event_trigger_config: {
     value: null,
@@ -111,11 +111,11 @@ const facts = {
   session_recording_masking_config: {
     value: null,
     also: [{}],
-    why: "What is masked is said where the SDK is initialized.",
+    why: "What is masked is set where the SDK is initialized.",
   },
   session_recording_retention_period: {
     value: null,
-    why: "Recordings are kept as long as the server's RECORDING_RETENTION_DAYS says.",
+    why: "Recordings are kept for the server's RECORDING_RETENTION_DAYS.",
   },
   session_recording_sample_rate: {
     value: null,
@@ -134,7 +134,7 @@ const facts = {
   session_recording_url_blocklist_config: {
     value: null,
     also: [[]],
-    why: "Recordings do not stop at addresses; where they do is said where the SDK is initialized.",
+    why: "Recordings do not stop at addresses; where they do is set where the SDK is initialized.",
   },
   session_recording_url_trigger_config: {
     value: null,

@@ -50,7 +50,7 @@ export function behindOf(source: unknown, attr: string): Behind | undefined {
   const { takes, of } = persons!;
   for (const [field, value] of Object.entries(figure)) {
     if (!figureFields.has(field) || !isAsked(value) || takes.includes(field as FigureField)) continue;
-    const detail = `"${field}" says nothing of a ${kindName}; ${takes.join(", ")} do.`;
+    const detail = `"${field}" does not apply to a ${kindName}; use ${takes.join(", ")}.`;
     throw new Fault("invalid_input", detail, { attr: `${attr}__${field}` });
   }
   return {

@@ -90,8 +90,7 @@ export class BackgroundQueries {
     const before = this.#queries.get(key);
     if (before && !before.end) {
       if (before.hash === hash) return found(before);
-      const detail =
-        "Another query with this id is running: cancel that one, or give this one an id of its own.";
+      const detail = "Another query with this id is running: cancel it, or use another id.";
       throw new Fault("conflict", detail, { attr: "client_query_id" });
     }
     if (!this.#permits.mayTake(project_id)) {
@@ -253,7 +252,7 @@ function found({ id, project_id, startedAt, end }: BackgroundQuery): FoundQuery 
 }
 
 function noQuery(): Fault {
-  return new Fault("not_found", "There is no such query: it was never asked by this key, or is forgotten.");
+  return new Fault("not_found", "There is no such query: this key did not start it, or it is forgotten.");
 }
 
 function cancelled(): Fault {

@@ -10,10 +10,10 @@ import { statusReply } from "./status.ts";
 export function backgroundOperations(background: BackgroundQueries) {
   return [
     projectOperation("GET /query/:id/", "query:read", {
-      summary: "Read a query that was asked in the background",
+      summary: "Read a background query",
       find: ({ access, project, params: { id } }) => background.find({ project_id: project.id, access, id }),
       description:
-        "By the key that asked it, for ten minutes after it ended: 202 while it runs, 200 with what the query is " +
+        "For the key that started it, until ten minutes after its end: 202 while it runs, 200 with the query's " +
         "answered, 400 with why it failed.",
       query: {
         show_progress: flagParameter("Accepted; there is no `query_progress` here."),
@@ -27,7 +27,7 @@ export function backgroundOperations(background: BackgroundQueries) {
     }),
     projectOperation("DELETE /query/:id/", "query:read", {
       summary: "Cancel a query by its id",
-      description: "One in the background, whose result is forgotten, or one that is waited for.",
+      description: "A background query, whose result is forgotten, or one that a request waits for.",
       find: ({ access, project, params: { id } }) =>
         background.cancelOf({ project_id: project.id, access, id }),
       query: { dequeue_only: refusedParameter("A query that runs is cancelled as well as one that waits.") },

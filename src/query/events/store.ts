@@ -68,6 +68,6 @@ export async function eventRows(
 }
 
 function tooBig(fits: number): Fault {
-  const detail = `These events hold more than ${queryLimits.queryPageBytesMax} bytes. Ask with "limit": ${fits}.`;
+  const detail = `These events hold more than ${queryLimits.queryPageBytesMax} bytes. Use "limit": ${fits}.`;
   return new Fault("invalid_input", detail, { attr: "query" });
 }

@@ -80,7 +80,7 @@ async function persons(
   const { series, breakdown, result } = checked;
   const { funnelStep = null, funnelStepBreakdown: value } = figure;
   if (result !== "steps")
-    noFigure(figure, "funnelStep", "Persons are behind steps, not behind trends and times.");
+    noFigure(figure, "funnelStep", "Steps have lists of persons; trends and times do not.");
   const last = series.length;
   const isStep = funnelStep !== null && (funnelStep > 0 || funnelStep < -1) && Math.abs(funnelStep) <= last;
   if (!isStep) noFigure(figure, "funnelStep", `A step is needed: 1 to ${last}, or -2 to -${last}.`);

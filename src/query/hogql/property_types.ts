@@ -60,8 +60,8 @@ export async function refuseUnset(
   const unset = names.find((name) => !rows.some(({ key }) => key === name));
   if (unset === undefined) return;
   const detail =
-    `No person of this project has "${unset}": what events have is not put into their persons here. ` +
-    "Have a client send it with $set or $set_once, or ask the events' own properties, or $entry_… of sessions.";
+    `No person of this project has "${unset}": events' properties are not copied to their persons here. ` +
+    "Send it with $set or $set_once, or use the events' own properties, or $entry_… of sessions.";
   throw new SqlProblem(detail, lifted.get(unset));
 }
 

@@ -126,8 +126,9 @@ function failed({ type }: SqlFailure): string {
 
 const sentences: Readonly<Record<string, string>> = {
   ILLEGAL_TYPE_OF_ARGUMENT: "A function or operator has an argument of a type that it does not take.",
-  NO_COMMON_TYPE: "Values that are compared or put together have no common type.",
+  NO_COMMON_TYPE: "Values that are compared or combined have no common type.",
   NOT_AN_AGGREGATE: "A column is neither in GROUP BY nor within an aggregate function.",
-  ILLEGAL_AGGREGATION: "An aggregate function stands where none can, such as in WHERE or within another.",
+  ILLEGAL_AGGREGATION:
+    "An aggregate function is used where none is allowed, such as in WHERE or within another.",
   NUMBER_OF_ARGUMENTS_DOESNT_MATCH: "A function has too many or too few arguments.",
 };

@@ -103,6 +103,6 @@ function refuseKind(tree: ExpressionNode, { attr, isAggregate = false }: AskedEx
   if (isAggregated(tree) === isAggregate) return;
   const detail = isAggregate
     ? "Math in SQL needs an aggregate function, as in sum(properties.price)."
-    : "An aggregate function stands in math only, not where each event has a value.";
+    : "An aggregate function is allowed in math only, not where each event has a value.";
   throw new Fault("invalid_input", detail, { attr });
 }

@@ -27,10 +27,10 @@ export function unreadFields(reason: string, names: string): Record<never, never
 }
 
 /** Reasons of such fields. */
-export const drawing = "How the result is drawn: for who draws it.";
-export const aboutSender = "Who asks, in which version of PostHog's words, and what was answered before.";
+export const drawing = "About drawing the result; no effect on it.";
+export const aboutSender = "Accepted without effect: about the client, or an earlier answer.";
 export const aboutRefused =
-  "About what is refused itself: a calendar of a trend; breakdowns of a funnel by one step's values, their order.";
+  "About something refused itself: a trend's calendar, a funnel's breakdowns by one step's values, their order.";
 
 /** Of every query. */
 export const ofEveryQuery = {

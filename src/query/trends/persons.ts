@@ -27,7 +27,7 @@ export async function trendPersons(
   const { interval, breakdown } = checked;
   const place = figurePlace(figure, "series", checked.series, 0);
   const series = checked.series[place]!;
-  if (series.math === "unique_group") noFigure(figure, "series", "Groups behind a number are not supported.");
+  if (series.math === "unique_group") noFigure(figure, "series", "The groups of a number are not supported.");
   const { periods } = await periodsOf(context, checked);
   const period = figurePeriod(figure, periods);
   const scope = trendScope(context, checked, series, period);

@@ -97,7 +97,7 @@ async function requestCompletion(
     const secrets = secretsOf(server);
     const redacted = (text: string) =>
       foreignText(text, { secrets, charsMax: aiLimits.completionReasonCharsMax });
-    log.warn("the language model gave no answer", { url: redacted(url), reason: redacted(reasonOf(thrown)) });
+    log.warn("the language model did not answer", { url: redacted(url), reason: redacted(reasonOf(thrown)) });
     // A retry does not help, so there is no Retry-After.
     if (isRefused) throw new Fault("unavailable", wrongSettings);
     throw new Fault("unavailable", "The language model gave no answer. Please retry.", {

@@ -50,7 +50,7 @@ export const filtersModel = exact(
   {
     result: choice(["filter", "question"]),
     data: exact("AIFiltersData", {
-      question: orNull(Type.String(short), { description: "Asked back." }),
+      question: orNull(Type.String(short), { description: "A question to the user." }),
       date_from: orNull(date),
       date_to: orNull(date),
       filter_group: orNull(group("AIFilterGroups", group("AIFilterGroup", filterModel))),
@@ -104,7 +104,7 @@ export const messagesPrompt = Type.Object({
 
 export const regexPrompt = Type.Object({ regex: text({ maxLength: aiLimits.promptCharsMax }) });
 
-const person = Type.Optional(Type.Unknown({ description: "Taken, and not used." }));
+const person = Type.Optional(Type.Unknown({ description: "Accepted, and not used." }));
 
 /** No field is required: without a prompt nothing is made. */
 export const filtersBody = strictModel("AIFiltersRequest", {

@@ -72,7 +72,7 @@ export function promptOperations({ log, server }: PromptParts) {
   ];
 }
 
-const inDevelopment = "In development; needs a language model (OPENAI_BASE_URL, OPENAI_API_KEY).";
+const inDevelopment = "In development; requires a language model (OPENAI_BASE_URL, OPENAI_API_KEY).";
 const empty = "no body at all to a request without";
 
 function refuseLong(messages: readonly Message[]): void {

@@ -94,5 +94,5 @@ export function attrOf({ properties, events, logged }: RecordingQuestion): strin
 function refuseActions(query: URLSearchParams, name: string): undefined {
   const value = readJson(query, name);
   if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) return undefined;
-  throw new Fault("invalid_input", "There are no actions here: ask for events instead.", { attr: name });
+  throw new Fault("invalid_input", "There are no actions here: filter by events instead.", { attr: name });
 }

@@ -104,7 +104,7 @@ interface Deletion {
 
 /** Deletions to hide in ClickHouse: those not hidden yet, and those whose late pieces are to be looked for again. */
 export async function listDeletions(sql: Postgres, now: number): Promise<Deletion[]> {
-  const checked = new Date(now - sessionRecordingLimits.recordingLateLookMs);
+  const checked = new Date(now - sessionRecordingLimits.recordingLatePollMs);
   return await sql<Deletion[]>`
     SELECT project_id, session_id FROM session_recording_deletions
     WHERE hidden_at IS NULL OR (deleted_at >= ${lateSince(now)} AND checked_at < ${checked})

@@ -120,7 +120,7 @@ export class Runner {
   #checkRoom(): void {
     const { bavail, bsize } = statfsSync(this.#dataDir);
     if (bavail * bsize >= chdbServerLimits.definitionRoomBytes) return;
-    throw new ServerError(243, "NOT_ENOUGH_SPACE", "The disk has no room for a change of a table");
+    throw new ServerError(243, "NOT_ENOUGH_SPACE", "The disk has no space for a change of a table");
   }
 
   /**

@@ -35,7 +35,7 @@ export async function checkReplicas(clickhouse: ClickHouse, cluster: Cluster): P
       `SELECT shard_num, replica_num FROM system.clusters WHERE cluster = {name:String}
        ORDER BY shard_num, replica_num`,
       { name: cluster.name },
-      { timeoutMs: clusterLimits.lookMsMax },
+      { timeoutMs: clusterLimits.checkMsMax },
     ),
     queryAll(clickhouse, cluster),
   ]);
@@ -61,10 +61,10 @@ function queryAll(clickhouse: ClickHouse, { name, database }: Cluster): Promise<
      GROUP BY place`,
     { database },
     {
-      timeoutMs: clusterLimits.lookMsMax,
+      timeoutMs: clusterLimits.checkMsMax,
       settings: {
         skip_unavailable_shards: 1,
-        connect_timeout_with_failover_ms: clusterLimits.lookConnectMsMax,
+        connect_timeout_with_failover_ms: clusterLimits.checkConnectMsMax,
         connections_with_failover_max_tries: 1,
       },
     },

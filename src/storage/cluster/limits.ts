@@ -11,9 +11,9 @@ export const clusterLimits = {
   /** Portions that are queued before one is waited for: with 500 in a table, the engine delays further ones. */
   queuedDeletionsMax: 50,
   /** How long a look at all servers may take, in ms: it must end before readiness does without it. */
-  lookMsMax: 1500,
+  checkMsMax: 1500,
   /** How long each connection of that look may take to open, in ms. */
-  lookConnectMsMax: 500,
+  checkConnectMsMax: 500,
   /** Servers that readiness names. */
   awayNamedMax: 5,
 };

@@ -60,7 +60,7 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
       const upSince = performance.now();
       const code = await now.child.exited;
       if (course.stopping) return;
-      log.warn(`${name} died and is started again`, { code, last_words: now.words.join("\n") });
+      log.warn(`${name} died; restarting`, { code, last_words: now.words.join("\n") });
       // A child that ran for a while is restarted at once.
       const livedLong = performance.now() - upSince > limits.childRestartMsMax;
       now = await revive(livedLong ? 0 : firstPauseMs);
@@ -81,7 +81,7 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
         log.info(`${name} is back`);
         return life;
       } catch (thrown) {
-        if (!course.stopping) log.warn(`${name} did not start again`, { reason: reasonOf(thrown) });
+        if (!course.stopping) log.warn(`${name} did not restart`, { reason: reasonOf(thrown) });
       }
     }
   }
@@ -91,8 +91,7 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
       return await startFirstLife(plan, course);
     } catch (thrown) {
       if (insist) throw thrown;
-      if (!course.stopping)
-        log.error(`${name} did not start and is tried again`, { reason: reasonOf(thrown) });
+      if (!course.stopping) log.error(`${name} did not start; retrying`, { reason: reasonOf(thrown) });
       return await revive(firstPauseMs);
     }
   }
@@ -132,7 +131,7 @@ async function startFirstLife(plan: ChildPlan, course: ChildState): Promise<Life
       const late = performance.now() - begun > embeddedLimits.childStartMsMax;
       if (late || course.stopping || !plan.isBusy?.(reason))
         throw new UserError(`${name} did not start: ${reason}`);
-      if (!waiting) log.warn(`${name} of an earlier life still runs and is waited for`);
+      if (!waiting) log.warn(`${name} of the previous server still runs; waiting for it`);
       waiting = true;
       await Bun.sleep(firstPauseMs * 5);
     }
@@ -189,7 +188,7 @@ async function endLife(plan: ChildPlan, child: ChildProcess): Promise<void> {
   try {
     await withinMs(child.exited, plan.stopMsMax ?? limits.childStopMsMax);
   } catch {
-    plan.log.warn(`${plan.name} did not stop and is killed`);
+    plan.log.warn(`${plan.name} did not stop; killing it`);
     plan.kill(child);
     child.kill("SIGKILL");
     await child.exited;

@@ -14,7 +14,7 @@ export function reportLeftBehind(
   const hasEvents = hasEntries(join(clickhouse, "store"));
   if (urls.databaseUrl !== undefined && existsSync(join(postgres, "PG_VERSION"))) {
     const text =
-      "DATABASE_URL is set, so the accounts, keys and settings in the embedded Postgres are left behind; unset it to " +
+      "DATABASE_URL is set, so the accounts, keys and settings in the embedded Postgres are not used; unset it to " +
       'use them, or move them (src/docs/backup.md, "Moving to remote stores")';
     const shared = hasEvents && urls.clickhouseUrl === undefined;
     const events = "those in the embedded ClickHouse show in the projects that have the old ones' numbers";
@@ -22,7 +22,7 @@ export function reportLeftBehind(
   }
   if (urls.clickhouseUrl !== undefined && hasEvents) {
     const text =
-      "CLICKHOUSE_URL is set, so the events in the embedded ClickHouse are left behind; unset it to read them, or " +
+      "CLICKHOUSE_URL is set, so the events in the embedded ClickHouse are not used; unset it to read them, or " +
       'move them (src/docs/backup.md, "Moving to remote stores")';
     log.warn(text, { folder: clickhouse });
   }

@@ -61,7 +61,7 @@ async function findBinaries(): Promise<Binaries> {
   } catch (thrown) {
     throw new UserError(`no embedded Postgres here (${name}: ${reasonOf(thrown)}); set DATABASE_URL`);
   }
-  throw new UserError(`the package ${name} holds no Postgres; set DATABASE_URL`);
+  throw new UserError(`the package ${name} contains no Postgres; set DATABASE_URL`);
 }
 
 /** Packages hold no links: a script of this one makes them, where the installer runs scripts. */
@@ -124,7 +124,7 @@ function refuseUnreadable(data: string): void {
   try {
     readdirSync(data);
   } catch (thrown) {
-    throw new UserError(`${data} cannot be read, though it is there: ${reasonOf(thrown)}`);
+    throw new UserError(`${data} exists but cannot be read: ${reasonOf(thrown)}`);
   }
 }
 

@@ -30,7 +30,7 @@ export function readPostmaster(data: string): Postmaster | undefined {
 export async function stopStalePostmaster(data: string, log: Log): Promise<void> {
   const { pid } = readPostmaster(data) ?? {};
   if (pid === undefined || !runsOn(pid, data)) return;
-  log.warn("an embedded Postgres of an earlier life still runs and is stopped", { pid });
+  log.warn("the embedded Postgres of the previous server still runs; stopping it", { pid });
   const signals = ["SIGINT", "SIGQUIT", "SIGKILL"] as const;
   const patienceMs = limits.childStopMsMax / signals.length;
   for (const signal of signals) {

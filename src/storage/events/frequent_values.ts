@@ -13,7 +13,7 @@ interface ValuesQuestion {
   values: string;
   /** Of that SELECT. */
   params: Record<string, unknown>;
-  /** Only values that contain this text, in large or small letters. */
+  /** Only values that contain this text, in any case. */
   search: string | undefined;
 }
 

@@ -127,9 +127,13 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
     throw new Fault("not_a_dict", "Expected a property filter: an object with a key.", { attr });
   }
   if (budget.left-- === 0) {
-    throw new Fault("max_length", `At most ${storageLimits.propertyFiltersMax} property filters are taken.`, {
-      attr,
-    });
+    throw new Fault(
+      "max_length",
+      `At most ${storageLimits.propertyFiltersMax} property filters are allowed.`,
+      {
+        attr,
+      },
+    );
   }
   const { types } = budget.rules;
   const asked = value["type"] ?? (types.includes("event") ? "event" : types[0]);

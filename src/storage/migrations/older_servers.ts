@@ -69,11 +69,11 @@ export class OlderServers {
     this.#begun ??= now;
     if (now - this.#begun >= olderServersMsMax) {
       throw new UserError(
-        `${count} cannot go on beside ${file} and still ${servers.length === 1 ? "runs" : "run"} ` +
-          `(${shown(servers)}); stop what is older, then start this one again; nothing was changed`,
+        `${count} cannot run beside ${file} and still ${servers.length === 1 ? "runs" : "run"} ` +
+          `(${shown(servers)}); stop the older servers, then start this one again; nothing was changed`,
       );
     }
-    this.#log.warn("older servers cannot go on beside a migration; it waits until they are stopped", {
+    this.#log.warn("a migration is incompatible with running older servers; it waits until they stop", {
       file,
       count: servers.length,
       servers: shown(servers),

@@ -62,7 +62,7 @@ interface LeaseQueueOptions<Job extends ClaimedJob> {
   /** For the log. */
   name: string;
   atOnceMax: number;
-  lookMs: number;
+  pollMs: number;
   leaseMs: number;
   beatMs: number;
   rows: (sql: Postgres, now: number) => LeasedRows;
@@ -95,8 +95,8 @@ export class LeaseQueue<Job extends ClaimedJob> {
   }
 
   start(): void {
-    const { name, lookMs, beatMs, log } = this.#options;
-    this.#polls ??= startInterval(lookMs, name, () => this.poll(), log);
+    const { name, pollMs, beatMs, log } = this.#options;
+    this.#polls ??= startInterval(pollMs, name, () => this.poll(), log);
     this.#beats ??= startInterval(beatMs, `${name}: leases`, () => this.beat(), log);
   }
 
@@ -133,7 +133,7 @@ export class LeaseQueue<Job extends ClaimedJob> {
       while (this.#again && !this.#stopping.signal.aborted) {
         this.#again = false;
         await this.#options.prepare();
-        for (let looks = 0; looks < limits.claimLooksMax; looks++) if (await this.#begin()) break;
+        for (let tries = 0; tries < limits.claimTriesMax; tries++) if (await this.#begin()) break;
       }
     } finally {
       // In the turn that saw that nobody asked again, so that no call is lost in between.
@@ -144,7 +144,7 @@ export class LeaseQueue<Job extends ClaimedJob> {
   #pollAgain(): void {
     this.poll().catch((thrown: unknown) => {
       const { name, log } = this.#options;
-      log.debug("work could not be looked for", { queue: name, reason: reasonOf(thrown) });
+      log.debug("due work could not be read", { queue: name, reason: reasonOf(thrown) });
     });
   }
 
@@ -191,7 +191,7 @@ export class LeaseQueue<Job extends ClaimedJob> {
         } catch (thrown) {
           if (last || lost.signal.aborted) throw thrown;
           const reason = reasonOf(thrown);
-          log.warn("the end of an attempt could not be written and is tried again", { ...about, reason });
+          log.warn("the end of an attempt could not be written; retrying", { ...about, reason });
           await Bun.sleep(storageLimits.leaseEndRetryMs * tried);
         }
       }

@@ -215,7 +215,7 @@ function deliveryError(thrown: unknown, begun: boolean): DeliveryError {
   const reason = reasonOf(thrown);
   if (code === undefined) {
     if (!begun) return new DeliveryError(`The mail server failed: ${reason}`, "again", "server");
-    const detail = `The mail server did not say whether it took the email: ${reason}; it is not sent again.`;
+    const detail = `It is unknown whether the mail server accepted the email: ${reason}; it is not sent again.`;
     return new DeliveryError(detail, "doubt", "server");
   }
   const command = thrown instanceof Error && "command" in thrown ? thrown.command : undefined;

@@ -23,7 +23,7 @@ export function openDeliveryWork(parts: AttemptParts, metrics: Metrics): Deliver
   return new LeaseQueue<ClaimedDelivery>({
     ...parts,
     atOnceMax: subscriptionLimits.deliveriesAtOnceMax,
-    lookMs: subscriptionLimits.deliveryLookMs,
+    pollMs: subscriptionLimits.deliveryPollMs,
     leaseMs: subscriptionLimits.deliveryClaimMs,
     beatMs: subscriptionLimits.deliveryClaimMs / 4,
     name: "deliveries of subscriptions",

@@ -1,4 +1,4 @@
-// Faults of bodies that do not come as they should, or find no memory.
+// Faults of bodies that do not arrive as they should, or for which there is no memory.
 
 import { Fault } from "../../core/fault.ts";
 import { uploadLimits } from "./limits.ts";
@@ -11,7 +11,7 @@ export function clientStalled(waited: string): Fault {
 }
 
 export function clientGone(): Fault {
-  return new Fault("upload_timeout", "The client went away before the body was here.");
+  return new Fault("upload_timeout", "The client left before its body had arrived.");
 }
 
 export function bodyTooLarge(size: number, bytesMax: number): Fault {
@@ -23,7 +23,6 @@ export function bodyTooLarge(size: number, bytesMax: number): Fault {
 
 /** The fault of a request that finds no memory. */
 export function exhausted(): Fault {
-  const detail =
-    "The server holds as many request bodies as its memory allows. Send the request again later.";
+  const detail = "The server has no memory for further request bodies. Send the request again later.";
   return new Fault("unavailable", detail, { retryAfterSeconds: uploadLimits.memoryRetrySeconds });
 }

@@ -1,4 +1,4 @@
-// Bodies of requests whose memory was charged to a budget by whoever admitted them; one may be read ahead.
+// Bodies of requests whose memory was charged to a budget at their admission; one may be read ahead.
 
 import { limits } from "../../core/limits.ts";
 import { MemoryBudget, type MemoryLease } from "./memory_budget.ts";
@@ -18,7 +18,10 @@ export function chargeBody(request: object, memory: MemoryBudget, owner?: BodyOw
   charges.set(request, { memory, owner });
 }
 
-/** A lease for this request's body, bounded by nothing when nobody charged it. @throws Fault as assign(). */
+/**
+ * A lease for this request's body, unbounded when the body was not charged.
+ * @throws Fault as assign().
+ */
 export function leaseFor(request: Request): MemoryLease {
   const { memory, owner } = charges.get(request) ?? { memory: unbounded(), owner: undefined };
   const lease = memory.open(announcedBytes(request));

@@ -6,11 +6,11 @@ export const uploadLimits = {
    * arenas kept for the next body, the server grows by less than 600 MB.
    */
   memoryBytes: 256 * 1024 * 1024,
-  /** The least that a worker has of it, in bodies of the largest size: one, and some room beside it. */
+  /** The least that a worker has of it, in bodies of the largest size: one, and some space besides. */
   memoryLargestMin: 1.25,
   /** The part of it for the bodies of one owner, and for those whose owner is not known yet. */
   memoryFraction: 5 / 8,
-  /** The part for bodies longer than wholeBodyBytesMax: an import leaves room for live events. */
+  /** The part for bodies longer than wholeBodyBytesMax: an import leaves memory for live events. */
   memoryLongFraction: 13 / 16,
   /** The part for all but short bodies, which carry most live events. */
   memoryUsualFraction: 15 / 16,
@@ -18,8 +18,8 @@ export const uploadLimits = {
   memoryWaitMsMax: 10_000,
   /** Bodies of one owner that may wait so: each has brought claimBytesMin. */
   memoryWaitingMax: 64,
-  /** How often those that wait are looked at when nothing is released meanwhile, in ms: claims lapse by time. */
-  memoryWaitLookMs: 100,
+  /** How often waiting bodies are tried when nothing is released meanwhile, in ms: claims lapse by time. */
+  memoryWaitPollMs: 100,
   /** Retry-After for a client that found no memory, in seconds: a long body is stored in less. */
   memoryRetrySeconds: 2,
   /** An announced body of fewer bytes is short: only the whole budget bounds it, no share. */
@@ -34,25 +34,25 @@ export const uploadLimits = {
    * 7 to 20 µs of CPU more.
    */
   unseenBytesMax: 16 * 1024 * 1024,
-  /** The age below which no body is ended to make room, in ms. */
+  /** The age below which no body is ended to free memory, in ms. */
   endedAgeMsMin: 2000,
   /** For how long the order in which slow bodies are ended is used, in ms: making it costs 1 ms for 8,000 bodies. */
   slowOrderMs: 100,
-  /** What a long body has brought before memory for the rest of it is claimed, in bytes. */
+  /** What of a long body has arrived before memory for the rest of it is claimed, in bytes. */
   claimBytesMin: 256 * 1024,
   /** The rate at which a claim is honoured, in bytes a second; slower bodies have what they have brought. */
   claimBytesPerSecondMin: 1_048_576,
   /** How long an upload may send nothing, in ms: enough for a phone in a tunnel; a dead client gets 408. */
   stallMsMax: 20_000,
-  /** How often stalled bodies are looked for, in ms: they may be refused so much later than the message says. */
-  lookMs: 50,
-  /** Late bodies that are refused at one look: thousands that began together would delay others by seconds. */
+  /** How often stalled bodies are searched for, in ms: they may be refused so much later than the message states. */
+  pollMs: 50,
+  /** Late bodies that are refused in one tick: thousands that began together would delay others by seconds. */
   lateAtOnceMax: 25,
   /** How long a whole upload may take, in ms: enough for 20 MB over a bad line. */
   wholeMsMax: 600_000,
   /**
-   * The least rate of a body that is received in one piece, beside the silence allowed, in bytes a second: a phone on a
-   * bad line. Nothing shows whether such a body still comes; a connection that is silent for a minute is closed.
+   * The least rate of a body that is received in one piece, beyond the silence allowed, in bytes a second: a phone on a
+   * bad line. Nothing shows whether such a body still arrives; a connection that is silent for a minute is closed.
    */
   wholeBodyBytesPerSecondMin: 4096,
   /**
@@ -62,12 +62,14 @@ export const uploadLimits = {
   receiveBytesMax: 2 * 1024 * 1024,
   /** The least of it when many bodies arrive at once, in bytes: together they receive what two would. */
   receiveBytesMin: 256 * 1024,
-  /** Bytes that a body brings between two looks when it counts among those that arrive at once. */
+  /** Bytes that arrive of a body between two ticks when it counts among those that arrive at once. */
   busyBytesMin: 64 * 1024,
-  /** Bytes that must have come before the owner of a body is looked for: looking costs as much as opening it. */
+  /**
+   * Bytes that must have arrived before the owner of a body is searched for: the search costs as much as opening it.
+   */
   ownerBytesMin: 512,
-  /** Bytes in which the owner of a body is looked for. */
-  firstPieceBytes: 256 * 1024,
-  /** How many times as much must have come before the owner is looked for again. */
-  firstPieceGrowth: 4,
+  /** Bytes in which the owner of a body is searched for. */
+  firstChunkBytes: 256 * 1024,
+  /** How many times as much must have arrived before the owner is searched for again. */
+  firstChunkGrowth: 4,
 };

@@ -124,7 +124,7 @@ export class MemoryBudget {
     return true;
   }
 
-  /** For leases: returns what take() acquired. */
+  /** For leases: returns acquired bytes. */
   release(owner: BodyOwner, bytes: number): void {
     const share = this.heldBy(owner) - bytes;
     this.#held -= bytes;
@@ -149,7 +149,7 @@ export class MemoryBudget {
   }
 
   /**
-   * For leases: whether so many bytes more have room beside all that is held and claimed. Claims make long bodies wait
+   * For leases: whether so many more bytes fit beside all that is acquired and claimed. Claims make long bodies wait
    * for each other, and refuse nothing.
    */
   claim(lease: MemoryLease, bytes: number): boolean {
@@ -183,7 +183,7 @@ export class MemoryBudget {
     return this.#slow.endOne({ bytes, rank: this.#rankOf(lease.owner), body: lease, shareOf });
   }
 
-  /** Nobody's bodies are ended first, then those of owners that hold more than an equal part. */
+  /** Bodies without an owner are ended first, then those of owners that hold more than an equal part. */
   #rankOf(owner: BodyOwner): number {
     if (owner === unknownOwner) return ranks.nobody;
     return this.heldBy(owner) > this.bytesMax / Math.max(2, this.#shares.size) ? ranks.above : ranks.within;
@@ -257,7 +257,7 @@ export class MemoryLease implements ArrivingBody {
     return true;
   }
 
-  /** As acquire(), but waits for its turn. @throws Fault unavailable when no room came in time, or too many wait. */
+  /** As acquire(), but waits. @throws Fault unavailable when no memory is freed in time, or too many wait. */
   async acquireSoon(bytes: number): Promise<void> {
     if (this.tryAcquire(bytes)) return;
     if (bytes > this.#budget.shareBytesMax) throw exhausted();
@@ -265,8 +265,8 @@ export class MemoryLease implements ArrivingBody {
   }
 
   /**
-   * Resolves when so many bytes more have room. They are not acquired: while the body comes fast enough, other long
-   * bodies wait for it. @throws Fault unavailable as acquireSoon().
+   * Resolves when so many more bytes fit. They are not acquired: while the body arrives fast enough, other long bodies
+   * wait for it. @throws Fault unavailable as acquireSoon().
    */
   async claim(bytes: number): Promise<void> {
     if (this.#tryClaim(bytes)) return;
@@ -317,7 +317,7 @@ export class MemoryLease implements ArrivingBody {
     this.#budget.arriving.add(this);
   }
 
-  /** So many bytes have come. */
+  /** Counts bytes that have arrived. */
   count(bytes: number): void {
     this.#brought += bytes;
   }
@@ -360,7 +360,7 @@ export class MemoryLease implements ArrivingBody {
     ends?.();
   }
 
-  /** Ends the claim of a body that comes too slowly for it; whether it has none now. */
+  /** Ends the claim of a body that arrives too slowly for it; returns whether it has none now. */
   lapse(): boolean {
     if (!this.#hasClaim) return true;
     if (this.#ends === undefined || this.isPaused) return false;
@@ -375,7 +375,7 @@ export class MemoryLease implements ArrivingBody {
     if (!this.#budget.claim(this, bytes)) return false;
     this.#hasClaim = true;
     this.#claimed = bytes;
-    // From when it goes on: resume() adds the pause.
+    // The time from which it continues: resume() adds the pause.
     this.#claimedAt = this.#pausedAt ?? this.#budget.clock.elapsed();
     this.#broughtBefore = this.#brought;
     return true;

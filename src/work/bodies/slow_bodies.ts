@@ -1,5 +1,5 @@
-// Which bodies that still arrive are ended when memory is used up: those that have brought the fewest bytes for their
-// age, of nobody first, then of owners above their part.
+// Which of the bodies that still arrive are ended when memory is used up: those with the fewest bytes for their age,
+// first of unknown owners, then of owners above their part.
 
 import type { Clock } from "../../core/clock.ts";
 import { uploadLimits } from "./limits.ts";
@@ -7,7 +7,7 @@ import { uploadLimits } from "./limits.ts";
 /** Whose bytes they are: a project by its number, a personal key by a text. */
 export type BodyOwner = number | string;
 
-/** The owner of bytes of which nobody knows whose they are. */
+/** The owner of bytes whose owner is not known. */
 export const unknownOwner: BodyOwner = 0;
 
 /** A body that still arrives. */
@@ -31,7 +31,7 @@ export interface Demand {
   bytes: number;
   /** Its owner's rank. */
   rank: number;
-  /** Whose bytes they will be; while it arrives itself, it ends nothing that comes faster. */
+  /** The body that needs the bytes; while it arrives itself, it ends none that arrives faster. */
   body?: ArrivingBody;
   /** The owner whose share is used up; undefined when the whole budget is. */
   shareOf?: BodyOwner | undefined;
@@ -57,7 +57,7 @@ export class SlowBodies {
 
   /**
    * @param arriving all bodies that still arrive; one that is ended is deleted from it.
-   * @param rankOf which owners come first; nobody has the lowest rank.
+   * @param rankOf which owners come first; the unknown owner has the lowest rank.
    */
   constructor(
     arriving: Set<ArrivingBody>,
@@ -80,7 +80,7 @@ export class SlowBodies {
     });
     if (eligible.reduce((sum, { bytes }) => sum + bytes, 0) < demand.bytes) return false;
     const slow = this.#slowestOf(eligible, demand.body, now);
-    // A newcomer has shown nothing yet, and is given room.
+    // A newcomer has no rate yet, and is given memory.
     const own = demand.body;
     const hasShown = own && this.#arriving.has(own) && own.age(now) >= uploadLimits.endedAgeMsMin;
     const { body, rate } = slow?.bodies.at(-1) ?? {};
@@ -92,7 +92,7 @@ export class SlowBodies {
     return true;
   }
 
-  /** The owner whose slowest body comes first; bodies that may not be ended any more are removed. */
+  /** The owner whose slowest body is first; bodies that may not be ended any more are removed. */
   #slowestOf(
     eligible: readonly SlowOfOwner[],
     own: ArrivingBody | undefined,

@@ -19,26 +19,26 @@ export function announcedBytes(request: Request): number {
 export interface Receiving {
   /** A body of so many bytes or more is refused. */
   bytesMax: number;
-  /** The body's memory is acquired from it as the body comes. */
+  /** The body's memory is acquired from it as the body arrives. */
   lease: MemoryLease;
   bounds?: UploadBounds | undefined;
   /** Whether a body that is refused is not read to its end. */
   isCutOff?: boolean;
   /** Memory for a long body of announced length; called once a megabyte of it is here. */
-  roomFor?: (bytes: number) => Uint8Array | undefined;
-  /** Returns the memory that roomFor() gave to a body that comes too slowly for it; what was there is copied. */
-  returnRoom?: () => void;
-  /** Bytes that are needed beside those of a body of announced length, for what is made of it later. */
-  besideFor?: (bytes: number) => number;
-  /** Looks for the body's owner in its first bytes; what it throws ends the reception. */
+  bufferFor?: (bytes: number) => Uint8Array | undefined;
+  /** Returns the memory of bufferFor() when its body arrives too slowly for it; its bytes were copied. */
+  returnBuffer?: () => void;
+  /** Bytes needed besides those of a body of announced length, for what is made of it later. */
+  extraFor?: (bytes: number) => number;
+  /** Searches the body's first bytes for its owner; what it throws ends the reception. */
   first?: (bytes: Uint8Array) => Promise<void> | undefined;
 }
 
 /**
  * Receives a request's body.
  * @throws Fault payload_too_large, unavailable when there is no memory in time, or what `first` throws (the rest of the
- *   body is read and dropped, so that the connection survives), unavailable at once when the body is ended because it
- *   comes too slowly, upload_timeout when the client went away or sent nothing for too long.
+ * body is read and dropped, so that the connection survives), unavailable at once when the body is ended because it
+ * arrives too slowly, upload_timeout when the client left or sent nothing for too long.
  */
 export async function receiveBody(request: Request, receiving: Receiving): Promise<Uint8Array> {
   const announced = announcedBytes(request);
@@ -46,7 +46,7 @@ export async function receiveBody(request: Request, receiving: Receiving): Promi
   const isUnseen = announced <= limits.wholeBodyBytesMax && announced < bytesMax;
   if (isUnseen && lease.budget.acquireUnseen(announced)) {
     const body = await new Promise<Uint8Array>((onBody, onFailed) => {
-      receiveWhole(request, { announced, onBody, onFailed, looksLeft: 0, msMax: 0 }, lease.budget, bounds);
+      receiveWhole(request, { announced, onBody, onFailed, ticksLeft: 0, msMax: 0 }, lease.budget, bounds);
     });
     if (!lease.tryAcquire(body.length)) {
       await receiving.first?.(body);
@@ -61,7 +61,7 @@ export async function receiveBody(request: Request, receiving: Receiving): Promi
 const nothing = new Uint8Array(0);
 
 /**
- * Receives a short body, nearly always in one piece and without a promise; the receiver then acquires its memory. Calls
+ * Receives a short body, nearly always in one chunk and without a promise; the receiver then acquires its memory. Calls
  * one of the receiver's two methods, once, in a later turn.
  */
 export function receiveShort(
@@ -72,10 +72,10 @@ export function receiveShort(
 ): void {
   const { announced } = receiver;
   if (memory.acquireUnseen(announced)) receiveWhole(request, receiver, memory, bounds);
-  else receivePieces(request, receiver, memory.open(announced), bounds);
+  else receiveChunks(request, receiver, memory.open(announced), bounds);
 }
 
-function receivePieces(
+function receiveChunks(
   request: Request,
   receiver: Receiver,
   lease: MemoryLease,
@@ -95,10 +95,10 @@ function receivePieces(
   );
 }
 
-/** Bodies that are being received in pieces. They share one timer, which runs while there are any. */
+/** Bodies that are being received in chunks. They share one timer, which runs while there are any. */
 const uploads = new Set<Upload>();
 let looking: ReturnType<typeof setInterval> | undefined;
-/** Those among them that have brought something worth a turn since the last look, and between the two looks before. */
+/** The uploads of which enough arrived since the last tick to be worth a turn, and between the two ticks before. */
 let busy = 0;
 let busyBefore = 0;
 
@@ -125,20 +125,22 @@ class Upload {
   readonly #bounds: UploadBounds;
   readonly #chunks = new Chunks();
   #announced = Number.NaN;
-  /** Where the body is put, once enough of it is here; whether that is to be returned if it comes slowly. */
-  #room: Uint8Array | undefined;
+  /**
+   * Where the body is copied, once enough of it has arrived; whether that memory must be returned if the body is slow.
+   */
+  #buffer: Uint8Array | undefined;
   #isLent = false;
-  /** Why the rest of it is dropped. */
+  /** The reason for which the rest of it is dropped. */
   #refused: unknown;
   #late: string | undefined;
   #size = 0;
-  /** The size from which on its owner is looked for again. */
+  /** The size from which its owner is searched for again. */
   #ownerFrom: number = uploadLimits.ownerBytesMin;
   #hasClaimed = false;
-  /** For how long nothing came, and how long all of it takes by now, in ms. */
+  /** For how long nothing arrived, and for how long the body has arrived, in ms. */
   #silentMs = 0;
   #ms = 0;
-  /** Bytes since the last look. */
+  /** Bytes since the last tick. */
   #recent = 0;
 
   constructor(stream: ReadableStream<Uint8Array>, receiving: Receiving) {
@@ -156,7 +158,7 @@ class Upload {
     }
     lease.beginArrival(() => this.#end());
     uploads.add(this);
-    looking ??= setInterval(poll, uploadLimits.lookMs);
+    looking ??= setInterval(poll, uploadLimits.pollMs);
     try {
       return await this.#read();
     } catch (thrown) {
@@ -168,15 +170,15 @@ class Upload {
   }
 
   /**
-   * Ends an upload that is late, and takes its lent memory from one that is slow.
-   * @param mayEnd whether few were ended in this look; the next one ends further ones.
+   * Ends an upload that is late, and reclaims lent memory from one that is slow.
+   * @param mayEnd whether this tick may end another one; the next tick ends further ones.
    * @returns whether it was late.
    */
   poll(mayEnd: boolean): boolean {
     this.#recent = 0;
     const { lease } = this.#receiving;
-    this.#ms += uploadLimits.lookMs;
-    if (!lease.isPaused) this.#silentMs += uploadLimits.lookMs;
+    this.#ms += uploadLimits.pollMs;
+    if (!lease.isPaused) this.#silentMs += uploadLimits.pollMs;
     if (this.#isLent && lease.lapse()) this.#vacate();
     const late = this.#lateBy();
     if (late === undefined || !mayEnd || this.#late) return false;
@@ -184,11 +186,11 @@ class Upload {
     return true;
   }
 
-  /** Which bound it exceeds. The first look may come at once, and does not count. */
+  /** The bound that it exceeds. The first tick may come at once, and does not count. */
   #lateBy(): string | undefined {
     const { stallMsMax, wholeMsMax } = this.#bounds;
-    if (this.#ms - uploadLimits.lookMs > wholeMsMax) return `${wholeMsMax} ms in all`;
-    return this.#silentMs - uploadLimits.lookMs > stallMsMax ? `${stallMsMax} ms` : undefined;
+    if (this.#ms - uploadLimits.pollMs > wholeMsMax) return `${wholeMsMax} ms in all`;
+    return this.#silentMs - uploadLimits.pollMs > stallMsMax ? `${stallMsMax} ms` : undefined;
   }
 
   async #read(): Promise<Uint8Array> {
@@ -216,7 +218,7 @@ class Upload {
     if (isCutOff) this.#reader.cancel().catch(() => {});
     if (this.#size >= bytesMax) throw bodyTooLarge(this.#size, bytesMax);
     if (this.#refused) throw this.#refused;
-    return this.#room?.subarray(0, this.#size) ?? (await joined(this.#chunks.drain()));
+    return this.#buffer?.subarray(0, this.#size) ?? (await joined(this.#chunks.drain()));
   }
 
   #count(bytes: number): void {
@@ -231,10 +233,10 @@ class Upload {
   #put(chunk: Uint8Array): boolean {
     const { bytesMax, lease } = this.#receiving;
     const size = this.#size + chunk.length;
-    if (size >= bytesMax || size > (this.#room?.length ?? size)) this.#drop(bodyTooLarge(size, bytesMax));
+    if (size >= bytesMax || size > (this.#buffer?.length ?? size)) this.#drop(bodyTooLarge(size, bytesMax));
     else if (!lease.tryAcquire(chunk.length)) return false;
-    else if (this.#room) {
-      this.#room.set(chunk, this.#size);
+    else if (this.#buffer) {
+      this.#buffer.set(chunk, this.#size);
       free(chunk);
     } else this.#chunks.add(chunk);
     return true;
@@ -260,37 +262,37 @@ class Upload {
     return this.#announced > limits.wholeBodyBytesMax;
   }
 
-  /** Whether enough has come for the next step of #begin(). */
+  /** Whether enough has arrived for the next step of #begin(). */
   #isDue(): boolean {
     if (this.#size === this.#announced && !this.#isLong) return false;
     if (this.#size >= this.#ownerFrom) return true;
-    if (!this.#isLong || this.#room) return false;
+    if (!this.#isLong || this.#buffer) return false;
     return this.#size >= (this.#hasClaimed ? limits.wholeBodyBytesMax : uploadLimits.claimBytesMin);
   }
 
-  /** Looks for the owner; claims memory for the rest of a long body; then finds a place for all of it. */
+  /** Searches for the owner; claims memory for the rest of a long body; then acquires memory for all of it. */
   async #begin(): Promise<void> {
-    const { lease, first, besideFor } = this.#receiving;
+    const { lease, first, extraFor } = this.#receiving;
     try {
       if (this.#size >= this.#ownerFrom) {
-        const again = lease.isOwned || this.#size >= uploadLimits.firstPieceBytes;
-        this.#ownerFrom = again ? Number.POSITIVE_INFINITY : this.#size * uploadLimits.firstPieceGrowth;
+        const again = lease.isOwned || this.#size >= uploadLimits.firstChunkBytes;
+        this.#ownerFrom = again ? Number.POSITIVE_INFINITY : this.#size * uploadLimits.firstChunkGrowth;
         await this.#paused(first?.(this.#start()));
       }
-      if (this.#refused || !this.#isLong || this.#room) return;
+      if (this.#refused || !this.#isLong || this.#buffer) return;
       if (!this.#hasClaimed && this.#size >= uploadLimits.claimBytesMin) {
         this.#hasClaimed = true;
-        await lease.claim(this.#announced + (besideFor?.(this.#announced) ?? 0) - this.#size);
+        await lease.claim(this.#announced + (extraFor?.(this.#announced) ?? 0) - this.#size);
       }
-      if (!this.#refused && this.#size >= limits.wholeBodyBytesMax && !lease.lapse()) this.#enterRoom();
+      if (!this.#refused && this.#size >= limits.wholeBodyBytesMax && !lease.lapse()) this.#useBuffer();
     } catch (thrown) {
       this.#drop(thrown);
     }
   }
 
-  /** The bytes that have come, at most as many as the owner is looked for in. */
+  /** The bytes that have arrived, at most as many as the owner is searched for in. */
   #start(): Uint8Array {
-    return this.#room?.subarray(0, this.#size) ?? this.#chunks.start(uploadLimits.firstPieceBytes);
+    return this.#buffer?.subarray(0, this.#size) ?? this.#chunks.start(uploadLimits.firstChunkBytes);
   }
 
   /** The sender is not waited for meanwhile. */
@@ -306,41 +308,41 @@ class Upload {
   }
 
   /** From now on chunks are copied to their final place. */
-  #enterRoom(): void {
-    const { roomFor } = this.#receiving;
-    const lent = roomFor?.(this.#announced);
+  #useBuffer(): void {
+    const { bufferFor } = this.#receiving;
+    const lent = bufferFor?.(this.#announced);
     this.#isLent = lent !== undefined;
-    const room = (lent ?? Buffer.allocUnsafeSlow(this.#announced)).subarray(0, this.#announced);
+    const buffer = (lent ?? Buffer.allocUnsafeSlow(this.#announced)).subarray(0, this.#announced);
     let at = 0;
-    for (const piece of this.#chunks.drain()) {
-      room.set(piece, at);
-      at += piece.length;
-      free(piece);
+    for (const chunk of this.#chunks.drain()) {
+      buffer.set(chunk, at);
+      at += chunk.length;
+      free(chunk);
     }
-    this.#room = room;
+    this.#buffer = buffer;
   }
 
-  /** Others need the lent memory more: what came is copied, and what follows is collected. */
+  /** Returns the lent memory, which others need more: received bytes are copied, further ones are collected. */
   #vacate(): void {
-    const { returnRoom } = this.#receiving;
-    if (!this.#room || !returnRoom) return;
-    this.#chunks.add(Buffer.from(this.#room.subarray(0, this.#size)));
-    this.#room = undefined;
+    const { returnBuffer } = this.#receiving;
+    if (!this.#buffer || !returnBuffer) return;
+    this.#chunks.add(Buffer.from(this.#buffer.subarray(0, this.#size)));
+    this.#buffer = undefined;
     this.#isLent = false;
     // No other memory of its whole length either.
     this.#hasClaimed = true;
-    returnRoom();
+    returnBuffer();
   }
 
-  /** Frees what came; the rest is read only so that the connection survives. */
+  /** Frees what arrived; the rest is read only so that the connection survives. */
   #drop(reason: unknown): void {
     if (this.#refused) return;
     this.#refused = reason;
     this.#receiving.lease.release(this.#size);
-    for (const piece of this.#chunks.drain()) free(piece);
+    for (const chunk of this.#chunks.drain()) free(chunk);
   }
 
-  /** Answers now: the rest is not waited for, and the runtime drops what still comes. */
+  /** Answers now, without waiting for the rest: the runtime drops what still arrives. */
   #end(): void {
     this.#drop(exhausted());
     void this.#reader.cancel().catch(() => {});

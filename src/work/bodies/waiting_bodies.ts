@@ -22,12 +22,12 @@ export class WaitingBodies {
     this.#msMax = msMax;
   }
 
-  /** Resolves to false when there was no room in time, or too many bodies of this owner wait. */
+  /** Resolves to false when no memory was freed in time, or too many bodies of this owner wait. */
   enter(owner: BodyOwner, attempt: () => boolean): Promise<boolean> {
     let before = 0;
     for (const waiter of this.#waiting) if (waiter.owner === owner) before++;
     if (before >= uploadLimits.memoryWaitingMax) return Promise.resolve(false);
-    this.#timer ??= setInterval(() => this.#grant(), uploadLimits.memoryWaitLookMs);
+    this.#timer ??= setInterval(() => this.#grant(), uploadLimits.memoryWaitPollMs);
     return new Promise((resolve) => {
       const done = (granted: boolean) => {
         clearTimeout(timer);

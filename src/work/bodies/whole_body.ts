@@ -1,5 +1,5 @@
 // Receives a body in one piece, without a promise: nearly always it has arrived already. Nothing shows how much of it
-// has come before all of it is here, so that MemoryBudget.acquireUnseen() bounds how many are received so.
+// has arrived before all of it has, so that MemoryBudget.acquireUnseen() bounds how many are received so.
 
 import { clientGone, clientStalled } from "./body_faults.ts";
 import { uploadLimits } from "./limits.ts";
@@ -18,14 +18,14 @@ export const usualBounds: UploadBounds = {
   wholeMsMax: uploadLimits.wholeMsMax,
 };
 
-/** Receives a short body, or the fault upload_timeout when it does not come. */
+/** Receives a short body, or the fault upload_timeout when it does not arrive. */
 export interface Receiver {
   /** The announced length of the body, in bytes. */
   readonly announced: number;
   onBody(body: Uint8Array): void;
   onFailed(fault: unknown): void;
-  /** Set by receiveShort(): the number of looks until the body is late, and the time that is, in ms. */
-  looksLeft: number;
+  /** Set by receiveShort(): the number of ticks until the body is late, and that time in ms. */
+  ticksLeft: number;
   msMax: number;
 }
 
@@ -39,9 +39,9 @@ export function receiveWhole(
   const { announced } = receiver;
   const least = uploadLimits.wholeBodyBytesPerSecondMin / 1000;
   receiver.msMax = Math.min(bounds.stallMsMax + announced / least, bounds.wholeMsMax);
-  receiver.looksLeft = looksFor(receiver.msMax);
+  receiver.ticksLeft = ticksFor(receiver.msMax);
   waiting.set(receiver, memory);
-  looking ??= setInterval(poll, uploadLimits.lookMs);
+  looking ??= setInterval(poll, uploadLimits.pollMs);
   // After the time limit the request was answered already.
   request.bytes().then(
     (body) => settle(receiver) && receiver.onBody(body),
@@ -62,14 +62,14 @@ function settle(receiver: Receiver): boolean {
   return true;
 }
 
-function looksFor(ms: number): number {
-  return Math.ceil(ms / uploadLimits.lookMs) + 1;
+function ticksFor(ms: number): number {
+  return Math.ceil(ms / uploadLimits.pollMs) + 1;
 }
 
 function poll(): void {
   let left = uploadLimits.lateAtOnceMax;
   for (const receiver of waiting.keys()) {
-    if (--receiver.looksLeft > 0 || --left < 0) continue;
+    if (--receiver.ticksLeft > 0 || --left < 0) continue;
     settle(receiver);
     receiver.onFailed(clientStalled(`${Math.round(receiver.msMax)} ms`));
   }

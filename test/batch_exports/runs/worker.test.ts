@@ -179,7 +179,7 @@ test("a run waits for every living journal, and not for one that is gone", async
   expect((await runsOf(stores, id))[0]!.status).toBe("Starting");
   await watermark("ours", noon, noon);
   expect((await endedRuns(stores, id))[0]!.status).toBe("Completed");
-  expect(lines.filter((line) => line.includes("not seen for a while"))).toHaveLength(1);
+  expect(lines.filter((line) => line.includes("has not reported for a while"))).toHaveLength(1);
   expect(lines[0]).toContain('"journal":"gone"');
   await worker.close();
 });
@@ -268,7 +268,7 @@ test("several processes make every run once, and take over what a dead one left"
     expect(new Set(ends).size).toBe(ends.length);
   }
   const lines = await linesOf(stores, ids[0]!);
-  expect(lines.some(({ message }) => message.includes("another one takes it over"))).toBeTrue();
+  expect(lines.some(({ message }) => message.includes("another one starts it over"))).toBeTrue();
   await Promise.all(workers.map((worker) => worker.close()));
 });
 
@@ -305,7 +305,7 @@ test("a run that no process takes says so, once, and still runs when one comes",
   const shown = async () => (await runsOf(stores, id))[0]!;
   await until(async () => (await shown()).latest_error !== null);
   const reason =
-    "No server takes this run: files are written by one that has EXPORT_FILE_DIR and the embedded ClickHouse";
+    "No server can run this: files are written by one with EXPORT_FILE_DIR and the embedded ClickHouse";
   expect([(await shown()).status, (await shown()).latest_error]).toEqual(["Starting", reason]);
   for (let again = 0; again < 3; again++) for (const worker of workers) worker.wake();
   await Promise.all(workers.map((worker) => worker.close()));

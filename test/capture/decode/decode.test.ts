@@ -26,8 +26,8 @@ interface Said {
 async function decoded(bytes: Uint8Array | string, said: Said = {}): Promise<string> {
   const { encoding = null, compression = null, contentType = null } = said;
   const wire = typeof bytes === "string" ? bytesOf(bytes) : bytes;
-  const { pieces } = await decodeBody(wire, { encoding, compression, contentType }, unbounded());
-  return new TextDecoder().decode(Buffer.concat(pieces));
+  const { chunks } = await decodeBody(wire, { encoding, compression, contentType }, unbounded());
+  return new TextDecoder().decode(Buffer.concat(chunks));
 }
 
 test("compressed bodies are inflated by their bytes or by what a header or the query says", async () => {
@@ -162,19 +162,19 @@ test("a long body is unwrapped a stretch at a time, and others get their turn be
     const { encoding = null, compression = null, contentType = null } = said;
     const work = decodeBody(bytesOf(text), { encoding, compression, contentType }, unbounded());
     expect(await turnsDuring(work)).toBeGreaterThan(bytes / decodeLimits.decodeBytesMax - 2);
-    const { pieces } = await work;
-    if (text !== packed) expect(Buffer.concat(pieces).equals(Buffer.from(long))).toBe(true);
+    const { chunks } = await work;
+    if (text !== packed) expect(Buffer.concat(chunks).equals(Buffer.from(long))).toBe(true);
   }
 });
 
-test("what is inflated comes in pieces, made elsewhere, and is only joined a stretch at a time", async () => {
+test("what is inflated comes in chunks, made elsewhere, and is only joined a stretch at a time", async () => {
   const long = bytesOf(
     JSON.stringify({ api_key: "k", batch: Array.from({ length: 3_000_000 }, (_, i) => i) }),
   );
   const hints = { encoding: null, compression: null, contentType: null };
-  const { pieces } = await decodeBody(gzipSync(long), hints, unbounded());
-  expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThanOrEqual(decodeLimits.inflatePieceBytes);
-  const joining = joined(pieces);
+  const { chunks } = await decodeBody(gzipSync(long), hints, unbounded());
+  expect(Math.max(...chunks.map(({ length }) => length))).toBeLessThanOrEqual(decodeLimits.inflateChunkBytes);
+  const joining = joined(chunks);
   expect(await turnsDuring(joining)).toBeGreaterThan(1);
   expect(Buffer.compare(await joining, long)).toBe(0);
 });

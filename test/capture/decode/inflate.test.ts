@@ -131,7 +131,7 @@ test("the first piece is looked at before the second is inflated, and what is th
   const unknown = new Fault("invalid_api_key", "No project has it.");
   const refuse = async () => {
     await yieldToEventLoop();
-    expect(lease.bytes).toBe(decodeLimits.inflatePieceBytes);
+    expect(lease.bytes).toBe(decodeLimits.inflateChunkBytes);
     throw unknown;
   };
   await expect(inflateBytes("gzip", bytes, bounds(refuse))).rejects.toBe(unknown);
@@ -142,7 +142,7 @@ test("the first piece is looked at before the second is inflated, and what is th
     bounds(() => yieldToEventLoop()),
   );
   expect(bytesIn(pieces)).toBeGreaterThan(16 * 1024 * 1024);
-  expect(seen).toEqual([decodeLimits.inflatePieceBytes, decodeLimits.inflatePieceBytes]);
+  expect(seen).toEqual([decodeLimits.inflateChunkBytes, decodeLimits.inflateChunkBytes]);
 });
 
 test("more bodies than may be inflated at once wait for each other, and all are", async () => {

@@ -163,11 +163,13 @@ test("half a restore is refused by every start and by the next restore, and a wh
     for (const command of [["serve"], ["key", "list"], ["migrate"]]) {
       const refused = await runSluice(command, { DATA_DIR: half, PORT: "0" });
       expect(refused.exitCode).toBe(1);
-      expect(refused.stderr).toContain(`DATA_DIR ${half} holds half a restore: empty it, then restore again`);
+      expect(refused.stderr).toContain(
+        `DATA_DIR ${half} has an incomplete restore: empty it, then restore again`,
+      );
     }
     const again = await runSluice(["restore", source], { DATA_DIR: half });
     expect(again.stderr).toBe(
-      `sluice restore: DATA_DIR ${half} holds half a restore: empty it, then restore again\n`,
+      `sluice restore: DATA_DIR ${half} has an incomplete restore: empty it, then restore again\n`,
     );
   }
   expect((await runSluice(["restore", source], { DATA_DIR: dataDir })).exitCode).toBe(0);

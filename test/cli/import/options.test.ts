@@ -63,5 +63,5 @@ test.each([
 });
 
 test("a missing key is wrong use", () => {
-  expect(() => readImportOptions(["a"], readConfig({}))).toThrow("give the project's key with --api-key");
+  expect(() => readImportOptions(["a"], readConfig({}))).toThrow("set the project's key with --api-key");
 });

@@ -38,7 +38,7 @@ test("a server that does not tell is not waited for", async () => {
   const ran = await setup.run([await setup.write("a.jsonl", eventLines(3))]);
   expect([ran.code, ran.printed.at(-1)]).toEqual([
     0,
-    "it can be read in a moment (the server does not say when)",
+    "it will be queryable in a moment (the server does not report when)",
   ]);
 });
 
@@ -49,7 +49,7 @@ test("a server that stores nothing more is waited for two minutes, and the impor
     clock: { now: () => Date.now(), elapsed: () => (now += 1000) },
   });
   expect(ran.code).toBe(0);
-  expect(ran.errors.at(-1)).toStartWith("it is kept, but cannot be read yet");
+  expect(ran.errors.at(-1)).toStartWith("it is stored on disk, but not queryable yet");
   expect(countsOf(ran)).toEqual({ sent: 3, accepted: 3, ignored: 0, rejected: 0 });
 });
 
@@ -60,7 +60,10 @@ test("who interrupts the wait is told that everything is kept", async () => {
     return new Date(0);
   };
   const ran = await setup.run([await setup.write("a.jsonl", eventLines(3))], { signal: interrupt.signal });
-  expect([ran.code, ran.printed.at(-1)]).toEqual([0, "it is kept, and can be read in a moment"]);
+  expect([ran.code, ran.printed.at(-1)]).toEqual([
+    0,
+    "it is stored on disk, and will be queryable in a moment",
+  ]);
 });
 
 test("lines that the server makes no event of are told with file and line", async () => {

@@ -72,7 +72,7 @@ describe("another answer", () => {
     expect(judged(413, { detail: "20 MB" })).toEqual({ is: "too large", reason: "413: 20 MB" });
     expect(judged(301, "", { location: "https://b.example/batch/" })).toEqual({
       is: "refused",
-      reason: "301: it points to https://b.example/batch/; give that as --host",
+      reason: "301: it points to https://b.example/batch/; use that as --host",
     });
   });
 });

@@ -64,7 +64,7 @@ describe("a server in trouble", () => {
     const ran = await setup.run([path, "--host", "http://127.0.0.1:1"]);
     expect(ran.code).toBe(1);
     expect(ran.errors.at(-1)).toBe(
-      "no server answers at http://127.0.0.1:1 (connection refused); start it, or give --host",
+      "no server answers at http://127.0.0.1:1 (connection refused); start it, or set --host",
     );
     expect(await Bun.file(`${path}.sluice-import`).exists()).toBe(false);
   });

@@ -114,7 +114,7 @@ test("what is amiss of a part that works is shown, and told when it changes", as
   expect(await readiness()).toEqual([{ part: "clickhouse", ok: true }]);
   await readiness();
   expect(lines.map((line) => JSON.parse(line).message)).toEqual([
-    "something of a part is away",
+    "a part is degraded",
     "all of a part answers again",
   ]);
 });

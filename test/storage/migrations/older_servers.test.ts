@@ -83,7 +83,7 @@ test("an older server starts on stores whose newer migrations it can bear, and s
   expect(await migrate(stores, { log })).toEqual({ postgres: 0, clickhouse: 0 });
   expect(lines).toHaveLength(1);
   expect(JSON.parse(lines[0]!)).toMatchObject({
-    message: "a newer version has changed the stores; this one can go on beside it",
+    message: "a newer version has changed the stores; this one is compatible",
     postgres: known.postgres + 1,
     clickhouse: known.clickhouse + 1,
   });
@@ -127,7 +127,7 @@ test("a newer server waits for older ones before it changes anything, and they c
   ]);
   await until(() => Promise.resolve(lines.length > 0));
   expect(JSON.parse(lines[0]!)).toMatchObject({
-    message: "older servers cannot go on beside a migration; it waits until they are stopped",
+    message: "a migration is incompatible with running older servers; it waits until they stop",
     file: `sql/clickhouse/${next.clickhouse}`,
     count: 2,
     servers: "web-1:/data, web-2:/data",
@@ -150,7 +150,7 @@ test("a newer server that has waited too long ends with one line that says what 
   const file = `sql/postgres/${next.postgres}`;
   await expect(refused).rejects.toThrow(
     new UserError(
-      `1 server of an older version cannot go on beside ${file} and still runs (web-1:/data); stop what is older, ` +
+      `1 server of an older version cannot run beside ${file} and still runs (web-1:/data); stop the older servers, ` +
         "then start this one again; nothing was changed",
     ),
   );

@@ -64,7 +64,7 @@ function launch(environment: Environment, main: string, folder = makeFolder()) {
   return { child, output: readLines(child.stdout), log: readLines(child.stderr) };
 }
 
-const waits = /older servers cannot go on beside a migration.*?("servers":"[^"]*")/;
+const waits = /a migration is incompatible with running older servers.*?("servers":"[^"]*")/;
 
 test("servers go on beside a newer one whose migrations they can bear, and can start again", async () => {
   const environment = await lender.lend("borne");
@@ -144,7 +144,7 @@ test("a server that was out of sight while the stores were changed ends, and its
     INSERT INTO migrations_begun (store, version, name, older_go_on) VALUES ('clickhouse', 9000, 'later', false)`;
   expect(await older.exited).toBe(1);
   expect(older.logged()).toEndWith(
-    "sluice serve: a newer version has changed the stores in a way that this one cannot go on beside; " +
+    "sluice serve: a newer version has changed the stores incompatibly; " +
       "run that version: what was captured is kept in the journal\n",
   );
   expect(await counts("unseen")).toEqual({});

@@ -83,7 +83,7 @@ function openProcess(rowsAt = (at: number) => rows(sql, at)) {
     log: silentLog,
     name: "jobs",
     clock: { now: () => now, elapsed: () => now },
-    lookMs: 1e6,
+    pollMs: 1e6,
     beatMs: 1e6,
     prepare: () => Promise.resolve(void looks++),
     attempt: async (job, lease) => {
@@ -342,7 +342,7 @@ test("an end that is refused is written again, the last time bare, and a thrown 
     atOnceMax: placesMax,
     log: silentLog,
     name: "jobs",
-    lookMs: 1e6,
+    pollMs: 1e6,
     beatMs: 1e6,
     clock: { now: () => now, elapsed: () => now },
     prepare: () => Promise.resolve(),

@@ -90,8 +90,8 @@ test("memory is acquired for what has come, not for what was announced", async (
   const { request, push } = pushed({ "content-length": "20000000" });
   const lease = budget.open(20_000_000);
   const rooms: number[] = [];
-  const roomFor = (bytes: number) => void rooms.push(bytes);
-  const receiving = receiveBody(request, { bytesMax: 30_000_000, lease, roomFor });
+  const bufferFor = (bytes: number) => void rooms.push(bytes);
+  const receiving = receiveBody(request, { bytesMax: 30_000_000, lease, bufferFor });
   for (let sent = 0; sent < 20_000_000; sent += 100_000) {
     push.enqueue(new Uint8Array(100_000));
     await settled();
@@ -151,13 +151,13 @@ test("a slow body returns the memory it was lent, and is received whole all the 
   const receiving = receiveBody(request, {
     bytesMax: 4_000_000,
     lease: budget.open(3_000_000),
-    roomFor: () => room,
-    returnRoom: () => {
+    bufferFor: () => room,
+    returnBuffer: () => {
       returned++;
       room.fill(9);
     },
     // What is made of it later is claimed, too.
-    besideFor: () => 1_000_000,
+    extraFor: () => 1_000_000,
   });
   const piece = (letter: number) => new Uint8Array(500_000).fill(letter);
   for (const letter of [1, 2, 3]) {

@@ -29,7 +29,7 @@ export function withoutConnectionString(given: Settings): Settings {
   const account_name = parts.get("accountname");
   const account_key = parts.get("accountkey");
   if (!account_name || !account_key)
-    throw wrongValue("connection_string", "it must hold AccountName and AccountKey");
+    throw wrongValue("connection_string", "it must contain AccountName and AccountKey");
   const protocol = parts.get("defaultendpointsprotocol") ?? "https";
   const suffix = parts.get("endpointsuffix") ?? defaultSuffix;
   const usual = protocol === "https" && suffix === defaultSuffix;

@@ -83,7 +83,7 @@ export class ExportFolder {
   rename(name: string, to: string): void {
     const { ino, size } = withoutPaths(() => lstatSync(this.#at(name)));
     if (ino !== this.#made.get(name) || size === 0) {
-      throw new ExportError("A file was moved away while it was written", false);
+      throw new ExportError("A file was moved while it was written", false);
     }
     withoutPaths(() => renameSync(this.#at(name), this.#at(to)));
     this.#made.delete(name);

@@ -118,7 +118,7 @@ function pinned(config: S3Config, checked: string | undefined): Address {
   const url = new URL(address.root);
   if (checked === undefined || url.protocol !== "http:") return address;
   if (config.use_virtual_style_addressing) {
-    throw new ExportError("An endpoint_url that is to hold the bucket has to begin with https://", true);
+    throw new ExportError("An endpoint_url that contains the bucket must begin with https://", true);
   }
   url.hostname = checked.includes(":") ? `[${checked}]` : checked;
   return { ...address, root: url.href };

@@ -89,7 +89,7 @@ export async function explainS3(
   const reply = await repeatWrite(config, explaining).catch(() => undefined);
   if (reply) return ofStatus(reply, text);
   const silent = text.includes("no response body") ? ": No response body" : "";
-  return new ExportError(`The S3 server refused, in words that are not known${silent}`, false);
+  return new ExportError(`The S3 server refused, without a known error code${silent}`, false);
 }
 
 /** ClickHouse's errors of a server or of the connection to it. */
@@ -112,7 +112,7 @@ const usualRegion = "us-east-1";
 function hint({ endpoint_url, region }: S3Config, text: string): string {
   const wronglySigned = text.includes("signature") || text.includes("authorization");
   if (endpoint_url === null || region === usualRegion || !wronglySigned) return "";
-  return ` (ClickHouse signs for "${usualRegion}" until a server says which region it has)`;
+  return ` (ClickHouse signs for "${usualRegion}" until a server reports its region)`;
 }
 
 /** The failure by the answer to the same request, sent by this process. */
@@ -123,7 +123,7 @@ function ofStatus({ status, header }: ForeignAnswer, text: string): ExportError 
     return new ExportError(`The S3 server answered ${status}, and redirects are not followed${where}`, true);
   }
   if (status === 401 || status === 403 || status === 404) {
-    return new ExportError(`The server answered ${status} and said no more that is known`, true);
+    return new ExportError(`The server answered ${status} without a known error code`, true);
   }
   const silent = text.includes("no response body") ? ": No response body" : "";
   return new ExportError(

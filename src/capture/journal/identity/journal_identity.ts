@@ -70,14 +70,14 @@ export async function repairIdentity(folder: string, log: Log): Promise<JournalI
   const known = read.flatMap((one) => one.identity ?? []);
   if (identity && known.some((other) => !follows(identity, other))) {
     const files = read.map(({ path }) => path).join(" and ");
-    throw new UserError(`${files} are of two journals; remove the one that came from elsewhere`);
+    throw new UserError(`${files} are of two journals; remove the foreign one`);
   }
   for (const { path, wrong } of read) {
     if (wrong === undefined) continue;
     renameSync(path, `${path}.damaged`);
     const text = identity
       ? "the journal's identity is damaged; its copy was used"
-      : "the journal's identity is damaged; it gets a new one, and exports wait until the old one is given up";
+      : "the journal's identity is damaged; it gets a new one, and exports wait until the old one expires";
     log.error(text, { file: path, kept: `${path}.damaged`, reason: wrong });
   }
   // A process may have died between writing the two.

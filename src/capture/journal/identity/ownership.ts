@@ -117,9 +117,9 @@ export class JournalOwnership {
     if (!this.#isElsewhere) return;
     const follows =
       postgres === embeddedAddress
-        ? "its embedded stores hold what the copy caught and share nothing with the original; copied while a server " +
+        ? "its embedded stores hold what was copied and share nothing with the original; copied while a server " +
           "ran, they may be damaged"
-        : "its journal goes on, as no other process uses it";
+        : "its journal continues, as no other process uses it";
     const from = { from: before.path, host: before.host, still_there: isStillThere(before) };
     log.warn(`DATA_DIR is a copy, or was moved: ${follows}`, { data_dir: dirname(folder), ...from });
   }
@@ -223,12 +223,12 @@ export class JournalOwnership {
       if (!isStart || pending.bytes > 0) throw foreign(folder, pending, before.postgres, postgres);
       await this.#renew(journal);
       const text =
-        "the journal was used with another Postgres: it got a new number, and keys of the old one end";
+        "the journal belonged to another Postgres: it got a new number, and that one's keys are forgotten";
       log.warn(text, { postgres, journal_before: name });
     } else if (isTaken || (row?.number ?? number) !== number || this.#isClaimedByOther(row)) {
       await this.#renew(journal);
       const about = { folder: dirname(folder), number: this.number };
-      log.warn("the journal's number is another's by now: it got a new one", about);
+      log.warn("another journal uses this one's number: it got a new one", about);
     } else await this.#claim(row);
     this.#isVerified = true;
     this.#verified.resolve();
@@ -327,8 +327,7 @@ function ownProcess({ host, path }: Home): Process {
 /** A newer version did not see this process, or did not wait for it: it was unreachable for long, or just starting. */
 function fenced(): UserError {
   return new UserError(
-    "a newer version has changed the stores in a way that this one cannot go on beside; run that version: what was " +
-      "captured is kept in the journal",
+    "a newer version has changed the stores incompatibly; run that version: what was captured is kept in the journal",
   );
 }
 
@@ -346,7 +345,7 @@ function foreign(folder: string, pending: Pending, before: string, postgres: str
 function twoInUse(folder: string, { path, host }: Home): UserError {
   return new UserError(
     `${dirname(folder)} has the same journal as a server that runs now (it was last used at ${path} on ${host}): ` +
-      "stop that server, or give this copy a journal of its own with: bun run sluice journal adopt",
+      "stop that server, or create a journal for this copy with: bun run sluice journal adopt",
   );
 }
 

@@ -34,7 +34,7 @@ export function orphansOf(
     const identity = readJournalIdentity(`${dir}/journal`);
     if (!identity || identity.database === ownership.database) return true;
     const { postgres } = identity;
-    log.warn("a worker's journal is of another Postgres and stays where it is", { dir, postgres });
+    log.warn("a worker's journal belongs to another Postgres and is left in place", { dir, postgres });
     return false;
   });
 }
@@ -60,7 +60,7 @@ export async function adoptOrphans(
       const moved = setup.io.exists(from) ? await moveSegments(setup, from, folder, damaged, log) : 0;
       setup.io.remove(`${dir}/flush`);
       if (moved > 0)
-        log.info("took in the journal of a worker that is not started any more", { dir, segments: moved });
+        log.info("adopted the journal of a worker that is no longer started", { dir, segments: moved });
       const identity = readJournalIdentity(from);
       if (identity) taken.push(identity);
     } finally {
@@ -100,7 +100,7 @@ async function moveSegments(
   // A worker that is started here again must not use an id twice.
   if (!ledger.restart(recovery.lastMillis)) {
     throw new UserError(
-      `the disk is full: ${from} cannot be taken in; make room, or start as many workers as before`,
+      `the disk is full: ${from} cannot be adopted; free disk space, or start as many workers as before`,
     );
   }
   await ledger.close();

@@ -45,7 +45,7 @@ export class Recovery {
     if (noted.unreadable > 0) {
       const kept = ledger.copyAside();
       const text =
-        "the journal's ledger is damaged; segments it does not know of are asked for by their batches";
+        "the journal's ledger is damaged; ClickHouse is asked for the batches of unlisted segments";
       this.#report(text, { file: `${folder}/ledger`, kept, unreadable: noted.unreadable });
     }
     // A killed process may not have synced its last note, which must be there for longer than the file.
@@ -66,7 +66,7 @@ export class Recovery {
     // What a killed process wrote and did not sync is noted as there: a loss of power must not take it.
     for (const { path } of this.segments) setup.io.sync(path);
     if (ledger.restart(this.lastMillis, this.segments)) return;
-    log.warn("the disk is full: the journal's ledger goes on as it is", { folder });
+    log.warn("the disk is full: the journal's ledger was not rewritten", { folder });
   }
 
   /** Recovers rows returned from quarantine, except from files that are `known`. */
@@ -105,14 +105,14 @@ export class Recovery {
   #renameMisnamed(noted: LedgerContents): void {
     const { setup, folder, log } = this.#options;
     for (const { from, to } of findMisnamed(setup, folder, segmentNames(setup.io, folder), noted.expected)) {
-      this.#report("a journal file has the name of another; it goes on under its own", {
+      this.#report("a journal file had the name of another; it has its own again", {
         file: from,
         name: to,
       });
     }
     for (const copy of renameBack(setup.io, folder)) {
       const kept = moveAside(setup.io, copy);
-      log.error("a journal file is there twice; the one under another's name was set aside", { kept });
+      log.error("a journal file exists twice; the one under another's name was set aside", { kept });
     }
   }
 
@@ -130,14 +130,14 @@ export class Recovery {
     const { segment, bad, headDamaged } = read;
     const { io } = this.#options.setup;
     if (lostRows === 0 && isAside(io, path)) {
-      const text = "a journal segment was found damaged before; what is sound of it waits";
+      const text = "a journal segment was found damaged before; its intact frames wait";
       this.#options.log.info(text, { file: path });
       return;
     }
     const kept = segment.rows > 0 ? linkAside(io, path) : moveAside(io, path);
     const text = doubtful
-      ? "a journal segment ends in what cannot be read and may have been acknowledged; it was kept aside"
-      : "a journal segment is damaged; what is sound of it goes on, the file was kept aside";
+      ? "a journal segment ends in unreadable bytes that may have been acknowledged; the file is kept"
+      : "a journal segment is damaged; its intact frames are stored, the file is kept";
     const about = {
       file: path,
       kept,
@@ -156,7 +156,7 @@ export class Recovery {
     const bytes = io.stat(path).size;
     if (bytes === 0 && !expected) return io.remove(path);
     const kept = moveAside(io, path);
-    const text = "a file among the journal's segments is none; it was set aside";
+    const text = "a file among the journal's segments is no segment; it was set aside";
     const about = { file: path, kept, bytes, lost_rows: expected?.rows ?? "unknown" };
     this.#report(text, about, { rows: expected?.rows ?? 0, bytes });
   }

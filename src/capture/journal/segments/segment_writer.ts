@@ -60,7 +60,7 @@ export class SegmentWriter {
         // Nothing was written: the file can still be used.
         if (thrown instanceof DiskFullError) throw thrown;
         const { kind, log } = this.#options;
-        log.warn("journal segment given up", { lane: kind.name, reason: reasonOf(thrown) });
+        log.warn("journal segment abandoned", { lane: kind.name, reason: reasonOf(thrown) });
         this.close();
         // Nobody is told that the group was refused while it may still come back.
         await this.closed();

@@ -43,7 +43,7 @@ export function detectFileKind(head: Buffer, whole: boolean, format: Format, nam
     const table = headerOf(head, whole);
     if (typeof table !== "string") return { layout: "csv", dialect: "batch", table };
     if (format === "csv") throw new UserError(`${name}: ${table}`);
-    throw new UserError(`${name}: neither JSON nor CSV with a header (${table}); --format says what it is`);
+    throw new UserError(`${name}: neither JSON nor CSV with a header (${table}); set --format`);
   }
   if (format === "jsonl" || format === "json") return { layout: format, dialect: "batch", table: undefined };
   const layout = layoutOf(head, first);

@@ -83,7 +83,7 @@ const refused: Readonly<Record<string, string>> = {
   ColumnsExpr: "COLUMNS(…) outside of the list of SELECT",
   Dict: "A dictionary {…: …}",
   HogQLXTag: "A tag <…>",
-  ExprCall: "A call of what is no function",
+  ExprCall: "A call of something that is no function",
   NamedArgument: "An argument with a name",
   GroupingSet: "A grouping set outside of GROUP BY",
 };

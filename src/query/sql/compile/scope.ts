@@ -31,7 +31,7 @@ export function fieldSql(draft: SqlDraft, node: FieldNode, path: readonly PathKe
   if (alias) return jsonMember(draft, alias, rest, node);
   const found = scope.tables.filter((one) => hasColumn(one, name) && !one.using.includes(name));
   if (found.length > 1)
-    refuse(`${quotedName(name)} is in several tables: say which, as in "table.${name}".`, node);
+    refuse(`${quotedName(name)} is in several tables: write which, as in "table.${name}".`, node);
   if (found[0]) return columnOf(draft, found[0], path, node);
   const common = scope.commonTables.get(name);
   if (common?.node.cte_type === "column") {

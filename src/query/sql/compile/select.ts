@@ -28,7 +28,7 @@ export function selectSql(draft: SqlDraft, node: SelectQuery | SelectSetQuery, o
 export function refuseSplitLimit({ subsequent_select_queries: parts, limit, offset }: SelectSetQuery): void {
   const last = parts.at(-1)?.select_query;
   if (!offset || limit || !last?.limit || last.offset) return;
-  refuse("LIMIT and OFFSET behind a set need it in brackets: (… UNION ALL …) LIMIT 10 OFFSET 10.", offset);
+  refuse("LIMIT and OFFSET after a set need brackets around it: (… UNION ALL …) LIMIT 10 OFFSET 10.", offset);
 }
 
 function setSql(draft: SqlDraft, node: SelectSetQuery, outer: SqlScope): SelectSql {

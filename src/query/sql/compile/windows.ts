@@ -15,7 +15,7 @@ export function windowSql(
   scope: SqlScope,
   over: WindowExpr | undefined,
 ): Sql {
-  if (node.over_identifier) refuse("A WINDOW with a name is not supported: write it behind OVER.", node);
+  if (node.over_identifier) refuse("A named WINDOW is not supported: write it after OVER.", node);
   const name = node.name.toLowerCase();
   const aggregate = sqlAggregate(name);
   const { paramsMax = 0 } = aggregate ?? {};

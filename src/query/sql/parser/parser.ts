@@ -64,7 +64,7 @@ function refuseRest(text: string, { end }: OrderExpr): void {
     .join("")
     .trim();
   if (rest === "" || rest.startsWith("--")) return;
-  throw new SqlProblem("An order is one expression, with ASC or DESC behind it.", { start: end, end });
+  throw new SqlProblem("An order is one expression, followed by ASC or DESC.", { start: end, end });
 }
 
 /** Whole numbers that JSON.parse would round, as texts. A text within JSON has no bare `"value":`. */

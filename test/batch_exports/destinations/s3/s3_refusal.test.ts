@@ -63,7 +63,7 @@ test("a connection that breaks is no refusal, and can be tried again", async () 
 
 test("words that are not known are not repeated", async () => {
   const [text, final] = await explained("<html>internal host 10.1.2.3</html>");
-  expect([text, final]).toEqual(["The S3 server refused, in words that are not known", false]);
+  expect([text, final]).toEqual(["The S3 server refused, without a known error code", false]);
   expect((await explained("No response body."))[0]).toEndWith(": No response body");
 });
 
@@ -77,5 +77,5 @@ test("with an endpoint of its own, a wrong signature names the region that is si
 
 test("a server that cannot be asked again leaves the failure open to a retry", async () => {
   const [text, final] = await explained("words of its own", "S3_ERROR", amazon);
-  expect([text, final]).toEqual(["The S3 server refused, in words that are not known", false]);
+  expect([text, final]).toEqual(["The S3 server refused, without a known error code", false]);
 });
