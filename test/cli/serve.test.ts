@@ -278,7 +278,7 @@ test("a misspelt setting is said at the start, and what is no setting is not", a
   const lines = server
     .logged()
     .split("\n")
-    .filter((line) => line.includes("nearly"));
+    .filter((line) => line.includes("resembles a setting"));
   expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([
     { name: "POTR", setting: "PORT" },
     { name: "EVENT_RETENTION_DAY", setting: "EVENT_RETENTION_DAYS" },

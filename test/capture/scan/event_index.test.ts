@@ -114,5 +114,5 @@ test("an index that becomes larger than is likely is acquired, and refused where
   const { lease, index } = scanned(64 * 1024 * 1024);
   expect(lease.bytes).toBeGreaterThanOrEqual(0.95 * (bytes.length + index.entries.byteLength));
   expect(index.entries.byteLength).toBeGreaterThan(3 * bytes.length);
-  expect(() => scanned(2 * bytes.length)).toThrow("memory allows");
+  expect(() => scanned(2 * bytes.length)).toThrow("no memory for further request bodies");
 });
