@@ -1,5 +1,5 @@
-// Resources of PostHog's that do not exist here. Their lists are empty, so that programs which read every list of a
-// project come to their end; anything else that is asked of them is refused.
+// Resources of PostHog's that do not exist here. Their lists are empty, so that programs that read every list of a
+// project finish; every other request to them is refused.
 
 import Type from "typebox";
 import type { Scope } from "../access/scope.ts";

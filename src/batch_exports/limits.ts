@@ -5,7 +5,7 @@ export const exportLimits = {
   queryCharsMax: 10_000,
   /** Columns that it selects. */
   columnsMax: 200,
-  /** Names, values, calls and operators in it: room for a pasted list of ids. */
+  /** Names, values, calls and operators in it: enough for a pasted list of ids. */
   queryPartsMax: 2000,
   /** Calls in it of functions that lengthen a text: nested calls multiply its length. */
   queryGrowthMax: 4,
@@ -69,7 +69,7 @@ export const exportLimits = {
   reasonCharsMax: 1000,
   /** Runs on one page by default, as in PostHog. */
   runsPageDefault: 100,
-  /** How often a process looks for runs that are due, in ms: a run starts within ten seconds. */
+  /** How often a process polls for due runs, in ms: a run starts within ten seconds. */
   tickMs: 1000,
   /** Runs of one process at once; each may hold a thread of ClickHouse, or wait for a slow destination. */
   runsAtOnceMax: 6,

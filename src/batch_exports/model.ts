@@ -188,7 +188,7 @@ export const backfillModel = model("BatchExportBackfill", {
 });
 export type Backfill = Static<typeof backfillModel>;
 
-/** Moments are checked by the room, since they must have an offset. */
+/** Moments are checked by this room, since they must have an offset. */
 const momentShown = { type: "string", format: "date-time" };
 export const backfillBody = strictModel(
   "BatchExportBackfillRequest",

@@ -1,4 +1,4 @@
-// What a dashboard looks like in a reply, and what of it can be set. Its insights are described in their own room.
+// A dashboard in replies, and what of it can be set. The room of insights describes its insights.
 
 import Type, { type Static } from "typebox";
 import { limits } from "../core/limits.ts";
@@ -146,7 +146,7 @@ const tileBody = strictModel(
   tileModel,
 );
 
-/** A change may say what becomes of tiles, too; which insights there are is said by the insights' `dashboards`. */
+/** A change may change tiles, too; which insights are shown is set by the insights' `dashboards`. */
 export const dashboardChangeBody = strictModel(
   "DashboardChangeRequest",
   {

@@ -84,7 +84,7 @@ export async function createDashboard(
 }
 
 /**
- * Changes the given fields and tiles, of a deleted dashboard too. Without changes nothing is written.
+ * Changes fields and tiles, of a deleted dashboard too. Without changes nothing is written.
  * @throws Fault as changeTiles.
  */
 export async function updateDashboard(

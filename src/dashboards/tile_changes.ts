@@ -61,7 +61,7 @@ function newTile(request: TileRequest, i: string): Omit<StoredTile, "id"> {
   return made;
 }
 
-/** The tile with what the request says of it; a text that is null is an empty one. */
+/** The tile with the request's changes; a text that is null is an empty one. */
 function changedTile(tile: StoredTile, request: TileRequest, i: string): StoredTile {
   const {
     layouts = tile.layouts,

@@ -1,4 +1,4 @@
-// What lists of names are asked by: names, words, orders.
+// Parameters of lists of names: names, words, orders.
 
 import { wordsIn } from "../core/words.ts";
 import { fieldFault } from "../http/fields/field_fault.ts";

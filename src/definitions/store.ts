@@ -46,7 +46,7 @@ export interface StoredEventName {
   volume: string;
 }
 
-/** What events are listed by: a column, and whether the highest comes first. */
+/** The order of events: a column, and whether the highest comes first. */
 export interface EventOrder {
   by: "name" | "created_at" | "last_seen_at" | "created_at::date" | "last_seen_at::date" | "volume_30_day";
   isDescending: boolean;
@@ -189,7 +189,7 @@ export interface PropertyNameFilter {
   isNumerical?: boolean | undefined;
   isFeatureFlag?: boolean | undefined;
   excludeCore?: boolean | undefined;
-  /** Events of which it is told whether they had the property. */
+  /** Events for which the list shows whether they had the property. */
   event_names?: readonly string[] | undefined;
   /** Only properties that these events had. */
   ofEventsOnly?: boolean | undefined;

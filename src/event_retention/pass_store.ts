@@ -7,9 +7,9 @@ import { type OwnRetention, passDueSince } from "./expiry.ts";
 import { retentionLimits } from "./limits.ts";
 
 /**
- * Takes the lease when a pass is due, or `atOnce`, and no other process holds it. Timestamps in the future, written by
- * a clock that was ahead, do not count. Resolves to since when files may hold deleted rows (ms), null when none do;
- * undefined when the lease was not taken.
+ * Claims the lease when a pass is due, or `atOnce`, and no other process holds it. Timestamps in the future, written by
+ * a clock that was fast, do not count. Resolves to since when files may hold deleted rows (ms), null when none do;
+ * undefined when the lease was not claimed.
  */
 export async function claimPass(
   sql: Postgres,
@@ -36,12 +36,12 @@ export async function renewPass(sql: Postgres, owner: string, now: number): Prom
   return rows.length > 0;
 }
 
-/** Notes, before rows are deleted, that files hold deleted rows from now on. */
+/** Records, before rows are deleted, that files hold deleted rows from now on. */
 export async function recordMasked(sql: Postgres, now: number): Promise<void> {
   await sql`UPDATE event_expiry SET masked_since = least(masked_since, ${new Date(now)})`;
 }
 
-/** Notes that no file holds deleted rows any more. */
+/** Records that no file holds deleted rows any more. */
 export async function recordUnmasked(sql: Postgres): Promise<void> {
   await sql`UPDATE event_expiry SET masked_since = NULL`;
 }

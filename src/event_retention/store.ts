@@ -57,7 +57,7 @@ export class ExpiredRows {
 
   /**
    * How many rows of sessions have expired: those whose last event has. A session has several rows until they merge; of
-   * a session that goes on after the cutoff some may be deleted earlier, and the others describe the events that are
+   * a session that continues after the cutoff some may be deleted earlier, and the others describe the events that are
    * left.
    */
   async countSessions(expiry: Expiry): Promise<number> {

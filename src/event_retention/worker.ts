@@ -37,7 +37,7 @@ export function openEventRetention({ metrics, onExpired = () => {}, ...options }
 
   const poll = async (): Promise<void> => {
     const looked = await expireEvents({ ...parts, atOnce }).catch((thrown: unknown) => {
-      // The pass was stopped; the next process goes on.
+      // The pass was stopped; the next process continues.
       if (stop.signal.aborted) return undefined;
       throw thrown;
     });

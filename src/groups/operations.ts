@@ -149,7 +149,7 @@ function typeOperations({ sql, clickhouse, counts }: GroupParts) {
   ];
 }
 
-/** Groups as JSON, with the indexes of their types. Properties go out as they came in. */
+/** Groups as JSON, with the indexes of their types and the texts of their properties as they were sent. */
 function textOfGroups(types: readonly GroupType[]): (group: Group) => string {
   const indexes = new Map(types.map(({ name, place }) => [name, place]));
   return ({ group_type, group_key, properties, created_at }) => {

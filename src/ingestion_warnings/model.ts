@@ -1,4 +1,4 @@
-// What an ingestion warning looks like in a reply.
+// An ingestion warning in replies.
 
 import Type from "typebox";
 import { listSchema, listTitle } from "../http/fields/schema.ts";

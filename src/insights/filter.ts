@@ -33,7 +33,7 @@ type OrderField = (typeof orderedBy)[number];
 export type InsightOrder = OrderField | `-${OrderField}`;
 const orders = orderedBy.flatMap((field) => [field, `-${field}`] as const);
 
-/** Parameters that are not given filter nothing. */
+/** Absent parameters filter nothing. */
 export function insightFilter(clock: Clock) {
   return {
     short_id: textParameter("Only the one with this short_id."),

@@ -1,4 +1,4 @@
-// What an insight looks like in a reply, and what of it can be set. Its query is checked by the query room.
+// An insight in replies, and what of it can be set. The query room checks its query.
 
 import Type, { type Static } from "typebox";
 import { limits } from "../core/limits.ts";

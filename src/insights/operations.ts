@@ -128,7 +128,7 @@ function oneOperations(parts: InsightParts) {
   ];
 }
 
-/** SQL asks for scopes of its own. */
+/** SQL requires scopes of its own. */
 const askerOf = ({ key }: Access, { signal }: Request): QueryAsker => ({ scopes: key.scopes, abort: signal });
 
 const description = "`id` is its number or its short id. A short id of digits alone is not issued.";

@@ -1,4 +1,4 @@
-// Insights and dashboards as what a link may show: the numbers of pictures, without the events and persons behind them.
+// Insights and dashboards as a link shows them: the numbers of pictures, without their events and persons.
 
 import { Fault } from "../core/fault.ts";
 import { fieldFault } from "../http/fields/field_fault.ts";

@@ -22,7 +22,7 @@ export interface InsightParts extends Uses<"sql" | "clock"> {
 }
 
 /**
- * Runs the insight's query. A refused query gives a result that says why it failed.
+ * Runs the insight's query. A refused query results in its reason.
  * @throws the error of an unreachable or busy store, which a retry may overcome.
  */
 export async function resultOf(

@@ -182,7 +182,10 @@ async function insertInsight(
   throw new Error("every short id that was tried is in use");
 }
 
-/** Changes the given fields, of a deleted insight too. @throws Fault as createInsight. */
+/**
+ * Changes fields, of a deleted insight too.
+ * @throws Fault as createInsight.
+ */
 export async function updateInsight(
   sql: Postgres,
   id: number,
@@ -264,7 +267,10 @@ export async function getSharedDashboard(
   return row;
 }
 
-/** Conditions behind others, each with its AND. @param user_id whose insights `user` means. */
+/**
+ * Conditions to append to others, each with its AND.
+ * @param user_id whose insights `user` means.
+ */
 function insightConditions(sql: Postgres, filter: InsightFilter, user_id: number): PostgresFragment {
   const { short_id = null, favorited = null, saved = null, user = null } = filter;
   const pattern = containing(filter.search);

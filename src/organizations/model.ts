@@ -1,4 +1,4 @@
-// What an organization looks like in a reply, what of it can be set, and how its slug is made.
+// An organization in replies, what of it can be set, and how its slug is made.
 
 import Type, { type Static } from "typebox";
 import { randomBase62 } from "../core/id.ts";
@@ -70,7 +70,7 @@ export function slugOf(name: string): string {
   return plain || randomBase62(8).toLowerCase();
 }
 
-/** Another slug, for a name whose slug is taken. */
+/** Another slug, for a name whose slug exists. */
 export function otherSlug(slug: string): string {
   return `${slug.slice(0, slugCharsMax - 5)}-${randomBase62(4).toLowerCase()}`;
 }

@@ -93,8 +93,8 @@ export async function getOrganization(
 }
 
 /**
- * Changes the given fields of an organization whose admin the user is; undefined when they are not, or it is gone.
- * Without changes nothing is written.
+ * Changes fields of an organization whose admin the user is; undefined when they are not, or it is deleted. Without
+ * changes nothing is written.
  */
 export async function updateOrganization(
   sql: Postgres,
@@ -155,7 +155,7 @@ function mayWith(sql: Postgres, user_id: number, level: number) {
 }
 
 /**
- * Rows as replies, with the projects of all of them, read at once. Asked for each organization, Postgres reads all
+ * Rows as replies, with the projects of all of them, read at once: read for each organization, Postgres scans all
  * projects every time if one has nearly all, which took 49 s for a page of 10,000.
  */
 async function withTeams(sql: Postgres, rows: readonly OrganizationRow[]): Promise<Organization[]> {

@@ -1,5 +1,5 @@
-// What a personal API key looks like in a reply, what of it can be set, and which key reaches further than which. Only
-// the reply that issues a key holds the key itself.
+// A personal API key in replies, what of it can be set, and which key reaches further than which. Only the reply that
+// issues a key has its value.
 
 import Type, { type Static } from "typebox";
 import { covers, isScope } from "../access/scope.ts";

@@ -63,7 +63,7 @@ export async function getKey(sql: Postgres, id: string, user_id: number): Promis
   return row && shownRow(row);
 }
 
-/** The key, or the session of a browser, that asks. */
+/** The key, or the browser's session, of the request. */
 export async function getAskingKey(
   sql: Postgres,
   id: string,
@@ -74,7 +74,7 @@ export async function getAskingKey(
   return row && shownRow(row);
 }
 
-/** Changes the given fields of a user's key; undefined when there is none. Without changes nothing is written. */
+/** Changes fields of a user's key; undefined when there is none. Without changes nothing is written. */
 export async function updateKey(
   sql: Postgres,
   id: string,
@@ -88,7 +88,7 @@ export async function updateKey(
   return row && shownRow(row);
 }
 
-/** Gives a user's key a new value; the old value is refused from then on. Undefined when there is none. */
+/** Replaces the value of a user's key; the old value is refused from then on. Undefined when there is none. */
 export async function rollKey(
   sql: Postgres,
   id: string,

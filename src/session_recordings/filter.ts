@@ -1,4 +1,4 @@
-// Which recordings a query asks for.
+// The recordings that a query selects.
 
 import { Fault } from "../core/fault.ts";
 import { isUuid } from "../core/id.ts";
@@ -55,7 +55,7 @@ interface PersonQuery {
 }
 
 /**
- * The distinct ids or the person that a query asks for; empty when it asks for neither.
+ * The distinct ids or the person of a query; empty when it names neither.
  * @throws Fault invalid_input for a person that is not a UUID, or for two different persons.
  */
 export async function readPersonFilter(

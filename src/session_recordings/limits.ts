@@ -36,9 +36,9 @@ export const sessionRecordingLimits = {
   recordingHideMs: 5000,
   /** Deleted recordings hidden in one pass. */
   recordingsHiddenAtOnceMax: 1000,
-  /** How long late pieces of a deleted recording are looked for, in ms: a session ends within a day. */
+  /** How long late pieces of a deleted recording are searched for, in ms: a session ends within a day. */
   recordingLateMsMax: 2 * 86_400_000,
-  /** How often late pieces are looked for, in ms. */
+  /** How often late pieces are searched for, in ms. */
   recordingLatePollMs: 600_000,
   /**
    * Age of hidden rows at which their parts are rewritten, in ms. A rewrite copies whole parts, so it is rare; deleted

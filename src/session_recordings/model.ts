@@ -65,7 +65,7 @@ export const bulkModel = model("SessionRecordingBulkDelete", {
   not_found_count: Type.Integer(),
 });
 
-/** What the first events of sessions say. */
+/** Properties of the first events of sessions. */
 export const sessionPropertiesModel = model("SessionRecordingProperties", {
   results: Type.Array(
     model("SessionRecordingPropertiesOfOne", {

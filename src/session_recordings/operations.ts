@@ -171,7 +171,7 @@ function oneOperations(parts: Counted) {
       replies: shownOne,
       answer: async ({ access, project, params: { id }, found, body: { viewed } }) => {
         const viewer = { project_id: project.id, user_id: access.user.id };
-        // Of an id that anybody may make up nothing is stored: a recording that comes later is new.
+        // Nothing is stored for an unknown id, which anybody may make up: a recording that arrives later is new.
         if (found && viewed !== undefined) await markViewed(sql, project.id, viewer.user_id, id, viewed);
         return await getRecording(parts, viewer, id, found ?? emptyRecording(id));
       },

@@ -21,7 +21,7 @@ export function staticRoutes({ scripts }: { scripts: Scripts }) {
     .options("/static/*", ({ request }) => preflight(request), hidden);
 }
 
-/** Newer posthog-js asks for /static/<its version>/… first: served while the major version is the same. */
+/** Newer posthog-js requests /static/<its version>/… first: served while the major version is the same. */
 interface ScriptRequest {
   version: string | undefined;
   script: string;
@@ -45,7 +45,7 @@ const cached = { "cache-control": "public, max-age=3600" };
 
 /**
  * The toolbar is an application of PostHog, not a part of posthog-js. posthog-js remembers in local storage that the
- * toolbar was asked for, so a 404 would put an error into the console of every later page.
+ * toolbar was requested, so a 404 would put an error into the console of every later page.
  */
 const noToolbar = `// This server has no toolbar.
 window.ph_load_toolbar = function () {

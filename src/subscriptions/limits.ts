@@ -37,7 +37,7 @@ export const subscriptionLimits = {
   smtpSendMsMax: 25_000,
   /** How long an idle connection is kept for the next email, in ms. */
   smtpIdleMs: 2000,
-  /** The time between two looks for due subscriptions, in ms: deliveries must start within ten seconds. */
+  /** The time between two polls for due subscriptions, in ms: deliveries must start within ten seconds. */
   deliveryPollMs: 1000,
   /** Subscriptions that one transaction turns into deliveries. */
   dueAtOnceMax: 200,
@@ -59,7 +59,7 @@ export const subscriptionLimits = {
   deliveriesKeptMax: 100,
   /** Insights of a dashboard in one delivery: mail clients cut longer emails. */
   reportInsightsMax: 10,
-  /** Lines of one chart: more colours cannot be told apart. */
+  /** Lines of one chart: more colours cannot be distinguished. */
   reportSeriesMax: 8,
   /** Bars of one chart. */
   reportBarsMax: 12,

@@ -1,4 +1,4 @@
-// Subscriptions over HTTP. The worker of deliveries finds what is due or asked for.
+// Subscriptions over HTTP. The worker of deliveries finds due and requested ones.
 
 import type { Addresses } from "../access/address.ts";
 import type { Gate } from "../access/gate.ts";

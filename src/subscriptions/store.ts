@@ -120,7 +120,7 @@ export async function createSubscription(
   return made && shownOf(made);
 }
 
-/** The changes of a subscription; `next` is given only when the next date changes. */
+/** The changes of a subscription; `next` is set only when the next date changes. */
 export interface Revision {
   changes: SubscriptionUpdate;
   next?: Date | null;

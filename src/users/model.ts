@@ -1,4 +1,4 @@
-// What the user of a key looks like in a reply.
+// The user of a key in replies.
 
 import Type, { type Static } from "typebox";
 import { model, moment, nullable, uuid } from "../http/fields/field.ts";

@@ -24,7 +24,7 @@ export function userRoutes({ gate, sql }: RoomParts<"gate" | "sql">) {
   ]);
 }
 
-/** @throws Fault permission_denied for any user but the one who asks. */
+/** @throws Fault permission_denied for any user but the key's. */
 export function requireOwn({ user }: Access, uuid: string): void {
   if (uuid !== "@me" && uuid.toLowerCase() !== user.uuid) throw new Fault("permission_denied", others);
 }

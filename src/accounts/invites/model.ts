@@ -1,4 +1,4 @@
-// What an invitation to an organization looks like in a reply, and what its link shows.
+// An invitation to an organization in replies, and what its link shows.
 
 import Type, { type Static } from "typebox";
 import { membershipLevels } from "../../access/people/levels.ts";

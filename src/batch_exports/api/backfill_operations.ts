@@ -22,7 +22,7 @@ import { beginBackfill, endOfRange, readRange } from "./backfill_range.ts";
 import { exportOf, exportOperation, type ExportRequest } from "./request.ts";
 
 export interface BackfillParts extends Uses<"sql" | "clock"> {
-  /** Tells the worker that there is something to run. */
+  /** Wakes the worker: there is something to run. */
   wake: () => void;
 }
 

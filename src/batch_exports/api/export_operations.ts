@@ -1,4 +1,4 @@
-// Exports over HTTP: listed, created, changed, deleted. A destination is contacted only when a dry run asks for it.
+// Exports over HTTP: listed, created, changed, deleted. Only a dry run contacts a destination.
 
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";

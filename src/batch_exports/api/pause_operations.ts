@@ -37,7 +37,7 @@ export function pauseOperations({ sql, clock, wake }: BackfillParts) {
   ];
 }
 
-/** The range from the paused schedule to the interval with which it goes on. */
+/** The range from the paused schedule to the interval with which it resumes. */
 async function backfillMissed(sql: Postgres, stored: StoredExport, now: Date): Promise<void> {
   const { interval, created_at, scheduled_until, last_paused_at } = stored;
   const lengthMs = intervalMs(interval);

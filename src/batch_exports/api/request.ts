@@ -10,7 +10,7 @@ export const exportOperation = operationsOf("project", "organization");
 export type ExportRequest = OperationRequest<"project" | "organization">;
 type OneExportRequest = ExportRequest & { params: { id: string } };
 
-/** The project or organization whose exports are asked for. */
+/** The project or organization whose exports the request is about. */
 export function scopeOf({ project, organization }: ExportRequest): ExportScope {
   return project ? { project_id: project.id } : { organization_id: organization.id };
 }

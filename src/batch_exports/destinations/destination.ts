@@ -13,7 +13,7 @@ export interface DestinationParts<Config> {
   read?(given: Settings): Settings;
   /** Checks what the rules of single fields cannot. @param settings without defaults. @throws Fault */
   check?(settings: Settings): void;
-  /** The field that says where data goes, and its host; undefined where there is none. */
+  /** The field with the place of the data, and its host; undefined where there is none. */
   hostOf?(settings: Settings): { field: string; host: string } | undefined;
   /** The columns of events, unless the owner selects others. */
   columns: readonly ExportColumn[];

@@ -1,5 +1,5 @@
-// The fields of destinations: types of values, rules, secrets, defaults, and which say where data goes; refusals of
-// settings, in PostHog's words.
+// The fields of destinations: types of values, rules, secrets, defaults, and which are the place of the data; refusals
+// of settings, in PostHog's words.
 
 import { Fault } from "../../core/fault.ts";
 import { shown } from "../../http/fields/field_fault.ts";
@@ -21,7 +21,7 @@ export interface Field {
   /** The default; null where the field may be absent. */
   otherwise?: unknown;
   /**
-   * Whether it says where data goes: when it changes, the secrets must be given again, so that nobody sends them
+   * Whether it is the place of the data: when it changes, the secrets are required again, so that nobody sends them
    * elsewhere.
    */
   place?: true;

@@ -167,7 +167,7 @@ class ExpressionCheck {
   }
 }
 
-/** What stands behind IN. */
+/** The list after IN. */
 function checkList(node: ExpressionNode): void {
   const list = node.node === "Tuple" || node.node === "Array" ? node.exprs : [node];
   if (list.some((one) => one.node === "SelectQuery" || one.node === "SelectSetQuery")) refuseInner();

@@ -8,7 +8,7 @@ export function refuseQuery(detail: string): never {
   throw new Fault("invalid_input", detail, { attr: "native_query" });
 }
 
-/** Says what is wrong in HogQL, and where, as a refusal. */
+/** Refuses HogQL with its problem and its place. */
 export function refuseProblem(what: string, thrown: unknown): never {
   if (!(thrown instanceof SqlProblem)) throw thrown;
   const { message, start } = thrown;

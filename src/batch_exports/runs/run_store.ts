@@ -9,7 +9,7 @@ import { exportLimits } from "../limits.ts";
 import { type LogEntryLevel, openStatuses, type RunStatus } from "../model.ts";
 import type { ExportFields } from "../stores/export_store.ts";
 
-/** The statuses that each may follow. From Running to Running: another process takes over from one that is gone. */
+/** The statuses that each may follow. From Running to Running: another process replaces one that is gone. */
 const before: Partial<Record<RunStatus, readonly RunStatus[]>> = {
   Running: openStatuses,
   Completed: ["Running"],

@@ -83,7 +83,7 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
     });
   }
 
-  /** What comes before runs are claimed: they are made, and those that nobody wants are ended. */
+  /** Before runs are claimed: creates due ones, and ends those that are no longer wanted. */
   async #prepare(): Promise<void> {
     const { sql, clock } = this.#services;
     await this.#forget();

@@ -7,7 +7,7 @@ export interface ExportColumn {
   name: string;
   /** For CSV and Parquet. */
   sql: string;
-  /** As the engine declares it; undefined before it is asked. */
+  /** As the engine declares it; undefined before its answer. */
   type: string | undefined;
   /** For JSON lines: the text of a JSON value. */
   json: string;
@@ -107,7 +107,7 @@ export const tableColumns: readonly ExportColumn[] = [
 ];
 
 /**
- * The members of an event in a capture batch. `$geoip_disable`: this server's address does not tell where the user is.
+ * The members of an event in a capture batch. `$geoip_disable`: this server's address does not show where the user is.
  */
 export const captureColumns: readonly ExportColumn[] = [
   uuid("uuid"),
@@ -151,7 +151,7 @@ export function ownColumns({ columns }: CompiledQuery): ExportColumn[] {
   });
 }
 
-/** A column once the engine has reported its type: a moment stands as those of the models do, in UTC. */
+/** A column once the engine has reported its type: a moment is written as in the models, in UTC. */
 export function columnOfType(column: ExportColumn, type: string): ExportColumn {
   if (!isMoment(type)) return { ...column, type };
   const whole = moment(column.name, `toDateTime64(${column.sql}, 6, 'UTC')`);

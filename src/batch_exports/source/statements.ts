@@ -118,7 +118,7 @@ export async function runInsert(
 const killAgainMs = 250;
 const killsMax = 40;
 
-/** Asks ClickHouse to kill the statements with this mark; resolves before they have ended. */
+/** Kills the statements with this mark in ClickHouse; resolves before they have ended. */
 export async function killStatements(clickhouse: ClickHouse, mark: string): Promise<void> {
   const { text, params } = killOf(mark, clickhouse.tables);
   await clickhouse.command(text, params, { timeoutMs: limits.connectMsMax });

@@ -38,7 +38,7 @@ export interface ExportSource {
 export type FileLayout = "lines" | "columns" | "texts" | "harmless_texts";
 
 export interface Selection {
-  /** The SELECT behind INSERT INTO … */
+  /** The SELECT of INSERT INTO  */
   select: ExportStatement;
   /** Its columns with ClickHouse types. */
   structure: string;
@@ -80,7 +80,7 @@ export function selectionOf(source: ExportSource, layout: FileLayout, days: read
   }
   const typed = layout === "columns";
   const cellOf = layout === "texts" ? cell : harmlessCell;
-  // Computed under names that no column has, so that an alias is not taken for a column.
+  // Computed under names that no column has, so that an alias is not read as a column.
   const computed = columns.map((one, i) => `${typed ? one.sql : cellOf(one)} AS c${i}`);
   const shown = columns.map((one, i) => `c${i} AS ${nameOf(one)}`);
   const declared = columns.map((one) => `${nameOf(one)} ${typed ? one.type : "String"}`);

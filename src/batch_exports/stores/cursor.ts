@@ -4,7 +4,7 @@ import { Fault } from "../../core/fault.ts";
 import { isUuid } from "../../core/id.ts";
 import type { Postgres, PostgresFragment } from "../../storage/postgres/postgres.ts";
 
-/** The row behind which the page begins; before which it ends when `backwards`. */
+/** The row after which the page begins; before which it ends when `backwards`. */
 export interface Cursor {
   /** A moment in Postgres' spelling. */
   key: string;

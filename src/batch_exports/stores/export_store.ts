@@ -14,7 +14,7 @@ import { exportLimits } from "../limits.ts";
 import type { Run } from "../model.ts";
 import { latestRuns } from "./run_list_store.ts";
 
-/** Where a request looks: in one project, or in all of an organization. */
+/** The scope of a request: one project, or all of an organization. */
 export type ExportScope = { project_id: number } | { organization_id: string };
 
 /** The columns that a request sets. Moments are ISO text, since a Date would lose microseconds. */
@@ -154,8 +154,8 @@ function hasRoom(sql: Postgres | PostgresTransaction) {
 }
 
 /**
- * Changes an export unless it was changed since it was read; then undefined. A resumed export goes on with the present
- * interval; missed ones are left to a backfill.
+ * Changes an export unless it was changed since it was read; then undefined. A resumed export continues with the
+ * present interval; missed ones are left to a backfill.
  */
 export async function updateExport(
   sql: Postgres | PostgresTransaction,

@@ -1,4 +1,4 @@
-// What a member of an organization looks like in a reply, and who may change or remove one.
+// A member of an organization in replies, and who may change or remove one.
 
 import Type, { type Static } from "typebox";
 import { insufficient, membershipLevels, requireLevel } from "../../access/people/levels.ts";

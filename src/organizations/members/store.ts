@@ -61,7 +61,7 @@ export async function getMember(sql: Postgres, organization_id: string, user_id:
 
 interface MemberChange {
   organization_id: string;
-  /** The user who asks for it. */
+  /** The user of the request. */
   asking_id: number;
   /** Whose membership it is. */
   user_id: number;

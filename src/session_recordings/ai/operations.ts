@@ -1,4 +1,4 @@
-// The two helpers over HTTP: words into filters, words into a regular expression. What comes back is not run.
+// The two helpers over HTTP: words into filters, words into a regular expression. Their results are not run.
 
 import { Fault } from "../../core/fault.ts";
 import { foreignValue } from "../../core/foreign_text.ts";

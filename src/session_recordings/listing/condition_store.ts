@@ -30,7 +30,9 @@ interface Draft extends Span {
   now: number;
 }
 
-/** Conditions that all must hold; their parameters are added to `params`, which has `from` and `to` where given. */
+/**
+ * Conditions that all must hold; their parameters are added to `params`, which has `from` and `to` if there are any.
+ */
 export function questionConditions(
   { operand, events, properties, logged, having }: RecordingQuestion,
   params: Record<string, unknown>,

@@ -1,4 +1,4 @@
-// Checks the filters of a list of recordings: which properties there are, and what of an event can be asked for.
+// Checks the filters of a list of recordings: which properties exist, and which of an event can be used.
 
 import { isDictionary } from "../../core/json/dictionary.ts";
 import { fieldFault } from "../../http/fields/field_fault.ts";

@@ -1,5 +1,5 @@
-// What a query string asks of a list of recordings: filters as PostHog's clients send them, and the order. What cannot
-// be answered is refused by name.
+// The query of a list of recordings: filters as PostHog's clients send them, and the order. What cannot be answered is
+// refused by name.
 
 import { Fault } from "../../core/fault.ts";
 import { choiceParameter, flagParameter, parameter } from "../../http/fields/query.ts";
@@ -72,7 +72,7 @@ interface QuestionQuery {
 }
 
 /**
- * undefined when nothing is asked.
+ * undefined when there is no filter.
  * @param required filters of the project that recordings must pass, too.
  */
 export function questionOf(

@@ -17,7 +17,7 @@ export async function findViewed(
   return new Set(rows.map(({ session_id }) => session_id));
 }
 
-/** Notes whether a user has viewed a recording. */
+/** Records whether a user has viewed a recording. */
 export async function markViewed(
   sql: Postgres,
   project_id: number,
@@ -102,7 +102,7 @@ interface Deletion {
   session_id: string;
 }
 
-/** Deletions to hide in ClickHouse: those not hidden yet, and those whose late pieces are to be looked for again. */
+/** Deletions to hide in ClickHouse: those not hidden yet, and those whose late pieces must be searched for again. */
 export async function listDeletions(sql: Postgres, now: number): Promise<Deletion[]> {
   const checked = new Date(now - sessionRecordingLimits.recordingLatePollMs);
   return await sql<Deletion[]>`

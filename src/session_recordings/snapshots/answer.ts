@@ -113,7 +113,7 @@ function nextOf(url: URL, blob: number): string {
   return next.href;
 }
 
-/** JSON lines, one event each: `[window_id, event]`. A blob is read when the client has taken the one before it. */
+/** JSON lines, one event each: `[window_id, event]`. A blob is read when the client has read the one before it. */
 async function sendLines(reading: PieceReading, blobs: readonly Blob[]): Promise<Response> {
   const { budget, session, gone } = reading;
   const count = blobs.reduce((sum, blob) => sum + blob.count, 0);
@@ -140,7 +140,7 @@ async function sendLines(reading: PieceReading, blobs: readonly Blob[]): Promise
   return new LongReply({ next, release, msMax: snapshotLimits.snapshotSendMsMax }, { headers });
 }
 
-/** `onBlob` is called when a blob was taken. */
+/** `onBlob` is called when a blob was read. */
 async function* blobSlices(
   reading: PieceReading,
   blobs: readonly Blob[],
@@ -157,7 +157,7 @@ async function* blobSlices(
   }
 }
 
-/** Bytes that one piece takes in a list. */
+/** Bytes of one piece in a list. */
 const pieceRowBytes = 400;
 
 function* lineParts(pieces: ExpandedPieces["pieces"]): Parts {

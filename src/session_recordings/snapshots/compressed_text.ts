@@ -1,5 +1,5 @@
 // Texts that posthog-js compressed: gzip bytes, each written as one character of a JSON string. The length in gzip's
-// trailer is taken from a budget before inflating, and inflating stops at that length.
+// trailer is acquired from a budget before inflating, and inflating stops at that length.
 
 import { isUtf8 } from "node:buffer";
 import { promisify } from "node:util";
@@ -48,7 +48,7 @@ const gzipBytesMin = 20;
 const shortBytesMax = 512;
 
 /**
- * Inflates, a long text in zlib's thread pool; undefined when it is not gzip or becomes longer than it says.
+ * Inflates, a long text in zlib's thread pool; undefined when it is not gzip or becomes longer than declared.
  * @param size the length that gzip declares.
  */
 async function inflate(gzipped: Buffer<ArrayBuffer>, size: number): Promise<Uint8Array | undefined> {
@@ -113,7 +113,7 @@ async function latin1Of(
 
 const simpleEscapes: Readonly<Record<number, number>> = { 0x62: 8, 0x66: 12, 0x6e: 10, 0x72: 13, 0x74: 9 };
 
-/** The code of the character that the escape at `at` stands for. */
+/** The code of the character of the escape at `at`. */
 function escaped(bytes: Uint8Array, at: number): number {
   const escape = bytes[at + 1]!;
   if (escape !== 0x75) return simpleEscapes[escape] ?? escape;

@@ -1,5 +1,5 @@
 // Finds the rrweb events of a piece as byte ranges, with the timestamp of each and whether its recorder compressed it.
-// Events are not parsed: the player gets their bytes as they came.
+// Events are not parsed: the player gets their bytes as they were sent.
 
 import { bytesOf, isTextAt } from "../../core/bytes.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";

@@ -1,5 +1,5 @@
-// Inflates events that posthog-js compressed. An event that cannot be inflated, or exceeds the page's budget, is sent
-// as it came: PostHog's player inflates it itself.
+// Inflates events that posthog-js compressed. An event that cannot be inflated, or exceeds the page's budget, is passed
+// on unchanged: PostHog's player inflates it itself.
 
 import { bytesOf, isTextAt } from "../../core/bytes.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";

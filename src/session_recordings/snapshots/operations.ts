@@ -1,4 +1,4 @@
-// A recording's events over HTTP, as a player takes them.
+// A recording's events over HTTP, as a player reads them.
 
 import { reply } from "../../http/fields/schema.ts";
 import { projectOperation } from "../../http/operation.ts";

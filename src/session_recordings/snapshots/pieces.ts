@@ -63,7 +63,7 @@ export async function expandPieces(reading: PieceReading, blobs: readonly Blob[]
   }
 }
 
-/** Bytes that one event takes beside its text: its parts and ranges. */
+/** Bytes of one event besides its text: its parts and ranges. */
 const eventBytes = 400;
 
 async function expand(
@@ -108,7 +108,7 @@ function isTooLarge({ pieces }: Blob): boolean {
   return pieces.length === 1 && pieces[0]!.size > snapshotLimits.snapshotShownBytesMax;
 }
 
-/** Stands for content that is left out: a custom rrweb event (type 5), which players skip. */
+/** The event in place of omitted content: a custom rrweb event (type 5), which players skip. */
 function leftOut(timestamp: number, bytes: number): ExpandedEvent {
   const text = JSON.stringify({ type: 5, timestamp, data: { tag: "left_out", payload: { bytes } } });
   return { timestamp, parts: [Buffer.from(text)] };

@@ -1,5 +1,5 @@
 // Bounds what all readers of recordings use together: how many pages are read at once, and bytes of memory of pages
-// being expanded or sent. A reader without room waits, for a bounded time and in a bounded queue.
+// being expanded or sent. A reader for whom there is no memory waits, for a bounded time and in a bounded queue.
 
 import { Fault } from "../../core/fault.ts";
 import { Semaphore } from "../../work/semaphore.ts";

@@ -18,7 +18,7 @@ export function lineOf(text: string): string {
   return text.replace(/[\x00-\x20\x7f-\xa0\u2028\u2029]+/g, " ").trim();
 }
 
-/** Whether a section says its name: not where the title does. */
+/** Whether a section shows its name: not where the title does. */
 export function isNamed({ sections, title }: Report, { name }: Section): boolean {
   return sections.length > 1 || title !== name;
 }

@@ -1,5 +1,5 @@
-// Posts JSON to a URL that a user gave. It connects to the address that was checked, follows no redirects, and reads
-// only the beginning of the answer.
+// Posts JSON to a user's URL. It connects to the address that was checked, follows no redirects, and reads only the
+// beginning of the answer.
 
 import type { Addresses } from "../../access/address.ts";
 import { type ForeignAnswer, NoAnswer, postTo } from "../../access/post.ts";

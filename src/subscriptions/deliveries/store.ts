@@ -52,13 +52,13 @@ export async function enqueueDue(
 }
 
 /**
- * The state of one recipient. `sending` is stored before the send: when a later attempt finds it, nobody knows whether
+ * The state of one recipient. `sending` is stored before the send: when a later attempt finds it, it is unknown whether
  * the message arrived.
  */
 export interface Recipient {
   state: "sending" | "sent" | "again" | "refused" | "doubt";
   error?: string;
-  /** Who has to correct the error. */
+  /** Whose fault the error is. */
   blame?: "target" | "server";
 }
 

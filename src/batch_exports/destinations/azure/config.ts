@@ -18,7 +18,7 @@ export type AzureBlobConfig = ValuesOf<typeof azureFields>;
 const defaultSuffix = "core.windows.net";
 
 /**
- * The configuration with the parts of `connection_string`; fields that are given as well win.
+ * The configuration with the parts of `connection_string`; fields that are set as well win.
  * @throws Fault for a text without account and key.
  */
 export function withoutConnectionString(given: Settings): Settings {

@@ -1,4 +1,4 @@
-// Counts the rows of a file as its bytes pass, so that an incomplete answer is not taken for a complete one.
+// Counts the rows of a file as its bytes pass, so that an incomplete answer is detected.
 
 export interface RowCount {
   add(piece: Uint8Array): void;

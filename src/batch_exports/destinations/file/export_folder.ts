@@ -79,7 +79,7 @@ export class ExportFolder {
     closeSync(file);
   }
 
-  /** Renames a file that `create` made, and replaces an existing one. Refuses a file that nobody wrote to. */
+  /** Renames a file of `create`, and replaces an existing one. Refuses a file without rows. */
   rename(name: string, to: string): void {
     const { ino, size } = withoutPaths(() => lstatSync(this.#at(name)));
     if (ino !== this.#made.get(name) || size === 0) {

@@ -30,7 +30,7 @@ export function pathPatternsOverlap(one: PathPattern, other: PathPattern): boole
 }
 
 /**
- * Where a step has any text, only the parts before and behind it are compared: this may report two patterns that never
+ * Where a step has any text, only the parts before and after it are compared: this may report two patterns that never
  * meet, but misses none.
  */
 function stepsMeet(one: string[], other: string[]): boolean {

@@ -103,7 +103,7 @@ export async function probeObjects(
   }
 }
 
-/** The failure of a delivery to a store, as its owner is told. */
+/** The failure of a delivery to a store, as its owner reads it. */
 async function failureOf(thrown: unknown, store: ObjectStore, work: Writing): Promise<ExportError> {
   return (await store.explain?.(thrown, work)) ?? exportError(thrown);
 }
@@ -138,8 +138,8 @@ async function split(
 }
 
 /**
- * The number of files of about the size asked for; undefined when none was. Rows are spread by their hash, so the files
- * are alike.
+ * The number of files of about the requested size; undefined when there is none. Rows are spread by their hash, so the
+ * files are alike.
  */
 async function filesNeeded(
   work: ExportWork,
@@ -150,7 +150,7 @@ async function filesNeeded(
   const bytesMax = choice.max_file_size_mb * 1024 * 1024;
   const [size] = await queryRows<{ rows: string; bytes: string }>(work, sizeOf(selection));
   const shrunk = Number(size?.bytes ?? 0) * (await shrinking(work, selection, choice));
-  // With some room: sizes vary, and no file may be much larger than asked for.
+  // With some margin: sizes vary, and no file may be much larger than requested.
   return Math.max(1, Math.min(Number(size?.rows ?? 1), Math.ceil((shrunk * 1.05) / bytesMax)));
 }
 

@@ -14,7 +14,7 @@ import * as rules from "../value.ts";
 
 export const s3Fields = {
   bucket_name: { ...required, rule: rules.bucketName },
-  // For a bucket in another region S3 names it, and ClickHouse asks there.
+  // For a bucket in another region S3 names it, and ClickHouse uses that.
   region: { kind: "str", otherwise: "us-east-1", rule: rules.regionName },
   prefix,
   /** Both or neither; without them requests are not signed. */

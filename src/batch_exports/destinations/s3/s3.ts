@@ -81,7 +81,7 @@ export function s3Store(config: S3Config, checked?: string): EngineStore {
   };
 }
 
-/** The host of the address that ClickHouse is given. */
+/** The host of the address that ClickHouse uses. */
 export function s3Host(config: S3Config): string {
   return new URL(addressOf(config).root).hostname;
 }
@@ -104,7 +104,7 @@ function addressOf(config: S3Config): Address {
   if (!virtual)
     return { root: `${endpoint.origin}${path}/${encodeURIComponent(bucket_name)}`, needsFolder: false };
   const root = `${endpoint.protocol}//${bucket_name}.${endpoint.host}${path}`;
-  // The hosts that ClickHouse itself takes for virtual-hosted.
+  // The hosts that ClickHouse itself treats as virtual-hosted.
   const known = /^(s3express[-a-z0-9]*|s3|cos|obs|oss|eos)[.-]/.test(endpoint.host);
   return { root, needsFolder: !known };
 }

@@ -21,7 +21,7 @@ interface Refusal {
   final: boolean;
 }
 
-/** A line each: what is said, then the signs. */
+/** A line each: the sentence, then its signs. */
 function refusalsIn(text: string, final: boolean): Refusal[] {
   const lines = text.trim().split("\n");
   return lines.map((line) => {
