@@ -21,6 +21,8 @@ export interface KeyEntry {
   cookieless?: boolean;
   /** Its time zone; UTC by default. */
   timezone?: string;
+  /** Events that it may send in a day; null, or absent, for any number. */
+  daily_event_quota?: number | null;
 }
 
 /** A key, or nulls when the database has none. */
@@ -31,6 +33,7 @@ interface DatabaseKey {
   records: boolean;
   cookieless: boolean;
   timezone: string;
+  daily_event_quota: number | null;
 }
 
 /** @param database the id of the database that is expected; reads fail while another one, or none, is connected. */
@@ -40,8 +43,8 @@ export function projectKeySource(sql: Postgres, database: () => string | undefin
     if (read[0]?.database !== database())
       throw new Error("Postgres is not known to be the one of these keys");
     // A left join: without any key there is one row of nulls.
-    return read.flatMap(({ api_token, id, records, cookieless, timezone }) =>
-      api_token === null ? [] : { api_token, id, records, cookieless, timezone },
+    return read.flatMap(({ database: _database, api_token, ...entry }) =>
+      api_token === null ? [] : { api_token, ...entry },
     );
   };
   return {
@@ -59,5 +62,5 @@ export function projectKeySource(sql: Postgres, database: () => string | undefin
 function columns(sql: Postgres) {
   return sql`
     p.api_token, p.id, p.session_recording_opt_in AS records, p.cookieless_server_hash_mode <> 0 AS cookieless,
-    p.timezone`;
+    p.timezone, p.daily_event_quota`;
 }

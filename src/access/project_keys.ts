@@ -27,6 +27,8 @@ export interface ProjectKeys {
   records(project_id: number): boolean;
   /** How a project handles cookieless events; for a project whose key was found or admitted. */
   cookieless(project_id: number): CookielessSetting;
+  /** How many events of a day a project may send, infinitely many by default; for a project as above. */
+  dailyEventQuota(project_id: number): number;
   close(): Promise<void>;
 }
 
@@ -132,6 +134,10 @@ class KeyTable implements ProjectKeys {
 
   cookieless(project_id: number): CookielessSetting {
     return this.#settings.get(project_id)?.cookieless ?? usualCookieless;
+  }
+
+  dailyEventQuota(project_id: number): number {
+    return this.#settings.get(project_id)?.dailyEventQuota ?? Number.POSITIVE_INFINITY;
   }
 
   async admit(key: string): Promise<number> {
@@ -252,27 +258,32 @@ const usualCookieless: CookielessSetting = { enabled: true, timezone: "UTC" };
 interface ProjectSetting {
   records: boolean;
   cookieless: CookielessSetting;
+  dailyEventQuota: number;
 }
 
-function settingOf({ records = false, cookieless = true, timezone = "UTC" }: KeyEntry): ProjectSetting {
-  return { records, cookieless: { enabled: cookieless, timezone } };
+function settingOf(entry: KeyEntry): ProjectSetting {
+  const { records = false, cookieless = true, timezone = "UTC", daily_event_quota } = entry;
+  const dailyEventQuota = daily_event_quota ?? Number.POSITIVE_INFINITY;
+  return { records, cookieless: { enabled: cookieless, timezone }, dailyEventQuota };
 }
 
 /** The keys in the form in which they are saved. */
 function savedKeys(keys: Keys) {
-  const saved = [...keys.values()].map(
-    ({ api_token, id, records = false, cookieless = true, timezone = "UTC" }) =>
-      [api_token, { id, records, cookieless, timezone }] as const,
-  );
+  const saved = [...keys.values()].map((entry) => {
+    const { api_token, id, records = false, cookieless = true, timezone = "UTC", daily_event_quota } = entry;
+    const quota = typeof daily_event_quota === "number" && { daily_event_quota };
+    return [api_token, { id, records, cookieless, timezone, ...quota }] as const;
+  });
   return Object.fromEntries(saved);
 }
 
 /** The entry that savedKeys() wrote; undefined for anything else. */
 function readEntry(api_token: string, saved: unknown): KeyEntry | undefined {
   if (typeof saved !== "object" || saved === null) return undefined;
-  const { id, records, cookieless, timezone } = saved as Record<string, unknown>;
+  const { id, records, cookieless, timezone, daily_event_quota } = saved as Record<string, unknown>;
   if (typeof id !== "number" || !Number.isInteger(id) || typeof timezone !== "string") return undefined;
-  return { api_token, id, records: records === true, cookieless: cookieless === true, timezone };
+  const quota = typeof daily_event_quota === "number" ? { daily_event_quota } : {};
+  return { api_token, id, records: records === true, cookieless: cookieless === true, timezone, ...quota };
 }
 
 function readSavedKeys(path: string, log: Log): Map<string, KeyEntry> {

@@ -4,9 +4,10 @@ import { yieldToEventLoop } from "../core/clock.ts";
 import { mergeKind } from "../persons/merge.ts";
 import type { CaptureJournal, EventLane } from "./capture_journal.ts";
 import type { Block } from "./columns/block.ts";
+import type { BodyQuota } from "./daily_quota/daily_quotas.ts";
 import type { DefinitionBook } from "./definitions/definition_book.ts";
 import { definitionLimits } from "./definitions/limits.ts";
-import { type EventContext, readEvent } from "./event/event.ts";
+import { type EventContext, isSnapshot, readEvent } from "./event/event.ts";
 import type { MergeRow } from "./event/merge_row.ts";
 import { type Outcomes, type Reason, type Warning, warningBit, warnings } from "./event/outcome.ts";
 import type { Row } from "./event/row.ts";
@@ -34,6 +35,8 @@ export interface AppendContext {
   journal: CaptureJournal;
   /** Records the names of events and properties. */
   definitions: Pick<DefinitionBook, "shapesOf" | "read" | "record">;
+  /** Counts the events of a project that may send only so many a day. */
+  quota?: BodyQuota | undefined;
   /** Appends the pieces of recordings; opened for the first one. */
   recorder?: Recorder;
   newRecorder(): Recorder;
@@ -43,6 +46,8 @@ export interface AppendContext {
 interface AppendProgress extends AppendContext {
   index: EventIndex;
   lane: EventLane;
+  /** Entries that the quota has room for; further ones are ignored, unless they are pieces of recordings. */
+  admitted: number;
   /** Names read in this turn of events that went the slow way. */
   named: number;
 }
@@ -72,7 +77,9 @@ async function appendParts(context: AppendContext): Promise<number> {
 function appendIndex(context: AppendContext, index: EventIndex): number | Promise<number> {
   const { journal } = context;
   if (index.count === 0) return 0;
-  const progress: AppendProgress = Object.assign(context, { index, lane: context.lanes.next(), named: 0 });
+  const admitted = context.quota ? context.quota.acquire(index.count) : index.count;
+  const own = { index, lane: context.lanes.next(), admitted, named: 0 };
+  const progress: AppendProgress = Object.assign(context, own);
   if (index.fast && !index.isShared) return appendRest({ through: 0, rows: 0 }, progress);
   const first = index.fast ? appendAtOnce(index.fast, progress) : appendSlice(0, journal.stamp(), progress);
   const crowded = progress.recorder?.crowded || progress.lane.crowded || journal.merging.crowded;
@@ -97,11 +104,12 @@ async function appendRest(first: Slice, progress: AppendProgress): Promise<numbe
     if (next === index.count) return accepted;
     if (next > 0) await yieldToEventLoop();
     const created = journal.stamp();
-    const slice = index.fast
-      ? await appendFast(index.fast, next, created, progress)
-      : isLongSnapshot(index, offsetOf(next))
-        ? await appendLong(next, created, journal.allocateTies(1), progress)
-        : appendSlice(next, created, progress);
+    const slice =
+      index.fast && next < progress.admitted
+        ? await appendFast(index.fast, next, created, progress)
+        : isLongSnapshot(index, offsetOf(next))
+          ? await appendLong(next, created, journal.allocateTies(1), progress)
+          : appendSlice(next, created, progress);
     next += slice.through;
     accepted += slice.rows;
   }
@@ -167,7 +175,7 @@ function appendAtOnce(fast: ScanArena, progress: AppendProgress): Slice {
   const created = progress.journal.stamp();
   let first = 0;
   let rows = 0;
-  while (first < count) {
+  while (first < progress.admitted) {
     const { through, tie } = classifySlice(fast, first, progress);
     for (let place = 0; place < through;)
       place = recordShapes(fast, { first, place, through, created }, progress);
@@ -178,6 +186,7 @@ function appendAtOnce(fast: ScanArena, progress: AppendProgress): Slice {
     }
     first += through;
   }
+  for (; first < count; first++) rows += appendOne(offsetOf(first), created, 0, progress);
   return { through: count, rows };
 }
 
@@ -185,9 +194,9 @@ function appendAtOnce(fast: ScanArena, progress: AppendProgress): Slice {
 function classifySlice(
   fast: ScanArena,
   first: number,
-  { index, eventContext, journal }: AppendProgress,
+  { admitted, eventContext, journal }: AppendProgress,
 ): { through: number; tie: number } {
-  const through = fast.judge(first, index.count, eventContext, eventContext.received + aheadMicrosMax);
+  const through = fast.judge(first, admitted, eventContext, eventContext.received + aheadMicrosMax);
   return { through, tie: journal.allocateTies(through) };
 }
 
@@ -288,6 +297,7 @@ function readRow(
   progress: AppendProgress,
 ): ReturnType<typeof readEvent> {
   const { index, eventContext, journal, groups } = progress;
+  if (at >= offsetOf(progress.admitted) && !isSnapshot(index, at)) return "daily_event_quota_exceeded";
   const { row } = journal;
   const { openRows } = journal.merging;
   row.created_at = created;

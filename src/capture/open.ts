@@ -14,6 +14,7 @@ import type { Stores } from "../storage/stores.ts";
 import { type IntervalTask, startInterval } from "../work/interval.ts";
 import { CaptureJournal, captureSetup } from "./capture_journal.ts";
 import { openSalts, type Salts } from "./cookieless/salts.ts";
+import { type DailyQuotas, openDailyQuotas } from "./daily_quota/daily_quotas.ts";
 import { DefinitionBook, type Unrecorded } from "./definitions/definition_book.ts";
 import { type MergeTaker, typeRow } from "./event/merge_row.ts";
 import { Flush, type FlushCounts } from "./flush/flush.ts";
@@ -64,6 +65,7 @@ export interface OpenedCapture {
     groupTypes: KnownGroupTypes;
     definitions: DefinitionBook;
     salts: Salts;
+    dailyQuotas: DailyQuotas;
   };
   /** The id of the database whose projects the events are of. */
   database(): string;
@@ -115,7 +117,8 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const publish = publisher(options, journal, ownership, adopted);
   // Published before anything is captured, so that exports know of this journal; but Postgres may be unavailable.
   const published = withinMs(publish(), limits.healthMsMax).catch(() => {});
-  const [salts] = await Promise.all([openSalts(stores.sql, clock, log), published]);
+  const opening = [openSalts(stores.sql, clock, log), openDailyQuotas(stores.sql, clock, log)] as const;
+  const [salts, dailyQuotas] = await Promise.all([...opening, published]);
   const ticking: IntervalTask = startInterval(
     captureLimits.watermarkMs,
     "publishing the journal's watermark",
@@ -133,7 +136,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   return {
     journal,
     book,
-    parts: { journal, book, groupTypes, definitions, salts },
+    parts: { journal, book, groupTypes, definitions, salts, dailyQuotas },
     database: () => ownership.database,
     verified: ownership.verified,
     broken: ownership.broken,
@@ -144,7 +147,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
     close: async (ms) => {
       closing = true;
       for (const poll of polls) await poll.close();
-      await salts.close();
+      await Promise.all([salts.close(), dailyQuotas.close()]);
       await book.close();
       const drain = (forMs: number) => Promise.all([flush.drain(forMs), merges.drain(forMs)]);
       await sealLast(journal, ownership.isBroken, drain, ms);

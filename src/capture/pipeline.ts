@@ -10,6 +10,7 @@ import { type AppendContext, appendEvents } from "./append_events.ts";
 import type { CaptureJournal, EventLane } from "./capture_journal.ts";
 import type { Salts } from "./cookieless/salts.ts";
 import { refuseCookieless } from "./cookieless/visit.ts";
+import { BodyQuota, type DailyQuotas } from "./daily_quota/daily_quotas.ts";
 import { repairBody } from "./decode/repair.ts";
 import type { DefinitionBook } from "./definitions/definition_book.ts";
 import type { GroupTypes } from "./event/changes.ts";
@@ -43,6 +44,8 @@ export interface CaptureOptions {
   definitions: Pick<DefinitionBook, "shapesOf" | "read" | "record">;
   /** The salts of the days whose cookieless events are accepted. */
   salts: Salts;
+  /** What projects with a quota have had of it today. */
+  dailyQuotas: Pick<DailyQuotas, "acquire" | "release">;
   /** When an answer may be sent: rows on disk, in ClickHouse, or only in memory. */
   ack: "journal" | "stored" | "memory";
   recordingRetentionDays: number;
@@ -176,7 +179,9 @@ function begin(
   input: CaptureInput,
   options: CaptureOptions,
 ): CaptureProgress {
-  const { journal, keys, groupTypes, definitions, salts, recordingRetentionDays: retentionDays } = options;
+  const { journal, keys, groupTypes, definitions, salts, dailyQuotas } = options;
+  const { recordingRetentionDays: retentionDays } = options;
+  const quota = keys.dailyEventQuota(project_id);
   const { index } = scanner;
   const { nameless, lease, address } = input;
   const historical_migration = isHistorical(index);
@@ -204,6 +209,7 @@ function begin(
     groups,
     journal,
     definitions,
+    quota: quota === Number.POSITIVE_INFINITY ? undefined : new BodyQuota(dailyQuotas, project_id, quota),
     newRecorder: () => new Recorder({ project_id, received, journal, wanted, retentionDays, lease, groups }),
   };
 }
@@ -264,6 +270,7 @@ async function report(
   const { index } = progress.scanner;
   const { ignored, repaired } = index;
   const { counts, book, ack } = options;
+  progress.quota?.settle(accepted);
   const { recorded = 0, unwanted = false } = recorder ?? {};
   counts.received(accepted + recorded + ignored.total);
   counts.accepted(historical_migration ? "historical" : "live", accepted);

@@ -23,6 +23,8 @@ export function openServerEvents(options: CaptureOptions): PersonParts["send"] {
       admit: () => Promise.resolve(project_id),
       records: (id: number) => keys.records(id),
       cookieless: (id: number) => keys.cookieless(id),
+      // A change that was made through the API is no event of a client's.
+      dailyEventQuota: () => Number.POSITIVE_INFINITY,
       close: () => Promise.resolve(),
     };
     try {

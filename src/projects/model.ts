@@ -17,6 +17,7 @@ import {
   uuid,
 } from "../http/fields/field.ts";
 import { storageLimits } from "../storage/limits.ts";
+import { projectLimits } from "./limits.ts";
 import { factSettings, keptSettings } from "./settings/model.ts";
 
 export const projectModel = model("Project", {
@@ -50,6 +51,13 @@ export const projectModel = model("Project", {
       "After how many days events expire, by their timestamp in whole days (UTC); no more than the server's own " +
       "retention. With null they are kept as long as the server keeps events. Changed by administrators; it applies " +
       "within an hour, and expired events are deleted permanently.",
+  }),
+  daily_event_quota: nullable(integer({ minimum: 1, maximum: projectLimits.dailyEventQuotaMax }), {
+    default: null,
+    description:
+      "How many events of a UTC day, by their arrival, are accepted; imported ones count, pieces of recordings do " +
+      "not. Further ones are ignored (`daily_event_quota_exceeded`). With null any number is. Changed by " +
+      "administrators; counted from the change on.",
   }),
   test_account_filters: Type.Array(Type.Record(Type.String(), Type.Unknown()), {
     default: [],

@@ -104,7 +104,9 @@ function oneOperations(parts: ProjectParts) {
   ];
 }
 
-/** Whoever may delete events may delete the project: a shorter retention deletes events. */
+/** Settings by which events are deleted or ignored: whoever changes them may delete the project. */
+const guarded = ["event_retention_days", "daily_event_quota"] as const;
+
 async function changeProject(
   parts: ProjectParts,
   project: AccessProject,
@@ -112,12 +114,13 @@ async function changeProject(
 ): Promise<Project | undefined> {
   checkSettings(changes);
   refuseStatefulMode(changes);
-  const { event_retention_days: days } = changes;
+  const given = guarded.filter((name) => changes[name] !== undefined);
+  const before = given.length > 0 ? await getProject(parts.sql, project.id) : undefined;
   // The value that is already set changes nothing.
-  if (days !== undefined && days !== (await getProject(parts.sql, project.id))?.event_retention_days) {
+  const changed = given.filter((name) => changes[name] !== before?.[name]);
+  if (changed.length > 0)
     requireLevel(project.membership_level, membershipLevels.admin, insufficient.project);
-    refuseLongerRetention(parts, changes);
-  }
+  if (changed.includes("event_retention_days")) refuseLongerRetention(parts, changes);
   await checkTestAccountFilters(parts.clickhouse, changes.test_account_filters);
   return await updateProject(parts.sql, project.id, changes);
 }

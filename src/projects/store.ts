@@ -30,8 +30,8 @@ function projectOf({ settings, ...row }: ProjectRow): Project {
 function columns(sql: Postgres | PostgresTransaction) {
   return sql`
     p.id, p.uuid, p.organization_id AS organization, p.name, p.api_token, p.timezone, p.session_recording_opt_in,
-    p.cookieless_server_hash_mode, p.allowed_group_types, p.event_retention_days, p.test_account_filters, p.settings,
-    p.created_at, p.updated_at`;
+    p.cookieless_server_hash_mode, p.allowed_group_types, p.event_retention_days, p.daily_event_quota,
+    p.test_account_filters, p.settings, p.created_at, p.updated_at`;
 }
 
 /** The user, and what their key is restricted to; empty for no restriction. */
@@ -93,17 +93,18 @@ export async function createProject(sql: Postgres, founding: NewProject): Promis
   const { organization_id, name, maker_id = null, api_token = newProjectKey() } = founding;
   const { timezone = "UTC", session_recording_opt_in = false, allowed_group_types = null } = founding;
   const { event_retention_days = null, cookieless_server_hash_mode = 1 } = founding;
-  const { test_account_filters = [] } = founding;
+  const { daily_event_quota = null, test_account_filters = [] } = founding;
   const kept = withoutDefaults(splitSettings(founding).kept);
   checkSettingsFit(kept);
   const [row] = await sql<ProjectRow[]>`
     WITH project AS (
       INSERT INTO projects
         (uuid, organization_id, name, api_token, timezone, session_recording_opt_in, cookieless_server_hash_mode,
-          allowed_group_types, event_retention_days, test_account_filters, settings)
+          allowed_group_types, event_retention_days, daily_event_quota, test_account_filters, settings)
       SELECT ${newUuid()}, id, ${name}, ${api_token}, ${timezone}, ${session_recording_opt_in},
         ${cookieless_server_hash_mode}, ${allowed_group_types}::text[], ${event_retention_days}::integer,
-        ${sql.json(test_account_filters as never)}::jsonb, ${sql.json(kept as never)}::jsonb
+        ${daily_event_quota}::integer, ${sql.json(test_account_filters as never)}::jsonb,
+        ${sql.json(kept as never)}::jsonb
       FROM organizations
       WHERE id = ${organization_id}
         AND (SELECT count(*) FROM projects p WHERE p.organization_id = ${organization_id})

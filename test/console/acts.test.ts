@@ -234,13 +234,18 @@ inBrowser(
     expect(await find("Tandems")).toMatchObject({ id: made?.["id"], timezone: "Europe/Paris" });
     // A shorter time deletes events: that is asked again.
     await page.getByLabel("Days that events are kept").fill("90");
+    await page.getByLabel("Events accepted a day").fill("5000");
     await page.getByLabel("Count visitors without a cookie").uncheck();
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Events older than 90 days are deleted permanently").waitFor();
     expect(await find("Tandems")).toMatchObject({ event_retention_days: null });
     await page.getByRole("button", { name: "Yes, save" }).click();
     await page.getByText("Saved.").waitFor();
-    expect(await find("Tandems")).toMatchObject({ event_retention_days: 90, cookieless_server_hash_mode: 0 });
+    expect(await find("Tandems")).toMatchObject({
+      event_retention_days: 90,
+      daily_event_quota: 5000,
+      cookieless_server_hash_mode: 0,
+    });
 
     await page.getByRole("button", { name: "Roll its key" }).press("Enter");
     await page.getByRole("button", { name: "Yes, roll its key" }).press("Enter");

@@ -155,6 +155,7 @@ async function send(
     admit: () => Promise.reject(new Error()),
     records: () => false,
     cookieless: () => ({ enabled: true, timezone: "UTC" }),
+    dailyEventQuota: () => Number.POSITIVE_INFINITY,
     close: () => Promise.resolve(),
   };
   const nothing = () => {};
@@ -162,7 +163,7 @@ async function send(
   const {
     journal,
     book,
-    parts: { groupTypes, salts },
+    parts: { groupTypes, salts, dailyQuotas },
   } = opened;
   const options = {
     journal,
@@ -170,6 +171,7 @@ async function send(
     groupTypes,
     definitions: noDefinitions,
     salts,
+    dailyQuotas,
     keys,
     counts,
     clock: systemClock,

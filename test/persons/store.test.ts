@@ -282,7 +282,7 @@ test("while Postgres is away merges wait and events flow; then nothing of them i
   const {
     journal,
     book,
-    parts: { groupTypes, salts },
+    parts: { groupTypes, salts, dailyQuotas },
   } = opened;
   await capture(
     {
@@ -296,11 +296,13 @@ test("while Postgres is away merges wait and events flow; then nothing of them i
       groupTypes,
       definitions: noDefinitions,
       salts,
+      dailyQuotas,
       keys: {
         find: () => 4,
         admit: () => Promise.reject(new Error()),
         records: () => false,
         cookieless: () => ({ enabled: true, timezone: "UTC" }),
+        dailyEventQuota: () => Number.POSITIVE_INFINITY,
         close: () => Promise.resolve(),
       },
       counts: { received: nothing, accepted: nothing, ignored: nothing, warned: nothing },

@@ -5,6 +5,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { CookielessSetting, ProjectKeys } from "../../src/access/project_keys.ts";
 import { CaptureJournal, captureSetup } from "../../src/capture/capture_journal.ts";
 import { Salts } from "../../src/capture/cookieless/salts.ts";
+import { DailyQuotas } from "../../src/capture/daily_quota/daily_quotas.ts";
+import type { DailyCountSource } from "../../src/capture/daily_quota/store.ts";
 import type { DiskReserve } from "../../src/capture/journal/quota.ts";
 import { readSegment } from "../../src/capture/journal/segments/segment_reader.ts";
 import type { AnswerOptions } from "../../src/capture/receive/single_event.ts";
@@ -55,6 +57,8 @@ export interface DeskOptions {
   salts?: Salts;
   /** Who is at the other end; nobody knows unless told. */
   addressOf?: (request: Request) => string | undefined;
+  /** How many events of a day the projects may send; any number unless told. */
+  quota?: number;
   /** Further projects, by their keys. */
   projects?: Record<string, number>;
   /** Whose key it is that nobody knew yet; nobody's unless told. */
@@ -88,12 +92,14 @@ export function openDesk(options: DeskOptions = {}): Desk {
     groupTypes: { admit: () => true, isForbidden: () => false, assigned: () => [] },
     definitions: noDefinitions,
     salts: options.salts ?? unopenedSalts(clock),
+    dailyQuotas: new DailyQuotas({ source: noCounts, clock, log: silentLog }),
     addressOf: options.addressOf ?? (() => undefined),
     keys: {
       ...keys,
       find: (asked) => keys.find(asked) ?? options.projects?.[asked],
       records: () => options.records ?? false,
       cookieless: () => ({ enabled: true, timezone: "UTC", ...options.cookieless }),
+      dailyEventQuota: () => options.quota ?? Number.POSITIVE_INFINITY,
       ...(options.admit && { admit: options.admit }),
     },
     clock,
@@ -149,7 +155,13 @@ export function openDesk(options: DeskOptions = {}): Desk {
   return { journal, book, options: routeOptions, counts, send, handle, kept, rows };
 }
 
-const keys: Omit<ProjectKeys, "records" | "cookieless"> = {
+/** Counts of daily quotas where there is no other process. */
+export const noCounts: DailyCountSource = {
+  write: () => Promise.resolve(),
+  readOthers: () => Promise.resolve([]),
+};
+
+const keys: Omit<ProjectKeys, "records" | "cookieless" | "dailyEventQuota"> = {
   find: (asked) => (asked === key ? 7 : undefined),
   admit: () => Promise.reject(new Fault("invalid_api_key", "No project has this key.")),
   close: () => Promise.resolve(),

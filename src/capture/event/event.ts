@@ -6,7 +6,7 @@ import { type CookielessContext, isCookieless, readCookieless } from "../cookiel
 import type { Repaired } from "../decode/repair.ts";
 import { captureLimits } from "../limits.ts";
 import { BodyScanner } from "../scan/body_scanner.ts";
-import { type ByteRange, cutText, setBytes } from "../scan/byte_range.ts";
+import { type ByteRange, cutText, emptyRange, setBytes } from "../scan/byte_range.ts";
 import { type EntryOffset, field, grade, gradeIn, offsetOf, trait } from "../scan/event_fields.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { readCompact, readString } from "../scan/json_value.ts";
@@ -40,6 +40,8 @@ const emptyObject = bytesOf("{}");
 const identifyEvent = bytesOf("$identify");
 const snapshotPrefix = bytesOf("$snapshot");
 const decoder = new TextDecoder();
+/** Overwritten by each isSnapshot(). */
+const name = emptyRange();
 
 /**
  * Reads entry `at` (an offset into index.entries) into `row`.
@@ -74,8 +76,8 @@ export function readEvent(
   // Checked before the size: pieces of recordings have a bound of their own.
   if (startsWith(row.event, snapshotPrefix)) return "recording";
   if (size > limits.eventBytesMax) return "message_size_too_large";
-  const name = notStored(row.event);
-  if (name) return name;
+  const unstored = notStored(row.event);
+  if (unstored) return unstored;
   row.project_id = context.project_id;
   const wrong = readDistinctId(index, at, row) ?? readProperties(index, at, row.properties);
   if (wrong) return wrong;
@@ -92,6 +94,12 @@ export function readEvent(
   row.timestamp = readTimestamp(index, at, context, row);
   readUuid(index, at, row);
   return undefined;
+}
+
+/** Whether entry `at` is a piece of a recording, by its name. */
+export function isSnapshot({ bytes, entries }: EventIndex, at: EntryOffset): boolean {
+  const [from, to] = [entries[at + field.event]!, entries[at + field.event + 1]!];
+  return to > from && readString(bytes, from, to, name) && startsWith(name, snapshotPrefix);
 }
 
 /** Reads a cookieless event in its rewritten form, which is scanned as a body of its own. */

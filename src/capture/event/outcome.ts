@@ -12,7 +12,7 @@ export const reasons = wordsIn(`
   snapshot_too_large missing_session_id missing_snapshot_data invalid_event_when_process_person_profile_is_false
   invalid_alias invalid_anon_distinct_id group_key_too_long invalid_cookieless_mode cookieless_team_disabled
   cookieless_missing_user_agent cookieless_missing_ip cookieless_missing_host cookieless_timestamp_out_of_range
-  cookieless_unsupported_event cookieless_stateless_no_identify
+  cookieless_unsupported_event cookieless_stateless_no_identify daily_event_quota_exceeded
 `);
 export type Reason = (typeof reasons)[number];
 

@@ -71,7 +71,7 @@ export class SingleEventWriter implements Envelope {
    */
   append(body: Uint8Array, recipient: SingleEventRequest): EventLane | undefined {
     this.#opened = undefined;
-    const { journal, keys, clock, definitions } = this.#options;
+    const { journal, keys, clock, definitions, dailyQuotas } = this.#options;
     if (journal.full || !isUtf8(body)) return undefined;
     const arena = this.#arena;
     arena.copy(body);
@@ -90,6 +90,9 @@ export class SingleEventWriter implements Envelope {
     if (arena.slow > 0 || arena.years !== 1) return undefined;
     // The pipeline reads the names of an event of a new shape.
     if (!definitions.shapesOf(project_id).has(arena.shapes[0]!, arena.shapes[1]!)) return undefined;
+    const quota = keys.dailyEventQuota(project_id);
+    // The pipeline ignores an event beyond the quota.
+    if (quota < Number.POSITIVE_INFINITY && dailyQuotas.acquire(project_id, quota, 1) === 0) return undefined;
     this.#columns = arena.writeColumns(0, 0, eventContext, journal.stamp(), journal.allocateTies(1));
     lane.appendMany(arena.yearAt(0), 1, this.#append, project_id);
     recipient.project_id = project_id;

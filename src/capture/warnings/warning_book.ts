@@ -9,7 +9,13 @@ import type { Lane } from "../journal/lane.ts";
 import { warningLimits } from "./limits.ts";
 import { type SeededMinute, type Spike, SpikeWatch } from "./spike.ts";
 import type { WarningRow } from "./warning.ts";
-import { minuteMicros, type Unlisted, type WarningLimiter, WarningQuota } from "./warning_quota.ts";
+import {
+  minuteMicros,
+  periodMinutes,
+  type Unlisted,
+  type WarningLimiter,
+  WarningQuota,
+} from "./warning_quota.ts";
 import { sentences, warningText } from "./warning_text.ts";
 
 interface WarningBookOptions extends Uses<"clock" | "log"> {
@@ -128,14 +134,15 @@ export class WarningBook {
     this.#spikes.armed = true;
   }
 
-  /** Writes the counts of minutes that are over, and the spikes that ended. */
+  /** Writes the counts of periods that are over, and the spikes that ended. */
   async poll(now = this.#options.clock.now()): Promise<void> {
     const unlisted = [...this.#own.drain(now * 1000), ...(this.#options.shared?.drain(now * 1000) ?? [])];
     for (const { project_id, type, minute, count } of unlisted) {
-      const message = `${count} more in this minute, not listed one by one.`;
+      const minutes = periodMinutes(type);
+      const message = `${count} more in this ${minutes === 1 ? "minute" : "hour"}, not listed one by one.`;
       const about = sentences[type as Reason | Warning];
-      // The minute's last microsecond, so that a query for the minute finds it.
-      const timestamp = (minute + 1) * minuteMicros - 1;
+      // The period's last microsecond, so that a query for the period finds it; at a stop it may not be over.
+      const timestamp = Math.min((minute + minutes) * minuteMicros - 1, this.#options.clock.now() * 1000);
       this.#append({ project_id, type, count, timestamp }, { message, about, count });
     }
     const ended = now === Number.POSITIVE_INFINITY ? [] : this.#spikes.drainEnded(now);

@@ -1,14 +1,28 @@
-// The quota: how many warnings of a type a project may list in a minute, and how many more there were.
+// The quota: how many warnings of a type a project may list in a minute, and how many more there were. Of events beyond
+// a project's daily quota, which are many and alike, one is listed in an hour.
 
 import { captureLimits } from "../limits.ts";
 
 export const minuteMicros = 60_000_000;
 
-/** Warnings of one minute beyond the listed ones. */
+const minutesPerHour = 60;
+
+/** Minutes for which warnings of a type are counted together. */
+export function periodMinutes(type: string): number {
+  return type === "daily_event_quota_exceeded" ? minutesPerHour : 1;
+}
+
+/** The period of a type that holds `now` (microseconds), by its first minute since 1970. */
+export function periodOf(type: string, now: number): number {
+  const minutes = periodMinutes(type);
+  return Math.floor(now / minuteMicros / minutes) * minutes;
+}
+
+/** Warnings of one period beyond the listed ones. */
 export interface Unlisted {
   project_id: number;
   type: string;
-  /** Minutes since 1970. */
+  /** The first of its period, in minutes since 1970. */
   minute: number;
   count: number;
 }
@@ -17,7 +31,7 @@ export interface Unlisted {
 export interface WarningLimiter {
   /** Counts `count` warnings; returns how many of them may be listed. `now` in microseconds. */
   admit(project_id: number, type: string, count: number, now: number): number | Promise<number>;
-  /** Removes and returns the counts of minutes other than that of `now` (microseconds); Infinity returns all. */
+  /** Removes and returns the counts of periods other than those of `now` (microseconds); Infinity returns all. */
   drain(now: number): Unlisted[];
 }
 
@@ -30,7 +44,7 @@ export class WarningQuota implements WarningLimiter {
   #past: Unlisted[] = [];
 
   admit(project_id: number, type: string, count: number, now: number): number {
-    const minute = Math.floor(now / minuteMicros);
+    const minute = periodOf(type, now);
     const key = `${project_id} ${type}`;
     let entry = this.#open.get(key);
     if (entry && entry.minute !== minute) {
@@ -42,7 +56,8 @@ export class WarningQuota implements WarningLimiter {
       entry = { project_id, type, minute, count: 0, listed: 0 };
       this.#open.set(key, entry);
     }
-    const listed = Math.min(count, captureLimits.warningsPerMinuteMax - entry.listed);
+    const listedMax = periodMinutes(type) === 1 ? captureLimits.warningsPerMinuteMax : 1;
+    const listed = Math.min(count, listedMax - entry.listed);
     entry.listed += listed;
     entry.count += count - listed;
     return listed;
@@ -57,8 +72,8 @@ export class WarningQuota implements WarningLimiter {
   }
 
   drain(now: number): Unlisted[] {
-    const minute = Math.floor(now / minuteMicros);
-    for (const [key, entry] of this.#open) if (entry.minute !== minute) this.#retire(key, entry);
+    for (const [key, entry] of this.#open)
+      if (entry.minute !== periodOf(entry.type, now)) this.#retire(key, entry);
     return this.#past.splice(0);
   }
 

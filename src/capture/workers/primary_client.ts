@@ -6,7 +6,7 @@ import type { MergeRow, MergeTaker } from "../event/merge_row.ts";
 import { CommitWaiters } from "../journal/lane.ts";
 import { captureLimits } from "../limits.ts";
 import type { SharedBook } from "../warnings/warning_book.ts";
-import { minuteMicros, type Unlisted } from "../warnings/warning_quota.ts";
+import { minuteMicros, periodOf, type Unlisted } from "../warnings/warning_quota.ts";
 import { workerLimits } from "./limits.ts";
 
 export class PrimaryClient implements SharedBook {
@@ -33,7 +33,7 @@ export class PrimaryClient implements SharedBook {
     const minute = Math.floor(now / minuteMicros);
     if (minute !== this.#minute) this.#beginMinute(minute);
     const full = this.#full.get(`${project_id} ${type}`);
-    if (!full) return this.#admit({ project_id, type, minute, count });
+    if (!full) return this.#admit({ project_id, type, minute: periodOf(type, now), count });
     full.count += count;
     return 0;
   }
@@ -60,8 +60,9 @@ export class PrimaryClient implements SharedBook {
 
   /** Asks worker 1 how many may be listed; it counts the others. */
   async #admit({ project_id, type, minute, count }: Unlisted): Promise<number> {
+    const asked = this.#minute;
     const room = Number(await this.#link.request("room", { project_id, type, count }).catch(() => 0));
-    const known = minute === this.#minute && this.#full.size < captureLimits.warningTalliesMax;
+    const known = asked === this.#minute && this.#full.size < captureLimits.warningTalliesMax;
     if (room < count && known)
       this.#full.set(`${project_id} ${type}`, { project_id, type, minute, count: 0 });
     return room;

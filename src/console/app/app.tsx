@@ -64,6 +64,7 @@ const unnamed: ProjectRow = {
   session_recording_opt_in: false,
   cookieless_server_hash_mode: 1,
   event_retention_days: null,
+  daily_event_quota: null,
   created_at: "",
 };
 

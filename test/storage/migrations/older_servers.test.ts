@@ -202,6 +202,8 @@ test("a server from before processes told what they know is waited for, before a
   await stores.sql`DROP TABLE user_sessions, organization_invites`;
   await stores.sql`DROP FUNCTION end_sessions_of_key CASCADE`;
   await stores.sql`ALTER TABLE users DROP COLUMN password_hash, DROP COLUMN last_login`;
+  await stores.sql`DROP TABLE daily_event_counts`;
+  await stores.sql`ALTER TABLE projects DROP COLUMN daily_event_quota CASCADE`;
   await stores.sql`DELETE FROM schema_migrations WHERE version > 8`;
   await expect(migrate(stores, options)).rejects.toThrow("(told nothing)");
   expect((await versionsOf(stores)).postgres).toBe(8);

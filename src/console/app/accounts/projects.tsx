@@ -3,7 +3,7 @@
 import { useId, useState } from "preact/hooks";
 import { hrefOf } from "../session/route.ts";
 import { type ProjectRow, useAllowed, useSession } from "../session/session.ts";
-import { useAction } from "../session/use_loaded.ts";
+import { type Action, useAction } from "../session/use_loaded.ts";
 import { Copied } from "../ui/copied.tsx";
 import { partsOfText } from "../ui/format.ts";
 import {
@@ -51,9 +51,9 @@ function ChosenProject({ project }: { project: ProjectRow }) {
   const [records, setRecords] = useState(project.session_recording_opt_in);
   const [hosts, setHosts] = useState((project.session_recording_load_hosts ?? []).join(" "));
   const [days, setDays] = useState(String(project.event_retention_days ?? ""));
+  const [quota, setQuota] = useState(String(project.daily_event_quota ?? ""));
   const [cookieless, setCookieless] = useState(project.cookieless_server_hash_mode > 0);
   const action = useAction();
-  const path = `/api/projects/${project.id}`;
   const changes = {
     name,
     timezone,
@@ -61,11 +61,10 @@ function ChosenProject({ project }: { project: ProjectRow }) {
     session_recording_load_hosts: partsOfText(hosts),
     cookieless_server_hash_mode: cookieless ? 1 : 0,
     event_retention_days: days === "" ? null : Number(days),
+    daily_event_quota: quota === "" ? null : Number(quota),
   };
   const expires = days !== "" && Number(days) !== project.event_retention_days;
-  const save = () => action.send("PATCH", `${path}/`, changes, "Saved.", refresh);
-  const rolled = "The project has a new key. Events with the old one are refused.";
-  const roll = () => action.send("PATCH", `${path}/reset_token/`, {}, rolled, refresh);
+  const save = () => action.send("PATCH", `/api/projects/${project.id}/`, changes, "Saved.", refresh);
   return (
     <Card title={`Settings of ${project.name}`}>
       <Form send={save}>
@@ -77,6 +76,14 @@ function ChosenProject({ project }: { project: ProjectRow }) {
           set={setDays}
           type="number"
           placeholder="as long as the server keeps them"
+        />
+        <TextField
+          label="Events accepted a day"
+          hint="Further events of the day (UTC) are ignored, and not sent again."
+          value={quota}
+          set={setQuota}
+          type="number"
+          placeholder="any number"
         />
         <CheckField label="Record sessions" value={records} set={setRecords} />
         <TextField
@@ -98,16 +105,27 @@ function ChosenProject({ project }: { project: ProjectRow }) {
           </Button>
         )}
       </Form>
+      <ProjectKey project={project} action={action} />
+      <Outcome action={action} />
+    </Card>
+  );
+}
+
+function ProjectKey({ project, action }: { project: ProjectRow; action: Action }) {
+  const { refresh } = useSession();
+  const path = `/api/projects/${project.id}/reset_token/`;
+  const rolled = "The project has a new key. Events with the old one are refused.";
+  return (
+    <>
       <Copied text={project.api_token} label="the project’s key" />
       <p>
         <SureButton
           label="Roll its key"
           sure="Events sent with the old key are refused from then on."
-          act={roll}
+          act={() => action.send("PATCH", path, {}, rolled, refresh)}
         />
       </p>
-      <Outcome action={action} />
-    </Card>
+    </>
   );
 }
 

@@ -14,6 +14,7 @@ export interface ProjectRow {
   session_recording_load_hosts?: string[];
   cookieless_server_hash_mode: number;
   event_retention_days: number | null;
+  daily_event_quota: number | null;
   created_at: string;
 }
 

@@ -1,0 +1,144 @@
+// How many events of the present UTC day projects with a quota have had accepted. Deciding reads memory only; the
+// processes of all servers exchange their counts through Postgres every dailyCountsMs.
+
+import type { Clock } from "../../core/clock.ts";
+import { withinMs } from "../../core/deadline.ts";
+import { newUuid } from "../../core/id.ts";
+import type { Log } from "../../core/log.ts";
+import type { Postgres } from "../../storage/postgres/postgres.ts";
+import type { Uses } from "../../storage/services.ts";
+import { type IntervalTask, startInterval } from "../../work/interval.ts";
+import { dailyQuotaLimits } from "./limits.ts";
+import { type DailyCountSource, dailyCountSource } from "./store.ts";
+
+const dayMs = 86_400_000;
+
+interface DailyQuotasOptions extends Uses<"clock" | "log"> {
+  source: DailyCountSource;
+}
+
+export class DailyQuotas {
+  readonly #source: DailyCountSource;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  /** Since 1970. */
+  #day = 0;
+  /** By project: what this process has counted, and what the others had when they were last read. */
+  #own = new Map<number, number>();
+  #others = new Map<number, number>();
+  /** Projects whose count was not written yet. */
+  #changed = new Set<number>();
+  /** Whether the others' counts of the day were read; a process that starts knows none. */
+  #hasRead = false;
+  #ticking: IntervalTask | undefined;
+
+  constructor({ source, clock, log }: DailyQuotasOptions) {
+    this.#source = source;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Reads what others have counted, for at most dailyCountsMsMax, and from then on exchanges counts. */
+  async open(): Promise<void> {
+    const name = "exchanging the counts of daily quotas";
+    const { dailyCountsMs } = dailyQuotaLimits;
+    // The interval logs a failure when it happens again.
+    await this.poll().catch(() => {});
+    this.#ticking = startInterval(dailyCountsMs, name, () => this.poll(), this.#log);
+  }
+
+  /** Counts up to `events` more of a project; returns how many of them its quota of the day has room for. */
+  acquire(project_id: number, quota: number, events: number): number {
+    this.#beginDay();
+    const own = this.#own.get(project_id) ?? 0;
+    const left = quota - own - (this.#others.get(project_id) ?? 0);
+    const granted = Math.max(0, Math.min(events, left));
+    if (granted > 0) this.#count(project_id, own + granted);
+    return granted;
+  }
+
+  /** Uncounts events that were acquired and then ignored for other reasons. */
+  release(project_id: number, events: number): void {
+    this.#beginDay();
+    this.#count(project_id, Math.max(0, (this.#own.get(project_id) ?? 0) - events));
+  }
+
+  /** Writes changed counts and reads those of others. @throws what Postgres or the deadline throws. */
+  async poll(): Promise<void> {
+    this.#beginDay();
+    const day = this.#day;
+    const changed = this.#changed;
+    const hasRead = this.#hasRead;
+    if (hasRead && changed.size === 0) return;
+    this.#changed = new Set();
+    try {
+      await withinMs(this.#exchange(day, [...changed], hasRead), dailyQuotaLimits.dailyCountsMsMax);
+    } catch (thrown) {
+      if (day === this.#day) for (const project_id of changed) this.#changed.add(project_id);
+      throw thrown;
+    }
+  }
+
+  /** Writes the last counts, so that the next start knows them. */
+  async close(): Promise<void> {
+    await this.#ticking?.close();
+    await this.poll().catch(() => {});
+  }
+
+  async #exchange(day: number, changed: number[], hasRead: boolean): Promise<void> {
+    const date = new Date(day * dayMs).toISOString().slice(0, 10);
+    const own = changed.map((project_id) => ({ project_id, events: this.#own.get(project_id) ?? 0 }));
+    if (own.length > 0) await this.#source.write(date, own);
+    const others = await this.#source.readOthers(date, hasRead ? changed : undefined);
+    if (day !== this.#day) return;
+    for (const { project_id, events } of others) this.#others.set(project_id, events);
+    this.#hasRead = true;
+  }
+
+  #count(project_id: number, events: number): void {
+    this.#own.set(project_id, events);
+    this.#changed.add(project_id);
+  }
+
+  /** Forgets the counts of another day. */
+  #beginDay(): void {
+    const day = Math.floor(this.#clock.now() / dayMs);
+    if (day === this.#day) return;
+    this.#day = day;
+    this.#own = new Map();
+    this.#others = new Map();
+    this.#changed = new Set();
+  }
+}
+
+/** The quota as the events of one body use it. */
+export class BodyQuota {
+  readonly #quotas: Pick<DailyQuotas, "acquire" | "release">;
+  readonly #project_id: number;
+  readonly #max: number;
+  #acquired = 0;
+
+  constructor(quotas: Pick<DailyQuotas, "acquire" | "release">, project_id: number, max: number) {
+    this.#quotas = quotas;
+    this.#project_id = project_id;
+    this.#max = max;
+  }
+
+  /** Counts the body's next events; returns how many of them, from the first on, the quota has room for. */
+  acquire(events: number): number {
+    const granted = this.#quotas.acquire(this.#project_id, this.#max, events);
+    this.#acquired += granted;
+    return granted;
+  }
+
+  /** Uncounts those that were not accepted for other reasons. */
+  settle(accepted: number): void {
+    if (this.#acquired > accepted) this.#quotas.release(this.#project_id, this.#acquired - accepted);
+  }
+}
+
+export async function openDailyQuotas(sql: Postgres, clock: Clock, log: Log): Promise<DailyQuotas> {
+  const quotas = new DailyQuotas({ source: dailyCountSource(sql, newUuid()), clock, log });
+  await quotas.open();
+  return quotas;
+}
