@@ -111,8 +111,8 @@ export async function slicedTexts(
   }
 }
 
-/** What was sent is freed part by part. */
-function* heldSlices(parts: Uint8Array[], held: HeldReply): Generator<Uint8Array, undefined> {
+/** Parts that are held, in slices: what was sent is freed part by part. */
+export function* heldSlices(parts: Uint8Array[], held: HeldReply): Generator<Uint8Array, undefined> {
   for (let part = parts.shift(); part; part = parts.shift()) {
     yield* slicesOf([part]);
     held.free(part.length);

@@ -1,15 +1,18 @@
 // Replies with a recording's events: a page of them by window with the address of the next, or blobs of JSON lines.
 
+import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { parameter, type QueryValues } from "../../http/fields/query.ts";
+import { heldReplies, type HeldReply } from "../../http/pages/held_replies.ts";
 import { LongReply } from "../../http/pages/long_reply.ts";
+import { heldSlices, slicedReply } from "../../http/pages/sliced.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { type Blob, blobsOf, pageEnd, sourceOf } from "./blobs.ts";
 import { snapshotLimits } from "./limits.ts";
 import { type ExpandedEvent, type ExpandedPieces, expandPieces, type PieceReading } from "./pieces.ts";
 import type { ReadingBudget } from "./reading_budget.ts";
-import { type Parts, sendParts, slicesOf } from "./slice_stream.ts";
+import { type Parts, slicesOf } from "./slice_stream.ts";
 import { listPieces, type RecordedSession } from "./store.ts";
 
 interface SnapshotOptions {
@@ -33,7 +36,8 @@ export async function answerSnapshots(
   { url, request: { signal } }: { url: URL; request: Request },
 ): Promise<Response> {
   const reading = { clickhouse, budget, session, gone: signal };
-  const blobs = await budget.within(signal, async () => blobsOf(await listPieces(clickhouse, session)));
+  const list = async () => blobsOf(await listPieces(clickhouse, session));
+  const blobs = await budget.within(session.project_id, signal, list);
   const { blob_key, start_blob_key, end_blob_key } = query;
   const from = blob_key ?? start_blob_key ?? 0;
   const to = (blob_key ?? end_blob_key ?? blobs.length - 1) + 1;
@@ -61,10 +65,32 @@ function readKey(query: URLSearchParams, name: string): number | undefined {
 
 async function sendPage(reading: PieceReading, blobs: Blob[], from: number, url: URL): Promise<Response> {
   const to = pageEnd(blobs, from);
-  const { pieces, reservation } = await expandPieces(reading, blobs.slice(from, to));
   const next = to < blobs.length ? nextOf(url, to) : null;
-  const parts = pageParts(blobs, byWindow(pieces), next);
-  return sendParts(parts, "application/json", () => reservation.release());
+  const partsOf = (pieces: ExpandedPieces["pieces"]) => pageParts(blobs, byWindow(pieces), next);
+  const slices = await readySlices(reading, blobs.slice(from, to), partsOf);
+  return slicedReply(slices, { "content-type": "application/json", "cache-control": "no-store" });
+}
+
+/**
+ * The reply with these blobs, ready to be sent. The memory of reading them is released: who does not read a reply takes
+ * none from other readers of recordings.
+ */
+async function readySlices(
+  reading: PieceReading,
+  blobs: readonly Blob[],
+  partsOf: (pieces: ExpandedPieces["pieces"]) => Parts,
+): Promise<Uint8Array[]> {
+  const { pieces, reservation } = await expandPieces(reading, blobs);
+  try {
+    const slices: Uint8Array[] = [];
+    for (const slice of slicesOf(partsOf(pieces))) {
+      slices.push(slice);
+      await yieldToEventLoop();
+    }
+    return slices;
+  } finally {
+    reservation.release();
+  }
 }
 
 /** Events by window, sorted by timestamp: a retried request may store an earlier piece after a later one. */
@@ -115,21 +141,24 @@ function nextOf(url: URL, blob: number): string {
 
 /** JSON lines, one event each: `[window_id, event]`. A blob is read when the client has read the one before it. */
 async function sendLines(reading: PieceReading, blobs: readonly Blob[]): Promise<Response> {
-  const { budget, session, gone } = reading;
   const count = blobs.reduce((sum, blob) => sum + blob.count, 0);
-  const listed = await budget.reserve(session.project_id, count * pieceRowBytes, gone);
+  const held = heldReplies.open();
   let onBlob = () => {};
-  const slices = blobSlices(reading, blobs, () => onBlob());
+  const slices = blobSlices(reading, blobs, held, () => onBlob());
   const release = (): void => {
-    listed.release();
+    held.close();
     // A blob that is being read now is released once it was read.
     void slices.return(undefined);
   };
   // The first blob is read before the status is sent, so that a refusal has its own status.
-  let first = await slices.next().catch((thrown: unknown) => {
-    listed.release();
+  let first: IteratorResult<Uint8Array, undefined>;
+  try {
+    held.add(count * pieceRowBytes);
+    first = await slices.next();
+  } catch (thrown) {
+    held.close();
     throw thrown;
-  });
+  }
   const next = async (renew: () => void): Promise<Uint8Array | undefined> => {
     onBlob = renew;
     const { value } = first.done ? await slices.next() : first;
@@ -137,22 +166,20 @@ async function sendLines(reading: PieceReading, blobs: readonly Blob[]): Promise
     return value ?? undefined;
   };
   const headers = { "content-type": "application/jsonl", "cache-control": "no-store" };
-  return new LongReply({ next, release, msMax: snapshotLimits.snapshotSendMsMax }, { headers });
+  return new LongReply({ next, release, msMax: snapshotLimits.snapshotSendMsMax, held }, { headers });
 }
 
 /** `onBlob` is called when a blob was read. */
 async function* blobSlices(
   reading: PieceReading,
   blobs: readonly Blob[],
+  held: HeldReply,
   onBlob: () => void,
 ): AsyncGenerator<Uint8Array, undefined> {
   for (const blob of blobs) {
-    const { pieces, reservation } = await expandPieces(reading, [blob]);
-    try {
-      yield* slicesOf(lineParts(pieces));
-    } finally {
-      reservation.release();
-    }
+    const slices = await readySlices(reading, [blob], lineParts);
+    for (const { length } of slices) held.add(length);
+    yield* heldSlices(slices, held);
     onBlob();
   }
 }

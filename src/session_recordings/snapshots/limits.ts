@@ -36,8 +36,8 @@ export const snapshotLimits = {
   snapshotReadsWaitingMax: 200,
   /** How long they wait before the request is refused, in ms. */
   snapshotReadWaitMsMax: 10_000,
-  /** Bytes of all pages that are expanded or being sent: three of the largest. */
+  /** Bytes of all pages that are being expanded: three of the largest. */
   snapshotReadsBytesMax: 192 * 1024 * 1024,
-  /** Time for a client to receive a page, in ms: the page holds part of this memory meanwhile. */
+  /** Time for a client to receive a blob of several, in ms. */
   snapshotSendMsMax: 60_000,
 };

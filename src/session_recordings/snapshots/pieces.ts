@@ -51,7 +51,7 @@ export async function expandPieces(reading: PieceReading, blobs: readonly Blob[]
   const most = fixed + snapshotLimits.snapshotPageInflatedBytesMax;
   const reservation = await budget.reserve(session.project_id, most, gone);
   try {
-    return await budget.within(gone, async () => {
+    return await budget.within(session.project_id, gone, async () => {
       const inflating = { left: snapshotLimits.snapshotPageInflatedBytesMax };
       const pieces = await expand(reading, blobs, inflating);
       reservation.shrink(most - inflating.left);

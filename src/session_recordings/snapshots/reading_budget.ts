@@ -1,7 +1,8 @@
 // Bounds what all readers of recordings use together: how many pages are read at once, and bytes of memory of pages
-// being expanded or sent. A reader for whom there is no memory waits, for a bounded time and in a bounded queue.
+// being expanded. A reader for whom there is no memory waits, for a bounded time and in a bounded queue.
 
 import { Fault } from "../../core/fault.ts";
+import { FairShare } from "../../work/fair_share.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import { snapshotLimits } from "./limits.ts";
 
@@ -13,7 +14,8 @@ export interface Reservation {
 }
 
 interface Waiting {
-  project_id: number;
+  /** Its project. */
+  owner: number;
   bytes: number;
   admit: () => void;
 }
@@ -24,8 +26,11 @@ export class ReadingBudget {
   readonly #semaphore = new Semaphore(
     snapshotLimits.snapshotReadsMax,
     snapshotLimits.snapshotReadsWaitingMax,
+    1,
   );
   readonly #waiting = new Set<Waiting>();
+  /** Which project's turn it is; what it may have is decided by bytes. */
+  readonly #order = new FairShare(Number.POSITIVE_INFINITY);
   /** Reserved bytes by project. */
   readonly #reserved = new Map<number, number>();
   #bytes = 0;
@@ -48,19 +53,22 @@ export class ReadingBudget {
    * Runs `read` on a place.
    * @throws Fault unavailable when none becomes free; what `read` throws.
    */
-  async within<Read>(gone: AbortSignal, read: () => Promise<Read>): Promise<Read> {
-    return await this.#semaphore.run({ abort: gone, msMax: this.#waitMsMax, busy }, read);
+  async within<Read>(project_id: number, gone: AbortSignal, read: () => Promise<Read>): Promise<Read> {
+    const wait = { owner: project_id, abort: gone, msMax: this.#waitMsMax, busy };
+    return await this.#semaphore.run(wait, read);
   }
 
   /** @throws Fault unavailable when so many bytes do not become free. */
   async reserve(project_id: number, bytes: number, gone: AbortSignal): Promise<Reservation> {
-    if (!this.#tryAcquire(project_id, bytes)) {
-      if (this.#waiting.size >= snapshotLimits.snapshotReadsWaitingMax) throw busy();
+    if (this.#mayAcquire(project_id, bytes)) this.#acquire(project_id, bytes);
+    else {
+      if (this.#isQueueFull(project_id)) throw busy();
       await this.#wait(project_id, bytes, AbortSignal.any([gone, AbortSignal.timeout(this.#waitMsMax)]));
     }
     let held = bytes;
     const shrink = (to: number) => {
       if (to >= held) return;
+      if (to === 0) this.#order.leave(project_id);
       this.#release(project_id, held - to);
       held = to;
     };
@@ -69,7 +77,7 @@ export class ReadingBudget {
 
   async #wait(project_id: number, bytes: number, abort: AbortSignal): Promise<void> {
     const { promise, resolve: admit, reject } = Promise.withResolvers<void>();
-    const waiting: Waiting = { project_id, bytes, admit };
+    const waiting: Waiting = { owner: project_id, bytes, admit };
     const onAbort = (): void => {
       if (this.#waiting.delete(waiting)) reject(busy());
     };
@@ -79,27 +87,47 @@ export class ReadingBudget {
     await promise.finally(() => abort.removeEventListener("abort", onAbort));
   }
 
-  /** A page that exceeds a share may run alone in its project. */
-  #tryAcquire(project_id: number, bytes: number): boolean {
-    const own = this.#reserved.get(project_id) ?? 0;
-    if (this.#bytes > 0 && this.#bytes + bytes > this.#bytesMax) return false;
-    if (own > 0 && own + bytes > this.#bytesMax / 2) return false;
-    this.#reserved.set(project_id, own + bytes);
-    this.#bytes += bytes;
-    return true;
+  /** A project waits with fewer readers than there is room for, so that some is always left for another. */
+  #isQueueFull(project_id: number): boolean {
+    const room = snapshotLimits.snapshotReadsWaitingMax - this.#waiting.size;
+    let own = 0;
+    for (const waiting of this.#waiting) if (waiting.owner === project_id) own++;
+    return own >= room;
   }
 
+  #reservedBy(project_id: number): number {
+    return this.#reserved.get(project_id) ?? 0;
+  }
+
+  /** A page that exceeds a share may run alone in its project. */
+  #mayAcquire(project_id: number, bytes: number): boolean {
+    const own = this.#reservedBy(project_id);
+    if (this.#bytes > 0 && this.#bytes + bytes > this.#bytesMax) return false;
+    return own === 0 || own + bytes <= this.#bytesMax / 2;
+  }
+
+  #acquire(project_id: number, bytes: number): void {
+    this.#order.acquire(project_id);
+    this.#reserved.set(project_id, this.#reservedBy(project_id) + bytes);
+    this.#bytes += bytes;
+  }
+
+  /** Lets in as many of those that wait as then find room. */
   #release(project_id: number, bytes: number): void {
-    const left = (this.#reserved.get(project_id) ?? 0) - bytes;
+    const left = this.#reservedBy(project_id) - bytes;
     if (left > 0) this.#reserved.set(project_id, left);
     else this.#reserved.delete(project_id);
     this.#bytes -= bytes;
-    // First come, first served, except for projects that have their share.
-    for (const waiting of this.#waiting) {
-      if (!this.#tryAcquire(waiting.project_id, waiting.bytes)) continue;
-      this.#waiting.delete(waiting);
-      waiting.admit();
+    for (let next = this.#next(); next; next = this.#next()) {
+      this.#waiting.delete(next);
+      this.#acquire(next.owner, next.bytes);
+      next.admit();
     }
+  }
+
+  /** Of those that find room, the one whose project reads least, or was let in longest ago. */
+  #next(): Waiting | undefined {
+    return this.#order.next([...this.#waiting].filter(({ owner, bytes }) => this.#mayAcquire(owner, bytes)));
   }
 }
 

@@ -1,6 +1,9 @@
-// Blobs are read one by one, each when the client has taken the one before it.
+// Blobs are read one by one, each when the client has taken the one before it. What is ready to be sent is no longer
+// counted among recordings that are being read.
 
 import { expect, test } from "bun:test";
+import { heldReplies } from "../../../src/http/pages/held_replies.ts";
+import { LongReply } from "../../../src/http/pages/long_reply.ts";
 import { answerSnapshots } from "../../../src/session_recordings/snapshots/answer.ts";
 import { snapshotLimits } from "../../../src/session_recordings/snapshots/limits.ts";
 import { ReadingBudget } from "../../../src/session_recordings/snapshots/reading_budget.ts";
@@ -13,9 +16,14 @@ const listed = uuids.map((uuid) => {
   return { uuid, first_at: at, last_at: at, size, events: 1, window_id: "" };
 });
 
-/** A RowBinary row of three strings of less than 128 bytes each. */
+/** A RowBinary row of strings. */
 function rowOf(...texts: string[]): Uint8Array {
-  return Buffer.concat(texts.flatMap((text) => [Buffer.from([text.length]), Buffer.from(text)]));
+  return Buffer.concat(texts.flatMap((text) => [Buffer.from(lengthOf(text.length)), Buffer.from(text)]));
+}
+
+/** A number as LEB128. */
+function lengthOf(number: number): number[] {
+  return number < 128 ? [number] : [(number & 127) | 128, ...lengthOf(number >> 7)];
 }
 
 test("a client that leaves while a blob is read gives back the memory of that blob too", async () => {
@@ -51,4 +59,35 @@ test("a client that leaves while a blob is read gives back the memory of that bl
   const turn = () => new Promise((resolve) => setImmediate(resolve));
   for (let turns = 0; budget.bytes > 0 && turns < 1000; turns++) await turn();
   expect(budget.bytes).toBe(0);
+});
+
+test("readers who do not read what they asked for take no room from other projects' readers", async () => {
+  const filler = "x".repeat(600_000);
+  const clickhouse = {
+    query: () => Promise.resolve(listed),
+    bytes: (_: string, params: { uuids: string[] }) =>
+      Promise.resolve(
+        Buffer.concat(params.uuids.map((uuid) => rowOf(uuid, "w", `[{"timestamp":1,"filler":"${filler}"}]`))),
+      ),
+  } as unknown as ClickHouse;
+  const budget = new ReadingBudget();
+  const keys = { blob_key: undefined, start_blob_key: undefined, end_blob_key: undefined };
+  for (const source of [undefined, "blob_v2"]) {
+    const held = heldReplies.heldBy();
+    const url = new URL("http://localhost/");
+    const session = { project_id: 1, session_id: "s" };
+    const request = new Request(url.href);
+    const reply = await answerSnapshots(
+      { clickhouse, budget },
+      session,
+      { source, ...keys },
+      { url, request },
+    );
+    expect(reply).toBeInstanceOf(LongReply);
+    expect([budget.bytes, heldReplies.heldBy() - held]).toEqual([0, expect.any(Number)]);
+    expect(heldReplies.heldBy() - held).toBeGreaterThan(filler.length);
+    const text = await reply.text();
+    expect(text.split(filler)).toHaveLength(3);
+    expect([budget.bytes, heldReplies.heldBy()]).toEqual([0, held]);
+  }
 });

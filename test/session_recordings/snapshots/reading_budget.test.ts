@@ -20,6 +20,28 @@ test("bytes are reserved until they are released, half of them by one project at
   expect(budget.bytes).toBe(0);
 });
 
+test("projects whose readers crowd the queue neither fill it nor come before another project's reader", async () => {
+  const budget = new ReadingBudget({ bytesMax: 100, waitMsMax: 60_000 });
+  const gone = new AbortController();
+  const order: number[] = [];
+  const ask = (project_id: number) =>
+    budget.reserve(project_id, 50, gone.signal).then(
+      (held) => void (order.push(project_id), held),
+      ({ code }: { code?: string }) => code,
+    );
+  const held = [await budget.reserve(1, 50, staying), await budget.reserve(2, 50, staying)];
+  const crowd = [1, 2].flatMap((project_id) =>
+    Array.from({ length: snapshotLimits.snapshotReadsWaitingMax }, () => ask(project_id)),
+  );
+  const other = ask(3);
+  held[0]!.release();
+  expect(await other).toBeUndefined();
+  expect(order).toEqual([3]);
+  gone.abort();
+  held[1]!.release();
+  expect((await Promise.all(crowd)).every((code) => code === "unavailable")).toBe(true);
+});
+
 test("a page larger than everything is read when nothing else is", async () => {
   const budget = new ReadingBudget({ bytesMax: 100, waitMsMax: 60_000 });
   const small = await budget.reserve(1, 1, staying);
@@ -58,7 +80,7 @@ test("so many read at once, and a failing one gives its place back", async () =>
     running--;
     throw new Error("no");
   };
-  const all = Array.from({ length: 20 }, () => budget.within(staying, read).catch(() => "failed"));
+  const all = Array.from({ length: 20 }, () => budget.within(1, staying, read).catch(() => "failed"));
   expect(await Promise.all(all)).toEqual(Array.from({ length: 20 }, () => "failed"));
   expect(most).toBe(snapshotLimits.snapshotReadsMax);
 });
