@@ -14,6 +14,7 @@ import {
 } from "node:zlib";
 import { free } from "../../core/chunks.ts";
 import { Fault } from "../../core/fault.ts";
+import { limits } from "../../core/limits.ts";
 import { exhausted } from "../../work/bodies/body_faults.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { Semaphore } from "../../work/semaphore.ts";
@@ -127,12 +128,16 @@ export function gunzipStart(bytes: Uint8Array): Uint8Array {
 }
 
 /** Threads that inflate: more would take cores from the event loop. */
-const threads = new Semaphore(decodeLimits.inflatesAtOnceMax, decodeLimits.inflatesWaitingMax);
+const threads = new Semaphore(
+  decodeLimits.inflatesAtOnceMax,
+  decodeLimits.inflatesWaitingMax,
+  limits.workingFreeMultiple,
+);
 const noAbort = new AbortController().signal;
 
-/** Waits for a thread; returns what releases it. */
-async function enterThread(): Promise<() => void> {
-  const leave = await threads.enter(noAbort);
+/** Waits for a thread for a body of this lease's owner; returns what releases it. */
+async function enterThread({ owner }: MemoryLease): Promise<() => void> {
+  const leave = await threads.enter(noAbort, owner);
   if (!leave) throw exhausted();
   return leave;
 }
@@ -144,7 +149,7 @@ async function inflateLarge(
 ): Promise<Uint8Array[]> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  let leave = await enterThread();
+  let leave = await enterThread(lease);
   const inflater = methods[method].later({ chunkSize: decodeLimits.inflateChunkBytes });
   try {
     inflater.end(bytes);
@@ -165,7 +170,7 @@ async function inflateLarge(
       // Others use the thread while the first chunk is checked.
       leave();
       await looking;
-      leave = await enterThread();
+      leave = await enterThread(lease);
     }
     return chunks;
   } catch (thrown) {

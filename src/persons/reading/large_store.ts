@@ -2,6 +2,7 @@
 // first of them, so that the ids themselves need not be sent.
 
 import { Fault } from "../../core/fault.ts";
+import { limits } from "../../core/limits.ts";
 import type { QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, queryOptions } from "../../storage/clickhouse/query_options.ts";
 import { Semaphore } from "../../work/semaphore.ts";
@@ -85,7 +86,11 @@ const options: QueryOptions = {
   settings: { ...queryOptions.settings, optimize_aggregation_in_order: 1 },
 };
 
-const semaphore = new Semaphore(personLimits.largePersonReadsMax, personLimits.largePersonReadsWaitingMax);
+const semaphore = new Semaphore(
+  personLimits.largePersonReadsMax,
+  personLimits.largePersonReadsWaitingMax,
+  limits.workingFreeMultiple,
+);
 
 /**
  * Persons by their main ids; ids without a person are absent. Few run at once: each uses the engine for about a
@@ -93,7 +98,7 @@ const semaphore = new Semaphore(personLimits.largePersonReadsMax, personLimits.l
  * @throws Fault unavailable when too many wait, or the wait is too long.
  */
 export async function readLarge(reads: ProjectReads, mains: readonly string[]): Promise<Map<string, Person>> {
-  const wait = { msMax: personLimits.largePersonWaitMs, busy };
+  const wait = { owner: reads.project_id, msMax: personLimits.largePersonWaitMs, busy };
   return await semaphore.run(wait, () => readNow(reads, mains));
 }
 

@@ -152,6 +152,24 @@ test("more bodies than may be inflated at once wait for each other, and all are"
   expect(new Set(sizes).size).toBe(1);
 });
 
+test("an owner whose bodies wait for a thread leaves room for those of others, which come first", async () => {
+  const bytes = gzipSync(crypto.getRandomValues(new Uint8Array(60_000)));
+  const order: string[] = [];
+  const inflatedOf = (owner: string) => {
+    const lease = memory.open();
+    lease.assign(owner);
+    const inflating = inflateBytes("gzip", bytes, { bytesMax: limits.inflatedBytesMax, lease });
+    return inflating.then(
+      () => void order.push(owner),
+      ({ code }: Fault) => code,
+    );
+  };
+  const crowd = Array.from({ length: decodeLimits.inflatesWaitingMax * 2 }, () => inflatedOf("crowd"));
+  expect(await inflatedOf("other")).toBeUndefined();
+  expect(order.length).toBeLessThan(2 * decodeLimits.inflatesAtOnceMax);
+  expect(new Set(await Promise.all(crowd))).toEqual(new Set([undefined, "unavailable"]));
+});
+
 test("the first bytes of a gzip body show what it begins with; those of a bomb and of other bodies nothing", () => {
   const text = `{"api_key":"phc_some_key","batch":[${Array.from({ length: 5000 }, (_, i) => i * 7919).join(",")}]}`;
   const shown = (bytes: Uint8Array) => new TextDecoder().decode(gunzipStart(bytes));
