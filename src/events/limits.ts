@@ -10,4 +10,6 @@ export const eventLimits = {
   chainCharsMax: 262_144,
   /** Persons read at once for the events of a page: 65 MB at most, since a person's properties are bounded. */
   personsAtOnceMax: 100,
+  /** Days that are counted anew by name: two years of them. More are counted with all others. */
+  unmergedDaysMax: 1000,
 };

@@ -5,12 +5,7 @@ import { findMainId } from "../persons/reading/main_id_store.ts";
 import { findEventKeys, type ListedEvents } from "../query/events/page.ts";
 import type { QueryContext } from "../query/store.ts";
 import { type ClickHouse, isTooBig } from "../storage/clickhouse/clickhouse.ts";
-import {
-  type ProjectReads,
-  queryOptions,
-  readsOf,
-  wholePageOptions,
-} from "../storage/clickhouse/query_options.ts";
+import { type ProjectReads, readsOf, wholePageOptions } from "../storage/clickhouse/query_options.ts";
 import { type Conditions, conditionsOf } from "../storage/events/conditions.ts";
 import {
   compilePropertyFilters,
@@ -19,6 +14,7 @@ import {
 } from "../storage/events/property_filter.ts";
 import { hasKey, keyParams, keyRank } from "../storage/events/stored_properties.ts";
 import { blockedEvents, eventText, type PageQuestion, plainSlashes } from "./block_store.ts";
+import { countDays, countFinalDays, type DayCount } from "./day_store.ts";
 
 /** Absent fields do not filter. `after` and `before` are `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive. */
 interface EventFilter {
@@ -51,16 +47,15 @@ export async function listEvents(
   { limit, offset }: Page,
 ): Promise<EventPage> {
   const person = await personCondition(clickhouse, filter);
+  const { properties = [] } = filter;
   const { where, params } = conditions(filter, person);
-  // `stored_events` avoids the join with persons.
-  const source = readsPersons(filter.properties ?? []) || person?.joins ? "events" : "stored_events";
   const order = filter.oldestFirst ? "ASC" : "DESC";
-  const days = await clickhouse.query<DayCount>(
-    `SELECT toString(toDate32(timestamp)) AS day, toUInt64(count()) AS count
-     FROM ${source} WHERE ${where} GROUP BY day ORDER BY day ${order}`,
-    params,
-    queryOptions,
-  );
+  // `stored_events` avoids the join with persons.
+  const view = readsPersons(properties) || person?.joins ? "events" : "stored_events";
+  const isPlain = view === "stored_events" && properties.length === 0;
+  const days = isPlain
+    ? await countDays(clickhouse, { where, params }, order)
+    : await countFinalDays(clickhouse, view, { where, params }, order);
   const count = days.reduce((sum, day) => sum + Number(day.count), 0);
   const span = pageSpan(days, limit, offset);
   if (!span) return { count, rows: inOnePiece(new Uint8Array(0)) };
@@ -130,12 +125,6 @@ async function wholeEvents(
 
 async function* inOnePiece(events: Uint8Array): AsyncGenerator<Uint8Array, void> {
   yield events;
-}
-
-/** Events of one day. ClickHouse writes 64-bit numbers as text. */
-export interface DayCount {
-  day: string;
-  count: string | number;
 }
 
 /**

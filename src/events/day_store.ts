@@ -1,0 +1,80 @@
+// How many events of a list there are on each day. Making rows final costs several times what counting them does. It is
+// needed only where an event may lie in two rows: on days whose rows are in several parts, or in a part that was never
+// merged, since INSERTs leave equal rows as they are.
+
+import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
+import { queryOptions } from "../storage/clickhouse/query_options.ts";
+import type { Conditions } from "../storage/events/conditions.ts";
+import { eventLimits } from "./limits.ts";
+
+/** Events of one day. ClickHouse writes 64-bit numbers as text. */
+export interface DayCount {
+  day: string;
+  count: string | number;
+}
+
+interface CountedDay extends DayCount {
+  /** Whether all rows are in one merged part: then no two of them are equal. */
+  is_merged: number;
+  /** The day as the table's key has it, which wraps before 1970 and after 2149. */
+  key_day: string;
+}
+
+/**
+ * Rows by day and part. A part is called by its partition, first and last block and level, as 2024_1_9_2; at level 0 it
+ * was never merged.
+ */
+const partsOfDays = (where: string) => `
+  SELECT toDate32(timestamp) AS date, count() AS rows, splitByChar('_', any(_part))[4] AS level,
+    any(toDate(timestamp)) AS key
+  FROM event_rows WHERE ${where} GROUP BY date, _part_index`;
+
+/** The days of stored events, in the order of a list; for conditions that cost little to check twice. */
+export async function countDays(
+  clickhouse: ClickHouse,
+  { where, params }: Conditions,
+  order: "ASC" | "DESC",
+): Promise<DayCount[]> {
+  // Each shard has parts of its own.
+  if (clickhouse.cluster) return await countFinalDays(clickhouse, "stored_events", { where, params }, order);
+  const days = await clickhouse.query<CountedDay>(
+    `SELECT toString(date) AS day, sum(rows) AS count, count() = 1 AND any(level) != '0' AS is_merged,
+       toString(any(key)) AS key_day
+     FROM (${partsOfDays(where)}) GROUP BY date ORDER BY date ${order}`,
+    params,
+    queryOptions,
+  );
+  const unmerged = days.filter((one) => !one.is_merged);
+  if (unmerged.length === 0) return days;
+  const isShort = unmerged.length <= eventLimits.unmergedDaysMax;
+  const finals = await clickhouse.query<DayCount>(
+    `SELECT toString(toDate32(timestamp)) AS day, count() AS count
+     FROM stored_events
+     WHERE ${where} ${isShort ? "AND toDate(timestamp) IN {key_days:Array(Date)}" : ""}
+     GROUP BY day`,
+    { ...params, ...(isShort && { key_days: unmerged.map(({ key_day }) => key_day) }) },
+    queryOptions,
+  );
+  const countOf = new Map(finals.map(({ day, count }) => [day, count]));
+  // A day that is gone meanwhile has none.
+  return days.map(({ day, count, is_merged }) => ({
+    day,
+    count: is_merged ? count : (countOf.get(day) ?? 0),
+  }));
+}
+
+/** As countDays(), in one statement over a view of final rows. */
+export async function countFinalDays(
+  clickhouse: ClickHouse,
+  view: "events" | "stored_events",
+  { where, params }: Conditions,
+  order: "ASC" | "DESC",
+): Promise<DayCount[]> {
+  return await clickhouse.query<DayCount>(
+    `SELECT toString(date) AS day, count
+     FROM (SELECT toDate32(timestamp) AS date, count() AS count FROM ${view} WHERE ${where} GROUP BY date)
+     ORDER BY date ${order}`,
+    params,
+    queryOptions,
+  );
+}
