@@ -17,7 +17,7 @@ const scopesOf: Readonly<Record<string, string>> = {
   session_recordings: "Replay",
 };
 
-/** What stands for the thing itself in a path, where no segment of its own does. */
+/** The scope of the thing itself, where no segment of the path has one of its own. */
 const homeScopes: Readonly<Record<string, string>> = {
   project: "Project",
   project_of_organization: "Project",

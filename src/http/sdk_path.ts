@@ -41,7 +41,7 @@ export function isSdkPath(path: string): boolean {
   return first === "api" ? belowApi.has(second) : roots.has(first);
 }
 
-/** Whether the path belongs to the management API, which takes personal keys and is closed to web pages. */
+/** Whether the path belongs to the management API, which requires personal keys and is closed to web pages. */
 export function isManagementPath(path: string): boolean {
   const single = withSingleSlashes(path);
   return (single === "/api" || single.startsWith("/api/")) && !isSdkPath(single);

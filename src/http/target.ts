@@ -19,7 +19,7 @@ const adoptable = /^[\w.:+/=@-]{1,128}$/;
 
 /**
  * A handler whose answers carry the id of their request.
- * @param trusts whether the request came from a proxy whose X-Request-Id is taken over.
+ * @param trusts whether the request came from a proxy whose X-Request-Id is adopted.
  */
 export function withRequestId<R extends Request>(
   handle: (request: R) => Response | Promise<Response>,

@@ -11,8 +11,8 @@ export const storageLimits = {
    */
   migrateMsMax: 14_400_000,
   /**
-   * How long a start waits for servers that cannot go on beside its migrations, in ms: the longest drain of a stopping
-   * server several times over.
+   * How long a start waits for servers that are incompatible with its migrations, in ms: the longest drain of a
+   * stopping server several times over.
    */
   olderServersMsMax: 600_000,
   /**
@@ -58,6 +58,6 @@ export const storageLimits = {
   workerConnectionsMax: 3,
   /** Bytes of sessions that are grouped in memory, and become one part: more than an INSERT's events have. */
   sessionBytesMax: 134_217_728,
-  /** Time between two looks at the watermarks while one waits for them, in ms: journals report once a second. */
+  /** Time between two reads of the watermarks while a caller waits for them, in ms: journals report once a second. */
   watermarkAgainMs: 200,
 };

@@ -1,4 +1,4 @@
-// The journal: acknowledged events on disk until ClickHouse has them. Owns its lanes; asks no store.
+// The journal: acknowledged events on disk until ClickHouse has them. Owns its lanes; reads no store.
 
 import type { Clock } from "../../core/clock.ts";
 import type { Log } from "../../core/log.ts";
@@ -38,7 +38,7 @@ export interface JournalOptions {
   log: Log;
 }
 
-/** Arrival times in microseconds: everything this journal took before them is in ClickHouse. */
+/** Arrival times in microseconds: everything that this journal appended before them is in ClickHouse. */
 export interface Watermarks {
   /** Events, and merges. */
   stored: number;
@@ -76,7 +76,7 @@ export class Journal {
   #lastMicros = 0;
   #nextTie: number;
   readonly #wakeup = new Wakeup();
-  /** Growing segments, since when they are looked at. */
+  /** Growing segments, and since when they are polled. */
   readonly #ages = new Map<bigint, SegmentAge>();
   /** When the last segment of an import was sealed. */
   #importedAt = Number.NEGATIVE_INFINITY;
@@ -126,7 +126,7 @@ export class Journal {
     await this.#ledger.close();
   }
 
-  /** The arrival time of a row, in microseconds: not before that of an earlier row, whatever the clock says. */
+  /** The arrival time of a row, in microseconds: never before that of an earlier row, whatever the clock. */
   stamp(): number {
     this.#lastMicros = Math.max(this.#lastMicros, this.#options.clock.now() * 1000);
     return this.#lastMicros;
@@ -149,7 +149,7 @@ export class Journal {
     return { stored, derived, recordings: this.#storedOf("recordings") };
   }
 
-  /** Every row that the lanes of this watermark took before this time (microseconds) is stored. */
+  /** Every row that the lanes of this watermark appended before this time (microseconds) is stored. */
   #storedOf(name: LaneKind["watermark"]): number {
     let watermark = this.stamp();
     for (const [kind, lane] of this.#lanes) {
@@ -188,7 +188,7 @@ export class Journal {
     return free;
   }
 
-  /** True when no more may be taken until a flush has made room. */
+  /** True when nothing more may be appended until a flush has freed space. */
   get full(): boolean {
     return this.tight || this.freeBytes <= 0;
   }
@@ -197,7 +197,9 @@ export class Journal {
     return this.#options.reserve?.low === true;
   }
 
-  /** Whether nothing waits, so that the journal may leave when its process stops: nobody would wait for it in vain. */
+  /**
+   * Whether nothing is pending, so that the journal may leave when its process stops: others would wait for it in vain.
+   */
   get isEmpty(): boolean {
     const now = this.stamp();
     return this.watermarks().derived >= now && this.pending().events === 0;
@@ -273,7 +275,7 @@ export class Journal {
     });
   }
 
-  /** Gives further segments this number; their ids go on rising. */
+  /** Numbers further segments anew; their ids keep rising. */
   renumber(number: number): void {
     this.#number = number;
   }
@@ -291,7 +293,7 @@ export class Journal {
     return id;
   }
 
-  /** Takes rows that an operator returned from quarantine (`sluice journal retry`). */
+  /** Adopts rows that an operator returned from quarantine (`sluice journal retry`). */
   adoptReturned(): void {
     const recovery = this.#recovery();
     recovery.readReturned(this.#sealed.paths);
@@ -363,7 +365,7 @@ export class Journal {
     }));
   }
 
-  /** Gives back what a lane keeps for its next segment, after a long rest or where the disk is nearly full. */
+  /** Releases what a lane keeps for its next segment, after a long idle time or where the disk is nearly full. */
   async #releaseIdle(lane: Lane<LaneRow>): Promise<void> {
     const now = this.#options.clock.elapsed();
     if (lane.segment || lane.openRows > 0) this.#busyAt.set(lane.kind, now);
@@ -376,7 +378,7 @@ export class Journal {
   #sealByAge(): void {
     for (const [kind, lane] of this.#lanes) {
       const { segment } = lane;
-      // While the flush is behind, a segment goes on growing: fewer and bigger inserts.
+      // While the flush is late, a segment keeps growing: fewer and bigger inserts.
       const behind = this.#sealed.lanes.get(kind)!.length >= kind.flushesAtOnce;
       if (!segment || segment.rows === 0 || behind) continue;
       if (this.#isDue(segment)) void lane.seal();

@@ -1,6 +1,6 @@
-// The ledger: which segments are finished, what waiting segments must contain, and the newest segment id. A finished
-// segment is noted before its file is removed, so that a crash in between neither sends it again nor, if the clock went
-// back, uses an id twice. FORMAT.md has the lines.
+// The ledger: which segments are finished, what pending segments must contain, and the newest segment id. A finished
+// segment is recorded before its file is removed, so that a crash in between neither sends it again nor, if the clock
+// went back, uses an id twice. FORMAT.md has the lines.
 
 import { basename, dirname } from "node:path";
 import { crc32 } from "node:zlib";
@@ -37,7 +37,7 @@ export class Ledger {
   readonly #path: string;
   /** How far growing segments are synced. */
   readonly marks: SyncedMarks;
-  /** Notes of all lanes, one after the other: concurrent ones would open the file twice. */
+  /** Writes of all lanes, one after the other: concurrent ones would open the file twice. */
   #writes: Promise<void> = Promise.resolve();
   #file: JournalFile | undefined;
   #bytes = 0;
@@ -51,7 +51,7 @@ export class Ledger {
     this.marks = new SyncedMarks(setup, folder);
   }
 
-  /** What the last process noted; empty on the first start. A torn last line is skipped. */
+  /** What the last process wrote; empty on the first start. A torn last line is skipped. */
   read(): LedgerContents {
     const noted: LedgerContents = {
       finished: [],
@@ -96,7 +96,7 @@ export class Ledger {
 
   /**
    * Rewrites the ledger with the newest id and these segments; no finished segment's file may be left by then. From
-   * then on marks are taken. Returns false, and keeps the old file, when the disk has no room for a new one.
+   * then on marks are written. Returns false, and keeps the old file, when the disk has no space for a new one.
    */
   restart(lastMillis: number, waiting: readonly Segment[] = []): boolean {
     this.#sealed.clear();
@@ -129,12 +129,12 @@ export class Ledger {
     this.#soon(() => this.#append(sealedLine(name, lastMillis, extent), lastMillis, false)).catch(() => {});
   }
 
-  /** Notes the newest id; durable when it resolves. */
+  /** Writes the newest id; durable when it resolves. */
   async writeMillis(lastMillis: number): Promise<void> {
     await this.#soon(() => this.#append(summed(`- ${lastMillis}`), lastMillis, true));
   }
 
-  /** Notes that a segment is finished; durable when it resolves. */
+  /** Writes that a segment is finished; durable when it resolves. */
   async writeFinished(segment: Segment, lastMillis: number): Promise<void> {
     const name = basename(segment.path);
     await this.#soon(async () => {
@@ -168,7 +168,7 @@ export class Ledger {
     this.#bytes += line.length;
   }
 
-  /** Rewrites the file; on a full disk it goes on as it is, without what a failed note left behind its last line. */
+  /** Rewrites the file; on a full disk it stays as it is, without what a failed write left after its last line. */
   async #repair(lastMillis: number): Promise<void> {
     try {
       await this.#restartLater(lastMillis);
@@ -191,7 +191,7 @@ export class Ledger {
     this.#bytes = 0;
   }
 
-  /** Cuts what is behind the last whole line, since it would spoil the next one. Needs no room. */
+  /** Cuts what follows the last whole line, since it would spoil the next one. Needs no space. */
   #cutTornLine(): void {
     const bytes = Buffer.from(this.#setup.io.read(this.#path));
     const end = bytes.lastIndexOf("\n") + 1;

@@ -1,4 +1,4 @@
-// Bounds of the journal: its lanes, segments, room and recovery, with their units and reasons.
+// Bounds of the journal: its lanes, segments, space and recovery, with their units and reasons.
 
 export const journalLimits = {
   /** Bytes of the ledger past which it is rewritten. */
@@ -42,7 +42,7 @@ export const journalLimits = {
   diskReserveBytesMin: 16 * 1024 * 1024,
   diskReserveBytesMax: 1024 * 1024 * 1024,
   diskReserveFractionMax: 1 / 4,
-  /** What must be free above the reserve before captures go on, as a part of the reserve. */
+  /** What must be free above the reserve before captures resume, as a part of the reserve. */
   diskBackFraction: 1 / 8,
   /** Bytes that a health check writes to the journal's disk: a page, so that it needs a free block. */
   journalProbeBytes: 4096,
@@ -60,14 +60,14 @@ export const journalLimits = {
   gatherMs: 1,
   /** Bytes of a long frame that are summed before other requests get their turn: about a millisecond. */
   sumBytesMax: 2 * 1024 * 1024,
-  /** The part of the journal's room that recordings may fill, so that events always find some. */
+  /** The part of the journal's space that recordings may fill, so that events always find some. */
   recordingsJournalFraction: 0.5,
   /**
    * A project may hold nine times the journal's free bytes: alone at most nine tenths of JOURNAL_BYTES_MAX, so that a
-   * newcomer always finds room.
+   * newcomer always finds space.
    */
   journalFreeMultiple: 9,
-  /** A project that holds at most JOURNAL_BYTES_MAX divided by this may go on while there is any room. */
+  /** A project that holds at most JOURNAL_BYTES_MAX divided by this may continue while there is any space. */
   journalFloorDivisor: 1024,
   /**
    * What a change of a person or group counts besides its bytes, in bytes: it becomes one or two rows, which cost the

@@ -1,5 +1,5 @@
-// Who may take how much of the journal's room. A reserve of its volume stays free for the stores; of the rest, one
-// project must not take what others need, nor recordings what events need.
+// How much of the journal's space each may use. A reserve of its volume stays free for the stores; of the rest, one
+// project must not use what others need, nor recordings what events need.
 
 import { statfs } from "node:fs/promises";
 import { Fault } from "../../core/fault.ts";
@@ -123,13 +123,13 @@ interface CaptureQuotaOptions<EventLane> {
   bytesMax: number;
   freeBytes(): number;
   recordingBytes(): number;
-  /** Whether the disk is nearly full: then nothing more may be taken. */
+  /** Whether the disk is nearly full: then nothing more may be appended. */
   isTight(): boolean;
 }
 
 export class CaptureQuota<EventLane extends QuotaLane> {
   /**
-   * True while ClickHouse takes no inserts. Then no project delays others, so only bytes bound what a project sends,
+   * True while ClickHouse accepts no inserts. Then no project delays others, so only bytes bound what a project sends,
    * and it gets through an outage for as long as the others.
    */
   isStoreUnavailable = true;
@@ -142,7 +142,7 @@ export class CaptureQuota<EventLane extends QuotaLane> {
     this.#floorBytes = options.bytesMax / journalLimits.journalFloorDivisor;
   }
 
-  /** True when no more recordings may be taken, though events still may. */
+  /** True when no more recordings may be appended, though events still may. */
   get recordingsFull(): boolean {
     return this.#options.isTight() || this.#freeRecordingBytes() <= 0;
   }

@@ -1,4 +1,4 @@
-// What the v1 protocol takes and answers, for the API's description. Bodies are not checked against it.
+// Requests and replies of the v1 protocol, for the API's description. Bodies are not checked against it.
 
 import Type from "typebox";
 import { refusal } from "../../http/docs/document.ts";

@@ -1,7 +1,7 @@
 // Bounds of capture workers, with their units and reasons.
 
 export const workerLimits = {
-  /** Workers, unless WORKERS asks for more: their flushes take 12 of the embedded engine's 16 places. */
+  /** Workers by default, without WORKERS: their flushes use 12 of the embedded engine's 16 permits. */
   workersUnaskedMax: 4,
   /** Cores for each worker: what it captures keeps two cores of the engine busy, and reads need some too. */
   coresPerWorker: 4,

@@ -58,7 +58,7 @@ export class PrimaryClient implements SharedBook {
     this.#minute = minute;
   }
 
-  /** Asks worker 1 how many may be listed; it counts the others. */
+  /** Requests from worker 1 how many may be listed; it counts the others. */
   async #admit({ project_id, type, minute, count }: Unlisted): Promise<number> {
     const asked = this.#minute;
     const room = Number(await this.#link.request("room", { project_id, type, count }).catch(() => 0));

@@ -117,7 +117,7 @@ function configOf(common: CommonConfig, number: number): WorkerConfig {
 
 export interface Workers {
   count: number;
-  /** Why, as the log tells it. */
+  /** Why, for the log. */
   chosen_by: string;
   cores: number;
 }

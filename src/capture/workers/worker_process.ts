@@ -53,7 +53,7 @@ export class WorkerProcess {
     this.#link?.send("flush");
   }
 
-  /** Its metrics. While the process is away, the last ones, with what it left in the journal. */
+  /** Its metrics. While the process is down, the last ones, with what it left in the journal. */
   async read(): Promise<MetricsRead[]> {
     try {
       if (this.#link) this.#last = (await this.#link.request("metrics")) as MetricsRead;

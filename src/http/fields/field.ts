@@ -128,7 +128,7 @@ export function unsupported(refusal: string, also: readonly (string | number | b
   );
 }
 
-/** A field of PostHog's that may have any value, since it changes no answer: the description says why. */
+/** A field of PostHog's that may have any value, since it changes no answer: the description has the reason. */
 export function unread(description: string) {
   return Type.Optional(Type.Unknown({ description }));
 }
@@ -154,7 +154,7 @@ type Writable<Properties extends TProperties> = {
 };
 
 /**
- * What a request may say of a resource: its model without the fields that are read-only, in its order. A model called
+ * What a request may set of a resource: its model without the fields that are read-only, in its order. A model called
  * Thing makes a ThingRequest.
  */
 export function writable<Properties extends TProperties>(
@@ -173,9 +173,7 @@ export function strictWritable<Properties extends TProperties>(
   return { ...writable(model), ...strictness(model) };
 }
 
-/**
- * A checked request that makes a thing: every field without a default was given, the others are filled in.
- */
+/** A checked request that creates a thing: every field without a default is set, the others are filled in. */
 export type CreateInput<Schema extends TObject> = Static<Schema>;
-/** A checked request that changes a thing: only what was given. */
+/** A checked request that changes a thing: only the fields that were sent. */
 export type UpdateInput<Schema extends TObject> = Partial<Static<Schema>>;

@@ -83,7 +83,7 @@ function refuseUnknown(rule: Rule, value: Record<string, unknown>, path: FieldPa
 function checkValue(rule: Rule, value: unknown, path: FieldPath, purpose: Purpose): unknown {
   const { rule: own, orNull } = plainRule(rule);
   if (value === null) {
-    // A schema without rules takes anything, null too.
+    // A schema without rules accepts anything, null too.
     if (orNull || isFree(own)) return null;
     throw fieldFault("null", "This field may not be null.", path);
   }

@@ -1,9 +1,9 @@
-// What a client is told of a wrong field, in the words of the API it knows.
+// Faults of wrong fields, in the words of the API that clients know.
 
 import { Fault, type FaultCode } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 
-/** Where a value stands: names and indices from the body down. */
+/** The path of a value: names and indices from the body down. */
 export type FieldPath = readonly string[];
 
 /** The fault of a wrong value, with its path as `attr`; null for the body itself. */

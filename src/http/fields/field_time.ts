@@ -34,7 +34,7 @@ export function isoTimeOf(text: string): string | undefined {
     return undefined;
   const local = new Date(0);
   local.setUTCFullYear(y, mo - 1, d);
-  // Date turns 30 February into 1 March; a date that does not come back as it was given does not exist.
+  // Date turns 30 February into 1 March; a date that changes so does not exist.
   if (local.getUTCMonth() !== mo - 1 || local.getUTCDate() !== d) return undefined;
   const offset = (Number(ahead) * 60 + Number(aheadMinutes)) * (sign === "-" ? -1 : 1);
   local.setUTCHours(h, mi - offset, s);
@@ -83,7 +83,7 @@ export function isoOfStored(moment: string): string {
 
 /** Whether the time zone database has a zone of this name. */
 export function isTimezone(name: string): boolean {
-  // Offsets like +01:00 are taken by the runtime, but they are no zones.
+  // The runtime accepts offsets like +01:00, but they are no zones.
   if (!/^[A-Za-z][A-Za-z0-9_+\-/]{0,63}$/.test(name)) return false;
   try {
     return new Intl.DateTimeFormat("en", { timeZone: name }).resolvedOptions().timeZone !== "";

@@ -1,4 +1,4 @@
-// How the most frequent values of a property are asked for and answered.
+// Requests and replies of the most frequent values of a property.
 
 import Type from "typebox";
 import { model } from "./field.ts";

@@ -145,7 +145,7 @@ export class Registry {
   }
 }
 
-/** What every room is given to register its own metrics in. */
+/** Where every room registers its own metrics. */
 export interface Metrics {
   registry: Registry;
 }

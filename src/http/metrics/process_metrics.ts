@@ -42,7 +42,7 @@ export function followServer(registry: Registry, clock: Clock): void {
   registry.followed("gauge", "process_start_time_seconds", help, () => started);
 }
 
-/** Undefined where the system does not tell. */
+/** Undefined where the system does not report it. */
 function openFiles(proc: string): number | undefined {
   try {
     // Reading the folder opens one file itself.

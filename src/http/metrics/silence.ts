@@ -6,7 +6,7 @@ import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { readSilences } from "../../storage/watermark.ts";
 import type { Registry } from "./metrics.ts";
 
-/** Looks anew; resolves to a text when there are servers that do not report. */
+/** Checks again; resolves to a text when there are servers that do not report. */
 export type SilenceCheck = () => Promise<string | undefined>;
 
 export function followSilence(registry: Registry, sql: Postgres, clock: Clock): SilenceCheck {

@@ -67,7 +67,10 @@ export class LongReply extends Response {
     this.#end = end;
   }
 
-  /** Who reads it, and whether they may go on. @throws Fault unavailable when they hold too much. */
+  /**
+   * Who reads it, and whether they may continue.
+   * @throws Fault unavailable when they hold too much.
+   */
   admit(owner: ReplyOwner, readmit?: Readmit): this {
     // One that is sent in a slice or two is over before a right can end.
     if (!this.#held || this.#held.bytes > limits.replySliceBytes) this.#readmit = readmit;

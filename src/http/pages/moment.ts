@@ -1,4 +1,4 @@
-// Moments as a query string gives them: ISO 8601 in its usual spellings, or relative like -7d.
+// Moments in a query string: ISO 8601 in its usual spellings, or relative like -7d.
 
 import { ago, type Clock, type TimeUnit } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";

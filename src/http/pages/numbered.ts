@@ -17,7 +17,7 @@ export function numberedPageParameters(rows: string) {
   };
 }
 
-/** @throws Fault when both are given. */
+/** @throws Fault when both are set. */
 export function numberedPage({ limit, offset, page }: Page & { page: number }): Page {
   if (page > 1 && offset > 0) {
     throw fieldFault("invalid_input", "Give either page or offset, not both.", ["page"]);

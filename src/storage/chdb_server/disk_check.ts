@@ -1,4 +1,4 @@
-// Whether the engine's files hold what it wrote. It takes a write(2) that fails for one that succeeded: on a full disk
+// Whether the engine's files hold what it wrote. It treats a write(2) that fails as one that succeeded: on a full disk
 // an INSERT or a merge makes a part of cut files and reports no error. It counts those failures, though, and each start
 // sets such parts aside. So the process ends itself at the first one, before any statement is answered.
 
@@ -19,7 +19,7 @@ export class DiskCheck {
     this.#engine = engine;
   }
 
-  /** On a full disk opening fails to write a note to the lock file, which nobody reads. */
+  /** On a full disk opening fails to write a text to the lock file, which nothing reads. */
   async start(): Promise<void> {
     this.#failedAtOpen = await this.#engine.failedWrites();
     // Parts that a merge replaces are kept for 90 s at least (`old_parts_lifetime`): a start within them loses nothing.

@@ -5,7 +5,7 @@ export const chdbServerLimits = {
   paramBytesMax: 131_072,
   /** How long running statements may take when the server ends, in ms: less than its owner waits before killing it. */
   endMsMax: 5000,
-  /** How often failed writes of merges are looked for, in ms: replaced parts are kept for 90 s at least. */
+  /** How often failed writes of merges are searched for, in ms: replaced parts are kept for 90 s at least. */
   diskCheckMs: 10_000,
   /** Free space without which no table is changed, in bytes: far more than others write to the disk in those few ms. */
   definitionRoomBytes: 8 * 1024 * 1024,
@@ -13,12 +13,14 @@ export const chdbServerLimits = {
   waitingMax: 256,
   /** A statement's text, in bytes. */
   statementBytesMax: 16 * 1024 * 1024,
-  /** By how many steps of nice the engine stands behind the server: with 5, live captures still waited now and then. */
+  /** Steps of nice by which the engine ranks below the server: with 5, live captures still waited now and then. */
   stepsBehind: 10,
-  /** An INSERT that takes longer, in ms, has not enough of the cores: the largest takes a quarter of that at rest. */
+  /** An INSERT that takes longer, in ms, lacks cores: the largest takes a quarter of that at rest. */
   insertLateMs: 2000,
-  /** As insertLateMs, while reads run: they keep the cores busy themselves, but an import beside them goes on. */
+  /** As insertLateMs, while reads run: they keep the cores busy themselves, but an import beside them continues. */
   insertLateBesideReadsMs: 10_000,
-  /** How long the engine then stands in front, in ms: a busy machine stays busy, and INSERTs of an import follow. */
+  /**
+   * How long the engine is then not ranked below, in ms: a busy machine stays busy, and INSERTs of an import follow.
+   */
   frontMs: 10_000,
 };

@@ -1,4 +1,4 @@
-// Runs a request in the embedded ClickHouse: data goes through a file, answers come whole or in pieces. Statements may
+// Runs a request in the embedded ClickHouse: data goes through a file, answers are whole or in chunks. Statements may
 // name files below the data folder only.
 
 import { createWriteStream, mkdirSync, realpathSync, rmSync, statfsSync, statSync } from "node:fs";
@@ -81,7 +81,7 @@ export class Runner {
     if (definingVerbs.has(shape.verb) && !roomless.test(text)) this.#checkRoom();
     const format = shape.format ?? ask.format;
     const reads = readingVerbs.has(shape.verb);
-    // An INSERT goes on when its client leaves, as in ClickHouse: the client reads back whether it was stored.
+    // An INSERT continues when its client leaves, as in ClickHouse: the client reads back whether it was stored.
     const statement = { ...statementOf(ask, text), abort: reads ? abort : neverAborted };
     if (ask.whole || shape.verb !== "SELECT") return { format, body: await this.#engine.run(statement) };
     if (shape.selects === 1 && streamable.has(format)) {
@@ -124,7 +124,7 @@ export class Runner {
   }
 
   /**
-   * Checked here because the engine takes a missing file, or a name that looks like a pattern, for no rows, and reports
+   * Checked here because the engine reads a missing file, or a name that looks like a pattern, as no rows, and reports
    * success.
    */
   #checkFile(path: string): void {
@@ -159,7 +159,8 @@ const readingVerbs: ReadonlySet<string> = new Set([
 const definingVerbs: ReadonlySet<string> = new Set(["CREATE", "ALTER", "DELETE", "UPDATE"]);
 
 /**
- * Statements that are allowed without room: those of each start, which then write nothing, and those that make room.
+ * Statements that are allowed without disk space: those of each start, which then write nothing, and those that free
+ * space.
  */
 const roomless = /^\s*(CREATE (DATABASE|TABLE) IF NOT EXISTS|ALTER TABLE \w+ DROP PARTITION)/i;
 
@@ -167,7 +168,7 @@ const nothing = new Uint8Array(0);
 
 const neverAborted = new AbortController().signal;
 
-/** Whether rows follow in the body. Behind VALUES they may be in the statement, which the engine reads itself. */
+/** Whether rows follow in the body. After VALUES they may be in the statement, which the engine reads itself. */
 function takesData(ask: EngineRequest, insert: Insert): boolean {
   if (insert.format?.toUpperCase() !== "VALUES") return true;
   return ask.body !== undefined && ask.text.slice(insert.dataAt).trim() === "";

@@ -36,8 +36,8 @@ export const clickhouseLimits = {
   /** Reads that may wait for one of these permits: dashboards of a busy server send hundreds at once. */
   readsWaitingMax: 1000,
   /**
-   * Long pages that are read at once: 16 of one project where no other reads, which come to their end within the time
-   * of their statements; of a second project five more. Each holds a block of httpLimits.pageBlockBytes.
+   * Long pages that are read at once: 16 of one project where no other reads, which finish within the time of their
+   * statements; of a second project five more. Each holds a block of httpLimits.pageBlockBytes.
    */
   longReadPermits: 24,
   /** The part of its memory from which a large read sorts and groups on disk. */
@@ -46,7 +46,7 @@ export const clickhouseLimits = {
   readResultBytesMax: 33_554_432,
   /** Rows of a block in the engine; between two blocks it checks its time limit and its client. */
   readBlockRowsMax: 16_384,
-  /** How often an abandoned statement is killed and looked for, in ms; its permit is held meanwhile. */
+  /** How often an abandoned statement is killed and searched for, in ms; its permit is held meanwhile. */
   readKillAgainMs: 200,
   /** For how long, in ms: a user who may not kill or list statements gets the permit back after it. */
   readGoneMsMax: 60_000,

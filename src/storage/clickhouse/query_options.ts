@@ -4,13 +4,13 @@ import { limits } from "../../core/limits.ts";
 import type { ClickHouse, QueryOptions } from "./clickhouse.ts";
 
 export const queryOptions: QueryOptions = {
-  // The engine's own limit comes first and gives a reason; this timeout is for an engine that does not answer.
+  // The engine's own limit is reached first, with a reason; this timeout is for an engine that does not answer.
   timeoutMs: limits.querySecondsMax * 1000 + limits.engineSaysMsMax,
   // One thread: all cores for a page would slow capture down.
   settings: { max_execution_time: limits.querySecondsMax, date_time_output_format: "simple", max_threads: 1 },
 };
 
-/** Options of a page read in one query; isTooBig() tells the error when it exceeds these bounds. */
+/** Options of a page read in one query; isTooBig() recognizes the error when it exceeds these bounds. */
 export const wholePageOptions: QueryOptions = {
   ...queryOptions,
   settings: {

@@ -6,8 +6,8 @@ import type { Cluster } from "./placement.ts";
 import { clusterTables } from "./tables.ts";
 
 /**
- * Of each shard the first replica in the cluster's configuration that answers is written and read, whichever server was
- * asked: so a row that was stored is read at once. An unavailable shard is an error, never a shorter answer. Tables of
+ * The first replica of each shard, in the cluster's configuration, that answers is written and read, through whichever
+ * server: so a stored row is readable at once. An unavailable shard is an error, never a shorter answer. Tables of
  * several shards inside IN and JOIN are read once and sent to the shards.
  */
 const reading = {
@@ -24,7 +24,7 @@ const writing = {
   parallel_distributed_insert_select: 0,
 } as const;
 
-/** What asks whether something is stored sees only what a quorum has, where inserts wait for one by one. */
+/** Statements that check whether rows are stored see only what a quorum has, where inserts wait for one by one. */
 const readingBack = { ...reading, select_sequential_consistency: 1 } as const;
 
 export function openClusterClient(clickhouse: ClickHouse, cluster: Cluster): ClickHouse {

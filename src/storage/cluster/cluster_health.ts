@@ -26,8 +26,8 @@ export class ShardAway extends Error {
 }
 
 /**
- * Resolves to the replicas in problem, as one code; undefined when there are none.
- * @throws ShardAway when a shard has no other replica; any other error when the server that was asked does not answer.
+ * Resolves to the unavailable replicas, as one code; undefined when there are none.
+ * @throws ShardAway when a shard has no other replica; any other error when the server does not answer.
  */
 export async function checkReplicas(clickhouse: ClickHouse, cluster: Cluster): Promise<string | undefined> {
   const [replicas, answers] = await Promise.all([

@@ -60,8 +60,8 @@ const keeperProblems: Readonly<Record<string, string>> = {
 };
 
 /**
- * The records of all servers that answer: the one that is asked may not have the newest yet. Incomplete where a server
- * lacks tables that others have, as a new replica does: all files applied again make what is missing.
+ * The records of all servers that answer: the one that is read may not have the newest yet. Incomplete where a server
+ * lacks tables that others have, as a new replica does: applying all files again creates what is missing.
  */
 export async function appliedOnCluster<Row>(
   clickhouse: ClickHouse,
@@ -75,7 +75,7 @@ export async function appliedOnCluster<Row>(
     { settings: { skip_unavailable_shards: 1 } },
   );
   const isIncomplete = lacksTables(servers.map(({ names }) => names));
-  // A server may lack this table too, but not the one that is asked.
+  // A server may lack this table too, but not the one that is read.
   const all = `clusterAllReplicas(${[name, database, "schema_migrations"].map(quoteText).join(", ")})`;
   const recorded = await clickhouse.query<Row>(
     `SELECT DISTINCT version, name, checksum FROM ${isIncomplete ? "schema_migrations" : all}`,

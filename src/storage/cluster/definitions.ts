@@ -23,7 +23,7 @@ const rules: Readonly<Record<string, (definition: Definition, cluster: Cluster) 
   "INSERT INTO": ({ before, name, after }) => [`${before}${name}${after}`],
 };
 
-/** Words and the name, behind comments. */
+/** Words and the name, after comments. */
 const beginning = /^ *((?:CREATE|DROP|ALTER|INSERT)[A-Z ]*) ([a-z_]+)\b/m;
 
 /**
@@ -85,8 +85,8 @@ function distributed(verb: string, table: string, cluster: Cluster): string {
 }
 
 /**
- * A view that feeds a table. What it makes of rows of a shard belongs to the same shard; what it makes of rows that are
- * everywhere, or that came to this server, belongs to any.
+ * A view that feeds a table. What it derives from rows of a shard belongs to the same shard; what it derives from rows
+ * that are everywhere, or that came to this server, belongs to any.
  */
 function createFeedingView({ before, name, after }: Definition, cluster: Cluster): string[] {
   const own = withinShard(after);

@@ -31,9 +31,9 @@ export async function deleteListed(
 }
 
 /**
- * Replicas carry deletions out later, each by itself, so that a deletion must hold plain values. They are looked for on
+ * Replicas apply deletions later, each by itself, so that a deletion must hold plain values. They are searched for on
  * all replicas, since one may have rows that the others have not yet, and sent in portions that fit an entry of the
- * keeper. A portion is queued; those queued are carried out in one pass over a part, when the last is waited for.
+ * keeper. A portion is queued; queued ones are applied in one pass over a part, when the last is waited for.
  */
 async function deleteOnCluster(
   clickhouse: ClickHouse,
@@ -94,7 +94,7 @@ export function* portions(values: readonly string[], bytesMax: number): Generato
   if (portion.length > 0) yield portion;
 }
 
-/** What a value takes in the text of a statement: escaped, before an escaped NUL. */
+/** The length of a value in the text of a statement: escaped, before an escaped NUL. */
 function textBytes(value: string): number {
   return Buffer.byteLength(value) + (value.match(escapedPattern)?.length ?? 0) + 2;
 }

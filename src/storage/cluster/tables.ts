@@ -5,7 +5,7 @@ import { type Cluster, localEnding, localName } from "./placement.ts";
 
 /** What statements name, beside the tables and views that they read and insert into. */
 export interface Tables {
-  /** Behind the subject of a statement that all servers carry out; empty on one machine. */
+  /** Appended to the subject of a statement that all servers run; empty on one machine. */
   readonly onAll: string;
   /** The table that holds the rows of this one, on all servers: for DELETE, ALTER, ATTACH, DETACH. */
   local(name: string): string;

@@ -19,8 +19,7 @@ export interface EmbeddedStore {
 export interface EmbeddedOptions {
   dataDir: string;
   /**
-   * Whether the start fails when the store does not come up; otherwise it is retried in the background. True by
-   * default.
+   * Whether the start fails when the store does not start; otherwise it is retried in the background. True by default.
    */
   insist?: boolean;
   log: Log;
@@ -28,14 +27,14 @@ export interface EmbeddedOptions {
 
 /**
  * Starts ClickHouse on DATA_DIR/clickhouse.
- * @throws UserError when it does not come up.
+ * @throws UserError when it does not start.
  */
 export async function startEmbeddedClickHouse({ dataDir, log }: EmbeddedOptions): Promise<EmbeddedStore> {
   const folder = resolve(dataDir);
   // The engine reads these characters as patterns in file names, and then finds no rows instead of failing.
   if (/[*?{}]/.test(folder)) throw new UserError(`DATA_DIR ${folder} must not contain any of * ? { }`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // What a killed backup has frozen keeps the room of parts that are gone.
+  // What a killed backup has frozen keeps the space of parts that are gone.
   rmSync(join(folder, "clickhouse", "shadow"), { recursive: true, force: true });
   const password = randomBase62(32);
   let port = 0;

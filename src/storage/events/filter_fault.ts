@@ -1,4 +1,4 @@
-// What a client is told when the engine refuses its filters.
+// The fault of filters that the engine refuses.
 
 import { Fault } from "../../core/fault.ts";
 import { ClickHouseError, isTooHeavy } from "../clickhouse/clickhouse.ts";

@@ -10,8 +10,8 @@ const structure =
   "timestamp DateTime64(6, 'UTC'), created_at DateTime64(6, 'UTC')";
 
 /**
- * Settings of such an INSERT: it reads, groups and writes with one thread, since nobody waits for it. Many sessions are
- * grouped by way of a file, and become several parts.
+ * Settings of such an INSERT: it reads, groups and writes with one thread, since no request waits for it. Many sessions
+ * are grouped by way of a file, and become several parts.
  */
 export const sessionSettings = {
   max_threads: "1",

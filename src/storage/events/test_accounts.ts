@@ -1,5 +1,5 @@
-// Who counts as a test account: the property filters of a project's settings. With `filterTestAccounts` a question is
-// asked of the events, or of their persons, that pass all of them.
+// Test accounts: the property filters of a project's settings. With `filterTestAccounts` a query reads the events, or
+// the persons, that pass all of them.
 
 import type { Postgres } from "../postgres/postgres.ts";
 import { checkPropertyFilters, filtersOfQueries, type PropertyFilter } from "./property_filter.ts";

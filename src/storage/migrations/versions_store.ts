@@ -10,7 +10,7 @@ export interface BegunMigration {
   older_go_on: boolean;
 }
 
-/** Those that this program does not know; none in a store from before they were noted. */
+/** Those that this program does not know; none in a store from before they were recorded. */
 export async function listUnknown(sql: Postgres, knows: Versions): Promise<BegunMigration[]> {
   if (!(await hasTable(sql, "migrations_begun"))) return [];
   return await sql<BegunMigration[]>`
@@ -18,7 +18,7 @@ export async function listUnknown(sql: Postgres, knows: Versions): Promise<Begun
     ORDER BY store DESC, version`;
 }
 
-/** For a statement that must not go on where a newer version has begun what this one is not compatible with. */
+/** For a statement that must do nothing where a newer version has begun what is incompatible with this one. */
 export function hasIncompatible(sql: Postgres, knows: Versions): PostgresFragment {
   return sql`EXISTS (SELECT FROM migrations_begun WHERE NOT older_go_on AND ${isUnknown(sql, knows)})`;
 }
@@ -27,7 +27,7 @@ function isUnknown(sql: Postgres, { postgres, clickhouse }: Versions): PostgresF
   return sql`version > CASE store WHEN 'postgres' THEN ${postgres}::integer ELSE ${clickhouse}::integer END`;
 }
 
-/** Before a migration's first statement, or in its transaction: a server that died within it has said so. */
+/** Before a migration's first statement, or in its transaction: a server that dies within it has recorded it. */
 export async function recordBegun(
   sql: Postgres,
   store: StoreName,

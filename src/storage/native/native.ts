@@ -15,7 +15,7 @@ export class ByteColumn {
     this.#view = new DataView(this.bytes.buffer);
   }
 
-  /** Makes room for `more` bytes behind the cursor. */
+  /** Reserves `more` bytes after the cursor. */
   reserve(more: number): void {
     const needed = this.length + more;
     if (needed <= this.bytes.length) return;
@@ -218,7 +218,7 @@ export class Dictionary {
   #rows = 0;
   /** Where appendNumbered() found the name of each number. */
   #found = new Int32Array(64);
-  /** Nobody knows it, so nobody can send names that all fall into one slot. */
+  /** It is secret, so nobody can send names that all fall into one slot. */
   readonly #seed = crypto.getRandomValues(new Uint32Array(1))[0]!;
 
   /** Bytes of all names. */
@@ -231,7 +231,7 @@ export class Dictionary {
     this.#indexes[this.#rows++] = this.find(source, from, to);
   }
 
-  /** Appends many at once: the first `count` of `numbers` say which of `names` each is. */
+  /** Appends many at once: the first `count` of `numbers` are the indexes in `names`. */
   appendNumbered(numbers: Uint8Array | Uint16Array, count: number, names: Names): void {
     const { places, source } = names;
     while (this.#rows + count > this.#indexes.length) this.#indexes = grown(this.#indexes);

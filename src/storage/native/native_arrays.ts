@@ -9,7 +9,7 @@ export class ArrayOffsets {
   #rows = 0;
   items = 0;
 
-  /** Gives the rows before `rows` that were not added no items. */
+  /** Adds the missing rows before `rows`, without items. */
   pad(rows: number): void {
     this.#reserve(rows);
     for (; this.#rows < rows; this.#rows++) this.#ends[this.#rows * 2] = this.items;
@@ -22,7 +22,7 @@ export class ArrayOffsets {
     this.pad(row + 1);
   }
 
-  /** Adds so many rows from number `row` (rising) on; `ends` says where the items of each end, counted from here. */
+  /** Adds so many rows from number `row` (rising) on; `ends` has where the items of each end, counted from here. */
   addMany(row: number, ends: Uint32Array, rows: number): void {
     this.pad(row);
     this.#reserve(row + rows);

@@ -41,7 +41,7 @@ export function cutBlock(
 }
 
 /**
- * A column of fixed width behind other such columns. The block may end after it. Undefined when there is no column of
+ * A column of fixed width after other such columns. The block may end after it. Undefined when there is no column of
  * this name.
  * @throws Error as cutBlock().
  */
@@ -90,11 +90,11 @@ export function lengthOfBlock(bytes: Uint8Array): number {
   return read.at;
 }
 
-/** The head of each column; who takes it reads the values before the next one. */
+/** The head of each column; the caller reads the values before the next one. */
 export function* columnHeads(read: BlockReader, columns: number) {
   for (let column = 0; column < columns; column++) {
     const name = read.text();
-    // Behind a type may stand a comment.
+    // A comment may follow a type.
     const [type = ""] = read.text().split("/*", 1);
     yield { name, type };
   }
@@ -137,7 +137,7 @@ function joined(...parts: Uint8Array[]): Uint8Array {
   return new Uint8Array(Buffer.concat(parts));
 }
 
-/** A LowCardinality column behind its version; empty when no row is left. */
+/** A LowCardinality column after its version; empty when no row is left. */
 function cutLowCardinality(read: BlockReader, rows: number, from: number, to: number): Uint8Array {
   const start = read.at;
   const width = 1 << Number(read.u64() & 255n);

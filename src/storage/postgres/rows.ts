@@ -8,7 +8,7 @@ interface Listing<Row, Shown> {
   columns: PostgresFragment;
   /** FROM and WHERE. */
   seen: PostgresFragment;
-  /** The list behind ORDER BY. */
+  /** The list of ORDER BY. */
   order: PostgresFragment;
   page: { limit: number; offset: number };
   /** What a reply shows of a row. */

@@ -37,7 +37,7 @@ import {
 interface OwnershipOptions {
   sql: Postgres;
   folder: string;
-  /** Where the database is, as databaseOf() says. */
+  /** Where the database is, as databaseOf() returns it. */
   postgres: string;
   clock: Clock;
   log: Log;
@@ -124,7 +124,10 @@ export class JournalOwnership {
     log.warn(`DATA_DIR is a copy, or was moved: ${follows}`, { data_dir: dirname(folder), ...from });
   }
 
-  /** Asks the database, if it answers. @throws as openOwnership() does. */
+  /**
+   * Reads the database, if it answers.
+   * @throws as openOwnership() does.
+   */
   async readDatabase(): Promise<void> {
     const { folder, postgres, log } = this.#options;
     // No other server reaches an embedded database.
@@ -132,7 +135,7 @@ export class JournalOwnership {
     try {
       this.#registration = await withinMs(this.#read(), limits.healthMsMax);
     } catch (thrown) {
-      // A copy takes nothing before it is known that its original is not in use.
+      // A copy captures nothing before it is known that its original is not in use.
       if (isShared && this.#isElsewhere) throw thrown;
       log.debug("the journal's database does not answer yet", { reason: reasonOf(thrown) });
       return;
@@ -241,7 +244,7 @@ export class JournalOwnership {
     const claim = { ...this.#identity, postgres, holder: newUuid(), earlier, home: this.#home, life };
     // First beside the journal: after a crash in between the next start must recognize its own claim.
     await writeIdentity(folder, claim).catch((thrown: unknown) => {
-      // On a full disk the flush must begin, as it makes room, and the next start decides again.
+      // On a full disk the flush must begin, since it frees space, and the next start decides again.
       if (!isFull(thrown)) throw thrown;
       log.warn(unwritten, { folder });
     });
@@ -249,7 +252,7 @@ export class JournalOwnership {
     if (!(await claimJournal(sql, claim, this.#process, row))) throw new Error("another process claimed it");
   }
 
-  /** Gives the journal a new name and number, for what is captured from now on. */
+  /** Registers the journal under a new name and number, for what is captured from now on. */
   async #renew(journal: OwnedJournal): Promise<void> {
     const { life, name } = this.#identity;
     const { log, folder } = this.#options;
@@ -260,9 +263,9 @@ export class JournalOwnership {
 }
 
 /**
- * Gives a copied journal a name and number of its own, so that it may be used beside its original. What waits in it
- * stays: the next start asks for each batch before it sends it. Returns the numbers before and after; undefined where
- * there is no journal.
+ * Registers a copied journal under a name and number of its own, so that it may be used beside its original. Pending
+ * events stay: the next start checks each batch before it sends it. Returns the numbers before and after; undefined
+ * where there is no journal.
  * @throws UserError when it is another database's.
  */
 export async function adoptJournal(
@@ -278,7 +281,7 @@ export async function adoptJournal(
     );
   }
   const { number } = await registeredAnew(options, before.life + 1, before.name, database);
-  // Of a folder that was adopted before, or is the original: nobody publishes under the name any more.
+  // In a folder that was adopted before, or is the original: no process publishes under the name any more.
   if (before.home.inodes === homeOf(dirname(folder)).inodes) await leaveJournals(sql, before);
   return { before: before.number, number };
 }
@@ -296,7 +299,7 @@ async function isPublished(read: () => Promise<Registration>, seen: string | nul
  * Registers a journal under a new name and number.
  * @param known the database whose keys are saved beside it.
  * @param onFull called instead of failing where the disk is full and the database the known one: the flush must begin,
- *   as it makes room, and the next start decides again.
+ * since it frees space, and the next start decides again.
  */
 async function registeredAnew(
   { sql, folder, postgres }: Pick<OwnershipOptions, "sql" | "folder" | "postgres">,
@@ -313,7 +316,7 @@ async function registeredAnew(
   const identity = { name, number, database, postgres, holder, earlier: "", life, renamed, home };
   await writeIdentity(folder, identity).catch(async (thrown: unknown) => {
     if (onFull && database === known && isFull(thrown)) return onFull();
-    // Nobody will publish under this name: exports and deletions would wait for it.
+    // No process will publish under this name: exports and deletions would wait for it.
     await leaveJournals(sql, identity).catch(() => undefined);
     throw thrown;
   });
@@ -341,7 +344,7 @@ function foreign(folder: string, pending: Pending, before: string, postgres: str
   );
 }
 
-/** Which of the two is to have the journal is the operator's to say. */
+/** The operator decides which of the two gets the journal. */
 function twoInUse(folder: string, { path, host }: Home): UserError {
   return new UserError(
     `${dirname(folder)} has the same journal as a server that runs now (it was last used at ${path} on ${host}): ` +

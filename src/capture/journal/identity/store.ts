@@ -27,7 +27,7 @@ export interface Registration {
   row: { number: number; holder: string | null; seen: string | null } | undefined;
   /** Whether another journal has the number. */
   isTaken: boolean;
-  /** Whether a newer version has begun a migration that this process cannot go on beside. */
+  /** Whether a newer version has begun a migration that is incompatible with this process. */
   isFenced: boolean;
 }
 
@@ -114,9 +114,9 @@ export async function claimJournal(
 }
 
 /**
- * Publishes the watermarks of a journal (migration 0017 says which column holds which). Registers the
- * journal again if it had left. Resolves to false, and writes nothing, when the database is another one, another
- * process holds the journal, or a newer version has begun a migration that this process cannot go on beside.
+ * Publishes the watermarks of a journal (migration 0017 defines the columns). Registers the journal again if it had
+ * left. Resolves to false, and writes nothing, when the database is another one, another process holds the journal, or
+ * a newer version has begun a migration that is incompatible with this process.
  */
 export async function publishWatermarks(
   sql: Postgres,

@@ -23,8 +23,8 @@ interface WorkerFolders {
 }
 
 /**
- * The folders whose journals are taken over: those left, or with a foreign database all, so that it is known what waits
- * in them. A journal of another database than this one's stays where it is.
+ * The folders whose journals are adopted: those left, or with a foreign database all, so that it is known what is
+ * pending in them. A journal of another database than this one's is left in place.
  */
 export function orphansOf(
   ownership: Pick<JournalOwnership, "isForeign" | "database">,

@@ -1,5 +1,5 @@
-// Recovery: reads at a start what an earlier process left in a journal's folder. Acknowledged rows go on, or are logged
-// as lost and their file kept aside; what was not acknowledged is cut.
+// Recovery: reads at a start what an earlier process left in a journal's folder. Acknowledged rows are stored, or are
+// logged as lost and their file is set aside; what was not acknowledged is cut.
 
 import { basename, dirname } from "node:path";
 import { type Log, reasonOf } from "../../../core/log.ts";
@@ -63,7 +63,7 @@ export class Recovery {
 
   beginLedger(ledger: Ledger): void {
     const { setup, folder, log } = this.#options;
-    // What a killed process wrote and did not sync is noted as there: a loss of power must not take it.
+    // What a killed process wrote and did not sync counts as present: it must survive a loss of power.
     for (const { path } of this.segments) setup.io.sync(path);
     if (ledger.restart(this.lastMillis, this.segments)) return;
     log.warn("the disk is full: the journal's ledger was not rewritten", { folder });
@@ -80,7 +80,7 @@ export class Recovery {
   recoverFile(path: string, expected?: Expected): void {
     const whole = this.#read(path);
     if (!whole) return this.#reportUnreadable(path, expected);
-    // Sound frames behind a sealed segment's end were refused: their sender sends them again.
+    // Valid frames after a sealed segment's end were refused: their sender sends them again.
     const read = expected?.behind === "sealed" ? withoutFramesFrom(whole, expected.bytes) : whole;
     const verdict = judgeSegment(read, expected);
     const { segment } = read;
@@ -176,7 +176,7 @@ function expectedOf(
   const known = expected.get(name);
   const segment = readSegmentName(setup, name);
   if (known || !segment || !newest || segment.id <= newest.get(segment.lane)!) return known;
-  // It was begun behind the last mark: nobody was told of anything in it.
+  // It was begun after the last mark: nothing in it was acknowledged.
   return { bytes: 0, rows: 0, behind: "synced" };
 }
 

@@ -1,5 +1,5 @@
 // Judges a segment that was read after a restart: what was lost, and what was never acknowledged. Touches no file.
-// ../FORMAT.md says what makes a frame valid, and explains the cases by their letters.
+// ../FORMAT.md defines a valid frame, and explains the cases by their letters.
 
 import type { Expected } from "../ledger.ts";
 import type { BadRange, ReadSegment } from "../segments/segment_reader.ts";

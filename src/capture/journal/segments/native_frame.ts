@@ -1,6 +1,6 @@
 // Frames of events: each is a block in ClickHouse's Native format, with its head in an SQL comment within the type of
-// the first column. So the engine can read a segment's file as it is. Only the block's beginning is looked at.
-// ../FORMAT.md has the comment's digits, and the numbered conditions of a valid frame.
+// the first column. So the engine can read a segment's file as it is. Only the block's beginning is read. ../FORMAT.md
+// has the comment's digits, and the numbered conditions of a valid frame.
 
 import { crc32 } from "node:zlib";
 import type { Pieces } from "../../../storage/native/native.ts";
@@ -48,7 +48,7 @@ export function writeNativeFrame(out: Pieces, head: FrameHead, payload: (out: Pi
   payload(out);
   const length = out.total - offset;
   const { bytes } = out;
-  // Makes room for the comment behind the first column's type: what is before it moves to the front.
+  // Inserts the comment after the first column's type: what precedes it moves to the front.
   const type = typeOf(bytes, start + commentBytes, out.length);
   if (!type || type.bytes + commentBytes > 127) throw new Error("a block without a first column");
   const comment = type.end - commentBytes;
@@ -126,7 +126,7 @@ function readComment(bytes: Uint8Array, at: number) {
   return { comment, number };
 }
 
-/** Where the next frame may begin, from `from` on, told by a comment; undefined when there is none. */
+/** Where the next frame may begin, from `from` on, by its comment; undefined when there is none. */
 export function nextNativeFrame(bytes: Uint8Array, from: number): number | undefined {
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   for (let at = whole.indexOf(opening, from); at >= 0; at = whole.indexOf(opening, at + 1)) {
@@ -145,7 +145,7 @@ function typeOf(bytes: Uint8Array, from: number, to: number): { end: number; byt
   let at = from + 1;
   for (let size = 0; size < 5 && at < to && bytes[at]! >= 128; size++) at++;
   at++;
-  // JSON texts hold no byte 4, the name's length: what a client sends is never taken for a frame.
+  // JSON texts contain no byte 4, the name's length: what a client sends is never read as a frame.
   if (at >= to || !firstName.every((byte, i) => bytes[at + i] === byte)) return undefined;
   at += firstName.length;
   if (at >= to || bytes[at]! > 127) return undefined;

@@ -1,6 +1,6 @@
-// Makes the files of a lane's segments. The next one is made ahead: it has its name, its room on the disk and zeros in
+// Makes the files of a lane's segments. The next one is made ahead: it has its name, its space on the disk and zeros in
 // it, all of it synced. So the first group of a segment waits for no folder, and no group for the file system's own
-// journal, behind which lies what imports write.
+// journal, in which the writes of imports come first.
 
 import type { JournalFile } from "../journal_io.ts";
 import type { JournalSetup, LaneKind } from "../lane_kind.ts";
@@ -44,7 +44,7 @@ export class SegmentFiles {
     this.#options = options;
   }
 
-  /** A file for a new segment. @throws when the disk has no room, or fails. */
+  /** A file for a new segment. @throws when the disk has no space, or fails. */
   async open(): Promise<SegmentFile> {
     const next = await this.#detachNext();
     if (next && this.#options.isOwnId(next.id)) return next;
@@ -57,11 +57,11 @@ export class SegmentFiles {
     const max = this.#options.kind.preparedBytesMax;
     const size = Math.min(max, Math.max(journalLimits.preparedBytesMin, bytes));
     if (max === 0 || this.#next || this.#isClosed || !this.#options.hasSpace(size)) return;
-    // open() makes one itself then, and tells why it cannot.
+    // open() makes one itself then, and throws why it cannot.
     this.#next = this.#makeAhead(size).catch(() => undefined);
   }
 
-  /** Removes the file that was made ahead, as it holds room, and perhaps rows of a finished segment. */
+  /** Removes the file that was made ahead, since it uses space, and may hold rows of a finished segment. */
   async drop(): Promise<void> {
     const next = await this.#detachNext();
     if (next) await this.#remove(next);

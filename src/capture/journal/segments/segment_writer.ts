@@ -62,7 +62,7 @@ export class SegmentWriter {
         const { kind, log } = this.#options;
         log.warn("journal segment abandoned", { lane: kind.name, reason: reasonOf(thrown) });
         this.close();
-        // Nobody is told that the group was refused while it may still come back.
+        // The group's refusal is not reported while it may still come back.
         await this.closed();
         if (++failures === 2) throw thrown;
       }
@@ -76,7 +76,7 @@ export class SegmentWriter {
     const written: { batch: Batch; frame: Frame; changes: number }[] = [];
     let before = segment.rows;
     for (const [i, block] of blocks.entries()) {
-      // Nobody else writes meanwhile: the group is closed, and there is one writer.
+      // No one else writes meanwhile: the group is closed, and there is one writer.
       if (i % journalLimits.framesAtOnceMax === journalLimits.framesAtOnceMax - 1) await nextTurn();
       const batch = batchFor(segment, block);
       if (!batch) break;
@@ -116,7 +116,7 @@ export class SegmentWriter {
     return this.#segment;
   }
 
-  /** Ends the growing segment, so that it can be flushed. Its file is cut and closed behind that: see closed(). */
+  /** Ends the growing segment, so that it can be flushed. Its file is cut and closed afterwards: see closed(). */
   close(): void {
     const [segment, file] = [this.#segment, this.#file];
     this.#file = undefined;
@@ -136,12 +136,12 @@ export class SegmentWriter {
     await Promise.all(this.#closing);
   }
 
-  /** Gives back the file that was made ahead, while no segment grows. */
+  /** Releases the file that was made ahead, while no segment grows. */
   async releaseIdle(): Promise<void> {
     if (!this.#segment) await this.#files.drop();
   }
 
-  /** Gives back the file that was made ahead; no further one is made. */
+  /** Releases the file that was made ahead; no further one is made. */
   async release(): Promise<void> {
     await this.#files.close();
   }
@@ -162,7 +162,7 @@ export class SegmentWriter {
 const piecesMax = 512;
 
 /**
- * Writes several pieces without copying them; short writes are normal. Few bytes are written synchronously, which takes
+ * Writes several chunks without copying them; short writes are normal. Few bytes are written synchronously, which takes
  * 20 µs; more by another thread, so that other requests do not wait.
  */
 async function writePieces(

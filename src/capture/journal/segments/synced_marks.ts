@@ -47,7 +47,7 @@ export class SyncedMarks {
   readonly #view = new DataView(this.#slot.buffer);
   readonly #summed = this.#slot.subarray(0, slotSumAt);
   #file: MarksFile | undefined;
-  /** The file, where notes may be written to memory. */
+  /** The mapped file, where marks may be written to memory. */
   #mapped: Uint8Array | undefined;
 
   constructor(setup: JournalSetup, folder: string) {
@@ -78,7 +78,7 @@ export class SyncedMarks {
         continue;
       }
       extents.set(segmentName(extent.lane, extent.id), extent);
-      // Where no room is for a new file, this one goes on.
+      // Where there is no space for a new file, this one is used further.
       const [place, side] = [
         this.#lanes[lanes.indexOf(extent.lane)]!,
         (at / slotBytes - 1) % 2 === 0 ? 0 : 1,
@@ -100,7 +100,7 @@ export class SyncedMarks {
     const file = this.open();
     for (let at = 0; at < whole.length;) at += file.write(whole, at, at);
     file.sync();
-    // Its page has its room now.
+    // Its page has its space now.
     this.#mapped = file.map();
   }
 
@@ -110,7 +110,7 @@ export class SyncedMarks {
     return (this.#file = this.#setup.io.openMarks(this.#path));
   }
 
-  /** Notes that the segment's first `bytes` are synced; between the sync and the acknowledgement. */
+  /** Marks the segment's first `bytes` as synced; between the sync and the acknowledgement. */
   write({ lane, id, bytes, rows }: Segment): void {
     const place = this.#lanes[this.#setup.lanes.indexOf(lane)]!;
     if (place.ids[place.newest] !== id) {
