@@ -5,7 +5,7 @@ import { UserError } from "../core/fault.ts";
 
 export interface Arguments {
   positionals: string[];
-  /** Options by name: a text, or true for flags; undefined when not given. */
+  /** Options by name: a text, or true for flags; undefined when absent. */
   values: Record<string, string | boolean | undefined>;
 }
 

@@ -1,4 +1,4 @@
-// The type of a command and what it is given. A command returns its exit code; only main ends the process.
+// The type of a command and its context. A command returns its exit code; only main ends the process.
 
 import type { Config } from "../config.ts";
 

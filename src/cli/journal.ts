@@ -1,5 +1,5 @@
-// `sluice journal`: lists, retries or discards events that ClickHouse refuses, beside a running server; and gives a
-// copied DATA_DIR journals of its own.
+// `sluice journal`: lists, retries or discards events that ClickHouse refuses, beside a running server; and adopts the
+// journals of a copied DATA_DIR.
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";

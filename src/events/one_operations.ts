@@ -65,7 +65,7 @@ export function oneEventOperations({ clickhouse, clock }: RoomParts<"clickhouse"
 
 const noEvent = "Event not found.";
 
-/** The event's text as it was stored, with what is added behind it. */
+/** The event's text as it was stored, with further members appended. */
 function oneEventReply({ text, elements, chain }: FoundEvent, person: Person | undefined): Response {
   const shown = elements === "" ? elementsOfChain(chain) : elementsOfList(elements);
   const added = JSON.stringify({ elements: shown, elements_chain: chain });

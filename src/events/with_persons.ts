@@ -1,5 +1,4 @@
-// Puts into each event of a page the person that it belongs to. Events go on as the store wrote them: they are cut
-// apart, not parsed.
+// Adds to each event of a page its person. Events stay as the store wrote them: they are cut apart, not parsed.
 
 import { JsonCursor, pastValue } from "../core/json/json_cursor.ts";
 import { personText } from "../persons/model.ts";

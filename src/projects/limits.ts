@@ -5,7 +5,7 @@ export const projectLimits = {
   testAccountFiltersBytesMax: 16_384,
   /** Bytes of a project's settings without an effect as JSON: every reply about the project has them. */
   settingsBytesMax: 32_768,
-  /** `daily_event_quota`, in events: what its column takes, 25,000 a second. */
+  /** `daily_event_quota`, in events: the largest value of its column, 25,000 a second. */
   dailyEventQuotaMax: 2_147_483_647,
   /** A text in a setting that is a list of texts, in characters: a long address. */
   settingTextCharsMax: 1000,

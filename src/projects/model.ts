@@ -1,4 +1,4 @@
-// What a project looks like in a reply, and what of it can be set.
+// A project in replies, and what of it can be set.
 
 import Type, { type Static } from "typebox";
 import { limits } from "../core/limits.ts";

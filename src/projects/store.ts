@@ -134,9 +134,7 @@ function checkSettingsFit(settings: object): void {
   throw new Fault("max_length", `The settings of a project can have at most ${max} bytes as JSON.`);
 }
 
-/**
- * Gives a project a new key; the old one stops working as in removeProject. Undefined when there is no such project.
- */
+/** Replaces a project's key; the old one stops working as in removeProject. Undefined when there is no such project. */
 export async function resetProjectKey(sql: Postgres, id: number): Promise<Project | undefined> {
   const [row] = await sql<ProjectRow[]>`
     UPDATE projects p SET api_token = ${newProjectKey()}, updated_at = now() WHERE id = ${id}
@@ -144,7 +142,7 @@ export async function resetProjectKey(sql: Postgres, id: number): Promise<Projec
   return row && projectOf(row);
 }
 
-/** Changes the given fields; undefined when there is no such project. Without changes nothing is written. */
+/** Changes fields; undefined when there is no such project. Without changes nothing is written. */
 export async function updateProject(
   sql: Postgres,
   id: number,
@@ -154,7 +152,7 @@ export async function updateProject(
   const { kept, others } = splitSettings(changes);
   const { test_account_filters: filters, ...plain } = others;
   const set = { ...plain, ...(filters && { test_account_filters: sql.json(filters as never) }) };
-  // Settings are one column: whoever changes some of them must know the others. Nobody else needs a transaction.
+  // Settings are one column: changing some of them requires reading the others. Other changes need no transaction.
   const isPlain = Object.keys(kept).length === 0 && Object.keys(set).length > 0;
   if (isPlain) return await writeProject(sql, id, set);
   return await sql.begin(async (tx) => {

@@ -1,4 +1,4 @@
-// What one query may take of the machine: more while nobody else asks and the machine is idle.
+// What one query may use of the machine: more while no other runs and the machine is idle.
 
 import { cpus, loadavg } from "node:os";
 import type { Clock } from "../core/clock.ts";
@@ -29,8 +29,8 @@ export interface QuerySettings {
 }
 
 /**
- * The machine of this process. What works at a moment is measured for 100 ms, and the measure serves all queries of the
- * next two seconds: a query that waited for its own took four times as long as its answer.
+ * The machine of this process. Its load is measured for 100 ms, and the result serves all queries of the next two
+ * seconds: a query that waited for its own measurement took four times as long as its answer.
  */
 export function openMachine({ elapsed }: Pick<Clock, "elapsed">, measure = measureWorking): QueryMachine {
   let measured: { at: number; working: Promise<number> } | undefined;

@@ -1,5 +1,5 @@
 // Runs queries, a few at a time, in the time zone of their project. Results that took a while are kept for some minutes
-// for whoever agrees to them.
+// for callers that accept them.
 
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
@@ -41,7 +41,10 @@ export interface QueryEngine {
    * @throws Fault for what is wrong in it, when it is too heavy, and `unavailable` when too many queries wait.
    */
   run(project_id: number, query: unknown, asker?: QueryAsker): Promise<QueryResult>;
-  /** Runs a query, or gives a result of it that was kept. @throws as run. */
+  /**
+   * Runs a query, or returns a kept result of it.
+   * @throws as run.
+   */
   answer(
     project_id: number,
     query: unknown,
@@ -77,14 +80,14 @@ export interface EngineOptions extends Uses<"sql" | "clickhouse" | "clock"> {
   texts?: MemoryBudget;
 }
 
-/** Who waits for the answer; nobody with a key by default. */
+/** Who waits for the answer; by default no key. */
 export interface QueryAsker {
-  /** Scopes of the key that asks. */
+  /** Scopes of the request's key. */
   scopes?: readonly string[];
   abort?: AbortSignal;
 }
 
-/** What is asked of a query beside itself. */
+/** What a request asks besides the query. */
 interface QueryAsk extends QueryAsker {
   /** Whether a result of the last minutes will do. */
   mayBeKept: boolean;
@@ -234,7 +237,7 @@ export function countQuery(texts: MemoryBudget, project_id: number, query: unkno
   return () => lease.close();
 }
 
-/** Of whom and when something is asked. */
+/** The project, time zone and time of a query. */
 type Asked = Pick<QueryContext, "project_id" | "timezone" | "now" | "scopes">;
 
 /** A query that is about to be computed. */

@@ -6,7 +6,7 @@ export const queryLimits = {
   queriesRunningFreeMultiple: 1,
   /** The load, for each core, up to which a machine is idle. */
   idleLoadMax: 0.5,
-  /** For how long a machine is looked at whose last minute was busy, in ms: its counters have steps of 10. */
+  /** For how long a machine whose last minute was busy is observed, in ms: its counters have steps of 10. */
   machineSeenMs: 100,
   /** For how long that is believed, in ms: a query that it lets have all cores may run longer. */
   machineSeenForMs: 2000,
@@ -22,7 +22,7 @@ export const queryLimits = {
   queriesOfProjectBytesMax: 8 * 1024 * 1024,
   /** How long a query waits to run before it gets 503, in ms: shorter than clients and proxies wait. */
   queriesWaitMsMax: 25_000,
-  /** How old a result may be that is given again, and how long computing it must have taken to be kept, in ms. */
+  /** How old a result may be that is returned again, and how long computing it must have taken to be kept, in ms. */
   resultKeptMs: 600_000,
   resultWorthMsMin: 1000,
   /** Bytes of results that are kept, in all and of one project, as JSON, which is what is in memory. */
@@ -30,7 +30,7 @@ export const queryLimits = {
   resultsOfProjectBytesMax: 5 * 1024 * 1024,
   /** Queries in the background that run or wait, at most half of them of one project: a quarter of all that wait. */
   backgroundRunningMax: 32,
-  /** How long one of them waits to run, in ms: nobody's connection is open meanwhile. */
+  /** How long one of them waits to run, in ms: no connection is open meanwhile. */
   backgroundWaitMsMax: 600_000,
   /** How often the keys of those that run are checked, in ms: one that is revoked ends its queries within 5 s. */
   backgroundCheckMs: 1000,
@@ -41,9 +41,9 @@ export const queryLimits = {
   queryIdCharsMax: 200,
   /** Series of one trend, steps of one funnel; each series is a statement of its own. */
   querySeriesMax: 26,
-  /** Different steps of a funnel without order that one event may be: it is asked of all sets of them, at most 31. */
+  /** Different steps of an unordered funnel that one event may be: all sets of them are computed, at most 31. */
   stepsOfOneEventMax: 5,
-  /** Bars of a funnel's times, where a query says how many and where their number follows the persons': PostHog's. */
+  /** Bars of a funnel's times, where a query sets their number and where it follows the persons': PostHog's. */
   funnelBinsMax: 90,
   funnelBinsUsualMax: 60,
   /** Formulas of one trend, characters of one, and brackets within brackets. */

@@ -1,4 +1,4 @@
-// Opens the room: the engine of queries, the parser of those in SQL, and what is asked in the background.
+// Opens the room: the engine of queries, the parser of SQL, and background queries.
 
 import type { Log } from "../core/log.ts";
 import { BackgroundQueries } from "./background/background_queries.ts";

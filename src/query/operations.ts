@@ -49,7 +49,7 @@ export function queryRoutes({ gate, engine }: { gate: Gate; engine: OpenedQuerie
           );
           return table ? await tableReply(result, table) : await slicedJson(resultReply(result));
         }
-        // What is wrong with it is told at once.
+        // Problems of the query are returned at once.
         engine.check(query);
         const kept = mayBeKept ? await engine.findKept(project.id, query, { scopes }) : undefined;
         if (kept) return await slicedJson(resultReply(kept));

@@ -53,7 +53,7 @@ export interface FunnelStep {
   /** Persons who reached the step. */
   count: number;
   type: "events";
-  /** Seconds from the step before, in each person's best attempt; null for the first step and where nobody was. */
+  /** Seconds from the step before, in each person's best attempt; null for the first step and without persons. */
   average_conversion_time: number | null;
   median_conversion_time: number | null;
   /** The values of its breakdown, in PostHog's two names. */
@@ -61,7 +61,7 @@ export interface FunnelStep {
   breakdown_value?: string[];
 }
 
-/** Of the persons who began a funnel in each interval, how many came through it, in percent with two decimals. */
+/** Of the persons who began a funnel in each interval, how many finished it, in percent with two decimals. */
 export interface FunnelTrend {
   /** Of the intervals. */
   count: number;
@@ -71,11 +71,11 @@ export interface FunnelTrend {
   breakdown_value?: string[];
 }
 
-/** How many persons came through a funnel in which time; the only member of its results. */
+/** How many persons finished a funnel in which time; the only member of its results. */
 export interface FunnelTimes {
   /** The seconds at which each begins, and its persons. */
   bins: [seconds: number, persons: number][];
-  /** In seconds; null where nobody came through. */
+  /** In seconds; null where nobody finished. */
   average_conversion_time: number | null;
 }
 
@@ -93,7 +93,7 @@ export interface RetentionCohort {
   label: string;
   /** The start of its interval. */
   date: string;
-  /** First the persons of the cohort, then how many of them came back in each later interval. */
+  /** First the persons of the cohort, then how many of them returned in each later interval. */
   values: { count: number; label: string }[];
 }
 

@@ -1,5 +1,5 @@
-// Inserts the batches of sealed segments into ClickHouse, each exactly once: after an uncertain outcome it asks whether
-// a batch's rows are there. Has one INSERT under way at a time.
+// Inserts the batches of sealed segments into ClickHouse, each exactly once: after an uncertain outcome it checks
+// whether a batch's rows are stored. Has one INSERT under way at a time.
 
 import { ClickHouseError } from "../../storage/clickhouse/clickhouse.ts";
 import type { Uses } from "../../storage/services.ts";
@@ -25,7 +25,7 @@ export interface BatchInserterOptions extends Uses<"clickhouse" | "clock" | "log
     quarantined(lane: LaneKind, rows: number): void;
     seconds(value: number): void;
   };
-  /** Called after each attempt: whether ClickHouse took the insert. */
+  /** Called after each attempt: whether ClickHouse accepted the insert. */
   answered?: (isWell: boolean) => void;
   stopping: AbortSignal;
 }
@@ -127,7 +127,7 @@ export class BatchInserter {
     }
   }
 
-  /** @throws unless ClickHouse refused permanently, and the quarantine has room. */
+  /** @throws unless ClickHouse refused permanently, and the quarantine has space. */
   #refusal(thrown: unknown): ClickHouseError {
     if (!(thrown instanceof ClickHouseError && thrown.kind === "refused")) throw thrown;
     if (this.#options.quarantine.count >= flushLimits.quarantineRowsMax) {

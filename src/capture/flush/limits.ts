@@ -15,9 +15,9 @@ export const flushLimits = {
   daysSegmentsMax: 16,
   /** Rows in quarantine: past this, a refused batch waits for an operator instead of being bisected. */
   quarantineRowsMax: 10_000,
-  /** How often an idle flush looks for rows returned from quarantine, in ms. */
+  /** How often an idle flush polls for rows returned from quarantine, in ms. */
   returnedPollMs: 1000,
-  /** How often sessions are derived while events come and nothing waits, in ms: a step costs 20 ms, however small. */
+  /** How often sessions are derived while events arrive and nothing waits, in ms: a step costs 20 ms, however small. */
   sessionsEveryMs: 2000,
   /** How long stored events wait at most for their sessions while others wait to be stored, in ms. */
   sessionsLateMs: 30_000,

@@ -58,7 +58,7 @@ export class MergeFlush {
     return { stopping: this.#stopping.signal, log: this.#options.log, saying: "merges failed; retrying" };
   }
 
-  /** Each step can be repeated: Postgres notes the segment's name, and ClickHouse's rows have versions. */
+  /** Each step can be repeated: Postgres records the segment's name, and ClickHouse's rows have versions. */
   async #apply(segment: Segment): Promise<void> {
     const { journal, sql, clickhouse, refused } = this.#options;
     const name = basename(segment.path);

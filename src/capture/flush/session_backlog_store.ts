@@ -1,5 +1,5 @@
 // Batches whose sessions ClickHouse refused to derive. They wait in Postgres, so that no file of the journal waits for
-// them, and are derived from the stored rows by whichever server comes first. Deriving twice changes nothing.
+// them, and any server derives them from the stored rows. Deriving twice changes nothing.
 
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { flushLimits } from "./limits.ts";

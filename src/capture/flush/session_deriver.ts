@@ -23,7 +23,7 @@ interface SessionDeriverOptions extends Uses<"clickhouse" | "clock" | "log"> {
   journal: Pick<CaptureJournal, "finish" | "retain" | "isBusy" | "tight">;
   /** Derives the sessions of a segment's blocks. */
   sender: Pick<SessionSender, "send" | "releaseIdle" | "abandon">;
-  /** Sends the first columns of blocks, of which days are derived; used by nobody else. */
+  /** Sends the first columns of blocks, of which days are derived; not shared. */
   days: Pick<BatchSender, "sendFirstColumns" | "releaseIdle" | "abandon">;
   /** The names of events, which are written first. */
   definitions: Pick<DefinitionBook, "recover" | "settle">;
@@ -71,7 +71,7 @@ export class SessionDeriver {
     this.#options = options;
   }
 
-  /** Takes a segment whose rows are in ClickHouse; its file is removed once their sessions are derived. */
+  /** Adds a segment whose rows are in ClickHouse; its file is removed once their sessions are derived. */
   add(segment: Segment, batches: bigint[]): void {
     const { journal, clock } = this.#options;
     journal.retain(segment);
@@ -149,7 +149,7 @@ export class SessionDeriver {
     const { sender } = this.#options;
     const named = await this.#tried(() => this.#writeNames(segment.recovered, batches));
     if (named !== true) return named;
-    // Some rows of a batch that was taken apart may be in quarantine.
+    // Some rows of a halved batch may be in quarantine.
     if (!segment.batches.every(({ id }) => batches.includes(id))) return await this.#deriveStored(batches);
     const sent = await this.#sent(() => sender.send(segment));
     if (sent === undefined) return undefined;
@@ -204,7 +204,7 @@ export class SessionDeriver {
       const { oldest, count } = (await backlog?.read()) ?? { oldest: [], count: 0 };
       this.#backlogCount = count;
       if (oldest.length === 0) return;
-      // What waits is tried once; that it is refused again says nothing of new segments.
+      // The backlog is tried once; a further refusal means nothing for new segments.
       this.#isRefused = true;
       await this.#writeNames(true, oldest);
       const derived = await this.#deriveStored(oldest);

@@ -1,5 +1,5 @@
-// Derives the sessions of a stored segment: folds the events of its blocks here, and sends the engine what came of it,
-// with the few events that it must read by itself.
+// Derives the sessions of a stored segment: folds the events of its blocks here, and sends the engine the result, with
+// the few events that it must read by itself.
 
 import { type Clock, yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
@@ -24,7 +24,7 @@ export class SessionSender {
   /** In ms of Clock.elapsed(). */
   #usedAt = 0;
 
-  /** `folded` sends blocks for sessionsOfFolds, `unread` those for sessionsOfBlocks; used by nobody else. */
+  /** `folded` sends blocks for sessionsOfFolds, `unread` those for sessionsOfBlocks; not shared. */
   constructor(io: JournalIo, clock: Clock, folded: Sender, unread: Sender) {
     this.#io = io;
     this.#clock = clock;
@@ -95,7 +95,7 @@ function windowsOf({ batches }: Segment, bytesMax: number): Frame[][] {
   return windows;
 }
 
-/** Folds the blocks of frames that lie side by side in the fold's room. */
+/** Folds the blocks of frames that lie side by side in the fold's memory. */
 async function addAll(fold: SessionFold, frames: readonly Frame[]): Promise<void> {
   let bytes = 0;
   for (const { offset, length } of frames) {
@@ -107,7 +107,7 @@ async function addAll(fold: SessionFold, frames: readonly Frame[]): Promise<void
   }
 }
 
-/** Folds a block that is longer than the room, by parts. */
+/** Folds a block that is longer than the memory, by parts. */
 function addLong(fold: SessionFold, block: Uint8Array, rows: number): void {
   if (block.length <= fold.room.length) {
     fold.room.set(block);

@@ -10,14 +10,14 @@ export const keyLengthMax = 31;
 export const nameBytes = 48;
 
 /**
- * Names of members that the scan has met are kept, so many and no longer ones: far more than the events of a body have
- * in turn. Each has the name with a quote and a colon behind it, its length, its slot, the next name and a hash.
+ * Names of members that the scan has met are kept, at most so many and so long: far more than the events of a body have
+ * in turn. Each has the name, followed by a quote and a colon, its length, its slot, the next name and a hash.
  */
 export const learnedMax = 256;
 export const learnedLengthMax = 30;
 export const learnedBytes = 64;
 
-/** The longest group type that the fast path knows, in bytes, and the room for each. */
+/** The longest group type that the fast path knows, in bytes, and the space for each. */
 export const groupTypeLengthMax = 64;
 export const groupTypeBytes = 96;
 /** Different property keys that the events of a slice may change; the slice ends before there are more. */
@@ -32,7 +32,7 @@ export const shapeUnknown = 2 ** 32;
 export const firstYear = 1900;
 export const yearsKnown = 400;
 
-/** Numbers behind the entry of a body that is one event: the envelope's members, then its key from here on. */
+/** Numbers after the entry of a body that is one event: the envelope's members, then its key from here on. */
 export const singleKey = 8;
 export const singleNumbers = singleKey + 2;
 
@@ -111,13 +111,13 @@ type Name = keyof typeof sizes | "BODY";
 /** The address of each. */
 export const layout = addresses();
 
-/** Bytes behind a body that may be read, and are no JSON. */
+/** Bytes after a body that may be read, and are no JSON. */
 export const paddingBytes = 64;
 
-/** Room for the index of a body's events: so many times the body's bytes, which is what the shortest ones take. */
+/** Space for the index of a body's events: so many times the body's bytes, which is what the shortest ones need. */
 export const indexMultiple = 7;
 
-/** Where the index of events lies in a memory for bodies of up to so many bytes: behind the body. */
+/** Where the index of events lies in a memory for bodies of up to so many bytes: after the body. */
 export function entriesAt(bodyBytesMax: number): number {
   return Math.ceil((layout.BODY + bodyBytesMax + paddingBytes) / 64) * 64;
 }

@@ -39,11 +39,11 @@ export interface ColumnBatch {
   names: Names;
   /** created_at of all of them, in microseconds. */
   created: number;
-  /** What they say of persons and groups; undefined when none says anything. */
+  /** Their changes of persons and groups; undefined when there are none. */
   identity: IdentityBatch | undefined;
 }
 
-/** Columns of what rows say of persons and groups: items of arrays, and where each row's end. */
+/** Columns of the rows' persons and groups: items of arrays, and where each row's end. */
 export interface IdentityBatch {
   changes: number;
   changeEnds: Uint32Array;
@@ -176,9 +176,9 @@ export class ScanArena {
   }
 
   /**
-   * Looks at the beginning of the body; single.ts's notes follow the first entry.
+   * Reads the beginning of the body; single.ts writes its findings after the first entry.
    * @returns 1 when the whole of it is one plain event, which is then indexed; where the events of a batch begin; 0
-   *   when it is anything else, or unusual.
+   * when it is anything else, or unusual.
    */
   open(): number {
     const replaced = this.#putSentinel(captureLimits.sliceBytesMax);
@@ -187,7 +187,7 @@ export class ScanArena {
     return opened;
   }
 
-  /** Whether the body ends as usual behind the array that closes at byte `from`; notes of a batch as open()'s. */
+  /** Whether the body ends as usual after the array that closes at byte `from`; findings of a batch as open()'s. */
   ends(from: number, count: number, isBatch: boolean): boolean {
     const replaced = this.#putSentinel(from + captureLimits.sliceBytesMax);
     const ended = this.#fast.ends(layout.BODY + from, this.#length, count, isBatch ? 1 : 0);
@@ -242,7 +242,7 @@ export class ScanArena {
     return this.#words[(layout.YEAR_LIST >> 2) + number * 3]!;
   }
 
-  /** Entries that are not plain; slowAt() says which. */
+  /** Entries that are not plain; slowAt() returns which. */
   get slow(): number {
     return this.#words[layout.SLOW >> 2]!;
   }
@@ -305,7 +305,7 @@ export class ScanArena {
   }
 }
 
-/** What the index of a long body is likely to take, in bytes. With tiny events it takes more, up to its bound. */
+/** The likely bytes of a long body's index. Tiny events need more, up to its bound. */
 export function likelyIndexBytes(bodyBytes: number): number {
   if (bodyBytes < captureLimits.arenaBodyBytesMin) return 0;
   return Math.min(limits.indexBytesMax, Math.ceil(bodyBytes / bodyBytesPerIndexByte));
@@ -314,7 +314,7 @@ export function likelyIndexBytes(bodyBytes: number): number {
 /** A usual event has 552 bytes, its entry in the index 176. */
 const bodyBytesPerIndexByte = 3;
 
-/** Bytes of the index for a body of so many bytes: at least one entry, with single.ts's notes. */
+/** Bytes of the index for a body of so many bytes: at least one entry, with single.ts's findings. */
 function indexBytesFor(bodyBytesMax: number): number {
   const most = Math.min(limits.indexBytesMax, bodyBytesMax * indexMultiple);
   return Math.max(Math.ceil(most / 64) * 64, (entryLength + singleNumbers) * 4);

@@ -100,7 +100,7 @@ export class SessionFold {
   }
 
   /**
-   * Folds the block at these bytes of the room.
+   * Folds the block at these bytes of the memory.
    * @throws Error when it is no block of events.
    */
   add(from: number, length: number): void {

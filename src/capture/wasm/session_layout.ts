@@ -1,4 +1,4 @@
-// Where things lie in the memory in which sessions are folded, and its bounds: behind the tables of names of layout.ts,
+// Where things lie in the memory in which sessions are folded, and its bounds: after the tables of names of layout.ts,
 // which are used here as well. The module is built with these numbers: after a change run `bun run build:wasm`.
 
 import { limits } from "../../core/limits.ts";
@@ -19,7 +19,7 @@ export const foldTextsBytes = 8 * 1024 * 1024;
 /** Events of a block that are listed as unread at once, and the numbers of each. */
 export const foldUnreadMax = 4096;
 export const foldUnreadNumbers = 5;
-/** Slots, of which at most half are used. Where so many next to each other are taken, an event stays unread. */
+/** Slots, of which at most half are used. Where so many next to each other are used, an event stays unread. */
 export const foldSlotsMax = foldRowsMax * 2;
 export const foldProbesMax = 64;
 /** Columns that are written of a fold. */
@@ -32,7 +32,7 @@ const sizes = {
   BLOCK: foldBlockBytesMax + paddingBytes,
   SLOTS: foldSlotsMax * 4,
   ROWS: foldRowsMax * foldRowBytes,
-  // Behind the last text an entry is written that may not be needed.
+  // After the last text an entry is written that may not be needed.
   TEXTS: foldTextsBytes + limits.eventBytesMax + 1024,
   EVENTS: foldEventsMax * 8,
   UNREAD: foldUnreadMax * foldUnreadNumbers * 4,

@@ -28,7 +28,10 @@ export interface MoveOptions {
   log: Log;
 }
 
-/** @returns how many rows ClickHouse was given. @throws UserError with the remedy. */
+/**
+ * @returns how many rows ClickHouse received.
+ * @throws UserError with the remedy.
+ */
 export async function moveStores(options: MoveOptions): Promise<number> {
   const { dataDir: folder, log, ...remote } = options;
   const dataDir = resolve(folder);

@@ -5,7 +5,7 @@ export const importLimits = {
   bodyBytesMax: 8 * 1024 * 1024,
   /** Rows in one body: bounds the reply, which lists ignored rows. */
   bodyRowsMax: 50_000,
-  /** Bytes of one record of a file: four times what the server accepts, so that the server can say why not. */
+  /** Bytes of one record of a file: four times what the server accepts, so that the server can return the reason. */
   recordBytesMax: 4 * 1024 * 1024,
   /** Bytes that are read to find the format of a file. */
   headBytesMin: 64 * 1024,
@@ -15,7 +15,7 @@ export const importLimits = {
   concurrencyMax: 32,
   /** How often one body is sent before the import fails: about three minutes with the waits between. */
   attemptsMax: 12,
-  /** The longest wait between two attempts, in ms, unless the server asks for more. */
+  /** The longest wait between two attempts, in ms, by default; the server may demand more. */
   waitMsMax: 30_000,
   /** The longest wait that a server may ask for with Retry-After, in ms. */
   retryAfterMsMax: 300_000,

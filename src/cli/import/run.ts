@@ -1,4 +1,4 @@
-// One import, from its first file to its last answer. Reading goes on while bodies are being sent; in memory are
+// One import, from its first file to its last answer. Reading continues while bodies are being sent; in memory are
 // these bodies and one chunk. An import that ends early leaves a checkpoint.
 
 import { UserError } from "../../core/fault.ts";

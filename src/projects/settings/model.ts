@@ -60,7 +60,7 @@ function each<Field>(field: () => Field) {
     >;
 }
 
-/** What is true here, other values that say the same, and why no other is accepted. */
+/** The value that is true here, other values that mean the same, and why no other is accepted. */
 interface Fact {
   value: unknown;
   also?: readonly unknown[];
@@ -178,7 +178,7 @@ export function shownSettings(stored: Partial<KeptSettings>): KeptSettings & Rec
   return { ...defaults, ...stored, ...(Object.fromEntries(own) as Record<FactName, unknown>) };
 }
 
-/** A new project stores what it was given, and not what it would have anyway. */
+/** A new project stores the settings that were sent, and not its defaults. */
 export function withoutDefaults(kept: Partial<KeptSettings>): Partial<KeptSettings> {
   const given = Object.entries(kept).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(defaults[name as keyof KeptSettings]),

@@ -16,7 +16,7 @@ import type { QueryResult } from "../results/query_result.ts";
 import { type FoundResult, type ResultRoom, writtenResult } from "../results/result_room.ts";
 import { projectAskedOf } from "../store.ts";
 
-/** Who asks, and how a query is called. */
+/** The key, and the id of a query. */
 export interface QueryName {
   project_id: number;
   access: Access;
@@ -24,16 +24,16 @@ export interface QueryName {
 }
 
 export interface BackgroundParts extends Uses<"sql" | "clock" | "log"> {
-  /** Shared with results that are given again. */
+  /** Shared with results that are returned again. */
   results: ResultRoom;
   /** Counts the bytes of queries that wait or run. */
   texts: MemoryBudget;
 }
 
-/** What is asked in the background. */
+/** A query for the background. */
 interface BackgroundAsk {
   query: unknown;
-  /** What the gate says of the key now; undefined where it is refused. */
+  /** What the gate admits for the key now; undefined where it is refused. */
   readmit: () => Promise<{ access: Access; project: { id: number } } | undefined>;
   /** Computes the result until the signal aborts; the query's bytes are counted. */
   compute: (abort: AbortSignal) => Promise<QueryResult | FoundResult>;
@@ -43,11 +43,11 @@ interface BackgroundQuery {
   key: string;
   id: string;
   project_id: number;
-  /** Of the key when it asked: who reads the result has them still. */
+  /** Of the key when it started the query: whoever reads the result has them still. */
   scopes: readonly string[];
   /** Of its text. */
   hash: bigint;
-  /** Undefined when it has ended: what it refers to holds the query, whose text nobody counts any more. */
+  /** Undefined when it has ended: it refers to the query, whose text is no longer counted. */
   running: { cancel: AbortController; readmit: BackgroundAsk["readmit"] } | undefined;
   startedAt: Date;
   /** As AskedProject has them, when it began. */

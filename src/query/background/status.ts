@@ -37,7 +37,7 @@ function statusOf({ id, project_id, startedAt, endedAt, result, fault }: FoundQu
   };
 }
 
-/** Fields of PostHog's that say nothing here: queries of insights and dashboards are not run in the background. */
+/** Fields of PostHog's without meaning here: queries of insights and dashboards are not run in the background. */
 const notKnown = {
   insight_id: null,
   dashboard_id: null,

@@ -71,7 +71,7 @@ async function answer(context: QueryContext, checked: CheckedFunnel): Promise<Qu
   return { span, results };
 }
 
-/** Who came to a step; of a negative one, who came to the one before it and not there. */
+/** The persons who came to a step; of a negative one, to the one before it and not to it. */
 async function persons(
   context: QueryContext,
   checked: CheckedFunnel,

@@ -28,22 +28,22 @@ export interface Walk {
   times: string[];
   /** Whether an event with `mask` begins a funnel. */
   begins: string;
-  /** How many steps it came in time to where an exclusion ends it, as conditions and numbers, the first that holds. */
+  /** How many steps it reached in time before an exclusion ends it, as conditions and numbers, the first that holds. */
   ends: [condition: string, steps: string][];
 }
 
 /** Later than any event, in µs. */
 export const never = "toInt64(4611686018427387904)";
 
-/** What stands at the next event after each for which `values` is not 0; `never` after the last. */
+/** The value at the next event after each for which `values` is not 0; `never` after the last. */
 const following = (values: string): string =>
   `arrayPopFront(arrayReverseFill(v -> v > 0, arrayPushBack(${values}, ${never})))`;
 
-/** What stands at each event itself or, where `values` is 0, at the next for which it is not. */
+/** The value at each event itself or, where `values` is 0, at the next for which it is not. */
 const atOrAfter = (values: string): string =>
   `arrayPopBack(arrayReverseFill(v -> v > 0, arrayPushBack(${values}, ${never})))`;
 
-/** What stands at the very next event; `never` where `values` is 0 there. */
+/** The value at the very next event; `never` where `values` is 0 there. */
 const nextAlone = (values: string): string =>
   `arrayMap(v -> if(v > 0, v, ${never}), arrayPopFront(arrayPushBack(${values}, toInt64(0))))`;
 
@@ -57,7 +57,7 @@ const banned = (mask: number): string => `arrayMap((v, b) -> if(bitAnd(b, ${mask
 /** Whether a moment is in time for the funnel that began at `first`. */
 export const inTime = (at: string, first: string): string => `(${at} - ${first} <= {window:Int64})`;
 
-/** @throws Fault when more steps may be of one event than an unordered funnel can tell apart. */
+/** @throws Fault when more steps may be of one event than an unordered funnel can distinguish. */
 export function walkOf(
   order: FunnelOrder,
   steps: readonly Entity[],
@@ -69,7 +69,7 @@ export function walkOf(
     : inOrder(steps.length, exclusions, order === "strict");
 }
 
-/** From each event of the first step on, each next step as soon as it comes; of a strict funnel, at once. */
+/** From each event of the first step on, each next step as soon as it follows; of a strict funnel, at once. */
 function inOrder(count: number, exclusions: readonly Exclusion[], isStrict: boolean): Walk {
   const columns: string[] = [];
   const next = isStrict ? nextAlone : following;

@@ -23,7 +23,7 @@ const tableFunctions: ReadonlySet<string> = new Set([
 interface TreeLine {
   depth: number;
   text: string;
-  /** The place of the line that it stands below; -1 for the first. */
+  /** The index of the line that it is below; -1 for the first. */
   parent: number;
 }
 
@@ -63,7 +63,7 @@ export function wrongIn(printed: readonly string[], project_id: number): string 
 }
 
 function treeLines(printed: readonly string[]): TreeLine[] {
-  /** The last line and those that it stands below, the first of all first. */
+  /** The last line and those that it is below, the first of all first. */
   const open: number[] = [];
   const lines: TreeLine[] = [];
   for (const [i, line] of printed.entries()) {
@@ -90,11 +90,11 @@ function tableAt(lines: readonly TreeLine[], i: number): string | undefined {
   return name !== undefined && places.test(textAt(lines, lines[i]!.parent)) ? name : undefined;
 }
 
-/** Whether this is what stands behind IN by a bare name, which the engine takes for a table. */
+/** Whether this is a bare name after IN, which the engine reads as a table. */
 function isSetTable(lines: readonly TreeLine[], i: number): boolean {
   const name = valueOf(lines[i]!.text, "IDENTIFIER", "identifier");
   if (name === undefined || (name.includes(".") && !name.startsWith("system."))) return false;
-  // FUNCTION in → ARGUMENTS → LIST → its members, of which the first stands before IN.
+  // FUNCTION in → ARGUMENTS → LIST → its members, of which the first precedes IN.
   const list = lines[i]!.parent;
   const above = lines[list]?.parent ?? -1;
   if (i === list + 1 || textAt(lines, above) !== "ARGUMENTS") return false;

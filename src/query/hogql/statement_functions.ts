@@ -20,7 +20,7 @@ export function mayCall(name: string): boolean {
   return functions.has(name) || isAggregate(name);
 }
 
-/** An aggregate of the list, with what FILTER and DISTINCT put behind its name. */
+/** An aggregate of the list, with what FILTER and DISTINCT append to its name. */
 function isAggregate(name: string): boolean {
   if (sqlAggregate(name)?.name === name) return true;
   const inner = name.replace(/(?:If|Distinct)$/, "");

@@ -34,8 +34,8 @@ export function statusText(
   const first = starts[0]!;
   const before = addIntervals(interval, first, -1);
   const draft = newDraft(context);
-  // The interval before the first one is read too: who was active in it returns, or stays away, in the first. With an
-  // explicit start within an interval, as much of the one before is read.
+  // The interval before the first one is read too: persons who were active in it return, or are missing, in the first.
+  // With an explicit start within an interval, as much of the one before is read.
   const earlier = addIntervals(interval, from, -1);
   const span = spanCondition(draft, {
     from: Temporal.ZonedDateTime.compare(from, first) > 0 ? earlier : before,

@@ -2,7 +2,7 @@
 
 import { sqlAggregate } from "../sql/compile/lists/aggregates.ts";
 
-/** Whether an aggregate stands in it, but for those of its subqueries and windows. */
+/** Whether it contains an aggregate, other than in its subqueries and windows. */
 export function isAggregated(node: unknown): boolean {
   if (Array.isArray(node)) return node.some(isAggregated);
   if (typeof node !== "object" || node === null) return false;

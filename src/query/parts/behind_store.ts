@@ -7,7 +7,7 @@ import type { PersonStatement } from "./figure.ts";
 
 const { columns, ...table } = sqlTables["persons"]!;
 
-/** The name of their table in SQL, and in a statement behind behindText(). */
+/** The name of their table in SQL, and in a statement after behindText(). */
 export const behindName = "persons_behind";
 
 /** As the table of persons; whoever has events only has no moment of beginning. */
@@ -25,7 +25,7 @@ export function behindTable({ hasAppearances = false }: PersonStatement): SqlTab
   };
 }
 
-/** Stands before a statement that reads the table. */
+/** Precedes a statement that reads the table. */
 export function behindText({ text, hasAppearances = false }: PersonStatement): string {
   const [own, shown] = hasAppearances ? [", appearances", "b.appearances AS appearances,"] : ["", ""];
   return `WITH

@@ -65,7 +65,10 @@ export interface BreakdownLines extends Breakdown {
   values: readonly (string | null)[];
 }
 
-/** The index of a row's line; the number of values stands for all others. @param value an expression. */
+/**
+ * The index of a row's line; the number of values means all others.
+ * @param value an expression.
+ */
 export function breakdownLine(draft: Draft, value: string, { values }: BreakdownLines): string {
   draft.params["values"] = values.filter((one) => one !== null);
   // Missing and null values have a line of their own when they are in the list; else they are among the others.

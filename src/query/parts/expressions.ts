@@ -35,11 +35,11 @@ export interface ExpressionList {
   /** Columns of which no two rows have all alike: rows without an order, and those of one rank, are by these. */
   usualOrder: readonly string[];
   filters: SqlFilters;
-  /** Of the table of persons behind a number: who they are. */
+  /** Of the table of persons behind a number: their statement. */
   behind?: PersonStatement;
 }
 
-/** JSON text as what it says; a text that is no JSON stays a text. */
+/** The value of a JSON text; a text that is no JSON stays a text. */
 export function jsonOf(text: string): unknown {
   if (text === "") return null;
   try {
@@ -53,7 +53,7 @@ export function jsonOf(text: string): unknown {
 export const parsedProperties = (value: unknown): unknown =>
   typeof value === "string" ? (jsonOf(value) ?? {}) : {};
 
-/** SQL of a person's name: the first of PostHog's properties for it that says something. */
+/** SQL of a person's name: the first of PostHog's properties for it that is not empty. */
 export function displayNameText(properties: string, otherwise: string): string {
   const names = ["email", "Email", "name", "Name", "username", "Username"];
   return `coalesce(${names.map((name) => `nullIf(${properties}.${name}, '')`).join(", ")}, ${otherwise})`;
@@ -139,7 +139,7 @@ export async function expressionRows(
   return { results, table: { ...table, columns: [...list.select], types: shown } };
 }
 
-/** PostHog's pages name columns with a comment behind: `person_display_name -- Person`. */
+/** PostHog's pages name columns with a comment after them: `person_display_name -- Person`. */
 const nameOf = (text: string): string => text.split("--", 1)[0]!.trim();
 
 /** What is selected, and which of it each column has: `count` from `at` on. */

@@ -1,8 +1,8 @@
-// Which number of a result is meant, by those who ask for the persons behind it.
+// Which number of a result is meant, when its persons are listed.
 
 import { Fault } from "../../core/fault.ts";
 
-/** The fields of PostHog's that say it; each kind takes some. */
+/** PostHog's fields for it; each kind accepts some. */
 export interface AskedFigure {
   /** Names the query in faults. */
   attr: string;
@@ -16,7 +16,7 @@ export interface AskedFigure {
   compare?: string | null;
   /** Of retention: which of the rows, from 0. */
   interval?: number | null;
-  /** Of a funnel: from 1 on, negative for those who did not come so far. */
+  /** Of a funnel: from 1 on, negative for those who did not reach it. */
   funnelStep?: number | null;
   funnelStepBreakdown?: unknown;
 }
@@ -31,7 +31,7 @@ export interface PersonStatement {
   hasAppearances?: boolean;
 }
 
-/** How the persons behind a kind's numbers are found. */
+/** How the persons of a kind's numbers are found. */
 export interface PersonsBehind<Context, Checked> {
   /** Other fields are refused. */
   takes: readonly FigureField[];

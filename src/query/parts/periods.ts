@@ -1,4 +1,4 @@
-// The times that a query by intervals is of: the one that is asked for, and the one before it to compare with.
+// The times of a query by intervals: the requested one, and the one before it to compare with.
 
 import { addIntervals, bucketsOf, type DateSpan, startOf } from "../date_range.ts";
 import { type QueryContext, spanOf } from "../store.ts";

@@ -26,12 +26,12 @@ interface PathsScope {
 /** Steps of a path and links in a reply, unless the query has others: PostHog's. */
 const defaults = { steps: 5, links: 50 };
 
-/** What stands for the middle of a path that is too long. */
+/** Replaces the middle of a path that is too long. */
 const middle = "...";
 
 /**
- * A path is what a person did with no pause of half an hour; what came several times in a row is one step, at the last
- * of its times. Events of one moment are in the order of their names.
+ * A path is what a person did without a pause of half an hour; repetitions in a row are one step, at the last of their
+ * times. Events of one moment are in the order of their names.
  * @throws Fault when the query is too heavy.
  */
 export async function pathRows(
@@ -52,7 +52,7 @@ export async function pathRows(
   );
 }
 
-/** Who took this step after that one, both named as in links; any step where one is not given. */
+/** The persons who took this step after that one, both named as in links; any step where one is absent. */
 export function pathPersonsText(
   context: QueryContext,
   scope: PathsScope,

@@ -1,4 +1,4 @@
-// What is answered to who asks a query.
+// Replies to queries.
 
 import { shownResults } from "../result.ts";
 import type { QueryResult } from "./query_result.ts";

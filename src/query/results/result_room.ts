@@ -1,5 +1,5 @@
-// The last results of queries, so that who asks the same again within some minutes is answered at once. In memory, the
-// least lately read go first. Nothing is kept of a project while persons of it are being deleted.
+// The last results of queries, so that the same query within some minutes is answered at once. In memory, the least
+// lately read are dropped first. Nothing is kept of a project while persons of it are being deleted.
 
 import { bytesOf } from "../../core/bytes.ts";
 import { bytesIn } from "../../core/chunks.ts";

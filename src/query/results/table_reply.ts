@@ -8,7 +8,7 @@ import { slicedTexts } from "../../http/pages/sliced.ts";
 import type { ResultType } from "../result.ts";
 import type { QueryResult } from "./query_result.ts";
 
-/** Told in words, as `format` of lists is: the description has one content type for each reply. */
+/** Described in words, as `format` of lists: the description has one content type for each reply. */
 export const tableFormatParameter = {
   ...choiceParameter("As JSON, or a table as CSV or as JSON lines; else by the Accept header.", [
     "json",

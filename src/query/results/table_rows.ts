@@ -46,7 +46,7 @@ export async function tableRowsOf(answer: Uint8Array): Promise<SqlTableRows> {
   return { types, rows: await rowsOf(new Response(bytes.subarray(rowsFrom)), parse, sqlSliceBytes) };
 }
 
-/** What lies behind a slice's bytes is of its last row. */
+/** What follows a slice's bytes belongs to its last row. */
 function refuseManyValues(text: string): void {
   let count = 0;
   for (let at = queryLimits.sqlSliceBytes; (at = text.indexOf(",", at) + 1) > 0;) {

@@ -5,7 +5,7 @@ import { queryLimits } from "../limits.ts";
 import { exactJson } from "./table_rows.ts";
 
 export class WrittenRows extends WrittenJson implements Iterable<unknown> {
-  /** Each row has a comma behind it. */
+  /** Each row is followed by a comma. */
   readonly parts: readonly Uint8Array[];
 
   private constructor(parts: readonly Uint8Array[]) {

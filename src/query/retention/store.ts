@@ -1,4 +1,4 @@
-// The statement of a retention table: persons by the interval they began in and the interval they came back in.
+// The statement of a retention table: persons by the interval they began in and the interval they returned in.
 
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import type { DateSpan } from "../date_range.ts";
@@ -23,7 +23,7 @@ interface RetentionScope {
   filters: readonly PropertyFilter[];
 }
 
-/** All who began in interval `start`, and how many intervals later each came, 0 for the first. */
+/** All who began in interval `start`, and how many intervals later each returned, 0 for the first. */
 export function retentionPersons({ text, params }: PersonStatement, start: number): PersonStatement {
   return {
     text: `SELECT person_id, arraySort(groupUniqArray(later)) AS appearances
@@ -33,7 +33,7 @@ export function retentionPersons({ text, params }: PersonStatement, start: numbe
   };
 }
 
-/** Rows of `person_id`, who began in interval `start` and came `later` intervals after it; 0: all who began. */
+/** Rows of `person_id`, who began in interval `start` and returned `later` intervals after it; 0: all who began. */
 export function returnsText(
   context: QueryContext,
   { query, target, returning, filters }: RetentionScope,

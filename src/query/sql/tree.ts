@@ -1,4 +1,4 @@
-// The tree that PostHog's HogQL parser gives as JSON, as types. Members that are null there are absent or null here.
+// The tree that PostHog's HogQL parser returns as JSON, as types. Members that are null there are absent or null here.
 
 /** A place in the text: `offset` counts characters (code points) from 0. */
 interface Position {
@@ -7,13 +7,13 @@ interface Position {
   offset: number;
 }
 
-/** Nodes that the parser makes up, such as the call behind `INTERVAL 1 DAY`, have no place. */
+/** Nodes that the parser makes up, such as the call of `INTERVAL 1 DAY`, have no place. */
 export interface Placed {
   start?: Position | null | undefined;
   end?: Position | null | undefined;
 }
 
-/** What the parser gives for a text that it refuses. */
+/** The parser's answer to a text that it refuses. */
 export interface ParserError extends Placed {
   error: true;
   type: string;
@@ -156,5 +156,5 @@ export interface SelectSetQuery extends Node<"SelectSetQuery"> {
   offset?: Maybe<ExpressionNode>;
 }
 
-/** What parseSelect gives. */
+/** The result of parseSelect. */
 export type SelectTree = SelectQuery | SelectSetQuery | PlaceholderNode;

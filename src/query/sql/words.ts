@@ -10,7 +10,7 @@ export interface SqlWords {
     string,
     {
       columns: string[];
-      /** Tables that are named behind a dot, by the name that they have there. */
+      /** Tables that are named after a dot, by their name there. */
       joins: Record<string, string>;
       /** Whose properties it has. */
       owner?: "event" | "person" | "group";

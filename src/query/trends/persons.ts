@@ -1,4 +1,4 @@
-// The persons behind a number of a trend.
+// The persons of a number of a trend.
 
 import { requireBreakdownScopes, valuesShown } from "../parts/breakdown.ts";
 import {

@@ -47,7 +47,7 @@ export function trendScope(
   return { context, series, filters, span, buckets: first && { interval, first, count: starts.length } };
 }
 
-/** `line`: the index of the breakdown's value; the number of values stands for all others. */
+/** `line`: the index of the breakdown's value; the number of values means all others. */
 export interface TrendRow {
   bucket: number;
   line: number;

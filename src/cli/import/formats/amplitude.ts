@@ -1,5 +1,5 @@
-// Amplitude's export: one event a line, with `event_type`, `event_time` and its properties beside them. Devices
-// are not connected to users: the export does not say which belong together.
+// Amplitude's export: one event a line, with `event_type`, `event_time` and its properties beside them. Devices are not
+// connected to users: the export does not contain which belong together.
 
 import {
   fieldId,

@@ -33,7 +33,7 @@ export interface TranslatedEvent {
   properties: RawFields;
 }
 
-/** A uuid from the id that the source gave the event, and what the id belongs to; without one, from the record. */
+/** A uuid from the event's id in the source, and what the id belongs to; without one, from the record. */
 export function uuidFrom(record: JsonRecord, of: readonly string[], id: string | undefined): string {
   return id === undefined ? record.ownUuid() : record.uuidOf([...of, id].join("\n"));
 }

@@ -1,5 +1,5 @@
-// CSV rows as events. Known columns go by name; every other column becomes a property that is text, since a
-// type cannot be told from a cell. Typed values belong in the column `properties`, which is JSON.
+// CSV rows as events. Known columns go by name; every other column becomes a property that is text, since a cell does
+// not show its type. Typed values belong in the column `properties`, which is JSON.
 
 import { splitFields } from "../reading/csv.ts";
 import { jsonObject, withFields } from "../reading/raw_fields.ts";
@@ -17,7 +17,7 @@ export interface CsvTable {
   indexes: Record<Known, number>;
 }
 
-/** Reads a header; a string says in one sentence what is wrong with it. */
+/** Reads a header; a string is its problem in one sentence. */
 export function readHeader(text: string): CsvTable | string {
   const separator = separatorOf(text);
   const names = splitFields(text, separator)?.map((name) => name.trim());

@@ -2,7 +2,7 @@
 
 import { importLimits } from "../limits.ts";
 
-/** One record of a file. Readers reuse the object: its fields are valid until the next record is asked for. */
+/** One record of a file. Readers reuse the object: its fields are valid until the next record is read. */
 export interface FileRecord {
   /** The record's bytes are source[from, to). */
   source: Buffer;
@@ -36,7 +36,7 @@ export class OpenRecord implements FileRecord {
     this.#bytesMax = bytesMax;
   }
 
-  /** Keeps bytes of it until the next chunk comes. Of a record that is too long only the length is kept. */
+  /** Keeps bytes of it until the next chunk arrives. Of a record that is too long only the length is kept. */
   retain(piece: Buffer, bytesMax = this.#bytesMax): void {
     // An empty slice would hold its chunk's memory.
     if (piece.length === 0) return;

@@ -9,7 +9,7 @@ const lists = new Set(["batch", "results"]);
 const nameBytesMax = 1024;
 
 /**
- * What may come next. document: a document · name: a field name of the outer object, or its end · colon, value: the
+ * States of the reader. document: a document · name: a field name of the outer object, or its end · colon, value: the
  * rest of a field · comma: a comma after a field, or the end · item: an item, or the end of the list · next: a comma
  * after an item, or the end of the list
  */

@@ -1,4 +1,4 @@
-// The columns of a SELECT: what they are called, and what a star stands for.
+// The columns of a SELECT: their names, and the columns of a star.
 
 import type { ColumnsExpr, ExpressionNode, FieldNode, Placed } from "../tree.ts";
 import type { NamedTable, SqlDraft, SqlScope } from "./draft.ts";
@@ -6,7 +6,7 @@ import { quotedName, refuse } from "./problem.ts";
 import { columnOf, hasColumn, starOf } from "./scope.ts";
 import type { Sql } from "./value.ts";
 
-/** What the client is told of a column without an alias: the last part of a field, the text of anything else. */
+/** The name of a column without an alias: the last part of a field, the text of anything else. */
 export function columnName(draft: SqlDraft, node: ExpressionNode): string {
   if (node.node === "Field") return node.chain.at(-1)!;
   if (

@@ -1,4 +1,4 @@
-// What stands in braces: values of the request, and its filters.
+// Placeholders in braces: values of the request, and its filters.
 
 import type { PlaceholderNode } from "../tree.ts";
 import { momentOf, truth } from "./compare.ts";
@@ -29,7 +29,7 @@ export function placeholderSql(draft: SqlDraft, node: PlaceholderNode, scope: Sq
   return refuse(`The request has no ${quotedName(name)} in its ${where}.${near}`, node);
 }
 
-/** The filters hold for the first table that they can be asked of. */
+/** The filters apply to the first table that has their columns. */
 function filtersSql(node: PlaceholderNode, scope: SqlScope): Sql {
   const reads = scope.tables.map(({ read }) => read).filter(isTable);
   const found = reads.find(({ table }) => isFiltered(table));

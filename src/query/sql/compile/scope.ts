@@ -58,7 +58,7 @@ export function hasColumn({ read }: NamedTable, name: string): boolean {
   return isTable(read) ? read.has(name) : read.columns.some((one) => one.name === name);
 }
 
-/** The columns that `*` stands for. */
+/** The columns of `*`. */
 export function starOf({ read, using }: NamedTable): string[] {
   const names = isTable(read) ? [...read.table.star] : read.columns.map((one) => one.name);
   return names.filter((name) => !using.includes(name));

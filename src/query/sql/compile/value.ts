@@ -14,7 +14,7 @@ export interface Sql {
   sql: string;
   type: SqlType;
   nullable: boolean;
-  /** Of a property: its value as text, whatever type it is taken for. */
+  /** Of a property: its value as text, whatever type it is read as. */
   text?: string;
   /** Of a constant: its value. */
   constant?: string | number | bigint | boolean | null;

@@ -11,7 +11,7 @@ export const parserLimits = {
   textCpuMsMax: 1500,
   /** How long it may take by the clock, in ms, on a machine that is busy with other things. */
   textMsMax: 10_000,
-  /** How often the child's processor time and memory are looked at while it reads, in ms. */
+  /** How often the child's processor time and memory are read while it parses, in ms. */
   watchMs: 25,
   /** The child's memory, in bytes: it begins with 80 MB, and what it learns of the grammar grows it. */
   childBytesMax: 320 * 1024 * 1024,
@@ -19,11 +19,11 @@ export const parserLimits = {
   childBytesKept: 200 * 1024 * 1024,
   /** Processor time of one child's whole life, in seconds: a loop that its owner did not live to kill ends. */
   childCpuSecondsMax: 600,
-  /** How many steps of nice the child stands behind the server once it has started: captures come first. */
+  /** Steps of nice by which the child ranks below the server once it has started: captures come first. */
   childStepsBehind: 5,
-  /** How long a child may take to start, in ms; it takes 0.6 s of processor time. */
+  /** How long a child may take to start, in ms; it needs 0.6 s of processor time. */
   childStartMsMax: 30_000,
-  /** How long a child that nobody asks anything is kept, in ms: it holds 80 MB. */
+  /** How long an idle child is kept, in ms: it uses 80 MB. */
   childIdleMs: 600_000,
   /** Texts that wait to be read, at most half of them of one project, and for how long, in ms. */
   textsWaitingMax: 256,

@@ -1,5 +1,5 @@
 // Reads HogQL by PostHog's parser in a child process: one text at a time, the projects in turn. The child starts with
-// the first text and ends when nobody asks any more: it holds 80 MB, a fifth of what a small server takes at rest.
+// the first text and ends when idle: it uses 80 MB, a fifth of what a small server uses at rest.
 
 import { Fault } from "../../../core/fault.ts";
 import { limits } from "../../../core/limits.ts";
@@ -38,7 +38,7 @@ export function openSqlParser(log: Log): SqlParser {
     if (before) return before;
     const wait = { owner: project_id, msMax: parserLimits.textsWaitMsMax, busy: tooManyTexts };
     const now = await permit.run(wait, () => child.parse(kind, text));
-    // What took too long in a child that was cold, or nearly full, may be read by the next one.
+    // A text that took too long in a child that was cold, or nearly full, may be read by the next one.
     if (!("failed" in now) || now.failed !== "time") known.retain(key, now);
     return now;
   }

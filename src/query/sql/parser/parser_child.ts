@@ -1,5 +1,5 @@
 // The process that reads HogQL: PostHog's own parser, in WebAssembly, which a text can break or keep busy without end.
-// Its owner kills it then. It is asked over the runtime's channel between processes, and ends with its owner.
+// Its owner kills it then. Requests arrive over the runtime's channel between processes; it ends with its owner.
 
 import { setPriority } from "node:os";
 import createHogQLParser from "@posthog/hogql-parser";

@@ -1,4 +1,4 @@
-// One child that parses, as its owner sees it: started, asked one text at a time, killed when a text takes too much.
+// One child that parses, as its owner sees it: started, given one text at a time, killed when a text takes too much.
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -41,7 +41,7 @@ export class ParserProcess {
     }
   }
 
-  /** Whether it may be asked again. */
+  /** Whether it may get another text. */
   get usable(): boolean {
     return this.#usable;
   }
@@ -93,7 +93,7 @@ export class ParserProcess {
     const poll = (): void => {
       const passed = performance.now() - began;
       const now = usageOf(this.#child.pid);
-      // Where processor time cannot be read, the clock stands for it.
+      // Where processor time cannot be read, the clock replaces it.
       const cpuMs = now && before ? now.cpuMs - before.cpuMs : passed;
       const isHeavy = cpuMs > parserLimits.textCpuMsMax || (now?.bytes ?? 0) > parserLimits.childBytesMax;
       if (!isHeavy && passed <= parserLimits.textMsMax) return;

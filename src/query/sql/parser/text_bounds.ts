@@ -1,5 +1,5 @@
-// What can be said of a HogQL text before it is parsed: its length, its tokens, and how deep its brackets nest. One
-// pass, linear in its length. It need not agree with the parser on unusual texts: the clock ends a text that fools it.
+// What is known of a HogQL text before it is parsed: its length, its tokens, and how deep its brackets nest. One pass,
+// linear in its length. It need not agree with the parser on unusual texts: the clock ends a text that fools it.
 
 import { SqlProblem } from "../compile/problem.ts";
 import type { Placed } from "../tree.ts";
@@ -37,7 +37,7 @@ export function checkTextBounds(text: string): void {
   let tokens = 0;
   let depth = 0;
   let before = "";
-  /** Depths of the open brackets behind FILTER. */
+  /** Depths of the open brackets after FILTER. */
   const filters = new Set<number>();
   for (let at = 0; at < text.length;) {
     const code = text.charCodeAt(at);
@@ -70,7 +70,7 @@ export function checkTextBounds(text: string): void {
   }
 }
 
-/** Behind what begins at `at`: a comment, what is quoted, a word, or one character. */
+/** The offset after what begins at `at`: a comment, a quoted text, a word, or one character. */
 export function partEnd(text: string, at: number): number {
   const code = text.charCodeAt(at);
   const skipped = commentEnd(text, at, code);
@@ -86,7 +86,7 @@ function wordAt(text: string, at: number, end: number): string {
   return isWord(code) && end - at <= 8 ? text.slice(at, end).toLowerCase() : "";
 }
 
-/** Behind a comment that begins at `at`; `at` when none does. */
+/** The offset after a comment that begins at `at`; `at` when none does. */
 function commentEnd(text: string, at: number, code: number): number {
   const next = text.charCodeAt(at + 1);
   const isLine = (code === minus && next === minus) || (code === slash && next === slash);
@@ -95,7 +95,7 @@ function commentEnd(text: string, at: number, code: number): number {
   return end < 0 ? text.length : end + (isLine ? 1 : 2);
 }
 
-/** Behind what is quoted; a quote in it is escaped or doubled. */
+/** The offset after a quoted text; a quote in it is escaped or doubled. */
 function quotedEnd(text: string, from: number, quote: number): number {
   for (let at = from + 1; at < text.length; at++) {
     const code = text.charCodeAt(at);

@@ -1,4 +1,4 @@
-// The aggregate functions that a query may call, and what may stand behind their names.
+// The aggregate functions that a query may call, and what may follow their names.
 
 import type { SqlType } from "../value.ts";
 import { functionsIn, type SqlFunction } from "./functions.ts";
@@ -8,7 +8,7 @@ export interface SqlAggregate extends SqlFunction {
   paramsMax?: number;
 }
 
-/** The engine's spelling of a name has what stands behind it. A numeric one reads its first argument as a number. */
+/** The engine's spelling of a name includes what follows it. A numeric one reads its first argument as a number. */
 const aggregates = functionsIn<Pick<SqlAggregate, "paramsMax">>(
   `
 number 0-1: count
@@ -38,7 +38,7 @@ array 2 isNumeric: simpleLinearRegression
   100,
 );
 
-/** What may stand behind the name of an aggregate, and how many arguments more it takes. */
+/** What may follow the name of an aggregate, and how many more arguments it requires. */
 const combinators: readonly [suffix: string, args: number, type?: SqlType][] = [
   ["If", 1],
   ["Array", 0],
