@@ -315,3 +315,30 @@ test("what a name perhaps meant is looked for among a thousand names", () => {
   expect(meant("wonted", names(1100))).toBe("");
   expect(meant(`wanted${"d".repeat(40)}`, names(0))).toBe("");
 });
+
+test("of the sessions beside events those are read that may have one of the time that is asked for", async () => {
+  const limitsOf = async (where: string) => {
+    const { statement } = await compile(`select session.$is_bounce from events where ${where}`);
+    return [...statement.matchAll(/ AND (start|end)_time (<=|>=|<|>) /g)].map(
+      ([, side, sign]) => `${side} ${sign}`,
+    );
+  };
+  const june = "timestamp >= '2024-06-01' and timestamp < '2024-07-01'";
+  expect(await limitsOf(june)).toEqual(["end >=", "start <"]);
+  expect(await limitsOf(`event = 'a' and (${june})`)).toEqual(["end >=", "start <"]);
+  expect(await limitsOf("timestamp between '2024-06-01' and now()")).toEqual(["end >=", "start <="]);
+  expect(await limitsOf("now() - interval 1 day < timestamp")).toEqual(["end >"]);
+  expect(await limitsOf("timestamp = '2024-06-01'")).toEqual(["end >=", "start <="]);
+  expect(await limitsOf("toDate(timestamp) = '2024-06-01'")).toEqual(["end >=", "start <"]);
+  for (const none of [
+    `event = 'a' or (${june})`,
+    `not (${june})`,
+    "timestamp not between '2024-06-01' and '2024-07-01'",
+    "timestamp >= created_at",
+    "timestamp != '2024-06-01'",
+    "timestamp > now() - rand()",
+    "timestamp > (select max(timestamp) from events)",
+    "created_at > '2024-06-01'",
+  ])
+    expect([none, await limitsOf(none)]).toEqual([none, []]);
+});

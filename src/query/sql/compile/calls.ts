@@ -78,7 +78,7 @@ function plainCall(found: SqlFunction, args: readonly Sql[]): Sql {
   const nullable = !found.neverNull && (found.givesNull === true || read.some((one) => one.nullable));
   const days = floorDays[found.name] ?? 0;
   const floor = read.find((one) => one.floor)?.floor;
-  const rounded = floor && days > 0 ? { floor: { raw: floor.raw, days: floor.days + days } } : {};
+  const rounded = floor && days > 0 ? { floor: { ...floor, days: floor.days + days } } : {};
   return { sql: `${found.name}(${texts.join(", ")})`, type: found.type, nullable, ...rounded };
 }
 

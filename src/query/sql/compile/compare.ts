@@ -45,7 +45,8 @@ function compared(draft: SqlDraft, op: string, left: Sql, right: Sql, at: Placed
   }
   const isText = op.endsWith("like");
   const [one, two] = sameTypes(draft, isText ? asType(left, "string") : left, right, at);
-  const indexed = byIndex(op, one, two) ?? byIndex(flipped[op] ?? op, two, one);
+  const isMet = draft.conjuncts.has(at);
+  const indexed = byIndex(op, one, two, isMet) ?? byIndex(flipped[op] ?? op, two, one, isMet);
   if (indexed !== undefined) return truth(indexed);
   const plain = `${one.sql} ${sign} ${two.sql}`;
   if (!one.nullable && !two.nullable) return truth(`(${plain})`);
@@ -58,25 +59,46 @@ function compared(draft: SqlDraft, op: string, left: Sql, right: Sql, at: Placed
   return truth(`ifNull(${plain}, ${ofNull})`);
 }
 
+/** The comparisons and ranges of `where`, joined by AND, that have what no row changes on one side. */
+export function conjunctsOf(where: readonly ExpressionNode[]): ExpressionNode[] {
+  return where.flatMap((node) => {
+    if (node.node === "And") return conjunctsOf(node.exprs);
+    if (node.node === "CompareOperation") return isFixed(node.left) || isFixed(node.right) ? [node] : [];
+    const isRange = node.node === "BetweenExpr" && !node.negated;
+    return isRange && isFixed(node.low) && isFixed(node.high) ? [node] : [];
+  });
+}
+
+/** Whether a value names no column, and is one value in the whole statement. */
+function isFixed(node: ExpressionNode): boolean {
+  if (node.node === "Constant" || node.node === "Placeholder") return true;
+  if (node.node === "ArithmeticOperation") return isFixed(node.left) && isFixed(node.right);
+  return node.node === "Call" && !/^rand/i.test(node.name) && node.args.every(isFixed);
+}
+
 const flipped: Readonly<Record<string, string>> = { "<": ">", "<=": ">=", ">": "<", ">=": "<=" };
 
 /**
  * A comparison of an event's moment with another, so that the engine's index sees the stored column: in the project's
  * zone, or rounded down, it would read all events. Undefined for anything else.
+ * @param isMet every row of the SELECT meets it.
  */
-function byIndex(op: string, one: Sql, two: Sql): string | undefined {
+function byIndex(op: string, one: Sql, two: Sql, isMet: boolean): string | undefined {
   const { floor } = one;
   if (!floor || one.nullable || two.nullable || !isMoment(two) || op === "!=" || signs[op]?.[1] !== 0) {
     return undefined;
   }
   const raw = floor.raw();
   const bound = two.type === "date" ? `toDateTime64(${two.sql}, 6, {tz:String})` : two.sql;
-  const sign = signs[op]![0];
-  if (floor.days === 0) return `(${raw} ${sign} ${bound})`;
-  const implied: string[] = [];
-  if (op === "==" || op.startsWith(">")) implied.push(`${raw} >= ${bound}`);
-  if (op === "==" || op.startsWith("<")) implied.push(`${raw} < ${bound} + toIntervalDay(${floor.days})`);
-  return `(${one.sql} ${sign} ${two.sql} AND ${implied.join(" AND ")})`;
+  const implied = (sign: string, value: string): string => {
+    if (isMet) floor.limit?.(sign, value);
+    return `${raw} ${sign} ${value}`;
+  };
+  if (floor.days === 0) return `(${implied(signs[op]![0], bound)})`;
+  const bounds: string[] = [];
+  if (op === "==" || op.startsWith(">")) bounds.push(implied(">=", bound));
+  if (op === "==" || op.startsWith("<")) bounds.push(implied("<", `${bound} + toIntervalDay(${floor.days})`));
+  return `(${one.sql} ${signs[op]![0]} ${two.sql} AND ${bounds.join(" AND ")})`;
 }
 
 export function truth(sql: string, isNegated = false): Sql {

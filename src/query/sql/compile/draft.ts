@@ -106,6 +106,8 @@ export interface SqlDraft {
   bind: (type: string, value: string | number | readonly (string | number)[]) => string;
   /** A name that nothing else in the statement has. */
   fresh: (prefix: string) => string;
+  /** Conditions that every row of their SELECT meets. */
+  conjuncts: Set<Placed>;
   /** Counts a part of the query. */
   spend: (at: Placed | undefined) => void;
   /** A part that was made, if neither it nor all of them together are too long. */
@@ -146,6 +148,7 @@ export function newSqlDraft(
     params,
     scopes: new Set(),
     lifted: new Map(),
+    conjuncts: new Set(),
     fresh,
     bind: (type, value) => {
       const key = `${type} ${typeof value === "object" ? JSON.stringify(value) : value}`;

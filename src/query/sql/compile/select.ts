@@ -3,6 +3,7 @@
 import type { ExpressionNode, OrderExpr, SelectQuery, SelectSetQuery } from "../tree.ts";
 import { condition } from "./calls.ts";
 import { columnName, starColumns } from "./columns.ts";
+import { conjunctsOf } from "./compare.ts";
 import type { KnownCommonTable, SelectSql, SqlDraft, SqlScope } from "./draft.ts";
 import { addTables, fromText } from "./from.ts";
 import { quotedName, refuse } from "./problem.ts";
@@ -104,6 +105,7 @@ function oneSql(draft: SqlDraft, node: SelectQuery, outer: SqlScope): SelectSql 
     else add(columnName(draft, one), draft.expression(one, scope), false);
   }
   const where = [node.prewhere, node.where].filter((one) => one !== null && one !== undefined);
+  for (const one of conjunctsOf(where)) draft.conjuncts.add(one);
   const conditionText = (word: string, nodes: readonly ExpressionNode[]): string =>
     nodes.length > 0
       ? ` ${word} ${nodes.map((one) => condition(draft.expression(one, scope))).join(" AND ")}`

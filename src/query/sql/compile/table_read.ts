@@ -145,6 +145,9 @@ export class TableRead {
     return text;
   }
 
+  /** What the sessions of the events meet that are read: of a project's whole past, a join would hold too many. */
+  readonly #sessionLimits = new Set<string>();
+
   /** The subquery, after all of the query was compiled. */
   subquery(more: readonly string[] = []): string {
     const project = "project_id = {project_id:UInt32}";
@@ -153,7 +156,9 @@ export class TableRead {
     }
     const base = this.#draft.fresh("t");
     const joins = [...this.#joined.values()].map(({ read, left, right, where }) => {
-      const source = `SELECT ${read.#listed()} FROM ${read.#source} WHERE ${project}${where ? ` AND ${where}` : ""}`;
+      const limits = read.#source === "sessions" ? [...this.#sessionLimits].join("") : "";
+      const rows = `${project}${limits}${where ? ` AND ${where}` : ""}`;
+      const source = `SELECT ${read.#listed()} FROM ${read.#source} WHERE ${rows}`;
       const inner = read.#joined.size > 0 ? read.subquery().slice(1, -1) : source;
       return ` LEFT ANY JOIN (${inner}) AS ${read.alias} ON ${base}.${left} = ${read.alias}.${right}`;
     });
@@ -218,8 +223,16 @@ export class TableRead {
   #columnSql({ sql, type, nullable, source }: TableColumn): Sql {
     if (source !== undefined) this.#source = source;
     const raw = /^toTimeZone\((\w+), \{tz:String\}\)$/.exec(sql)?.[1];
-    const floor = raw === undefined ? {} : { floor: { raw: () => this.#read(raw), days: 0 } };
-    return { sql: this.#read(sql), type, nullable: nullable ?? false, ...floor };
+    const own = { sql: this.#read(sql), type, nullable: nullable ?? false };
+    if (raw === undefined) return own;
+    const limit = (sign: string, bound: string): void => {
+      if (raw !== "timestamp") return;
+      if (!sign.startsWith("<"))
+        this.#sessionLimits.add(` AND end_time ${sign === "=" ? ">=" : sign} ${bound}`);
+      if (!sign.startsWith(">"))
+        this.#sessionLimits.add(` AND start_time ${sign === "=" ? "<=" : sign} ${bound}`);
+    };
+    return { ...own, floor: { raw: () => this.#read(raw), days: 0, limit } };
   }
 
   #read(sql: string): string {

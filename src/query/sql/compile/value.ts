@@ -27,4 +27,6 @@ export interface Floor {
   raw: () => string;
   /** How many days the value may lie before it, 0 when it is the column itself. */
   days: number;
+  /** Lets the table know a condition that every row meets: `raw` is compared with what names no column. */
+  limit?: (sign: string, bound: string) => void;
 }

@@ -43,7 +43,7 @@ function toDay(draft: SqlDraft, args: readonly Sql[], at: CallNode): Sql {
   const isMoment = one!.type === "datetime" || one!.type === "date";
   if (isMoment && one!.text === undefined) {
     const { floor } = one!;
-    const rounded = floor ? { floor: { raw: floor.raw, days: floor.days + 2 } } : {};
+    const rounded = floor ? { floor: { ...floor, days: floor.days + 2 } } : {};
     return { ...of(`toDate(${one!.sql})`, "date", one!.nullable), ...rounded };
   }
   return of(textAs(`toString(${one!.text ?? one!.sql})`, "date"), "date", true);
