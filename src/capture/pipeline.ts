@@ -100,11 +100,18 @@ export async function capture(input: CaptureInput, options: CaptureOptions): Pro
   const project_id = typeof authorizing === "number" ? authorizing : await authorizing;
   if (input.lists) input.lease?.acquire(listBytes(scanner.index.items));
   const progress = begin(scanner, { project_id, received }, input, options);
-  const appending = appendEvents(progress);
-  // Warnings are read out of the body later.
-  if (scanner.index.ignored.total + progress.warned.total > 0) scanner.index.detach();
-  const accepted = typeof appending === "number" ? appending : await appending;
-  await commit(progress, accepted, options.ack);
+  let accepted = 0;
+  try {
+    const appending = appendEvents(progress);
+    // Warnings are read out of the body later.
+    if (scanner.index.ignored.total + progress.warned.total > 0) scanner.index.detach();
+    accepted = typeof appending === "number" ? appending : await appending;
+    await commit(progress, accepted, options.ack);
+  } catch (thrown) {
+    progress.quota?.settle(0);
+    throw thrown;
+  }
+  progress.quota?.settle(accepted);
   return await report(progress, accepted, options);
 }
 
@@ -270,7 +277,6 @@ async function report(
   const { index } = progress.scanner;
   const { ignored, repaired } = index;
   const { counts, book, ack } = options;
-  progress.quota?.settle(accepted);
   const { recorded = 0, unwanted = false } = recorder ?? {};
   counts.received(accepted + recorded + ignored.total);
   counts.accepted(historical_migration ? "historical" : "live", accepted);

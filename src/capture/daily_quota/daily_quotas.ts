@@ -131,7 +131,7 @@ export class BodyQuota {
     return granted;
   }
 
-  /** Uncounts those that were not accepted for other reasons. */
+  /** Uncounts those that were not accepted, or could not be written. */
   settle(accepted: number): void {
     if (this.#acquired > accepted) this.#quotas.release(this.#project_id, this.#acquired - accepted);
   }

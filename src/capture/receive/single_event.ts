@@ -181,7 +181,11 @@ export class SingleEventRequest implements Receiver, CommitWaiter {
   }
 
   onFailed(thrown: unknown): void {
-    this.#end(captureRefusal(thrown, this.request, this.#context.options));
+    const { options } = this.#context;
+    // Its sender sends it again.
+    if (this.project_id > 0 && options.keys.dailyEventQuota(this.project_id) < Number.POSITIVE_INFINITY)
+      options.dailyQuotas.release(this.project_id, 1);
+    this.#end(captureRefusal(thrown, this.request, options));
   }
 
   #end(response: Response): void {

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { DailyQuotas } from "../../../src/capture/daily_quota/daily_quotas.ts";
 import type { DailyCount, DailyCountSource } from "../../../src/capture/daily_quota/store.ts";
+import { DiskFullError, DiskReserve } from "../../../src/capture/journal/quota.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
 import { type Clock, systemClock } from "../../../src/core/clock.ts";
 import { silentLog } from "../../../src/core/log.ts";
@@ -111,6 +112,23 @@ test("what is ignored for another reason uses up nothing", async () => {
   for (let i = 0; i < 5; i++) await desk.send("/batch/", { api_key: key, batch: [heatmap, unnamed] });
   await desk.send("/batch/", batchOf(5));
   expect(outcomes(desk)).toEqual([4, 1]);
+});
+
+test("what could not be written uses up nothing: its sender sends it again", async () => {
+  for (const [events, path] of [
+    [batchOf(3), "/batch/"],
+    [{ api_key: key, ...one(0) }, "/e/"],
+  ] as const) {
+    const reserve = new DiskReserve({ folder: "/", log: silentLog });
+    reserve.acquire = () => {
+      throw new DiskFullError("no room");
+    };
+    const desk = openDesk({ quota: 4, clock: clockAt(noon), reserve });
+    for (let i = 0; i < 5; i++) expect((await desk.send(path, events)).status).toBe(503);
+    reserve.acquire = () => {};
+    expect((await desk.send("/batch/", batchOf(5))).status).toBe(200);
+    expect(outcomes(desk)).toEqual([4, 1]);
+  }
 });
 
 test("pieces of recordings are no events: a used-up quota lets them through", async () => {
