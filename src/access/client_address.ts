@@ -93,7 +93,7 @@ function networkOf(text: string): [base: Address, bits: number] | undefined {
   return /^\d{1,3}$/.test(bits) && Number(bits) <= bitsMax ? [address, Number(bits)] : undefined;
 }
 
-/** Who is counted as one: an IPv4 address, or the network of an IPv6 one, of which a household has 2^64. */
+/** What counts as one client: an IPv4 address, or the network of an IPv6 one, of which a household has 2^64. */
 export function networkOfClient(address: string): string {
   const known = addressOf(address);
   if (known?.kind() !== "ipv6") return address;

@@ -46,7 +46,7 @@ export interface AppendContext {
 interface AppendProgress extends AppendContext {
   index: EventIndex;
   lane: EventLane;
-  /** Entries that the quota has room for; further ones are ignored, unless they are pieces of recordings. */
+  /** Entries within the quota; further ones are ignored, unless they are pieces of recordings. */
   admitted: number;
   /** Names read in this turn of events that went the slow way. */
   named: number;

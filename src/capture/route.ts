@@ -160,8 +160,8 @@ function admitByFirstKey(
 }
 
 /**
- * The key that decides the project of a body, if its first chunk tells it for certain: a batch's own, that of the first
- * event in an array, or any in a whole body. Undefined when the key lies further on, or the bytes are not JSON.
+ * The key that decides the project of a body, if its first chunk is certain to have it: a batch's own, that of the
+ * first event in an array, or any in a whole body. Undefined when the key lies further on, or the bytes are not JSON.
  */
 export function firstKey(chunk: Uint8Array, { short: fast }: ArenaPool): string | undefined {
   const held = fast.copy(chunk.subarray(0, fast.body.length));
@@ -175,7 +175,7 @@ function keyIn(scanner: BodyScanner): string | undefined {
     while (earlyKeyOf(scanner.index) === undefined)
       if (scanner.advance(searchBytes)) return keyOf(scanner.index);
   } catch (thrown) {
-    // The chunk ends within a value, or is malformed: the scan of the whole body tells which.
+    // The chunk ends within a value, or is malformed: the scan of the whole body finds out.
     if (!(thrown instanceof Fault)) throw thrown;
   }
   return earlyKeyOf(scanner.index);

@@ -47,7 +47,7 @@ const usedUp =
   "This link was used already, or is older than an hour. Sign in with a personal API key; " +
   'a new one: bun run sluice key issue --label me --scopes "*"';
 
-/** Digests have one length, so that the time of the comparison tells nothing about the code. */
+/** Digests have one length, so that the time of the comparison reveals nothing about the code. */
 function digestOf(code: string): Buffer {
   return createHash("sha256").update(code).digest();
 }

@@ -62,7 +62,7 @@ export async function newestEvents(
     },
     {
       timeoutMs: consoleLimits.newestMsMax,
-      // One thread: all cores for a page that is looked at would slow capture down.
+      // One thread: all cores for an open page would slow capture down.
       settings: {
         max_threads: 1,
         max_execution_time: consoleLimits.newestMsMax / 1000,

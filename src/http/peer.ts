@@ -1,4 +1,4 @@
-// What is known of a request beside itself: the client's IP address, as the server that accepted the connection knows
+// Facts about a request that are not in it: the client's IP address, as the server that accepted the connection knows
 // it, and the id that the answer has in X-Request-Id.
 
 /** The servers of this process; each registers when it starts to listen. */

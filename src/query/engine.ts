@@ -111,7 +111,7 @@ export function openQueryEngine({
   const semaphore = new Semaphore(queriesRunningMax, queriesWaitingMax, queriesRunningFreeMultiple);
   let running = 0;
 
-  /** @param work what is done for a query that holds a permit. */
+  /** @param work runs while the query holds a permit. */
   const bounded = async <Value>(
     asked: Asked,
     abort: AbortSignal | undefined,

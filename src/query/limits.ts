@@ -25,7 +25,7 @@ export const queryLimits = {
   /** How old a result may be that is returned again, and how long computing it must have taken to be kept, in ms. */
   resultKeptMs: 600_000,
   resultWorthMsMin: 1000,
-  /** Bytes of results that are kept, in all and of one project, as JSON, which is what is in memory. */
+  /** Bytes of kept results, in all and of one project, as the JSON that is in memory. */
   resultsBytesMax: 64 * 1024 * 1024,
   resultsOfProjectBytesMax: 5 * 1024 * 1024,
   /** Queries in the background that run or wait, at most half of them of one project: a quarter of all that wait. */

@@ -38,7 +38,7 @@ test("a copy of a whole DATA_DIR says what it is once, and what is moved to remo
   ]);
   expect((await told({}, copy)).join()).not.toContain("is a copy");
   const remote = await lender.lend("left_behind");
-  const moved = (await told(remote, copy)).filter((line) => line.includes("left behind"));
+  const moved = (await told(remote, copy)).filter((line) => line.includes("are not used"));
   expect(moved.map((line) => JSON.parse(line) as unknown)).toMatchObject([
     { level: "warn", folder: `${copy}/postgres` },
     { level: "warn", folder: `${copy}/clickhouse` },

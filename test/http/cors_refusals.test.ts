@@ -54,7 +54,7 @@ test("logs, metrics and traces are said not to be kept, once and for good, to pa
       // What SDKs do not send again: no 5xx, 408 or 429.
       expect([spelling, reply.status, ...reply.allowed]).toEqual([spelling, 404, origin, "true"]);
       expect(JSON.parse(reply.body)).toMatchObject({ code: "not_found" });
-      expect(reply.body).toContain("not kept");
+      expect(reply.body).toContain("not stored");
     }
   }
 });

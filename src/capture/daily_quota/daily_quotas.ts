@@ -47,7 +47,7 @@ export class DailyQuotas {
     this.#ticking = startInterval(dailyCountsMs, name, () => this.poll(), this.#log);
   }
 
-  /** Counts up to `events` more of a project; returns how many of them its quota of the day has room for. */
+  /** Counts up to `events` more of a project; returns how many of them are within its quota of the day. */
   acquire(project_id: number, quota: number, events: number): number {
     this.#beginDay();
     const own = this.#own.get(project_id) ?? 0;
@@ -124,7 +124,7 @@ export class BodyQuota {
     this.#max = max;
   }
 
-  /** Counts the body's next events; returns how many of them, from the first on, the quota has room for. */
+  /** Counts the body's next events; returns how many of them, from the first on, are within the quota. */
   acquire(events: number): number {
     const granted = this.#quotas.acquire(this.#project_id, this.#max, events);
     this.#acquired += granted;

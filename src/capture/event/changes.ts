@@ -8,7 +8,7 @@ import { captureLimits } from "../limits.ts";
 import { type ByteRange, emptyRange, sameBytes } from "../scan/byte_range.ts";
 import { appendText } from "../scan/json_value.ts";
 
-/** What is done to a key. The numbers are stored in event_rows.pw. */
+/** The kinds of changes of a key. The numbers are stored in event_rows.pw. */
 export const changeKind = { set: 0, once: 1, unset: 2, group: 3 } as const;
 
 const noBytes: Uint8Array = new Uint8Array(0);

@@ -52,7 +52,7 @@ export class Outcomes<Type extends string> {
   #list: { index: number; reason: Type }[] | undefined;
   #examples: Example<Type>[] | undefined;
   total = 0;
-  /** The first type of each event is noted here, by its place in the batch. */
+  /** Collects the first type of each event, by its index in the batch. */
   firsts: Map<number, Type> | undefined;
   /** Whether all are listed, for a reply that has them: a body of 200 kB may have 100,000. */
   isListed: boolean | undefined;

@@ -195,7 +195,7 @@ export class SessionDeriver {
     return true;
   }
 
-  /** Derives the batches that wait longest in the backlog; what is refused again waits for its next time. */
+  /** Derives the oldest batches of the backlog; refused ones wait for their next time. */
   async #catchUp(): Promise<void> {
     const { backlog, clock, log } = this.#options;
     this.#backlogAt = clock.elapsed() + flushLimits.backlogAgainMs;
@@ -239,8 +239,8 @@ export class SessionDeriver {
   }
 
   /**
-   * Sends what is made of blocks. False when a file cannot be read, or the engine does not take it at once: then the
-   * rows are read back.
+   * Sends what is derived from blocks. False when a file cannot be read, or the engine does not accept it at once: then
+   * the rows are read back.
    */
   async #sent(send: () => Promise<void>): Promise<Tried<boolean>> {
     return await this.#tried(async () => {

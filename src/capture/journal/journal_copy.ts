@@ -60,7 +60,7 @@ async function copySegment(options: JournalCopy, name: string): Promise<Segment 
     if (name.endsWith(returnedSuffix)) return undefined;
     const whole = readSegment(setup, to);
     if (!whole) return undefined;
-    const read = expected?.behind === "sealed" ? withoutFramesFrom(whole, expected.bytes) : whole;
+    const read = expected?.tail === "sealed" ? withoutFramesFrom(whole, expected.bytes) : whole;
     const { segment } = read;
     const isDamaged = judgeSegment(read, expected).damaged;
     if (isDamaged && attempt === attemptsMax) return asExpected(segment, expected);

@@ -59,8 +59,8 @@ export interface JournalIo {
 }
 
 /**
- * Types of file systems, as statfs(2) numbers them, that write a page in place once it has its room: ext2 to ext4, XFS,
- * tmpfs. One that takes new room for every write would end the process (SIGBUS) when the disk is full.
+ * Types of file systems, as statfs(2) numbers them, that write a page in place once it has its space: ext2 to ext4,
+ * XFS, tmpfs. One that needs new space for every write would end the process (SIGBUS) when the disk is full.
  */
 const inPlaceTypes: ReadonlySet<number> = new Set([0xef53, 0x58465342, 0x01021994]);
 

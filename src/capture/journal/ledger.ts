@@ -16,7 +16,7 @@ export interface Expected extends Extent {
    * What is known of further bytes. `sealed`: sound frames among them were refused. `synced`: none of them was
    * acknowledged, though there may be sound frames. `least`: they may have been acknowledged.
    */
-  behind: "sealed" | "synced" | "least";
+  tail: "sealed" | "synced" | "least";
 }
 
 export interface LedgerContents {
@@ -64,7 +64,7 @@ export class Ledger {
     const lines = this.#readLines();
     for (const [name, { id, bytes, rows }] of marks.extents) {
       noted.lastMillis = Math.max(noted.lastMillis, millisOfSegment(id));
-      noted.expected.set(name, { bytes, rows, behind: marks.exact ? "synced" : "least" });
+      noted.expected.set(name, { bytes, rows, tail: marks.exact ? "synced" : "least" });
     }
     noted.unreadable += marks.unreadable;
     if (marks.exact && marks.unreadable === 0) {
@@ -79,7 +79,7 @@ export class Ledger {
       const read = readLine(line);
       if (!read) noted.unreadable++;
       else noted.lastMillis = Math.max(noted.lastMillis, read.millis);
-      if (read?.extent) noted.expected.set(read.name, { ...read.extent, behind: "sealed" });
+      if (read?.extent) noted.expected.set(read.name, { ...read.extent, tail: "sealed" });
       else if (read && read.name !== "-") noted.finished.push(read.name);
     }
     for (const name of noted.finished) noted.expected.delete(name);

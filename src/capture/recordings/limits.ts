@@ -8,7 +8,7 @@ export const recordingLimits = {
    * where all of them are short events. Many requests may do as much in one turn of the event loop.
    */
   snapshotSliceBytesMax: 128 * 1024,
-  /** Seconds of activity noted for one piece of a recording; recorders send every few seconds. */
+  /** Seconds of activity counted for one piece of a recording; recorders send every few seconds. */
   snapshotActiveSecondsMax: 3600,
   /** How far a client's clock may be ahead of ours in a recording, in ms; times beyond that are ignored. */
   snapshotAheadMsMax: 7 * 86_400_000,

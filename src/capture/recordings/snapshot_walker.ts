@@ -134,7 +134,7 @@ export class SnapshotWalker {
     return false;
   }
 
-  /** Notes the value that was skipped. */
+  /** Records the value that was skipped. */
   #record(from: number, to: number): void {
     if (this.#key === "") return;
     const { event } = this.#collector;

@@ -153,7 +153,7 @@ function describeScopes(path: string, operation: ApiOperation, required: string[
   // 400: a parameter that is not described here is refused.
   const possible: Refusal[] = [400, 401, 403, 429, 503];
   if (path.includes("{")) possible.push(404);
-  // What goes on in the background has an id, which the client may give.
+  // A background query has an id, which the client may set.
   if (operation.responses["202"] && operation.requestBody) possible.push(409);
   for (const status of possible) operation.responses[status] ??= refusal(status);
 }

@@ -58,7 +58,7 @@ interface BackgroundQuery {
   isRead?: boolean;
 }
 
-/** What is known of a query now. */
+/** The current state of a query. */
 export interface FoundQuery extends Pick<BackgroundQuery, "id" | "project_id" | "startedAt"> {
   endedAt?: Date;
   result?: FoundResult;

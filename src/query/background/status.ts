@@ -1,4 +1,4 @@
-// What is answered of a query in the background.
+// The status of a background query, in replies.
 
 import { slicedJson } from "../../http/pages/sliced.ts";
 import { problems } from "../../http/problem.ts";

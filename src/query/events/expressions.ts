@@ -7,7 +7,7 @@ import { displayNameText, expressionRows, type MadeColumn, parsedProperties } fr
 import type { QueryAnswer, QueryContext } from "../store.ts";
 import type { EventsQuery } from "./model.ts";
 
-/** What is no SQL in lists of events. */
+/** Columns of lists of events that are no SQL. */
 export const madeColumns: Readonly<Record<string, MadeColumn>> = {
   "*": {
     reads: ["uuid", "event", "properties", "timestamp", "distinct_id", "person_id"],

@@ -1,5 +1,5 @@
-// Events of the API's own list in expressions of SQL: which there are, in which order, and what is shown of them. What
-// is wrong is named by the list's parameters.
+// Events of the API's own list in expressions of SQL: which they are, their order, and what is shown of them. Problems
+// are named by the list's parameters.
 
 import { Fault } from "../../core/fault.ts";
 import type { Page } from "../../http/pages/page.ts";
@@ -13,7 +13,7 @@ import { eventOrder, madeColumns } from "./expressions.ts";
 export interface ListedEvents {
   /** Expressions that must all hold. */
   where: readonly string[];
-  /** Expressions, each with a direction behind it or "-" before it; the newest come first by default. */
+  /** Expressions, each with a direction after it or "-" before it; by default the newest first. */
   orderBy: readonly string[];
   event?: string | undefined;
   distinct_id?: string | undefined;

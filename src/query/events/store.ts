@@ -56,7 +56,7 @@ export async function eventRows(
       events.map(({ uuid }) => bytesOf.get(uuid) ?? 0),
       queryLimits.queryPageBytesMax,
     );
-    // The rows include one after the page, which tells whether there are more.
+    // The rows include one after the page, which shows whether there are more.
     if (fits !== undefined) throw tooBig(Math.max(1, fits - 1));
   }
   const read = await run<{ uuid: string; properties: string }>(propertiesText, keys);

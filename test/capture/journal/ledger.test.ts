@@ -31,7 +31,7 @@ function opened(folder: string, io: Partial<JournalSetup["io"]> = {}): Ledger {
 
 function readAgain(folder: string) {
   const noted = opened(folder).read();
-  return { ...noted, expected: [...noted.expected].map(([name, { behind }]) => [name, behind]) };
+  return { ...noted, expected: [...noted.expected].map(([name, { tail }]) => [name, tail]) };
 }
 
 test("the first start finds nothing, and nothing is missing", () => {

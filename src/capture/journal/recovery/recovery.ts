@@ -81,7 +81,7 @@ export class Recovery {
     const whole = this.#read(path);
     if (!whole) return this.#reportUnreadable(path, expected);
     // Valid frames after a sealed segment's end were refused: their sender sends them again.
-    const read = expected?.behind === "sealed" ? withoutFramesFrom(whole, expected.bytes) : whole;
+    const read = expected?.tail === "sealed" ? withoutFramesFrom(whole, expected.bytes) : whole;
     const verdict = judgeSegment(read, expected);
     const { segment } = read;
     const isEmpty = segment.rows === 0;
@@ -177,7 +177,7 @@ function expectedOf(
   const segment = readSegmentName(setup, name);
   if (known || !segment || !newest || segment.id <= newest.get(segment.lane)!) return known;
   // It was begun after the last mark: nothing in it was acknowledged.
-  return { bytes: 0, rows: 0, behind: "synced" };
+  return { bytes: 0, rows: 0, tail: "synced" };
 }
 
 /** By lane, from the oldest. */

@@ -64,14 +64,14 @@ export function judgeSegment(read: ReadSegment, expected: Expected | undefined):
   const { frames, bad, headDamaged: headBad } = read;
   const synced = Math.max(expected?.bytes ?? 0, ...frames.map((frame) => frame.synced));
   const certain = bad.filter(({ from }) => from < synced);
-  const isOpen = expected === undefined || expected.behind === "least";
+  const isOpen = expected === undefined || expected.tail === "least";
   const inDoubt = isOpen ? bad.filter(({ from, isOwnBytes }) => from >= synced && isOwnBytes) : [];
   const rows = lostOf(read, expected, certain);
   const { which, verdict } = caseOf({
     acknowledged: frames.length > 0 || synced > 0 || inDoubt.length > 0,
     headBad,
     syncedBad: certain.length > 0,
-    sealed: expected?.behind === "sealed",
+    sealed: expected?.tail === "sealed",
     doubtful: inDoubt.length > 0,
     lost: rows === undefined ? "unknown" : rows > 0 ? "some" : "none",
   });
@@ -84,7 +84,7 @@ function lostOf(read: ReadSegment, expected: Expected | undefined, certain: BadR
   const { frames } = read;
   const there = frames.filter(({ at }) => at < (expected?.bytes ?? 0));
   const missing = expected ? Math.max(0, expected.rows - rowsOf(there)) : 0;
-  if (expected && expected.behind !== "least") return missing;
+  if (expected && expected.tail !== "least") return missing;
   // The first frame of a group lies where the synced bytes end, so the rows before it are the synced ones.
   const first = frames.findLast(({ at, synced }) => at === synced);
   const gap = first ? Math.max(0, first.before - rowsOf(frames.filter(({ at }) => at < first.at))) : 0;

@@ -152,7 +152,7 @@ function eventMicros(entry: u32, received: i64, skew: i64, latest: i64): i64 {
   return micros < EARLIEST || micros > latest ? i64.MIN_VALUE : micros;
 }
 
-/** Notes the distinct id of an event under `place`; false when it is unusual. */
+/** Records the distinct id of an event under `place`; false when it is unusual. */
 function judgeId(entry: u32, place: u32): bool {
   let id = load<u32>(entry + (FIELD_DISTINCT_ID << 2)) + BODY;
   let idEnd = end(entry, FIELD_DISTINCT_ID) + BODY;
@@ -168,7 +168,7 @@ function judgeId(entry: u32, place: u32): bool {
   } else if (!isNumber(byte(id))) return false;
   const length = idEnd - id;
   if (<i32>length < 1 || length > DISTINCT_ID_MAX) return false;
-  // "$posthog_cookieless": sixteen of its nineteen characters tell it from other ids well enough.
+  // "$posthog_cookieless": sixteen of its nineteen characters distinguish it from other ids well enough.
   if (length == 19 && load<u64>(id) == 0x676f6874736f7024 && load<u64>(id, 8) == 0x6c65696b6f6f635f)
     return false;
   store<u32>(IDS + (place << 3), id);
@@ -210,7 +210,7 @@ function shapeOf(entry: u32, place: u32, name: u32, length: u32): u64 {
   return shape;
 }
 
-/** Judges one event; when it is plain, its time, id, uuid and name are noted under `place`. */
+/** Judges one event; when it is plain, its time, id, uuid and name are recorded under `place`. */
 // @ts-ignore: decorator
 @inline
 function judgeOne(entry: u32, place: u32, received: i64, skew: i64, latest: i64): bool {

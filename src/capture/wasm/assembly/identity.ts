@@ -85,7 +85,7 @@ function textEnd(from: u32): u32 {
   return 0;
 }
 
-/** The place behind a sound list or object. */
+/** The place after a valid list or object. */
 function nestedEnd(from: u32): u32 {
   let depth = 0;
   let at = from;
@@ -99,7 +99,7 @@ function nestedEnd(from: u32): u32 {
   return at;
 }
 
-/** Behind a sound value. */
+/** The place after a valid value. */
 // @ts-ignore: decorator
 @inline
 function valueEnd(from: u32): u32 {
@@ -147,7 +147,7 @@ function change(op: u32, key: u32, length: u32, value: u32, size: u32): bool {
   if (IdentityCounts.changes - changesFrom == CHANGES_MAX) return false;
   const number = keyNumber(key, length);
   if (number == KEYS_MAX) return false;
-  // Where this key was listed last, if the present event listed it; such notes need not be cleared.
+  // Where this key was listed last, if the present event listed it; these entries need not be cleared.
   const seen = KEY_SEEN + ((op == OP_UNSET ? OP_SET : op) * KEYS_MAX + number) * 4;
   let place = load<u32>(seen);
   let entry = CHANGES + place * 12;

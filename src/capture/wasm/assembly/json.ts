@@ -1,5 +1,5 @@
-// JSON, checked while it is skipped: strings, numbers, nested values. 0 for what is malformed or written in an unusual
-// way.
+// JSON, checked while it is skipped: strings, numbers, nested values. 0 for malformed ones and those written in an
+// unusual way.
 
 import { DEPTH_MAX, NESTING } from "./constants";
 
@@ -44,7 +44,7 @@ function hex(at: u32): i32 {
   return code;
 }
 
-/** Letters behind a backslash that stand for one character, as bits: below "@", and from there on. */
+/** Letters after a backslash that mean one character, as bits: below "@", and from there on. */
 const simpleLow: u64 = ((<u64>1) << 0x22) | ((<u64>1) << 0x2f);
 const simpleHigh: u64 =
   ((<u64>1) << 0x1c) |
@@ -60,7 +60,7 @@ function isSimple(letter: u8): bool {
   return letter < 0x80 && (((letter < 0x40 ? simpleLow : simpleHigh) >> ((<u64>letter) & 63)) & 1) != 0;
 }
 
-/** Behind escapes, one next to the other, that can be stored as they are; 0 where there is any other. */
+/** The place after adjacent escapes that can be stored as they are; 0 where there is any other. */
 function pastEscapes(from: u32): u32 {
   let at = from;
   Last.escaped = true;
@@ -115,7 +115,7 @@ export function isDigit(c: u8): bool {
   return <u8>(c - 0x30) < 10;
 }
 
-/** Behind a number or word; 0 when it is none. */
+/** The place after a number or word; 0 when it is none. */
 function pastScalar(from: u32): u32 {
   const first = byte(from);
   const four = load<u32>(from);
@@ -152,7 +152,7 @@ function pastKey(from: u32): u32 {
   return byte(colon) == 0x3a ? blanks(colon + 1) : 0;
 }
 
-/** Behind a value of any kind, `outer` containers deep; 0 when it is none, or too deep. */
+/** The place after a value of any kind, `outer` containers deep; 0 when it is none, or too deep. */
 export function skip(from: u32, outer: u32): u32 {
   let depth = outer;
   let at = from;

@@ -49,7 +49,7 @@ export class KeyPlaces {
   static innerTo: u32 = 0;
 }
 
-/** The shape of an event without properties; 0 stands for one that was scanned elsewhere. */
+/** The shape of an event without properties; 0 means one that was scanned elsewhere. */
 export const noNames: u64 = 1;
 
 /**
@@ -63,7 +63,7 @@ export const learnedSlot: u32 = 40;
 export const learnedNext: u32 = 44;
 const learnedHash: u32 = 48;
 
-/** Whether a learned name stands at `from`, its closing quote and a colon behind it. */
+/** Whether a learned name is at `from`, followed by its closing quote and a colon. */
 // @ts-ignore: decorator
 @inline
 export function isLearned(name: u32, from: u32): bool {
@@ -131,7 +131,7 @@ export function recordMember(entry: u32, slot: i32, first: u8, from: u32, to: u3
   if (slot >= FIRST_IDENTITY) store<u32>(entry + (FIELD_IDENTITY << 2), 1);
 }
 
-/** Behind an object's closing bracket, its members noted in `entry`; 0 when anything is unusual. */
+/** The place after an object's closing bracket, its members recorded in `entry`; 0 when anything is unusual. */
 export function members(table: u32, from: u32, depth: u32, entry: u32): u32 {
   let at = blanks(from + 1);
   if (byte(at) == 0x7d) return at + 1;

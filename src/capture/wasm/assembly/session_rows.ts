@@ -29,11 +29,11 @@ import {
 import { valueAt, valueLength } from "./session_values";
 import { copy, mixText, sameText } from "./values";
 
-/** What is folded so far. */
+/** The rows folded so far. */
 export class Fold {
   static rowCount: u32 = 0;
   static eventCount: u32 = 0;
-  /** Behind the last text. */
+  /** After the last text. */
   static textsEnd: u32 = FOLD_TEXTS;
   static seed: u64 = 0;
 }
@@ -110,7 +110,7 @@ function isGreater(a: u32, aLength: u32, b: u32, bLength: u32): bool {
   return aLength > bLength;
 }
 
-/** Replaces a row's text by one of this moment, if that counts: it lies behind all texts, or elsewhere. */
+/** Replaces a row's text by one of this moment, if that counts: it lies after all texts, or elsewhere. */
 // @ts-ignore: decorator
 @inline
 export function replace(text: u32, micros: i64, from: u32, size: u32, isEarliest: bool): void {
@@ -135,7 +135,7 @@ export function replace(text: u32, micros: i64, from: u32, size: u32, isEarliest
   Fold.textsEnd += room;
 }
 
-/** Writes the text of an entry behind all texts; returns its length. */
+/** Writes the text of an entry after all texts; returns its length. */
 // @ts-ignore: decorator
 @inline
 export function writeEntry(): u32 {

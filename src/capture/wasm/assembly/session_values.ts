@@ -18,7 +18,7 @@ export class Seen {
   static isOdd: bool = false;
 }
 
-/** A code point that stands in two escapes, of which this is the first, with its other half. */
+/** A code point in two escapes, of which this is the first, with its other half. */
 function isPair(at: u32): bool {
   const high = byte(at + 3) | 0x20;
   if (high > 0x39 && high != 0x61 && high != 0x62) return false;
@@ -59,7 +59,7 @@ function textEnd(from: u32): u32 {
   return at;
 }
 
-/** Behind a sound number. Of a long one, or one with an exponent, the engine's reader may refuse all of it. */
+/** The place after a valid number. Of a long one, or one with an exponent, the engine's reader may refuse all of it. */
 // @ts-ignore: decorator
 @inline
 function numberEnd(from: u32): u32 {
@@ -76,7 +76,7 @@ function numberEnd(from: u32): u32 {
   return at;
 }
 
-/** Behind a sound list or object. */
+/** The place after a valid list or object. */
 function nestedEnd(from: u32): u32 {
   let depth = 0;
   let at = from;
@@ -93,7 +93,7 @@ function nestedEnd(from: u32): u32 {
   return at;
 }
 
-/** Whether `"$session_id"` stands anywhere between. */
+/** Whether `"$session_id"` occurs anywhere between. */
 export function namesSession(from: u32, to: u32): bool {
   for (let at = from; at < to; at += 16) {
     const v = i8x16.eq(v128.load(at), i8x16.splat(0x22));
@@ -110,7 +110,7 @@ export function namesSession(from: u32, to: u32): bool {
   return false;
 }
 
-/** Notes the values of an event's properties that a session needs at FOLD_VALUES, each as its place and length. */
+/** Records the values of an event's properties that a session needs at FOLD_VALUES, each as its place and length. */
 export function readProperties(from: u32, to: u32): void {
   Seen.isOdd = byte(from) != 0x7b;
   let had: u32 = 0;

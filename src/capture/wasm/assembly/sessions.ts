@@ -57,7 +57,7 @@ let expectsSession: bool = true;
 /** Events of the open block that are unread. */
 let unread: u32 = 0;
 
-/** The number that stands from `from` to `to`, rounded as JSON's readers do. */
+/** The number from `from` to `to`, rounded as JSON's readers do. */
 // @ts-ignore: decorator
 @external("env", "numberOf")
 declare function numberOf(from: u32, to: u32): f64;
@@ -94,7 +94,7 @@ export function open(
   arrivals = createdAt;
 }
 
-/** Behind a text's length, which is left in `length`. */
+/** The place after a text's length, which is left in `length`. */
 let length: u32 = 0;
 // @ts-ignore: decorator
 @inline
@@ -111,7 +111,7 @@ function pastLength(from: u32): u32 {
   return at;
 }
 
-/** Folds the event whose values are noted; false when it must stay unread. */
+/** Folds the event whose values are recorded; false when it must stay unread. */
 // @ts-ignore: decorator
 @inline
 function foldEvent(id: u32, idSize: u32): bool {
@@ -210,9 +210,8 @@ export function foldedCount(): u32 {
 }
 
 /**
- * Writes the values of all columns at FOLD_OUT, one behind the other, and where each ends at FOLD_COLUMN_ENDS; then
- * empties the fold.
- * @returns how many rows.
+ * Writes the values of all columns at FOLD_OUT, one after the other, and where each ends at FOLD_COLUMN_ENDS; then
+ * empties the fold. @returns how many rows.
  */
 export function write(): u32 {
   const count = Fold.rowCount;

@@ -22,7 +22,7 @@ import {
 import { Last, blanks, byte, pastString, quote, skip } from "./json";
 import { KeyPlaces, end, members, noNames, recordMember, slotOf } from "./scan";
 
-/** Notes a member's raw value in the entry, and behind the entry if it is also one of the envelope's. */
+/** Records a member's raw value in the entry, and after the entry if it is also one of the envelope's. */
 function recordSingleMember(entry: u32, slot: i32, outer: i32, first: u8, from: u32, to: u32): void {
   if (outer != NO_SLOT) {
     store<u32>(entry + ENTRY_BYTES + ((<u32>outer) << 2), from - BODY);
@@ -35,12 +35,12 @@ function recordSingleMember(entry: u32, slot: i32, outer: i32, first: u8, from: 
   } else if (slot != NO_SLOT) recordMember(entry, slot, first, from, to);
 }
 
-/** The place behind the bracket that opens the events of a batch, once envelope() has met it; else 0. */
+/** The place after the bracket that opens the events of a batch, once envelope() has met it; else 0. */
 let itemsAt: u32 = 0;
 
 /**
- * Notes the members of the body's own object behind the byte at `start`, in `entry` and behind it.
- * @returns where it ends: at its closing bracket, or behind the one at itemsAt; 0 when anything is unusual.
+ * Records the members of the body's own object after the byte at `start`, in `entry` and after it. @returns where it
+ * ends: at its closing bracket, or after the one at itemsAt; 0 when anything is unusual.
  */
 function envelope(start: u32, entry: u32): u32 {
   for (let at: u32 = 0; at < ENTRY_BYTES + SINGLE_BYTES; at += 8) store<u64>(entry + at, 0);
@@ -99,8 +99,8 @@ export function open(length: u32): u32 {
 }
 
 /**
- * Whether the body of `length` bytes ends as it may behind the events whose closing bracket is at `from`. Members of a
- * batch are noted behind entry number `count`.
+ * Whether the body of `length` bytes ends as it may after the events whose closing bracket is at `from`. Members of a
+ * batch are recorded after entry number `count`.
  */
 export function ends(from: u32, length: u32, count: u32, isBatch: u32): u32 {
   const entry = ENTRIES + count * ENTRY_BYTES;

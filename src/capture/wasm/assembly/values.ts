@@ -169,7 +169,7 @@ export function mixText(hash: u64, from: u32, length: u32): u64 {
   return rotl<u64>(mixed ^ left, 29) * 0xc2b2ae3d27d4eb4f;
 }
 
-/** What a property adds to the hash of those before it: its name's own hash, and whether its value tells its type. */
+/** What a property adds to the hash of those before it: its name's own hash, and whether its value shows its type. */
 // @ts-ignore: decorator
 @inline
 export function mixName(shape: u64, hash: u64, first: u8): u64 {
@@ -177,7 +177,7 @@ export function mixName(shape: u64, hash: u64, first: u8): u64 {
   return rotl<u64>(shape ^ hash ^ told, 29) * 0xc2b2ae3d27d4eb4f;
 }
 
-/** Whether a value tells, by its first byte, what type it has. A list, an object and null do not. */
+/** Whether a value shows its type by its first byte. A list, an object and null do not. */
 // @ts-ignore: decorator
 @inline
 export function mixKind(hash: u64, first: u8): u64 {

@@ -35,7 +35,7 @@ const torn = { from: 100, to: 200, isOwnBytes: true };
 const zeros = { from: 100, to: 200, isOwnBytes: false };
 const first = frame(0, { synced: 0, before: 0 });
 const sound = { damaged: false, doubtful: false, lostRows: 0 };
-const noted = (behind: Expected["behind"], bytes: number, rows: number) => ({ bytes, rows, behind });
+const noted = (tail: Expected["tail"], bytes: number, rows: number) => ({ bytes, rows, tail });
 
 test("A: a file of which nobody was told anything is no damage, whatever is in it", () => {
   const verdict = judgeSegment(read([], [zeros], true), undefined);
