@@ -137,6 +137,7 @@ inBrowser(
     await page.getByLabel("Title").fill("Every week");
     await page.getByRole("button", { name: "Create" }).click();
     await page.getByText("Created.").waitFor();
+    expect(await page.getByRole("button", { name: "Create" }).isDisabled()).toBe(true);
     const [made] = await resultsOf("subscriptions/");
     expect(made).toMatchObject({ insight: insight["id"], target_type: "webhook", frequency: "weekly" });
     const path = `subscriptions/${String(made?.["id"])}/`;

@@ -3,7 +3,7 @@
 import { beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { type Answer, ask } from "../support/ask.ts";
-import { seriousFindings } from "../support/axe.ts";
+import { allFindings } from "../support/axe.ts";
 import { noBrowser, openBrowser } from "../support/browser.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { settled, signedIn } from "../support/console.ts";
@@ -78,7 +78,7 @@ inBrowser(
       .getByRole("columnheader")
       .allInnerTexts();
     expect(heads).toEqual(["Time", "paid", "paid · Persons", "paid · Sum of price"]);
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await allFindings(page)).toEqual([]);
     await page.getByRole("button", { name: "Remove Event 2" }).press("Enter");
     await page.getByRole("button", { name: "Show" }).click();
     await page.getByRole("columnheader", { name: "Persons" }).first().waitFor({ state: "detached" });
@@ -123,7 +123,7 @@ inBrowser(
     await page.getByRole("heading", { name: "Buyers" }).waitFor();
     await page.getByText("Who paid").waitFor();
     expect(await api("GET", path)).toMatchObject({ name: "Buyers", description: "Who paid" });
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await allFindings(page)).toEqual([]);
 
     await page.getByRole("button", { name: "Delete" }).press("Enter");
     await page.getByRole("button", { name: "Yes, delete" }).press("Enter");
@@ -186,7 +186,7 @@ inBrowser(
     await tile("two").getByRole("button", { name: "Narrower" }).waitFor();
     await tile("one").getByRole("button", { name: "Taller" }).press("Enter");
     await page.getByText("one: taller, 2 of 3.").waitFor({ state: "attached" });
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await allFindings(page)).toEqual([]);
     const kept = { three: [0, 0, 6, 5], one: [6, 0, 6, 10], two: [0, 10, 12, 5] };
     await page.waitForLoadState("networkidle");
     expect(await tilesOf(id)).toEqual(kept);
@@ -264,13 +264,13 @@ inBrowser(
     const moved = page.waitForResponse((reply) => reply.request().method() === "PATCH");
     await tile.getByRole("button", { name: "Earlier" }).press("Enter");
     await page.getByText("Key metrics: moved earlier, 1 of 2.").waitFor({ state: "attached" });
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await allFindings(page)).toEqual([]);
     expect((await moved).status()).toBe(200);
     await page.reload();
     await settled(page);
     expect(await page.locator(".tiles section").first().innerText()).toBe(written);
     expect(await page.title()).not.toBe("hit");
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await allFindings(page)).toEqual([]);
 
     const texts = async () =>
       ((await api("GET", `dashboards/${id}/`))["tiles"] as { text: { body: string } | null }[]).flatMap(

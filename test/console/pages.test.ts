@@ -5,10 +5,10 @@ import { existsSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import type { Browser } from "playwright-core";
 import { type Answer, ask } from "../support/ask.ts";
-import { colourFindings, seriousFindings } from "../support/axe.ts";
+import { allFindings } from "../support/axe.ts";
 import { noBrowser, openBrowser, visit } from "../support/browser.ts";
 import { cleanUpEach, later } from "../support/cleanup.ts";
-import { darken, seriousOf, settled, signedIn } from "../support/console.ts";
+import { faultsOfVisit, seriousOf, settled, signedIn } from "../support/console.ts";
 import { bodyOf } from "../support/recordings.ts";
 import { personalKey, post, projectKey, rested, type Server, startServer, until } from "../support/server.ts";
 
@@ -171,56 +171,32 @@ async function record(at: number): Promise<void> {
   await until(async () => (await (await post(server, "/s/", pieces)).text()) === '{"status":"Ok"}');
 }
 
-/** Layout shift of a page that loads, as Chromium measures it: what web.dev calls good. */
-const shiftMax = 0.1;
-
 /** Requests that a browser counts although its policy stopped them are those of the recording. */
 function leavingOf(requests: readonly string[]): string[] {
   return requests.filter((one) => !one.includes("/recorded."));
 }
 
-for (const width of [1280, 380]) {
-  inBrowser(
-    `every page is whole at ${width} px in light and dark, whatever things are called`,
-    async () => {
-      const settings = { viewport: { width, height: 800 }, colorScheme: "light" } as const;
-      const { page, complaints, requests } = await signedIn(browser, server, "start", personalKey, settings);
-      const found: Record<string, unknown> = {};
-      await page.evaluate(`window.shifts = [];
-        new PerformanceObserver((list) => shifts.push(...list.getEntries())).observe({ type: "layout-shift" })`);
-      for (const [name, address] of Object.entries(addresses)) {
-        await page.emulateMedia({ colorScheme: "light" });
-        await page.evaluate("shifts.length = 0");
-        await page.goto(`${server.url}/#/1/${address}`);
-        await settled(page);
-        if (name === "recording")
+inBrowser(
+  "every page is whole at every width, light and dark and while it loads, whatever things are called",
+  async () => {
+    const visited = await signedIn(browser, server, "start");
+    const { page, requests } = visited;
+    const faults: string[] = [];
+    for (const [name, address] of Object.entries(addresses)) {
+      const found = await faultsOfVisit(visited, server, name, address, async () => {
+        if (name === "recording") {
           await page.frameLocator("iframe").getByRole("button", { name: "Play" }).waitFor();
-        const shift = Number(await page.evaluate("shifts.reduce((sum, { value }) => sum + value, 0)"));
-        if (shift >= shiftMax) found[`${name}_${width}_shift`] = shift;
-        if (name === "dashboard") await page.getByRole("button", { name: "Arrange" }).click();
-        for (const colorScheme of ["light", "dark"]) {
-          if (colorScheme === "dark") await darken(page);
-          const look = `${name}_${width}_${colorScheme}`;
-          if (shots) await page.screenshot({ path: `${shots}/${look}.png`, fullPage: true });
-          const wider = Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"));
-          const alerts = await page.getByRole("alert").allInnerTexts();
-          const findings = await (colorScheme === "dark" ? colourFindings(page) : seriousFindings(page));
-          if (wider > 0 || findings.length > 0 || alerts.length > 0)
-            found[look] = { wider, findings, alerts };
         }
-      }
-      expect(found).toEqual({});
-      expect(await page.evaluate("window.hacked")).toBeUndefined();
-      const refused = seriousOf(complaints);
-      expect({ refused, leaving: leavingOf(requests), asked }).toEqual({
-        refused: [],
-        leaving: [],
-        asked: [],
+        faults.push(...(await page.getByRole("alert").allInnerTexts()).map((text) => `${name}: ${text}`));
       });
-    },
-    msMax,
-  );
-}
+      faults.push(...found);
+    }
+    expect(faults).toEqual([]);
+    expect(await page.evaluate("window.hacked")).toBeUndefined();
+    expect({ leaving: leavingOf(requests), asked }).toEqual({ leaving: [], asked: [] });
+  },
+  msMax,
+);
 
 inBrowser(
   "a wrong key says so, a right one signs in without standing anywhere a script reads, and signing out ends it",
@@ -230,7 +206,7 @@ inBrowser(
     await page.keyboard.press("Enter");
     await page.getByRole("alert").waitFor();
     expect(await page.getByRole("alert").innerText()).toContain("This personal API key is not valid.");
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await allFindings(page)).toEqual([]);
     if (shots) await page.screenshot({ path: `${shots}/sign_in.png` });
     await page.getByLabel("Personal API key").fill(personalKey);
     await page.keyboard.press("Enter");
@@ -344,7 +320,7 @@ inBrowser(
     await page.getByRole("button", { name: "Play" }).click();
     await page.getByRole("button", { name: "Pause" }).waitFor();
     if (shots) await page.screenshot({ path: `${shots}/shared.png` });
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await allFindings(page)).toEqual([]);
     expect(await page.evaluate("window.hacked")).toBeUndefined();
     expect(await page.content()).not.toContain(hostile);
     const refused = seriousOf(complaints);

@@ -3,7 +3,7 @@
 import { beforeAll, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
 import { ask } from "../support/ask.ts";
-import { seriousFindings } from "../support/axe.ts";
+import { allFindings } from "../support/axe.ts";
 import { noBrowser, openBrowser, visit } from "../support/browser.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { settled, signedIn } from "../support/console.ts";
@@ -44,7 +44,7 @@ inBrowser(
     await settled(page);
     await page.getByRole("button", { name: "Share by a link" }).click();
     const address = await page.getByText(/\/shared\/\w{43}\/$/).innerText();
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await allFindings(page)).toEqual([]);
     for (const [width, colorScheme] of [
       [375, "dark"],
       [1280, "light"],
@@ -54,7 +54,7 @@ inBrowser(
       await shared.getByRole("img", { name: /Lines from/ }).waitFor();
       await shared.getByRole("heading", { name: "On the wall" }).waitFor();
       expect(await shared.evaluate("document.documentElement.scrollWidth")).toBe(width);
-      expect([width, await seriousFindings(shared)]).toEqual([width, []]);
+      expect([width, await allFindings(shared)]).toEqual([width, []]);
     }
     const { page: open } = await visit(browser, address);
     await open.getByRole("heading", { name: "Sales" }).waitFor();

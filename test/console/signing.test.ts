@@ -3,7 +3,7 @@
 import { beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { addAccount, ask } from "../support/ask.ts";
-import { seriousFindings } from "../support/axe.ts";
+import { allFindings } from "../support/axe.ts";
 import { noBrowser, openBrowser, openSite, visit } from "../support/browser.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { faultsOfLooks, settled } from "../support/console.ts";
@@ -52,7 +52,7 @@ inBrowser(
     await signIn(page, owner, "wrong horse battery");
     await page.getByRole("alert").waitFor();
     expect(await page.getByRole("alert").innerText()).toBe("Invalid email or password.");
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await allFindings(page)).toEqual([]);
     await signIn(page, owner);
     await settled(page);
     expect(await page.evaluate("document.cookie + sessionStorage.length")).toBe("0");
@@ -65,7 +65,8 @@ inBrowser(
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("E-mail address").waitFor();
     await other.getByLabel("E-mail address").waitFor();
-    expect(await context.cookies()).toEqual([]);
+    // What is left opens nothing: strangers' attempts do not lock this browser out.
+    expect((await context.cookies()).map(({ name }) => name)).toEqual(["sluice_browser"]);
   },
   msMax,
 );
@@ -104,7 +105,7 @@ inBrowser(
     const invited = await visit(browser, link);
     await invited.page.getByRole("heading", { name: "Join Default organization" }).waitFor();
     expect(invited.page.url()).not.toContain("invite");
-    expect(await seriousFindings(invited.page)).toEqual([]);
+    expect(await allFindings(invited.page)).toEqual([]);
     await invited.page.getByLabel("First name").fill("Ada");
     await invited.page.getByLabel("Password").fill(right);
     await invited.page.keyboard.press("Enter");

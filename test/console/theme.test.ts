@@ -3,7 +3,7 @@
 import { beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { ask } from "../support/ask.ts";
-import { seriousFindings } from "../support/axe.ts";
+import { allFindings } from "../support/axe.ts";
 import { noBrowser, openBrowser, visit } from "../support/browser.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
 import { settled, signedIn } from "../support/console.ts";
@@ -72,7 +72,7 @@ inBrowser(
     expect(await brightness(page)).toBeGreaterThan(200);
     // The chart is drawn again, in the colours of the light page.
     await until(async () => (await inkOf(page)) === light);
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await allFindings(page)).toEqual([]);
     await page.reload();
     await settled(page);
     expect(await brightness(page)).toBeGreaterThan(200);
@@ -102,7 +102,7 @@ inBrowser(
     await theme(shared.page).press("Enter");
     await theme(shared.page).press("Enter");
     expect(await brightness(shared.page)).toBeLessThan(60);
-    expect(await seriousFindings(shared.page)).toEqual([]);
+    expect(await allFindings(shared.page)).toEqual([]);
   },
   msMax,
 );

@@ -1,6 +1,6 @@
 // The console in a browser: signing in, and waiting for a page.
 
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Page, Route } from "playwright-core";
 import { allFindings, colourFindings } from "./axe.ts";
 import { type Visit, visit } from "./browser.ts";
 import { personalKey, type Server, until } from "./server.ts";
@@ -51,8 +51,37 @@ export async function darken(page: Page): Promise<void> {
 
 const groundOf = "getComputedStyle(document.body).backgroundColor";
 
+/** Widths in px at which pages are looked at: of a phone, and of a window. */
+const widths = [375, 1280];
+/** Layout shift of a page that loads, as Chromium measures it: what web.dev calls good. */
+const shiftMax = 0.1;
+
+/** At each width, light and dark: what axe finds on a page as it is, and how far it is wider than the window. */
+export async function faultsOfState(
+  page: Page,
+  name: string,
+  at: readonly number[] = widths,
+): Promise<string[]> {
+  const faults: string[] = [];
+  for (const width of at) {
+    await page.setViewportSize({ width, height: 800 });
+    await page.emulateMedia({ colorScheme: "light" });
+    for (const colorScheme of ["light", "dark"]) {
+      if (colorScheme === "dark") await darken(page);
+      const look = `${name}_${width}_${colorScheme}`;
+      const wider = Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"));
+      const found = colorScheme === "dark" ? await colourFindings(page) : await allFindings(page);
+      if (wider > 0) found.push(`${wider} px wider than the window`);
+      faults.push(...found.map((one) => `${look}: ${one}`));
+      if (shots) await page.screenshot({ path: `${shots}/${look}.png`, fullPage: true });
+    }
+  }
+  return faults;
+}
+
 /**
- * A page at 375 and 1280 px, light and dark: what axe finds, and how far it is wider than the window.
+ * A page that loads at 375 and 1280 px: what axe finds before it has what it asked for, and afterwards in light and dark;
+ * how far it is wider than the window; what moved when it came, and what the browser complained of.
  * @param ready resolves when the page shows what it is looked at for.
  */
 export async function faultsOfLooks(
@@ -60,29 +89,65 @@ export async function faultsOfLooks(
   server: Server,
   name: string,
   address: string,
-  ready: (page: Page) => Promise<void>,
+  ready: (page: Page) => Promise<unknown>,
+): Promise<string[]> {
+  const visited = await signedIn(browser, server, address);
+  const faults = await faultsOfVisit(visited, server, name, address, ready);
+  await visited.context.close();
+  return faults;
+}
+
+/** The faults of a page in a browser that is signed in already. */
+export async function faultsOfVisit(
+  { page, complaints }: Visit,
+  server: Server,
+  name: string,
+  address: string,
+  ready: (page: Page) => Promise<unknown>,
 ): Promise<string[]> {
   const faults: string[] = [];
-  const settings = { viewport: { width: 375, height: 800 }, colorScheme: "light" } as const;
-  const { page, context, complaints } = await signedIn(browser, server, address, personalKey, settings);
-  for (const width of [375, 1280]) {
-    if (width > 375) {
-      await page.setViewportSize({ width, height: 800 });
-      await page.emulateMedia({ colorScheme: "light" });
-      await page.reload();
-    }
+  await page.addInitScript(watchShifts);
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: 800 });
+    await page.emulateMedia({ colorScheme: "light" });
+    const release = await holdReplies(page);
+    await page.goto(`${server.url}/#/1/${address}`);
+    await page.reload();
+    const menu = page.getByRole("navigation", { name: "Pages of the console" });
+    await menu.getByRole("link").first().waitFor();
+    faults.push(...(await allFindings(page)).map((one) => `${name}_${width}_loading: ${one}`));
+    await release();
     await settled(page);
     await ready(page);
-    for (const colorScheme of ["light", "dark"]) {
-      if (colorScheme === "dark") await darken(page);
-      const look = `${name}_${width}_${colorScheme}`;
-      const wider = Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"));
-      const found = colorScheme === "dark" ? await colourFindings(page) : await allFindings(page);
-      if (wider > 0) found.push(`${wider} px wider than the window`);
-      faults.push(...[...found, ...seriousOf(complaints.splice(0))].map((one) => `${look}: ${one}`));
-      if (shots) await page.screenshot({ path: `${shots}/${look}.png`, fullPage: true });
-    }
+    const shift = await page.evaluate<number>("shifts.reduce((sum, { value }) => sum + value, 0)");
+    if (shift >= shiftMax) faults.push(`${name}_${width}: a layout shift of ${shift}`);
+    faults.push(...(await faultsOfState(page, name, [width])));
+    faults.push(...seriousOf(complaints.splice(0)).map((one) => `${name}_${width}: ${one}`));
   }
-  await context.close();
   return faults;
+}
+
+/** Runs before a page's own scripts, once for each that was looked at before. */
+const watchShifts = `if (!window.shifts) {
+  window.shifts = [];
+  new PerformanceObserver((list) => shifts.push(...list.getEntries())).observe({ type: "layout-shift", buffered: true });
+}`;
+
+/** What the frame of the pages asks for: who is signed in, and the projects. */
+const ofFrame = /\/api\/(?:personal_api_keys\/@current|projects)\/(?:\?|$)/;
+
+/** Holds back what pages ask of the API, but not what their frame does. Returns what lets it go. */
+async function holdReplies(page: Page): Promise<() => Promise<void>> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const isHeld = (url: URL) => url.pathname.startsWith("/api/") && !ofFrame.test(url.href);
+  const hold = async (route: Route): Promise<void> => {
+    await promise;
+    // A page that was left gave it up.
+    await route.continue().catch(() => undefined);
+  };
+  await page.route(isHeld, hold);
+  return async () => {
+    resolve();
+    await page.unroute(isHeld, hold);
+  };
 }

@@ -7,7 +7,7 @@ import { pagesFor } from "./pages.ts";
 import { type ListReply, openApi } from "./session/api.ts";
 import { hrefOf, navigate, type Route, useRoute } from "./session/route.ts";
 import { allows, type ProjectRow, type Session, SessionContext } from "./session/session.ts";
-import { type Signed, SignIn, type SigningIn, useSignIn } from "./session/sign_in.tsx";
+import { Entrance, type Signed, SignIn, type SigningIn, useSignIn } from "./session/sign_in.tsx";
 import { useLoaded } from "./session/use_loaded.ts";
 import { clockText, ZoneContext } from "./session/zone.ts";
 import { Button, Shown } from "./ui/parts.tsx";
@@ -51,7 +51,12 @@ function SignedIn({ signed, signOut }: { signed: Signed; signOut: SigningIn["sig
       </SessionContext.Provider>
     );
   };
-  return <Shown asked={projects}>{frame}</Shown>;
+  if (projects.value) return <Shown asked={projects}>{frame}</Shown>;
+  return (
+    <Entrance>
+      <Shown asked={projects}>{() => null}</Shown>
+    </Entrance>
+  );
 }
 
 /** For a key without `project:read`: the current project of its user. */

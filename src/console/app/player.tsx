@@ -144,14 +144,15 @@ const loadedHosts = isShared ? [] : new URLSearchParams(location.search).getAll(
 /** Hosts that are named. */
 const hostsMax = 5;
 
-/** Says which images and style sheets of the pages are missing in the picture. */
+/** Says which images, style sheets and fonts of the pages are missing in the picture. */
 function NotLoaded({ events }: { events: readonly RecordedEvent[] }) {
   const hosts = useMemo(() => foreignIn(events, loadedHosts), [events]);
   if (hosts.length === 0) return null;
   const counted = (count: number, one: string) => (count === 1 ? `1 ${one}` : `${count} ${one}s`);
-  const texts = hosts.slice(0, hostsMax).map(({ host, images, styles }) => {
-    const parts = [images && counted(images, "image"), styles && counted(styles, "style sheet")];
-    return `${parts.filter(Boolean).join(" and ")} of ${host}`;
+  const texts = hosts.slice(0, hostsMax).map(({ host, images, styles, fonts }) => {
+    const kinds = [[images, "image"] as const, [styles, "style sheet"] as const, [fonts, "font"] as const];
+    const parts = kinds.flatMap(([count, one]) => (count > 0 ? [counted(count, one)] : []));
+    return `${parts.join(" and ")} of ${host}`;
   });
   return (
     <p class="quiet unloaded">

@@ -2,10 +2,12 @@ import { expect, setSystemTime, test } from "bun:test";
 import {
   agoText,
   bytesText,
+  clockTimeText,
   dayText,
   durationText,
   numberText,
   percentText,
+  timeText,
 } from "../../../src/console/app/ui/format.ts";
 
 test("how long ago something was is told in its largest unit", () => {
@@ -52,6 +54,14 @@ test("days are words, with the time where there is one, and other texts stay", (
     "1 day",
     "Sum",
   ]);
+});
+
+test("moments are the reader's, with months in words, and what is no moment stays", () => {
+  const iso = "2026-03-15T12:03:04.567Z";
+  const own = new Date(iso);
+  const clock = own.toTimeString().slice(0, 8);
+  expect([timeText(iso), clockTimeText(iso)]).toEqual([`Mar ${own.getDate()}, 2026, ${clock}`, clock]);
+  expect([timeText(null), timeText("no time"), clockTimeText("no time")]).toEqual(["", "no time", ""]);
 });
 
 test("numbers are as precise as somebody wants to read them", () => {

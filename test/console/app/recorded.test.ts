@@ -62,9 +62,70 @@ test("images and style sheets of hosts are counted, in whole pages and in change
     { type: 3, timestamp: 4, data: { source: 0, adds: "hostile" } },
   ];
   expect(foreignIn(events)).toEqual([
-    { host: "cdn.example", images: 1, styles: 1 },
-    { host: "shop.example", images: 1, styles: 0 },
+    { host: "cdn.example", images: 1, styles: 1, fonts: 0 },
+    { host: "shop.example", images: 1, styles: 0, fonts: 0 },
   ]);
+});
+
+test("images that come later or stand in styles, imported sheets and fonts are counted, each address once", () => {
+  const font = "@font-face { src: url(https://fonts.example/a.woff2), url(https://fonts.example/a.woff) }";
+  const css = `@import "https://cdn.example/b.css"; ${font} a { background: url('https://cdn.example/a.png') }`;
+  const lazy = { type: 2, id: 5, tagName: "img", attributes: {}, childNodes: [] };
+  const text = {
+    type: 3,
+    id: 6,
+    textContent: "b { background: url(https://cdn.example/b.png) }",
+    isStyle: true,
+  };
+  const page = {
+    childNodes: [
+      lazy,
+      text,
+      { tagName: "style", attributes: { _cssText: css } },
+      { tagName: "div", attributes: { style: "background: url(https://cdn.example/c.png)" } },
+      { tagName: "a", attributes: { href: "https://shop.example/" } },
+      { type: 3, textContent: "url(https://shop.example/no.png)" },
+    ],
+  };
+  const changed = [
+    { id: 5, attributes: { src: "https://cdn.example/lazy.png" } },
+    { id: 7, attributes: { src: "https://shop.example/script.js" } },
+    { id: 7, attributes: { style: { "background-image": "url(https://cdn.example/d.png)" } } },
+    null,
+  ];
+  const whole = (timestamp: number) => ({ type: 2, timestamp, data: { node: page } });
+  const events = [
+    event.page(1, "https://shop.example/"),
+    whole(2),
+    { type: 3, timestamp: 3, data: { source: 0, attributes: changed } },
+    // rrweb takes the whole page again from time to time.
+    whole(4),
+  ];
+  const [fonts, cdn] = [
+    { host: "fonts.example", images: 0, styles: 0, fonts: 1 },
+    { host: "cdn.example", images: 5, styles: 1, fonts: 0 },
+  ];
+  expect(foreignIn(events)).toEqual([cdn, fonts]);
+  expect(foreignIn(events, ["cdn.example", "fonts.example"])).toEqual([fonts]);
+});
+
+test("styles that were made to be slow are read in a moment", () => {
+  const styles = [
+    "url(",
+    "@import ",
+    "@font-face{",
+    `url(${" ".repeat(30)}`,
+    `@import${" ".repeat(30)}`,
+    "@font-face ",
+  ];
+  const nodes = styles.map((style) => ({
+    type: 3,
+    isStyle: true,
+    textContent: style.repeat(1_000_000 / style.length),
+  }));
+  const page = { type: 2, timestamp: 1, data: { node: { childNodes: nodes } } };
+  // A second of the quadratic kind would be hours.
+  expect(foreignIn([page])).toEqual([]);
 });
 
 test("of a canvas the last picture of an event is shown, and nothing that is no picture", () => {

@@ -101,7 +101,7 @@ function KeyTable({ keys, own, action, show, changed }: KeyTableProps) {
         { name: "Scopes", cell: (row) => row.scopes.join(", ") },
         { name: "Used", cell: (row) => agoText(row.last_used_at), fixed: true },
         {
-          name: "",
+          name: "What to do",
           cell: (row) =>
             row.id === own ? (
               <span class="tag">used by this tab</span>

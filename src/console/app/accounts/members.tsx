@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import type { ListReply } from "../session/api.ts";
 import { useSession } from "../session/session.ts";
-import { type Action, useAction, useGet } from "../session/use_loaded.ts";
+import { type Action, useAction, useGet, useLoaded } from "../session/use_loaded.ts";
 import { Copied } from "../ui/copied.tsx";
 import { agoText } from "../ui/format.ts";
 import {
@@ -51,33 +51,29 @@ const upTo = (most: number) =>
   levels.filter(([level]) => level <= most).map(([level, name]) => [String(level), name] as const);
 
 export function Members() {
-  const { project } = useSession();
+  const { api, project } = useSession();
   const path = `/api/organizations/${project.organization || "@current"}`;
-  const own = useGet<MemberRow>(`${path}/members/@me/`);
-  const members = useGet<ListReply<MemberRow>>(`${path}/members/`, { limit: 1000, order: "joined_at" });
+  const asked = useLoaded(
+    async (signal) => {
+      const list = { limit: 1000, order: "joined_at" };
+      const [me, { results }] = await Promise.all([
+        api.get<MemberRow>(`${path}/members/@me/`, {}, signal),
+        api.get<ListReply<MemberRow>>(`${path}/members/`, list, signal),
+      ]);
+      return { me, rows: results };
+    },
+    [api, path],
+  );
   const action = useAction();
   return (
     <>
       <PageHead title="Members" />
       <Outcome action={action} />
-      <Shown asked={own}>
-        {(me) => (
+      <Shown asked={asked}>
+        {({ me, rows }) => (
           <>
             <Card>
-              <Shown asked={members}>
-                {({ results }) => (
-                  <MemberTable
-                    rows={results}
-                    me={me}
-                    path={`${path}/members`}
-                    action={action}
-                    changed={() => {
-                      members.again();
-                      own.again();
-                    }}
-                  />
-                )}
-              </Shown>
+              <MemberTable {...{ rows, me, action }} path={`${path}/members`} changed={asked.again} />
             </Card>
             {me.level >= administrator && <Invitations path={`${path}/invites/`} level={me.level} />}
           </>

@@ -22,13 +22,15 @@ export function OwnAccount() {
       <PageHead title="Account" />
       <Shown asked={asked}>
         {(user) => (
-          <div class="cards">
-            <Names user={user} changed={asked.again} />
-            <PasswordCard user={user} changed={asked.again} title="Password" />
-          </div>
+          <>
+            <div class="cards">
+              <Names user={user} changed={asked.again} />
+              <PasswordCard user={user} changed={asked.again} title="Password" />
+            </div>
+            <Sessions />
+          </>
         )}
       </Shown>
-      <Sessions />
     </>
   );
 }

@@ -77,22 +77,24 @@ function ChosenProject({ project }: { project: ProjectRow }) {
           type="number"
           placeholder="as long as the server keeps them"
         />
-        <TextField
-          label="Events accepted a day"
-          hint="Further events of the day (UTC) are ignored, and not sent again."
-          value={quota}
-          set={setQuota}
-          type="number"
-          placeholder="any number"
-        />
-        <CheckField label="Record sessions" value={records} set={setRecords} />
-        <TextField
-          label="Hosts that recordings load images and styles from"
-          hint="Names like cdn.example.com. They see when recordings are played, which anybody with the key may send."
-          value={hosts}
-          set={setHosts}
-        />
         <CheckField label="Count visitors without a cookie" value={cookieless} set={setCookieless} />
+        <CheckField label="Record sessions" value={records} set={setRecords} />
+        <div class="whole">
+          <TextField
+            label="Events accepted a day"
+            hint="Further events of the day (UTC) are ignored, and not sent again."
+            value={quota}
+            set={setQuota}
+            type="number"
+            placeholder="any number"
+          />
+          <TextField
+            label="Hosts that recordings load images and styles from"
+            hint="Names like cdn.example.com. They see when recordings are played, which anybody with the key may send."
+            value={hosts}
+            set={setHosts}
+          />
+        </div>
         {expires ? (
           <SureButton
             label="Save"

@@ -15,6 +15,7 @@ import {
   PageHead,
   RemoveButton,
   Shown,
+  ShownPage,
   Status,
   TextField,
 } from "../ui/parts.tsx";
@@ -37,7 +38,7 @@ export function OneExport({ id }: { id: string }) {
   const mayWrite = useAllowed("batch_export:write");
   const part = { path, action, changed: asked.again };
   return (
-    <Shown asked={asked}>
+    <ShownPage asked={asked} title="Export">
       {(row) => (
         <>
           <PageHead title={row.name}>
@@ -66,7 +67,7 @@ export function OneExport({ id }: { id: string }) {
           </div>
         </>
       )}
-    </Shown>
+    </ShownPage>
   );
 }
 
@@ -156,7 +157,7 @@ function Runs({ path, action, changed, runs, mayWrite }: PartProps & { runs: Run
         { name: "Records", cell: (run) => numberText(run.records_completed ?? 0), number: true },
         { name: "Error", cell: (run) => run.latest_error ?? "" },
         {
-          name: "",
+          name: "What to do",
           cell: (run) =>
             mayWrite && (
               <Button disabled={action.running} onClick={() => act(run, isOpen(run) ? "cancel" : "retry")}>

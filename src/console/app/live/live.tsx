@@ -4,7 +4,7 @@ import { type ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ListReply } from "../session/api.ts";
 import { useSession } from "../session/session.ts";
-import { useGet } from "../session/use_loaded.ts";
+import { useAddress, useDraft, useGet } from "../session/use_loaded.ts";
 import { Button, Card, ErrorText, Form, PageHead, TextField } from "../ui/parts.tsx";
 import { EventList, type ShownEvent, shownEvent, withoutRepeats } from "./event_row.tsx";
 import { Fates, FigureCards } from "./figures.tsx";
@@ -17,23 +17,35 @@ import { WarningCard } from "./warnings.tsx";
 /** Events that the page keeps. */
 const shownMax = 50;
 
+const noEvents: readonly ShownEvent[] = [];
+
 export function Live() {
-  const [filter, setFilter] = useState({ event: "", distinct_id: "" });
+  const { filter, show } = useAddress(shownMax, ["event", "distinct_id"]);
+  const { event = "", distinct_id = "" } = filter;
+  const followed = { event, distinct_id };
+  const question = JSON.stringify(followed);
   const [history, setHistory] = useState<readonly FiguresMessage[]>([]);
   const [paused, setPaused] = useState(false);
-  const [arrived, setArrived] = useState<ShownEvent[]>([]);
+  const [arrived, setArrived] = useState({ of: question, events: noEvents });
   const held = useRef(false);
   held.current = paused;
   const [showsFigures, setShowsFigures] = useState<boolean>();
-  const connection = useStream(filter, {
+  const connection = useStream(followed, {
     open: (message) => setShowsFigures(message.figures),
     figures: (message) => setHistory((before) => withMessage(before, message)),
     events: (messages) => {
       if (held.current) return;
-      setArrived((before) => withoutRepeats([...messages.map(shownEvent), ...before]).slice(0, shownMax));
+      setArrived(({ of, events: before }) => {
+        const known = of === question ? before : noEvents;
+        const events = withoutRepeats([...messages.map(shownEvent), ...known]).slice(0, shownMax);
+        return { of: question, events };
+      });
     },
   });
   const last = history.at(-1);
+  const changes = useSlowly(last ? total(last.ignored) + total(last.warned) : 0);
+  // What stands below the figures comes with them, which would move it.
+  const isWhole = last !== undefined || showsFigures === false || connection === "away";
   return (
     <>
       <PageHead title="Live">
@@ -44,25 +56,26 @@ export function Live() {
       )}
       <div class="cards newest">
         <Card title="Newest events" wide>
-          <Filter
-            set={(next) => {
-              setArrived([]);
-              setFilter(next);
-            }}
-          >
+          <Filter filter={filter} show={show}>
             <Button aria-pressed={paused} onClick={() => setPaused(!paused)}>
               {paused ? "Resume" : "Pause"}
             </Button>
           </Filter>
-          <Newest key={`${filter.event} ${filter.distinct_id}`} filter={filter} arrived={arrived} />
+          <Newest
+            key={question}
+            filter={followed}
+            arrived={arrived.of === question ? arrived.events : noEvents}
+          />
         </Card>
       </div>
       <FigureCards history={history} />
-      <div class="cards">
-        <ImportCard history={history} />
-        {last && <Fates last={last} />}
-        <WarningCard seen={useSlowly(last ? total(last.ignored) + total(last.warned) : 0)} />
-      </div>
+      {isWhole && (
+        <div class="cards">
+          <ImportCard history={history} />
+          {last && <Fates last={last} />}
+          <WarningCard seen={changes} />
+        </div>
+      )}
     </>
   );
 }
@@ -98,17 +111,18 @@ function useSlowly(value: number): number {
 }
 
 interface FilterProps {
-  set: (filter: { event: string; distinct_id: string }) => void;
+  filter: Readonly<Record<string, string>>;
+  show: (filter: Record<string, string>) => void;
   children: ComponentChildren;
 }
 
-function Filter({ set, children }: FilterProps) {
-  const [event, setEvent] = useState("");
-  const [distinct_id, setDistinctId] = useState("");
+function Filter({ filter, show, children }: FilterProps) {
+  const { fields, set } = useDraft(filter);
+  const { event = "", distinct_id = "" } = fields;
   return (
-    <Form send={() => set({ event: event.trim(), distinct_id: distinct_id.trim() })}>
-      <TextField label="Only this event" value={event} set={setEvent} />
-      <TextField label="Only this distinct id" value={distinct_id} set={setDistinctId} />
+    <Form send={() => show({ event: event.trim(), distinct_id: distinct_id.trim() })}>
+      <TextField label="Only this event" value={event} set={set("event")} />
+      <TextField label="Only this distinct id" value={distinct_id} set={set("distinct_id")} />
       <Button type="submit">Filter</Button>
       {children}
     </Form>

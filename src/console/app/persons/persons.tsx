@@ -7,7 +7,18 @@ import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useDraft, useList, useLoaded } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";
 import { ListPage } from "../ui/list_page.tsx";
-import { Button, Card, Form, Outcome, PageHead, RemoveButton, Shown, TextField, Time } from "../ui/parts.tsx";
+import {
+  Button,
+  Card,
+  Form,
+  Outcome,
+  PageHead,
+  RemoveButton,
+  Shown,
+  ShownPage,
+  TextField,
+  Time,
+} from "../ui/parts.tsx";
 import { Pager } from "../ui/table.tsx";
 import { Properties } from "../ui/tree.tsx";
 import { Activity } from "./activity.tsx";
@@ -85,7 +96,7 @@ function OnePerson({ uuid }: { uuid: string }) {
   const seesEvents = useAllowed("query:read");
   const seesRecordings = useAllowed("session_recording:read");
   return (
-    <Shown asked={asked}>
+    <ShownPage asked={asked} title="Person">
       {({ person, ids }) => (
         <>
           <PageHead title={nameOf(person)}>
@@ -120,7 +131,7 @@ function OnePerson({ uuid }: { uuid: string }) {
           </div>
         </>
       )}
-    </Shown>
+    </ShownPage>
   );
 }
 

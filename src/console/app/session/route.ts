@@ -51,9 +51,15 @@ export function navigate(href: string): void {
   location.hash = href;
 }
 
+const codeLink = /^#code=([0-9A-Za-z]{1,100})$/;
+
+export function hasCode(): boolean {
+  return codeLink.test(location.hash);
+}
+
 /** The code of a sign-in link, taken out of the address so that it is not in the history. */
 export function readCode(): string | undefined {
-  const code = /^#code=([0-9A-Za-z]{1,100})$/.exec(location.hash)?.[1];
+  const code = codeLink.exec(location.hash)?.[1];
   if (code !== undefined) history.replaceState(null, "", "#/");
   return code;
 }

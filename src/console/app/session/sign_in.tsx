@@ -6,7 +6,7 @@ import { Button, ErrorText, Form, TextField } from "../ui/parts.tsx";
 import { ThemeButton } from "../ui/theme_button.tsx";
 import { refusalOf, sendRequest, sendSigning, ServerUnreachable, shownBy } from "./api.ts";
 import { AcceptInvitation } from "./invitation.tsx";
-import { type Invitation, readCode, readInvitation } from "./route.ts";
+import { hasCode, type Invitation, readCode, readInvitation } from "./route.ts";
 import { followMark, isMarked, setMark, storedKey, storeKey } from "./session.ts";
 import { awayAgainMs } from "./use_loaded.ts";
 
@@ -66,6 +66,8 @@ export interface SigningIn {
   signed: Signed | undefined;
   error: unknown;
   busy: boolean;
+  /** Somebody has signed in before: whether that is still valid is not known yet. */
+  isReturning: boolean;
   invitation: Invitation | undefined;
   signIn(credentials: Credentials): void;
   /** An invitation was accepted, which made a session. */
@@ -79,6 +81,7 @@ export function useSignIn(): SigningIn {
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(true);
   const [invitation, setInvitation] = useState(readInvitation);
+  const [isReturning, setReturning] = useState(() => hasCode() || storedKey() !== null || isMarked());
   const signInWith = async (find: () => Promise<Signed | undefined>): Promise<void> => {
     setBusy(true);
     setError(undefined);
@@ -89,9 +92,11 @@ export function useSignIn(): SigningIn {
       setSigned(found);
     } catch (thrown) {
       setError(thrown);
-      if (thrown instanceof ServerUnreachable) setTimeout(() => void signInWith(find), awayAgainMs);
-      else forget();
+      if (thrown instanceof ServerUnreachable)
+        return void setTimeout(() => void signInWith(find), awayAgainMs);
+      forget();
     }
+    setReturning(false);
     setBusy(false);
   };
   useEffect(() => {
@@ -103,6 +108,7 @@ export function useSignIn(): SigningIn {
     signed,
     error,
     busy,
+    isReturning: isReturning && !invitation,
     invitation,
     signIn: (credentials) => void signInWith(() => signedWith(credentials)),
     accepted: () => {
@@ -130,7 +136,7 @@ export function useSignIn(): SigningIn {
 }
 
 /** The frame of the pages before somebody is signed in. */
-function Entrance({ children }: { children: preact.ComponentChildren }) {
+export function Entrance({ children }: { children: preact.ComponentChildren }) {
   return (
     <main class="sign-in">
       <header class="page-head">
@@ -144,13 +150,19 @@ function Entrance({ children }: { children: preact.ComponentChildren }) {
   );
 }
 
-export function SignIn({ error, busy, invitation, signIn, accepted }: SigningIn) {
-  const [email, setEmail] = useState("");
-  const [password, setPassword] = useState("");
-  const [key, setKey] = useState("");
+export function SignIn(signing: SigningIn) {
+  const { error, isReturning, invitation, accepted } = signing;
   useEffect(() => {
     document.title = "Sign in · Sluice";
   }, []);
+  if (isReturning) {
+    return (
+      <Entrance>
+        <ErrorText error={error} />
+        <p class="quiet">Loading …</p>
+      </Entrance>
+    );
+  }
   if (invitation) {
     return (
       <Entrance>
@@ -158,6 +170,13 @@ export function SignIn({ error, busy, invitation, signIn, accepted }: SigningIn)
       </Entrance>
     );
   }
+  return <SignInForms {...signing} />;
+}
+
+function SignInForms({ error, busy, signIn }: SigningIn) {
+  const [email, setEmail] = useState("");
+  const [password, setPassword] = useState("");
+  const [key, setKey] = useState("");
   const button = (label: string) => (
     <Button type="submit" kind="primary" disabled={busy}>
       {busy ? "Signing in …" : label}

@@ -146,8 +146,10 @@ export function useAddress(limit: number, names: readonly string[] = []) {
 /** What a form says: what its page shows, until somebody writes, and again when the address changes. */
 export function useDraft(filter: Readonly<Record<string, string>>) {
   const of = JSON.stringify(filter);
-  const [draft, setDraft] = useState({ of, fields: filter });
-  const fields = draft.of === of ? draft.fields : filter;
+  const [draft, setDraft] = useState<{ of: string; fields: Readonly<Record<string, string>> }>();
+  // Going back to an address shows what it asks, not what was written there before.
+  useEffect(() => setDraft(undefined), [of]);
+  const fields = draft?.of === of ? draft.fields : filter;
   const set = (name: string) => (value: string) => setDraft({ of, fields: { ...fields, [name]: value } });
   return { fields, set };
 }

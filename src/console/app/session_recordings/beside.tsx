@@ -6,7 +6,7 @@ import { eventText } from "../live/event_text.ts";
 import type { ListReply } from "../session/api.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useGet } from "../session/use_loaded.ts";
-import { durationText, shortText, timeText } from "../ui/format.ts";
+import { clockTimeText, durationText, shortText, timeText } from "../ui/format.ts";
 import { Shown } from "../ui/parts.tsx";
 import type { Recorded } from "./recorded.ts";
 
@@ -88,7 +88,7 @@ function Moments({ moments, empty, seek }: { moments: Moment[]; empty: string; s
                   <strong>{name}</strong> {shortText(text, lettersMax)}
                 </span>
                 <time dateTime={time} title={timeText(time)}>
-                  {timeText(time).slice(11)}
+                  {clockTimeText(time)}
                 </time>
               </button>
             </li>

@@ -6,7 +6,7 @@ import { hrefOf } from "../session/route.ts";
 import { type ProjectRow, useAllowed, useSession } from "../session/session.ts";
 import { useAction, useGet } from "../session/use_loaded.ts";
 import { durationText, timeText } from "../ui/format.ts";
-import { Outcome, PageHead, RemoveButton, Shown } from "../ui/parts.tsx";
+import { Outcome, PageHead, RemoveButton, ShownPage } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
 import { Beside } from "./beside.tsx";
 import { type Recorded, recordedIn } from "./recorded.ts";
@@ -25,7 +25,7 @@ export function OneRecording({ id, at }: { id: string; at: number }) {
   const mayWrite = useAllowed("session_recording:write");
   const action = useAction();
   return (
-    <Shown asked={asked}>
+    <ShownPage asked={asked} title="Recording">
       {(recording) => (
         <>
           <PageHead title={`Recording of ${recording.person.name || recording.distinct_id}`}>
@@ -61,7 +61,7 @@ export function OneRecording({ id, at }: { id: string; at: number }) {
           <Sharing path={path} what="recording" />
         </>
       )}
-    </Shown>
+    </ShownPage>
   );
 }
 

@@ -3,47 +3,94 @@
 import { type Fields, fieldsOf, listOf, textOf } from "./fields.ts";
 import type { RecordedEvent } from "./snapshots.ts";
 
-/** Elements of pages that their recorder left at other hosts: the hosts, and how many of each kind. */
+/** What pages have from another host that their recorder left there: how many addresses of each kind. */
 export interface Foreign {
   host: string;
   images: number;
   styles: number;
+  fonts: number;
 }
 
+/** Adds what is at an address, in a text of the recording. */
+type AddForeign = (kind: "images" | "styles" | "fonts", address: unknown) => void;
+
 /**
- * Images and style sheets that the pages of a recording have from hosts, those with most first.
- * @param loaded hosts that are left out.
+ * Images, style sheets and fonts that the pages of a recording have from hosts, those with most first.
+ * @param loaded hosts whose images and style sheets are left out.
  */
 export function foreignIn(events: readonly RecordedEvent[], loaded: readonly string[] = []): Foreign[] {
   const hosts = new Map<string, Foreign>();
+  const known = new Set<string>();
   let page = "";
-  const add = (address: unknown, kind: "images" | "styles") => {
-    const url =
-      typeof address === "string" && URL.canParse(address, page) ? new URL(address, page) : undefined;
-    if (!url || !/^https?:$/.test(url.protocol)) return;
-    if (url.protocol === "https:" && loaded.includes(url.host)) return;
-    const known = hosts.get(url.host) ?? { host: url.host, images: 0, styles: 0 };
-    known[kind]++;
-    hosts.set(url.host, known);
+  const add: AddForeign = (kind, address) => {
+    const text = textOf(address);
+    const url = text !== "" && URL.canParse(text, page) ? new URL(text, page) : undefined;
+    if (!url || !/^https?:$/.test(url.protocol) || known.has(`${kind} ${url.href}`)) return;
+    known.add(`${kind} ${url.href}`);
+    if (kind !== "fonts" && url.protocol === "https:" && loaded.includes(url.host)) return;
+    const found = hosts.get(url.host) ?? { host: url.host, images: 0, styles: 0, fonts: 0 };
+    found[kind]++;
+    hosts.set(url.host, found);
   };
+  /** Elements whose address may be changed later, as that of an image when it comes into view. */
+  const elements = new Map<unknown, unknown>();
   const visit = (...roots: unknown[]) => {
-    for (const { tagName, attributes } of elementsOf(roots)) {
-      const { src, srcset, href, rel, poster } = fieldsOf(attributes);
-      if (tagName === "img" || tagName === "image") {
-        add(src ?? href ?? textOf(srcset).trim().split(/\s/)[0], "images");
-      }
-      if (poster) add(poster, "images");
-      // A style sheet that was recorded stands in `_cssText`, without an address.
-      if (tagName === "link" && rel === "stylesheet" && href) add(href, "styles");
+    for (const { tagName, attributes, id, isStyle, textContent } of elementsOf(roots)) {
+      if (/^(?:img|image)$/i.test(String(tagName))) elements.set(id, tagName);
+      addAttributes(add, tagName, fieldsOf(attributes));
+      if (isStyle) addStyle(add, textOf(textContent));
     }
   };
   for (const { type, data } of events) {
     const fields = fieldsOf(data);
     if (type === 4) page = textOf(fields["href"]);
     if (type === 2) visit(fields["node"]);
-    if (type === 3) for (const { node } of listOf(fields["adds"]).map(fieldsOf)) visit(node);
+    if (type !== 3) continue;
+    for (const { node } of listOf(fields["adds"]).map(fieldsOf)) visit(node);
+    for (const { id, attributes } of listOf(fields["attributes"]).map(fieldsOf)) {
+      addAttributes(add, elements.get(id), fieldsOf(attributes));
+    }
   }
-  return [...hosts.values()].sort((one, other) => other.images + other.styles - one.images - one.styles);
+  const sum = ({ images, styles, fonts }: Foreign) => images + styles + fonts;
+  return [...hosts.values()].sort((one, other) => sum(other) - sum(one));
+}
+
+function addAttributes(add: AddForeign, tagName: unknown, attributes: Fields): void {
+  const { src, srcset, href, rel, poster, style, _cssText: css } = attributes;
+  if (/^(?:img|image)$/i.test(String(tagName))) {
+    add("images", src ?? href ?? textOf(srcset).trim().split(/\s/)[0]);
+  }
+  if (poster) add("images", poster);
+  // A style sheet that was recorded stands in `_cssText`, without an address.
+  if (/^link$/i.test(String(tagName)) && rel === "stylesheet" && href) add("styles", href);
+  // A change of a style names its properties.
+  for (const text of [css, style, ...Object.values(fieldsOf(style))]) addStyle(add, textOf(text));
+}
+
+/**
+ * Fonts, imported sheets and images, in this order, of a style sheet or a part of one. Whoever recorded wrote it: each
+ * expression is bounded, and goes over a character once.
+ */
+function addStyle(add: AddForeign, text: string): void {
+  if (!/url\(|@import/i.test(text)) return;
+  const rest = text.replace(/@font-face\s{0,20}\{[^{}]{0,5000}\}/gi, (font) => {
+    // Browsers load one of a font's files: the first that they can read.
+    add("fonts", addressesIn(font)[0]);
+    return "";
+  });
+  const others = rest.replace(
+    /@import\s{1,20}(?:url\()?["']?([^"'()\s;@]{1,2000})[^;@]{0,300};?/gi,
+    (_, address: string) => {
+      add("styles", address);
+      return "";
+    },
+  );
+  for (const address of addressesIn(others)) add("images", address);
+}
+
+function addressesIn(style: string): string[] {
+  const found = [...style.matchAll(/url\(([^()]{1,2000})\)/gi)];
+  return found.map(([, address = ""]) => address.trim().replace(/^["']|["']$/g, ""));
 }
 
 /**

@@ -1,6 +1,6 @@
 // Session recordings: listed, and one played with the events beside it.
 
-import { useId } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import type { Query } from "../session/api.ts";
 import { useProjectNames } from "../session/project_names.ts";
 import { hrefOf, type Route } from "../session/route.ts";
@@ -55,6 +55,9 @@ export function recordingsAsked(filter: Filter): Query {
       : "",
   };
 }
+
+/** Fields that stand behind a button until the address has one of them. */
+const rare = ["page", "event", "from", "to", "distinct_id"] as const;
 
 /** Properties that persons are named by. */
 const nameKeys = ["email", "name", "username"];
@@ -132,24 +135,30 @@ function Filters({ filter, show }: { filter: Filter; show: (filter: Record<strin
   const text = (name: keyof Filter, label: string, more: { type?: string; list?: string } = {}) => (
     <TextField label={label} value={fields[name] ?? ""} set={set(name)} {...more} />
   );
+  const [isOpen] = useState(() => rare.some((name) => filter[name] !== ""));
   const trimmed = () => Object.fromEntries(names.map((name) => [name, (fields[name] ?? "").trim()]));
   return (
     <>
       <Form send={() => show(trimmed())}>
-        <ChoiceField label="Began within" value={fields["range"] ?? ""} set={set("range")} options={ranges} />
-        {text("from", "From the day", { type: "date" })}
-        {text("to", "To the day", { type: "date" })}
-        <ChoiceField label="Length" value={fields["longer"] ?? ""} set={set("longer")} options={lengths} />
         {text("name", "Person’s name or e-mail address")}
-        {text("distinct_id", "Distinct id")}
-        {text("page", "A page’s address has")}
-        {text("event", "With the event", { list: id })}
-        <datalist id={id}>
-          {events.map(({ name }) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
+        <ChoiceField label="Began within" value={fields["range"] ?? ""} set={set("range")} options={ranges} />
+        <ChoiceField label="Length" value={fields["longer"] ?? ""} set={set("longer")} options={lengths} />
         <Button type="submit">Show</Button>
+        <details class="whole" open={isOpen}>
+          <summary>More filters</summary>
+          <div class="form">
+            {text("page", "A page’s address has")}
+            {text("event", "With the event", { list: id })}
+            {text("from", "From the day", { type: "date" })}
+            {text("to", "To the day", { type: "date" })}
+            {text("distinct_id", "Distinct id")}
+            <datalist id={id}>
+              {events.map(({ name }) => (
+                <option key={name} value={name} />
+              ))}
+            </datalist>
+          </div>
+        </details>
       </Form>
       {filter.person && (
         <p class="quiet">

@@ -35,7 +35,13 @@ export function NewSubscription({ made }: { made: () => void }) {
     const start_date = new Date(start).toISOString();
     return { [kind]: Number(id), target_type, target_value, frequency, start_date, title };
   };
-  const make = () => action.send("POST", `${home}/subscriptions/`, body, "Created.", made);
+  const make = () =>
+    action.send("POST", `${home}/subscriptions/`, body, "Created.", () => {
+      made();
+      // A second press makes no second one.
+      setWhat("");
+      setTitle("");
+    });
   return (
     <FormCard title="New subscription" send={make} action={action} disabled={what === ""}>
       <ChoiceField label="What to send" value={what} set={setWhat} options={[["", "Choose"], ...options]} />

@@ -6,7 +6,7 @@ import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useAgainWhile, useLoaded } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";
 import { ListPage } from "../ui/list_page.tsx";
-import { Button, Card, Outcome, PageHead, Shown, Status, SureButton } from "../ui/parts.tsx";
+import { Button, Card, Outcome, PageHead, ShownPage, Status, SureButton } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { NewSubscription } from "./new_subscription.tsx";
 
@@ -99,7 +99,7 @@ function OneSubscription({ id }: { id: number }) {
   );
   useAgainWhile(asked.value?.deliveries.some(isOpen) ?? false, asked.value, asked.again);
   return (
-    <Shown asked={asked}>
+    <ShownPage asked={asked} title="Subscription">
       {({ row, deliveries }) => (
         <>
           <PageHead title={titleOf(row)}>
@@ -127,7 +127,7 @@ function OneSubscription({ id }: { id: number }) {
           </Card>
         </>
       )}
-    </Shown>
+    </ShownPage>
   );
 }
 

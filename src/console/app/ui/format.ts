@@ -52,13 +52,23 @@ export function durationText(seconds: number): string {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} days`;
 }
 
-/** `2026-01-02 03:04:05` in the reader's zone; "" for none. */
+/** `Jan 2, 2026, 03:04:05` in the reader's zone; "" for none. */
 export function timeText(iso: string | null | undefined): string {
-  if (!iso) return "";
-  const time = new Date(iso);
-  if (Number.isNaN(time.getTime())) return iso;
+  const [day = "", time = ""] = ownTime(iso);
+  return time === "" ? day : `${dayText(day)}, ${time}`;
+}
+
+/** `03:04:05` in the reader's zone. */
+export function clockTimeText(iso: string): string {
+  return ownTime(iso)[1] ?? "";
+}
+
+/** Day and time in the reader's zone; a text that is no moment alone. */
+function ownTime(iso: string | null | undefined): string[] {
+  const time = new Date(iso ?? "");
+  if (!iso || Number.isNaN(time.getTime())) return [iso ?? ""];
   const own = new Date(time.getTime() - time.getTimezoneOffset() * 60_000);
-  return own.toISOString().slice(0, 19).replace("T", " ");
+  return own.toISOString().slice(0, 19).split("T");
 }
 
 /** In seconds. */

@@ -91,6 +91,19 @@ export function Shown<Value>({
   );
 }
 
+/** As Shown, for a page whose heading is in the reply: until then it has this one. */
+export function ShownPage<Value>({
+  title,
+  ...shown
+}: Parameters<typeof Shown<Value>>[0] & { title: string }) {
+  return (
+    <>
+      {shown.asked.value === undefined && <PageHead title={title} />}
+      <Shown {...shown} />
+    </>
+  );
+}
+
 /** What is opened from a list must be of the question that was asked last, by pointer and by keyboard. */
 function refuseClick(event: MouseEvent): void {
   const isOfRow = (event.target as Element).closest("tbody, .events, .side-bars, .bars, .u-over");
