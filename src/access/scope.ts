@@ -27,14 +27,14 @@ export function isScope(text: string): text is Scope {
 }
 
 /** Whether a key with `held` may do what needs `required`. A key without scopes may do nothing. */
-export function covers(held: readonly string[], required: Scope): boolean {
-  if (held.includes("*") || held.includes(required)) return true;
-  return required.endsWith(":read") && held.includes(`${required.slice(0, -":read".length)}:write`);
+export function covers(granted: readonly string[], required: Scope): boolean {
+  if (granted.includes("*") || granted.includes(required)) return true;
+  return required.endsWith(":read") && granted.includes(`${required.slice(0, -":read".length)}:write`);
 }
 
 /** @throws Fault permission_denied naming the first of `required` that the `held` scopes do not cover. */
-export function requireScopes(held: readonly string[], required: readonly Scope[]): void {
-  const missing = required.find((scope) => !covers(held, scope));
+export function requireScopes(granted: readonly string[], required: readonly Scope[]): void {
+  const missing = required.find((scope) => !covers(granted, scope));
   if (missing !== undefined) {
     throw new Fault("permission_denied", `API key missing required scope '${missing}'`);
   }
@@ -109,8 +109,9 @@ export function findOwn(
   organization: ReachedOrganization | undefined,
 ): AccessOrganization {
   const { scoped_organizations } = access.key;
-  const held = scoped_organizations.length > 0 && !scoped_organizations.includes(organization?.id ?? "");
-  if (!organization || organization.membership_level === null || held) {
+  const isExcluded =
+    scoped_organizations.length > 0 && !scoped_organizations.includes(organization?.id ?? "");
+  if (!organization || organization.membership_level === null || isExcluded) {
     throw new Fault("not_found", id === "@current" ? "Current organization not found." : "Not found.");
   }
   return { ...organization, membership_level: organization.membership_level };

@@ -31,23 +31,30 @@ export function activityLogRoutes({ gate, sql, clock }: RoomParts<"gate" | "sql"
   return mounted(gate, "Activity log", [
     projectOperation("GET /activity_log/", "activity_log:read", {
       ...record,
-      answer: ({ project, query: asked, url }) =>
-        page(asked, url, { organization_id: project.organization_id, project_id: project.id }),
+      answer: ({ project, query: parameters, url }) =>
+        page(parameters, url, { organization_id: project.organization_id, project_id: project.id }),
     }),
     operationsOf("organization")("GET /activity_log/", "activity_log:read", {
       ...record,
-      answer: ({ organization, query: asked, url }) => page(asked, url, { organization_id: organization.id }),
+      answer: ({ organization, query: parameters, url }) =>
+        page(parameters, url, { organization_id: organization.id }),
     }),
   ]);
 
   async function page(
-    asked: Parameters<typeof numberedPage>[0] & { scope?: string | undefined; scopes?: string[] | undefined },
+    parameters: Parameters<typeof numberedPage>[0] & {
+      scope?: string | undefined;
+      scopes?: string[] | undefined;
+    },
     url: URL,
     of: { organization_id: string; project_id?: number },
   ) {
-    const at = numberedPage(asked);
-    const scopes = [...(asked.scopes ?? []), ...(asked.scope === undefined ? [] : [asked.scope])];
-    const filter = { ...asked, ...of, scopes };
+    const at = numberedPage(parameters);
+    const scopes = [
+      ...(parameters.scopes ?? []),
+      ...(parameters.scope === undefined ? [] : [parameters.scope]),
+    ];
+    const filter = { ...parameters, ...of, scopes };
     return numberedReply(url, at, await listActivities(sql, filter, { page: at, now: clock.now() }));
   }
 }

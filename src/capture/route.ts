@@ -164,9 +164,9 @@ function admitByFirstKey(
  * first event in an array, or any in a whole body. Undefined when the key lies further on, or the bytes are not JSON.
  */
 export function firstKey(chunk: Uint8Array, { short: fast }: ArenaPool): string | undefined {
-  const held = fast.copy(chunk.subarray(0, fast.body.length));
-  const key = keyIn(new BodyScanner(held, { fast, indexesAll: true }, fast.open()));
-  if (key !== undefined || chunk.length <= held.length) return key;
+  const copied = fast.copy(chunk.subarray(0, fast.body.length));
+  const key = keyIn(new BodyScanner(copied, { fast, indexesAll: true }, fast.open()));
+  if (key !== undefined || chunk.length <= copied.length) return key;
   return keyIn(new BodyScanner(chunk.subarray(0, uploadLimits.firstChunkBytes), { indexesAll: true }, 0));
 }
 

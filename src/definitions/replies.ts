@@ -31,7 +31,7 @@ export function eventReply({ id, name, created_at, last_seen_at, volume }: Store
 export function propertyReply(
   { id, name, kind, group_type, property_type, created_at, is_seen }: StoredPropertyName,
   places: ReadonlyMap<string, number>,
-  asked: boolean,
+  isRequested: boolean,
 ) {
   return {
     id,
@@ -40,7 +40,7 @@ export function propertyReply(
     group_type_index: places.get(group_type) ?? null,
     property_type: (property_type || null) as "DateTime" | "String" | "Numeric" | "Boolean" | null,
     is_numerical: property_type === "Numeric",
-    is_seen_on_filtered_events: asked ? Boolean(is_seen) : null,
+    is_seen_on_filtered_events: isRequested ? Boolean(is_seen) : null,
     created_at: isoWithFraction(created_at),
     query_usage_30_day: null,
     description: null,

@@ -23,8 +23,8 @@ export function withCors(request: Request, response: Response): Response {
 /** The reply to OPTIONS. Any request header is allowed, since SDKs and their users add their own. */
 export function preflight(request: Request): Response {
   const headers = corsHeaders(request);
-  const asked = request.headers.get("access-control-request-headers");
-  if (asked) headers["access-control-allow-headers"] = asked;
+  const requested = request.headers.get("access-control-request-headers");
+  if (requested) headers["access-control-allow-headers"] = requested;
   headers["access-control-allow-methods"] = "GET, POST, OPTIONS";
   headers["access-control-max-age"] = "86400";
   headers["allow"] = "GET, POST, OPTIONS";

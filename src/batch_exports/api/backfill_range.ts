@@ -21,8 +21,8 @@ export function readRange(body: { start_at?: unknown; end_at?: unknown }, now: D
     throw new Fault("invalid_input", "The initial backfill datetime 'start_at' happens after 'end_at'");
   }
   if (end && end > now) {
-    const said = String(body.end_at);
-    throw new Fault("invalid_input", `The provided 'end_at' (${shown(said)}) is in the future`);
+    const end = String(body.end_at);
+    throw new Fault("invalid_input", `The provided 'end_at' (${shown(end)}) is in the future`);
   }
   return { start, end };
 }

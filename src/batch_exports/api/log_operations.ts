@@ -69,10 +69,10 @@ function logQuery(clock: Clock) {
 const instanceParameter = uuidParameter("Only lines of this run.");
 
 function levelsIn(query: URLSearchParams, name: string): LogEntryLevel[] | undefined {
-  const said = query
+  const levels = query
     .getAll(name)
     .flatMap((text) => text.split(","))
     .map((text) => text.trim().toUpperCase());
-  if (said.length === 0) return undefined;
-  return said.map((text) => checkChoice(logEntryLevels, text, [name]) as LogEntryLevel);
+  if (levels.length === 0) return undefined;
+  return levels.map((text) => checkChoice(logEntryLevels, text, [name]) as LogEntryLevel);
 }

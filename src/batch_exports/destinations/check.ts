@@ -28,8 +28,8 @@ export function readDestination(
   const base = stored?.type === type ? stored : undefined;
   const kind: DestinationKind = destinations[type];
   const { fields } = kind;
-  const said = input.config ?? {};
-  const given = checkGiven(fields, kind.read?.(said) ?? said);
+  const sent = input.config ?? {};
+  const given = checkGiven(fields, kind.read?.(sent) ?? sent);
   const merged = { ...base?.config, ...base?.secrets, ...given };
   for (const [name, value] of Object.entries(merged)) if (value === null) delete merged[name];
   const absent = Object.keys(fields).find((name) => fields[name]?.required && !(name in merged));

@@ -62,19 +62,19 @@ const aliasShape = /^[A-Za-z_$][A-Za-z0-9_$]{0,63}$/;
 const ownNames = new Set(["project_id", "team_id", "_batch", "_row", "_version"]);
 
 function namesOf(selected: readonly SelectedColumn[]): string[] {
-  const taken = new Set<string>();
-  return selected.map((column, index) => aliasOf(column, index, taken));
+  const aliases = new Set<string>();
+  return selected.map((column, index) => aliasOf(column, index, aliases));
 }
 
 /** The alias, or a name made from the expression that is still free. */
-function aliasOf({ node, alias, text }: SelectedColumn, index: number, taken: Set<string>): string {
+function aliasOf({ node, alias, text }: SelectedColumn, index: number, aliases: Set<string>): string {
   if (alias !== undefined) {
     if (!aliasShape.test(alias)) {
       refuseUnsupported(`the alias "${alias.slice(0, 64)}" must be 1 to 64 letters, digits, _ or $.`);
     }
     if (ownNames.has(alias.toLowerCase())) refuseUnsupported(`the alias "${alias}" is reserved.`);
-    if (taken.has(alias)) refuseUnsupported(`the column "${alias}" is named twice.`);
-    taken.add(alias);
+    if (aliases.has(alias)) refuseUnsupported(`the column "${alias}" is named twice.`);
+    aliases.add(alias);
     return alias;
   }
   const last = node.node === "Field" ? (node.chain.at(-1) ?? "") : text;
@@ -85,7 +85,7 @@ function aliasOf({ node, alias, text }: SelectedColumn, index: number, taken: Se
   const plain = withoutLast(`${underscores}${inner}`, "_").slice(0, 56);
   const stem = aliasShape.test(plain) && !ownNames.has(plain.toLowerCase()) ? plain : `column_${index + 1}`;
   let free = stem;
-  for (let number = 2; taken.has(free); number++) free = `${stem}_${number}`;
-  taken.add(free);
+  for (let number = 2; aliases.has(free); number++) free = `${stem}_${number}`;
+  aliases.add(free);
   return free;
 }

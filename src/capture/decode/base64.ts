@@ -15,7 +15,7 @@ export class Base64 {
   #at = 0;
   #length = 0;
   /** Letters of an incomplete group of four. */
-  #kept = "";
+  #partial = "";
   /** The padding was seen. */
   #ended = false;
 
@@ -37,17 +37,17 @@ export class Base64 {
     const slice = latin1(this.#text.subarray(this.#at, to));
     const ends = to === this.#text.length;
     this.#at = to;
-    const isWhole = this.#kept === "" && !this.#ended && slice.length % 4 === 0;
+    const isWhole = this.#partial === "" && !this.#ended && slice.length % 4 === 0;
     if (isWhole && this.#decode(slice)) return ends;
     // A plus that was not escaped in a form or query arrives as a space.
     const found = spelled.exec(slice.replaceAll(/[\r\n]/g, "").replaceAll(" ", "+"));
     const [, more = "", padding = ""] = found ?? [];
     this.sound = found !== null && (more === "" || !this.#ended);
     if (padding !== "") this.#ended = true;
-    const letters = this.#kept + more;
+    const letters = this.#partial + more;
     const whole = ends ? letters.length : letters.length - (letters.length % 4);
     this.#decode(letters.slice(0, whole));
-    this.#kept = letters.slice(whole);
+    this.#partial = letters.slice(whole);
     return ends || !this.sound;
   }
 

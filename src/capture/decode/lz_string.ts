@@ -44,8 +44,8 @@ export class LzString {
   #acquired = 0;
   #at = 0;
   /** Bits read from letters and not used yet, and how many. */
-  #held = 0;
-  #holds = 0;
+  #pending = 0;
+  #pendingBits = 0;
   #units: Uint16Array;
   #length = 0;
   /** The start and the length of each entry; the first three are the codes above. */
@@ -167,15 +167,15 @@ export class LzString {
 
   /** The next bits, the first one lowest; at most 25. */
   #bits(count: number): number {
-    while (this.#holds < count) {
+    while (this.#pendingBits < count) {
       const letter = this.#at < this.#text.length ? letterBits[this.#text[this.#at++]!]! : 255;
       if (letter === 255) this.sound = false;
-      this.#held |= (letter & 63) << this.#holds;
-      this.#holds += 6;
+      this.#pending |= (letter & 63) << this.#pendingBits;
+      this.#pendingBits += 6;
     }
-    const value = this.#held & ((1 << count) - 1);
-    this.#held >>>= count;
-    this.#holds -= count;
+    const value = this.#pending & ((1 << count) - 1);
+    this.#pending >>>= count;
+    this.#pendingBits -= count;
     return value;
   }
 

@@ -32,7 +32,7 @@ interface FlushOptions extends Omit<
 export class Flush {
   readonly #options: FlushOptions;
   readonly #stopping = new AbortController();
-  readonly #taken = new Set<Segment>();
+  readonly #underWay = new Set<Segment>();
   #draining = false;
   #loops: Promise<void>[] = [];
   #deriving: Promise<void> | undefined;
@@ -125,7 +125,7 @@ export class Flush {
       await journal.sealedSoon(flushLimits.returnedPollMs);
       return true;
     }
-    const segment = journal.nextSealed(lane, this.#taken);
+    const segment = journal.nextSealed(lane, this.#underWay);
     if (segment) await this.#segment(segment, inserter);
     else if (this.#draining) return false;
     else {
@@ -141,7 +141,7 @@ export class Flush {
 
   async #segment(segment: Segment, inserter: BatchInserter): Promise<void> {
     const { journal, clock, log } = this.#options;
-    this.#taken.add(segment);
+    this.#underWay.add(segment);
     try {
       const started = clock.elapsed();
       const batches = await inserter.ship(segment);
@@ -153,7 +153,7 @@ export class Flush {
       if (segment.lane.isNative) return this.#sessions.add(segment, batches);
       await retryUntilDone(() => journal.finish(segment), { stopping, log, saying, about });
     } finally {
-      this.#taken.delete(segment);
+      this.#underWay.delete(segment);
     }
   }
 }

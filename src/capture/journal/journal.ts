@@ -216,8 +216,8 @@ export class Journal {
   }
 
   /** The oldest sealed segment of a lane that is not among `taken`. */
-  nextSealed(kind: LaneKind, taken?: ReadonlySet<Segment>): Segment | undefined {
-    return this.#sealed.lanes.get(kind)!.find((segment) => !taken?.has(segment));
+  nextSealed(kind: LaneKind, except?: ReadonlySet<Segment>): Segment | undefined {
+    return this.#sealed.lanes.get(kind)!.find((segment) => !except?.has(segment));
   }
 
   /** Resolves every sealedSoon(). */

@@ -53,7 +53,7 @@ export class Ledger {
 
   /** What the last process wrote; empty on the first start. A torn last line is skipped. */
   read(): LedgerContents {
-    const noted: LedgerContents = {
+    const contents: LedgerContents = {
       finished: [],
       lastMillis: 0,
       expected: new Map(),
@@ -63,27 +63,27 @@ export class Ledger {
     const marks = this.marks.read();
     const lines = this.#readLines();
     for (const [name, { id, bytes, rows }] of marks.extents) {
-      noted.lastMillis = Math.max(noted.lastMillis, millisOfSegment(id));
-      noted.expected.set(name, { bytes, rows, tail: marks.exact ? "synced" : "least" });
+      contents.lastMillis = Math.max(contents.lastMillis, millisOfSegment(id));
+      contents.expected.set(name, { bytes, rows, tail: marks.exact ? "synced" : "least" });
     }
-    noted.unreadable += marks.unreadable;
+    contents.unreadable += marks.unreadable;
     if (marks.exact && marks.unreadable === 0) {
       const marked = [...marks.extents.values()];
-      noted.newest = byLane(this.#setup, (lane) =>
+      contents.newest = byLane(this.#setup, (lane) =>
         marked.reduce((id, one) => (one.lane === lane && one.id > id ? one.id : id), 0n),
       );
     }
     // Each start writes a first line, and marks only after that.
-    if (lines ? lines.length === 0 : marks.there) noted.unreadable++;
+    if (lines ? lines.length === 0 : marks.there) contents.unreadable++;
     for (const line of lines ?? []) {
       const read = readLine(line);
-      if (!read) noted.unreadable++;
-      else noted.lastMillis = Math.max(noted.lastMillis, read.millis);
-      if (read?.extent) noted.expected.set(read.name, { ...read.extent, tail: "sealed" });
-      else if (read && read.name !== "-") noted.finished.push(read.name);
+      if (!read) contents.unreadable++;
+      else contents.lastMillis = Math.max(contents.lastMillis, read.millis);
+      if (read?.extent) contents.expected.set(read.name, { ...read.extent, tail: "sealed" });
+      else if (read && read.name !== "-") contents.finished.push(read.name);
     }
-    for (const name of noted.finished) noted.expected.delete(name);
-    return noted;
+    for (const name of contents.finished) contents.expected.delete(name);
+    return contents;
   }
 
   /** Keeps a copy of a damaged ledger; returns its path, or undefined when there is no file. */

@@ -105,8 +105,8 @@ export class ReceivedBody {
     const opened = this.#opened;
     this.#opened = undefined;
     if (opened !== undefined) fast.assertHolds(this.#openedIn);
-    const held = opened === undefined ? fast.copy(bytes) : fast.body.subarray(0, bytes.length);
-    return this.#owns(new BodyScanner(held, { ...options, fast }, opened));
+    const copied = opened === undefined ? fast.copy(bytes) : fast.body.subarray(0, bytes.length);
+    return this.#owns(new BodyScanner(copied, { ...options, fast }, opened));
   }
 
   /** A scanner of a repaired copy of the body, which is released with it. */

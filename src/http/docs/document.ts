@@ -144,9 +144,9 @@ function completeOperation(method: string, path: string, operation: ApiOperation
 /** Describes the scopes that a key needs, and adds the refusals. */
 function describeScopes(path: string, operation: ApiOperation, required: string[]): void {
   const named = required.map((scope) => `\`${scope}\``).join(", ");
-  const asked =
+  const requirement =
     named === "" ? "Any personal API key works." : `Scope${required.length > 1 ? "s" : ""}: ${named}.`;
-  operation.description = [operation.description, asked].filter(Boolean).join("\n\n");
+  operation.description = [operation.description, requirement].filter(Boolean).join("\n\n");
   // The document states the authentication once.
   delete operation.security;
   operation["x-required-scopes"] = required;

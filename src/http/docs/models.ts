@@ -20,15 +20,15 @@ export function modelNamed(name: string): { $ref: string } {
  * @throws Error when two different models have the same title.
  */
 export function hoisted(schema: JsonSchema, models: Models): JsonSchema {
-  const { title, ...said } = schema;
+  const { title, ...fields } = schema;
   // A property may have this name; its value is then a schema.
   if (typeof title !== "string") return withInner(schema, models);
   const place: JsonSchema = modelNamed(title);
   for (const keyword of ofPlace) {
-    if (keyword in said) place[keyword] = said[keyword];
-    delete said[keyword];
+    if (keyword in fields) place[keyword] = fields[keyword];
+    delete fields[keyword];
   }
-  const model = withInner(said, models);
+  const model = withInner(fields, models);
   const known = models[title];
   if (known && !Bun.deepEquals(known, model)) throw new Error(`two different models are titled ${title}`);
   models[title] = model;
@@ -36,13 +36,13 @@ export function hoisted(schema: JsonSchema, models: Models): JsonSchema {
 }
 
 function withInner(schema: JsonSchema, models: Models): JsonSchema {
-  const inner = (held: unknown): unknown => {
-    if (Array.isArray(held)) return held.map(inner);
-    return typeof held === "object" && held !== null ? hoisted(held as JsonSchema, models) : held;
+  const inner = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(inner);
+    return typeof value === "object" && value !== null ? hoisted(value as JsonSchema, models) : value;
   };
   const entries = Object.entries(schema);
   return plainNullable(
-    Object.fromEntries(entries.map(([name, held]) => [name, ofClients.has(name) ? held : inner(held)])),
+    Object.fromEntries(entries.map(([name, value]) => [name, ofClients.has(name) ? value : inner(value)])),
   );
 }
 

@@ -41,7 +41,7 @@ function fileStore(config: FileConfig, { clickhouse, exportFileDir, mark }: Writ
     if (folder) return folder;
     throw new Error("the folder of a file is opened before the file");
   };
-  const begun = new Set<string>();
+  const unfinished = new Set<string>();
   const part = (key: string): string => `${basename(key)}.${mark.replaceAll(/\W/g, "-")}.part`;
   return {
     settings: { engine_file_truncate_on_insert: 1 },
@@ -52,7 +52,7 @@ function fileStore(config: FileConfig, { clickhouse, exportFileDir, mark }: Writ
     prepare: (keys) => {
       for (const key of keys) {
         opened().create(part(key));
-        begun.add(part(key));
+        unfinished.add(part(key));
       }
     },
     file: (key, format, structure, compression) => ({
@@ -68,12 +68,12 @@ function fileStore(config: FileConfig, { clickhouse, exportFileDir, mark }: Writ
     close: (keys) => {
       for (const key of keys) {
         opened().rename(part(key), basename(key));
-        begun.delete(part(key));
+        unfinished.delete(part(key));
       }
       return Promise.resolve();
     },
     end: () => {
-      for (const name of begun) folder?.remove(name);
+      for (const name of unfinished) folder?.remove(name);
       folder?.close();
       folder = undefined;
     },

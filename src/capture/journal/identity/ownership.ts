@@ -169,8 +169,8 @@ export class JournalOwnership {
     const { sql, clock } = this.#options;
     if (!this.#isVerified) await this.#decideLater(journal);
     const marks = journal.watermarks();
-    const told = await publishWatermarks(sql, this.#identity, this.#process, marks, clock.now());
-    if (!told) await this.#decideLater(journal);
+    const isPublished = await publishWatermarks(sql, this.#identity, this.#process, marks, clock.now());
+    if (!isPublished) await this.#decideLater(journal);
   }
 
   /** Removes the journal's registration: exports do not wait for it any more. */

@@ -126,7 +126,7 @@ export async function publishWatermarks(
   now: number,
 ): Promise<boolean> {
   // If the row is missing, claimJournal() has moved the sequence past its number.
-  const told = await sql`
+  const written = await sql`
     INSERT INTO journals
       (id, name, holder, watermark, stored_watermark, recordings_watermark, seen_at,
         postgres_migration, clickhouse_migration, location)
@@ -141,7 +141,7 @@ export async function publishWatermarks(
         clickhouse_migration = excluded.clickhouse_migration, location = excluded.location
       WHERE journals.id = excluded.id AND journals.holder = excluded.holder
     RETURNING 1`;
-  return told.length > 0;
+  return written.length > 0;
 }
 
 /** Deletes the registration of an empty journal, if `holder` holds it. Its number is not used again. */

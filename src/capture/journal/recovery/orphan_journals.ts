@@ -52,7 +52,7 @@ export async function adoptOrphans(
   damaged: (damage: Damage) => void,
   log: Log,
 ): Promise<JournalIdentity[]> {
-  const taken: JournalIdentity[] = [];
+  const adopted: JournalIdentity[] = [];
   for (const dir of leftDirs) {
     const owning = await ownSoon(dir);
     try {
@@ -62,12 +62,12 @@ export async function adoptOrphans(
       if (moved > 0)
         log.info("adopted the journal of a worker that is no longer started", { dir, segments: moved });
       const identity = readJournalIdentity(from);
-      if (identity) taken.push(identity);
+      if (identity) adopted.push(identity);
     } finally {
       owning.release();
     }
   }
-  return taken;
+  return adopted;
 }
 
 /** Owns a folder as soon as an earlier worker has released it. */

@@ -40,21 +40,21 @@ export class Recovery {
   /** Recovers the whole folder; reads the ledger and does not rewrite it. */
   readFolder(ledger: Ledger): void {
     const { setup, folder } = this.#options;
-    const noted = ledger.read();
-    this.lastMillis = noted.lastMillis;
-    if (noted.unreadable > 0) {
+    const contents = ledger.read();
+    this.lastMillis = contents.lastMillis;
+    if (contents.unreadable > 0) {
       const kept = ledger.copyAside();
       const text =
         "the journal's ledger is damaged; ClickHouse is asked for the batches of unlisted segments";
-      this.#report(text, { file: `${folder}/ledger`, kept, unreadable: noted.unreadable });
+      this.#report(text, { file: `${folder}/ledger`, kept, unreadable: contents.unreadable });
     }
     // A killed process may not have synced its last note, which must be there for longer than the file.
-    if (noted.finished.length > 0) setup.io.sync(`${folder}/ledger`);
-    for (const name of noted.finished) setup.io.remove(`${folder}/${basename(name)}`);
-    this.#renameMisnamed(noted);
+    if (contents.finished.length > 0) setup.io.sync(`${folder}/ledger`);
+    for (const name of contents.finished) setup.io.remove(`${folder}/${basename(name)}`);
+    this.#renameMisnamed(contents);
     const names = segmentNames(setup.io, folder);
-    for (const name of names) this.recoverFile(`${folder}/${name}`, expectedOf(setup, name, noted));
-    for (const [name, { rows, bytes }] of noted.expected) {
+    for (const name of names) this.recoverFile(`${folder}/${name}`, expectedOf(setup, name, contents));
+    for (const [name, { rows, bytes }] of contents.expected) {
       if (names.includes(name)) continue;
       const about = { file: `${folder}/${name}`, lost_rows: rows, lost_bytes: bytes };
       this.#report("a journal segment is missing", about, { rows, bytes });
@@ -102,9 +102,14 @@ export class Recovery {
     }
   }
 
-  #renameMisnamed(noted: LedgerContents): void {
+  #renameMisnamed(contents: LedgerContents): void {
     const { setup, folder, log } = this.#options;
-    for (const { from, to } of findMisnamed(setup, folder, segmentNames(setup.io, folder), noted.expected)) {
+    for (const { from, to } of findMisnamed(
+      setup,
+      folder,
+      segmentNames(setup.io, folder),
+      contents.expected,
+    )) {
       this.#report("a journal file had the name of another; it has its own again", {
         file: from,
         name: to,
