@@ -82,7 +82,7 @@ export class DailyQuotas {
   /** Writes the last counts, so that the next start knows them. */
   async close(): Promise<void> {
     await this.#ticking?.close();
-    await this.poll().catch(() => {});
+    if (this.#changed.size > 0) await this.poll().catch(() => {});
   }
 
   async #exchange(day: number, changed: number[], hasRead: boolean): Promise<void> {
