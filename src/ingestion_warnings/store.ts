@@ -27,7 +27,7 @@ export interface StoredWarning {
 
 export interface TypeCount {
   type: string;
-  /** `rows` counts stored warnings, `count` the events that they stand for. */
+  /** `rows` counts stored warnings, `count` their events. */
   rows: string;
   count: string;
   first_seen: string;

@@ -39,6 +39,6 @@ export const signInLimits = {
   attemptsKept: 20_000,
   /** Sessions of one user; one more ends the oldest. */
   sessionsMax: 20,
-  /** Characters of the browser's name that are kept, to tell sessions apart. */
+  /** Characters of the browser's name that are kept, to distinguish sessions. */
   userAgentCharsMax: 200,
 };

@@ -268,8 +268,8 @@ export class SessionDeriver {
   }
 
   /**
-   * Derives them, by halves where they are too much for the engine at once, down to the one row that it refuses for
-   * good: that one is left out, as it must not hold up the watermark for everybody.
+   * Derives them, by halves where they are too much for the engine at once, down to the one row that it refuses
+   * permanently: that one is left out, as it must not hold up the watermark for everybody.
    */
   async #derive(rows: StoredRows): Promise<Tried<true>> {
     const { clickhouse, stopping, log } = this.#options;

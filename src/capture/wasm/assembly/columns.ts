@@ -279,7 +279,7 @@ function isFull(): bool {
 /**
  * Judges the entries from `first` on, until `count`, ROWS_MAX of them, or about `bytesMax` of the body are through, or
  * a table is full: the next slice begins with empty ones.
- * @returns how many. YEARS tells how many years the plain ones are of (listed as year, first place, last place),
+ * @returns how many. YEARS is how many years the plain ones are of (listed as year, first place, last place),
  *   SLOW how many are not plain (listed by place), LACKING how many plain ones have no uuid, NAMES_USED and KEYS_USED
  *   how many names of events and keys of properties there are, IDENTITY_ANY whether any says something of a
  *   person or group.
@@ -332,7 +332,7 @@ function newUuid(out: u32, micros: i64, tie: u32, random: u32): void {
 /**
  * Writes the plain events of one year, in their order, as the columns at OUT_…; those without a uuid take
  * their six bytes of ENTROPY, and their tie from that of the slice's first entry, `tie`.
- * @returns how many. OUT_IDS_LENGTH and OUT_PROPERTIES_LENGTH tell the bytes of those columns.
+ * @returns how many. OUT_IDS_LENGTH and OUT_PROPERTIES_LENGTH are the bytes of those columns.
  */
 export function writeColumns(
   first: u32,

@@ -24,7 +24,7 @@ import { copy, varuint } from "./values";
 
 /**
  * Writes what the plain events of one year say, in their order, as the columns at OUT_…, after writeColumns().
- * OUT_CHANGES and OUT_GROUPS tell how many items there are, OUT_VALUES_LENGTH and OUT_GROUP_KEYS_LENGTH the bytes of
+ * OUT_CHANGES and OUT_GROUPS count the items, OUT_VALUES_LENGTH and OUT_GROUP_KEYS_LENGTH the bytes of
  * their texts.
  * @returns 0 when none of them says anything.
  */

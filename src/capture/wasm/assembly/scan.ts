@@ -217,7 +217,7 @@ export function end(entry: u32, slot: u32): u32 {
 /**
  * Indexes plain items from `from` on, about up to `goal`: each an object with a name and an id, and no other key
  * than the one known, [keyFrom, keyTo). Stops before the first that is none, or before the closing bracket.
- * @returns where it stopped; COUNT tells how many entries it wrote from entry `count` on, EXPECTS whether the last
+ * @returns where it stopped; COUNT is how many entries it wrote from entry `count` on, EXPECTS is whether the last
  *   had a comma behind it.
  */
 export function scan(
