@@ -117,7 +117,7 @@ export const captureOperations: Readonly<Record<string, Record<string, unknown>>
   "/capture/": {
     ...shared,
     summary: "Capture an event",
-    description: `Also at ${others.join(", ").replace(/, ([^,]*)$/, " and $1")}, which take any of these bodies.`,
+    description: `Also at ${others.join(", ").replace(/, ([^,]*)$/, " and $1")}, which accept any of these bodies.`,
     requestBody: { required: true, ...content(captureModel) },
   },
   "/batch/": {

@@ -30,7 +30,7 @@ export function definitionRoutes({ gate, sql, clickhouse }: RoomParts<"gate" | "
 const eventQuery = {
   search: searchParameter("Only names with all of these words, in any case."),
   names: commaNamesParameter("Only these names, with commas between them, or as several parameters."),
-  excluded_properties: listedNamesParameter("Names of events to leave out, as a JSON list."),
+  excluded_properties: listedNamesParameter("Names of events to leave out."),
   event_type: choiceParameter(
     "`event_posthog`: only names that begin with `$`; `event_custom`: only others.",
     ["event", "event_custom", "event_posthog"],
@@ -82,14 +82,14 @@ function eventOperations(clickhouse: ClickHouse) {
 
 const propertyQuery = {
   type: choiceParameter(
-    "What has the properties; event by default. session: none, `sessions/property_definitions/` lists those.",
+    "Whose properties; event by default. session: none, `sessions/property_definitions/` lists those.",
     [...definitionTypes, "session"],
   ),
   group_type_index: groupTypeParameter(),
   search: searchParameter("Only names with all of these words, in any case."),
   properties: commaNamesParameter("Only these names, with commas between them."),
-  excluded_properties: listedNamesParameter("Names to leave out, as a JSON list."),
-  event_names: listedNamesParameter("Names of events, as a JSON list: which properties did they have?"),
+  excluded_properties: listedNamesParameter("Names to leave out."),
+  event_names: listedNamesParameter("Names of events: which properties did they have?"),
   filter_by_event_names: flagParameter("true: only properties that one of `event_names` had."),
   is_numerical: flagParameter("true: only numbers; false: only others."),
   is_feature_flag: flagParameter("true: only names that begin with `$feature/`; false: only others."),

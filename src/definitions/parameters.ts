@@ -65,7 +65,7 @@ export function orderingParameter() {
     });
   };
   const description =
-    "What the names are sorted by, with commas between several, each with `-` before it for the highest first: " +
+    "The sort order, with commas between several names, each with `-` before it for the highest first: " +
     `${orderings.join(", ")}.`;
   return { ...parameter(description, read), repeats: true };
 }

@@ -24,7 +24,7 @@ export function oneEventOperations({ clickhouse, clock }: RoomParts<"clickhouse"
       query: {
         ...valuesQuery,
         event_name: {
-          ...parameter("Only events of this name, or of several parameters' names.", (query, name) =>
+          ...parameter("Only events of this name; several parameters: of any of them.", (query, name) =>
             query.getAll(name).map((text) => checkText({ minLength: 1, "x-exact": true }, text, [name])),
           ),
           repeats: true,

@@ -46,7 +46,7 @@ export function inviteOperations(signing: Signing) {
     ofOrganization("POST /invites/", "organization_member:write", {
       summary: "Invite somebody by a link that works once, for three days",
       description:
-        "The link is in this reply and in no other. An earlier one to the address ends, and so does any when its " +
+        "The link is in this reply and in no other. It replaces an earlier one for the address, and ends when its " +
         "maker is no longer an administrator.",
       body: inviteBody,
       replies: { 201: reply("The invitation, with its link.", madeInviteModel) },

@@ -37,7 +37,7 @@ export function memberOperations(sql: Postgres) {
     operation("PATCH /members/:user__uuid/", "organization_member:write", {
       summary: "Change a member's level",
       put: "Change a member's level, which is required",
-      description: "By administrators, up to their own level, and never their own.",
+      description: "For administrators: up to their own level, never their own.",
       find: ({ access, organization, params }) =>
         findMember(sql, organization.id, access.user.id, params.user__uuid),
       body: memberBody,
@@ -50,7 +50,7 @@ export function memberOperations(sql: Postgres) {
     }),
     operation("DELETE /members/:user__uuid/", "organization_member:write", {
       summary: "Remove a member, or leave the organization",
-      description: "By administrators, members up to their own level; anyone but the only owner may leave.",
+      description: "For administrators: members up to their own level; anyone but the only owner may leave.",
       find: ({ access, organization, params }) =>
         findMember(sql, organization.id, access.user.id, params.user__uuid),
       replies: gone,

@@ -20,8 +20,8 @@ export function deletionOperations(parts: CountedParts) {
     projectOperation("DELETE /persons/:uuid/", "person:write", {
       summary: "Delete a person",
       description:
-        "Its properties, and which ids belong together; with `delete_events=true` also all its events that " +
-        "arrived until now. What arrives later under one of its ids is a new person's.",
+        "Deletes its properties and merges, with `delete_events=true` also all its events so far. Later events " +
+        "under one of its ids belong to a new person.",
       query: {
         delete_events: flagParameter("true: its events and sessions as well."),
         delete_recordings: flagParameter(

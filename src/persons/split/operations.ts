@@ -17,7 +17,7 @@ export function splitOperations(parts: CountedParts) {
       summary: "Split distinct ids off a person",
       description:
         "Each becomes a person of its own, with the uuid of that id. Events belong to their distinct ids and follow " +
-        "them, as do the properties that they set. The person keeps its main distinct id, which its uuid is of.",
+        "them, as do the properties that they set. The person keeps its main distinct id, and with it its uuid.",
       find: ({ project, params: { uuid } }) => mainIdOf(parts, project, uuid),
       body: splitBody,
       replies: { 201: reply("They are split off.", successModel) },

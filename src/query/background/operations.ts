@@ -14,7 +14,7 @@ export function backgroundOperations(background: BackgroundQueries) {
       find: ({ access, project, params: { id } }) => background.find({ project_id: project.id, access, id }),
       description:
         "For the key that started it, until ten minutes after its end: 202 while it runs, 200 with the query's " +
-        "answered, 400 with why it failed.",
+        "reply, 400 with the reason of its failure.",
       query: {
         show_progress: flagParameter("Accepted; there is no `query_progress` here."),
         showProgress: flagParameter("As `show_progress`."),

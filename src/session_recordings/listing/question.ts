@@ -42,7 +42,7 @@ export const questionParameters = {
     (query, name) => readFilters(query, name, ["recording"]),
   ),
   operand: choiceParameter(
-    "Whether all (AND) or any (OR) of properties, events and console_log_filters must match; without it AND.",
+    "Whether all (AND) or any (OR) of properties, events and console_log_filters must match; by default AND.",
     ["AND", "OR"],
   ),
   filter_test_accounts: flagParameter("true: only recordings that pass the project's test_account_filters."),
@@ -50,8 +50,8 @@ export const questionParameters = {
 };
 
 export const orderParameters = {
-  order: choiceParameter("What recordings are ordered by; without it by start_time.", Object.keys(orders)),
-  order_direction: choiceParameter("Without it DESC.", ["ASC", "DESC"]),
+  order: choiceParameter("The field to order by; by default start_time.", Object.keys(orders)),
+  order_direction: choiceParameter("By default DESC.", ["ASC", "DESC"]),
 };
 
 /** undefined: the newest first, which is what tables are ordered for. */
