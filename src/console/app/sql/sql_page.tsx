@@ -1,6 +1,6 @@
 // The SQL page: a query in the editor, its rows as a table or a chart, and saving it as an insight.
 
-import { useId, useMemo, useState } from "preact/hooks";
+import { useId, useMemo, useRef, useState } from "preact/hooks";
 import { chartRowsOf } from "../explore/cells.ts";
 import { useMaySave } from "../explore/explore.tsx";
 import { ResultView } from "../explore/result_view.tsx";
@@ -93,6 +93,9 @@ function Workbench({ route, insight, row }: WorkbenchProps) {
     },
     [home, given],
   );
+  // What stands below the first answer comes with it, which would move it; a later answer removes no form in use.
+  const isReady = useRef(false);
+  isReady.current ||= !asked.loading;
   const run = () => (text === given ? asked.again() : show(text, display));
   const fault =
     asked.error && !asked.loading && text === given ? placeIn(messageOf(asked.error), text) : undefined;
@@ -122,10 +125,10 @@ function Workbench({ route, insight, row }: WorkbenchProps) {
           <Answer asked={asked} display={display} choose={(drawn) => show(given, drawn)} />
         </Card>
       )}
-      {maySave && row && saved && (
+      {isReady.current && maySave && row && saved && (
         <SaveSql insight={insight} row={row} saved={saved} text={text} display={display} />
       )}
-      {maySave && <SaveNewSql saved={saved} text={text} display={display} />}
+      {isReady.current && maySave && <SaveNewSql saved={saved} text={text} display={display} />}
     </>
   );
 }
