@@ -8,7 +8,7 @@ import { type Answer, ask } from "../support/ask.ts";
 import { allFindings } from "../support/axe.ts";
 import { noBrowser, openBrowser, visit } from "../support/browser.ts";
 import { cleanUpEach, later } from "../support/cleanup.ts";
-import { faultsOfVisit, seriousOf, settled, signedIn } from "../support/console.ts";
+import { faultsOfState, faultsOfVisit, seriousOf, settled, signedIn } from "../support/console.ts";
 import { bodyOf } from "../support/recordings.ts";
 import { personalKey, post, projectKey, rested, type Server, startServer, until } from "../support/server.ts";
 
@@ -319,8 +319,7 @@ inBrowser(
     expect(colour).toBe("rgb(38, 139, 210)");
     await page.getByRole("button", { name: "Play" }).click();
     await page.getByRole("button", { name: "Pause" }).waitFor();
-    if (shots) await page.screenshot({ path: `${shots}/shared.png` });
-    expect(await allFindings(page)).toEqual([]);
+    expect(await faultsOfState(page, "shared recording")).toEqual([]);
     expect(await page.evaluate("window.hacked")).toBeUndefined();
     expect(await page.content()).not.toContain(hostile);
     const refused = seriousOf(complaints);
@@ -331,6 +330,7 @@ inBrowser(
     expect(await page.getByRole("button", { name: "Pause" }).count()).toBe(0);
     const late = await visit(browser, url);
     await late.page.getByText("This link shows nothing, or not any more.").waitFor();
+    expect(await faultsOfState(late.page, "ended link")).toEqual([]);
   },
   msMax,
 );
