@@ -19,7 +19,6 @@ import { promptOperations, type PromptParts } from "./ai/operations.ts";
 import { readAskedIds, readIds, readPersonFilter } from "./filter.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 import { attrOf, orderOf, orderParameters, questionOf, questionParameters } from "./listing/question.ts";
-import { markDeleted, markViewed } from "./mark/store.ts";
 import { bulkBody, bulkModel, recordingBody, recordingModel, sessionPropertiesModel } from "./model.ts";
 import {
   existing,
@@ -34,6 +33,7 @@ import { shareableRecordings } from "./sharing/shared_recording.ts";
 import { snapshotOperations } from "./snapshots/operations.ts";
 import { ReadingBudget } from "./snapshots/reading_budget.ts";
 import { emptyRecording, readFirstProperties } from "./store.ts";
+import { markDeleted, markViewed } from "./view_store.ts";
 
 type RecordingParts = RecordingReaderOptions & PromptParts & { sharing: SharingParts };
 

@@ -15,9 +15,9 @@ import type { Uses } from "../storage/services.ts";
 import type { CountCache } from "../work/count_cache.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 import { countRecordings, listRecordings, type RecordingFilter } from "./listing/store.ts";
-import { findDeleted, findViewed, listLeftOut } from "./mark/store.ts";
 import type { Recording, RecordingPerson } from "./model.ts";
 import { findRecordings, type RecordingRow } from "./store.ts";
+import { findDeleted, findViewed, listLeftOut } from "./view_store.ts";
 
 export type RecordingReaderOptions = Uses<"sql" | "clickhouse" | "clock">;
 

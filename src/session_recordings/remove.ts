@@ -6,8 +6,8 @@ import type { Uses } from "../storage/services.ts";
 import { intervalWorker } from "../work/interval.ts";
 import type { Worker } from "../work/worker.ts";
 import { sessionRecordingLimits } from "./limits.ts";
-import { listDeletions, oldestHidden, recordHidden, recordRemoved } from "./mark/store.ts";
 import { findRemains, hideSessions, removeHidden } from "./store.ts";
+import { listDeletions, oldestHidden, recordHidden, recordRemoved } from "./view_store.ts";
 
 export type RemovalOptions = Uses<"sql" | "clickhouse" | "clock" | "log">;
 

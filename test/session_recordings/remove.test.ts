@@ -7,7 +7,6 @@ import { findUserId } from "../../src/personal_api_keys/store.ts";
 import { finishDeletions, orderDeletions } from "../../src/persons/deletion/store.ts";
 import { ownPersonId } from "../../src/persons/identity.ts";
 import { sessionRecordingLimits } from "../../src/session_recordings/limits.ts";
-import { markDeleted } from "../../src/session_recordings/mark/store.ts";
 import { listPage } from "../../src/session_recordings/recording_reader.ts";
 import {
   hideDeleted,
@@ -15,6 +14,7 @@ import {
   type RemovalOptions,
   removeOld,
 } from "../../src/session_recordings/remove.ts";
+import { markDeleted } from "../../src/session_recordings/view_store.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { CountCache } from "../../src/work/count_cache.ts";
 import { startMsMax } from "../support/accounts.ts";

@@ -1,7 +1,7 @@
 // Tables of what users did with recordings: views and deletions. The recordings themselves are not checked.
 
-import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { sessionRecordingLimits } from "../limits.ts";
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { sessionRecordingLimits } from "./limits.ts";
 
 /** The recordings among these that the user has viewed. */
 export async function findViewed(
