@@ -12,8 +12,17 @@ export const systemClock: Clock = {
   elapsed: () => performance.now(),
 };
 
-export function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => void setTimeout(resolve, ms));
+/** Resolves after so many milliseconds, or as soon as the signal aborts. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(wake, signal?.aborted ? 0 : ms);
+    signal?.addEventListener("abort", wake);
+    function wake(): void {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", wake);
+      resolve();
+    }
+  });
 }
 
 /** A unit of time by its letter: hours, days, weeks, months, quarters and years. */

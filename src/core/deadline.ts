@@ -1,6 +1,5 @@
 // Waiting with a time-out. The work itself is not stopped; a late result is dropped.
 
-/** Thrown when the result is late. */
 export class DeadlineError extends Error {
   readonly code = "TIMEOUT";
 

@@ -56,6 +56,11 @@ export class Fault extends Error {
   }
 }
 
+/** The fault of what may be answered later. */
+export function unavailable(detail: string, retryAfterSeconds = 5): Fault {
+  return new Fault("unavailable", detail, { retryAfterSeconds });
+}
+
 /** A mistake of a person in the configuration or the command line: printed as one line, without a stack. */
 export class UserError extends Error {
   /** Exit code: 1 = it failed, 2 = wrong use. */

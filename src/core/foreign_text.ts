@@ -4,7 +4,6 @@
 interface Foreign {
   /** Secrets that the server was sent: keys, passwords, tokens, names of users. */
   secrets: readonly string[];
-  /** The length of the result, in characters. */
   charsMax: number;
 }
 

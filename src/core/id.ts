@@ -47,6 +47,18 @@ export function isUuid(text: string): boolean {
   return uuidPattern.test(text);
 }
 
+/** A UUID from its 32 hexadecimal digits. */
+export function dashedUuid(hex: string): string {
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+}
+
+/** The UUID of this version that has these sixteen bytes, such as the start of a hash, which it changes. */
+export function uuidOfBytes(bytes: Buffer, version: number): string {
+  bytes[6] = (bytes[6]! & 0x0f) | (version << 4);
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  return dashedUuid(bytes.toString("hex", 0, 16));
+}
+
 export function randomBase62(length: number): string {
   let text = "";
   while (text.length < length) {

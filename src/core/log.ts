@@ -41,6 +41,11 @@ export function reasonOf(thrown: unknown): string {
   return String(thrown);
 }
 
+/** The code of an error of the system or of a store, such as ENOENT; "" without one. */
+export function codeOf(thrown: unknown): string {
+  return thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+}
+
 function renderJson(time: string, level: LogLevel, message: string, fields: LogFields): string {
   return JSON.stringify({ time, level, message, ...plainFields(fields) });
 }

@@ -3,6 +3,7 @@
 import type { Clock } from "../core/clock.ts";
 import { hashKey } from "../core/id.ts";
 import { workLimits } from "./limits.ts";
+import { putNewest } from "./maps.ts";
 
 /** A longer question, which may list thousands of ids, is kept under its hash. */
 const questionCharsMax = 100;
@@ -60,25 +61,14 @@ export class CountCache {
   async #query(counted: Counted, question: string, query: () => Promise<number>): Promise<number> {
     const at = this.#clock.elapsed();
     const count = await query();
-    counted.kept.delete(question);
-    if (count >= workLimits.countKeptMin) counted.kept.set(question, { count, at });
-    trim(counted.kept, workLimits.countQuestionsMax);
+    if (count < workLimits.countKeptMin) counted.kept.delete(question);
+    else putNewest(counted.kept, question, { count, at }, workLimits.countQuestionsMax);
     return count;
   }
 
   #of(project_id: number): Counted {
     const counted = this.#projects.get(project_id) ?? { kept: new Map(), again: new Set() };
-    this.#projects.delete(project_id);
-    this.#projects.set(project_id, counted);
-    trim(this.#projects, workLimits.countProjectsMax);
+    putNewest(this.#projects, project_id, counted, workLimits.countProjectsMax);
     return counted;
-  }
-}
-
-/** Removes the oldest entries beyond `sizeMax`. */
-function trim(map: Map<unknown, unknown>, sizeMax: number): void {
-  for (const key of map.keys()) {
-    if (map.size <= sizeMax) return;
-    map.delete(key);
   }
 }

@@ -1,6 +1,7 @@
 // Permits shared out among owners, such as projects: the owner with the fewest comes first, and no owner takes all.
 
 import { workLimits } from "./limits.ts";
+import { putNewest, Tally } from "./maps.ts";
 
 /** Who a permit is counted for: a project, or a text for work that belongs to none. */
 export type Owner = number | string;
@@ -13,7 +14,7 @@ export type Owner = number | string;
 export class FairShare {
   #free: number;
   readonly #freeMultiple: number;
-  readonly #held = new Map<Owner, number>();
+  readonly #held = new Tally<Owner>();
   /**
    * Owners that had a permit, the latest last: of two owners with as many permits, the one served longer ago is first.
    */
@@ -41,23 +42,18 @@ export class FairShare {
   }
 
   heldBy(owner: Owner): number {
-    return this.#held.get(owner) ?? 0;
+    return this.#held.of(owner);
   }
 
   acquire(owner: Owner): void {
     this.#free--;
-    this.#held.set(owner, this.heldBy(owner) + 1);
-    this.#served.delete(owner);
-    this.#served.set(owner, ++this.#order);
-    const [oldest] = this.#served.keys();
-    if (this.#served.size > workLimits.shareOwnersMax && oldest !== undefined) this.#served.delete(oldest);
+    this.#held.add(owner, 1);
+    putNewest(this.#served, owner, ++this.#order, workLimits.shareOwnersMax);
   }
 
   leave(owner: Owner): void {
     this.#free++;
-    const held = this.heldBy(owner) - 1;
-    if (held > 0) this.#held.set(owner, held);
-    else this.#held.delete(owner);
+    this.#held.add(owner, -1);
   }
 
   /** The next one of those that wait; undefined when none of them may acquire a permit. */

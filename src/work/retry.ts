@@ -1,6 +1,6 @@
 // Retries with backoff until it succeeds or is stopped.
 
-import { setTimeout } from "node:timers/promises";
+import { sleep } from "../core/clock.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { workLimits } from "./limits.ts";
 
@@ -29,6 +29,5 @@ export async function retryUntilDone<T>(step: () => Promise<T>, how: RetryOption
 
 async function pause(attempt: number, signal: AbortSignal): Promise<void> {
   const ms = Math.min(workLimits.retryMsMax, workLimits.retryMsMin * 2 ** Math.min(attempt, 20));
-  // Rejects when it is aborted.
-  await setTimeout(ms / 2 + (Math.random() * ms) / 2, undefined, { signal }).catch(() => {});
+  await sleep(ms / 2 + (Math.random() * ms) / 2, signal);
 }

@@ -1,6 +1,7 @@
 // A semaphore: how many may work at once, and how many may wait for it, shared fairly among owners.
 
 import { FairShare, type FairWaiter, type Owner } from "./fair_share.ts";
+import { Tally } from "./maps.ts";
 
 interface Waiter extends FairWaiter {
   begin(): void;
@@ -21,7 +22,7 @@ export class Semaphore {
   readonly #waitingMax: number;
   /** In order of arrival. */
   readonly #waiting: Set<Waiter> = new Set();
-  readonly #waitingOf = new Map<Owner, number>();
+  readonly #waitingOf = new Tally<Owner>();
 
   /** `freeMultiple`: as in FairShare, for the permits and for the queue. */
   constructor(permits: number, waitingMax: number, freeMultiple: number = Number.POSITIVE_INFINITY) {
@@ -35,7 +36,7 @@ export class Semaphore {
    * all.
    * @throws the signal's reason when it aborts while waiting.
    */
-  async enter(abort: AbortSignal, owner: Owner = ""): Promise<(() => void) | undefined> {
+  async enter(owner: Owner = "", abort: AbortSignal = never): Promise<(() => void) | undefined> {
     abort.throwIfAborted();
     // No queue to check first: those that wait are held back by their own shares, and may not acquire this permit.
     if (this.#permits.mayTake(owner)) this.#permits.acquire(owner);
@@ -57,7 +58,7 @@ export class Semaphore {
     const late = new AbortController();
     const timer = msMax === undefined ? undefined : setTimeout(() => late.abort(), msMax);
     const waiting = AbortSignal.any([abort, late.signal]);
-    const leave = await this.enter(waiting, owner)
+    const leave = await this.enter(owner, waiting)
       .catch((thrown: unknown) => {
         if (!waiting.aborted) throw thrown;
       })
@@ -73,7 +74,7 @@ export class Semaphore {
   #isLineFull(owner: Owner): boolean {
     const room = this.#waitingMax - this.#waiting.size;
     if (room <= 0) return true;
-    return this.#freeMultiple !== Number.POSITIVE_INFINITY && (this.#waitingOf.get(owner) ?? 0) >= room;
+    return this.#freeMultiple !== Number.POSITIVE_INFINITY && this.#waitingOf.of(owner) >= room;
   }
 
   async #wait(owner: Owner, abort: AbortSignal): Promise<void> {
@@ -83,16 +84,14 @@ export class Semaphore {
       if (this.#drop(waiter)) reject(abort.reason);
     };
     this.#waiting.add(waiter);
-    this.#waitingOf.set(owner, (this.#waitingOf.get(owner) ?? 0) + 1);
+    this.#waitingOf.add(owner, 1);
     abort.addEventListener("abort", onAbort, { once: true });
     await promise.finally(() => abort.removeEventListener("abort", onAbort));
   }
 
   #drop(waiter: Waiter): boolean {
     if (!this.#waiting.delete(waiter)) return false;
-    const rest = (this.#waitingOf.get(waiter.owner) ?? 0) - 1;
-    if (rest > 0) this.#waitingOf.set(waiter.owner, rest);
-    else this.#waitingOf.delete(waiter.owner);
+    this.#waitingOf.add(waiter.owner, -1);
     return true;
   }
 

@@ -15,6 +15,7 @@ import {
 import { free } from "../../core/chunks.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
+import { codeOf } from "../../core/log.ts";
 import { exhausted } from "../../work/bodies/body_faults.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { Semaphore } from "../../work/semaphore.ts";
@@ -111,7 +112,7 @@ function inflateSmall(
   try {
     return now(bytes, { maxOutputLength });
   } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") return undefined;
+    if (codeOf(thrown) === "ERR_BUFFER_TOO_LARGE") return undefined;
     throw thrown;
   }
 }
@@ -133,11 +134,10 @@ const threads = new Semaphore(
   decodeLimits.inflatesWaitingMax,
   limits.workingFreeMultiple,
 );
-const noAbort = new AbortController().signal;
 
 /** Waits for a thread for a body of this lease's owner; returns what releases it. */
 async function enterThread({ owner }: MemoryLease): Promise<() => void> {
-  const leave = await threads.enter(noAbort, owner);
+  const leave = await threads.enter(owner);
   if (!leave) throw exhausted();
   return leave;
 }

@@ -1,6 +1,21 @@
-// What JSON calls an object.
+// JSON as it may come from others: a text that is none, objects and numbers among its values.
 
 /** Whether a value is an object with members: no list, and not null. */
 export function isDictionary(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A finite number, or its text: 64-bit numbers are text in JSON. */
+export function numberIn(value: unknown): number | undefined {
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  return typeof number === "number" && Number.isFinite(number) ? number : undefined;
+}
+
+/** The value of a JSON text; undefined for any other text. */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -7,7 +7,6 @@
 // prints {"port":N}. With --password P it does not read standard input and runs alone, as a remote store.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { systemClock } from "../../core/clock.ts";
@@ -23,6 +22,7 @@ import { chdbServerLimits } from "./limits.ts";
 import { EnginePriority, setSessionNice } from "./priority.ts";
 import { knows, readAsk, ServerError } from "./request.ts";
 import { Runner } from "./run.ts";
+import { listenHere } from "./stream.ts";
 
 /**
  * Called before each statement runs. Resolves to what is called after it, which says whether the answer is sent; to
@@ -59,10 +59,7 @@ class ChdbServer {
 
   async listen(port: number): Promise<number> {
     await this.#runner.start();
-    const { promise, resolve, reject } = Promise.withResolvers<number>();
-    this.#server.once("error", reject);
-    this.#server.listen(port, "127.0.0.1", () => resolve((this.#server.address() as AddressInfo).port));
-    return await promise;
+    return await listenHere(this.#server, port);
   }
 
   /** Waits for running statements, then closes the engine, so that its folder can be opened again. */
@@ -106,7 +103,7 @@ class ChdbServer {
     const ask = await readAsk(request, url);
     const after = await this.#intercept(ask.text, response);
     if (!after) return;
-    const leave = await this.#places.enter(abort, kindOf(ask.text));
+    const leave = await this.#places.enter(kindOf(ask.text), abort);
     if (!leave) throw new ServerError(202, "TOO_MANY_SIMULTANEOUS_QUERIES", "Too many simultaneous queries");
     try {
       const run = () => this.#runner.run(ask, abort);
@@ -118,7 +115,9 @@ class ChdbServer {
   }
 
   #prioritized<T>(text: string, run: () => Promise<T>): Promise<T> {
-    if (isFlush(text)) return this.#priority.during(run);
+    // Rows from a journal, not what is derived from them behind; a migration's INSERTs have other formats, or none.
+    const isFlush = text.startsWith("INSERT") && text.endsWith("FORMAT Native");
+    if (isFlush) return this.#priority.during(run);
     return kindOf(text) === "read" ? this.#priority.beside(run) : run();
   }
 }
@@ -127,11 +126,6 @@ class ChdbServer {
 function kindOf(text: string): string {
   if (text.startsWith("INSERT INTO FUNCTION")) return "export";
   return text.startsWith("INSERT") ? "insert" : "read";
-}
-
-/** Rows from a journal, but not what is derived from them behind; a migration's INSERTs have other formats, or none. */
-function isFlush(text: string): boolean {
-  return text.startsWith("INSERT") && text.endsWith("FORMAT Native");
 }
 
 function endProcess(reason: string): never {

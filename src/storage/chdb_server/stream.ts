@@ -66,13 +66,18 @@ export class AnswerListener {
   }
 
   #listen(): Promise<number> {
-    if (this.#listening) return this.#listening;
-    const { promise, resolve, reject } = Promise.withResolvers<number>();
-    this.#server.once("error", reject);
-    this.#server.listen(0, "127.0.0.1", () => resolve((this.#server.address() as AddressInfo).port));
-    this.#listening = promise;
-    return promise;
+    this.#listening ??= listenHere(this.#server, 0);
+    return this.#listening;
   }
+}
+
+/** Resolves to the port on 127.0.0.1 when the server listens. */
+export async function listenHere(server: Server, port: number): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen(port, "127.0.0.1", resolve);
+  await promise;
+  return (server.address() as AddressInfo).port;
 }
 
 const patient: readonly [string, string][] = [

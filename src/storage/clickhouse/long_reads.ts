@@ -19,10 +19,9 @@ export interface LongReads {
 
 export function openLongReads(): LongReads {
   const permits = new Semaphore(clickhouseLimits.longReadPermits, 0, limits.workingFreeMultiple);
-  const never = new AbortController().signal;
   return {
     withPermit: async function* (project_id, blocks) {
-      const leave = await permits.enter(never, project_id);
+      const leave = await permits.enter(project_id);
       if (!leave) throw tooManyWait();
       try {
         yield* blocks();

@@ -1,6 +1,7 @@
 // Which statements needed more memory than the smallest level allows: asked again, they do not fail there first.
 
 import { type Clock, systemClock } from "../../core/clock.ts";
+import { putNewest } from "../../work/maps.ts";
 import { clickhouseLimits } from "./limits.ts";
 
 interface Statement {
@@ -24,11 +25,8 @@ export class MemoryNeeds {
   }
 
   add(statement: Statement, level: number): void {
-    const key = keyOf(statement);
-    this.#levels.delete(key);
-    this.#levels.set(key, { level, untilMs: this.#clock.elapsed() + clickhouseLimits.readNeedKeptMs });
-    const [oldest = ""] = this.#levels.keys();
-    if (this.#levels.size > clickhouseLimits.readNeedsMax) this.#levels.delete(oldest);
+    const untilMs = this.#clock.elapsed() + clickhouseLimits.readNeedKeptMs;
+    putNewest(this.#levels, keyOf(statement), { level, untilMs }, clickhouseLimits.readNeedsMax);
   }
 }
 

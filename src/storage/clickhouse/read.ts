@@ -1,8 +1,9 @@
 // Reads from ClickHouse with fetch: through the client they cost six times as much CPU for one row and nine times as
 // much for a megabyte, on the event loop that captures. Only statements that change nothing: they may be sent twice.
 
-import { systemClock, yieldToEventLoop } from "../../core/clock.ts";
+import { sleep, systemClock, yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
+import { codeOf } from "../../core/log.ts";
 import { memoryHere } from "../../core/machine.ts";
 import type { Owner } from "../../work/fair_share.ts";
 import { Semaphore } from "../../work/semaphore.ts";
@@ -63,7 +64,7 @@ export function openReader(options: ReaderOptions): Reader {
     readReply: (reply: Response) => Promise<Taken>,
   ): Promise<Taken> {
     // A read whose time ran out in the queue gets the error that allows a retry.
-    const leave = await permits.enter(reading.abort, ownerOf(reading)).catch(() => undefined);
+    const leave = await permits.enter(ownerOf(reading), reading.abort).catch(() => undefined);
     if (!leave) throw tooManyWait();
     const mark = crypto.randomUUID();
     let ended = false;
@@ -162,7 +163,6 @@ function without(settings: ReadRequest["settings"], began: number): ReadRequest[
   return { ...settings, max_execution_time: Math.max(1, seconds - passed) };
 }
 
-/** How statements are sent to the engine and killed there. */
 function openAsking(options: ReaderOptions) {
   const send = (reading: ReadRequest): Promise<Response> => sent(...askedOf(options, reading));
   const queryText = async (text: string, mark: string): Promise<string> => {
@@ -179,7 +179,7 @@ function openAsking(options: ReaderOptions) {
         () => "unknown",
       );
       if (left === "0" || systemClock.elapsed() > until) return;
-      await Bun.sleep(clickhouseLimits.readKillAgainMs);
+      await sleep(clickhouseLimits.readKillAgainMs);
     }
   };
   return { send, end: (mark: string) => end(mark).catch(() => {}) };
@@ -265,8 +265,7 @@ async function sent(url: string, request: BunFetchRequestInit): Promise<Response
   try {
     return await fetch(url, request);
   } catch (thrown) {
-    const reset = thrown instanceof Error && "code" in thrown && thrown.code === "ECONNRESET";
-    if (!reset || request.signal?.aborted) throw thrown;
+    if (codeOf(thrown) !== "ECONNRESET" || request.signal?.aborted) throw thrown;
     return await fetch(url, { ...request, keepalive: false });
   }
 }

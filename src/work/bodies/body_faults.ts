@@ -1,6 +1,6 @@
 // Faults of bodies that do not arrive as they should, or for which there is no memory.
 
-import { Fault } from "../../core/fault.ts";
+import { Fault, unavailable } from "../../core/fault.ts";
 import { uploadLimits } from "./limits.ts";
 
 export function clientStalled(waited: string): Fault {
@@ -21,8 +21,7 @@ export function bodyTooLarge(size: number, bytesMax: number): Fault {
   );
 }
 
-/** The fault of a request that finds no memory. */
 export function exhausted(): Fault {
   const detail = "The server has no memory for further request bodies. Send the request again later.";
-  return new Fault("unavailable", detail, { retryAfterSeconds: uploadLimits.memoryRetrySeconds });
+  return unavailable(detail, uploadLimits.memoryRetrySeconds);
 }

@@ -5,12 +5,7 @@ import { MemoryBudget, type MemoryLease } from "./memory_budget.ts";
 import type { BodyOwner } from "./slow_bodies.ts";
 import { announcedBytes, receiveBody } from "./upload.ts";
 
-interface Charge {
-  memory: MemoryBudget;
-  owner: BodyOwner | undefined;
-}
-
-const charges = new WeakMap<object, Charge>();
+const charges = new WeakMap<object, { memory: MemoryBudget; owner: BodyOwner | undefined }>();
 const ahead = new WeakMap<object, { body: Uint8Array; lease: MemoryLease }>();
 
 /** From now on the memory of this request's body is acquired from `memory`, in the share of its owner once known. */
@@ -23,14 +18,11 @@ export function chargeBody(request: object, memory: MemoryBudget, owner?: BodyOw
  * @throws Fault as assign().
  */
 export function leaseFor(request: Request): MemoryLease {
-  const { memory, owner } = charges.get(request) ?? { memory: unbounded(), owner: undefined };
+  const unbounded = () => new MemoryBudget({ bytesMax: Infinity, shareBytesMax: Infinity });
+  const { memory = unbounded(), owner } = charges.get(request) ?? {};
   const lease = memory.open(announcedBytes(request));
   if (owner !== undefined) lease.assign(owner);
   return lease;
-}
-
-function unbounded(): MemoryBudget {
-  return new MemoryBudget({ bytesMax: Infinity, shareBytesMax: Infinity });
 }
 
 /**

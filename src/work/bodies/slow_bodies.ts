@@ -10,7 +10,6 @@ export type BodyOwner = number | string;
 /** The owner of bytes whose owner is not known. */
 export const unknownOwner: BodyOwner = 0;
 
-/** A body that still arrives. */
 export interface ArrivingBody {
   readonly owner: BodyOwner;
   /** Bytes that it has of the budget. */
@@ -29,7 +28,6 @@ export interface ArrivingBody {
 export interface Demand {
   /** How many are missing. */
   bytes: number;
-  /** Its owner's rank. */
   rank: number;
   /** The body that needs the bytes; while it arrives itself, it ends none that arrives faster. */
   body?: ArrivingBody;
@@ -122,8 +120,9 @@ export class SlowBodies {
     for (const body of this.#arriving) {
       if (!this.#mayEnd(body, now)) continue;
       const { owner, bytes } = body;
-      let slow = byOwner.get(owner);
-      if (!slow) byOwner.set(owner, (slow = { owner, rank: this.#rankOf(owner), bodies: [], bytes: 0 }));
+      const slow = byOwner.getOrInsertComputed(owner, () => {
+        return { owner, rank: this.#rankOf(owner), bodies: [], bytes: 0 };
+      });
       slow.bodies.push({ body, rate: body.rate(now) });
       slow.bytes += bytes;
     }

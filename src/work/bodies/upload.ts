@@ -15,7 +15,6 @@ export function announcedBytes(request: Request): number {
   return header === null ? Number.NaN : Number(header);
 }
 
-/** How a body is received. */
 export interface Receiving {
   /** A body of so many bytes or more is refused. */
   bytesMax: number;
