@@ -2,7 +2,7 @@
 
 import Type from "typebox";
 import { model, moment, nullable } from "../http/fields/field.ts";
-import { listSchema } from "../http/fields/schema.ts";
+import { numberedListSchema } from "../http/fields/schema.ts";
 import { userModel } from "../http/fields/user.ts";
 
 const changeModel = model("ActivityChange", {
@@ -32,10 +32,4 @@ const activityModel = model("Activity", {
   created_at: moment(),
 });
 
-export const activityLogModel = Type.Object(
-  {
-    ...listSchema(activityModel).properties,
-    total_count: Type.Integer({ description: "The same as `count`, as PostHog calls it." }),
-  },
-  { title: "ActivityPage" },
-);
+export const activityLogModel = numberedListSchema(activityModel, "ActivityPage");

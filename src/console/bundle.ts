@@ -6,7 +6,7 @@ import { basename, join } from "node:path";
 import { type Log, reasonOf } from "../core/log.ts";
 import { builtFile } from "../core/version.ts";
 import { wordsIn } from "../core/words.ts";
-import { type Asset, sendAsset, textAsset } from "../http/asset.ts";
+import { type Asset, assetHeaders, sendAsset, textAsset } from "../http/asset.ts";
 import { sqlWords } from "../query/sql/words.ts";
 
 export interface Pages {
@@ -36,19 +36,12 @@ export function openPages(log: Log): Pages {
     answer: async (name, request) => {
       if (!names.has(name)) return undefined;
       const file = (await bundled()).get(name);
-      return file && (await sendAsset(file.asset, request, { ...guards, etag: file.etag }));
+      return file && (await sendAsset(file.asset, request, { ...assetHeaders, etag: file.etag }));
     },
   };
 }
 
 const names = new Set<string>(wordsIn("main.js style.css player.js player.css shared.js icon.svg sql.json"));
-
-/** `no-cache`: browsers ask every time, so that an upgrade shows at once; a 304 is cheap. */
-const guards = {
-  "cache-control": "no-cache",
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
-};
 
 async function bundle(): Promise<Map<string, Bundled>> {
   const files = new Map<string, Bundled>([

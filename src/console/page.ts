@@ -1,7 +1,7 @@
 // The console's three HTML pages, and what browsers may do in them. None has a script or a style of its own inside.
 
 import { isPublicHost, loadHostsMax } from "../core/public_host.ts";
-import { sendAsset, textAsset } from "../http/asset.ts";
+import { pagePolicy, sendAsset, textAsset } from "../http/asset.ts";
 
 /** The console. */
 export function sendConsole(request: Request): Promise<Response> {
@@ -66,17 +66,7 @@ async function sendPage(
   return status === 200 ? reply : new Response(reply.body, { status, headers: reply.headers });
 }
 
-const consolePolicy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "frame-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+const consolePolicy = pagePolicy(["style-src 'self'", "img-src 'self' data:", "frame-src 'self'"]);
 
 /**
  * What was recorded is rebuilt in a frame that inherits this: its styles stand in it, its pictures only when they were
@@ -84,18 +74,9 @@ const consolePolicy = [
  */
 function playerPolicyOf(hosts: readonly string[]): string {
   const loaded = hosts.map((host) => ` https://${host}`).join("");
-  return [
-    "default-src 'none'",
-    "script-src 'self'",
-    `style-src 'self' 'unsafe-inline'${loaded}`,
-    `img-src 'self' data: blob:${loaded}`,
-    "font-src data:",
-    "connect-src 'self'",
-    "frame-src 'self' about: blob:",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'self'",
-  ].join("; ");
+  const styles = `style-src 'self' 'unsafe-inline'${loaded}`;
+  const images = `img-src 'self' data: blob:${loaded}`;
+  return pagePolicy([styles, images, "font-src data:", "frame-src 'self' about: blob:"], "'self'");
 }
 
 function pageOf(name: string, title: string, style: string = name): string {

@@ -2,7 +2,7 @@
 
 import { Elysia } from "elysia";
 import { Fault } from "../core/fault.ts";
-import { type Asset, sendAsset, textAsset } from "../http/asset.ts";
+import { type Asset, assetHeaders, pagePolicy, sendAsset, textAsset } from "../http/asset.ts";
 import { readSite } from "./site.ts";
 
 const types: Readonly<Record<string, string>> = {
@@ -13,15 +13,7 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** Pages load nothing of other hosts, and are shown in no frame. */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+const policy = pagePolicy(["style-src 'self'"]);
 
 interface GuideFile {
   asset: Asset;
@@ -41,10 +33,8 @@ export function guideRoutes() {
     const found = opened().get(path);
     if (!found) throw new Fault("not_found", "The guide has no such page.");
     return await sendAsset(found.asset, request, {
-      "cache-control": "no-cache",
+      ...assetHeaders,
       "content-security-policy": policy,
-      "x-content-type-options": "nosniff",
-      "referrer-policy": "no-referrer",
       etag: found.etag,
     });
   };

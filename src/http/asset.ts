@@ -5,6 +5,13 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { bytesOf } from "../core/bytes.ts";
 
+/** The policy of a page whose scripts are files of this server. @param more what else it loads. */
+export function pagePolicy(more: readonly string[], frameAncestors = "'none'"): string {
+  const own = ["default-src 'none'", "script-src 'self'", "connect-src 'self'"];
+  const closed = ["base-uri 'none'", "form-action 'none'", `frame-ancestors ${frameAncestors}`];
+  return [...own, ...more, ...closed].join("; ");
+}
+
 export interface Asset {
   type: string;
   plain(): Promise<Uint8Array>;
@@ -13,6 +20,13 @@ export interface Asset {
 }
 
 const compress = promisify(gzip);
+
+/** Of assets. `no-cache`: clients ask every time, so that an upgrade shows at once; a 304 is cheap. */
+export const assetHeaders = {
+  "cache-control": "no-cache",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+} as const;
 
 /** The file at `path`, read on each request without gzip. */
 export function fileAsset(path: string, type: string): Asset {

@@ -5,6 +5,7 @@ import type { TObject } from "typebox";
 import { bytesOf } from "../core/bytes.ts";
 import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
+import { jsonIn } from "../core/json/dictionary.ts";
 import { formFault, shapeFault } from "../core/json/json_shape.ts";
 import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
@@ -104,11 +105,8 @@ export function fieldsOfForm(rule: Rule, form: URLSearchParams): Record<string, 
 function jsonOrText(text: string): unknown {
   const wrong = shapeFault(bytesOf(text));
   if (wrong) throw new Fault("parse_error", `JSON parse error - ${wrong}`);
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  const value = jsonIn(text);
+  return value === undefined ? text : value;
 }
 
 /** @throws Fault as receiveSmall(). */

@@ -1,6 +1,6 @@
 // Forwards a request to another process of this server, and returns its reply unchanged.
 
-import { Fault } from "../core/fault.ts";
+import { unavailable } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { requestIdOf } from "./peer.ts";
 import { problemResponse } from "./problem.ts";
@@ -40,8 +40,7 @@ export function forwardTo(
       const body = isShort(reply, method) ? await reply.arrayBuffer() : reply.body;
       return new Response(body, { status: reply.status, headers: carried(reply.headers) });
     } catch {
-      const detail = "This cannot be answered right now. Ask again later.";
-      return problemResponse(new Fault("unavailable", detail, { retryAfterSeconds: 1 }));
+      return problemResponse(unavailable("This cannot be answered right now. Ask again later.", 1));
     }
   };
 }

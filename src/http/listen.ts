@@ -5,7 +5,7 @@ import { sleep } from "../core/clock.ts";
 import { withinMs } from "../core/deadline.ts";
 import { UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
-import { reasonOf } from "../core/log.ts";
+import { codeOf, reasonOf } from "../core/log.ts";
 import { httpLimits } from "./limits.ts";
 import { copyPeer, type PeerAddresses } from "./peer.ts";
 import { plainHeaders } from "./problem.ts";
@@ -24,12 +24,10 @@ export function openApplication() {
   // By default, Elysia looks for the path after the eleventh character.
   const app = new Elysia({ handler: { standardHostname: false } }).headers(plainHeaders);
   return app.wrap((handle, request) =>
-    request.url.startsWith("/") ? () => handle(placed(request)) : handle,
+    request.url.startsWith("/")
+      ? () => handle(copyPeer(new Request(`http://localhost${request.url}`, request), request))
+      : handle,
   );
-}
-
-function placed(request: Request): Request {
-  return copyPeer(new Request(`http://localhost${request.url}`, request), request);
 }
 
 interface ListenOptions {
@@ -121,7 +119,7 @@ async function stopServer(server: Bun.Server<undefined>): Promise<void> {
 }
 
 function cannotListen(host: string, port: number, thrown: unknown): UserError {
-  const inUse = thrown instanceof Error && "code" in thrown && thrown.code === "EADDRINUSE";
+  const inUse = codeOf(thrown) === "EADDRINUSE";
   const why = inUse ? "it is in use; set PORT to another" : reasonOf(thrown);
   return new UserError(`cannot listen on ${host}:${port}: ${why}`);
 }

@@ -62,7 +62,6 @@ const homes = {
 type Home = keyof typeof homes;
 type HomePath<H extends Home> = (typeof homes)[H]["paths"][number];
 
-/** What the gate gives a request that it admits. */
 interface Admitted {
   project: { access: Access; project: AccessProject; organization?: undefined };
   project_of_organization: Admitted["project"];

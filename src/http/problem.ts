@@ -1,8 +1,8 @@
 // Replies to refused requests: the one place where a fault's code gets a status. The text of an unexpected error is
 // not shown to clients.
 
-import { Fault, type FaultCode, faultCodes, type FaultType } from "../core/fault.ts";
-import { type Log, reasonOf } from "../core/log.ts";
+import { Fault, type FaultCode, faultCodes, type FaultType, unavailable } from "../core/fault.ts";
+import { codeOf, type Log, reasonOf } from "../core/log.ts";
 import { ClickHouseError, isTooHeavy } from "../storage/clickhouse/clickhouse.ts";
 import { preflight, withCors } from "./cors.ts";
 import type { Registry } from "./metrics/metrics.ts";
@@ -26,7 +26,6 @@ const statuses: Readonly<Record<FaultType, number> & Partial<Record<FaultCode, n
   error: 500,
 };
 
-/** Status and type of every code. */
 export const problems = Object.fromEntries(
   Object.entries(faultCodes).flatMap(([type, codes]) =>
     codes.map((code) => [code, { status: statuses[code] ?? statuses[type as FaultType], type }]),
@@ -190,12 +189,10 @@ export function storeFault(error: unknown): Fault | undefined {
           ? "The event store does not answer. Please retry."
           : "The event store cannot be reached. Please retry.";
     if (!clickhouseAway.has(error.type)) return undefined;
-    return new Fault("unavailable", detail, { retryAfterSeconds: 5 });
+    return unavailable(detail);
   }
-  if (error instanceof Error && "code" in error && postgresAway.has(String(error.code))) {
-    return new Fault("unavailable", "The account store cannot be reached. Please retry.", {
-      retryAfterSeconds: 5,
-    });
+  if (postgresAway.has(codeOf(error))) {
+    return unavailable("The account store cannot be reached. Please retry.");
   }
   return undefined;
 }

@@ -10,6 +10,7 @@ import { type Asset, assetOf, sendAsset } from "../http/asset.ts";
 import { preflight, withCors } from "../http/cors.ts";
 import { parameter, readQuery } from "../http/fields/query.ts";
 import { problemResponse } from "../http/problem.ts";
+import { putNewest } from "../work/maps.ts";
 import {
   emptyLists,
   namedConfig,
@@ -92,10 +93,7 @@ function openScripts(): (config: string, library: Uint8Array) => Asset {
   return (config, library) => {
     const whole = async () => Buffer.concat([Buffer.from(config), library]);
     const script = scripts.get(config) ?? assetOf(scriptType, whole);
-    scripts.delete(config);
-    scripts.set(config, script);
-    const [oldest] = scripts.keys();
-    if (scripts.size > scriptsMax && oldest !== undefined) scripts.delete(oldest);
+    putNewest(scripts, config, script, scriptsMax);
     return script;
   };
 }

@@ -5,7 +5,7 @@ import { swagger } from "@elysiajs/swagger";
 import { Elysia } from "elysia";
 import { Fault } from "../../core/fault.ts";
 import { readVersion, servedFolder } from "../../core/version.ts";
-import { type Asset, fileAsset, sendAsset, textAsset } from "../asset.ts";
+import { type Asset, assetHeaders, fileAsset, pagePolicy, sendAsset, textAsset } from "../asset.ts";
 import { type ApiDocument, completeDocument } from "./document.ts";
 
 /** A route as the application lists it; Elysia's own list has this shape. */
@@ -77,7 +77,6 @@ interface Assets {
   answer(name: string, request: Request): Promise<Response | undefined>;
 }
 
-/** The files of Swagger UI that the page loads. */
 export const uiFiles = ["swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"] as const;
 
 function openAssets(): Assets {
@@ -92,7 +91,10 @@ function openAssets(): Assets {
   ]);
   const page = textAsset("text/html; charset=utf-8", html);
   // Changes with the package and with the texts below.
-  const headers = { ...guards, etag: `"${readVersion(folder)}-${Bun.hash(html + script).toString(36)}"` };
+  const headers = {
+    ...assetHeaders,
+    etag: `"${readVersion(folder)}-${Bun.hash(html + script).toString(36)}"`,
+  };
   return {
     page: (request) => sendAsset(page, request, { ...headers, "content-security-policy": policy }),
     answer: async (name, request) => {
@@ -102,24 +104,8 @@ function openAssets(): Assets {
   };
 }
 
-/** `no-cache`: clients ask every time, so that an upgrade shows at once; a 304 is cheap. */
-const guards = {
-  "cache-control": "no-cache",
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
-};
-
 /** Swagger UI sets styles on elements and loads its icons from data: URLs. */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+const policy = pagePolicy(["style-src 'self' 'unsafe-inline'", "img-src 'self' data:"]);
 
 const html = `<!doctype html>
 <html lang="en">

@@ -2,6 +2,7 @@
 // Django REST framework, since scripts for that API read them.
 
 import type { Fault } from "../../core/fault.ts";
+import { dashedUuid } from "../../core/id.ts";
 import { limits } from "../../core/limits.ts";
 import { trimmed, withoutEnds, withoutLast } from "../../core/trim.ts";
 import { httpLimits } from "../limits.ts";
@@ -180,8 +181,7 @@ export function checkUuid(value: unknown, path: FieldPath): string {
   if (!/^[0-9a-f]{32}$/i.test(hex)) {
     throw fieldFault("invalid_input", `“${shown(value)}” is not a valid UUID.`, path);
   }
-  const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)];
-  return parts.join("-").toLowerCase();
+  return dashedUuid(hex.toLowerCase());
 }
 
 /** @throws Fault for what is none of the choices. */

@@ -1,5 +1,6 @@
 // Parameters that are lists: as JSON, as a single value, or given several times.
 
+import { jsonIn } from "../../core/json/dictionary.ts";
 import { fieldFault } from "./field_fault.ts";
 import { checkReference, checkText, type Rule } from "./field_rule.ts";
 import { type Parameter, parameter } from "./query.ts";
@@ -69,11 +70,7 @@ function itemsIn(text: string, name: string): unknown[] {
 /** The items of a JSON list; undefined for a text that is no JSON of several. @throws Fault for other JSON. */
 export function jsonListIn(text: string, name: string): unknown[] | undefined {
   if (!text.startsWith("[") && !text.startsWith("{")) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    if (Array.isArray(value)) return value;
-  } catch {
-    // Refused below.
-  }
+  const value = jsonIn(text);
+  if (Array.isArray(value)) return value;
   throw fieldFault("invalid_input", "Expected a JSON list.", [name]);
 }

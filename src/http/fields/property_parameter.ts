@@ -1,6 +1,7 @@
 // The query parameter `properties`: filters on properties.
 
 import { Fault } from "../../core/fault.ts";
+import { jsonIn } from "../../core/json/dictionary.ts";
 import {
   checkPropertyFilters,
   type FilterRules,
@@ -12,17 +13,10 @@ import { parameter } from "./query.ts";
 export function propertiesParameter(description: string, types: FilterRules["types"]) {
   return parameter(description, (query, name): PropertyFilter[] => {
     const text = query.get(name);
-    return text === null ? [] : checkPropertyFilters(jsonIn(text, name), name, { types });
+    if (text === null) return [];
+    // null, which a body may have for no filter, is none of a query: a program that lost its filter sends it.
+    const value = jsonIn(text) ?? undefined;
+    if (value !== undefined) return checkPropertyFilters(value, name, { types });
+    throw new Fault("invalid_input", "Expected a JSON list of property filters.", { attr: name });
   });
-}
-
-/** null, which a body may have for no filter, is none of a query: a program that lost its filter sends it. */
-function jsonIn(text: string, attr: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (value !== null) return value;
-  } catch {
-    // Refused below.
-  }
-  throw new Fault("invalid_input", "Expected a JSON list of property filters.", { attr });
 }

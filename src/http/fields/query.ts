@@ -6,10 +6,10 @@ import type { Clock } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import { wordsIn } from "../../core/words.ts";
 import { httpLimits } from "../limits.ts";
-import { readMoment } from "../pages/moment.ts";
 import { fieldFault, shown } from "./field_fault.ts";
 import { checkChoice, checkFlag, checkInteger, checkUuid, refuseUnstorable } from "./field_rule.ts";
 import { harmlessParameters } from "./harmless_parameters.ts";
+import { readMoment } from "./moment.ts";
 
 /** A type: an interface would not pass for a JsonSchema. */
 type QuerySchema = {

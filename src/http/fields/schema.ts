@@ -23,6 +23,12 @@ export function linkedListSchema<Result extends TSchema>(result: Result) {
   return Type.Object({ next, previous, results: Type.Array(result) }, listTitle(result));
 }
 
+/** The envelope of a list whose pages PostHog counts from 1. */
+export function numberedListSchema<Result extends TSchema>(result: Result, title: string) {
+  const total_count = Type.Integer({ description: "The same as `count`, as PostHog calls it." });
+  return Type.Object({ ...listSchema(result).properties, total_count }, { title });
+}
+
 /** What the envelope of a list of these is called. */
 export function listTitle(result: TSchema): { title?: string } {
   const { title } = result as { title?: string };

@@ -6,7 +6,7 @@ import type { Clock } from "../../core/clock.ts";
 import { withinMs } from "../../core/deadline.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
-import { type Log, reasonOf } from "../../core/log.ts";
+import { codeOf, type Log, reasonOf } from "../../core/log.ts";
 import type { Uses } from "../../storage/services.ts";
 import { httpLimits } from "../limits.ts";
 import type { Registry } from "./metrics.ts";
@@ -139,7 +139,7 @@ export function openReadiness(
     } catch (reason) {
       if (!unwell.has(part)) log.warn("a part does not answer", { part, reason: reasonOf(reason) });
       unwell.add(part);
-      return { part, ok: false, error: codeOf(reason) };
+      return { part, ok: false, error: shownCode(reason) };
     }
   };
 
@@ -151,7 +151,7 @@ export function openReadiness(
   };
 }
 
-function codeOf(reason: unknown): string {
-  const code = reason instanceof Error && "code" in reason ? String(reason.code) : "";
+function shownCode(reason: unknown): string {
+  const code = codeOf(reason);
   return /^[A-Z0-9_]{1,40}$/.test(code) ? code : "FAILED";
 }

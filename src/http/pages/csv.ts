@@ -34,11 +34,9 @@ interface Rows {
 }
 
 interface CsvPage {
-  /** The URL of the request. */
   url: URL;
   /** What the file is called, without its ending. */
   name: string;
-  /** What a row looks like. */
   model: TObject;
   page: Page;
   read: (page: Page) => Promise<Rows>;
@@ -71,7 +69,6 @@ export function linkHeader(url: URL, page: Page, count: number): { link?: string
   return links.length > 0 ? { link: links.join(", ") } : {};
 }
 
-/** The names of the rows' properties, sorted. */
 async function propertyNames(rows: Rows["rows"]): Promise<string[]> {
   const names = new Set<string>();
   for await (const { properties } of rowsIn(rows)) {
@@ -104,7 +101,6 @@ async function* linesOf(
   if (text !== "") yield bytesOf(text);
 }
 
-/** Cells by name. */
 interface CsvRow {
   members: Map<string, string>;
   properties: Map<string, string>;

@@ -3,7 +3,8 @@
 // the owner who holds most the reply ends that was read slowest for its age.
 
 import { type Clock, systemClock } from "../../core/clock.ts";
-import { Fault } from "../../core/fault.ts";
+import { Fault, unavailable } from "../../core/fault.ts";
+import { Tally } from "../../work/maps.ts";
 import { httpLimits } from "../limits.ts";
 
 /** Who a reply is counted for: a project, or a text for what belongs to none. */
@@ -75,7 +76,7 @@ export class HeldReply {
 export class HeldReplies {
   readonly #clock: Pick<Clock, "elapsed">;
   readonly #replies = new Set<HeldReply>();
-  readonly #bytesOf = new Map<ReplyOwner, number>();
+  readonly #bytesOf = new Tally<ReplyOwner>();
   #bytes = 0;
 
   constructor(clock: Pick<Clock, "elapsed"> = systemClock) {
@@ -84,7 +85,7 @@ export class HeldReplies {
 
   /** Bytes of all, or of one owner's. */
   heldBy(owner?: ReplyOwner): number {
-    return owner === undefined ? this.#bytes : (this.#bytesOf.get(owner) ?? 0);
+    return owner === undefined ? this.#bytes : this.#bytesOf.of(owner);
   }
 
   open(): HeldReply {
@@ -109,10 +110,7 @@ export class HeldReplies {
   /** For replies: so many bytes more are held, or fewer. */
   count(owner: ReplyOwner | undefined, bytes: number, isNew = true): void {
     if (isNew) this.#bytes += bytes;
-    if (owner === undefined) return;
-    const its = this.heldBy(owner) + bytes;
-    if (its > 0) this.#bytesOf.set(owner, its);
-    else this.#bytesOf.delete(owner);
+    if (owner !== undefined) this.#bytesOf.add(owner, bytes);
   }
 
   /** For replies: see HeldReply.close(). */
@@ -131,9 +129,7 @@ export class HeldReplies {
       const rate = reply.rateAt(now);
       const { owner } = reply;
       if (rate === undefined || owner === undefined || (only !== undefined && owner !== only)) continue;
-      const its = byOwner.get(owner);
-      if (its) its.push({ reply, rate });
-      else byOwner.set(owner, [{ reply, rate }]);
+      byOwner.getOrInsertComputed(owner, () => []).push({ reply, rate });
     }
     for (const its of byOwner.values()) its.sort((a, b) => b.rate - a.rate);
     const end = this.#bytes - bytes;
@@ -155,11 +151,8 @@ function tooLong(): Fault {
   return new Fault("invalid_input", detail);
 }
 
-function noRoom(): Fault {
-  return new Fault("unavailable", "Too many long replies are being read. Please retry.", {
-    retryAfterSeconds: httpLimits.heldRetrySeconds,
-  });
-}
+const noRoom = () =>
+  unavailable("Too many long replies are being read. Please retry.", httpLimits.heldRetrySeconds);
 
 /** Those of this process, whose memory they share. */
 export const heldReplies = new HeldReplies();

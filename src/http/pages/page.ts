@@ -19,11 +19,6 @@ interface PageLinks {
   previous: string | null;
 }
 
-interface PageReply<Row> extends PageLinks {
-  count: number;
-  results: Row[];
-}
-
 /** The site's URL, for requests of which reachedAt() was told. */
 const sites = new WeakMap<Request, string>();
 
@@ -54,7 +49,11 @@ export function pageLinks(url: URL, { limit, offset }: Page, count: number): Pag
   return { next, previous };
 }
 
-export function pageReply<Row>(url: URL, page: Page, { count, rows }: Counted<Row>): PageReply<Row> {
+export function pageReply<Row>(
+  url: URL,
+  page: Page,
+  { count, rows }: Counted<Row>,
+): PageLinks & { count: number; results: Row[] } {
   return { count, ...pageLinks(url, page, count), results: rows };
 }
 

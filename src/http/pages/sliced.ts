@@ -20,19 +20,13 @@ export function slicedReply(parts: readonly Uint8Array[], headers: Headers = jso
   const bytes = parts.reduce((sum, part) => sum + part.length, 0);
   if (bytes <= httpLimits.replyWholeBytesMax) return new Response(Buffer.concat(parts, bytes), { headers });
   const held = heldReplies.open();
-  return closedWhereRefused(held, () => {
-    held.add(bytes);
-    return sentAsRead(heldSlices([...parts], held), { headers }, held);
-  });
-}
-
-function closedWhereRefused<Value>(held: HeldReply, make: () => Value): Value {
   try {
-    return make();
+    held.add(bytes);
   } catch (thrown) {
     held.close();
     throw thrown;
   }
+  return sentAsRead(heldSlices([...parts], held), { headers }, held);
 }
 
 /**
