@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { UserError } from "../core/fault.ts";
-import { reasonOf } from "../core/log.ts";
+import { codeOf, reasonOf } from "../core/log.ts";
 import { removeConnection } from "./embedded/connection.ts";
 
 export interface Owning {
@@ -106,8 +106,7 @@ function lock(folder: string): Database {
     return database;
   } catch (thrown) {
     database?.close();
-    const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
-    if (code !== "SQLITE_BUSY")
+    if (codeOf(thrown) !== "SQLITE_BUSY")
       throw new UserError(`DATA_DIR ${folder} cannot be used: ${folderProblem(folder, thrown)}`);
     const owner = lastOwner(folder) ?? "unknown";
     throw new UserError(`DATA_DIR ${folder} is in use by process ${owner}; stop it, or set another DATA_DIR`);

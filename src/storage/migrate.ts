@@ -3,7 +3,7 @@
 
 import { join } from "node:path";
 import { UserError } from "../core/fault.ts";
-import { type Log, reasonOf } from "../core/log.ts";
+import { codeOf, type Log, reasonOf } from "../core/log.ts";
 import { type ClickHouse, ClickHouseError } from "./clickhouse/clickhouse.ts";
 import { checkEngine } from "./clickhouse/engine_check.ts";
 import { statementsOf } from "./clickhouse/statement.ts";
@@ -17,12 +17,13 @@ import {
 import { storageLimits } from "./limits.ts";
 import {
   type AppliedMigration,
+  knownMigrations,
   type Migration,
   type MigrationFiles,
   newerStore,
   packageFolder,
   pendingOf,
-  readFolder,
+  readMigrations,
   type StoreName,
   storeNames,
 } from "./migrations/files.ts";
@@ -41,7 +42,6 @@ interface MigrateOptions extends OlderOptions {
   exact?: boolean;
 }
 
-/** How many files were applied. */
 type Counts = Record<StoreName, number>;
 
 /**
@@ -53,10 +53,7 @@ export async function migrate(
   { sql, clickhouse, folder }: Pick<Stores, "sql" | "clickhouse" | "folder">,
   options: MigrateOptions,
 ): Promise<Counts> {
-  const files = {
-    postgres: readFolder(options.postgresDir ?? packageFolder("postgres")),
-    clickhouse: readFolder(options.clickhouseDir ?? packageFolder("clickhouse")),
-  };
+  const files = readMigrations({ postgres: options.postgresDir, clickhouse: options.clickhouseDir });
   const older = new OlderServers(options, options.log);
   for (;;) {
     const turn = await exclusively(sql, (connection) =>
@@ -91,10 +88,9 @@ export async function appliedMigrations(
  * @throws UserError when they are another program's.
  */
 export function filesOfMigrations(store: StoreName, applied: AppliedMigration[]): string[] {
-  const folder = packageFolder(store);
-  const files = readFolder(folder);
+  const files = readMigrations()[store];
   pendingOf(files, applied, store);
-  return files.slice(0, applied.length).map(({ name }) => join(folder, name));
+  return files.slice(0, applied.length).map(({ name }) => join(packageFolder(store), name));
 }
 
 /**
@@ -105,11 +101,8 @@ export async function pendingMigrations(
   { sql, clickhouse }: Pick<Stores, "sql" | "clickhouse">,
   log: Log,
 ): Promise<Record<StoreName, Migration[]>> {
-  const files = {
-    postgres: readFolder(packageFolder("postgres")),
-    clickhouse: readFolder(packageFolder("clickhouse")),
-  };
-  const compatible = await findCompatible({ connection: sql, files, options: { log } });
+  const files = readMigrations();
+  const compatible = await findCompatible(sql, files, { log });
   const pending = async (store: StoreName) => {
     const applied = await appliedMigrations({ sql, clickhouse }, store).catch((thrown: unknown) => {
       if (isUnmade(thrown)) return [];
@@ -123,7 +116,7 @@ export async function pendingMigrations(
 /** Whether a store has no table of migrations yet. */
 function isUnmade(thrown: unknown): boolean {
   if (thrown instanceof ClickHouseError) return /^UNKNOWN_(TABLE|DATABASE)$/.test(thrown.type);
-  return thrown instanceof Error && "code" in thrown && thrown.code === "42P01";
+  return codeOf(thrown) === "42P01";
 }
 
 interface MigrationPass {
@@ -137,13 +130,9 @@ interface MigrationPass {
 /** Applies what is missing, unless older servers are in the way: nothing is changed then. */
 async function applyMissing(turn: MigrationPass): Promise<{ done: Counts } | { blocking: BlockingServers }> {
   const { connection, clickhouse, files, older, options } = turn;
-  const compatible = await findCompatible(turn);
-  const pending = pendingOf(
-    files.postgres,
-    await preparePostgres(connection),
-    "postgres",
-    compatible.postgres,
-  );
+  const compatible = await findCompatible(connection, files, options);
+  const prepared = await preparePostgres(connection);
+  const pending = pendingOf(files.postgres, prepared, "postgres", compatible.postgres);
   const found = await prepareClickHouse(clickhouse).then(
     (applied) => ({ applied }),
     (thrown: unknown) => {
@@ -160,38 +149,30 @@ async function applyMissing(turn: MigrationPass): Promise<{ done: Counts } | { b
   for (const one of pending) await applyToPostgres(connection, one, options.log);
   // The server goes on without ClickHouse for now, but not without its own Postgres tables.
   if ("thrown" in found) throw found.thrown;
-  const missing = applied?.isIncomplete ? remade(files.clickhouse, compatible.clickhouse) : more;
+  // Files from the first on would take back what a newer version has replaced: that one has to do it.
+  const remade = compatible.clickhouse.size > 0 ? [] : files.clickhouse;
+  const missing = applied?.isIncomplete ? remade : more;
   for (const one of missing) await applyToClickHouse(turn, one);
   return { done: { postgres: pending.length, clickhouse: missing.length } };
-}
-
-/** Files from the first on would take back what a newer version has replaced: that one has to do it. */
-function remade(files: Migration[], compatible: ReadonlySet<number>): Migration[] {
-  return compatible.size > 0 ? [] : files;
 }
 
 /**
  * The migrations of a newer version that this one can go on beside, by store.
  * @throws UserError when there is one that it cannot, complete or not.
  */
-async function findCompatible({
-  connection,
-  files,
-  options,
-}: {
-  connection: Postgres;
-  files: MigrationFiles;
-  options: Pick<MigrateOptions, "exact" | "log">;
-}): Promise<Record<StoreName, ReadonlySet<number>>> {
-  const knows = { postgres: files.postgres.length, clickhouse: files.clickhouse.length };
-  const unknown = await listUnknown(connection, knows);
-  const incompatible = unknown.findLast(({ older_go_on }) => options.exact || !older_go_on);
+async function findCompatible(
+  sql: Postgres,
+  files: MigrationFiles,
+  { exact, log }: Pick<MigrateOptions, "exact" | "log">,
+): Promise<Record<StoreName, ReadonlySet<number>>> {
+  const unknown = await listUnknown(sql, knownMigrations(files));
+  const incompatible = unknown.findLast(({ older_go_on }) => exact || !older_go_on);
   if (incompatible) throw newerStore(incompatible.store, incompatible.version);
   const versionsOf = (store: StoreName) =>
     unknown.filter((one) => one.store === store).map(({ version }) => version);
   if (unknown.length > 0) {
     const newest = Object.fromEntries(storeNames.map((store) => [store, versionsOf(store).at(-1)]));
-    options.log.info("a newer version has changed the stores; this one is compatible", newest);
+    log.info("a newer version has changed the stores; this one is compatible", newest);
   }
   return { postgres: new Set(versionsOf("postgres")), clickhouse: new Set(versionsOf("clickhouse")) };
 }
@@ -249,7 +230,7 @@ async function applyToPostgres(connection: Reserved, migration: Migration, log: 
 
 /** Postgres' own codes have five characters; classes 08, 53, 57 and 58 are about the server, not the file. */
 function isStatementError(thrown: unknown): boolean {
-  const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+  const code = codeOf(thrown);
   return /^[0-9A-Z]{5}$/.test(code) && !/^(08|53|57|58)/.test(code);
 }
 
@@ -268,11 +249,10 @@ async function applyToClickHouse(
         throw problemOfKeeper(thrown) ?? lasting ?? thrown;
       });
   }
-  const record = { version, name, checksum };
   await clickhouse.command(
     `INSERT INTO schema_migrations (version, name, checksum)
      SELECT {version:UInt32}, {name:String}, {checksum:String}`,
-    record,
+    { version, name, checksum },
   );
   options.log.info("migrated", { file: path });
 }

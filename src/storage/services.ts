@@ -12,5 +12,4 @@ export interface Services {
   log: Log;
 }
 
-/** Some of them. */
 export type Uses<Names extends keyof Services> = Pick<Services, Names>;

@@ -2,6 +2,7 @@
 
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { sleep } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
@@ -139,15 +140,10 @@ export function joinStores(
   },
   log: Log,
 ): Stores {
-  const {
-    database_url: databaseUrl,
-    clickhouse_url: clickhouseUrl,
-    embedded,
-    clickhouseCluster,
-  } = connection;
-  const named = clickhouseCluster === undefined ? {} : { clickhouseCluster };
-  const options = { dataDir: "", log, databaseUrl, ...named, ...(!embedded && { clickhouseUrl }) };
-  return connectStores({ ...options, connectionsMax: storageLimits.workerConnectionsMax }, connection);
+  const { clickhouse_url: clickhouseUrl, embedded, clickhouseCluster } = connection;
+  const remote = { ...(clickhouseCluster && { clickhouseCluster }), ...(!embedded && { clickhouseUrl }) };
+  const { workerConnectionsMax: connectionsMax } = storageLimits;
+  return connectStores({ dataDir: "", log, connectionsMax, ...remote }, connection);
 }
 
 interface Embedded {
@@ -225,7 +221,7 @@ async function findOwner(dataDir: string): Promise<Connection | undefined> {
       if (connection && connection.pid === lastOwner(dataDir)) return connection;
       // The server may be starting.
       if (waited >= storageLimits.attachMsMax) throw thrown;
-      await Bun.sleep(ownerAgainMs);
+      await sleep(ownerAgainMs);
     }
   }
 }

@@ -1,6 +1,6 @@
 // The watermark of all processes' journals: events that arrived before it are stored. Exports and tests wait for it.
 
-import type { Clock } from "../core/clock.ts";
+import { type Clock, sleep } from "../core/clock.ts";
 import { storageLimits } from "./limits.ts";
 import type { Postgres } from "./postgres/postgres.ts";
 
@@ -53,6 +53,6 @@ export async function recordingsStoredWithin(sql: Postgres, clock: Clock, msMax:
     const { recordings, unseen } = await readWatermarks(sql, clock.now());
     if (recordings >= now && unseen.length === 0) return true;
     if (clock.elapsed() >= until) return false;
-    await Bun.sleep(storageLimits.watermarkAgainMs);
+    await sleep(storageLimits.watermarkAgainMs);
   }
 }

@@ -24,7 +24,6 @@ const statuses: Readonly<Record<number, readonly number[]>> = {
   503: [202],
 };
 
-/** Sends a whole answer, or one in pieces as they come. */
 export async function sendAnswer(
   response: ServerResponse,
   ask: EngineRequest,

@@ -1,6 +1,7 @@
 // The embedded ClickHouse engine: runs statements off the event loop. The only file that imports chdb.
 
 import { type ChdbQueryStream, drainPending, Session } from "chdb";
+import { sleep } from "../../core/clock.ts";
 import { reasonOf } from "../../core/log.ts";
 import { quoteName, quoteText } from "../clickhouse/statement.ts";
 
@@ -11,7 +12,6 @@ export interface EngineStatement {
   /** The format of the answer, unless the statement names one. */
   format: string;
   database: string;
-  /** For this statement alone. */
   settings: Map<string, string>;
   /** Values of `{name:Type}`, escaped as in ClickHouse's URLs. */
   params: Map<string, string>;
@@ -162,7 +162,7 @@ function cancelWhenAborted(path: string, abort: AbortSignal, mark: string): () =
         .queryAsync(`KILL QUERY WHERE Settings['log_comment'] = ${quoteText(mark)} ASYNC`)
         .catch(() => {})
         .finally(() => session.close());
-      if (!ended) await Bun.sleep(cancelAgainMs);
+      if (!ended) await sleep(cancelAgainMs);
     }
   };
   const onAbort = (): void => void cancel().catch(() => {});

@@ -21,7 +21,6 @@ export class EnginePriority {
   /** Of clock.elapsed(): until when it stays in front. */
   #frontUntil = Number.NEGATIVE_INFINITY;
   #hasStored = false;
-  /** Reads that run. */
   #reads = 0;
 
   constructor(options: EnginePriorityOptions) {

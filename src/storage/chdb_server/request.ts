@@ -5,6 +5,7 @@ import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 import { wordsIn } from "../../core/words.ts";
+import type { EngineStatement } from "./chdb.ts";
 import { chdbServerLimits } from "./limits.ts";
 
 /** A request that is refused before it reaches the engine, in ClickHouse's form. */
@@ -18,22 +19,13 @@ export class ServerError extends Error {
   }
 }
 
-export interface EngineRequest {
+/** A statement behind whose FORMAT, in an INSERT, data may follow. */
+export interface EngineRequest extends Omit<EngineStatement, "abort"> {
   queryId: string;
-  /** Its `log_comment`, by which the running statement is found. */
-  mark: string;
-  /** The statement; in an INSERT, data may follow its FORMAT. */
-  text: string;
   /** The rest of the data; undefined when the body was the statement. */
   body: Readable | undefined;
-  database: string;
-  /** The format of an answer whose statement names none. */
-  format: string;
-  settings: Map<string, string>;
-  params: Map<string, string>;
   /** Whether the status waits for the end of the answer. */
   whole: boolean;
-  /** Whether the answer may be compressed. */
   gzip: boolean;
 }
 

@@ -17,7 +17,7 @@ import { isLong, openReader, openWriter, type Reader, type ReadKind, rowsOf } fr
 import { withShortParams } from "./short_params.ts";
 import { quoteName, quoteText } from "./statement.ts";
 
-export { ClickHouseError, isTooBig, isTooHeavy } from "./error.ts";
+export { ClickHouseError, isTooBig, isTooHeavy, unlessTooBig } from "./error.ts";
 
 export interface QueryOptions {
   /** How long the whole answer may take, in ms; clickhouseLimits.statementMsMax by default. */
@@ -26,7 +26,6 @@ export interface QueryOptions {
   settings?: Record<string, string | number>;
   /** Ends the wait; a statement that writes goes on in ClickHouse. */
   abort?: AbortSignal;
-  /** The kind of a read: see ReadKind. */
   kind?: ReadKind;
 }
 
@@ -49,7 +48,6 @@ export interface ClickHouse {
   readonly database: string;
   /** Whether it runs on this machine and may read our files by name. */
   readonly embedded: boolean;
-  /** The cluster that its tables are spread over. */
   readonly cluster?: Cluster;
   /** What statements name that change rows, or read system tables. */
   readonly tables: Tables;
@@ -174,7 +172,6 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
   };
 }
 
-/** Shared by both kinds of reads. */
 function sendRead<Taken>(
   read: Reader,
   [text, params]: [text: string, params: Record<string, unknown> | undefined],

@@ -5,7 +5,6 @@ import { UserError } from "../../core/fault.ts";
 import { wordsIn } from "../../core/words.ts";
 import { type ClickHouse, ClickHouseError } from "./clickhouse.ts";
 
-/** The oldest version that is supported. */
 const versionMin = [24, 8] as const;
 
 /** Settings of statements. Those that only some versions know are not here: see clickhouse.ts. */
@@ -26,7 +25,6 @@ export const engineSettings: readonly string[] = wordsIn(`
   s3_retry_attempts s3_truncate_on_insert select_sequential_consistency skip_unavailable_shards
 `);
 
-/** Settings of MergeTree tables. */
 export const tableSettings = wordsIn(`
   fsync_after_insert fsync_part_directory index_granularity min_compress_block_size min_rows_to_fsync_after_merge
   old_parts_lifetime

@@ -47,6 +47,14 @@ export function isTooHeavy(error: ClickHouseError): boolean {
   return heavy.has(error.type) || exceedsItsMemory(error);
 }
 
+/** The answer; undefined when the statement is too big. @throws any other error. */
+export async function unlessTooBig<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
+  return await answer.catch((thrown: unknown) => {
+    if (!isTooBig(thrown)) throw thrown;
+    return undefined;
+  });
+}
+
 /** Whether the statement exceeds its memory or the size of an answer: a smaller part of it may succeed. */
 export function isTooBig(thrown: unknown): boolean {
   if (exceedsItsMemory(thrown)) return true;

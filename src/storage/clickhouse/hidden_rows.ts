@@ -5,10 +5,6 @@ import { quoteText } from "./statement.ts";
 /** Conditions of rows, by table. */
 export type HiddenRows = Record<string, string>;
 
-interface WithSettings {
-  settings?: Record<string, string | number>;
-}
-
 export class HiddenRowsOfProjects {
   #hidden: ReadonlyMap<number, HiddenRows> = new Map();
 
@@ -17,7 +13,10 @@ export class HiddenRowsOfProjects {
   }
 
   /** The options of a read, so that it leaves out the rows of the project that `params` names. */
-  of<Options extends WithSettings>(params?: Record<string, unknown>, options = {} as Options): Options {
+  of<Options extends { settings?: Record<string, string | number> }>(
+    params?: Record<string, unknown>,
+    options = {} as Options,
+  ): Options {
     const rows = this.#hidden.get(Number(params?.["project_id"]));
     return rows ? { ...options, settings: { ...options.settings, ...withoutRows(rows) } } : options;
   }

@@ -3,16 +3,14 @@
 
 import { clickhouseLimits } from "./limits.ts";
 
-interface Parameterized {
-  text: string;
-  params: Record<string, unknown>;
-}
-
 /**
  * Splits each list and text of a statement of more than clickhouseLimits.clickhouseParamBytesMax bytes into several
  * parameters, joined by `arrayConcat({name__0:Type}, …)`, or `concat(…)` for a text.
  */
-export function withShortParams(text: string, params: Record<string, unknown>): Parameterized {
+export function withShortParams(
+  text: string,
+  params: Record<string, unknown>,
+): { text: string; params: Record<string, unknown> } {
   const long = Object.entries(params).filter(
     ([, value]) => sizeOf(value) > clickhouseLimits.clickhouseParamBytesMax,
   );

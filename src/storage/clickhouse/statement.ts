@@ -156,7 +156,6 @@ interface StatementShape {
   unformatted: string | undefined;
   /** How many times SELECT occurs, at any depth. */
   selects: number;
-  /** Whether it writes its result into a file. */
   outfile: boolean;
 }
 
@@ -187,7 +186,6 @@ export function shapeOf(text: string): StatementShape {
   return shape;
 }
 
-/** A string literal. */
 export function quoteText(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }

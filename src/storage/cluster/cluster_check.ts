@@ -23,7 +23,6 @@ interface FoundMacro {
 
 export interface FoundCluster {
   replicas: readonly ReplicaRow[];
-  /** The names of all clusters. */
   clusters: readonly string[];
   /** Of the servers that answered. */
   macros: readonly FoundMacro[];
@@ -37,7 +36,6 @@ export interface FoundDatabase {
   tableEngine: string;
   /** What schema_migrations has as its comment. */
   comment: string;
-  /** The server is ClickHouse Cloud's. */
   isCloud: boolean;
 }
 

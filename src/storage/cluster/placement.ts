@@ -1,10 +1,8 @@
 // Where the rows of each table and view lie on a cluster. sql/README.md has the reasons.
 
-/** A cluster as statements name it. */
 export interface Cluster {
   /** As in `remote_servers` of ClickHouse's configuration. */
   name: string;
-  /** The database of all tables. */
   database: string;
 }
 

@@ -1,6 +1,7 @@
 // A child process: started, watched, restarted when it dies, stopped. It ends with its owner.
 
 import type { Subprocess } from "bun";
+import { sleep } from "../../core/clock.ts";
 import { withinMs } from "../../core/deadline.ts";
 import { UserError } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
@@ -74,7 +75,7 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
       ;
       pause = Math.min(Math.max(pause, firstPauseMs) * 2, limits.childRestartMsMax)
     ) {
-      await Bun.sleep(pause);
+      await sleep(pause);
       if (course.stopping) return undefined;
       try {
         const life = await startLife(plan, course);
@@ -97,7 +98,7 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
   }
 
   const beginning = begin();
-  await (insist ? beginning : Promise.race([beginning, Bun.sleep(embeddedLimits.childAwaitedMsMax)]));
+  await (insist ? beginning : Promise.race([beginning, sleep(embeddedLimits.childAwaitedMsMax)]));
   const watching = beginning.then(watch);
   const stop = async (): Promise<void> => {
     course.stopping = true;
@@ -133,7 +134,7 @@ async function startFirstLife(plan: ChildPlan, course: ChildState): Promise<Life
         throw new UserError(`${name} did not start: ${reason}`);
       if (!waiting) log.warn(`${name} of the previous server still runs; waiting for it`);
       waiting = true;
-      await Bun.sleep(firstPauseMs * 5);
+      await sleep(firstPauseMs * 5);
     }
   }
 }
@@ -163,7 +164,7 @@ async function startLife(plan: ChildPlan, course: ChildState): Promise<Life> {
   if (firstLine !== undefined) child.stdin.write(`${firstLine}\n`);
   child.stdin.flush();
   const died = child.exited.then(async (code) => {
-    await Promise.race([listening, Bun.sleep(firstPauseMs)]);
+    await Promise.race([listening, sleep(firstPauseMs)]);
     throw new Error(words.join("; ") || `it exited with code ${code}`);
   });
   died.catch(() => {});

@@ -11,7 +11,8 @@ export function reportLeftBehind(
 ): void {
   const postgres = join(urls.dataDir, "postgres");
   const clickhouse = join(urls.dataDir, "clickhouse");
-  const hasEvents = hasEntries(join(clickhouse, "store"));
+  const store = join(clickhouse, "store");
+  const hasEvents = existsSync(store) && readdirSync(store).length > 0;
   if (urls.databaseUrl !== undefined && existsSync(join(postgres, "PG_VERSION"))) {
     const text =
       "DATABASE_URL is set, so the accounts, keys and settings in the embedded Postgres are not used; unset it to " +
@@ -26,8 +27,4 @@ export function reportLeftBehind(
       'move them (src/docs/backup.md, "Moving to remote stores")';
     log.warn(text, { folder: clickhouse });
   }
-}
-
-function hasEntries(folder: string): boolean {
-  return existsSync(folder) && readdirSync(folder).length > 0;
 }

@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
+import { sleep } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
 import { randomBase62 } from "../../core/id.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
@@ -158,7 +159,7 @@ function planOf(folder: string, port: number, password: string, insist: boolean,
       while (child.exitCode === null) {
         const postmaster = readPostmaster(data);
         if (postmaster?.ready && postmaster.text !== before && (await answers(port))) return;
-        await Bun.sleep(readyAgainMs);
+        await sleep(readyAgainMs);
       }
     },
     kill: () => killPostmaster(data),

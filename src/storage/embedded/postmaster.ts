@@ -3,6 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { sleep } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import type { Log } from "../../core/log.ts";
 
@@ -37,7 +38,7 @@ export async function stopStalePostmaster(data: string, log: Log): Promise<void>
     send(pid, signal);
     for (let waited = 0; waited < patienceMs; waited += lookAgainMs) {
       if (!runsOn(pid, data)) return;
-      await Bun.sleep(lookAgainMs);
+      await sleep(lookAgainMs);
     }
   }
 }

@@ -50,13 +50,7 @@ export function findUnprivilegedUser(folder: string, binary: string, log: Log): 
   };
 }
 
-interface Account {
-  name: string;
-  uid: number;
-  gid: number;
-}
-
-function findAccount(): Account | undefined {
+function findAccount(): { name: string; uid: number; gid: number } | undefined {
   const lines = existsSync("/etc/passwd") ? readFileSync("/etc/passwd", "utf8").split("\n") : [];
   const accounts = lines.map((line) => {
     const [name = "", , uid = "", gid = ""] = line.split(":");

@@ -149,7 +149,7 @@ function compileRows(compiler: Compiler, filter: PropertyCondition): string {
   const { positive, negated } = positiveOf(filter);
   if (filter.type === "element") {
     const one = compilePositive(compiler, "one", positive);
-    return `${negated ? "NOT " : ""}arrayExists(one -> ${one}, ${elementTexts(filter.key)})`;
+    return `${negated ? "NOT " : ""}arrayExists(one -> ${one}, ${texts[filter.key]!})`;
   }
   if (filter.type === "session") {
     const held = compilePositive(compiler, `nullIf(${sessionExpressions[filter.key]!}, '')`, positive);
@@ -304,8 +304,3 @@ const texts: Readonly<Record<string, string>> = {
   text: `arrayConcat(${valuesOf("text")}, ${membersOf("$el_text")}, ${membersOf("text")})`,
   href: `arrayConcat(${valuesOf("href|attr__href")}, ${membersOf("attr__href")})`,
 };
-
-/** The texts that elements of an event have: `tag_name`, `text` or `href`. */
-function elementTexts(key: string): string {
-  return texts[key]!;
-}

@@ -1,6 +1,7 @@
 // The operators of property filters, and the values that each compares with.
 
 import { Fault } from "../../core/fault.ts";
+import { numberIn } from "../../core/json/dictionary.ts";
 import { wordsIn } from "../../core/words.ts";
 import { storageLimits } from "../limits.ts";
 
@@ -25,7 +26,7 @@ export function checkValues(operator: PropertyOperator, value: unknown, attr: st
   }
   const values = list.map((one) => plainValue(one, attr));
   if (operator === "between" || operator === "not_between") {
-    const [low, high] = values.map(numberOf);
+    const [low, high] = values.map(numberIn);
     if (values.length === 2 && low !== undefined && high !== undefined && low <= high) return [low, high];
     throw new Fault("invalid_input", "Two numbers are needed, the smaller one first.", { attr });
   }
@@ -33,7 +34,7 @@ export function checkValues(operator: PropertyOperator, value: unknown, attr: st
     throw new Fault("invalid_input", "This operator takes one value.", { attr });
   }
   if (numeric.has(operator)) {
-    const number = numberOf(values[0]);
+    const number = numberIn(values[0]);
     if (number === undefined) throw new Fault("invalid_input", "A valid number is required.", { attr });
     return [number];
   }
@@ -59,11 +60,6 @@ function plainValue(value: unknown, attr: string): PropertyValue {
   const fits = typeof value === "string" && value.length <= storageLimits.propertyValueCharsMax;
   if (fits && !value.includes("\0")) return value;
   throw new Fault("invalid_input", "A text, a number or a boolean is needed.", { attr });
-}
-
-function numberOf(value: PropertyValue | undefined): number | undefined {
-  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-  return typeof number === "number" && Number.isFinite(number) ? number : undefined;
 }
 
 /** So many hours, days, weeks, months or years ago. */

@@ -14,7 +14,6 @@ const titles: Readonly<Record<StoreName, string>> = { postgres: "Postgres", clic
 
 export interface Migration {
   version: number;
-  /** The file's name. */
   name: string;
   /** Folder and file, for messages. */
   path: string;
@@ -43,12 +42,15 @@ export function packageFolder(store: StoreName): string {
   return fileURLToPath(new URL(`../../../sql/${store}`, import.meta.url));
 }
 
-/** How many migrations this program knows. */
-export function knownMigrations(): Versions {
-  return {
-    postgres: readFolder(packageFolder("postgres")).length,
-    clickhouse: readFolder(packageFolder("clickhouse")).length,
-  };
+/** What this program knows; with other folders, what is in them. */
+export function readMigrations(folders: { [Name in StoreName]?: string | undefined } = {}): MigrationFiles {
+  const read = (store: StoreName) => readFolder(folders[store] ?? packageFolder(store));
+  return { postgres: read("postgres"), clickhouse: read("clickhouse") };
+}
+
+/** How many of them this program knows. */
+export function knownMigrations(files: MigrationFiles = readMigrations()): Versions {
+  return { postgres: files.postgres.length, clickhouse: files.clickhouse.length };
 }
 
 /** The files in order; their numbers run from 1 without a gap. */

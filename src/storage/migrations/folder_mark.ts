@@ -5,7 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { UserError } from "../../core/fault.ts";
 import { readVersion } from "../../core/version.ts";
-import { knownMigrations, packageFolder, readFolder, storeNames } from "./files.ts";
+import { knownMigrations, readMigrations, storeNames } from "./files.ts";
 
 const fileName = "version.json";
 
@@ -18,8 +18,9 @@ interface Mark {
 
 /** Writes the mark when it is another one; the stores are migrated. */
 export function markFolder(dataDir: string): void {
+  const migrations = readMigrations();
   const [postgres = 0, clickhouse = 0] = storeNames.map(
-    (store) => readFolder(packageFolder(store)).findLast(({ olderGoOn }) => !olderGoOn)?.version,
+    (store) => migrations[store].findLast(({ olderGoOn }) => !olderGoOn)?.version,
   );
   const mark: Mark = { version: readVersion(), postgres, clickhouse };
   const text = `${JSON.stringify(mark)}\n`;

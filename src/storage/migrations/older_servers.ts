@@ -1,8 +1,7 @@
 // Waits for older servers before a migration that they are not compatible with. The lock of migrations is not held
 // meanwhile: an older server may start again, a newer one may be first.
 
-import { setTimeout } from "node:timers/promises";
-import { type Clock, systemClock } from "../../core/clock.ts";
+import { type Clock, sleep, systemClock } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
 import type { Log } from "../../core/log.ts";
 import { RepeatedLog } from "../../work/repeated_log.ts";
@@ -63,7 +62,8 @@ export class OlderServers {
   /** @throws UserError when it has taken too long. */
   async wait({ locations, file }: BlockingServers): Promise<void> {
     const { ending, olderServersMsMax = storageLimits.olderServersMsMax } = this.#options;
-    const servers = serversOf(locations);
+    // The processes of one server have folders within the server's.
+    const servers = locations.filter((one) => !locations.some((other) => one.startsWith(`${other}/`)));
     const count = `${servers.length} ${servers.length === 1 ? "server" : "servers"} of an older version`;
     const now = this.#clock.elapsed();
     this.#begun ??= now;
@@ -78,7 +78,8 @@ export class OlderServers {
       count: servers.length,
       servers: shown(servers),
     });
-    await pause(olderAgainMs, ending);
+    await sleep(olderAgainMs, ending);
+    ending?.throwIfAborted();
   }
 }
 
@@ -90,18 +91,8 @@ function lastStop(files: Migration[]): number {
   return files.findLast(({ olderGoOn }) => !olderGoOn)?.version ?? 0;
 }
 
-/** The processes of one server have folders within the server's. */
-function serversOf(locations: string[]): string[] {
-  return locations.filter((location) => !locations.some((other) => location.startsWith(`${other}/`)));
-}
-
 function shown(servers: string[]): string {
   const { serversShownMax } = storageLimits;
   const more = servers.length - serversShownMax;
   return [...servers.slice(0, serversShownMax), ...(more > 0 ? [`${more} more`] : [])].join(", ");
-}
-
-/** @throws the signal's reason as soon as it is aborted. */
-async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  await setTimeout(ms, undefined, { ...(signal && { signal }) }).catch(() => signal?.throwIfAborted());
 }

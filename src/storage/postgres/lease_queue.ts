@@ -2,7 +2,7 @@
 // claim is a lease that is extended while the attempt runs, and whoever lost it writes nothing. All moments come from
 // the caller's clock.
 
-import type { Clock } from "../../core/clock.ts";
+import { type Clock, sleep } from "../../core/clock.ts";
 import { newUuid } from "../../core/id.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
@@ -43,7 +43,6 @@ export interface LeasedRows {
   shown: PostgresFragment;
 }
 
-/** What an attempt has of its claim. */
 export interface Lease {
   /** Aborts when the claim was lost, and when the process stops. */
   signal: AbortSignal;
@@ -192,7 +191,7 @@ export class LeaseQueue<Job extends ClaimedJob> {
           if (last || lost.signal.aborted) throw thrown;
           const reason = reasonOf(thrown);
           log.warn("the end of an attempt could not be written; retrying", { ...about, reason });
-          await Bun.sleep(storageLimits.leaseEndRetryMs * tried);
+          await sleep(storageLimits.leaseEndRetryMs * tried);
         }
       }
     };

@@ -24,7 +24,8 @@ export function openPostgres(url: string, options: PostgresOptions): Postgres {
     max: options.connectionsMax ?? storageLimits.postgresConnectionsMax,
     connect_timeout: limits.connectMsMax / 1000,
     idle_timeout: storageLimits.postgresIdleSecondsMax,
-    backoff: reconnectSeconds,
+    // In seconds. By default the pause grows to 20 s, for which a server that is back would seem down.
+    backoff: (retries) => Math.min(1, 0.05 * 2 ** retries),
     connection: { application_name: "sluice" },
     onnotice: (notice) => log.debug("postgres notice", { notice: notice["message"] }),
     types: { bigint: { to: 20, from: [20], serialize: String, parse: readBigint } },
@@ -37,11 +38,6 @@ export function openPostgres(url: string, options: PostgresOptions): Postgres {
  */
 export async function pingPostgres(sql: Postgres, msMax: number = limits.healthMsMax): Promise<void> {
   await withinMs(sql`SELECT 1`.execute(), msMax);
-}
-
-/** By default the client's pause grows to 20 s, for which a server that is back would seem down. */
-function reconnectSeconds(retries: number): number {
-  return Math.min(1, 0.05 * 2 ** retries);
 }
 
 /** A number while it is exact, as all our counts and ids are. */
