@@ -3,7 +3,7 @@
 import type { ProjectKeys } from "../access/project_keys.ts";
 import { free } from "../core/chunks.ts";
 import { type Clock, yieldToEventLoop } from "../core/clock.ts";
-import { Fault } from "../core/fault.ts";
+import { Fault, unavailable } from "../core/fault.ts";
 import { RepairableFault } from "../core/json/json_walker.ts";
 import type { MemoryLease } from "../work/bodies/memory_budget.ts";
 import { type AppendContext, appendEvents } from "./append_events.ts";
@@ -90,7 +90,7 @@ export interface CaptureResult {
  */
 export async function capture(input: CaptureInput, options: CaptureOptions): Promise<CaptureResult> {
   if (input.body.bytes.length === 0) throw new Fault("no_data", "The request has no body.");
-  if (options.journal.full) throw journalFull();
+  if (options.journal.full) throw unavailable("Events cannot be stored right now. Send them again later.");
   const received = options.clock.now() * 1000;
   // A short body of a known project goes from scan to append in one turn of the event loop: each further turn costs as
   // much as its scan.
@@ -303,10 +303,4 @@ function skewOf(index: EventIndex, received: number, otherwise: number): number 
   const read = isText ? readEventTime(index.bytes, own[0], own[1]) : Number.NaN;
   const skew = (Number.isNaN(read) ? otherwise : read) - received;
   return Math.abs(skew) >= captureLimits.skewMicrosMin ? skew : 0;
-}
-
-function journalFull(): Fault {
-  return new Fault("unavailable", "Events cannot be stored right now. Send them again later.", {
-    retryAfterSeconds: 5,
-  });
 }

@@ -14,10 +14,6 @@ import { type SaltSource, saltSource } from "./store.ts";
 /** Salts by day (YYYY-MM-DD). */
 export type SaltsByDay = ReadonlyMap<string, Uint8Array>;
 
-interface SaltsOptions extends Uses<"clock" | "log"> {
-  source: SaltSource;
-}
-
 export class Salts {
   readonly #source: SaltSource;
   readonly #clock: Clock;
@@ -29,7 +25,7 @@ export class Salts {
   #ticking: IntervalTask | undefined;
   #failing = false;
 
-  constructor({ source, clock, log }: SaltsOptions) {
+  constructor({ source, clock, log }: Uses<"clock" | "log"> & { source: SaltSource }) {
     this.#source = source;
     this.#clock = clock;
     this.#log = log;

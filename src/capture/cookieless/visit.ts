@@ -1,6 +1,6 @@
 // Cookieless events: how they are recognized, why one is ignored, and what it is stored as.
 
-import { Fault } from "../../core/fault.ts";
+import { unavailable } from "../../core/fault.ts";
 import { cookielessSentinel } from "../../persons/identity.ts";
 import { sameName } from "../event/event_rules.ts";
 import type { Reason } from "../event/outcome.ts";
@@ -103,8 +103,7 @@ function refusalOf({ event }: Row): Reason | undefined {
 /** @throws Fault unavailable when the scanned body holds cookieless events: a day's salt is missing. */
 export function refuseCookieless(index: EventIndex): void {
   if (!(index.isPartial ? mayHaveCookieless(index.bytes) : hasCookieless(index, index.count))) return;
-  const detail = "Cookieless events cannot be accepted right now. Send them again later.";
-  throw new Fault("unavailable", detail, { retryAfterSeconds: 5 });
+  throw unavailable("Cookieless events cannot be accepted right now. Send them again later.");
 }
 
 /** Whether an index has cookieless events; reads few bytes of each entry. */

@@ -2,6 +2,7 @@
 // can compute them, or find out whose they are. The only file that knows tldts, which has the list of public suffixes.
 
 import { getDomain } from "tldts";
+import { uuidOfBytes } from "../../core/id.ts";
 import type { Day } from "./day.ts";
 
 /** What all events of a visitor on a day share. */
@@ -49,10 +50,7 @@ function sessionIdOf(millis: number, hash: Uint8Array): string {
   const bytes = Buffer.alloc(16);
   bytes.writeUIntBE(millis, 0, 6);
   bytes.set(hash.subarray(0, 10), 6);
-  bytes[6] = (bytes[6]! & 0x0f) | 0x70;
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
-  const hex = bytes.toString("hex");
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+  return uuidOfBytes(bytes, 7);
 }
 
 /** A DNS name has at most 253 characters, and a port six more. */

@@ -57,13 +57,8 @@ export function hintsOf({ headers }: Request, query: URLSearchParams): Hints {
   };
 }
 
-/** Work that is done slice by slice. */
-interface Sliced {
-  advance(bytesMax: number): boolean;
-}
-
 /** Does all of it, with a turn of the event loop between slices. */
-async function workOff<Work extends Sliced>(work: Work): Promise<Work> {
+async function workOff<Work extends { advance(bytesMax: number): boolean }>(work: Work): Promise<Work> {
   // The first slice is short: all bodies that arrive in one turn have it in that turn.
   let slice = firstSliceBytes;
   for (; !work.advance(slice); slice = decodeLimits.decodeBytesMax) await yieldToEventLoop();

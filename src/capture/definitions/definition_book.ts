@@ -23,7 +23,6 @@ import {
   readShapes,
 } from "./store.ts";
 
-/** Why a name is not recorded. */
 export type Unrecorded = "too_long" | "too_many";
 
 interface DefinitionBookOptions extends Uses<"clickhouse" | "clock" | "log"> {
@@ -37,7 +36,6 @@ interface Property {
   value: ByteRange;
 }
 
-/** What a process knows of a project. */
 interface ProjectNames {
   /** By nameKey(): whether the type is known. */
   names: Map<string, boolean>;

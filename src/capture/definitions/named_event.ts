@@ -2,7 +2,6 @@
 
 import type { Row } from "../event/row.ts";
 
-/** The part of a row that has names. */
 export type NamedEvent = Pick<Row, "project_id" | "event" | "properties" | "created_at"> & {
   changes: Pick<
     Row["changes"],

@@ -2,9 +2,10 @@
 // is not stored yet. A segment that is finished meanwhile is left out, since ClickHouse has it.
 
 import { join } from "node:path";
+import { codeOf } from "../../core/log.ts";
 import type { JournalIo } from "./journal_io.ts";
 import type { JournalSetup } from "./lane_kind.ts";
-import { type Expected, Ledger } from "./ledger.ts";
+import { Ledger } from "./ledger.ts";
 import { judgeSegment } from "./recovery/verdict.ts";
 import { millisOfSegment, returnedSuffix, type Segment } from "./segments/segment.ts";
 import { readSegment, withoutFramesFrom } from "./segments/segment_reader.ts";
@@ -63,7 +64,9 @@ async function copySegment(options: JournalCopy, name: string): Promise<Segment 
     const read = expected?.tail === "sealed" ? withoutFramesFrom(whole, expected.bytes) : whole;
     const { segment } = read;
     const isDamaged = judgeSegment(read, expected).damaged;
-    if (isDamaged && attempt === attemptsMax) return asExpected(segment, expected);
+    // The damage is the original's: a start on the copy finds and tells it.
+    if (isDamaged && attempt === attemptsMax)
+      return expected && { ...segment, bytes: expected.bytes, rows: expected.rows };
     if (!isDamaged && segment.rows > 0) {
       // What follows is half a write, or an earlier segment's.
       io.truncate(to, segment.bytes);
@@ -74,17 +77,12 @@ async function copySegment(options: JournalCopy, name: string): Promise<Segment 
   }
 }
 
-/** The damage is the original's: a start on the copy finds and tells it. */
-function asExpected(segment: Segment, expected: Expected | undefined): Segment | undefined {
-  return expected && { ...segment, bytes: expected.bytes, rows: expected.rows };
-}
-
 async function copied(copy: () => Promise<unknown>): Promise<boolean> {
   try {
     await copy();
     return true;
   } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code === "ENOENT") return false;
+    if (codeOf(thrown) === "ENOENT") return false;
     throw thrown;
   }
 }

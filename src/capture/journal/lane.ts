@@ -1,7 +1,7 @@
 // A lane: the open blocks of one kind of traffic, their way onto the disk by group commit, and who waits for a group.
 
 import { nextTurn, sleep } from "../../core/clock.ts";
-import { Fault } from "../../core/fault.ts";
+import { type Fault, unavailable } from "../../core/fault.ts";
 import { reasonOf } from "../../core/log.ts";
 import type { LaneBlock, LaneKind, LaneRow } from "./lane_kind.ts";
 import { journalLimits } from "./limits.ts";
@@ -11,7 +11,6 @@ import { SegmentWriter, type SegmentWriterOptions } from "./segments/segment_wri
 
 interface LaneOptions<Block extends LaneBlock<LaneRow>> extends SegmentWriterOptions {
   kind: LaneKind<Block>;
-  /** Called when a group could not be written. */
   onFailed(): void;
 }
 
@@ -233,8 +232,7 @@ export class CommitWaiters {
   }
 
   fail(): void {
-    const detail = "The journal cannot be written. Send the events again later.";
-    const fault = new Fault("unavailable", detail, { retryAfterSeconds: 5 });
+    const fault = unavailable("The journal cannot be written. Send the events again later.");
     this.fault = fault;
     this.#promised?.reject(fault);
     for (const waiter of this.#waiters) waiter.onFailed(fault);
@@ -307,8 +305,8 @@ export class PendingByProject {
   /** Adds rows of an open block. */
   add(project_id: number, bytes: number, changes: number): void {
     if (project_id !== this.#project) {
-      this.#projectOpen = pendingIn(this.#open, project_id);
-      this.#projectPending = pendingIn(this.#pending, project_id);
+      this.#projectOpen = this.#open.getOrInsertComputed(project_id, nothing);
+      this.#projectPending = this.#pending.getOrInsertComputed(project_id, nothing);
       this.#project = project_id;
     }
     this.#projectOpen.bytes += bytes;
@@ -341,12 +339,11 @@ export class PendingByProject {
   /** Adds what a segment of an earlier process holds. */
   addFound(segment: bigint, uses: ReadonlyMap<number, PendingSize>, isNew = true): void {
     if (uses.size === 0) return;
-    let held = this.#segments.get(segment);
-    if (!held) this.#segments.set(segment, (held = new Map()));
+    const held: SizeByProject = this.#segments.getOrInsertComputed(segment, () => new Map());
     for (const [project_id, use] of uses) {
-      addTo(pendingIn(held, project_id), use);
+      addTo(held.getOrInsertComputed(project_id, nothing), use);
       if (!isNew) continue;
-      addTo(pendingIn(this.#pending, project_id), use);
+      addTo(this.#pending.getOrInsertComputed(project_id, nothing), use);
       addTo(this.total, use);
     }
   }
@@ -360,7 +357,7 @@ export class PendingByProject {
 
   #subtract(uses: SizeByProject): void {
     for (const [project_id, { bytes, changes }] of uses) {
-      const held = pendingIn(this.#pending, project_id);
+      const held = this.#pending.getOrInsertComputed(project_id, nothing);
       held.bytes -= bytes;
       held.changes -= changes;
       this.total.bytes -= bytes;
@@ -376,12 +373,6 @@ const nonePending: Readonly<PendingSize> = nothing();
 
 function nothing(): PendingSize {
   return { bytes: 0, changes: 0 };
-}
-
-function pendingIn(uses: SizeByProject, project_id: number): PendingSize {
-  let use = uses.get(project_id);
-  if (!use) uses.set(project_id, (use = nothing()));
-  return use;
 }
 
 function addTo(use: PendingSize, { bytes, changes }: PendingSize): void {

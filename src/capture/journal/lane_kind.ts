@@ -31,7 +31,6 @@ export interface LaneBlock<Row extends LaneRow> extends FrameBlock {
 export interface LaneKind<Block extends LaneBlock<LaneRow> = LaneBlock<LaneRow>> {
   /** Lower-case letters: the names of its files begin with it. */
   readonly name: string;
-  /** Where its rows are stored in the end. */
   readonly sink: "clickhouse" | "postgres";
   readonly table: string;
   /** The partition of that table for a row of this time, in microseconds since 1970. */
@@ -65,7 +64,6 @@ export const plainLane = {
   isRecycled: true,
 } as const;
 
-/** What every part of a journal works with. */
 export interface JournalSetup {
   readonly io: JournalIo;
   /** Their order is part of the file format: a new lane comes last. */

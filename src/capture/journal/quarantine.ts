@@ -7,13 +7,11 @@ import type { JournalSetup, LaneKind } from "./lane_kind.ts";
 import { writeDurably } from "./segments/files.ts";
 import { writeFrame } from "./segments/frame.ts";
 import { returnedSuffix, segmentHead, segmentOf } from "./segments/segment.ts";
-import { readSegment } from "./segments/segment_reader.ts";
 
 interface Quarantined {
   /** The batch number in hexadecimal; the argument of `journal retry` and `journal discard`. */
   id: string;
   lane: string;
-  /** Of the lane's table. */
   partition: number;
   reason: string;
   /** ISO 8601, when it was set aside. */
@@ -60,15 +58,6 @@ export class Quarantine {
   /** The rows by id; where a note cannot be read, `reason` says so. */
   list(): Quarantined[] {
     return this.#ids().map((id) => this.#readNote(`${this.#folder}/${id}.json`, id));
-  }
-
-  /** The row's Native bytes as text an operator can search; undefined when there is no such id. */
-  peek(id: string): Uint8Array | undefined {
-    if (!this.#ids().includes(id)) return undefined;
-    const path = `${this.#folder}/${id}.segment`;
-    const frame = readSegment(this.#setup, path)?.segment.batches[0]?.frames[0];
-    if (!frame) return undefined;
-    return this.#setup.io.read(path).subarray(frame.offset, frame.offset + frame.length);
   }
 
   /** Returns rows to the journal, which takes them within seconds, or at the next start. Returns how many. */

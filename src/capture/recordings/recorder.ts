@@ -2,7 +2,7 @@
 // long as they leave the journal room for events.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
-import { Fault } from "../../core/fault.ts";
+import { type Fault, unavailable } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import type { Reason } from "../event/outcome.ts";
@@ -72,8 +72,7 @@ export class Recorder {
     if (typeof row === "string") return row;
     const { journal, retentionDays, project_id, groups } = this.#options;
     if (journal.quota.recordingsFull) {
-      const detail = "Recordings cannot be stored right now. Send them again later.";
-      throw new Fault("unavailable", detail, { retryAfterSeconds: 5 });
+      throw unavailable("Recordings cannot be stored right now. Send them again later.");
     }
     const refusal = journal.quota.recordingRefusal(project_id);
     if (refusal) throw refusal;

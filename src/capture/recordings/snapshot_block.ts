@@ -34,7 +34,6 @@ const columnTypes = {
   data: "String",
 } as const;
 
-/** Pieces of recordings, by month. */
 export const recordingLane: LaneKind<ReturnType<typeof snapshotBlock>> = {
   ...plainLane,
   name: "recordings",

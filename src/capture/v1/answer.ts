@@ -18,17 +18,13 @@ import { likelyIndexBytes } from "../wasm/scan_arena.ts";
 import { v1Limits } from "./limits.ts";
 import { Translation, type TranslationOptions, uuidChars } from "./translation.ts";
 
-/** What all requests share. */
-interface V1Context {
-  options: AnswerOptions;
-  arenas: ArenaPool;
-}
-
 const noQuery = new URLSearchParams();
 
 /** Answers one POST request. */
-export async function answerV1(request: Request, context: V1Context): Promise<Response> {
-  const { options, arenas } = context;
+export async function answerV1(
+  request: Request,
+  { options, arenas }: { options: AnswerOptions; arenas: ArenaPool },
+): Promise<Response> {
   const started = options.clock.elapsed();
   const body = new ReceivedBody(arenas);
   const lease = options.memory.open(announcedBytes(request));
@@ -78,7 +74,8 @@ async function captureBatch(
   const key = bearerOf(request);
   const known = options.keys.find(key);
   if (known !== undefined) lease.assign(known);
-  const admit = () => assign(key, options, lease);
+  // Counts the request's memory for the key's project from here on.
+  const admit = async () => lease.assign(options.keys.find(key) ?? (await options.keys.admit(key)));
   const receiving = { request, query: noQuery, options, first: admit };
   await body.receive({ ...receiving, inflatedBytesMax: v1Limits.v1InflatedBytesMax }, lease);
   await admit();
@@ -98,13 +95,6 @@ async function captureBatch(
   lease.resize(uuids.length);
   const reasons = new Map(ignored.list.map(({ index, reason }) => [index, reason]));
   return await listReply(request, resultTexts({ uuids, ignored: reasons, warned: warnings }), project_id);
-}
-
-/**
- * Counts the request's memory for the key's project from here on. @throws Fault invalid_api_key as ProjectKeys.admit().
- */
-async function assign(key: string, { keys }: AnswerOptions, lease: MemoryLease): Promise<void> {
-  lease.assign(keys.find(key) ?? (await keys.admit(key)));
 }
 
 /** Translates a body, and frees it. @throws Fault when it is not a v1 batch. */

@@ -30,7 +30,6 @@ const columnTypes = {
   timestamp: "DateTime64(6, 'UTC')",
 } as const;
 
-/** Warnings, by month. */
 export const warningLane: LaneKind<ReturnType<typeof warningBlock>> = {
   ...plainLane,
   name: "warnings",

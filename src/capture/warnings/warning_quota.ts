@@ -65,8 +65,9 @@ export class WarningQuota implements WarningLimiter {
 
   add({ project_id, type, minute, count }: Unlisted): void {
     const entry = this.#open.get(`${project_id} ${type}`);
-    const known =
-      entry?.minute === minute ? entry : this.#past.find((one) => sameAs(one, project_id, type, minute));
+    const isSame = (one: Unlisted) =>
+      one.project_id === project_id && one.type === type && one.minute === minute;
+    const known = entry?.minute === minute ? entry : this.#past.find(isSame);
     if (known) known.count += count;
     else this.#past.push({ project_id, type, minute, count });
   }
@@ -81,8 +82,4 @@ export class WarningQuota implements WarningLimiter {
     this.#open.delete(key);
     if (count > 0) this.#past.push({ project_id, type, minute, count });
   }
-}
-
-function sameAs(one: Unlisted, project_id: number, type: string, minute: number): boolean {
-  return one.project_id === project_id && one.type === type && one.minute === minute;
 }

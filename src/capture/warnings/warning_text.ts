@@ -193,13 +193,9 @@ function rawText(
 function plainText(raw: string): string {
   if (!raw.startsWith('"')) return raw;
   try {
-    return storable(JSON.parse(raw) as string);
+    // Columns cannot hold all of it: it may be of an ignored event, which is not repaired.
+    return (JSON.parse(raw) as string).toWellFormed().replaceAll("\0", "\ufffd");
   } catch {
     return raw.slice(1);
   }
-}
-
-/** Replaces what columns cannot hold: the text may be of an ignored event, which is not repaired. */
-function storable(text: string): string {
-  return text.toWellFormed().replaceAll("\0", "\ufffd");
 }

@@ -133,10 +133,6 @@ async function close({ capture, keys, stores }: Working): Promise<void> {
   await stores.close();
 }
 
-function logTo(link: Rpc, level: WorkerConfig["logLevel"]): Log {
-  return openLog({ level, format: "json", write: (line) => link.send("log", line) });
-}
-
 function endProcess(reason: string): never {
   process.stderr.write(`${reason}\n`);
   process.exit(1);
@@ -170,7 +166,9 @@ async function main(): Promise<void> {
     process.exit(0);
   })();
   reading.catch((thrown: unknown) => endProcess(reasonOf(thrown)));
-  working = await open(config, link, metrics, logTo(link, config.logLevel));
+  const write = (line: string) => link.send("log", line);
+  const log = openLog({ level: config.logLevel, format: "json", write });
+  working = await open(config, link, metrics, log);
   link.send("ready");
 }
 

@@ -77,17 +77,13 @@ function findOne(
   const batch = nativeBatchAt(beginning, 0);
   if (batch === undefined) return undefined;
   const id = segmentOf(batch);
-  if (named?.id === id || !beginsSound(setup.io, path, id)) return undefined;
+  // The number may be damaged itself: then it is not that of a sound frame.
+  if (named?.id === id || !readNativeFrame(setup.io.read(path), 0, id)) return undefined;
   const lanes = setup.lanes.filter(({ isNative }) => isNative);
   const lane = lanes.find((one) => expected.has(segmentName(one, id)));
   // A recycled file that begins with an earlier segment's frames has a later name.
   const certain = lane !== undefined || named === undefined || id > named.id;
   return misnamed(name, { id, lane: lane ?? named?.lane ?? lanes[0]! }, certain);
-}
-
-/** Whether the number is that of a sound frame, and not damaged itself. */
-function beginsSound(io: JournalIo, path: string, id: bigint): boolean {
-  return readNativeFrame(io.read(path), 0, id) !== undefined;
 }
 
 function misnamed(from: string, { lane, id }: KnownSegment, certain: boolean): Found | undefined {

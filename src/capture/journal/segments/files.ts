@@ -1,6 +1,7 @@
 // Durable files: written under another name, synced, renamed, so that no half-written file has the final name.
 
 import { dirname } from "node:path";
+import { codeOf } from "../../../core/log.ts";
 import type { JournalFile, JournalIo } from "../journal_io.ts";
 
 /** Makes a folder's entries durable: new, renamed and removed files. */
@@ -36,8 +37,7 @@ export function writeDurablyNow(io: JournalIo, path: string, content: string | U
 
 /** Whether a write failed because the disk, or the user's quota, is full. */
 export function isFull(thrown: unknown): boolean {
-  const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
-  return code === "ENOSPC" || code === "EDQUOT";
+  return ["ENOSPC", "EDQUOT"].includes(codeOf(thrown));
 }
 
 /** Opens a segment's file under its name, with its head if it has one: a new file, or the recycled one `spare`. */

@@ -11,7 +11,6 @@ import { type FileRange, segmentOf } from "./segment.ts";
 /** What a frame of either kind (also native_frame.ts) says about its rows. */
 export interface FrameHead {
   batch: bigint;
-  /** Of the lane's table. */
   partition: number;
   rows: number;
   /** created_at of the first row, in microseconds. */

@@ -38,9 +38,7 @@ export class SealedSegments {
 
   /** Resolves when the segment is stored; it may still grow now. */
   gone({ id }: Segment): Promise<void> {
-    let wait = this.#waits.get(id);
-    if (!wait) this.#waits.set(id, (wait = Promise.withResolvers<void>()));
-    return wait.promise;
+    return this.#waits.getOrInsertComputed(id, () => Promise.withResolvers<void>()).promise;
   }
 }
 

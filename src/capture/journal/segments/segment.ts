@@ -13,7 +13,6 @@ const epochMs = Date.UTC(2020, 0, 1);
 const journalBits = BigInt(Math.log2(journalLimits.journalsCountMax));
 const placeBits = BigInt(Math.log2(journalLimits.segmentBatchesMax));
 
-/** A range of bytes of a file. */
 export interface FileRange {
   offset: number;
   length: number;
@@ -57,7 +56,6 @@ export function segmentId(millis: number, journal: number): bigint {
   return (BigInt(millis - epochMs) << journalBits) | BigInt(journal % journalLimits.journalsCountMax);
 }
 
-/** Whether the id was made with this journal number. */
 export function isOfJournal(id: bigint, journal: number): boolean {
   return Number(id & ((1n << journalBits) - 1n)) === journal % journalLimits.journalsCountMax;
 }
@@ -72,7 +70,6 @@ export function batchId(segment: bigint, place: number): bigint {
   return (segment << placeBits) | BigInt(place);
 }
 
-/** The id of the segment that a batch belongs to. */
 export function segmentOf(batch: bigint): bigint {
   return batch >> placeBits;
 }

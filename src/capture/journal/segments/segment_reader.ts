@@ -146,9 +146,8 @@ function addUse(uses: Map<number, PendingSize>, head: Uint8Array, { length, rows
     counts.set(project_id, (counts.get(project_id) ?? 0) + 1);
   }
   for (const [project_id, count] of counts) {
-    const use = uses.get(project_id) ?? { bytes: 0, changes: 0 };
+    const use = uses.getOrInsertComputed(project_id, () => ({ bytes: 0, changes: 0 }));
     use.bytes += Math.round((length * count) / rows);
-    uses.set(project_id, use);
   }
 }
 
