@@ -1,18 +1,7 @@
 // The elements of an autocaptured event, as PostHog shows them: made of what the browser sent, a list or a chain.
 
 import { eventLimits } from "./limits.ts";
-
-export interface ShownElement {
-  text: string | null;
-  tag_name: string | null;
-  attr_class: string[] | null;
-  href: string | null;
-  attr_id: string | null;
-  nth_child: number | null;
-  nth_of_type: number | null;
-  attributes: Record<string, unknown>;
-  order: number;
-}
+import type { ShownElement } from "./model.ts";
 
 /** Of `$elements`: a list of objects with `tag_name`, `$el_text`, `classes`, `nth_child` and `attr__…`. */
 export function elementsOfList(json: string): ShownElement[] {

@@ -1,6 +1,6 @@
 // What an event looks like in a reply.
 
-import Type from "typebox";
+import Type, { type Static } from "typebox";
 import { model, nullable } from "../http/fields/field.ts";
 import { propertyValuesModel } from "../http/fields/property_values.ts";
 import { personModel } from "../persons/model.ts";
@@ -41,6 +41,8 @@ const elementModel = model("EventElement", {
   attributes: Type.Record(Type.String(), Type.Unknown()),
   order: Type.Integer(),
 });
+
+export type ShownElement = Static<typeof elementModel>;
 
 export const oneEventModel = Type.Object(
   {

@@ -4,7 +4,7 @@ import type { Page } from "../http/pages/page.ts";
 import { findMainId } from "../persons/reading/main_id_store.ts";
 import { findEventKeys, type ListedEvents } from "../query/events/page.ts";
 import type { QueryContext } from "../query/store.ts";
-import { type ClickHouse, isTooBig } from "../storage/clickhouse/clickhouse.ts";
+import { type ClickHouse, unlessTooBig } from "../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, readsOf, wholePageOptions } from "../storage/clickhouse/query_options.ts";
 import { type Conditions, conditionsOf } from "../storage/events/conditions.ts";
 import {
@@ -117,10 +117,7 @@ async function wholeEvents(
 ): Promise<Uint8Array | undefined> {
   const options = { ...wholePageOptions, settings: { ...wholePageOptions.settings, ...plainSlashes } };
   const text = `SELECT ${eventText} AS line ${from} FORMAT RawBLOB`;
-  return await clickhouse.bytes(text, params, options).catch((thrown: unknown) => {
-    if (!isTooBig(thrown)) throw thrown;
-    return undefined;
-  });
+  return await unlessTooBig(clickhouse.bytes(text, params, options));
 }
 
 async function* inOnePiece(events: Uint8Array): AsyncGenerator<Uint8Array, void> {

@@ -11,7 +11,6 @@ export interface SightedType {
   name: string;
 }
 
-/** A type that got no place. */
 export interface RefusedType extends SightedType {
   /** True: the project does not allow it. False: all indexes are assigned. */
   barred: boolean;
@@ -20,7 +19,6 @@ export interface RefusedType extends SightedType {
 /** A project's group types, for capture. */
 export interface ProjectGroupTypes {
   project_id: number;
-  /** Types that have a place. */
   names: string[];
   /** null: any type is allowed. */
   allowed: string[] | null;

@@ -27,6 +27,8 @@ interface Known {
   announced: Uint8Array[];
 }
 
+const newProject = (): Known => ({ types: [], assigned: 0, allowed: undefined, announced: [] });
+
 export class KnownGroupTypes {
   #projects = new Map<number, Known>();
   readonly #announce: (type: SightedType) => void;
@@ -38,9 +40,7 @@ export class KnownGroupTypes {
 
   /** Whether the type belongs to the project or may get a place; in the latter case it is announced. */
   admit(project_id: number, type: Bytes): boolean {
-    let known = this.#projects.get(project_id);
-    if (!known)
-      this.#projects.set(project_id, (known = { types: [], assigned: 0, allowed: undefined, announced: [] }));
+    const known = this.#projects.getOrInsertComputed(project_id, newProject);
     if (isAmong(known.types, type)) return true;
     if (known.assigned >= limits.groupTypesMax) return false;
     if (known.allowed && !isAmong(known.allowed, type)) return false;

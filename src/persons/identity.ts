@@ -1,6 +1,7 @@
 // The person id of a distinct id, and the distinct ids that are placeholders.
 
 import { bytesOf } from "../core/bytes.ts";
+import { uuidOfBytes } from "../core/id.ts";
 
 const namespace = Buffer.from("5b1f0c1e7d0e4a539a3c6f2f5d0e8b77", "hex");
 
@@ -9,11 +10,7 @@ const namespace = Buffer.from("5b1f0c1e7d0e4a539a3c6f2f5d0e8b77", "hex");
  */
 export function ownPersonId(project_id: number, distinct_id: string): string {
   const hash = new Bun.CryptoHasher("sha1").update(namespace).update(bytesOf(`${project_id}:${distinct_id}`));
-  const bytes = hash.digest().subarray(0, 16);
-  bytes[6] = (bytes[6]! & 0x0f) | 0x50;
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
-  const hex = bytes.toString("hex");
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+  return uuidOfBytes(hash.digest(), 5);
 }
 
 /** Sent by posthog-js as the distinct id of every visitor without a cookie. The server computes an id for each. */

@@ -16,7 +16,6 @@ export interface Merge {
   created_at: number;
 }
 
-/** A row of a merged id. */
 export interface KnownId {
   project_id: number;
   distinct_id: string;
@@ -58,7 +57,6 @@ export class MergePlan {
   readonly #nodes = new Map<number, Map<string, Node>[]>();
   readonly #added: Node[] = [];
 
-  /** Records the ids of a merge. */
   add({ project_id, from, into }: Merge): void {
     this.#nodeOf(project_id, from);
     this.#nodeOf(project_id, into);
@@ -110,11 +108,7 @@ export class MergePlan {
 
   /** Sixteen small maps: a single map of 200,000 ids would take 17 ms to grow once. */
   #mapOf(project_id: number, id: string): Map<string, Node> {
-    let maps = this.#nodes.get(project_id);
-    if (!maps) {
-      maps = Array.from({ length: mapsPerProject }, () => new Map<string, Node>());
-      this.#nodes.set(project_id, maps);
-    }
+    const maps = this.#nodes.getOrInsertComputed(project_id, newMaps);
     // charCodeAt is NaN for an empty id.
     return maps[(id.charCodeAt(id.length - 1) || 0) % mapsPerProject]!;
   }
@@ -122,6 +116,7 @@ export class MergePlan {
 
 /** Maps of one project, chosen by an id's last character, which varies most in numbers and UUIDs. */
 const mapsPerProject = 16;
+const newMaps = () => Array.from({ length: mapsPerProject }, () => new Map<string, Node>());
 
 /** An identified person is not merged into another by an ordinary call: shared devices would join strangers. */
 function isRefused({ kind }: Merge, from: Node, into: Node): boolean {

@@ -85,17 +85,11 @@ function oneOperations(parts: CountedParts) {
   ];
 }
 
-/** The number of persons, and those of a page as JSON objects with a comma before each. */
-interface Shown {
-  count: number;
-  rows: AsyncGenerator<Uint8Array, void>;
-}
-
 async function personPage(
   { clickhouse, clock, counts }: CountedParts,
   reads: ProjectReads,
   query: PersonQuery,
-): Promise<Shown> {
+): Promise<{ count: number; rows: AsyncGenerator<Uint8Array, void> }> {
   const textsOf = (mains: string[]) => begunTexts(personBlocks(reads, mains), personText);
   const filter = await personFilterOf(reads, query, clock.now());
   if (filter) {

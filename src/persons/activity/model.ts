@@ -2,7 +2,7 @@
 
 import Type, { type Static } from "typebox";
 import { model, moment, nullable, uuid } from "../../http/fields/field.ts";
-import { listSchema } from "../../http/fields/schema.ts";
+import { numberedListSchema } from "../../http/fields/schema.ts";
 import { userModel } from "../../http/fields/user.ts";
 
 const activityModel = model("PersonActivity", {
@@ -33,10 +33,4 @@ const activityModel = model("PersonActivity", {
 
 export type PersonActivity = Static<typeof activityModel>;
 
-export const activityPageModel = Type.Object(
-  {
-    ...listSchema(activityModel).properties,
-    total_count: Type.Integer({ description: "The same as `count`, as PostHog calls it." }),
-  },
-  { title: "PersonActivityPage" },
-);
+export const activityPageModel = numberedListSchema(activityModel, "PersonActivityPage");

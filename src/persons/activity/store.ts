@@ -1,29 +1,34 @@
 // What was done to persons through the API: who, when, and to whom. Changes have a table, deletions are read from their
 // orders.
 
+import type { Access } from "../../access/gate.ts";
 import type { User } from "../../http/fields/user.ts";
+import type { Page } from "../../http/pages/page.ts";
 import type { Postgres, PostgresFragment } from "../../storage/postgres/postgres.ts";
-import { userJson } from "../../storage/postgres/rows.ts";
+import { type Counted, countedPage, userJson } from "../../storage/postgres/rows.ts";
+import { ownPersonId } from "../identity.ts";
 import { personLimits } from "../limits.ts";
 
 /** What the table keeps; deletions have other words. */
 export type PersonChange = "updated" | "delete_property" | "split_person";
 
-interface ChangeMade {
+export interface Changed {
+  access: Access;
   project_id: number;
-  person_id: string;
-  activity: PersonChange;
-  user_id: number;
-  key_id: string;
-  at: Date;
+  main_id: string;
 }
 
-/** Keeps the newest `activityRowsMax` of a project. */
-export async function recordChange(sql: Postgres, change: ChangeMade): Promise<void> {
-  const { project_id, person_id, activity, user_id, key_id, at } = change;
+/** Keeps the newest `activityRowsMax` of a project. `now` is in milliseconds. */
+export async function recordChange(
+  sql: Postgres,
+  { access: { user, key }, project_id, main_id }: Changed,
+  activity: PersonChange,
+  now: number,
+): Promise<void> {
+  const person_id = ownPersonId(project_id, main_id);
   await sql`
     INSERT INTO person_activity (project_id, person_id, activity, user_id, key_id, created_at)
-    VALUES (${project_id}, ${person_id}, ${activity}, ${user_id}, ${key_id}, ${at})`;
+    VALUES (${project_id}, ${person_id}, ${activity}, ${user.id}, ${key.id}, ${new Date(now)})`;
   await sql`
     DELETE FROM person_activity
     WHERE project_id = ${project_id} AND id <= (
@@ -47,17 +52,16 @@ export async function listActivity(
   sql: Postgres,
   project_id: number,
   person_id: string | undefined,
-  { limit, offset }: { limit: number; offset: number },
-): Promise<{ count: number; rows: ActivityRow[] }> {
+  page: Page,
+): Promise<Counted<ActivityRow>> {
   const own = sql`project_id = ${project_id} ${person_id === undefined ? sql`` : sql`AND person_id = ${person_id}`}`;
-  const all = activities(sql, own);
-  const [counted] = await sql<{ count: number }[]>`SELECT count(*)::integer AS count FROM (${all}) AS a`;
-  const rows = await sql<ActivityRow[]>`
-    SELECT a.id, a.person_id, a.activity, a.created_at, a.is_erased, ${userJson(sql, "u")} AS user
-    FROM (SELECT * FROM (${all}) AS one ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}) AS a
-    LEFT JOIN users u ON u.id = a.user_id
-    ORDER BY a.created_at DESC, a.id DESC`;
-  return { count: counted?.count ?? 0, rows };
+  return await countedPage<ActivityRow, ActivityRow>(sql, {
+    columns: sql`a.id, a.person_id, a.activity, a.created_at, a.is_erased, ${userJson(sql, "u")} AS user`,
+    seen: sql`FROM (${activities(sql, own)}) AS a LEFT JOIN users u ON u.id = a.user_id`,
+    order: sql`a.created_at DESC, a.id DESC`,
+    page,
+    show: (row) => row,
+  });
 }
 
 function activities(sql: Postgres, own: PostgresFragment): PostgresFragment {

@@ -4,22 +4,10 @@
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { arrayText } from "../../storage/postgres/array_text.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
+import { areSeveral, isPassed } from "../journals_store.ts";
 import { personLimits } from "../limits.ts";
 import { type DeletionScope, erase, type Erasure, listDeleted } from "./erase_store.ts";
 import { hideOrdered } from "./hidden_store.ts";
-import { areSeveral, isPassed } from "./journals_store.ts";
-
-/** What is ordered for all persons of a request, and by whom. */
-interface DeletionRequest extends DeletionScope {
-  project_id: number;
-  user_id: number;
-  key_id: string;
-}
-
-interface OrderedPerson {
-  person_id: string;
-  main_id: string;
-}
 
 /**
  * Stores an order for each person. `now` is in microseconds. Resolves when no read shows the persons any more, to those
@@ -28,8 +16,8 @@ interface OrderedPerson {
 export async function orderDeletions(
   sql: Postgres,
   clickhouse: ClickHouse,
-  request: DeletionRequest,
-  persons: readonly OrderedPerson[],
+  request: DeletionScope & { project_id: number; user_id: number; key_id: string },
+  persons: readonly { person_id: string; main_id: string }[],
   now: number,
 ): Promise<Set<string>> {
   const { project_id, delete_events, delete_recordings, keep_person, user_id, key_id } = request;

@@ -9,7 +9,6 @@ import {
 } from "../../http/fields/query.ts";
 import type { Page } from "../../http/pages/page.ts";
 import type { ProjectReads } from "../../storage/clickhouse/query_options.ts";
-import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { findMainIds } from "../reading/main_id_store.ts";
 import type { PersonFilter } from "./store.ts";
 
@@ -34,12 +33,9 @@ export async function personFilterOf(
   { distinct_id, email, properties, search }: PersonQuery,
   now: number,
 ): Promise<PersonFilter | undefined> {
-  const filters = email === undefined ? properties : [...properties, hasEmail(email)];
+  const filters = [...properties];
+  if (email !== undefined) filters.push({ type: "person", key: "email", operator: "exact", values: [email] });
   if (distinct_id === undefined && search === undefined && filters.length === 0) return undefined;
   const mains = distinct_id === undefined ? undefined : await findMainIds(reads, [distinct_id]);
   return { main_id: mains?.get(distinct_id!), search, properties: filters, now };
-}
-
-function hasEmail(email: string): PropertyFilter {
-  return { type: "person", key: "email", operator: "exact", values: [email] };
 }

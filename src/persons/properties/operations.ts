@@ -1,7 +1,6 @@
 // Properties of persons over HTTP: their values listed, one person's changed. A change is an event like any other, sent
 // by the server: `$set`, or `$delete_person_property` with `$unset`.
 
-import type { Access } from "../../access/gate.ts";
 import { fieldFault, shown } from "../../http/fields/field_fault.ts";
 import { valuesQuery } from "../../http/fields/property_values.ts";
 import { reply } from "../../http/fields/schema.ts";
@@ -9,8 +8,7 @@ import { present } from "../../http/found.ts";
 import { projectOperation } from "../../http/operation.ts";
 import { readsUntil } from "../../storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../../storage/clickhouse/query_options.ts";
-import { recordChange } from "../activity/store.ts";
-import { ownPersonId } from "../identity.ts";
+import { type Changed, type PersonChange, recordChange } from "../activity/store.ts";
 import { personLimits } from "../limits.ts";
 import { listPersonValues } from "../listing/current_store.ts";
 import { personModel, personReply } from "../model.ts";
@@ -48,7 +46,8 @@ export function propertyOperations(parts: CountedParts) {
       answer: async ({ access, project, found: main_id, body: { properties = {} } }) => {
         checkChange(properties, "properties");
         const own = { access, project_id: project.id, main_id };
-        if (Object.keys(properties).length > 0) await setProperties(parts, own, properties);
+        if (Object.keys(properties).length > 0)
+          await change(parts, own, "updated", "$set", { $set: properties });
         const [person] = await readPersons(readsOf(parts.clickhouse, project.id), [main_id]);
         return personReply(present(person, nobody));
       },
@@ -62,7 +61,8 @@ export function propertyOperations(parts: CountedParts) {
       answer: async ({ access, project, found: main_id, body: { key, value } }) => {
         checkPropertyKey(key, "key");
         checkChange({ [key]: value }, "value");
-        await setProperties(parts, { access, project_id: project.id, main_id }, { [key]: value });
+        const own = { access, project_id: project.id, main_id };
+        await change(parts, own, "updated", "$set", { $set: { [key]: value } });
       },
     }),
     projectOperation("POST /persons/:uuid/delete_property/", "person:write", {
@@ -81,33 +81,16 @@ export function propertyOperations(parts: CountedParts) {
   ];
 }
 
-interface Changed {
-  access: Access;
-  project_id: number;
-  main_id: string;
-}
-
-function setProperties(parts: CountedParts, own: Changed, $set: Record<string, unknown>): Promise<void> {
-  return change(parts, own, "updated", "$set", { $set });
-}
-
 async function change(
   { sql, clock, send }: CountedParts,
-  { access, project_id, main_id }: Changed,
-  activity: "updated" | "delete_property",
+  own: Changed,
+  activity: PersonChange,
   event: string,
   properties: Record<string, unknown>,
 ): Promise<void> {
-  const waitMsMax = personLimits.changeShownMsMax;
-  await send({ project_id, event, distinct_id: main_id, properties, waitMsMax });
-  await recordChange(sql, {
-    project_id,
-    person_id: ownPersonId(project_id, main_id),
-    activity,
-    user_id: access.user.id,
-    key_id: access.key.id,
-    at: new Date(clock.now()),
-  });
+  const { project_id, main_id: distinct_id } = own;
+  await send({ project_id, event, distinct_id, properties, waitMsMax: personLimits.changeShownMsMax });
+  await recordChange(sql, own, activity, clock.now());
 }
 
 /**

@@ -1,7 +1,7 @@
 // Reads persons with many distinct ids. ClickHouse selects the changes that count, counts the ids and returns the
 // first of them, so that the ids themselves need not be sent.
 
-import { Fault } from "../../core/fault.ts";
+import { unavailable } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import type { QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, queryOptions } from "../../storage/clickhouse/query_options.ts";
@@ -102,10 +102,7 @@ export async function readLarge(reads: ProjectReads, mains: readonly string[]): 
   return await semaphore.run(wait, () => readNow(reads, mains));
 }
 
-function busy(): Fault {
-  const detail = "Too many persons of many distinct ids are being read. Please retry.";
-  return new Fault("unavailable", detail, { retryAfterSeconds: 5 });
-}
+const busy = () => unavailable("Too many persons of many distinct ids are being read. Please retry.");
 
 async function readNow(reads: ProjectReads, mains: readonly string[]): Promise<Map<string, Person>> {
   const [persons, kept] = await Promise.all([

@@ -17,11 +17,8 @@ export async function findMainsOfPersons(
      WHERE project_id = {project_id:UInt32} AND own_person_id IN {uuids:Array(UUID)}`,
     { uuids },
   );
-  if (rows.length === 0) return new Map();
-  const mains = await findMainIds(
-    reads,
-    rows.map(({ distinct_id }) => distinct_id),
-  );
+  const found = rows.map(({ distinct_id }) => distinct_id);
+  const mains = await findMainIds(reads, found);
   const own = rows.filter(({ distinct_id }) => mains.get(distinct_id) === distinct_id);
   return new Map(own.map(({ uuid, distinct_id }) => [uuid, distinct_id]));
 }
@@ -36,11 +33,8 @@ export async function findSeenMains(
      WHERE project_id = {project_id:UInt32} AND distinct_id IN {ids:Array(String)}`,
     { ids: distinct_ids },
   );
-  if (rows.length === 0) return new Map();
-  return await findMainIds(
-    reads,
-    rows.map(({ distinct_id }) => distinct_id),
-  );
+  const seen = rows.map(({ distinct_id }) => distinct_id);
+  return await findMainIds(reads, seen);
 }
 
 /** The main id of each distinct id: the id itself unless it was merged. */
@@ -48,6 +42,7 @@ export async function findMainIds(
   reads: ProjectReads,
   distinct_ids: readonly string[],
 ): Promise<Map<string, string>> {
+  if (distinct_ids.length === 0) return new Map();
   const rows = await reads.query<{ distinct_id: string; main_id: string }>(
     `SELECT distinct_id, main_id FROM merged_ids FINAL
      WHERE project_id = {project_id:UInt32} AND distinct_id IN {ids:Array(String)}`,

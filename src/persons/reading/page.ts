@@ -1,7 +1,7 @@
 // Reads a page of persons: in one query when they are small, in blocks when they are large.
 
 import { blocksOf, checkFits } from "../../http/pages/page.ts";
-import { isTooBig } from "../../storage/clickhouse/clickhouse.ts";
+import { unlessTooBig } from "../../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, wholePageOptions } from "../../storage/clickhouse/query_options.ts";
 import { personLimits } from "../limits.ts";
 import type { Person } from "./fold.ts";
@@ -40,13 +40,6 @@ export async function findPersonsOfPage(
     for (const [id, person] of await findPersons(reads, block)) found.set(id, person);
   }
   return found;
-}
-
-async function unlessTooBig<Read>(reading: Promise<Read>): Promise<Read | undefined> {
-  return await reading.catch((thrown: unknown) => {
-    if (!isTooBig(thrown)) throw thrown;
-    return undefined;
-  });
 }
 
 /** @throws Fault when all of them exceed a page, of which a reply shows at most `personBytesMax` of each person. */

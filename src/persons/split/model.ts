@@ -1,6 +1,6 @@
 // The request of a split.
 
-import Type from "typebox";
+import Type, { type Static } from "typebox";
 import { exactText, nullable, strictModel } from "../../http/fields/field.ts";
 import { personLimits } from "../limits.ts";
 
@@ -17,3 +17,5 @@ export const splitBody = strictModel("PersonSplitRequest", {
     }),
   ),
 });
+
+export type SplitBody = Static<typeof splitBody>;

@@ -5,10 +5,9 @@ import { reply } from "../../http/fields/schema.ts";
 import { notFound } from "../../http/found.ts";
 import { projectOperation } from "../../http/operation.ts";
 import { recordChange } from "../activity/store.ts";
-import { ownPersonId } from "../identity.ts";
 import { type CountedParts, mainIdOf, nobody } from "../parts.ts";
 import { successModel } from "../properties/model.ts";
-import { splitBody } from "./model.ts";
+import { type SplitBody, splitBody } from "./model.ts";
 import { splitPerson } from "./store.ts";
 
 export function splitOperations(parts: CountedParts) {
@@ -33,23 +32,11 @@ export function splitOperations(parts: CountedParts) {
           throw fieldFault("invalid_input", detail, ["distinct_ids_to_split"]);
         }
         counts.forget(project.id);
-        await recordChange(sql, {
-          project_id: project.id,
-          person_id: ownPersonId(project.id, main_id),
-          activity: "split_person",
-          user_id: access.user.id,
-          key_id: access.key.id,
-          at: new Date(now),
-        });
+        await recordChange(sql, { access, project_id: project.id, main_id }, "split_person", now);
         return { success: true };
       },
     }),
   ];
-}
-
-interface SplitBody {
-  main_distinct_id?: string | null | undefined;
-  distinct_ids_to_split?: string[] | null | undefined;
 }
 
 /** Undefined for all but the main id. @throws Fault for ids that cannot be split off or stay. */

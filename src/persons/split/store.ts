@@ -5,8 +5,8 @@
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { arrayText } from "../../storage/postgres/array_text.ts";
 import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
-import { isPassed } from "../deletion/journals_store.ts";
 import { lockMerges } from "../group_type_store.ts";
+import { isPassed } from "../journals_store.ts";
 import { personLimits } from "../limits.ts";
 import { withListedIds } from "../listed_ids_store.ts";
 import { copyRows, mergeTypes } from "../mirror_store.ts";

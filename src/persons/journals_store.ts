@@ -1,7 +1,7 @@
 // Whether journals may still bring rows of an earlier time.
 
-import type { Postgres, PostgresFragment } from "../../storage/postgres/postgres.ts";
-import { personLimits } from "../limits.ts";
+import type { Postgres, PostgresFragment } from "../storage/postgres/postgres.ts";
+import { personLimits } from "./limits.ts";
 
 /**
  * Whether every journal has passed the moment, so that no older row arrives any more. A journal that was not seen for
