@@ -6,6 +6,7 @@ import { bytesOf } from "../core/bytes.ts";
 import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { hashKey, isUuid } from "../core/id.ts";
+import { jsonIn } from "../core/json/dictionary.ts";
 import { formFault, shapeFault } from "../core/json/json_shape.ts";
 import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
@@ -336,12 +337,7 @@ export function keyInHeader(authorization: string | null): PresentedKey | undefi
  */
 export function keyInJson(text: string): PresentedKey | undefined {
   if (!text.includes("personal_api_key") || shapeFault(bytesOf(text))) return undefined;
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const body = jsonIn(text);
   if (typeof body !== "object" || body === null || !("personal_api_key" in body)) return undefined;
   return present(body.personal_api_key, "body");
 }
@@ -352,7 +348,6 @@ export function keyInForm(text: string): PresentedKey | undefined {
   return present(new URLSearchParams(text).get("personal_api_key"), "body");
 }
 
-/** The key in `?personal_api_key=`. */
 export function keyInQuery(query: URLSearchParams): PresentedKey | undefined {
   return present(query.get("personal_api_key"), "query string");
 }

@@ -17,11 +17,14 @@ interface PostOptions {
   method?: "POST" | "PUT";
   headers: Record<string, string>;
   msMax: number;
-  /** Ends the request early. */
   abort?: AbortSignal;
 }
 
-/** There was no answer. */
+/** Whether the same request may be accepted later. */
+export function isPassing({ status }: ForeignAnswer): boolean {
+  return status === 408 || status === 425 || status === 429 || status >= 500;
+}
+
 export class NoAnswer extends Error {
   /** Whether the receiver may have read the request. */
   readonly connected: boolean;

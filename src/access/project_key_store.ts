@@ -26,15 +26,7 @@ export interface KeyEntry {
 }
 
 /** A key, or nulls when the database has none. */
-interface DatabaseKey {
-  database: string;
-  api_token: string | null;
-  id: number;
-  records: boolean;
-  cookieless: boolean;
-  timezone: string;
-  daily_event_quota: number | null;
-}
+type DatabaseKey = Required<Omit<KeyEntry, "api_token">> & { api_token: string | null; database: string };
 
 /** @param database the id of the database that is expected; reads fail while another one, or none, is connected. */
 export function projectKeySource(sql: Postgres, database: () => string | undefined): ProjectKeySource {

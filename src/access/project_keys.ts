@@ -5,11 +5,11 @@ import { readFileSync } from "node:fs";
 import { rename, writeFile } from "node:fs/promises";
 import { type Clock, sleep } from "../core/clock.ts";
 import { withinMs } from "../core/deadline.ts";
-import { Fault } from "../core/fault.ts";
+import { Fault, unavailable } from "../core/fault.ts";
 import { wrongKey } from "../core/id.ts";
 import { readSummedJson, summedJson } from "../core/json/summed_json.ts";
 import { limits } from "../core/limits.ts";
-import { type Log, reasonOf } from "../core/log.ts";
+import { codeOf, type Log, reasonOf } from "../core/log.ts";
 import type { Uses } from "../storage/services.ts";
 import { accessLimits } from "./limits.ts";
 import { type KeyEntry, type ProjectKeySource, projectKeySource } from "./project_key_store.ts";
@@ -146,7 +146,7 @@ class KeyTable implements ProjectKeys {
     if (wrong) throw new Fault("invalid_api_key", `Provided API key is not valid: ${wrong}`);
     const known = this.find(trimmed);
     if (known !== undefined) return known;
-    if (this.#closed || this.#unknown.size >= accessLimits.keysAskedMax) throw unavailable();
+    if (this.#closed || this.#unknown.size >= accessLimits.keysAskedMax) throw unchecked();
     this.#unknown.add(trimmed);
     await (this.#round ??= this.#findUnknown());
     const found = this.find(trimmed);
@@ -171,7 +171,7 @@ class KeyTable implements ProjectKeys {
       this.#refreshQueued = false;
       const entries = await this.#query(() => this.#source.all());
       const keys = new Map(entries.map((entry) => [entry.api_token, entry]));
-      const changed = !sameKeys(keys, this.#keys);
+      const changed = !Bun.deepEquals(savedKeys(keys), savedKeys(this.#keys));
       this.#replace(keys);
       if (changed) await this.#save();
     }).catch(() => {});
@@ -192,7 +192,7 @@ class KeyTable implements ProjectKeys {
         this.#replace(this.#keys);
         if (entries.length > 0) await this.#save();
       } catch {
-        throw unavailable();
+        throw unchecked();
       } finally {
         this.#roundEndedAt = this.#clock.elapsed();
       }
@@ -242,16 +242,9 @@ class KeyTable implements ProjectKeys {
 const unknownKey =
   "Project API key invalid: no project has it. GET /api/projects/ lists the keys of your projects.";
 
-function unavailable(): Fault {
-  const detail = "This project API key cannot be checked at the moment. Please retry.";
-  return new Fault("unavailable", detail, { retryAfterSeconds: 2 });
-}
+const unchecked = () => unavailable("This project API key cannot be checked at the moment. Please retry.", 2);
 
 type Keys = ReadonlyMap<string, KeyEntry>;
-
-function sameKeys(left: Keys, right: Keys): boolean {
-  return left.size === right.size && Bun.deepEquals(savedKeys(left), savedKeys(right));
-}
 
 const usualCookieless: CookielessSetting = { enabled: true, timezone: "UTC" };
 
@@ -296,8 +289,8 @@ function readSavedKeys(path: string, log: Log): Map<string, KeyEntry> {
     }
     return keys;
   } catch (reason) {
-    const missing = reason instanceof Error && "code" in reason && reason.code === "ENOENT";
-    if (!missing) log.warn("the saved project keys are unreadable", { path, reason: reasonOf(reason) });
+    if (codeOf(reason) !== "ENOENT")
+      log.warn("the saved project keys are unreadable", { path, reason: reasonOf(reason) });
     return new Map();
   }
 }

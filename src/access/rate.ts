@@ -3,6 +3,7 @@
 
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
+import { putNewest } from "../work/maps.ts";
 import { accessLimits } from "./limits.ts";
 
 /** The state of a key's budget, for its client. */
@@ -58,10 +59,7 @@ export function openRateLimit(
       window.forget(now - windowMs);
       if (window.size >= limit) throw throttled(secondsUntil(window.oldest(), now));
       window.add(now);
-      windows.delete(key_id);
-      windows.set(key_id, window);
-      const [silent] = windows.keys();
-      if (windows.size > keysMax && silent !== undefined) windows.delete(silent);
+      putNewest(windows, key_id, window, keysMax);
       return budgetOf(window, now);
     },
     read: (key_id) => {

@@ -5,6 +5,7 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } f
 import { existsSync, linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { UserError } from "../core/fault.ts";
+import { codeOf } from "../core/log.ts";
 
 interface SecretOptions {
   /** SECRET_KEY. Without it, a key is generated once in DATA_DIR/secret.key, readable by its owner only. */
@@ -82,7 +83,7 @@ function makeOnce(path: string): void {
   try {
     linkSync(draft, path);
   } catch (thrown) {
-    if (!(thrown instanceof Error && "code" in thrown && thrown.code === "EEXIST")) throw thrown;
+    if (codeOf(thrown) !== "EEXIST") throw thrown;
   } finally {
     unlinkSync(draft);
   }

@@ -1,7 +1,7 @@
 // The database of accounts, open while a command runs.
 
 import { UserError } from "../core/fault.ts";
-import { openLog } from "../core/log.ts";
+import { codeOf, openLog } from "../core/log.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { attachPostgres } from "../storage/stores.ts";
 import type { CliContext } from "./command.ts";
@@ -25,7 +25,7 @@ export async function withAccounts<T>(context: CliContext, work: (sql: Postgres)
     return await work(accounts.sql);
   } catch (reason) {
     // undefined_table: no server has started on this database.
-    if (reason instanceof Error && "code" in reason && reason.code === "42P01") {
+    if (codeOf(reason) === "42P01") {
       throw new UserError(
         'the database has no tables yet: run "bun run sluice migrate" or start the server first',
       );

@@ -1,7 +1,6 @@
 // `sluice import`: sends the events in files to a project through /batch.
 
-import { setTimeout } from "node:timers/promises";
-import { systemClock } from "../core/clock.ts";
+import { sleep, systemClock } from "../core/clock.ts";
 import type { CliContext, Command } from "./command.ts";
 import { bodyLimits } from "./import/body.ts";
 import { formatCount, totalOf } from "./import/counts.ts";
@@ -69,7 +68,7 @@ export async function runImportCommand(
       terminal: context.terminal,
       printError: (line) => context.printError(line),
       draw: (text) => void process.stderr.write(text),
-      pause,
+      pause: sleep,
       random: Math.random,
       input: () => Bun.stdin.stream(),
       bodyLimits,
@@ -124,9 +123,4 @@ function reasons(counts: Readonly<Record<string, number>>): string {
   return sorted.length === 0
     ? ""
     : ` (${sorted.map(([reason, count]) => `${reason} ${formatCount(count)}`).join(", ")})`;
-}
-
-/** Ends early, without an error, when `stop` aborts. */
-async function pause(ms: number, stop: AbortSignal): Promise<void> {
-  await setTimeout(ms, undefined, { signal: stop }).catch(() => {});
 }

@@ -20,7 +20,6 @@ import {
   wrongScope,
 } from "./model.ts";
 import {
-  getAskingKey,
   getKey,
   isMemberOfAll,
   issueKeyWithin,
@@ -72,7 +71,7 @@ function readOperations(sql: Postgres) {
     operation("GET /@current/", null, {
       summary: "Get the key or session of this request",
       replies: shownOne,
-      answer: async ({ access }) => present(await getAskingKey(sql, access.key.id, access.user.id)),
+      answer: async ({ access }) => present(await getKey(sql, access.key.id, access.user.id, "credentials")),
     }),
     operation("GET /:id/", "*", {
       summary: "Get a personal API key",

@@ -57,20 +57,15 @@ export async function listKeysPage(
   return await countedPage(sql, { ...listing, show: shownRow<KeyRow> });
 }
 
-export async function getKey(sql: Postgres, id: string, user_id: number): Promise<PersonalKey | undefined> {
-  const [row] = await sql<KeyRow[]>`
-    SELECT ${columns(sql)} FROM personal_api_keys k WHERE k.id = ${id} AND k.user_id = ${user_id}`;
-  return row && shownRow(row);
-}
-
-/** The key, or the browser's session, of the request. */
-export async function getAskingKey(
+/** `among`: `credentials` has the sessions of browsers, too. */
+export async function getKey(
   sql: Postgres,
   id: string,
   user_id: number,
+  among: "personal_api_keys" | "credentials" = "personal_api_keys",
 ): Promise<PersonalKey | undefined> {
   const [row] = await sql<KeyRow[]>`
-    SELECT ${columns(sql)} FROM credentials k WHERE k.id = ${id} AND k.user_id = ${user_id}`;
+    SELECT ${columns(sql)} FROM ${sql(among)} k WHERE k.id = ${id} AND k.user_id = ${user_id}`;
   return row && shownRow(row);
 }
 

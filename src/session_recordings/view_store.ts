@@ -17,7 +17,6 @@ export async function findViewed(
   return new Set(rows.map(({ session_id }) => session_id));
 }
 
-/** Records whether a user has viewed a recording. */
 export async function markViewed(
   sql: Postgres,
   project_id: number,

@@ -3,7 +3,7 @@
 // nothing about any token.
 
 import type { Clock } from "../core/clock.ts";
-import { Fault } from "../core/fault.ts";
+import { unavailable } from "../core/fault.ts";
 import { hashKey } from "../core/id.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { sharingLimits } from "./limits.ts";
@@ -62,8 +62,4 @@ function newLookup() {
   return { hashes: new Set<string>(), ...Promise.withResolvers<Map<string, SharedLink>>() };
 }
 
-function tooMany(): Fault {
-  return new Fault("unavailable", "Too many links are opened at once. Please retry.", {
-    retryAfterSeconds: 5,
-  });
-}
+const tooMany = () => unavailable("Too many links are opened at once. Please retry.");

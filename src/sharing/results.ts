@@ -3,7 +3,7 @@
 
 import { bytesIn } from "../core/chunks.ts";
 import { sleep } from "../core/clock.ts";
-import { Fault } from "../core/fault.ts";
+import { unavailable } from "../core/fault.ts";
 import { reasonOf } from "../core/log.ts";
 import type { Metrics } from "../http/metrics/metrics.ts";
 import type { Uses } from "../storage/services.ts";
@@ -113,7 +113,7 @@ function openComputedBoards({ sql, clock, log, metrics, reader }: ResultOptions)
       }
       // Another process computes them, or it is too early to retry: older results are shown.
       if (at) return await load(link.id);
-      if (clock.elapsed() > end) throw unavailable();
+      if (clock.elapsed() > end) throw unavailable("The results are being computed. Please retry.");
       await sleep(sharingLimits.computedPollMs);
     }
   };
@@ -147,8 +147,4 @@ function openMemory() {
       }
     },
   };
-}
-
-function unavailable(): Fault {
-  return new Fault("unavailable", "The results are being computed. Please retry.", { retryAfterSeconds: 5 });
 }

@@ -4,6 +4,7 @@ import { type Access, refuseHeldToProjects } from "../../access/scope.ts";
 import { findKeyHolder } from "../../access/store.ts";
 import { Fault } from "../../core/fault.ts";
 import { hashKey } from "../../core/id.ts";
+import type { CreateInput } from "../../http/fields/field.ts";
 import { gone, listSchema, reply } from "../../http/fields/schema.ts";
 import { notFound, present } from "../../http/found.ts";
 import { operationsOf } from "../../http/operation.ts";
@@ -57,16 +58,10 @@ export function signInOperations(signing: Signing) {
   ];
 }
 
-interface Credentials {
-  email?: string;
-  password?: string;
-  personal_api_key?: string;
-}
-
 async function signerOf(
   signing: Signing,
   request: Request,
-  { email, password, personal_api_key: key }: Credentials,
+  { email, password, personal_api_key: key }: CreateInput<typeof loginBody>,
 ): Promise<Signer> {
   if (key === undefined) {
     const missing = email === undefined ? "email" : password === undefined ? "password" : undefined;

@@ -2,7 +2,7 @@
 // that the time tells nobody which accounts exist.
 
 import { type Clock, sleep } from "../../core/clock.ts";
-import { Fault } from "../../core/fault.ts";
+import { Fault, unavailable } from "../../core/fault.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import { signInLimits } from "./limits.ts";
 
@@ -76,7 +76,4 @@ function checkedPassword(password: string, attr: string): string {
   return text;
 }
 
-function busy(): Fault {
-  const detail = "Too many people sign in at this moment. Try again.";
-  return new Fault("unavailable", detail, { retryAfterSeconds: 2 });
-}
+const busy = () => unavailable("Too many people sign in at this moment. Try again.", 2);

@@ -22,7 +22,6 @@ import { beginBackfill, endOfRange, readRange } from "./backfill_range.ts";
 import { exportOf, exportOperation, type ExportRequest } from "./request.ts";
 
 export interface BackfillParts extends Uses<"sql" | "clock"> {
-  /** Wakes the worker: there is something to run. */
   wake: () => void;
 }
 

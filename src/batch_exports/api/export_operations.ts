@@ -45,7 +45,6 @@ export interface ExportParts extends Omit<Checks, "project_id">, Uses<"sql" | "c
   probe: (destination: Destination, project_id: number) => Promise<string | undefined>;
 }
 
-/** The operations on exports, except pausing. */
 export function exportOperations(parts: ExportParts) {
   return [...readOperations(parts), ...createOperations(parts), ...changeOperations(parts)];
 }

@@ -56,7 +56,6 @@ export type ValuesOf<Fields extends Record<string, Field>> = {
 };
 export type FileChoice = ValuesOf<typeof files>;
 
-/** The fields in a request. */
 export type Settings = Record<string, unknown>;
 
 /** The host of the URL in a field. */

@@ -32,11 +32,6 @@ export async function post(
   }
 }
 
-/** Whether the same request may be accepted later. */
-export function isPassing({ status }: ForeignAnswer): boolean {
-  return status === 408 || status === 425 || status === 429 || status >= 500;
-}
-
 /** Retry-After, in ms; undefined without it. */
 export function retryAfterMs({ header }: ForeignAnswer): number | undefined {
   const seconds = Number(header("retry-after"));

@@ -42,7 +42,6 @@ import {
 import { type AttemptResult, type ClaimedRun, endRun, pauseFailing, writeLog } from "./run_store.ts";
 
 export interface RunCounts {
-  /** An attempt ended with this status. */
   ended(status: RunStatus): void;
   rows(count: number): void;
   /** The duration of an attempt, in seconds. */

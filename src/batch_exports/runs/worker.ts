@@ -1,7 +1,7 @@
 // The worker of batch exports: creates the runs that are due, claims those that may start, and delivers them. Several
 // processes share the work; a run belongs to one of them.
 
-import { Fault } from "../../core/fault.ts";
+import { unavailable } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { reasonOf } from "../../core/log.ts";
 import { LeaseQueue } from "../../storage/postgres/lease_queue.ts";
@@ -193,7 +193,5 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
   }
 }
 
-function tooManyProbes(): Fault {
-  const detail = "Too many destinations are being tried out already. Please retry.";
-  return new Fault("unavailable", detail, { retryAfterSeconds: 10 });
-}
+const tooManyProbes = () =>
+  unavailable("Too many destinations are being tried out already. Please retry.", 10);

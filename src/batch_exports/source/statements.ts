@@ -2,6 +2,7 @@
 // killed on abort.
 
 import type { Addresses } from "../../access/address.ts";
+import { sleep } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import type { Uses } from "../../storage/services.ts";
@@ -9,7 +10,6 @@ import { ExportError, exportError } from "../failure.ts";
 import { exportLimits } from "../limits.ts";
 import { type ExportSource, type ExportStatement, killOf } from "./store.ts";
 
-/** The services of the server that deliveries use. */
 export interface ExportServices extends Uses<"clickhouse" | "clock"> {
   addresses: Addresses;
   /** The folder for File destinations; undefined: no files. */
@@ -99,7 +99,7 @@ export async function runInsert(
   const stop = async (): Promise<void> => {
     for (let kills = 0; !ended && kills < killsMax; kills++) {
       await killStatements(clickhouse, mark).catch(() => {});
-      await Bun.sleep(killAgainMs);
+      await sleep(killAgainMs);
     }
     giveUp.abort();
   };

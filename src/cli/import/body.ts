@@ -47,7 +47,6 @@ export class Body {
     this.#files = [];
   }
 
-  /** Bytes of all rows. */
   get length(): number {
     return this.#length - this.#head.length;
   }

@@ -5,6 +5,7 @@ import { rm } from "node:fs/promises";
 import { systemIo } from "../../capture/journal/journal_io.ts";
 import { writeDurably } from "../../capture/journal/segments/files.ts";
 import { UserError } from "../../core/fault.ts";
+import { jsonIn } from "../../core/json/dictionary.ts";
 import { reasonOf } from "../../core/log.ts";
 import type { Body } from "./body.ts";
 import { addCounts, type ImportCounts, noCounts } from "./counts.ts";
@@ -145,12 +146,8 @@ export class Checkpoint {
 async function readState(path: string): Promise<State | undefined> {
   const file = Bun.file(path);
   if (!(await file.exists())) return undefined;
-  try {
-    const state = JSON.parse(await file.text()) as Partial<State>;
-    if (state.sluice_import === 1 && state.identity && state.counts && state.above) return state as State;
-  } catch {
-    // Not JSON: the error below says so.
-  }
+  const state = jsonIn(await file.text()) as Partial<State> | null | undefined;
+  if (state?.sluice_import === 1 && state.identity && state.counts && state.above) return state as State;
   throw new UserError(`${path} is not a checkpoint of this command; move it, or set another --state`);
 }
 

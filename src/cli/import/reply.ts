@@ -12,7 +12,6 @@ export type ReplyVerdict =
   /** Sent again, the bytes would be refused again. */
   | { is: "refused"; reason: string };
 
-/** A row from which the server made no event. */
 interface IgnoredRow {
   /** Its index among the rows that were sent. */
   index: number;

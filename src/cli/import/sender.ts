@@ -2,7 +2,7 @@
 // uuids. Every row is counted.
 
 import { UserError } from "../../core/fault.ts";
-import { reasonOf } from "../../core/log.ts";
+import { codeOf, reasonOf } from "../../core/log.ts";
 import type { Body } from "./body.ts";
 import { addCounts, type ImportCounts, noCounts } from "./counts.ts";
 import { importLimits } from "./limits.ts";
@@ -111,7 +111,7 @@ export class Sender {
   }
 
   #reasonOf(thrown: unknown): string {
-    const code = (thrown as { code?: unknown }).code;
+    const code = codeOf(thrown);
     if (code === "ECONNREFUSED") return "connection refused";
     if (code === "ENOTFOUND") return "no such host";
     if (code === "ECONNRESET") return "the connection was closed";
@@ -123,6 +123,6 @@ export class Sender {
 
 /** Whether no server listens there. Before the first answer this is not retried: the address is likely wrong. */
 function isUnreachable(thrown: unknown): boolean {
-  const code = (thrown as { code?: unknown }).code;
+  const code = codeOf(thrown);
   return code === "ECONNREFUSED" || code === "ENOTFOUND" || code === "ERR_INVALID_URL";
 }

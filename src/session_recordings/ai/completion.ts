@@ -1,8 +1,9 @@
 // Client of a server that speaks OpenAI's chat completions. Time and size are bounded. Redirects are refused, since
 // they would carry the key to another host; neither the key nor the server's error text is shown or logged.
 
-import { Fault } from "../../core/fault.ts";
+import { Fault, unavailable } from "../../core/fault.ts";
 import { foreignText, secretsInUrl } from "../../core/foreign_text.ts";
+import { jsonIn } from "../../core/json/dictionary.ts";
 import { limits } from "../../core/limits.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
 import { Semaphore } from "../../work/semaphore.ts";
@@ -34,10 +35,7 @@ export function openCompleting(server: ModelServer, log: Log): Completing {
     aiLimits.completionsWaitingMax,
     limits.waitingFreeMultiple,
   );
-  const busy = () => {
-    const detail = "Too many requests to the language model wait already. Please retry.";
-    return new Fault("unavailable", detail, { retryAfterSeconds: 10 });
-  };
+  const busy = () => unavailable("Too many requests to the language model wait already. Please retry.", 10);
   return (project_id, messages) =>
     semaphore.run({ owner: project_id, msMax: aiLimits.completionWaitMsMax, busy }, () =>
       complete(server, messages, log),
@@ -55,11 +53,9 @@ async function complete(server: ModelServer, messages: readonly Message[], log: 
 }
 
 function parsed(text: string, wrong: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw wrongAnswer(wrong);
-  }
+  const value = jsonIn(text);
+  if (value === undefined) throw wrongAnswer(wrong);
+  return value;
 }
 
 /** Texts to remove from whatever is answered or logged: the key, and secrets in the URL. */
@@ -100,9 +96,7 @@ async function requestCompletion(
     log.warn("the language model did not answer", { url: redacted(url), reason: redacted(reasonOf(thrown)) });
     // A retry does not help, so there is no Retry-After.
     if (isRefused) throw new Fault("unavailable", wrongSettings);
-    throw new Fault("unavailable", "The language model gave no answer. Please retry.", {
-      retryAfterSeconds: 10,
-    });
+    throw unavailable("The language model gave no answer. Please retry.", 10);
   }
 }
 

@@ -24,7 +24,6 @@ export interface RecordingFilter {
   now?: number;
 }
 
-/** The number of recordings that match the filter. */
 export async function countRecordings(reads: ProjectReads, filter: RecordingFilter): Promise<number> {
   const { from, to } = filter;
   // Every row has the distinct id, but the start of a recording is the minimum over all its rows.

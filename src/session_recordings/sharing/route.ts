@@ -11,13 +11,11 @@ import { getRow, type RecordingReaderOptions } from "../recording_reader.ts";
 import { answerSnapshots, snapshotQuery } from "../snapshots/answer.ts";
 import type { ReadingBudget } from "../snapshots/reading_budget.ts";
 
-interface SharedSnapshotParts extends RecordingReaderOptions {
-  budget: ReadingBudget;
-  links: LinkCache;
-}
-
 /** Without a key, since the token is one. */
-export function sharedSnapshotRoutes({ links, ...reader }: SharedSnapshotParts) {
+export function sharedSnapshotRoutes({
+  links,
+  ...reader
+}: RecordingReaderOptions & { budget: ReadingBudget; links: LinkCache }) {
   return new Elysia({ name: "shared snapshots" }).get(
     "/shared/:token/snapshots/",
     async ({ params, request, set }) => {

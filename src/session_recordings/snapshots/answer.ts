@@ -15,11 +15,6 @@ import type { ReadingBudget } from "./reading_budget.ts";
 import { type Parts, slicesOf } from "./slice_stream.ts";
 import { listPieces, type RecordedSession } from "./store.ts";
 
-interface SnapshotOptions {
-  clickhouse: ClickHouse;
-  budget: ReadingBudget;
-}
-
 /** One blob, or the blobs from one key to another, both included; without a source, a page. */
 export const snapshotQuery = {
   source: parameter("blob_v2 for JSON lines.", readSource),
@@ -30,7 +25,7 @@ export const snapshotQuery = {
 
 /** @throws Fault unavailable when too many recordings are being read. */
 export async function answerSnapshots(
-  { clickhouse, budget }: SnapshotOptions,
+  { clickhouse, budget }: { clickhouse: ClickHouse; budget: ReadingBudget },
   session: RecordedSession,
   query: QueryValues<typeof snapshotQuery>,
   { url, request: { signal } }: { url: URL; request: Request },

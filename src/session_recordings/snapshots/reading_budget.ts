@@ -1,8 +1,9 @@
 // Bounds what all readers of recordings use together: how many pages are read at once, and bytes of memory of pages
 // being expanded. A reader for whom there is no memory waits, for a bounded time and in a bounded queue.
 
-import { Fault } from "../../core/fault.ts";
+import { unavailable } from "../../core/fault.ts";
 import { FairShare } from "../../work/fair_share.ts";
+import { Tally } from "../../work/maps.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import { snapshotLimits } from "./limits.ts";
 
@@ -32,7 +33,7 @@ export class ReadingBudget {
   /** Which project's turn it is; what it may have is decided by bytes. */
   readonly #order = new FairShare(Number.POSITIVE_INFINITY);
   /** Reserved bytes by project. */
-  readonly #reserved = new Map<number, number>();
+  readonly #reserved = new Tally<number>();
   #bytes = 0;
 
   /** `bytesMax`: of all pages together; one project may use half of them. `waitMsMax`: wait of a reader, in ms. */
@@ -95,28 +96,22 @@ export class ReadingBudget {
     return own >= room;
   }
 
-  #reservedBy(project_id: number): number {
-    return this.#reserved.get(project_id) ?? 0;
-  }
-
   /** A page that exceeds a share may run alone in its project. */
   #mayAcquire(project_id: number, bytes: number): boolean {
-    const own = this.#reservedBy(project_id);
+    const own = this.#reserved.of(project_id);
     if (this.#bytes > 0 && this.#bytes + bytes > this.#bytesMax) return false;
     return own === 0 || own + bytes <= this.#bytesMax / 2;
   }
 
   #acquire(project_id: number, bytes: number): void {
     this.#order.acquire(project_id);
-    this.#reserved.set(project_id, this.#reservedBy(project_id) + bytes);
+    this.#reserved.add(project_id, bytes);
     this.#bytes += bytes;
   }
 
   /** Lets in as many of those that wait as then find room. */
   #release(project_id: number, bytes: number): void {
-    const left = this.#reservedBy(project_id) - bytes;
-    if (left > 0) this.#reserved.set(project_id, left);
-    else this.#reserved.delete(project_id);
+    this.#reserved.add(project_id, -bytes);
     this.#bytes -= bytes;
     for (let next = this.#next(); next; next = this.#next()) {
       this.#waiting.delete(next);
@@ -131,7 +126,4 @@ export class ReadingBudget {
   }
 }
 
-function busy(): Fault {
-  const detail = "Too many recordings are being read. Please retry.";
-  return new Fault("unavailable", detail, { retryAfterSeconds: 5 });
-}
+const busy = () => unavailable("Too many recordings are being read. Please retry.");

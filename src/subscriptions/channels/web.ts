@@ -2,7 +2,7 @@
 // beginning of the answer.
 
 import type { Addresses } from "../../access/address.ts";
-import { type ForeignAnswer, NoAnswer, postTo } from "../../access/post.ts";
+import { type ForeignAnswer, isPassing, NoAnswer, postTo } from "../../access/post.ts";
 import { reasonOf } from "../../core/log.ts";
 import { subscriptionLimits } from "../limits.ts";
 import { DeliveryError } from "./delivery_error.ts";
@@ -52,8 +52,8 @@ function silence(url: URL, thrown: unknown): DeliveryError {
 }
 
 /** The error for a status other than 2xx. Each of them means that the message was not accepted. */
-function refusal(url: URL, { status, text }: ForeignAnswer): DeliveryError {
-  const detail = text.trim() ? `: ${text.trim()}` : "";
+function refusal(url: URL, answer: ForeignAnswer): DeliveryError {
+  const { status, text } = answer;
   if (status >= 300 && status < 400) {
     return new DeliveryError(
       `${url.host} answered ${status}; redirects are not followed.`,
@@ -61,6 +61,6 @@ function refusal(url: URL, { status, text }: ForeignAnswer): DeliveryError {
       "target",
     );
   }
-  const again = status >= 500 || status === 408 || status === 425 || status === 429;
-  return new DeliveryError(`${url.host} answered ${status}${detail}`, again ? "again" : "refused", "target");
+  const message = `${url.host} answered ${status}${text.trim() && `: ${text.trim()}`}`;
+  return new DeliveryError(message, isPassing(answer) ? "again" : "refused", "target");
 }

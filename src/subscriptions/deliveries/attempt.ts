@@ -46,7 +46,9 @@ export async function attemptDelivery(
   stopping: AbortSignal,
 ): Promise<AttemptOutcome> {
   const recipients = withInterrupted(delivery.recipients);
-  const open = targetsOf(delivery).filter((target) => {
+  const { target_type, target_value } = delivery;
+  const targets = target_type === "email" ? addressesIn(target_value) : [target_value];
+  const open = targets.filter((target) => {
     const recipient = recipients[target];
     return recipient === undefined || recipient.state === "again";
   });
@@ -85,10 +87,6 @@ function withInterrupted(found: Record<string, Recipient>): Record<string, Recip
   return Object.fromEntries(
     Object.entries(found).map(([target, one]) => [target, one.state === "sending" ? doubt : one]),
   );
-}
-
-function targetsOf({ target_type, target_value }: ClaimedDelivery): string[] {
-  return target_type === "email" ? addressesIn(target_value) : [target_value];
 }
 
 function fatal(error: string): Recipient {

@@ -1,6 +1,7 @@
 // Reads insights for deliveries: a few at a time, and once for all subscriptions to the same insight, by a short cache.
 
 import type { Clock } from "../../core/clock.ts";
+import { putNewest } from "../../work/maps.ts";
 import type { Semaphore } from "../../work/semaphore.ts";
 import { subscriptionLimits } from "../limits.ts";
 import type { ReportReader } from "../report/report.ts";
@@ -15,12 +16,9 @@ export function sharedReader(reader: ReportReader, semaphore: Semaphore, clock: 
     if (known && now - known.at < subscriptionLimits.deliveryReadAgeMs)
       return known.answer as Promise<Answer>;
     const answer = semaphore.run({ owner: project_id, busy }, read);
-    cache.delete(key);
-    cache.set(key, { at: now, answer });
+    putNewest(cache, key, { at: now, answer }, subscriptionLimits.deliveryReadsKeptMax);
     // Failures are not cached.
     answer.catch(() => cache.delete(key));
-    const [oldest] = cache.keys();
-    if (cache.size > subscriptionLimits.deliveryReadsKeptMax && oldest !== undefined) cache.delete(oldest);
     return answer;
   };
   return {

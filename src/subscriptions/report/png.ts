@@ -1,6 +1,7 @@
 // Draws charts as PNG in a worker thread, one at a time, with a time limit and a small cache.
 
 import { withinMs } from "../../core/deadline.ts";
+import { putNewest } from "../../work/maps.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import { subscriptionLimits } from "../limits.ts";
 
@@ -37,9 +38,7 @@ export function openPictures(
     worker ??= new Worker(new URL("./png_worker.ts", import.meta.url));
     try {
       const png = await withinMs(answerOf(worker, svg), subscriptionLimits.pictureMsMax);
-      drawn.set(svg, png);
-      const [oldest] = drawn.keys();
-      if (drawn.size > subscriptionLimits.picturesKeptMax && oldest !== undefined) drawn.delete(oldest);
+      putNewest(drawn, svg, png, subscriptionLimits.picturesKeptMax);
       return png;
     } catch (thrown) {
       // A worker that hangs or is broken is not used again.

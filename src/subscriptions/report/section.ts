@@ -1,7 +1,7 @@
 // One insight's results as a section of a report. Results are in the format of PostHog's API; what is in another
 // format is left out.
 
-import { isDictionary } from "../../core/json/dictionary.ts";
+import { isDictionary, numberIn } from "../../core/json/dictionary.ts";
 import type { ResultType } from "../../query/result.ts";
 import { subscriptionLimits } from "../limits.ts";
 import type { Cell, Chart, ChartSeries, Figure, Section, Table } from "./model.ts";
@@ -304,12 +304,6 @@ function objectsIn(value: unknown): Fields[] {
 
 function textsIn(value: unknown): string[] {
   return Array.isArray(value) ? value.map((one) => cut(String(one))) : [];
-}
-
-/** A finite number, or its text: 64-bit numbers are text in JSON. */
-function numberIn(value: unknown): number | undefined {
-  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-  return typeof number === "number" && Number.isFinite(number) ? number : undefined;
 }
 
 function numbersIn(value: unknown): number[] {

@@ -27,7 +27,6 @@ export const azureBlob = destinationKind({
   probe: async (work, config) => await probeObjects(work, azureStore(config), config),
 });
 
-/** A container of Azure as a store of files. */
 function azureStore(config: AzureBlobConfig): ObjectStore {
   const send = async (work: Writing, request: Omit<AzureRequest, "headers">, headers = {}): Promise<void> =>
     await put(config, { ...request, headers }, work);

@@ -1,14 +1,14 @@
 // Requests to Azure's blob storage: address, signature, and errors, which show the status and known codes only.
 
 import { createHmac } from "node:crypto";
-import { setTimeout } from "node:timers/promises";
-import type { ForeignAnswer } from "../../../access/post.ts";
+import { type ForeignAnswer, isPassing } from "../../../access/post.ts";
+import { sleep } from "../../../core/clock.ts";
 import { withoutLast } from "../../../core/trim.ts";
 import { wordsIn } from "../../../core/words.ts";
 import { ExportError } from "../../failure.ts";
 import { exportLimits } from "../../limits.ts";
 import type { ExportServices, ExportWork } from "../../source/statements.ts";
-import { isPassing, post, retryAfterMs } from "../post.ts";
+import { post, retryAfterMs } from "../post.ts";
 import type { AzureBlobConfig } from "./config.ts";
 
 export interface AzureRequest {
@@ -46,9 +46,7 @@ export async function put(config: AzureBlobConfig, request: AzureRequest, work: 
       if (!again || last) throw refusal(url, reply, !again);
     }
     const pauseMs = (reply && retryAfterMs(reply)) ?? exportLimits.retryMsMin * tried;
-    await setTimeout(Math.min(exportLimits.storeRequestMsMax, pauseMs), undefined, {
-      signal: work.abort,
-    });
+    await sleep(Math.min(exportLimits.storeRequestMsMax, pauseMs), work.abort);
   }
 }
 

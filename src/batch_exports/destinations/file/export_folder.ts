@@ -13,6 +13,7 @@ import {
   unlinkSync,
 } from "node:fs";
 import { join } from "node:path";
+import { codeOf } from "../../../core/log.ts";
 import { ExportError } from "../../failure.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_CREAT, O_EXCL, O_WRONLY } = constants;
@@ -152,10 +153,5 @@ function failure(thrown: unknown, otherwise?: string): ExportError {
   const code = codeOf(thrown);
   if (otherwise !== undefined && code === "ENOENT") return new ExportError(otherwise, true);
   const final = code === "EACCES" || code === "EPERM" || code === "EISDIR" || code === "ENAMETOOLONG";
-  return new ExportError(`The folder cannot be written to: ${code ?? "it failed"}`, final);
-}
-
-function codeOf(thrown: unknown): string | undefined {
-  const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
-  return typeof code === "string" ? code : undefined;
+  return new ExportError(`The folder cannot be written to: ${code || "it failed"}`, final);
 }

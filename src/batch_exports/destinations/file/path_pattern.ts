@@ -24,7 +24,6 @@ export function pathPatternOf({ path, prefix }: Settings, model: string): PathPa
   return steps.filter((step) => step !== "");
 }
 
-/** Whether the two may be the same folder. */
 export function pathPatternsOverlap(one: PathPattern, other: PathPattern): boolean {
   return one.length === other.length && one.every((step, i) => stepsMeet([...step], [...(other[i] ?? "")]));
 }

@@ -1,7 +1,8 @@
 // An HTTP destination: events in batches of capture. They stream through this process, since ClickHouse would send one
 // endless body; one batch at a time is in memory.
 
-import type { ForeignAnswer } from "../../../access/post.ts";
+import { type ForeignAnswer, isPassing } from "../../../access/post.ts";
+import { sleep } from "../../../core/clock.ts";
 import { ExportError } from "../../failure.ts";
 import { exportLimits } from "../../limits.ts";
 import { captureColumns } from "../../source/columns.ts";
@@ -9,7 +10,7 @@ import { type ExportWork, rowStream, type Writing } from "../../source/statement
 import { selectionOf } from "../../source/store.ts";
 import { destinationKind } from "../destination.ts";
 import { events, hostOfUrl, required, type ValuesOf } from "../fields.ts";
-import { isPassing, post, retryAfterMs } from "../post.ts";
+import { post, retryAfterMs } from "../post.ts";
 import * as rules from "../value.ts";
 
 const fields = {
@@ -64,7 +65,7 @@ async function sendBatch(
     const again = isPassing(reply);
     if (!again || tried >= exportLimits.postAttemptsMax) throw refusal(url, reply, !again);
     const pauseMs = retryAfterMs(reply) ?? exportLimits.retryMsMin * tried;
-    await Bun.sleep(Math.min(exportLimits.postMsMax, pauseMs));
+    await sleep(Math.min(exportLimits.postMsMax, pauseMs), work.abort);
   }
 }
 

@@ -46,9 +46,7 @@ export interface FileRows {
 }
 
 interface ObjectParts {
-  /** The number of files that rows are spread over. */
   files: number;
-  /** The files that have rows, and how many. */
   used: readonly { file: string; rows: string }[];
 }
 

@@ -2,7 +2,7 @@
 // itself and cannot undo a part of an earlier attempt.
 
 import type { Addresses } from "../../../access/address.ts";
-import { reasonOf } from "../../../core/log.ts";
+import { codeOf, reasonOf } from "../../../core/log.ts";
 import { openForeignPostgres } from "../../../storage/postgres/foreign_postgres.ts";
 import type { Postgres } from "../../../storage/postgres/postgres.ts";
 import { ExportError, exportError } from "../../failure.ts";
@@ -86,7 +86,7 @@ async function connected<T>(
 const wrongForGood = /^(28|3D|3F|42|22|23|0A)/;
 
 function failureOf(thrown: unknown): ExportError {
-  const code = typeof thrown === "object" && thrown !== null && "code" in thrown ? String(thrown.code) : "";
+  const code = codeOf(thrown);
   if (!/^[0-9A-Z]{5}$/.test(code)) return exportError(thrown);
   return new ExportError(reasonOf(thrown), wrongForGood.test(code));
 }

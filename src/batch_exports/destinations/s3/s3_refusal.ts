@@ -100,7 +100,6 @@ const aboutServer: ReadonlySet<string> = new Set(
   `),
 );
 
-/** Characters of an error that are read. */
 const readCharsMax = 8192;
 
 function find(refusals: readonly Refusal[], text: string): Refusal | undefined {

@@ -1,7 +1,7 @@
 // Records that are /batch items already. Their bytes are sent as they are; a row is rewritten only where the
 // server would otherwise replace the event's time or uuid. `properties` is not changed.
 
-import { isUuid } from "../../../core/id.ts";
+import { dashedUuid, isUuid } from "../../../core/id.ts";
 import { parseRawFields, type RawFields, writeRawFields } from "../reading/raw_fields.ts";
 import { type JsonRecord, type RecordOutcome, rejected } from "./record.ts";
 import { importTimestamp, rfc3339Ms, timeProblem } from "./timestamp.ts";
@@ -39,6 +39,6 @@ export function usableUuid(value: unknown): string | undefined {
   if (typeof value !== "string" || value === nilUuid) return undefined;
   if (isUuid(value)) return value;
   if (!/^[0-9a-f]{32}$/i.test(value)) return undefined;
-  const dashed = value.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  const dashed = dashedUuid(value);
   return dashed === nilUuid ? undefined : dashed;
 }

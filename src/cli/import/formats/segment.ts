@@ -137,8 +137,7 @@ function putContext(context: RawFields, properties: RawFields): void {
       putField(properties, property, context.get(outer));
       continue;
     }
-    let part = parts.get(outer);
-    if (part === undefined) parts.set(outer, (part = objectField(context, outer)));
+    const part = parts.getOrInsertComputed(outer, () => objectField(context, outer));
     putField(properties, property, part.get(inner));
   }
   const group = fieldId(context, "groupId");

@@ -66,7 +66,7 @@ export function readTimestamp(value: unknown): Timestamp | undefined {
   if (!Number.isNaN(ms)) return { ms, text: value };
   const text = value.trim();
   if (/^-?\d{9,19}(\.\d+)?$/.test(text)) return fromNumber(Number(text));
-  return fromParts(text) ?? fromMailDate(text);
+  return fromParts(text) ?? (mailDate.test(text) ? fromMs(Date.parse(text)) : undefined);
 }
 
 const datePart = /(\d{4})([-/])(\d\d)\2(\d\d)/;
@@ -92,10 +92,6 @@ function zoneText(zone: string): string {
 
 const mailDate =
   /^(?:[A-Z][a-z]{2}, )?\d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d(?::\d\d)? (?:[+-]\d{4}|GMT|UT|UTC|Z)$/;
-
-function fromMailDate(text: string): Timestamp | undefined {
-  return mailDate.test(text) ? fromMs(Date.parse(text)) : undefined;
-}
 
 function fromNumber(value: number): Timestamp | undefined {
   const size = Math.abs(value);

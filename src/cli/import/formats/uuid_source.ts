@@ -1,6 +1,7 @@
 // The uuid of an imported event whose record has none: derived from its content, so every run makes the same one.
 
 import { UserError } from "../../../core/fault.ts";
+import { uuidOfBytes } from "../../../core/id.ts";
 import { importLimits } from "../limits.ts";
 
 /** The namespace (RFC 9562) of these uuids. A change would duplicate every event that is imported again. */
@@ -28,8 +29,8 @@ export class UuidSource {
     source.copy(this.#scratch, namespace.length, from, to);
     this.#hash(length);
     const occurrence = this.#seen.add(this.#digest.readUInt32LE(0), this.#digest.readUInt32LE(4));
-    if (occurrence === 0) return this.#text();
-    return this.ofText(`${this.#text()} ${occurrence}`);
+    const uuid = uuidOfBytes(this.#digest, 5);
+    return occurrence === 0 ? uuid : this.ofText(`${uuid} ${occurrence}`);
   }
 
   /** A UUIDv5 of a text that identifies an event, such as the source's own id. */
@@ -38,7 +39,7 @@ export class UuidSource {
     this.#reserve(namespace.length + bytesMax);
     const written = this.#scratch.write(text, namespace.length, "utf8");
     this.#hash(namespace.length + written);
-    return this.#text();
+    return uuidOfBytes(this.#digest, 5);
   }
 
   #reserve(length: number): void {
@@ -49,14 +50,6 @@ export class UuidSource {
 
   #hash(length: number): void {
     Bun.SHA1.hash(this.#scratch.subarray(0, length), this.#digest);
-    this.#digest[6] = (this.#digest[6]! & 0x0f) | 0x50;
-    this.#digest[8] = (this.#digest[8]! & 0x3f) | 0x80;
-  }
-
-  #text(): string {
-    const hex = this.#digest.toString("hex", 0, 16);
-    const middle = `${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}`;
-    return `${hex.slice(0, 8)}-${middle}-${hex.slice(20)}`;
   }
 }
 

@@ -1,7 +1,7 @@
 // The fields of a JSON object with their values as raw text, so that values move without being changed (a
 // number keeps its digits). The grammar is not checked here: JSON.parse must have accepted the text before.
 
-import { isDictionary } from "../../../core/json/dictionary.ts";
+import { isDictionary, jsonIn } from "../../../core/json/dictionary.ts";
 import { JsonCursor } from "../../../core/json/json_cursor.ts";
 
 /** Name → the value's JSON text as written. A repeated name keeps its last value, as in JSON.parse. */
@@ -9,12 +9,8 @@ export type RawFields = Map<string, string>;
 
 /** The object that a JSON text is; undefined when it is none. */
 export function jsonObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value = JSON.parse(text) as unknown;
-    return isDictionary(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = jsonIn(text);
+  return isDictionary(value) ? value : undefined;
 }
 
 /** The JSON text of an object with further fields in front, but for names that it has. */

@@ -5,7 +5,7 @@ import { open, stat } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { UserError } from "../../../core/fault.ts";
-import { reasonOf } from "../../../core/log.ts";
+import { codeOf, reasonOf } from "../../../core/log.ts";
 import { importLimits } from "../limits.ts";
 
 const chunkBytes = 256 * 1024;
@@ -38,7 +38,6 @@ export async function fileBytesOf(path: string): Promise<number | undefined> {
 interface SourceOptions {
   /** Called with the number of bytes read, before inflating. */
   onBytes(count: number): void;
-  /** Standard input. */
   input(): ReadableStream<Uint8Array>;
   /** Ends a wait for standard input. */
   stop: AbortSignal;
@@ -156,13 +155,13 @@ async function* unzstd(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
 }
 
 function refusalOf(thrown: unknown): string {
-  const code = (thrown as { code?: unknown }).code;
+  const code = codeOf(thrown);
   if (code === "ENOENT") return "no such file";
   if (code === "EACCES" || code === "EPERM") return "permission denied";
   if (code === "EISDIR") return "a directory; name the files in it";
   const reason = reasonOf(thrown);
   if (code === "Z_BUF_ERROR" || reason === "unexpected end of file")
     return "the compressed data ends too early";
-  if (typeof code === "string" && code.startsWith("Z_")) return `the compressed data is damaged (${reason})`;
+  if (code.startsWith("Z_")) return `the compressed data is damaged (${reason})`;
   return reason;
 }
