@@ -91,7 +91,7 @@ test("a file is where it was made, or has no name", () => {
   const outside = makeFolder();
   const folder = openExportFolder(root, "moved");
   folder.create("a.part");
-  expect(() => folder.rename("a.part", "a")).toThrow("moved away");
+  expect(() => folder.rename("a.part", "a")).toThrow("moved while it was written");
   folder.create("b.part");
   writeFileSync(join(root, "moved", "b.part"), "rows");
   // The folder that was opened stays the one that is written to, whatever has its name by then.
