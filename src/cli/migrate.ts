@@ -3,7 +3,8 @@
 import { resolve } from "node:path";
 import { openLog } from "../core/log.ts";
 import { ownsDataDir } from "../storage/lock.ts";
-import { migrate, pendingMigrations } from "../storage/migrate.ts";
+import { countEventRows, migrate, pendingMigrations } from "../storage/migrate.ts";
+import { durationEvents, type Migration, type MigrationDuration } from "../storage/migrations/files.ts";
 import { attachStores } from "../storage/stores.ts";
 import { checkPositionals, readArguments } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
@@ -17,7 +18,8 @@ Applies the missing migrations of sql/postgres and sql/clickhouse in order. Seve
 same time: each migration is applied once. Before one that is incompatible with running older servers it waits
 until they stop, for ten minutes at most.
 
-  --check  lists what would be applied and whether older servers can run beside it; changes nothing
+  --check  lists what would be applied, how long each takes and whether older servers can capture meanwhile; changes
+           nothing
 
   DATABASE_URL=postgres://… CLICKHOUSE_URL=http://… SECRET_KEY=… bun run sluice migrate`,
   run,
@@ -41,9 +43,8 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   try {
     if (isCheck) {
       const pending = Object.values(await pendingMigrations(stores, log)).flat();
-      for (const { path, olderGoOn } of pending) {
-        print(`${path}: older servers ${olderGoOn ? "can run beside it" : "must stop for it"}`);
-      }
+      const rows = pending.length === 0 ? 0 : await countEventRows(stores.clickhouse);
+      for (const one of pending) print(checkLine(one, rows));
       if (pending.length === 0) print("nothing to apply");
       return 0;
     }
@@ -57,4 +58,22 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
     await stores.close();
   }
   return 0;
+}
+
+function checkLine({ path, olderGoOn, duration }: Migration, rows: number): string {
+  const captures = olderGoOn
+    ? "captures go on in older servers"
+    : "captures stop: older servers must stop for it";
+  return `${path}: ${durationText(duration, rows)}; ${captures}`;
+}
+
+function durationText({ seconds, isMeasured }: MigrationDuration, rows: number): string {
+  if (seconds === 0) return "a moment, however many events there are";
+  const here = Math.ceil((seconds * rows) / durationEvents);
+  const known = `${seconds} s for ${thousands(durationEvents)}, ${isMeasured ? "measured" : "estimated"}`;
+  return `about ${here} s for the ${thousands(rows)} events here (${known})`;
+}
+
+function thousands(count: number): string {
+  return count.toLocaleString("en-US");
 }

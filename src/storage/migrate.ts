@@ -113,6 +113,17 @@ export async function pendingMigrations(
   return { postgres: await pending("postgres"), clickhouse: await pending("clickhouse") };
 }
 
+/** How many rows of events there are, which is what migrations of events take their time for. */
+export async function countEventRows(clickhouse: ClickHouse): Promise<number> {
+  try {
+    const [found] = await clickhouse.query<{ rows: string }>("SELECT count() AS rows FROM event_rows");
+    return Number(found?.rows ?? 0);
+  } catch (thrown) {
+    if (isUnmade(thrown)) return 0;
+    throw thrown;
+  }
+}
+
 /** Whether a store has no table of migrations yet. */
 function isUnmade(thrown: unknown): boolean {
   if (thrown instanceof ClickHouseError) return /^UNKNOWN_(TABLE|DATABASE)$/.test(thrown.type);

@@ -1,4 +1,5 @@
-// The numbered files of sql/: read and checked, compared with what a store has, and what each says of older servers.
+// The numbered files of sql/: read and checked, compared with what a store has, and what each says of older servers and
+// of the time that it takes.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -21,7 +22,18 @@ export interface Migration {
   checksum: string;
   /** Whether servers that do not know it can go on beside it. */
   olderGoOn: boolean;
+  duration: MigrationDuration;
 }
+
+export interface MigrationDuration {
+  /** With `durationEvents` in the store; 0: a moment, however many there are. */
+  seconds: number;
+  /** Whether that was measured, or estimated from fewer events. */
+  isMeasured: boolean;
+}
+
+/** The number of events that a duration is for. */
+export const durationEvents = 20_000_000;
 
 export type AppliedMigration = Pick<Migration, "version" | "name" | "checksum">;
 
@@ -32,6 +44,12 @@ export type Versions = Readonly<Record<StoreName, number>>;
 
 /** Files before this number say nothing of older servers, which must stop for them. */
 export const firstHeaded = 9;
+
+/** Files before these numbers, which are released, say nothing of the time that they take. */
+const firstTimed: Versions = { postgres: 21, clickhouse: 15 };
+
+/** Of those, the only one that reads events. Measured with 20 million. */
+const untimedSeconds: Readonly<Record<string, number>> = { "sql/clickhouse/0009_definitions.sql": 0 };
 
 const headers: ReadonlyMap<string | undefined, boolean> = new Map([
   ["-- Older servers: go on.", true],
@@ -67,8 +85,25 @@ export function readFolder(folder: string): Migration[] {
     }
     const text = readFileSync(join(folder, name), "utf8").replaceAll("\r\n", "\n");
     const checksum = new Bun.CryptoHasher("sha256").update(text).digest("hex");
-    return { version, name, path, text, checksum, olderGoOn: olderGoOn(path, version, text) };
+    const own = { olderGoOn: olderGoOn(path, version, text), duration: durationOf(path, version, text) };
+    return { version, name, path, text, checksum, ...own };
   });
+}
+
+const durationShape =
+  /^-- Takes: (?:a moment|([1-9]\d{0,5}) s for 20 million events, (measured|estimated))\.$/;
+
+function durationOf(path: string, version: number, text: string): MigrationDuration {
+  const store = path.split("/")[1] as StoreName;
+  if (version < firstTimed[store]) return { seconds: untimedSeconds[path] ?? 0, isMeasured: true };
+  const found = durationShape.exec(text.split("\n", 2)[1] ?? "");
+  if (!found) {
+    throw new UserError(
+      `${path}: expected as its second line "-- Takes: a moment." or ` +
+        '"-- Takes: N s for 20 million events, measured." (or estimated)',
+    );
+  }
+  return { seconds: Number(found[1] ?? 0), isMeasured: found[2] !== "estimated" };
 }
 
 function olderGoOn(path: string, version: number, text: string): boolean {

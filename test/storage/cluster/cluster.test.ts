@@ -62,7 +62,8 @@ describe("the tables of a cluster", () => {
   test("are made again by the newest version only, as an older one would take back what that has replaced", async () => {
     const { sql, clickhouse, cluster } = await openClusterStores();
     const name = `${String(knownMigrations().clickhouse + 1).padStart(4, "0")}_more.sql`;
-    const more = "-- Older servers: go on.\nCREATE OR REPLACE VIEW group_types AS SELECT 'newer' AS version;";
+    const head = "-- Older servers: go on.\n-- Takes: a moment.\n";
+    const more = `${head}CREATE OR REPLACE VIEW group_types AS SELECT 'newer' AS version;`;
     const newer = ownAnd({}, { [name]: more });
     await migrate({ sql, clickhouse }, { log, ...newer });
     /** As another server of the cluster without tables would make it look. */

@@ -10,8 +10,8 @@ import {
 import { folders, ownAnd } from "../../support/migrations.ts";
 
 const known = knownMigrations();
-const goOn = "-- Older servers: go on.\nSELECT 1;\n";
-const mustStop = "-- Older servers: must stop.\nSELECT 1;\n";
+const goOn = "-- Older servers: go on.\n-- Takes: a moment.\nSELECT 1;\n";
+const mustStop = "-- Older servers: must stop.\n-- Takes: a moment.\nSELECT 1;\n";
 
 test("a file says in its first line whether older servers can go on beside it", () => {
   const [own, more, other] = [0, 1, 2].map((after) => String(known.postgres + after).padStart(4, "0"));
@@ -37,6 +37,28 @@ test("a file that says nothing, or something else, or says it later, is refused 
     expect(() => readFolder(clickhouseDir)).toThrow(
       `sql/clickhouse/${name}: expected one of these as its first line: ` +
         "-- Older servers: go on. -- Older servers: must stop.",
+    );
+  }
+});
+
+test("a file says in its second line how long it takes for 20 million events, and how that is known", () => {
+  const name = `${String(known.clickhouse + 1).padStart(4, "0")}_more.sql`;
+  const durationOf = (line: string) =>
+    readFolder(ownAnd({}, { [name]: `-- Older servers: go on.\n${line}\nSELECT 1;\n` }).clickhouseDir).at(-1)!
+      .duration;
+  expect(durationOf("-- Takes: a moment.")).toEqual({ seconds: 0, isMeasured: true });
+  expect(durationOf("-- Takes: 480 s for 20 million events, measured.")).toEqual({
+    seconds: 480,
+    isMeasured: true,
+  });
+  expect(durationOf("-- Takes: 90 s for 20 million events, estimated.")).toEqual({
+    seconds: 90,
+    isMeasured: false,
+  });
+  for (const line of ["", "-- Takes: long.", "-- Takes: 0 s for 20 million events, measured.", "SELECT 1;"]) {
+    expect(() => durationOf(line)).toThrow(
+      `sql/clickhouse/${name}: expected as its second line "-- Takes: a moment." or ` +
+        '"-- Takes: N s for 20 million events, measured." (or estimated)',
     );
   }
 });

@@ -23,7 +23,8 @@ const next = {
   postgres: `${String(known.postgres + 1).padStart(4, "0")}_more.sql`,
   clickhouse: `${String(known.clickhouse + 1).padStart(4, "0")}_more.sql`,
 };
-const [goOn, mustStop] = ["-- Older servers: go on.\n", "-- Older servers: must stop.\n"];
+const moment = "-- Takes: a moment.\n";
+const [goOn, mustStop] = [`-- Older servers: go on.\n${moment}`, `-- Older servers: must stop.\n${moment}`];
 const moreOfPostgres = "ALTER TABLE journals ADD COLUMN more integer NOT NULL DEFAULT 1;";
 const moreOfClickHouse = "ALTER TABLE seen ADD COLUMN IF NOT EXISTS more UInt8 DEFAULT 1;";
 
