@@ -29,6 +29,30 @@ test.skipIf(!has("promtool", "--version"))("promtool finds nothing wrong with th
   expect(said("promtool", "check", "rules", "src/docs/deploy/alerts.yml")).toMatchObject({ code: 0 });
 });
 
+/** The expressions of the dashboard's panels. */
+function expressionsIn(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  const own = "expr" in value && typeof value.expr === "string" ? [value.expr] : [];
+  return [...own, ...Object.values(value).flatMap(expressionsIn)];
+}
+
+test.skipIf(!has("promtool", "--version"))("promtool reads every expression of the dashboard", () => {
+  const expressions = expressionsIn(JSON.parse(textOf("src/docs/deploy/dashboard.json")));
+  expect(expressions.length).toBeGreaterThan(10);
+  const check = (list: readonly string[]) => {
+    const path = join(makeFolder(), "rules.yml");
+    // What Grafana puts for its own variable.
+    const rules = list.map((one, i) => ({
+      record: `panel:${i}`,
+      expr: one.replaceAll("$__rate_interval", "1m"),
+    }));
+    writeFileSync(path, JSON.stringify({ groups: [{ name: "dashboard", rules }] }));
+    return said("promtool", "check", "rules", path);
+  };
+  expect(check(expressions)).toMatchObject({ code: 0, text: expect.stringContaining("rules found") });
+  expect(check([...expressions, "sum by (rate(x)"])).toMatchObject({ code: 1 });
+});
+
 test.skipIf(!has("docker", "compose", "version"))("compose reads both files", () => {
   for (const file of ["compose.yaml", "compose.cluster.yaml"]) {
     expect(said("docker", "compose", "-f", file, "config", "--quiet")).toEqual({ code: 0, text: "" });
@@ -36,16 +60,19 @@ test.skipIf(!has("docker", "compose", "version"))("compose reads both files", ()
 });
 
 test.skipIf(!has("systemd-analyze", "--version"))(
-  "systemd finds nothing wrong with the unit, and little exposed",
+  "systemd finds nothing wrong with the units, and little exposed",
   () => {
-    const unit = join(makeFolder(), "sluice.service");
-    writeFileSync(
-      unit,
-      textOf("src/docs/deploy/sluice.service").replace("/usr/local/bin/bun", process.execPath),
-    );
-    expect(said("systemd-analyze", "verify", unit)).toEqual({ code: 0, text: "" });
-    // In tenths; what is left is the network, which a server has.
-    expect(said("systemd-analyze", "security", "--offline=true", "--threshold=25", unit).code).toBe(0);
+    const folder = makeFolder();
+    const units = ["sluice.service", "sluice-backup.service", "sluice-backup.timer"].map((name) => {
+      const text = textOf(`src/docs/deploy/${name}`).replace("/usr/local/bin/bun", process.execPath);
+      writeFileSync(join(folder, name), text);
+      return join(folder, name);
+    });
+    expect(said("systemd-analyze", "verify", ...units)).toEqual({ code: 0, text: "" });
+    for (const unit of units.filter((one) => one.endsWith(".service"))) {
+      // In tenths; what is left is the network, which both need.
+      expect(said("systemd-analyze", "security", "--offline=true", "--threshold=25", unit).code).toBe(0);
+    }
   },
 );
 
@@ -58,9 +85,20 @@ interface Service {
   read_only?: boolean;
   cap_drop?: string[];
   security_opt?: string[];
+  mem_limit?: string;
 }
 
-test("every service starts again, bounds its logs and names its volumes; the server is locked in", () => {
+test("the unit of backups is as confined as the server's", () => {
+  const confined = (name: string) =>
+    textOf(`src/docs/deploy/${name}`)
+      .split("\n")
+      .filter((line) =>
+        /^(?:Protect|Restrict|Private|System|NoNew|Capability|Lock|UMask|State|User=)/.test(line),
+      );
+  expect(confined("sluice-backup.service").toSorted()).toEqual(confined("sluice.service").toSorted());
+});
+
+test("every service starts again, bounds logs and memory, gains no rights and names its volumes", () => {
   for (const file of ["compose.yaml", "compose.cluster.yaml"]) {
     const { services, volumes } = Bun.YAML.parse(textOf(file)) as {
       services: Record<string, Service>;
@@ -68,16 +106,14 @@ test("every service starts again, bounds its logs and names its volumes; the ser
     };
     for (const [name, service] of Object.entries(services)) {
       expect([name, service.restart, typeof service.logging]).toEqual([name, "unless-stopped", "object"]);
+      expect([name, service.security_opt]).toEqual([name, ["no-new-privileges:true"]]);
+      expect([name, service.mem_limit]).toEqual([name, expect.stringMatching(/^\d+[mg]$/)]);
       const named = (service.volumes ?? []).map((volume) => volume.split(":")[0]!);
       expect(Object.keys(volumes)).toEqual(expect.arrayContaining(named));
       if (name !== "balancer") expect([name, named.length]).toEqual([name, 1]);
       if (!service.build) continue;
-      const { read_only, cap_drop, security_opt } = service;
-      expect({ read_only, cap_drop, security_opt }).toEqual({
-        read_only: true,
-        cap_drop: ["ALL"],
-        security_opt: ["no-new-privileges:true"],
-      });
+      const { read_only, cap_drop } = service;
+      expect({ read_only, cap_drop }).toEqual({ read_only: true, cap_drop: ["ALL"] });
     }
   }
 });

@@ -89,7 +89,14 @@ const long = {
 };
 
 /** Programs without which tests are skipped. */
-const tools = ["chromium", "strace", "python3", "node", "npm", "java", "mvn", "go", "cargo"];
+const tools =
+  "chromium strace python3 node npm java mvn go cargo promtool systemd-analyze docker-compose".split(" ");
+
+/** Compose is a part of docker. */
+function isMissing(tool: string): boolean {
+  if (tool !== "docker-compose") return Bun.which(tool) === null;
+  return Bun.which("docker") === null || Bun.spawnSync(["docker", "compose", "version"]).exitCode !== 0;
+}
 
 export type Tier = "quick" | "all" | "long";
 
@@ -163,7 +170,7 @@ async function runTier(tier: Tier, files: readonly string[], options: readonly s
   });
   const code = await run.exited;
   rmSync(dirname(order), { recursive: true, force: true });
-  const missing = tools.filter((tool) => Bun.which(tool) === null);
+  const missing = tools.filter(isMissing);
   if (missing.length > 0)
     console.error(`Not on this machine, so that their tests were skipped: ${missing.join(", ")}`);
   return code;
