@@ -1,7 +1,7 @@
 // Where a proof takes place: stores that outlive the server, a bucket for exports, and servers that are started on one
 // folder again and again, some of them under strace.
 
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { silentLog } from "../../../src/core/log.ts";
 import { type ClickHouse, openClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import type { Postgres } from "../../../src/storage/postgres/postgres.ts";
@@ -13,7 +13,15 @@ import { type S3Server, startS3 } from "../../support/s3.ts";
 import { projectKey } from "../../support/server.ts";
 import { startFront } from "../../support/stores.ts";
 
-const main = resolve(import.meta.dir, "../../../src/main.ts");
+/** The command line of the program, without its arguments: this checkout's, unless another one is to be proven. */
+let program = [process.execPath, resolve(import.meta.dir, "../../../src/main.ts")];
+
+/** From now on servers are those of the package that is installed in a folder, in the Bun that came with it. */
+export function provePackage(folder: string): void {
+  const modules = resolve(folder, "node_modules");
+  const [bun = ""] = new Bun.Glob("@oven/bun-*/bin/bun").scanSync(modules);
+  program = [join(modules, bun), "--no-install", join(modules, "sluice/src/main.ts")];
+}
 
 export interface Place {
   dataDir: string;
@@ -76,7 +84,7 @@ export async function openPlace(
 
 function start(dataDir: string, all: Record<string, string>, options: StartOptions): Running {
   const { prefix = [], environment = {} } = options;
-  const child = Bun.spawn([...prefix, process.execPath, main, "serve"], {
+  const child = Bun.spawn([...prefix, ...program, "serve"], {
     env: {
       PATH: process.env["PATH"] ?? "",
       HOME: process.env["HOME"] ?? "",

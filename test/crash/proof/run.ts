@@ -1,6 +1,7 @@
 // The proof: `bun run proof` in its short form, `bun run proof:long` in its long one, either with the names of parts;
 // `--share=0.1` does a tenth of the long one, `--minutes=30` ends parts that count cycles after so long, to be judged,
-// `--at-once=2` runs two parts at a time, each in a process of its own.
+// `--at-once=2` runs two parts at a time, each in a process of its own; `--package=FOLDER` proves the package that
+// `npm install` has put there (damage and simulation are of the checkout's sources).
 // Prints one line for each part; ends with 1 when an event was lost, doubled, invented or altered.
 
 import { resolve } from "node:path";
@@ -12,7 +13,7 @@ import { damageEverywhere } from "./damage.ts";
 import { judge, type Verdict } from "./judge.ts";
 import { addressOf, killAtRandom } from "./kills.ts";
 import { ProofLedger } from "./ledger.ts";
-import { openPlace, type Place } from "./place.ts";
+import { openPlace, type Place, provePackage } from "./place.ts";
 import { Progress } from "./progress.ts";
 import { openProxy } from "./proxy.ts";
 import { corpusCount, hold, smuggle } from "./sockets.ts";
@@ -172,8 +173,12 @@ const columns = [
   "exports",
 ] as const;
 
+function textOf(args: string[], name: string): string | undefined {
+  return args.find((one) => one.startsWith(`--${name}=`))?.slice(name.length + 3);
+}
+
 function numberOf(args: string[], name: string): number | undefined {
-  const text = args.find((one) => one.startsWith(`--${name}=`))?.slice(name.length + 3);
+  const text = textOf(args, name);
   if (text === undefined) return undefined;
   if (!(Number(text) > 0)) throw new Error(`--${name} is a number above 0, not ${text}`);
   return Number(text);
@@ -184,6 +189,8 @@ async function main(args: string[]): Promise<boolean> {
   const unknown = named.filter((name) => !(name in parts));
   if (unknown.length > 0) throw new Error(`no part ${unknown.join(", ")}: ${Object.keys(parts).join(", ")}`);
   const names = Object.keys(parts).filter((name) => named.length === 0 || named.includes(name));
+  const folder = textOf(args, "package");
+  if (folder !== undefined) provePackage(folder);
   const atOnce = numberOf(args, "at-once") ?? 1;
   if (atOnce > 1) return await runApart(names, atOnce, args);
   const sound: boolean[] = [];
