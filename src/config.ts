@@ -50,6 +50,14 @@ export function readConfig(environment: Environment, terminal = false) {
     emailFrom: read.sender("EMAIL_FROM"),
     /** The language model's server; undefined without its URL and without a key. */
     modelServer: readModelServer(read),
+    /** Of backups: the key and the place of an S3-compatible store. The names are those of Amazon's own tools. */
+    bucketAccess: {
+      accessKeyId: read.text("AWS_ACCESS_KEY_ID"),
+      secretAccessKey: read.text("AWS_SECRET_ACCESS_KEY"),
+      sessionToken: read.text("AWS_SESSION_TOKEN"),
+      region: read.text("AWS_REGION") ?? "us-east-1",
+      endpoint: read.url("AWS_ENDPOINT_URL", ["http:", "https:"]),
+    },
     recordingRetentionDays: read.integer("RECORDING_RETENTION_DAYS", 90, 1, 3650),
     /** Days after which events expire; undefined: never, except in projects with a setting of their own. */
     eventRetentionDays: read.optionalInteger("EVENT_RETENTION_DAYS", 1, limits.retentionDaysMax),

@@ -1,43 +1,66 @@
-// `sluice backup`: copies the data of the embedded stores and the journal into a folder, while the server runs.
+// `sluice backup`: copies the data of the embedded stores and the journal into a folder or a bucket, while the server
+// runs.
 
 import type { Config } from "../config.ts";
 import { systemClock } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
 import { openLog } from "../core/log.ts";
-import { readArguments } from "./args.ts";
+import { type Arguments, optionalText, readArguments } from "./args.ts";
+import { backupLimits } from "./backup/limits.ts";
 import type { Manifest } from "./backup/manifest.ts";
 import { writeBackup } from "./backup/write_backup.ts";
 import type { Command } from "./command.ts";
 
 export const backupCommand: Command = {
   name: "backup",
-  summary: "copy everything of the embedded stores into a folder, while the server runs",
-  help: `usage: bun run sluice backup DIR
+  summary: "copy everything of the embedded stores into a folder or a bucket, while the server runs",
+  help: `usage: bun run sluice backup PLACE [--keep N]
 
-Writes a backup of DATA_DIR into DIR, which must be new or empty: Postgres, ClickHouse, pending and quarantined
-events, and DATA_DIR/secret.key: protect it like DATA_DIR. A server may run meanwhile; every event that was answered
-with 200 before the backup began is in it.
-DIR appears when the backup is complete; until then it is named DIR.partial. DIR/files can be checked with
-sha256sum -c. Remote stores are backed up with their own tools.
+Writes a backup of DATA_DIR: Postgres, ClickHouse, pending and quarantined events, and DATA_DIR/secret.key: protect it
+like DATA_DIR. A server may run meanwhile; every event that was answered with 200 before the backup began is in it.
+Remote stores are backed up with their own tools.
 
-  DATA_DIR=/var/lib/sluice bun run sluice backup /backups/monday`,
+PLACE is a folder, or s3://bucket/prefix of an S3-compatible store with the key of AWS_ACCESS_KEY_ID and
+AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL). Nothing may be in it. A folder is named
+PLACE.partial until the backup is complete; in a bucket the manifest is written last. files, the list, can be checked
+with sha256sum -c.
+
+  --keep N  PLACE is for several backups: this one gets a folder sluice-TIME-DATABASE in it, and of those of this
+            database the N newest stay
+
+  DATA_DIR=/var/lib/sluice bun run sluice backup s3://backups/sluice --keep 7`,
   run: async (args, { config, print }) => {
-    const target = folderOf(args);
+    const words = readArguments(args, ["keep"]);
+    const [target, kept] = [targetOf(words), countOf(words)];
     refuseRemote(config, "backup");
-    const { dataDir } = config;
-    const manifest = await writeBackup({ dataDir, target, clock: systemClock, log: logOf(config) });
-    print(`backed up ${totalsText(manifest)} to ${target}`);
+    const { dataDir, bucketAccess } = config;
+    const { manifest, location, removed } = await writeBackup({
+      dataDir,
+      target,
+      bucketAccess,
+      clock: systemClock,
+      log: logOf(config),
+      ...(kept !== undefined && { kept }),
+    });
+    print(`backed up ${totalsText(manifest)} to ${location}`);
+    if (removed > 0) print(`removed ${removed} older ${removed === 1 ? "backup" : "backups"}`);
     return 0;
   },
 };
 
-/** The only argument. */
-export function folderOf(args: string[]): string {
-  const [folder, ...more] = readArguments(args, []).positionals;
-  if (folder === undefined || folder.trim() === "" || more.length > 0) {
-    throw new UserError("expected one folder", 2);
+/** The only argument: a folder or an address. */
+export function targetOf({ positionals: [place, ...more] }: Arguments): string {
+  if (place === undefined || place.trim() === "" || more.length > 0) {
+    throw new UserError("expected one folder or s3://bucket/prefix", 2);
   }
-  return folder;
+  return place;
+}
+
+function countOf(words: Arguments): number | undefined {
+  const text = optionalText(words, "keep");
+  if (text === undefined) return undefined;
+  if (/^[1-9]\d{0,5}$/.test(text) && Number(text) <= backupLimits.keptMax) return Number(text);
+  throw new UserError(`--keep expects a whole number from 1 to ${backupLimits.keptMax}, got "${text}"`, 2);
 }
 
 /** @throws UserError when a store is not embedded. */

@@ -10,6 +10,7 @@ import { type ReadEvent, readEvents } from "../support/events.ts";
 import { makeFolder } from "../support/folder.ts";
 import { asReadBy, type Machine, openMachine, root, type Snippet, snippetsOf } from "../support/readme.ts";
 import { openLender } from "../support/remote.ts";
+import { s3Key, s3Secret, startS3 } from "../support/s3.ts";
 import {
   personalKey,
   post,
@@ -144,6 +145,14 @@ const followers: Record<string, (snippet: Snippet) => Promise<void>> = {
     expect(await follow(snippet)).toContain("to backups/monday");
   },
   "backup.md: (cd backups/monday; sha256sum": async (snippet) => void (await follow(snippet)),
+  "backup.md: export AWS_ACCESS_KEY_ID=": async (snippet) => {
+    const { url } = await startS3("backups");
+    const text = snippet.text
+      .replace("AWS_ACCESS_KEY_ID=…", `AWS_ACCESS_KEY_ID=${s3Key}`)
+      .replace("AWS_SECRET_ACCESS_KEY=…", `AWS_SECRET_ACCESS_KEY=${s3Secret}`)
+      .replace("https://s3.example.com", url);
+    expect(await follow({ ...snippet, text })).toContain("to s3://backups/sluice/sluice-");
+  },
   "backup.md: DATA_DIR=restored bun run sluice restore backups/monday": async (snippet) => {
     expect(await follow(snippet)).toMatch(/^restored .* to restored\n/);
     const restored = await startServer({}, join(machine.folder, "restored"));

@@ -1,8 +1,8 @@
-// An S3 server on the loopback device that checks signatures: s3rver stores and lists, and in front of it every request's
-// SigV4 signature is computed again. Can be told to refuse, to stall and to fail.
+// An S3 server on the loopback device that checks signatures: s3rver stores, and in front of it every request's SigV4
+// signature is computed again, and keys are listed in pages, in their order. Can be told to refuse, to stall and to fail.
 
 import { createHash, createHmac } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import { later } from "./cleanup.ts";
 import { makeFolder } from "./folder.ts";
@@ -18,6 +18,8 @@ export interface S3Server {
   /** Keys in a bucket, sorted. */
   keys(bucket: string): string[];
   read(bucket: string, key: string): Uint8Array;
+  /** The most keys and prefixes that a listing has: 1000, as everywhere. */
+  pageMax: number;
   makeBucket(bucket: string): void;
   removeBucket(bucket: string): void;
   /** Answers every request from now on; undefined: as usual again. */
@@ -50,6 +52,7 @@ export async function startS3(...buckets: string[]): Promise<S3Server> {
     requests,
     answer: undefined,
     region: undefined,
+    pageMax: 1000,
     keys: (bucket) => keysBelow(join(directory, bucket)),
     read: (bucket, key) => new Uint8Array(readFileSync(join(directory, bucket, `${key}${objectEnding}`))),
     makeBucket: (bucket) => void mkdirSync(join(directory, bucket)),
@@ -80,6 +83,12 @@ export async function startS3(...buckets: string[]): Promise<S3Server> {
           region,
           headers: Object.fromEntries(request.headers),
         });
+        const url = new URL(request.url);
+        if (request.method === "GET" && url.searchParams.get("list-type") === "2") {
+          const bucket = url.pathname.split("/")[1] ?? "";
+          if (!existsSync(join(directory, bucket))) return s3Error(404, "NoSuchBucket");
+          return listed(keysBelow(join(directory, bucket)), url.searchParams, server.pageMax);
+        }
         return await forward(request, `http://127.0.0.1:${inner}${path}`);
       },
     });
@@ -103,6 +112,34 @@ function keysBelow(folder: string): string[] {
     .filter((name) => name.endsWith(objectEnding))
     .map((name) => name.slice(0, -objectEnding.length))
     .toSorted();
+}
+
+/** A page of ListObjectsV2: keys and common prefixes share its length and its order. */
+function listed(keys: readonly string[], query: URLSearchParams, pageMax: number): Response {
+  const [prefix, delimiter] = [query.get("prefix") ?? "", query.get("delimiter") ?? ""];
+  const after = query.get("continuation-token") ?? query.get("start-after") ?? "";
+  const countMax = Math.min(pageMax, Number(query.get("max-keys") ?? pageMax));
+  const below = keys.filter((key) => key.startsWith(prefix));
+  const names = below.map((key) => {
+    const end = delimiter === "" ? -1 : key.indexOf(delimiter, prefix.length);
+    return end < 0 ? key : key.slice(0, end + delimiter.length);
+  });
+  const left = [...new Set(names)].filter((name) => name > after);
+  const page = left.slice(0, countMax);
+  const isFolder = (name: string) => delimiter !== "" && name.endsWith(delimiter);
+  const texts = page.map((name) =>
+    isFolder(name)
+      ? `<CommonPrefixes><Prefix>${Bun.escapeHTML(name)}</Prefix></CommonPrefixes>`
+      : `<Contents><Key>${Bun.escapeHTML(name)}</Key><Size>1</Size></Contents>`,
+  );
+  const isTruncated = left.length > page.length;
+  const more = isTruncated
+    ? `<NextContinuationToken>${Bun.escapeHTML(page.at(-1)!)}</NextContinuationToken>`
+    : "";
+  const body = `<ListBucketResult><IsTruncated>${isTruncated}</IsTruncated>${more}${texts.join("")}</ListBucketResult>`;
+  return new Response(`<?xml version="1.0" encoding="UTF-8"?>${body}`, {
+    headers: { "content-type": "application/xml" },
+  });
 }
 
 /** s3rver knows one pair of keys, and has no need to look at them again. */

@@ -1,8 +1,9 @@
-// The files of a backup: copied in pieces, summed, listed, checked. The list is what `sha256sum -c` reads: a line
-// `<SHA-256>  <path>` a file, paths below the backup's folder.
+// The files of a backup: copied, summed, listed, checked. The list is what `sha256sum -c` reads: a line
+// `<SHA-256>  <path>` a file, paths below the backup's folder. In a bucket a long file is several objects: `<path>`,
+// `<path>@1`, `<path>@2` and so on, one after the other in the list.
 
 import { createReadStream } from "node:fs";
-import { mkdir, open, readdir } from "node:fs/promises";
+import { lstat, mkdir, open, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { UserError } from "../../core/fault.ts";
@@ -18,17 +19,29 @@ export interface FileTotals {
   sum: string;
 }
 
-/** What is written of one file. */
-interface Written {
+/** What is written of one file, or one object. */
+export interface Written {
   bytes: number;
   sum: string;
 }
 
-/** Writes pieces to a new file at `to`, durably; makes its folder. */
-export async function writeSummed(pieces: AsyncIterable<Uint8Array>, to: string): Promise<Written> {
+/** What was written of a file: it whole, or its pieces in their order. */
+export type WrittenPieces = AsyncIterable<[path: string, written: Written]>;
+
+export const manifestName = "manifest.json";
+
+/** What is directly below the folder or the address of a backup; the manifest first, without which it is none. */
+export const backupParts: readonly string[] = [manifestName, listName, "data", "postgres", "clickhouse"];
+
+/** Writes pieces to a new file at `to`, or behind what is there, durably; makes its folder. */
+export async function writeSummed(
+  pieces: AsyncIterable<Uint8Array>,
+  to: string,
+  isFurther = false,
+): Promise<Written> {
   await mkdir(dirname(to), { recursive: true, mode: 0o700 });
   const hasher = new Bun.CryptoHasher("sha256");
-  const file = await open(to, "wx", 0o600);
+  const file = await open(to, isFurther ? "a" : "wx", 0o600);
   let bytes = 0;
   try {
     for await (const piece of pieces) {
@@ -62,8 +75,8 @@ export async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
   }
 }
 
-export async function copyFile(from: string, to: string): Promise<Written> {
-  return await writeSummed(piecesOf(from), to);
+export async function copyFile(from: string, to: string, isFurther = false): Promise<Written> {
+  return await writeSummed(piecesOf(from), to, isFurther);
 }
 
 /** The paths of all files below a folder, relative to it; none when there is no such folder. */
@@ -99,47 +112,33 @@ async function syncOne(path: string): Promise<void> {
   }
 }
 
-/** The list of a backup that is being written. */
+/** The list of a backup that is being written, in a folder of this machine. */
 export class FileList {
-  readonly #folder: string;
+  readonly #path: string;
   readonly #hasher = new Bun.CryptoHasher("sha256");
   #lines: string[] = [];
   #files = 0;
   #bytes = 0;
 
   constructor(folder: string) {
-    this.#folder = folder;
+    this.#path = join(folder, listName);
   }
 
-  async add(path: string, { bytes, sum }: Written): Promise<void> {
-    // A restore would refuse it.
-    if (!isBelow(path)) throw new UserError(`${path} cannot be backed up: its name has unusual characters`);
-    this.#files++;
-    this.#bytes += bytes;
-    if (this.#lines.push(`${sum}  ${path}\n`) >= backupLimits.linesAtOnce) await this.#write();
-  }
-
-  /** Copies a file into the backup. */
-  async copy(from: string, path: string): Promise<void> {
-    await this.add(path, await copyFile(from, join(this.#folder, path)));
-  }
-
-  /** Writes a file of the backup. */
-  async write(path: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
-    await this.add(path, await writeSummed(pieces, join(this.#folder, path)));
-  }
-
-  /** Adds all that was written below a folder of the backup by others. */
-  async addBelow(part: string): Promise<void> {
-    for await (const name of filesBelow(join(this.#folder, part))) {
-      await this.add(`${part}/${name}`, await summed(join(this.#folder, part, name)));
+  /** @throws UserError for a name that a restore would refuse, or read as another file's piece. */
+  async add(file: string, pieces: WrittenPieces): Promise<void> {
+    if (!isBelow(file) || pieceShape.test(file))
+      throw new UserError(`${file} cannot be backed up: its name has unusual characters`);
+    for await (const [path, { bytes, sum }] of pieces) {
+      this.#files++;
+      this.#bytes += bytes;
+      if (this.#lines.push(`${sum}  ${path}\n`) >= backupLimits.linesAtOnce) await this.#write();
     }
   }
 
   /** The end of the list, which is durable when it resolves. */
   async end(): Promise<FileTotals> {
     await this.#write();
-    await syncOne(join(this.#folder, listName));
+    await syncOne(this.#path);
     return { files: this.#files, bytes: this.#bytes, sum: this.#hasher.digest("hex") };
   }
 
@@ -147,12 +146,19 @@ export class FileList {
     const text = this.#lines.join("");
     this.#lines = [];
     this.#hasher.update(text);
-    const file = await open(join(this.#folder, listName), "a", 0o600);
+    const file = await open(this.#path, "a", 0o600);
     await file.writeFile(text).finally(() => file.close());
   }
 }
 
-async function summed(path: string): Promise<Written> {
+/** The path of a file's piece: the first one has the file's own. */
+export function pathOfPiece(file: string, piece: number): string {
+  return piece === 0 ? file : `${file}@${piece}`;
+}
+
+/** @throws UserError for what is no file, such as a pipe that nobody writes to. */
+export async function summed(path: string): Promise<Written> {
+  if (!(await lstat(path)).isFile()) throw new UserError(`${path} is no file`);
   const hasher = new Bun.CryptoHasher("sha256");
   let bytes = 0;
   for await (const piece of piecesOf(path)) {
@@ -162,32 +168,62 @@ async function summed(path: string): Promise<Written> {
   return { bytes, sum: hasher.digest("hex") };
 }
 
-/** What names consist of; ClickHouse writes other characters as %XX. */
-const pathShape = /^[\w.%@+/-]+$/;
+/** What backups consist of. Of DATA_DIR they have journals, refused rows and the key. */
+const pathShapes = [
+  /^data\/(?:workers\/[\w.-]+\/)?journal\/[\w.-]+$/,
+  /^data\/quarantine\/[\w.-]+$/,
+  /^data\/secret\.key$/,
+  /^postgres\/\w+$/,
+  // ClickHouse writes the other bytes of a name as %XX.
+  /^clickhouse\/\w+\/[\w.%@+/-]+$/,
+];
 
-/** Whether a listed path leads to a file below the backup's folder. */
+/** Whether a listed path leads to a file of a backup. */
 function isBelow(path: string): boolean {
+  const names = path.split("/");
   return (
-    pathShape.test(path) && path.split("/").every((name) => name !== "" && name !== "." && name !== "..")
+    pathShapes.some((shape) => shape.test(path)) && names.every((name) => !["", ".", ".."].includes(name))
   );
 }
 
-/** The listed paths below `part`, or all. */
-export async function* listedFiles(folder: string, part = ""): AsyncGenerator<{ path: string; sum: string }> {
+export interface ListedFile {
+  path: string;
+  sum: string;
+  /** The path of the file that it is, or a piece of. */
+  file: string;
+  /** Whether it is a piece behind the first one, which goes behind those before it. */
+  isFurther: boolean;
+}
+
+const pieceShape = /@([1-9]\d{0,8})$/;
+
+/**
+ * The listed paths below `part`, or all.
+ * @param name what the backup is called in messages.
+ * @throws UserError for a line that leads elsewhere, or has no piece before it.
+ */
+export async function* listedFiles(
+  folder: string,
+  part = "",
+  name: string = folder,
+): AsyncGenerator<ListedFile> {
   const lines = createInterface({ input: createReadStream(join(folder, listName)) });
+  let [lastFile, lastPiece] = ["", 0];
   for await (const line of lines) {
     const [sum, path] = [line.slice(0, 64), line.slice(66)];
-    if (!isBelow(path))
-      throw new UserError(`${folder} is damaged: its list of files has a line that names none`);
-    if (path.startsWith(part)) yield { path, sum };
+    const ending = pieceShape.exec(path);
+    const [file, piece] = [path.slice(0, ending?.index), Number(ending?.[1] ?? 0)];
+    const isNext = piece === 0 || (file === lastFile && piece === lastPiece + 1);
+    if (!isBelow(file) || !isNext)
+      throw new UserError(`${name} is damaged: its list of files has a line that names none`);
+    [lastFile, lastPiece] = [file, piece];
+    if (path.startsWith(part)) yield { path, sum, file, isFurther: piece > 0 };
   }
 }
 
 /** @throws UserError that names the first file that is missing or damaged. */
 export async function checkFiles(folder: string, listed: FileTotals): Promise<void> {
-  const list = await summed(join(folder, listName)).catch(() => undefined);
-  if (list?.sum !== listed.sum)
-    throw new UserError(`${folder} is damaged: its list of files is not the one it was made with`);
+  await checkList(folder, listed);
   for await (const { path, sum } of listedFiles(folder)) {
     const found = await summed(join(folder, path)).catch((thrown: NodeJS.ErrnoException) => {
       if (thrown.code === "ENOENT") throw new UserError(`${folder} is damaged: ${path} is missing`);
@@ -195,4 +231,11 @@ export async function checkFiles(folder: string, listed: FileTotals): Promise<vo
     });
     if (found.sum !== sum) throw new UserError(`${folder} is damaged: ${path} is not as it was written`);
   }
+}
+
+/** @throws UserError when the list is not the manifest's. */
+export async function checkList(folder: string, listed: FileTotals, name: string = folder): Promise<void> {
+  const list = await summed(join(folder, listName)).catch(() => undefined);
+  if (list?.sum !== listed.sum)
+    throw new UserError(`${name} is damaged: its list of files is not the one it was made with`);
 }

@@ -62,6 +62,11 @@ export async function frozenParts(
   return (await readdir(place)).map((part) => ({ part, path: join(place, part) }));
 }
 
+/** Where a backup into a bucket puts what it cannot send at once: what a killed one left goes with frozen parts. */
+export function stagingFolder(dataDir: string): string {
+  return join(dataDir, frozenBelow, "sluice_backup_files");
+}
+
 /** Deletes frozen parts, those that a backup before has left, too: they keep the room of parts that are gone. */
 export async function thaw(dataDir: string): Promise<void> {
   await rm(join(dataDir, frozenBelow), { recursive: true, force: true });

@@ -15,6 +15,22 @@ export const backupLimits = {
   copiedBytes: 16 * 1024 * 1024,
   /** How long one of its statements may take, in ms. */
   copyMsMax: 600_000,
+  /** Bytes of an object, which is in memory at once: a few MB make the time that a request takes count little. */
+  objectBytes: 16 * 1024 * 1024,
+  /** Bytes of the list of files in a bucket, which is one object: some 500,000 files. */
+  listBytesMax: 64 * 1024 * 1024,
+  /** Bytes of a manifest: it has a line for each migration and sequence. */
+  manifestBytesMax: 1024 * 1024,
+  /** Pages of a bucket's listing, with 1,000 objects each. */
+  listPagesMax: 10_000,
+  /** How long a request to a bucket may take, in ms: an object at a megabit a second. */
+  requestMsMax: 150_000,
+  /** How often a request to a bucket is made until it counts as failed. */
+  requestsMax: 5,
+  /** The pause before the second request, in ms; each further one is twice as long. */
+  requestPauseMs: 250,
+  /** How many backups may be asked to stay. */
+  keptMax: 10_000,
   /** How far before its first moment a backup's batches are derived again, in ms: clocks are set at times. */
   derivedAgainMs: 60_000,
 };

@@ -7,11 +7,10 @@ import { UserError } from "../../core/fault.ts";
 import { readSummedJson, summedJson } from "../../core/json/summed_json.ts";
 import { reasonOf } from "../../core/log.ts";
 import { type AppliedMigration, filesOfMigrations } from "../../storage/migrate.ts";
-import type { FileTotals } from "./backup_files.ts";
+import { type FileTotals, manifestName } from "./backup_files.ts";
 
 /** The format of the folder. A release that changes it raises this. */
 const backupFormat = 1;
-export const manifestName = "manifest.json";
 
 export interface Manifest {
   /** The program's version. */
@@ -32,26 +31,35 @@ export function backupManifestText(manifest: Manifest): string {
 /** @throws UserError when the folder is no backup, is damaged, or is of another version. */
 export function readManifest(folder: string, version: string): Manifest {
   const path = join(folder, manifestName);
-  if (!existsSync(path)) {
-    throw new UserError(
-      `${folder} is no backup: it has no ${manifestName}` +
-        (existsSync(folder) ? ", which is written last; a backup that was cut short cannot be restored" : ""),
-    );
-  }
+  if (!existsSync(path)) throw noBackup(folder, existsSync(folder));
+  return parseManifest(readFileSync(path, "utf8"), folder, version);
+}
+
+/** @param isThere whether there is anything else. */
+export function noBackup(place: string, isThere: boolean): UserError {
+  const why = ", which is written last; a backup that was cut short cannot be restored";
+  return new UserError(`${place} is no backup: it has no ${manifestName}${isThere ? why : ""}`);
+}
+
+/**
+ * @param place the backup's folder or address, for messages.
+ * @throws UserError when it is damaged, or of another version.
+ */
+export function parseManifest(text: string, place: string, version: string): Manifest {
   let read: Record<string, unknown>;
   try {
-    read = readSummedJson(readFileSync(path, "utf8"));
+    read = readSummedJson(text);
   } catch (thrown) {
-    throw new UserError(`${path} is damaged: ${reasonOf(thrown)}`);
+    throw new UserError(`${place}/${manifestName} is damaged: ${reasonOf(thrown)}`);
   }
   const { format, ...manifest } = read;
   if (format !== backupFormat) {
-    throw new UserError(`${folder} is a backup of format ${String(format)}, which this program cannot read`);
+    throw new UserError(`${place} is a backup of format ${String(format)}, which this program cannot read`);
   }
   const found = manifest as unknown as Manifest;
   if (Bun.semver.order(found.version, version) > 0) {
     throw new UserError(
-      `${folder} was made by version ${found.version}, newer than this program (${version}); run that one`,
+      `${place} was made by version ${found.version}, newer than this program (${version}); run that one`,
     );
   }
   for (const store of ["postgres", "clickhouse"] as const) filesOfMigrations(store, found[store]);

@@ -11,7 +11,9 @@ import { mirrorMerges } from "../../persons/mirror_store.ts";
 import { ownDataDir, refuseHalfRestored, restoringPath } from "../../storage/lock.ts";
 import { filesOfMigrations, migrate } from "../../storage/migrate.ts";
 import { openStores, type Stores } from "../../storage/stores.ts";
-import { checkFiles, copyFile, listedFiles, piecesOf, syncTree } from "./backup_files.ts";
+import { BackupBucket, type BucketAccess, readBucketAddress } from "./backup_bucket.ts";
+import { checkFiles, copyFile, type ListedFile, listedFiles, piecesOf, syncTree } from "./backup_files.ts";
+import { fetchFiles, fetchManifest } from "./bucket_target.ts";
 import { attach, deriveSince, detachedFolder, listPartTables } from "./clickhouse_parts_store.ts";
 import { backupLimits } from "./limits.ts";
 import { type Manifest, readManifest } from "./manifest.ts";
@@ -19,37 +21,85 @@ import { copyIn } from "./postgres_rows_store.ts";
 
 export interface RestoreOptions {
   dataDir: string;
-  /** The backup's folder. */
+  /** The backup's folder, or its `s3://bucket/prefix`. */
   source: string;
+  bucketAccess: BucketAccess;
   log: Log;
 }
 
 /** @throws UserError with the remedy, before anything is written if the backup or the folder is not fit. */
-export async function restoreBackup({ dataDir, source, log }: RestoreOptions): Promise<Manifest> {
-  const [from, to] = [resolve(source), resolve(dataDir)];
-  const manifest = readManifest(from, readVersion());
-  checkEmpty(to);
-  await checkFiles(from, manifest.files);
-  const owning = ownDataDir(to);
-  try {
-    await writeFile(restoringPath(to), `${from}\n`, { mode: 0o600, flush: true });
-    await syncTree(to);
-    for await (const { path } of listedFiles(from, "data/")) {
-      await copyFile(join(from, path), join(to, path.slice("data/".length)));
-    }
-    const stores = await openStores({ dataDir: to, log, requireReachable: true });
+export async function restoreBackup(options: RestoreOptions): Promise<Manifest> {
+  const { source, log } = options;
+  const dataDir = resolve(options.dataDir);
+  const address = readBucketAddress(source);
+  if (address) return await restoreBucket(new BackupBucket(address, options.bucketAccess), dataDir, log);
+  const folder = resolve(source);
+  const manifest = readManifest(folder, readVersion());
+  checkEmpty(dataDir);
+  await checkFiles(folder, manifest.files);
+  await marked(dataDir, folder, () => fill({ dataDir, folder, isSpent: false, log }, manifest));
+  return manifest;
+}
+
+/** All files are fetched and checked before the first one is put in its place. */
+async function restoreBucket(bucket: BackupBucket, dataDir: string, log: Log): Promise<Manifest> {
+  const manifest = await fetchManifest(bucket, readVersion());
+  checkEmpty(dataDir);
+  const folder = join(dataDir, "restoring.files");
+  await marked(dataDir, bucket.name, async () => {
     try {
-      await fillStores({ dataDir: to, source: from, log }, stores, manifest);
-    } finally {
-      await stores.close();
+      await fetchFiles(bucket, manifest, folder);
+    } catch (thrown) {
+      await rm(folder, { recursive: true, force: true });
+      rmSync(restoringPath(dataDir));
+      throw thrown;
     }
-    await syncTree(to, true);
-    rmSync(restoringPath(to));
-    await syncTree(to);
-    return manifest;
+    await fill({ dataDir, folder, isSpent: true, log }, manifest);
+    await rm(folder, { recursive: true });
+  });
+  return manifest;
+}
+
+/** Owns the folder, which has the marker until the work is done. */
+async function marked(dataDir: string, source: string, work: () => Promise<void>): Promise<void> {
+  const owning = ownDataDir(dataDir);
+  try {
+    await writeFile(restoringPath(dataDir), `${source}\n`, { mode: 0o600, flush: true });
+    await syncTree(dataDir);
+    await work();
+    await syncTree(dataDir, true);
+    rmSync(restoringPath(dataDir));
+    await syncTree(dataDir);
   } finally {
     owning.release();
   }
+}
+
+interface Filling {
+  dataDir: string;
+  /** The backup's. */
+  folder: string;
+  /** Whether its files are removed as they are copied: it takes room where the copies go. */
+  isSpent: boolean;
+  log: Log;
+}
+
+async function fill(filling: Filling, manifest: Manifest): Promise<void> {
+  const { dataDir, folder, log } = filling;
+  for await (const one of listedFiles(folder, "data/")) {
+    await put(filling, one, join(dataDir, one.file.slice("data/".length)));
+  }
+  const stores = await openStores({ dataDir, log, requireReachable: true });
+  try {
+    await fillStores(filling, stores, manifest);
+  } finally {
+    await stores.close();
+  }
+}
+
+async function put({ folder, isSpent }: Filling, { path, isFurther }: ListedFile, to: string): Promise<void> {
+  await copyFile(join(folder, path), to, isFurther);
+  if (isSpent) await rm(join(folder, path));
 }
 
 /** What a new volume has by itself, and what a restore makes that was killed before it began. */
@@ -63,11 +113,8 @@ function checkEmpty(dataDir: string): void {
     throw new UserError(`DATA_DIR ${dataDir} is not empty (it has ${found}); restore into a new one`);
 }
 
-async function fillStores(
-  { dataDir, source, log }: RestoreOptions,
-  stores: Stores,
-  manifest: Manifest,
-): Promise<void> {
+async function fillStores(filling: Filling, stores: Stores, manifest: Manifest): Promise<void> {
+  const { dataDir, folder, log } = filling;
   const { sql, clickhouse } = stores;
   const files = join(dataDir, "restoring.sql");
   await migrate(stores, {
@@ -77,13 +124,13 @@ async function fillStores(
     clickhouseDir: await migrationsOf(files, "clickhouse", manifest),
   });
   await rm(files, { recursive: true });
-  await copyIn(sql, rowsOf(source), manifest.sequences);
+  await copyIn(sql, rowsOf(folder), manifest.sequences);
   const tables = new Map((await listPartTables(clickhouse)).map((table) => [table.name, table]));
-  for await (const { path } of listedFiles(source, "clickhouse/")) {
-    const [, name = "", ...rest] = path.split("/");
+  for await (const one of listedFiles(folder, "clickhouse/")) {
+    const [, name = "", ...rest] = one.file.split("/");
     const table = tables.get(name);
-    if (!table) throw new UserError(`${source} has rows of ${name}, a table that does not exist`);
-    await copyFile(join(source, path), join(detachedFolder(dataDir, table), ...rest));
+    if (!table) throw new UserError(`${folder} has rows of ${name}, a table that does not exist`);
+    await put(filling, one, join(detachedFolder(dataDir, table), ...rest));
   }
   for (const table of tables.values()) await attach(clickhouse, dataDir, table);
   await mirrorMerges(sql, clickhouse);
@@ -105,8 +152,14 @@ async function migrationsOf(
   return own;
 }
 
-async function* rowsOf(source: string): AsyncGenerator<{ table: string; pieces: AsyncIterable<Uint8Array> }> {
-  for await (const { path } of listedFiles(source, "postgres/")) {
-    yield { table: path.slice("postgres/".length), pieces: piecesOf(join(source, path)) };
+async function* rowsOf(folder: string): AsyncGenerator<{ table: string; pieces: AsyncIterable<Uint8Array> }> {
+  const tables = new Map<string, string[]>();
+  for await (const { path, file } of listedFiles(folder, "postgres/")) {
+    tables.set(file, [...(tables.get(file) ?? []), join(folder, path)]);
   }
+  for (const [file, paths] of tables) yield { table: file.slice("postgres/".length), pieces: inTurn(paths) };
+}
+
+async function* inTurn(paths: readonly string[]): AsyncGenerator<Uint8Array> {
+  for (const path of paths) yield* piecesOf(path);
 }

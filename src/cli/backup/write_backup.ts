@@ -2,20 +2,29 @@
 // the stores: an event that was acknowledged before is in one of them, and recovery tells those that are in both.
 
 import { existsSync, readdirSync } from "node:fs";
-import { mkdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { captureSetup } from "../../capture/capture_journal.ts";
 import { copyJournal } from "../../capture/journal/journal_copy.ts";
 import type { Clock } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
+import { reasonOf } from "../../core/log.ts";
 import { readVersion } from "../../core/version.ts";
 import { appliedMigrations } from "../../storage/migrate.ts";
 import type { Uses } from "../../storage/services.ts";
 import { attachStores, type Stores } from "../../storage/stores.ts";
-import { copyFile, FileList, filesBelow, syncTree } from "./backup_files.ts";
-import { freeze, frozenParts, listPartTables, thaw } from "./clickhouse_parts_store.ts";
+import { BackupBucket, type BucketAccess, readBucketAddress } from "./backup_bucket.ts";
+import {
+  type BackupCollection,
+  backupName,
+  bucketCollection,
+  folderCollection,
+  removeOlder,
+} from "./backup_collection.ts";
+import { copyFile, FileList, filesBelow, piecesOf } from "./backup_files.ts";
+import { freeze, frozenParts, listPartTables, stagingFolder, thaw } from "./clickhouse_parts_store.ts";
 import { backupLimits } from "./limits.ts";
-import { backupManifestText, type Manifest, manifestName } from "./manifest.ts";
+import { backupManifestText, type Manifest } from "./manifest.ts";
 import {
   beginSnapshot,
   copyOut,
@@ -23,31 +32,68 @@ import {
   type HeldConnection,
   listRowTables,
   lockBackups,
+  readDatabaseId,
   readSequences,
 } from "./postgres_rows_store.ts";
+import type { BackupTarget } from "./target.ts";
 
 export interface BackupOptions extends Uses<"clock" | "log"> {
   dataDir: string;
-  /** The backup's folder: new, or empty. */
+  /** A folder, or `s3://bucket/prefix`: of the backup, which must be new or empty; with `kept`, of several. */
   target: string;
+  /** How many backups of this database stay there, this one included; undefined: none is removed. */
+  kept?: number;
+  bucketAccess: BucketAccess;
+}
+
+export interface WrittenBackup {
+  manifest: Manifest;
+  /** Its folder or address. */
+  location: string;
+  /** How many older ones were removed. */
+  removed: number;
 }
 
 /** @throws UserError with the remedy. A backup that failed or was killed leaves no manifest. */
-export async function writeBackup({ dataDir, target, clock, log }: BackupOptions): Promise<Manifest> {
-  const [from, to] = [resolve(dataDir), resolve(target)];
-  checkPlaces(from, to);
-  const stores = await attachStores({ dataDir: from, log, requireReachable: true });
+export async function writeBackup(options: BackupOptions): Promise<WrittenBackup> {
+  const { target, kept, clock, log, bucketAccess } = options;
+  const dataDir = resolve(options.dataDir);
+  checkEmbedded(dataDir);
+  const collection = openCollection(dataDir, target, bucketAccess);
+  const stores = await attachStores({ dataDir, log, requireReachable: true });
   try {
     const connection = await stores.sql.reserve();
     try {
       await lockBackups(connection);
-      return await write({ dataDir: from, stores, connection, clock }, to);
+      const name = kept === undefined ? "" : backupName(clock.now(), await readDatabaseId(connection));
+      const manifest = await write({ dataDir, stores, connection, clock }, collection.target(name));
+      const location = name === "" ? target : `${target.replace(/\/$/, "")}/${name}`;
+      return { manifest, location, removed: await older(collection, { name, location, kept }) };
     } finally {
       connection.release();
     }
   } finally {
     await stores.close();
   }
+}
+
+async function older(
+  collection: BackupCollection,
+  { name, location, kept }: { name: string; location: string; kept: number | undefined },
+): Promise<number> {
+  if (kept === undefined) return 0;
+  return await removeOlder(collection, name, kept).catch((thrown: unknown) => {
+    throw new UserError(`${location} is complete, but older ones could not be removed: ${reasonOf(thrown)}`);
+  });
+}
+
+function openCollection(dataDir: string, target: string, settings: BucketAccess): BackupCollection {
+  const address = readBucketAddress(target);
+  if (address) return bucketCollection(new BackupBucket(address, settings), stagingFolder(dataDir));
+  const folder = resolve(target);
+  if (`${folder}${sep}`.startsWith(`${dataDir}${sep}`))
+    throw new UserError(`the backup must not be within DATA_DIR ${dataDir}`);
+  return folderCollection(folder);
 }
 
 /** @throws UserError when there are no embedded stores. */
@@ -59,14 +105,6 @@ export function checkEmbedded(dataDir: string): void {
   }
 }
 
-function checkPlaces(dataDir: string, target: string): void {
-  checkEmbedded(dataDir);
-  if (`${target}${sep}`.startsWith(`${dataDir}${sep}`))
-    throw new UserError(`the backup must not be within DATA_DIR ${dataDir}`);
-  if (existsSync(target) && readdirSync(target).length > 0)
-    throw new UserError(`${target} is not empty; a backup needs a folder of its own`);
-}
-
 interface Source {
   dataDir: string;
   stores: Stores;
@@ -74,50 +112,47 @@ interface Source {
   clock: Clock;
 }
 
-/** Writes into a folder beside the target, which is renamed when all is durable. */
-async function write(source: Source, target: string): Promise<Manifest> {
-  const partial = `${target}.partial`;
-  await rm(partial, { recursive: true, force: true });
-  await mkdir(partial, { recursive: true, mode: 0o700 });
+async function write(source: Source, target: BackupTarget): Promise<Manifest> {
   await thaw(source.dataDir);
+  await target.begin();
   try {
-    const manifest = await fill(source, partial);
-    await syncTree(partial);
-    await writeFile(join(partial, manifestName), backupManifestText(manifest), { mode: 0o600, flush: true });
-    await syncTree(partial);
-    if (existsSync(target)) await rmdir(target);
-    await rename(partial, target);
-    await syncTree(target);
+    const manifest = await fill(source, target);
+    await target.finish(backupManifestText(manifest));
     return manifest;
   } catch (thrown) {
-    await rm(partial, { recursive: true, force: true });
+    // The reason is that of the failure.
+    await target.discard().catch(() => {});
     throw thrown;
   } finally {
     await thaw(source.dataDir);
   }
 }
 
-async function fill(source: Source, folder: string): Promise<Manifest> {
+async function fill(source: Source, target: BackupTarget): Promise<Manifest> {
   const { dataDir, stores, connection, clock } = source;
   const { sql, clickhouse } = stores;
   const begun_at = new Date(clock.now()).toISOString();
-  const list = new FileList(folder);
-  await copyData(dataDir, join(folder, "data"));
+  const list = new FileList(target.folder);
+  const data = join(target.folder, "data");
+  await copyData(dataDir, data);
   await beginSnapshot(connection);
   const tables = await listPartTables(clickhouse);
   await freeze(clickhouse, tables);
   for (const table of await listRowTables(sql)) {
-    await list.write(`postgres/${table}`, copyOut(connection, table));
+    const file = `postgres/${table}`;
+    await list.add(file, target.write(file, copyOut(connection, table)));
   }
   await endSnapshot(connection);
   const sequences = await readSequences(sql);
   const postgres = await appliedMigrations(stores, "postgres");
   const applied = await appliedMigrations(stores, "clickhouse");
-  await list.addBelow("data");
+  for await (const name of filesBelow(data)) await list.add(`data/${name}`, target.adopt(`data/${name}`));
   for (const table of tables) {
     for (const { part, path } of await frozenParts(dataDir, table)) {
-      const place = `clickhouse/${table.name}/${part}`;
-      for await (const name of filesBelow(path)) await list.copy(join(path, name), `${place}/${name}`);
+      for await (const name of filesBelow(path)) {
+        const file = `clickhouse/${table.name}/${part}/${name}`;
+        await list.add(file, target.write(file, piecesOf(join(path, name))));
+      }
     }
   }
   const files = await list.end();

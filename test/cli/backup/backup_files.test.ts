@@ -11,8 +11,10 @@ import {
   listedFiles,
   listName,
   piecesOf,
+  type WrittenPieces,
 } from "../../../src/cli/backup/backup_files.ts";
 import { backupLimits } from "../../../src/cli/backup/limits.ts";
+import { FolderTarget } from "../../../src/cli/backup/target.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
 
@@ -22,17 +24,23 @@ async function* pieces(...texts: string[]): AsyncGenerator<Uint8Array> {
   for (const text of texts) yield await Promise.resolve(Buffer.from(text));
 }
 
+async function* written(path: string): WrittenPieces {
+  yield await Promise.resolve([path, { bytes: 1, sum: "0".repeat(64) }]);
+}
+
 /** A backup of three files, one of them by another's hand. */
 async function makeBackup() {
-  const folder = makeFolder();
+  const target = new FolderTarget(join(makeFolder(), "backup"));
+  await target.begin();
+  const { folder } = target;
   const list = new FileList(folder);
-  await list.write("rows/a.json", pieces("one", "two"));
+  await list.add("postgres/a", target.write("postgres/a", pieces("one", "two")));
   const source = join(makeFolder(), "source");
   writeFileSync(source, "three");
-  await list.copy(source, "journal/b.segment");
-  mkdirSync(join(folder, "data/x"), { recursive: true });
-  writeFileSync(join(folder, "data/x/c.bin"), "four");
-  await list.addBelow("data");
+  await list.add("clickhouse/b/all_1/b.bin", target.write("clickhouse/b/all_1/b.bin", piecesOf(source)));
+  mkdirSync(join(folder, "data/journal"), { recursive: true });
+  writeFileSync(join(folder, "data/journal/c.segment"), "four");
+  await list.add("data/journal/c.segment", target.adopt("data/journal/c.segment"));
   return { folder, totals: await list.end() };
 }
 
@@ -47,27 +55,28 @@ test("the list is what sha256sum reads, and its sum is the backup's", async () =
   const check = Bun.spawnSync(["sha256sum", "--strict", "--quiet", "-c", listName], { cwd: folder });
   expect([check.exitCode, check.stderr.toString()]).toEqual([0, ""]);
   const paths = await Array.fromAsync(listedFiles(folder), ({ path }) => path);
-  expect(paths).toEqual(["rows/a.json", "journal/b.segment", "data/x/c.bin"]);
-  expect(await Array.fromAsync(listedFiles(folder, "data/"), ({ path }) => path)).toEqual(["data/x/c.bin"]);
+  expect(paths).toEqual(["postgres/a", "clickhouse/b/all_1/b.bin", "data/journal/c.segment"]);
+  const below = await Array.fromAsync(listedFiles(folder, "data/"), ({ path }) => path);
+  expect(below).toEqual(["data/journal/c.segment"]);
   await checkFiles(folder, totals);
 });
 
 test("files are the owner's only, and none is written over", async () => {
   const { folder } = await makeBackup();
-  expect(statSync(join(folder, "rows/a.json")).mode & 0o777).toBe(0o600);
+  expect(statSync(join(folder, "postgres/a")).mode & 0o777).toBe(0o600);
   expect(statSync(join(folder, listName)).mode & 0o777).toBe(0o600);
-  expect(statSync(join(folder, "rows")).mode & 0o777).toBe(0o700);
-  await expect(copyFile(join(folder, listName), join(folder, "rows/a.json"))).rejects.toThrow("EEXIST");
+  expect(statSync(join(folder, "postgres")).mode & 0o777).toBe(0o700);
+  await expect(copyFile(join(folder, listName), join(folder, "postgres/a"))).rejects.toThrow("EEXIST");
 });
 
 test("what is not as it was written is named", async () => {
   for (const [damage, said] of [
-    [(at: string) => rmSync(at), "rows/a.json is missing"],
-    [(at: string) => writeFileSync(at, "onetwo!"), "rows/a.json is not as it was written"],
-    [(at: string) => writeFileSync(at, "onetwO"), "rows/a.json is not as it was written"],
+    [(at: string) => rmSync(at), "postgres/a is missing"],
+    [(at: string) => writeFileSync(at, "onetwo!"), "postgres/a is not as it was written"],
+    [(at: string) => writeFileSync(at, "onetwO"), "postgres/a is not as it was written"],
   ] as const) {
     const { folder, totals } = await makeBackup();
-    damage(join(folder, "rows/a.json"));
+    damage(join(folder, "postgres/a"));
     await expect(checkFiles(folder, totals)).rejects.toThrow(said);
   }
   const { folder, totals } = await makeBackup();
@@ -81,11 +90,50 @@ test("what is not as it was written is named", async () => {
 test("no path leads out of the backup, neither into a list nor out of one", async () => {
   const folder = makeFolder();
   const list = new FileList(folder);
-  for (const path of ["../a", "/a", "a//b", "a/./b", "a/..", "a b", "a\nb", "", "ä"]) {
-    await expect(list.add(path, { bytes: 1, sum: "0".repeat(64) })).rejects.toThrow("unusual characters");
+  const names = ["../a", "/a", "a//b", "a/./b", "a/..", "a b", "a\nb", "", "ä"];
+  const others = ["a", "data/a", "data/postgres/PG_VERSION", "data/restoring", "data/workers/../journal/a"];
+  for (const path of [...names.flatMap((name) => [name, `clickhouse/seen/${name}`]), ...others]) {
+    if (path === "clickhouse/seen/a") continue;
+    await expect(list.add(path, written(path))).rejects.toThrow("unusual characters");
     writeFileSync(join(folder, listName), `${"0".repeat(64)}  ${path.replace("\n", "")}/../x\n`);
     await expect(Array.fromAsync(listedFiles(folder))).rejects.toThrow("damaged");
   }
+});
+
+test("pieces of a file follow each other, and no file has the name of a piece", async () => {
+  const folder = makeFolder();
+  const list = new FileList(folder);
+  await expect(list.add("postgres/a@1", written("postgres/a@1"))).rejects.toThrow("unusual characters");
+  const listed = async (...paths: string[]) => {
+    writeFileSync(join(folder, listName), paths.map((path) => `${"0".repeat(64)}  ${path}\n`).join(""));
+    return await Array.fromAsync(listedFiles(folder), ({ file, isFurther }) => [file, isFurther]);
+  };
+  expect(await listed("postgres/a", "postgres/a@1", "postgres/a@2", "postgres/b")).toEqual([
+    ["postgres/a", false],
+    ["postgres/a", true],
+    ["postgres/a", true],
+    ["postgres/b", false],
+  ]);
+  for (const paths of [
+    ["postgres/a@1"],
+    ["postgres/a", "postgres/a@2"],
+    ["postgres/a", "postgres/a@1", "postgres/a@1"],
+    ["postgres/a", "postgres/b", "postgres/a@1"],
+    ["postgres/a", "postgres/a@01"],
+    ["postgres/a", "postgres/a@0"],
+  ]) {
+    await expect(listed(...paths)).rejects.toThrow("has a line that names none");
+  }
+});
+
+test("what is no file is refused, and not waited for", async () => {
+  const { folder, totals } = await makeBackup();
+  rmSync(join(folder, "postgres/a"));
+  expect(Bun.spawnSync(["mkfifo", join(folder, "postgres/a")]).exitCode).toBe(0);
+  await expect(checkFiles(folder, totals)).rejects.toThrow("is no file");
+  rmSync(join(folder, "postgres/a"));
+  symlinkSync("/etc/passwd", join(folder, "postgres/a"));
+  await expect(checkFiles(folder, totals)).rejects.toThrow("is no file");
 });
 
 test("a file is read in pieces, whole, whatever its length", async () => {
@@ -113,11 +161,11 @@ test("a list longer than what is kept in memory has every line", async () => {
   const folder = makeFolder();
   const list = new FileList(folder);
   const count = 2 * backupLimits.linesAtOnce + 1;
-  for (let i = 0; i < count; i++) await list.add(`f${i}`, { bytes: 1, sum: "0".repeat(64) });
+  for (let i = 0; i < count; i++) await list.add(`postgres/f${i}`, written(`postgres/f${i}`));
   const totals = await list.end();
   expect(totals).toMatchObject({ files: count, bytes: count });
   let listed = 0;
-  for await (const { path } of listedFiles(folder)) expect(path).toBe(`f${listed++}`);
+  for await (const { path } of listedFiles(folder)) expect(path).toBe(`postgres/f${listed++}`);
   expect(listed).toBe(count);
   const bytes = readFileSync(join(folder, listName));
   expect(new Bun.CryptoHasher("sha256").update(bytes).digest("hex")).toBe(totals.sum);

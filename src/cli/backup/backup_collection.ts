@@ -1,0 +1,85 @@
+// Where several backups lie, each under a name of its own: a folder, or a place in a bucket. The newest stay. Whose a
+// backup is, is in its name, so that servers may share a place, and what else lies there is never removed.
+
+import { existsSync } from "node:fs";
+import { readdir, rename } from "node:fs/promises";
+import { join } from "node:path";
+import type { BackupBucket } from "./backup_bucket.ts";
+import { backupParts, manifestName } from "./backup_files.ts";
+import { BucketTarget } from "./bucket_target.ts";
+import { type BackupTarget, FolderTarget, partialEnding, removeParts } from "./target.ts";
+
+export interface BackupCollection {
+  target(name: string): BackupTarget;
+  /** The names of the folders in it; one that is no backup, or not yet, may come twice. */
+  names(): AsyncIterable<string>;
+  /** Whether it has a manifest. */
+  isWhole(name: string): Promise<boolean>;
+  /** Removes a backup or a half one; what else is in its folder stays. */
+  remove(name: string): Promise<void>;
+}
+
+export function folderCollection(folder: string): BackupCollection {
+  return {
+    target: (name) => new FolderTarget(join(folder, name)),
+    names: async function* () {
+      for (const entry of await readdir(folder, { withFileTypes: true })) {
+        if (!entry.isDirectory()) continue;
+        yield entry.name.endsWith(partialEnding) ? entry.name.slice(0, -partialEnding.length) : entry.name;
+      }
+    },
+    isWhole: async (name) => existsSync(join(folder, name, manifestName)),
+    remove: async (name) => {
+      const partial = join(folder, name + partialEnding);
+      await removeParts(partial);
+      // Half removed it is no backup.
+      if (existsSync(join(folder, name))) await rename(join(folder, name), partial);
+      await removeParts(partial);
+    },
+  };
+}
+
+/** @param staging a folder that does not exist, for what cannot be written to the bucket at once. */
+export function bucketCollection(bucket: BackupBucket, staging: string): BackupCollection {
+  return {
+    target: (name) => new BucketTarget(bucket.below(name), staging),
+    names: () => bucket.folders(),
+    isWhole: (name) => bucket.below(name).has(manifestName),
+    remove: (name) => bucket.below(name).remove(backupParts),
+  };
+}
+
+const nameShape = /^sluice-\d{8}T\d{6}Z-([0-9a-f]{8})$/;
+
+/** The name of a backup of that moment, in ms, and database: names of one database are in the order of time. */
+export function backupName(at: number, database: string): string {
+  const time = new Date(at).toISOString().replace(/\.\d+|[:-]/g, "");
+  return `sluice-${time}-${database.slice(0, 8)}`;
+}
+
+/**
+ * Removes backups of the database of `newest` but for that one and the `kept - 1` newest others, and halves that were
+ * left: one backup of a database runs at a time, and it is complete.
+ * @returns how many.
+ */
+export async function removeOlder(
+  collection: BackupCollection,
+  newest: string,
+  kept: number,
+): Promise<number> {
+  const database = nameShape.exec(newest)?.[1];
+  const others = new Set<string>();
+  for await (const name of collection.names()) {
+    if (name !== newest && nameShape.exec(name)?.[1] === database) others.add(name);
+  }
+  let [left, removed] = [kept - 1, 0];
+  for (const name of [...others].toSorted().toReversed()) {
+    if (left > 0 && (await collection.isWhole(name))) {
+      left--;
+      continue;
+    }
+    await collection.remove(name);
+    removed++;
+  }
+  return removed;
+}

@@ -1,0 +1,122 @@
+// A backup in a bucket: written while it is made, without a copy on the disk, and fetched again for a restore.
+
+import { mkdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { UserError } from "../../core/fault.ts";
+import type { BackupBucket } from "./backup_bucket.ts";
+import {
+  backupParts,
+  checkList,
+  listedFiles,
+  listName,
+  manifestName,
+  pathOfPiece,
+  piecesOf,
+  writeSummed,
+  type WrittenPieces,
+} from "./backup_files.ts";
+import { backupLimits } from "./limits.ts";
+import { type Manifest, noBackup, parseManifest } from "./manifest.ts";
+import type { BackupTarget } from "./target.ts";
+
+export class BucketTarget implements BackupTarget {
+  readonly folder: string;
+  readonly #bucket: BackupBucket;
+  /** Of one object at a time, since what waits for the collector would add up. */
+  readonly #memory = new Uint8Array(backupLimits.objectBytes);
+
+  /** @param folder one that does not exist, for what cannot be written to the bucket at once. */
+  constructor(bucket: BackupBucket, folder: string) {
+    [this.#bucket, this.folder] = [bucket, folder];
+  }
+
+  async begin(): Promise<void> {
+    if (await this.#bucket.hasAny())
+      throw new UserError(`${this.#bucket.name} is not empty; a backup needs an address of its own`);
+    await mkdir(this.folder, { recursive: true, mode: 0o700 });
+  }
+
+  async *write(file: string, pieces: AsyncIterable<Uint8Array>): WrittenPieces {
+    let number = 0;
+    for await (const bytes of portionsOf(pieces, this.#memory)) {
+      const path = pathOfPiece(file, number++);
+      await this.#bucket.put(path, bytes);
+      yield [path, { bytes: bytes.length, sum: sumOf(bytes) }];
+    }
+  }
+
+  async *adopt(file: string): WrittenPieces {
+    yield* this.write(file, piecesOf(join(this.folder, file)));
+    await rm(join(this.folder, file));
+  }
+
+  async finish(manifest: string): Promise<void> {
+    const list = await readFile(join(this.folder, listName));
+    if (list.length > backupLimits.listBytesMax)
+      throw new UserError("there are more files than a backup in a bucket can have; back up into a folder");
+    await this.#bucket.put(listName, list);
+    await this.#bucket.put(manifestName, Buffer.from(manifest));
+  }
+
+  async discard(): Promise<void> {
+    await this.#bucket.remove(backupParts);
+  }
+}
+
+/** The bytes in portions that fill `memory`, the last one shorter; an empty one when there are none. */
+async function* portionsOf(
+  pieces: AsyncIterable<Uint8Array>,
+  memory: Uint8Array,
+): AsyncGenerator<Uint8Array> {
+  let [length, count] = [0, 0];
+  for await (const piece of pieces) {
+    for (let done = 0; done < piece.length;) {
+      if (length === memory.length) {
+        yield memory;
+        [length, count] = [0, count + 1];
+      }
+      const part = piece.subarray(done, done + memory.length - length);
+      memory.set(part, length);
+      length += part.length;
+      done += part.length;
+    }
+  }
+  if (length > 0 || count === 0) yield memory.subarray(0, length);
+}
+
+/** @throws UserError when there is no backup, or one that cannot be restored. */
+export async function fetchManifest(bucket: BackupBucket, version: string): Promise<Manifest> {
+  const bytes = await bucket.get(manifestName, backupLimits.manifestBytesMax);
+  if (!bytes) throw noBackup(bucket.name, await bucket.hasAny());
+  return parseManifest(Buffer.from(bytes).toString(), bucket.name, version);
+}
+
+/**
+ * Fetches the files into a folder that does not exist, each piece of a long one as a file of its own. Names come from
+ * the list alone, and are checked; what else is in the bucket is not read.
+ * @throws UserError for what is missing, damaged, or more than the manifest says.
+ */
+export async function fetchFiles(bucket: BackupBucket, { files }: Manifest, folder: string): Promise<void> {
+  const list = await bucket.get(listName, backupLimits.listBytesMax);
+  if (!list) throw new UserError(`${bucket.name} is damaged: ${listName} is missing`);
+  await writeSummed(once(list), join(folder, listName));
+  await checkList(folder, files, bucket.name);
+  let bytesLeft = files.bytes;
+  for await (const { path, sum } of listedFiles(folder, "", bucket.name)) {
+    const bytes = await bucket.get(path, Math.min(bytesLeft, backupLimits.objectBytes), (got) => {
+      // Another attempt follows.
+      if (sumOf(got) !== sum) throw new Error("it is not as it was written");
+    });
+    if (!bytes) throw new UserError(`${bucket.name} is damaged: ${path} is missing`);
+    bytesLeft -= bytes.length;
+    await writeSummed(once(bytes), join(folder, path));
+  }
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+function sumOf(bytes: Uint8Array): string {
+  return new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+}
