@@ -61,9 +61,7 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
 }
 
 function checkLine({ path, olderGoOn, duration }: Migration, rows: number): string {
-  const captures = olderGoOn
-    ? "captures go on in older servers"
-    : "captures stop: older servers must stop for it";
+  const captures = olderGoOn ? "older servers can capture meanwhile" : "older servers must stop for it";
   return `${path}: ${durationText(duration, rows)}; ${captures}`;
 }
 
