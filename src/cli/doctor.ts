@@ -12,8 +12,9 @@ import { limits } from "../core/limits.ts";
 import { openLog, reasonOf } from "../core/log.ts";
 import { readBuild } from "../core/version.ts";
 import { storageLimits } from "../storage/limits.ts";
-import { ownDataDir } from "../storage/lock.ts";
+import { lastOwner, ownDataDir, refuseHalfRestored } from "../storage/lock.ts";
 import { pendingMigrations } from "../storage/migrate.ts";
+import { refuseNewerFolder } from "../storage/migrations/folder_mark.ts";
 import { attachStores, checkClickHouse, type Stores } from "../storage/stores.ts";
 import { readSilences } from "../storage/watermark.ts";
 import { checkPositionals, readArguments } from "./args.ts";
@@ -46,13 +47,16 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   const words = readArguments(args, [], ["json"]);
   checkPositionals(words, 0);
   const dataDir = resolve(config.dataDir);
-  const findings = [
-    ...settingsFindings(config),
-    ...diskFindings(dataDir),
-    ...(await serverFindings(config, dataDir)),
-    ...(await storeFindings(config)),
-    ...journalFindings(dataDir),
-  ];
+  const unusable = unusableFolder(dataDir);
+  const findings = unusable
+    ? [...settingsFindings(config), unusable]
+    : [
+        ...settingsFindings(config),
+        ...diskFindings(dataDir),
+        ...(await serverFindings(config, dataDir)),
+        ...(await storeFindings(config)),
+        ...journalFindings(dataDir),
+      ];
   const isJson = words.values["json"] === true;
   if (!isJson) print(`sluice ${readBuild()}, DATA_DIR ${dataDir}\n`);
   for (const finding of findings) print(isJson ? JSON.stringify(finding) : lineOf(finding));
@@ -89,6 +93,17 @@ function settingsFindings(config: Config): Finding[] {
   return findings.length > 0
     ? findings
     : [{ part, state: "ok", text: "every setting is known and has a valid value" }];
+}
+
+/** A folder that every start refuses; the reason says what to do, and nothing else counts until then. */
+function unusableFolder(dataDir: string): Finding | undefined {
+  try {
+    refuseHalfRestored(dataDir);
+    refuseNewerFolder(dataDir);
+    return undefined;
+  } catch (thrown) {
+    return { part: "disk", state: "wrong", text: reasonOf(thrown) };
+  }
 }
 
 function diskFindings(dataDir: string): Finding[] {
@@ -128,44 +143,75 @@ async function serverFindings(config: Config, dataDir: string): Promise<Finding[
   })
     .then((reply) => reply.text())
     .catch(() => undefined);
+  const owner = existsSync(dataDir) ? ownerOf(dataDir) : undefined;
+  const elsewhere = `set HOST and PORT to those that process ${owner} was started with; if it hangs, see its log`;
   if (readiness === undefined) {
-    const inUse = existsSync(dataDir) ? inUseBy(dataDir) : undefined;
-    if (inUse === undefined) {
-      return [
-        { part, state: "note", text: `none answers at ${url}`, remedy: "bun run sluice serve starts it" },
-      ];
+    if (owner !== undefined) {
+      const text = `none answers at ${url}, yet process ${owner} owns DATA_DIR`;
+      return [{ part, state: "wrong", text, remedy: elsewhere }];
     }
-    const remedy = "see its log; HOST and PORT must be those that it was started with";
-    return [{ part, state: "wrong", text: `none answers at ${url}, yet ${inUse}`, remedy }];
+    return [
+      { part, state: "note", text: `none answers at ${url}`, remedy: "bun run sluice serve starts it" },
+    ];
   }
-  return readiness
+  const found = readiness
     .split("\n")
     .filter((line) => line !== "")
-    .map((line) => partFinding(line, url));
+    .map(partFinding);
+  if (found.length > 0 && found.every((one) => one !== undefined))
+    return [...found, ...(await pendingFinding(config, url))];
+  const remedy = owner === undefined ? "set another PORT, or stop that program" : elsewhere;
+  return [{ part, state: "wrong", text: `another program answers at ${url}`, remedy }];
 }
 
-/** A line of `/_readiness`. */
-function partFinding(line: string, url: string): Finding {
+/** Events that wait: a project is refused past its share of the journal, while the journal itself is ready. */
+async function pendingFinding({ metricsToken, journalBytesMax }: Config, url: string): Promise<Finding[]> {
+  const metrics = await fetch(`${url}/metrics`, {
+    signal: AbortSignal.timeout(2 * limits.healthMsMax),
+    proxy: false,
+    ...(metricsToken !== undefined && { headers: { authorization: `Bearer ${metricsToken}` } }),
+  })
+    .then((reply) => reply.text())
+    .catch(() => "");
+  const [, bytes] = /^sluice_journal_pending_bytes (\d+)$/m.exec(metrics) ?? [];
+  if (bytes === undefined) return [];
+  const text = `${megabytes(Number(bytes))} wait in the journal, which takes ${megabytes(journalBytesMax)}`;
+  if (Number(bytes) < journalBytesMax / pendingShareMax) return [{ part: "journal", state: "ok", text }];
+  const remedy = "see why ClickHouse stores less than arrives; a project past its share gets 503";
+  return [{ part: "journal", state: "wrong", text, remedy }];
+}
+
+/** The part of the journal that may wait. A project alone has nine tenths of what is free, so nearly half of it. */
+const pendingShareMax = 3;
+
+/** What to do where readiness names the reason. */
+const remedies: Readonly<Record<string, string>> = {
+  DISK_LOW: "free space on the volume of DATA_DIR",
+  JOURNAL_FULL: "see whether ClickHouse answers and stores; or raise JOURNAL_BYTES_MAX",
+  JOURNAL_FAILING: "check the disk of DATA_DIR: writes fail",
+};
+
+/** A line of `/_readiness`; undefined for one that is not. */
+function partFinding(line: string): Finding | undefined {
   try {
     const { part, ok, error, amiss } = JSON.parse(line) as Record<string, string | boolean | undefined>;
-    const remedy = "see src/docs/operating.md, and the server's log";
-    if (ok !== true)
-      return { part: "server", state: "wrong", text: `${part} is not ready: ${error}`, remedy };
+    if (part === undefined || ok === undefined) return undefined;
+    const remedy = remedies[String(error)] ?? "see src/docs/operating.md, and the server's log";
+    if (!ok) return { part: "server", state: "wrong", text: `${part} is not ready: ${error}`, remedy };
     if (amiss) return { part: "server", state: "note", text: `${part}: ${amiss}`, remedy };
     return { part: "server", state: "ok", text: `${part} is ready` };
   } catch {
-    const remedy = "set HOST and PORT to those of the server";
-    return { part: "server", state: "wrong", text: `what answers at ${url} is not this program`, remedy };
+    return undefined;
   }
 }
 
-/** Why the folder is not free; undefined when it is. */
-function inUseBy(dataDir: string): string | undefined {
+/** The process that owns the folder; undefined when none does. */
+function ownerOf(dataDir: string): number | string | undefined {
   try {
     ownDataDir(dataDir).release();
     return undefined;
-  } catch (thrown) {
-    return reasonOf(thrown);
+  } catch {
+    return lastOwner(dataDir) ?? "unknown";
   }
 }
 
@@ -192,7 +238,7 @@ async function storeFindings(config: Config): Promise<Finding[]> {
         part,
         state: "wrong",
         text: reasonOf(thrown),
-        remedy: "check the stores and their settings",
+        remedy: "start what does not answer, or correct its settings",
       },
     ];
   }

@@ -231,12 +231,14 @@ const ownerAgainMs = 100;
 async function reachable(stores: Stores, options: StoreOptions): Promise<Stores> {
   try {
     const { databaseUrl, clickhouseUrl } = options;
-    await Promise.all([
+    const reached = await Promise.allSettled([
       reachPostgres(stores.sql, databaseUrl),
       stores.clickhouse.ping(limits.connectMsMax).catch((thrown) => {
         throw unreachable("CLICKHOUSE_URL", clickhouseUrl, thrown);
       }),
     ]);
+    const reasons = reached.flatMap((one) => (one.status === "rejected" ? [reasonOf(one.reason)] : []));
+    if (reasons.length > 0) throw new UserError(reasons.join("; "));
     return stores;
   } catch (thrown) {
     await stores.close();

@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { startMsMax } from "../support/accounts.ts";
-import { cleanUp } from "../support/cleanup.ts";
+import { cleanUp, later } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
-import { runSluice, type StartedServer, startServer } from "../support/server.ts";
+import { post, projectKey, runSluice, type StartedServer, startServer } from "../support/server.ts";
 
 let server: StartedServer;
 beforeAll(async () => {
@@ -80,8 +80,71 @@ test("a store that does not answer is wrong", async () => {
     CLICKHOUSE_URL: "http://127.0.0.1:1",
     SECRET_KEY: "a secret key for these tests",
   });
-  expect(found.find(({ part }) => part === "stores")).toMatchObject({ state: "wrong" });
+  // Both are named.
+  expect(found.find(({ part }) => part === "stores")).toMatchObject({
+    state: "wrong",
+    text: expect.stringMatching(/DATABASE_URL \(127.0.0.1:1\) .*; CLICKHOUSE_URL \(127.0.0.1:1\) /),
+  });
   expect(exitCode).toBe(1);
+});
+
+test("a journal that fills is found before it is full, as is that others are refused", async () => {
+  const filling = await startServer({ JOURNAL_BYTES_MAX: "1048576", FLUSH_INTERVAL_MS: "3600000" });
+  const environment = {
+    DATA_DIR: filling.dataDir,
+    PORT: new URL(filling.url).port,
+    JOURNAL_BYTES_MAX: "1048576",
+  };
+  const pending = async () =>
+    (await findings(environment)).found.filter(({ text }) => text.includes(" wait in "));
+  expect(await pending()).toEqual([
+    { part: "journal", state: "ok", text: "0 MB wait in the journal, which takes 1 MB" },
+  ]);
+  const event = { event: "e", distinct_id: "d", properties: { long: "x".repeat(100_000) } };
+  for (let status = 200; status === 200;) {
+    status = (await post(filling, "/batch/", { api_key: projectKey, batch: [event] })).status;
+  }
+  expect((await pending()).map(({ state, remedy }) => [state, remedy])).toEqual([
+    ["wrong", "see why ClickHouse stores less than arrives; a project past its share gets 503"],
+  ]);
+});
+
+test("another program at the port is one, and what to do depends on whether the server runs", async () => {
+  const other = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response('"hello"') });
+  later(() => other.stop(true));
+  const PORT = String(other.port);
+  const foundWith = async (DATA_DIR: string) => {
+    const { found } = await findings({ DATA_DIR, PORT });
+    return found
+      .filter(({ part }) => part === "server")
+      .map(({ state, text, remedy }) => [state, text, remedy]);
+  };
+  const text = `another program answers at http://127.0.0.1:${PORT}`;
+  expect(await foundWith(`${makeFolder()}/none`)).toEqual([
+    ["wrong", text, "set another PORT, or stop that program"],
+  ]);
+  const elsewhere = `set HOST and PORT to those that process ${server.pid} was started with; if it hangs, see its log`;
+  expect(await foundWith(server.dataDir)).toEqual([["wrong", text, elsewhere]]);
+});
+
+test("a folder that every start refuses is the only thing wrong, with what to do", async () => {
+  const cases = [
+    ["restoring", "somewhere\n", "has an incomplete restore: empty it, then restore again"],
+    [
+      "version.json",
+      '{"version":"7.0.0","postgres":900,"clickhouse":12}',
+      "newer than this program (0.1.0); run that one",
+    ],
+  ] as const;
+  for (const [name, content, said] of cases) {
+    const DATA_DIR = makeFolder();
+    writeFileSync(`${DATA_DIR}/${name}`, content);
+    const { exitCode, found } = await findings({ DATA_DIR, PORT: "1" });
+    expect(exitCode).toBe(1);
+    expect(found.filter(({ state }) => state !== "ok")).toEqual([
+      { part: "disk", state: "wrong", text: expect.stringContaining(said) },
+    ]);
+  }
 });
 
 test("as text it is a page, with what to do under each finding", async () => {
