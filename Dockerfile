@@ -6,8 +6,8 @@ FROM oven/bun:1.4.5-slim AS install
 WORKDIR /app
 COPY package.json bun.lock bunfig.toml ./
 COPY .patches ./.patches
-# @oven's Bun serves those who have none: this image has it on its PATH.
-RUN bun install --frozen-lockfile --production && rm -rf node_modules/@oven
+# @oven's Bun serves those who have none: this image has it on its PATH. Nothing that runs imports typescript.
+RUN bun install --frozen-lockfile --production && rm -rf node_modules/@oven node_modules/typescript
 
 # What is served as it is, and the console's scripts: made of packages that the image does not have.
 FROM oven/bun:1.4.5-slim AS build
@@ -42,20 +42,23 @@ ENV HOST=0.0.0.0 PORT=8000 DATA_DIR=/data LOG_FORMAT=json BUN_RUNTIME_TRANSPILER
 VOLUME /data
 EXPOSE 8000
 STOPSIGNAL SIGTERM
-ARG COMMIT=""
 LABEL org.opencontainers.image.title="Sluice" \
   org.opencontainers.image.description="A product-analytics event server that speaks PostHog's capture and management APIs" \
-  org.opencontainers.image.licenses="MIT" org.opencontainers.image.revision="$COMMIT"
+  org.opencontainers.image.licenses="MIT"
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["bun", "-e", "const r = await fetch('http://127.0.0.1:' + (process.env.PORT ?? 8000) + '/_health'); process.exit(r.ok ? 0 : 1)"]
 ENTRYPOINT ["tini", "-s", "--"]
 CMD ["bun", "src/main.ts", "serve"]
 
-# Packages change seldom, sources often: the lower layers stay.
+# Packages change seldom, sources often, the commit always: the lower layers stay.
 FROM base AS slim
 COPY --from=install-slim /app/node_modules ./node_modules
 COPY --from=sources /app ./
+ARG COMMIT=""
+LABEL org.opencontainers.image.revision="$COMMIT"
 
 FROM base AS whole
 COPY --from=install /app/node_modules ./node_modules
 COPY --from=sources /app ./
+ARG COMMIT=""
+LABEL org.opencontainers.image.revision="$COMMIT"
