@@ -1,4 +1,5 @@
 -- Older servers: go on.
+-- Takes: a moment.
 -- How many events a project may send in a day. An older server beside accepts all.
 
 ALTER TABLE projects

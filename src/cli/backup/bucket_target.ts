@@ -4,17 +4,8 @@ import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { UserError } from "../../core/fault.ts";
 import type { BackupBucket } from "./backup_bucket.ts";
-import {
-  backupParts,
-  checkList,
-  listedFiles,
-  listName,
-  manifestName,
-  pathOfPiece,
-  piecesOf,
-  writeSummed,
-  type WrittenPieces,
-} from "./backup_files.ts";
+import { backupParts, listName, manifestName, piecesOf, writeSummed } from "./backup_files.ts";
+import { checkList, listedFiles, pathOfPiece, type WrittenPieces } from "./file_list.ts";
 import { backupLimits } from "./limits.ts";
 import { type Manifest, noBackup, parseManifest } from "./manifest.ts";
 import type { BackupTarget } from "./target.ts";

@@ -7,7 +7,8 @@ import { UserError } from "../../core/fault.ts";
 import { readSummedJson, summedJson } from "../../core/json/summed_json.ts";
 import { reasonOf } from "../../core/log.ts";
 import { type AppliedMigration, filesOfMigrations } from "../../storage/migrate.ts";
-import { type FileTotals, manifestName } from "./backup_files.ts";
+import { manifestName } from "./backup_files.ts";
+import { type FileTotals } from "./file_list.ts";
 
 /** The format of the folder. A release that changes it raises this. */
 const backupFormat = 1;

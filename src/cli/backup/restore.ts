@@ -12,9 +12,10 @@ import { ownDataDir, refuseHalfRestored, restoringPath } from "../../storage/loc
 import { filesOfMigrations, migrate } from "../../storage/migrate.ts";
 import { openStores, type Stores } from "../../storage/stores.ts";
 import { BackupBucket, type BucketAccess, readBucketAddress } from "./backup_bucket.ts";
-import { checkFiles, copyFile, type ListedFile, listedFiles, piecesOf, syncTree } from "./backup_files.ts";
+import { copyFile, piecesOf, syncTree } from "./backup_files.ts";
 import { fetchFiles, fetchManifest } from "./bucket_target.ts";
 import { attach, deriveSince, detachedFolder, listPartTables } from "./clickhouse_parts_store.ts";
+import { checkFiles, type ListedFile, listedFiles } from "./file_list.ts";
 import { backupLimits } from "./limits.ts";
 import { type Manifest, readManifest } from "./manifest.ts";
 import { copyIn } from "./postgres_rows_store.ts";

@@ -4,14 +4,8 @@ import { existsSync, readdirSync } from "node:fs";
 import { mkdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { UserError } from "../../core/fault.ts";
-import {
-  backupParts,
-  manifestName,
-  summed,
-  syncTree,
-  writeSummed,
-  type WrittenPieces,
-} from "./backup_files.ts";
+import { backupParts, manifestName, summed, syncTree, writeSummed } from "./backup_files.ts";
+import { type WrittenPieces } from "./file_list.ts";
 
 export interface BackupTarget {
   /** A folder of this machine: the list lies in it, and files that others write, until adopt(). */

@@ -21,8 +21,9 @@ import {
   folderCollection,
   removeOlder,
 } from "./backup_collection.ts";
-import { copyFile, FileList, filesBelow, piecesOf } from "./backup_files.ts";
+import { copyFile, filesBelow, piecesOf } from "./backup_files.ts";
 import { freeze, frozenParts, listPartTables, stagingFolder, thaw } from "./clickhouse_parts_store.ts";
+import { FileList } from "./file_list.ts";
 import { backupLimits } from "./limits.ts";
 import { backupManifestText, type Manifest } from "./manifest.ts";
 import {

@@ -11,7 +11,7 @@ import {
   folderCollection,
   removeOlder,
 } from "../../../src/cli/backup/backup_collection.ts";
-import { FileList } from "../../../src/cli/backup/backup_files.ts";
+import { FileList } from "../../../src/cli/backup/file_list.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
 import { s3Key, s3Secret, startS3 } from "../../support/s3.ts";

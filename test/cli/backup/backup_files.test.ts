@@ -3,16 +3,8 @@
 import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  checkFiles,
-  copyFile,
-  FileList,
-  filesBelow,
-  listedFiles,
-  listName,
-  piecesOf,
-  type WrittenPieces,
-} from "../../../src/cli/backup/backup_files.ts";
+import { copyFile, filesBelow, listName, piecesOf } from "../../../src/cli/backup/backup_files.ts";
+import { checkFiles, FileList, listedFiles, type WrittenPieces } from "../../../src/cli/backup/file_list.ts";
 import { backupLimits } from "../../../src/cli/backup/limits.ts";
 import { FolderTarget } from "../../../src/cli/backup/target.ts";
 import { cleanUp } from "../../support/cleanup.ts";

@@ -1,0 +1,136 @@
+// The list of a backup's files, which `sha256sum -c` reads: a line `<SHA-256>  <path>` a file, paths below the backup's
+// folder. In a bucket a long file is several objects: `<path>`, `<path>@1`, `<path>@2` and so on, one after the other.
+
+import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { UserError } from "../../core/fault.ts";
+import { listName, summed, syncOne, type Written } from "./backup_files.ts";
+import { backupLimits } from "./limits.ts";
+
+/** How many files and bytes, and the SHA-256 of the list. */
+export interface FileTotals {
+  files: number;
+  bytes: number;
+  sum: string;
+}
+
+/** What was written of a file: it whole, or its pieces in their order. */
+export type WrittenPieces = AsyncIterable<[path: string, written: Written]>;
+
+/** The list of a backup that is being written, in a folder of this machine. */
+export class FileList {
+  readonly #path: string;
+  readonly #hasher = new Bun.CryptoHasher("sha256");
+  #lines: string[] = [];
+  #files = 0;
+  #bytes = 0;
+
+  constructor(folder: string) {
+    this.#path = join(folder, listName);
+  }
+
+  /** @throws UserError for a name that a restore would refuse, or read as another file's piece. */
+  async add(file: string, pieces: WrittenPieces): Promise<void> {
+    if (!isBelow(file) || pieceShape.test(file))
+      throw new UserError(`${file} cannot be backed up: its name has unusual characters`);
+    for await (const [path, { bytes, sum }] of pieces) {
+      this.#files++;
+      this.#bytes += bytes;
+      if (this.#lines.push(`${sum}  ${path}\n`) >= backupLimits.linesAtOnce) await this.#write();
+    }
+  }
+
+  /** The end of the list, which is durable when it resolves. */
+  async end(): Promise<FileTotals> {
+    await this.#write();
+    await syncOne(this.#path);
+    return { files: this.#files, bytes: this.#bytes, sum: this.#hasher.digest("hex") };
+  }
+
+  async #write(): Promise<void> {
+    const text = this.#lines.join("");
+    this.#lines = [];
+    this.#hasher.update(text);
+    const file = await open(this.#path, "a", 0o600);
+    await file.writeFile(text).finally(() => file.close());
+  }
+}
+
+/** The path of a file's piece: the first one has the file's own. */
+export function pathOfPiece(file: string, piece: number): string {
+  return piece === 0 ? file : `${file}@${piece}`;
+}
+
+/** What backups consist of. Of DATA_DIR they have journals, refused rows and the key. */
+const pathShapes = [
+  /^data\/(?:workers\/[\w.-]+\/)?journal\/[\w.-]+$/,
+  /^data\/quarantine\/[\w.-]+$/,
+  /^data\/secret\.key$/,
+  /^postgres\/\w+$/,
+  // ClickHouse writes the other bytes of a name as %XX.
+  /^clickhouse\/\w+\/[\w.%@+/-]+$/,
+];
+
+/** Whether a listed path leads to a file of a backup. */
+function isBelow(path: string): boolean {
+  const names = path.split("/");
+  return (
+    pathShapes.some((shape) => shape.test(path)) && names.every((name) => !["", ".", ".."].includes(name))
+  );
+}
+
+export interface ListedFile {
+  path: string;
+  sum: string;
+  /** The path of the file that it is, or a piece of. */
+  file: string;
+  /** Whether it is a piece behind the first one, which goes behind those before it. */
+  isFurther: boolean;
+}
+
+const pieceShape = /@([1-9]\d{0,8})$/;
+
+/**
+ * The listed paths below `part`, or all.
+ * @param name what the backup is called in messages.
+ * @throws UserError for a line that leads elsewhere, or has no piece before it.
+ */
+export async function* listedFiles(
+  folder: string,
+  part = "",
+  name: string = folder,
+): AsyncGenerator<ListedFile> {
+  const lines = createInterface({ input: createReadStream(join(folder, listName)) });
+  let [lastFile, lastPiece] = ["", 0];
+  for await (const line of lines) {
+    const [sum, path] = [line.slice(0, 64), line.slice(66)];
+    const ending = pieceShape.exec(path);
+    const [file, piece] = [path.slice(0, ending?.index), Number(ending?.[1] ?? 0)];
+    const isNext = piece === 0 || (file === lastFile && piece === lastPiece + 1);
+    if (!isBelow(file) || !isNext)
+      throw new UserError(`${name} is damaged: its list of files has a line that names none`);
+    [lastFile, lastPiece] = [file, piece];
+    if (path.startsWith(part)) yield { path, sum, file, isFurther: piece > 0 };
+  }
+}
+
+/** @throws UserError that names the first file that is missing or damaged. */
+export async function checkFiles(folder: string, listed: FileTotals): Promise<void> {
+  await checkList(folder, listed);
+  for await (const { path, sum } of listedFiles(folder)) {
+    const found = await summed(join(folder, path)).catch((thrown: NodeJS.ErrnoException) => {
+      if (thrown.code === "ENOENT") throw new UserError(`${folder} is damaged: ${path} is missing`);
+      throw new UserError(`${folder} cannot be read: ${path}: ${thrown.message}`);
+    });
+    if (found.sum !== sum) throw new UserError(`${folder} is damaged: ${path} is not as it was written`);
+  }
+}
+
+/** @throws UserError when the list is not the manifest's. */
+export async function checkList(folder: string, listed: FileTotals, name: string = folder): Promise<void> {
+  const list = await summed(join(folder, listName)).catch(() => undefined);
+  if (list?.sum !== listed.sum)
+    throw new UserError(`${name} is damaged: its list of files is not the one it was made with`);
+}
