@@ -2,6 +2,7 @@
 
 import { hashSession, newSessionToken } from "../../access/people/session.ts";
 import { randomBase62 } from "../../core/id.ts";
+import { codeOf } from "../../core/log.ts";
 import { shownRow, type Stored } from "../../http/fields/field_time.ts";
 import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { signInLimits } from "./limits.ts";
@@ -125,7 +126,7 @@ export async function changeUser(sql: Postgres, id: number, changes: UserChanges
   });
   return await changing.catch((thrown: unknown) => {
     // unique_violation: the index of addresses decides, also between two who want one at once.
-    if (thrown instanceof Error && "code" in thrown && thrown.code === "23505") return false;
+    if (codeOf(thrown) === "23505") return false;
     throw thrown;
   });
 }
