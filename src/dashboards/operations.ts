@@ -25,12 +25,6 @@ import {
 import { createDashboard, getDashboard, listDashboards, removeDashboard, updateDashboard } from "./store.ts";
 import { listTiles } from "./tile_store.ts";
 
-/** As its own room shows it. */
-interface ShownInsight {
-  last_refresh: string | null;
-  is_cached: boolean;
-}
-
 interface DashboardParts {
   sql: Postgres;
   /** Shows insights of a project by id; to an asker with scopes, with their results. */
@@ -38,7 +32,7 @@ interface DashboardParts {
     project_id: number,
     ids: readonly number[],
     asker?: { scopes: readonly string[] },
-  ) => Promise<Map<number, ShownInsight>>;
+  ) => Promise<Map<number, { last_refresh: string | null; is_cached: boolean }>>;
 }
 
 const shownOne = reply("The dashboard.", dashboardModel);

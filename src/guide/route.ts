@@ -15,13 +15,8 @@ const types: Readonly<Record<string, string>> = {
 /** Pages load nothing of other hosts, and are shown in no frame. */
 const policy = pagePolicy(["style-src 'self'"]);
 
-interface GuideFile {
-  asset: Asset;
-  etag: string;
-}
-
 export function guideRoutes() {
-  let files: Map<string, GuideFile> | undefined;
+  let files: Map<string, { asset: Asset; etag: string }> | undefined;
   const opened = () =>
     (files ??= new Map(
       [...readSite("/docs")].map(([path, text]) => {

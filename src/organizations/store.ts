@@ -57,16 +57,13 @@ export async function createOrganization(sql: Postgres, founding: NewOrganizatio
 
 type OrganizationRow = Stored<Organization, "created_at" | "updated_at">;
 
-/** The user, and the organizations that their key is restricted to; empty for no restriction. */
-interface OrganizationReader {
-  user_id: number;
-  scoped_organizations: string[];
-}
-
-/** A page of the organizations that a reader may see, oldest first, and how many there are. */
+/**
+ * A page of the organizations that a reader may see, oldest first, and how many there are. An empty
+ * `scoped_organizations` restricts nothing.
+ */
 export async function listOrganizations(
   sql: Postgres,
-  reader: OrganizationReader,
+  reader: { user_id: number; scoped_organizations: string[] },
   page: Page,
 ): Promise<Counted<Organization>> {
   const seen = sql`

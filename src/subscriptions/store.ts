@@ -89,17 +89,15 @@ export async function findMissing(
   return insight !== null && !found?.insight ? "insight" : undefined;
 }
 
-interface NewSubscription extends SubscriptionInput {
-  project_id: number;
-  user_id: number;
-  created_at: Date;
-  next_delivery_date: Date | null;
-}
-
 /** Creates a subscription; undefined when the project has subscriptionLimits.subscriptionsPerProjectMax of them. */
 export async function createSubscription(
   sql: Postgres,
-  input: NewSubscription,
+  input: SubscriptionInput & {
+    project_id: number;
+    user_id: number;
+    created_at: Date;
+    next_delivery_date: Date | null;
+  },
 ): Promise<Subscription | undefined> {
   const { byweekday } = input;
   const [row] = await sql<{ id: number }[]>`

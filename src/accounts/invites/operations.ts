@@ -122,14 +122,12 @@ function signupOperations(signing: Signing) {
   ];
 }
 
-interface FoundInvite {
-  invite: ShownInvite;
-  id: string;
-  token: string;
-}
-
 /** @throws Fault authentication_failed when the link is not valid, whyever. */
-async function requireInvite({ sql }: Signing, request: Request, id: string): Promise<FoundInvite> {
+async function requireInvite(
+  { sql }: Signing,
+  request: Request,
+  id: string,
+): Promise<{ invite: ShownInvite; id: string; token: string }> {
   const token = keyInHeader(request.headers.get("authorization"))?.key ?? "";
   const invite = isUuid(id) ? await findInvite(sql, id, token) : undefined;
   if (!invite) throw notValid();

@@ -13,10 +13,6 @@ import { type DailyCountSource, dailyCountSource } from "./store.ts";
 
 const dayMs = 86_400_000;
 
-interface DailyQuotasOptions extends Uses<"clock" | "log"> {
-  source: DailyCountSource;
-}
-
 export class DailyQuotas {
   readonly #source: DailyCountSource;
   readonly #clock: Clock;
@@ -32,7 +28,7 @@ export class DailyQuotas {
   #hasRead = false;
   #ticking: IntervalTask | undefined;
 
-  constructor({ source, clock, log }: DailyQuotasOptions) {
+  constructor({ source, clock, log }: Uses<"clock" | "log"> & { source: DailyCountSource }) {
     this.#source = source;
     this.#clock = clock;
     this.#log = log;

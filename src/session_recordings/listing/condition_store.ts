@@ -138,14 +138,12 @@ function recordingsIn(draft: Draft): string {
     SELECT session_hash FROM session_recording_days WHERE ${clauses.join(" AND ")})`;
 }
 
-interface OwnRows {
-  hash: string;
-  column: string;
-  from: string;
-}
-
 /** The filter on one column of these rows, which is read as a property is; an empty text is not set. */
-function ownSet(draft: Draft, filter: PropertyCondition, { hash, column, from }: OwnRows): string {
+function ownSet(
+  draft: Draft,
+  filter: PropertyCondition,
+  { hash, column, from }: { hash: string; column: string; from: string },
+): string {
   const { params, now } = draft;
   const condition = compileOwnProperty(filter, params, nameOf(draft), { now });
   const name = nameOf(draft);

@@ -23,7 +23,7 @@ export interface ObjectStore {
     work: ExportWork,
     keyOf: (file: string) => string,
     rows: FileRows,
-    parts: ObjectParts,
+    parts: { files: number; used: readonly { file: string; rows: string }[] },
   ): Promise<void>;
   writeText(work: Writing, key: string, content: string): Promise<void>;
   /** Runs before the first file; gets the key up to its last slash. */
@@ -43,11 +43,6 @@ export interface FileRows {
   /** The compression of the whole file: none, gzip or br. */
   compression: string;
   settings: Record<string, string | number>;
-}
-
-interface ObjectParts {
-  files: number;
-  used: readonly { file: string; rows: string }[];
 }
 
 const wholeFile: Readonly<Record<string, string>> = { gzip: "gzip", brotli: "br" };
