@@ -34,7 +34,7 @@ export function openPages(log: Log): Pages {
   };
   return {
     answer: async (name, request) => {
-      if (!names.has(name)) return undefined;
+      if (!names.has(name) && !partName.test(name)) return undefined;
       const file = (await bundled()).get(name);
       return file && (await sendAsset(file.asset, request, { ...assetHeaders, etag: file.etag }));
     },
@@ -42,6 +42,9 @@ export function openPages(log: Log): Pages {
 }
 
 const names = new Set<string>(wordsIn("main.js style.css player.js player.css shared.js icon.svg sql.json"));
+
+/** What several scripts share, and pages that are loaded when they are opened: named by what they hold. */
+const partName = /^part-[0-9a-z]{8}\.js$/;
 
 async function bundle(): Promise<Map<string, Bundled>> {
   const files = new Map<string, Bundled>([
@@ -64,7 +67,8 @@ export async function bundleConsole(): Promise<[name: string, text: string][]> {
     entrypoints: entries.map((name) => join(folder, name)),
     target: "browser",
     minify: true,
-    naming: "[name].[ext]",
+    splitting: true,
+    naming: { entry: "[name].[ext]", chunk: "part-[hash].[ext]" },
   });
   return await Promise.all(
     made.outputs.map(async (output) => [basename(output.path), await output.text()] as [string, string]),

@@ -1,20 +1,11 @@
 // Questions put together in the form: names offered, filters, ranges, drawings; each figure against what was sent.
 
-import { beforeAll, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
-import { type Answer, ask } from "../support/ask.ts";
-import { noBrowser, openBrowser } from "../support/browser.ts";
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
 import { cleanUpEach } from "../support/cleanup.ts";
-import { faultsOfLooks, settled, signedIn } from "../support/console.ts";
-import { post, projectKey, rested, type Server, startServer } from "../support/server.ts";
+import { faultsOfLooks, inBrowser, msMax, openConsole } from "../support/console.ts";
 
 cleanUpEach();
-
-const inBrowser = test.skipIf(noBrowser);
-const msMax = 600_000;
-
-let server: Server;
-let browser: Browser;
 
 interface Sale {
   user: string;
@@ -31,54 +22,36 @@ const companyOf = (user: string) => (user === "bob" ? "small" : "big");
 /** Names that are older than the newest events. */
 const rare = Array.from({ length: 260 }, (_, i) => `rare ${i}`);
 
-beforeAll(async () => {
-  if (noBrowser) return;
-  server = await startServer({ FLUSH_INTERVAL_MS: "50", LOG_LEVEL: "error" });
-  browser = await openBrowser();
-  const batch = [
-    ...rare.map((event) => ({
-      event,
-      distinct_id: "ann",
-      timestamp: "2026-02-01T00:00:00Z",
-      properties: {},
-    })),
-    ...sales.map(({ user, day, plan }) => ({
-      event: "sold",
-      distinct_id: user,
-      timestamp: `2026-03-0${day}T12:00:00Z`,
-      properties: {
-        plan,
-        $set: { country: countries[user] },
-        $groups: { company: companyOf(user) },
-        $session_id: `${user}-${day}`,
-      },
-    })),
-    ...Object.keys(industries).map((key) => ({
-      event: "$groupidentify",
-      distinct_id: "ann",
-      timestamp: "2026-02-01T00:00:00Z",
-      properties: {
-        $group_type: "company",
-        $group_key: key,
-        $group_set: { industry: industries[key] },
-      },
-    })),
-  ];
-  await post(server, "/batch/", { api_key: projectKey, historical_migration: true, batch });
-  await rested(server);
-}, msMax);
-
-async function api(method: string, path: string, body?: object): Promise<Answer["body"]> {
-  const answer = await ask(server, method, `/api/projects/1/${path}`, body);
-  if (answer.status >= 300) throw new Error(`${path}: ${answer.status} ${answer.text}`);
-  return answer.body;
-}
-
-async function opened(address: string): Promise<Page> {
-  const { page } = await signedIn(browser, server, address);
-  await settled(page);
-  return page;
-}
+const desk = openConsole(() => [
+  ...rare.map((event) => ({
+    event,
+    distinct_id: "ann",
+    timestamp: "2026-02-01T00:00:00Z",
+    properties: {},
+  })),
+  ...sales.map(({ user, day, plan }) => ({
+    event: "sold",
+    distinct_id: user,
+    timestamp: `2026-03-0${day}T12:00:00Z`,
+    properties: {
+      plan,
+      $set: { country: countries[user] },
+      $groups: { company: companyOf(user) },
+      $session_id: `${user}-${day}`,
+    },
+  })),
+  ...Object.keys(industries).map((key) => ({
+    event: "$groupidentify",
+    distinct_id: "ann",
+    timestamp: "2026-02-01T00:00:00Z",
+    properties: {
+      $group_type: "company",
+      $group_key: key,
+      $group_set: { industry: industries[key] },
+    },
+  })),
+]);
+const { api, opened } = desk;
 
 const march = "range=2026-03-01&to=2026-03-09";
 const sum = async (page: Page) =>
@@ -120,6 +93,39 @@ inBrowser(
         ],
       },
     });
+  },
+  msMax,
+);
+
+inBrowser(
+  "a filter takes one of several values, a pattern and a bound, and stays editable when it is saved",
+  async () => {
+    const page = await opened(`explore?event=sold&${march}`);
+    const shown = async (own: number) =>
+      await page.locator(".headline .bold-number", { hasText: new RegExp(`^${own}$`) }).waitFor();
+    await page.getByRole("button", { name: "Add filter" }).click();
+    await page.getByLabel("Whose property").selectOption({ label: "The person’s" });
+    await page.getByLabel("Filtered property").fill("country");
+    await page.getByLabel("Value", { exact: true }).fill("DE");
+    await page.getByRole("button", { name: "Show" }).click();
+    await shown(sales.filter(({ user }) => countries[user] === "DE").length);
+    await page.getByRole("button", { name: "Or another, filter 1" }).click();
+    await page.getByLabel("Or value 2").fill("FR");
+    await page.getByRole("button", { name: "Show" }).click();
+    await shown(sales.length);
+    await page.getByLabel("Must").selectOption({ label: "does not match" });
+    await page.getByLabel("Value", { exact: true }).fill("^D");
+    await page.getByRole("button", { name: "Show" }).click();
+    await shown(sales.filter(({ user }) => countries[user] === "FR").length);
+    await page.getByLabel("Must").selectOption("exact");
+    await page.getByLabel("Value", { exact: true }).fill("DE");
+    await page.getByRole("button", { name: "Or another, filter 1" }).click();
+    await page.getByLabel("Or value 2").fill("FR");
+    await page.getByRole("button", { name: "Save as insight" }).click();
+    await page.getByText("Only where the person’s country is DE or FR.").waitFor();
+    await shown(sales.length);
+    await page.getByRole("link", { name: "Edit question" }).click();
+    expect(await page.getByLabel("Or value 2").inputValue()).toBe("FR");
   },
   msMax,
 );
@@ -177,7 +183,8 @@ inBrowser(
   async () => {
     const page = await opened(`explore?kind=funnel&event=sold&event=sold&${march}`);
     const users = Object.keys(countries).length;
-    // Everybody bought twice, a day apart.
+    // Nobody bought in the nine days before. Everybody bought twice, a day apart.
+    await page.locator(".headline", { hasText: "none before" }).waitFor();
     await page.locator(".headline", { hasText: `100 %${users} of ${users}` }).waitFor();
     await page.getByLabel("Shown as").selectOption({ label: "Time to convert" });
     await page.getByRole("button", { name: "Show" }).click();
@@ -271,16 +278,59 @@ inBrowser(
 );
 
 inBrowser(
+  "lifecycles, stickiness and paths are asked, saved, and edited again",
+  async () => {
+    const page = await opened(`explore?event=sold&${march}`);
+    await page.getByRole("button", { name: "Stickiness" }).click();
+    const bars = page.getByRole("list", { name: "How many were active in so many intervals" });
+    await bars.waitFor();
+    const daysOf = Object.keys(countries).map(
+      (user) => new Set(sales.filter((one) => one.user === user).map(({ day }) => day)).size,
+    );
+    const shown = (await bars.getByRole("listitem").allInnerTexts()).map((text) =>
+      Number(text.split("\n")[1]),
+    );
+    expect(shown).toEqual(
+      Array.from({ length: 9 }, (_, i) => daysOf.filter((days) => days === i + 1).length),
+    );
+
+    await page.getByRole("button", { name: "Lifecycle" }).click();
+    const heads = page.getByRole("group", { name: "The numbers of the lines" }).getByRole("columnheader");
+    await heads.nth(4).waitFor();
+    expect(
+      (await heads.allInnerTexts())
+        .slice(1)
+        .map((head) => head.split(" ").at(-1))
+        .toSorted(),
+    ).toEqual(["dormant", "new", "resurrecting", "returning"]);
+    expect(await page.getByRole("button", { name: "Add event" }).count()).toBe(0);
+
+    await page.getByRole("button", { name: "Paths" }).click();
+    await page.getByLabel("Steps are").selectOption({ label: "Other events" });
+    await page.getByLabel("Begin with").fill("sold");
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.waitForURL(/start=sold/);
+    await page.getByText("No such events in this time.").waitFor();
+    await page.getByLabel("Name of the insight").fill("Ways");
+    await page.getByRole("button", { name: "Save as insight" }).click();
+    await page.getByRole("heading", { name: "Ways" }).waitFor();
+    await page.getByRole("link", { name: "Edit question" }).click();
+    expect(await page.getByLabel("Begin with").inputValue()).toBe("sold");
+  },
+  msMax,
+);
+
+inBrowser(
   "the form is whole at every width, in light and dark",
   async () => {
     const where = `where=${encodeURIComponent('["event","plan","exact","gold"]')}`;
     const ready = (page: Page) => page.getByRole("img", { name: /^Lines from/ }).waitFor();
     const address = `explore?event=sold&math=dau&${march}&${where}&compare=true`;
     expect([
-      ...(await faultsOfLooks(browser, server, "explore", address, ready)),
+      ...(await faultsOfLooks(desk.browser, desk.server, "explore", address, ready)),
       ...(await faultsOfLooks(
-        browser,
-        server,
+        desk.browser,
+        desk.server,
         "explore_bars",
         `explore?event=sold&${march}&display=ActionsBar`,
         ready,

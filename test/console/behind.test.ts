@@ -1,20 +1,12 @@
 // Behind numbers, persons: each opens those that a computation of our own finds, and from there what they did.
 
-import { beforeAll, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
 import { ask } from "../support/ask.ts";
-import { noBrowser, openBrowser } from "../support/browser.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
-import { faultsOfLooks, settled, signedIn } from "../support/console.ts";
-import { personalKey, post, projectKey, rested, type StartedServer, startServer } from "../support/server.ts";
+import { faultsOfLooks, inBrowser, msMax, openConsole, settled, signedIn } from "../support/console.ts";
 
 cleanUpEach();
-
-const inBrowser = test.skipIf(noBrowser);
-const msMax = 600_000;
-
-let server: StartedServer;
-let browser: Browser;
 
 interface Sent {
   event: string;
@@ -41,33 +33,21 @@ function who(condition: (one: Sent) => boolean): string[] {
   return [...new Set(sent.filter(condition).map(({ user }) => user))].toSorted();
 }
 
-beforeAll(async () => {
-  if (noBrowser) return;
-  server = await startServer({ FLUSH_INTERVAL_MS: "50", LOG_LEVEL: "warn" });
-  browser = await openBrowser();
-  const batch = sent.map(({ event, user, day, plan }) => ({
+const desk = openConsole(() =>
+  sent.map(({ event, user, day, plan }) => ({
     event,
     distinct_id: user,
     timestamp: `2026-03-0${day}T12:00:00Z`,
     properties: { plan, $set: { name: user } },
-  }));
-  await post(server, "/batch/", { api_key: projectKey, historical_migration: true, batch });
-  await rested(server);
-}, msMax);
-
-async function opened(address: string, key = personalKey): Promise<Page> {
-  const { page } = await signedIn(browser, server, address, key);
-  await settled(page);
-  return page;
-}
+  })),
+);
+const { api, opened } = desk;
 
 const march = { date_from: "2026-03-01", date_to: "2026-03-05" };
 
 async function insightOf(query: object): Promise<number> {
   const source = { dateRange: march, ...query };
-  const answer = await ask(server, "POST", "/api/projects/1/insights/", { query: source });
-  expect([answer.status, answer.text]).toEqual([201, answer.text]);
-  return Number(answer.body["id"]);
+  return Number((await api("POST", "insights/", { query: source }))["id"]);
 }
 
 /** The persons that the opened page lists, of all its pages. */
@@ -138,7 +118,7 @@ inBrowser(
     });
     const page = await opened(`insights/${trend}`);
     const open = async (address: string, group: string, row: number, column: number) => {
-      await page.goto(`${server.url}/#/1/${address}`);
+      await page.goto(`${desk.server.url}/#/1/${address}`);
       const cell = page
         .getByRole("group", { name: group })
         .locator("tbody tr")
@@ -182,7 +162,7 @@ inBrowser(
       kind: "LifecycleQuery",
       series: [{ kind: "EventsNode", event: "seen" }],
     });
-    await page.goto(`${server.url}/#/1/insights/${lifecycle}`);
+    await page.goto(`${desk.server.url}/#/1/insights/${lifecycle}`);
     const heads = await page.getByRole("group", { name: lines }).locator("th").allInnerTexts();
     const dormant = heads.findIndex((head) => head.includes("dormant"));
     expect(await open(`insights/${lifecycle}`, lines, 1, dormant)).toEqual(
@@ -194,7 +174,7 @@ inBrowser(
     });
     expect(await open(`insights/${stickiness}`, lines, 1, 1)).toEqual(second);
     const bold = await insightOf({ kind: "TrendsQuery", series, trendsFilter: { display: "BoldNumber" } });
-    await page.goto(`${server.url}/#/1/insights/${bold}`);
+    await page.goto(`${desk.server.url}/#/1/insights/${bold}`);
     await page.locator(".bold-number a").click();
     expect(await listed(page)).toEqual(users);
   },
@@ -212,8 +192,9 @@ inBrowser(
       expect(await page.locator("a.behind, .picks").count()).toBe(0);
     }
     const body = { label: "no persons", scopes: ["query:read", "project:read"] };
-    const { body: key } = await ask(server, "POST", "/api/personal_api_keys/", body);
-    const page = await opened("explore?event=seen&range=2026-03-01&to=2026-03-05", String(key["value"]));
+    const { body: key } = await ask(desk.server, "POST", "/api/personal_api_keys/", body);
+    const address = "explore?event=seen&range=2026-03-01&to=2026-03-05";
+    const { page } = await signedIn(desk.browser, desk.server, address, String(key["value"]));
     await page.locator("a.behind").first().click();
     await page.getByText("a key needs the scope person:read").waitFor();
   },
@@ -256,6 +237,32 @@ inBrowser(
 );
 
 inBrowser(
+  "persons are filtered by their properties, and the address keeps the filters",
+  async () => {
+    const page = await opened("persons");
+    await page.getByText("1 – 50 of 60").waitFor();
+    await page.getByRole("button", { name: "Add filter" }).click();
+    await page.getByLabel("Filtered property").fill("name");
+    await page.getByLabel("Must").selectOption({ label: "contains" });
+    await page.getByLabel("Value", { exact: true }).fill("user5");
+    await page.getByRole("button", { name: "Search" }).click();
+    await page.waitForURL(/where=/);
+    const names = async () => (await page.locator("tbody tr td:first-child").allInnerTexts()).toSorted();
+    const wanted = users.filter((user) => user.includes("user5"));
+    await page.locator(".old").waitFor({ state: "detached" });
+    await page.locator("tbody tr").nth(wanted.length).waitFor({ state: "detached" });
+    expect(await names()).toEqual(wanted);
+    await page.reload();
+    await page.locator("tbody tr").first().waitFor();
+    expect([await names(), await page.getByLabel("Value", { exact: true }).inputValue()]).toEqual([
+      wanted,
+      "user5",
+    ]);
+  },
+  msMax,
+);
+
+inBrowser(
   "the focus stays on the button of the last page, and pages that are left are no warnings",
   async () => {
     const page = await opened("persons");
@@ -264,13 +271,13 @@ inBrowser(
     expect(await page.evaluate("document.activeElement.textContent")).toBe("Next");
     for (let n = 0; n < 5; n++) {
       for (const address of ["explore?event=seen", "overview", "persons", "recordings"]) {
-        await page.goto(`${server.url}/#/1/${address}`);
+        await page.goto(`${desk.server.url}/#/1/${address}`);
       }
     }
     await page.close();
-    const { page: next } = await signedIn(browser, server, "persons");
+    const { page: next } = await signedIn(desk.browser, desk.server, "persons");
     await settled(next);
-    expect(server.logged()).not.toContain("unavailable");
+    expect(desk.server.logged()).not.toContain("unavailable");
   },
   msMax,
 );
@@ -285,9 +292,15 @@ inBrowser(
       series: 0,
     };
     const query = new URLSearchParams({ title: "seen, 2026-03-01", of: JSON.stringify({ source }) });
-    const faults = await faultsOfLooks(browser, server, "behind", `behind?${query}`, async (page) => {
-      await page.getByText("and 10 more").waitFor();
-    });
+    const faults = await faultsOfLooks(
+      desk.browser,
+      desk.server,
+      "behind",
+      `behind?${query}`,
+      async (page) => {
+        await page.getByText("and 10 more").waitFor();
+      },
+    );
     expect(faults).toEqual([]);
   },
   msMax,

@@ -1,53 +1,32 @@
 // Insights and dashboards in the console: opened, edited, renamed, arranged by keyboard, and kept through the API.
 
-import { beforeAll, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
-import { type Answer, ask } from "../support/ask.ts";
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { ask } from "../support/ask.ts";
 import { allFindings } from "../support/axe.ts";
-import { noBrowser, openBrowser } from "../support/browser.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
-import { settled, signedIn } from "../support/console.ts";
-import { post, projectKey, rested, type Server, startServer } from "../support/server.ts";
+import { inBrowser, msMax, openConsole, settled } from "../support/console.ts";
 
 cleanUpEach();
 
-const inBrowser = test.skipIf(noBrowser);
-const msMax = 600_000;
-
-let server: Server;
-let browser: Browser;
-
-beforeAll(async () => {
-  if (noBrowser) return;
-  server = await startServer({ FLUSH_INTERVAL_MS: "50", LOG_LEVEL: "error" });
-  browser = await openBrowser();
-  const paid = (distinct_id: string, price: number) => ({
-    event: "paid",
-    distinct_id,
-    properties: { price },
-  });
-  const company = { $group_type: "company", $group_key: "acme", $group_set: {} };
-  const batch = [
-    paid("ann", 10),
-    paid("ann", 20),
-    paid("bob", 60),
-    { event: "$groupidentify", distinct_id: "ann", properties: company },
-  ];
-  await post(server, "/batch/", { api_key: projectKey, batch });
-  await rested(server);
-}, msMax);
-
-async function api(method: string, path: string, body?: object): Promise<Answer["body"]> {
-  const answer = await ask(server, method, `/api/projects/1/${path}`, body);
-  if (answer.status >= 300) throw new Error(`${path}: ${answer.status} ${answer.text}`);
-  return answer.body;
-}
-
-async function opened(address: string): Promise<Page> {
-  const { page } = await signedIn(browser, server, address);
-  await settled(page);
-  return page;
-}
+const paid = (distinct_id: string, price: number, more: object = {}) => ({
+  event: "paid",
+  distinct_id,
+  properties: { price },
+  ...more,
+});
+const desk = openConsole(() => [
+  paid("ann", 10),
+  paid("ann", 20),
+  paid("bob", 60),
+  paid("eve", 60, { timestamp: "2026-03-02T12:00:00Z" }),
+  {
+    event: "$groupidentify",
+    distinct_id: "ann",
+    properties: { $group_type: "company", $group_key: "acme", $group_set: {} },
+  },
+]);
+const { api, opened } = desk;
 
 const trend = { kind: "TrendsQuery", series: [{ event: "paid" }] };
 
@@ -57,7 +36,9 @@ inBrowser(
     const page = await opened("explore");
     await page.getByLabel("Event", { exact: true }).fill("paid");
     await page.getByRole("button", { name: "Add event" }).press("Enter");
-    await page.getByLabel("Event 2", { exact: true }).fill("paid");
+    // Whoever adds an event writes its name next.
+    await page.keyboard.type("paid");
+    expect(await page.getByLabel("Event 2", { exact: true }).inputValue()).toBe("paid");
     await page.getByLabel("Count of event 2").selectOption({ label: "Persons" });
     await page.getByRole("button", { name: "Add event" }).press("Enter");
     await page.getByLabel("Event 3", { exact: true }).fill("paid");
@@ -128,7 +109,7 @@ inBrowser(
     await page.getByRole("button", { name: "Delete" }).press("Enter");
     await page.getByRole("button", { name: "Yes, delete" }).press("Enter");
     await page.getByRole("heading", { name: "Insights" }).waitFor();
-    expect((await ask(server, "GET", `/api/projects/1/${path}`)).status).toBe(404);
+    expect((await ask(desk.server, "GET", `/api/projects/1/${path}`)).status).toBe(404);
   },
   msMax,
 );
@@ -136,7 +117,13 @@ inBrowser(
 inBrowser(
   "a question that the form cannot show whole is not edited there",
   async () => {
-    const filters = [{ key: "price", value: "1.", operator: "regex", type: "event" }];
+    const filters = {
+      type: "OR",
+      values: [
+        { key: "price", value: "1" },
+        { key: "price", value: "2" },
+      ],
+    };
     const { id } = await api("POST", "insights/", { query: { ...trend, properties: filters } });
     const page = await opened(`insights/${String(id)}`);
     await page.getByText("Its query has more than the form can show").waitFor();
@@ -237,7 +224,7 @@ inBrowser(
     await page.getByRole("heading", { name: "The shop" }).waitFor();
     expect(await api("GET", `dashboards/${id}/`)).toMatchObject({ name: "The shop", pinned: true });
 
-    await page.goto(`${server.url}/#/1/insights/${String(insight["id"])}`);
+    await page.goto(`${desk.server.url}/#/1/insights/${String(insight["id"])}`);
     await page.getByLabel("Put it on").selectOption({ label: "The shop" });
     await page.getByRole("button", { name: "Put it there" }).press("Enter");
     await page.getByRole("link", { name: "The shop" }).waitFor();
@@ -286,6 +273,153 @@ inBrowser(
     await tile.getByRole("button", { name: "Yes, remove" }).press("Enter");
     await page.locator(".tiles section").nth(1).waitFor({ state: "detached" });
     expect(await texts()).toEqual([]);
+  },
+  msMax,
+);
+
+/** What the first number of each tile is, by the tile's name. */
+const numbersOf = async (page: Page): Promise<Record<string, string>> =>
+  Object.fromEntries(
+    await page
+      .locator(".tiles section")
+      .evaluateAll((all) =>
+        all.map((one) => [
+          one.querySelector("h2")?.textContent ?? "",
+          one.querySelector(".bold-number")?.textContent ?? "",
+        ]),
+      ),
+  ) as Record<string, string>;
+
+inBrowser(
+  "a dashboard's range and filters are asked of every tile, stand in the address, and are no part of its insights",
+  async () => {
+    const { id } = await api("POST", "dashboards/", { name: "Scoped" });
+    const more = { dashboards: [id] };
+    await api("POST", "insights/", {
+      name: "sales",
+      query: { ...trend, dateRange: { date_from: "-7d" } },
+      ...more,
+    });
+    const entity = { id: "paid", type: "events" };
+    const kept = {
+      kind: "RetentionQuery",
+      retentionFilter: { targetEntity: entity, returningEntity: entity },
+    };
+    await api("POST", "insights/", { name: "back", query: kept, ...more });
+    const page = await opened(`dashboards/${String(id)}`);
+    const sales = page.locator(".tiles section", { hasText: "sales" });
+    await sales.locator(".bold-number", { hasText: /^3$/ }).waitFor();
+    await page.getByLabel("Time range").selectOption({ label: "All time" });
+    await page.waitForURL(/range=all/);
+    await sales.locator(".bold-number", { hasText: /^4$/ }).waitFor();
+    await page
+      .locator(".tiles section", { hasText: "back" })
+      .getByText("Shown without the range of this page.")
+      .waitFor();
+    await page.getByRole("button", { name: "Add filter" }).click();
+    await page.getByLabel("Filtered property").fill("price");
+    await page.getByLabel("Value", { exact: true }).fill("60");
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.waitForURL(/where=/);
+    await sales.locator(".bold-number", { hasText: /^2$/ }).waitFor();
+    await sales.getByText("Only where price is 60.").waitFor();
+    expect(await allFindings(page)).toEqual([]);
+    // Whoever is sent the address sees the same; the insight is as it was.
+    const other = await opened(page.url().split("#/1/")[1]!);
+    await other
+      .locator(".tiles section", { hasText: "sales" })
+      .locator(".bold-number", { hasText: /^2$/ })
+      .waitFor();
+    expect(await other.getByLabel("Value", { exact: true }).inputValue()).toBe("60");
+    await page.getByRole("link", { name: "sales" }).click();
+    await page.locator(".headline .bold-number", { hasText: /^3$/ }).waitFor();
+  },
+  msMax,
+);
+
+inBrowser(
+  "tiles load by themselves, and show their last result at once when their dashboard is opened again",
+  async () => {
+    const id = await boardOf("quick", "slow");
+    const ids = Object.fromEntries(
+      ((await api("GET", `dashboards/${id}/`))["tiles"] as { insight: { id: number; name: string } }[]).map(
+        ({ insight }) => [insight.name, insight.id],
+      ),
+    );
+    const page = await opened("insights");
+    let release = Promise.withResolvers<void>();
+    await page.route(new RegExp(`insights/${ids["slow"]}/$`), async (route) => {
+      await release.promise;
+      await route.continue();
+    });
+    await page.goto(`${desk.server.url}/#/1/dashboards/${id}`);
+    const slow = page.locator(".tiles section", { hasText: "slow" });
+    await page.locator(".tiles section", { hasText: "quick" }).locator(".u-over").waitFor();
+    await slow.getByText("Loading …").waitFor();
+    release.resolve();
+    await slow.locator(".u-over").waitFor();
+    release = Promise.withResolvers<void>();
+    await page.getByRole("link", { name: "Insights", exact: true }).click();
+    await page.getByRole("heading", { name: "Insights" }).waitFor();
+    await page.goBack();
+    await slow.locator(".u-over").waitFor();
+    expect(await slow.locator("[aria-busy=true]").count()).toBe(1);
+    release.resolve();
+    await slow.locator("[aria-busy=false]").waitFor();
+    expect((await numbersOf(page))["slow"]).toBe("3");
+  },
+  msMax,
+);
+
+inBrowser(
+  "insights are found by their names and kinds, marked as favorites, and duplicated",
+  async () => {
+    const funnel = { kind: "FunnelsQuery", series: [{ event: "paid" }, { event: "paid" }] };
+    const { id } = await api("POST", "insights/", { name: "Way to buy", query: funnel });
+    await api("POST", "insights/", { name: "Another way", query: trend });
+    const page = await opened(`insights/${String(id)}`);
+    await page.getByRole("button", { name: "Favorite" }).click();
+    await page.getByText("A favorite.").waitFor();
+    await page.getByRole("button", { name: "Duplicate" }).click();
+    await page.getByRole("heading", { name: "Way to buy (copy)" }).waitFor();
+    await page.goto(`${desk.server.url}/#/1/insights?search=way`);
+    const rows = async () =>
+      (await page.locator("tbody tr").allInnerTexts()).map((row) => row.split("\t").slice(0, 2));
+    await page.locator("tbody tr").nth(2).waitFor();
+    await page.getByLabel("Kind").selectOption({ label: "Funnels" });
+    await page.getByRole("button", { name: "Search" }).click();
+    await page.locator("tbody tr").nth(2).waitFor({ state: "detached" });
+    expect(await rows()).toEqual([
+      ["Way to buy (copy)", "Funnels"],
+      ["★ Way to buy", "Funnels"],
+    ]);
+    await page.getByLabel("Favorites").check();
+    await page.getByRole("button", { name: "Search" }).click();
+    await page.locator("tbody tr").nth(1).waitFor({ state: "detached" });
+    expect(await rows()).toEqual([["★ Way to buy", "Funnels"]]);
+    expect(page.url()).toContain("favorited=true");
+    expect(await allFindings(page)).toEqual([]);
+  },
+  msMax,
+);
+
+inBrowser(
+  "an address of a project, page, dashboard or insight that is none says so",
+  async () => {
+    const page = await opened("overview");
+    for (const [address, words] of [
+      ["99999/explore", "There is no project 99999 here"],
+      ["1/nonsense", "There is no page nonsense here"],
+      ["1/dashboards/abc", "There is no dashboard abc here"],
+      ["1/dashboards/999999", "Not found"],
+      ["1/insights/nobody99", "Not found"],
+      ["1/insights/<b>", "Not found"],
+    ] as const) {
+      await page.goto(`${desk.server.url}/#/${address}`);
+      await page.getByRole("alert").filter({ hasText: words }).waitFor();
+      await page.getByRole("heading", { level: 1 }).waitFor();
+    }
+    await settled(page);
   },
   msMax,
 );

@@ -1,20 +1,13 @@
 // The overview in a browser: its figures and rows against visits that are walked one by one here.
 
-import { beforeAll, expect, test } from "bun:test";
-import type { Browser, Page } from "playwright-core";
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
 import { ask } from "../support/ask.ts";
-import { noBrowser, openBrowser } from "../support/browser.ts";
 import { cleanUpEach } from "../support/cleanup.ts";
-import { faultsOfLooks, settled, signedIn } from "../support/console.ts";
-import { post, projectKey, rested, type Server, startServer } from "../support/server.ts";
+import { faultsOfLooks, inBrowser, msMax, openConsole, signedIn } from "../support/console.ts";
+import { post, projectKey, rested, until } from "../support/server.ts";
 
 cleanUpEach();
-
-const inBrowser = test.skipIf(noBrowser);
-const msMax = 600_000;
-
-let server: Server;
-let browser: Browser;
 
 interface Visit {
   user: string;
@@ -60,11 +53,8 @@ const visits: Visit[] = [
   { user: "ann", start: "2024-03-31T12:00:00Z", views: [[0, "/tea"]], browser: "Firefox", ...berlin },
 ];
 
-beforeAll(async () => {
-  if (noBrowser) return;
-  server = await startServer({ FLUSH_INTERVAL_MS: "50", LOG_LEVEL: "error" });
-  browser = await openBrowser();
-  const batch = visits.flatMap((visit, i) =>
+const desk = openConsole(() =>
+  visits.flatMap((visit, i) =>
     visit.views.map(([seconds, path]) => ({
       event: "$pageview",
       distinct_id: visit.user,
@@ -82,12 +72,8 @@ beforeAll(async () => {
         ...(visit.campaign && { utm_campaign: visit.campaign }),
       },
     })),
-  );
-  await post(server, "/batch/", { api_key: projectKey, historical_migration: true, batch });
-  const pings = ["x", "y"].map((distinct_id) => ({ event: "ping", distinct_id, properties: {} }));
-  await post(server, "/batch/", { api_key: projectKey, batch: pings });
-  await rested(server);
-}, msMax);
+  ),
+);
 
 const range = "range=2024-03-30&to=2024-03-31";
 const current = visits.filter(({ start }) => start >= "2024-03-30");
@@ -133,8 +119,7 @@ const shownRows = async (page: Page, name: string) =>
   (await list(page, name).getByRole("listitem").allInnerTexts()).map((text) => text.replace("\n", " "));
 
 async function opened(address: string): Promise<Page> {
-  const { page } = await signedIn(browser, server, address);
-  await settled(page);
+  const page = await desk.opened(address);
   await page.locator("dl.figures").waitFor();
   return page;
 }
@@ -142,12 +127,47 @@ async function opened(address: string): Promise<Page> {
 inBrowser(
   "figures are those of the visits, with the change against the time before",
   async () => {
+    const pings = ["x", "y"].map((distinct_id) => ({ event: "ping", distinct_id, properties: {} }));
+    await post(desk.server, "/batch/", { api_key: projectKey, batch: pings });
+    await rested(desk.server);
     const page = await opened(`overview?${range}`);
     expect(await shownFigures(page)).toEqual(figuresOf(current));
     const [now, then] = [current, before].map((of) => new Set(of.map(({ user }) => user)).size);
     const change = Math.round((100 * (now! - then!)) / then!);
     await page.getByText(`+${change} % before: ${then}`).waitFor();
     await page.getByText("2 persons in the last 5 minutes").waitFor();
+  },
+  msMax,
+);
+
+inBrowser(
+  "a figure that is pressed is drawn day by day, and the persons behind it are listed",
+  async () => {
+    const page = await opened(`overview?${range}`);
+    const perDay = (of: (some: readonly Visit[]) => number) =>
+      ["2024-03-30", "2024-03-31"].map((day) =>
+        String(of(current.filter(({ start }) => start.startsWith(day)))),
+      );
+    const counts: Record<string, (some: readonly Visit[]) => number> = {
+      "Page views": (some) => some.reduce((sum, { views }) => sum + views.length, 0),
+      Sessions: (some) => some.length,
+      Visitors: (some) => new Set(some.map(({ user }) => user)).size,
+    };
+    const rows = page.locator("details.numbers tbody tr");
+    const drawn = async () =>
+      await rows.evaluateAll((all) => all.map((row) => row.children[1]?.textContent ?? "").slice(0, 2));
+    for (const [figure, of] of Object.entries(counts)) {
+      await page.getByRole("button", { name: figure, exact: true }).click();
+      await until(async () => JSON.stringify(await drawn()) === JSON.stringify(perDay(of)));
+      await page.getByRole("button", { name: figure, exact: true, pressed: true }).waitFor();
+    }
+    await page.getByRole("link", { name: "The persons" }).click();
+    await page.getByRole("heading", { name: "Persons with page views, 2024-03-30 to 2024-03-31" }).waitFor();
+    const users = [...new Set(current.map(({ user }) => user))].toSorted();
+    await page.getByText(`${users.length} persons`, { exact: true }).waitFor();
+    expect(
+      (await page.locator("tbody td:first-child").allInnerTexts()).map((name) => name.slice(0, 3)).toSorted(),
+    ).toEqual(users);
   },
   msMax,
 );
@@ -186,7 +206,7 @@ inBrowser(
       const chip = page.locator(".chip", { hasText: row });
       await chip.waitFor();
       expect(page.url()).toContain("filter=");
-      const { page: other } = await signedIn(browser, server, page.url().split("#/1/")[1]!);
+      const { page: other } = await signedIn(desk.browser, desk.server, page.url().split("#/1/")[1]!);
       await other.locator("dl.figures:not([aria-busy])").waitFor();
       expect([row, await shownFigures(other)]).toEqual([row, figuresOf(of)]);
       await chip.click();
@@ -219,8 +239,8 @@ inBrowser(
   async () => {
     const page = await opened("");
     expect(await page.getByRole("heading", { level: 1 }).innerText()).toBe("Overview");
-    const { body } = await ask(server, "POST", "/api/projects/", { name: "Empty" });
-    await page.goto(`${server.url}/#/${String(body["id"])}/`);
+    const { body } = await ask(desk.server, "POST", "/api/projects/", { name: "Empty" });
+    await page.goto(`${desk.server.url}/#/${String(body["id"])}/`);
     await page.reload();
     await page.getByRole("heading", { name: "Send events" }).waitFor();
   },
@@ -236,9 +256,15 @@ inBrowser(
     };
     const filter = "filter=Browser:Chrome&filter=Page:/tea";
     expect([
-      ...(await faultsOfLooks(browser, server, "overview", `overview?${range}`, ready)),
-      ...(await faultsOfLooks(browser, server, "overview_filtered", `overview?${range}&${filter}`, ready)),
-      ...(await faultsOfLooks(browser, server, "overview_empty", "overview?range=dStart", ready)),
+      ...(await faultsOfLooks(desk.browser, desk.server, "overview", `overview?${range}`, ready)),
+      ...(await faultsOfLooks(
+        desk.browser,
+        desk.server,
+        "overview_filtered",
+        `overview?${range}&${filter}`,
+        ready,
+      )),
+      ...(await faultsOfLooks(desk.browser, desk.server, "overview_empty", "overview?range=dStart", ready)),
     ]).toEqual([]);
   },
   msMax,

@@ -364,14 +364,21 @@ test(
     expect(html.match(/<style| style=| on\w+=/g)).toBeNull();
     expect(page.headers.get("content-security-policy")).toContain("script-src 'self';");
     expect(page.headers.get("content-security-policy")).toContain("style-src 'self';");
-    let bytes = gzipSync(html).length;
-    for (const name of ["main.js", "style.css", "icon.svg"]) {
+    let [bytes, scripts] = [gzipSync(html).length, 0];
+    const names = new Set(["main.js", "style.css", "icon.svg"]);
+    for (const name of names) {
       const asset = await fetch(`${own.url}/console/assets/${name}`);
       expect([name, asset.status]).toEqual([name, 200]);
-      const packed = gzipSync(await asset.bytes()).length;
-      if (name === "main.js") expect(packed).toBeLessThan(90_000);
+      const text = await asset.text();
+      const packed = gzipSync(text).length;
       bytes += packed;
+      if (!name.endsWith(".js")) continue;
+      scripts += packed;
+      // What it imports is loaded before it runs; what it may import later is not.
+      for (const [, part] of text.matchAll(/(?:from|import)"\.\/(part-\w+\.js)"/g)) names.add(part!);
     }
+    expect(names.size).toBeGreaterThan(3);
+    expect(scripts).toBeLessThan(90_000);
     expect(bytes).toBeLessThan(150_000);
     for (const name of ["app.tsx", "..%2froute.ts", "constructor"]) {
       expect((await fetch(`${own.url}/console/assets/${name}`)).status).toBe(404);

@@ -789,6 +789,15 @@ const written: Body[] = [
     is: perBrowser,
   },
   {
+    name: "a table by value",
+    query: trend({
+      trendsFilter: { display: "ActionsTable" },
+      breakdownFilter: { breakdowns: [{ property: "$browser", type: "event" }], breakdown_limit: 10 },
+    }),
+    of: totals,
+    is: perBrowser,
+  },
+  {
     name: "a pie",
     query: trend({
       trendsFilter: { display: "ActionsPie" },

@@ -1,9 +1,58 @@
 // The console in a browser: signing in, and waiting for a page.
 
+import { beforeAll, expect, test } from "bun:test";
 import type { Browser, BrowserContextOptions, Page, Route } from "playwright-core";
+import { type Answer, ask } from "./ask.ts";
 import { allFindings, colourFindings } from "./axe.ts";
-import { type Visit, visit } from "./browser.ts";
-import { personalKey, type Server, until } from "./server.ts";
+import { noBrowser, openBrowser, type Visit, visit } from "./browser.ts";
+import {
+  personalKey,
+  post,
+  projectKey,
+  rested,
+  type Server,
+  type StartedServer,
+  startServer,
+  until,
+} from "./server.ts";
+
+export const inBrowser = test.skipIf(noBrowser);
+/** Of one test: servers, browsers and pages share a busy machine. */
+export const msMax = 600_000;
+
+export interface OpenedConsole {
+  server: StartedServer;
+  browser: Browser;
+  /** Asks below a project's path. @throws where that is refused */
+  api: (method: string, path: string, body?: object, project?: number) => Promise<Answer["body"]>;
+  /** A page of the first project, when it has what it asked for; `settings` are those of the browser. */
+  opened: (address: string, settings?: BrowserContextOptions) => Promise<Page>;
+}
+
+/** A server with these events, and a browser: there once the tests of the file begin. @param events made then. */
+export function openConsole(events: () => readonly object[]): OpenedConsole {
+  const opened = {
+    api: async (method, path, body, project = 1) => {
+      const answer = await ask(opened.server, method, `/api/projects/${project}/${path}`, body);
+      if (answer.status >= 300) throw new Error(`${path}: ${answer.status} ${answer.text}`);
+      return answer.body;
+    },
+    opened: async (address, settings) => {
+      const { page } = await signedIn(opened.browser, opened.server, address, personalKey, settings);
+      await settled(page);
+      return page;
+    },
+  } as OpenedConsole;
+  beforeAll(async () => {
+    if (noBrowser) return;
+    opened.server = await startServer({ FLUSH_INTERVAL_MS: "50", LOG_LEVEL: "warn" });
+    opened.browser = await openBrowser();
+    const sent = { api_key: projectKey, historical_migration: true, batch: events() };
+    expect((await post(opened.server, "/batch/", sent)).status).toBe(200);
+    await rested(opened.server);
+  }, msMax);
+  return opened;
+}
 
 /**
  * Complaints that are none: pages give up what they asked for when they are left, and what was recorded is refused what

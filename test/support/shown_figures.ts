@@ -1,4 +1,4 @@
-// The figures of an insight as the text of its tile, and the same figures of an answer computed apart.
+// The figures of an insight as the text of its page, and the same figures of an answer computed apart.
 
 import type { Locator } from "playwright-core";
 import { numberText } from "../../src/console/app/ui/format.ts";
@@ -29,9 +29,9 @@ export function comparable(shown: Named[], expected: Named[]): [Named[], Named[]
   return [of(shown), of(expected)];
 }
 
-/** What a tile shows; of a table with columns the names are its heads, of others its first cells. */
-export async function figuresOf(tile: Locator, { cells }: Body): Promise<Named[]> {
-  const shown = await shownIn(tile);
+/** What the card of an insight shows; of a table with columns the names are its heads, of others its first cells. */
+export async function figuresOf(card: Locator, { cells }: Body): Promise<Named[]> {
+  const shown = await shownIn(card);
   if (!cells) return shown;
   return shown.map(([name, texts]) => {
     const [first = "", ...others] = cells.map((i) => [name, ...texts][i]!);
@@ -39,8 +39,8 @@ export async function figuresOf(tile: Locator, { cells }: Body): Promise<Named[]
   });
 }
 
-async function shownIn(tile: Locator): Promise<Named[]> {
-  return await tile.evaluate((root): Named[] => {
+async function shownIn(card: Locator): Promise<Named[]> {
+  return await card.evaluate((root): Named[] => {
     const section = root as unknown as Found;
     const all = (selector: string, inside: Found = section) => [...inside.querySelectorAll(selector)];
     const textOf = (one: Found | null) => one?.textContent?.trim() ?? "";
@@ -75,6 +75,11 @@ async function shownIn(tile: Locator): Promise<Named[]> {
     }
     const paths = table("The steps of paths");
     if (paths.length > 0) return paths.map(([from, to, times]) => [`${from} → ${to}`, [times!]]);
+    const totals = table("The numbers of the series");
+    if (totals.length > 0) return totals.map(([name = "", number = ""]) => [name, [number]]);
+    // Durations and shares are words of the page: they are in the overview's test.
+    const site = table("The figures of the site").slice(0, 3);
+    if (site.length > 0) return site.map(([name = "", value = ""]) => [name.toLowerCase(), [value]]);
     const rows = table("Rows");
     if (rows.length > 0) return rows.map(([first = "", ...others]) => [first, others]);
     return all(".bold-number").map((one) => ["", [textOf(one)]]);

@@ -13,7 +13,7 @@ const root = resolve(import.meta.dir, "../..");
 
 /** Why a test file that has this text is not quick. */
 const beyondByText: readonly (readonly [RegExp, string])[] = [
-  [/from "[./]+\/support\/browser\.ts"/, "a real browser"],
+  [/from "[./]+\/support\/(?:browser|console)\.ts"/, "a real browser"],
   [/from "[./]+\/support\/(?:sdks|python)\.ts"/, "programs of other toolchains, from their registries"],
   [
     /\b(?:startServer|startWithHistory|runSluice)\(|from "[./]+\/support\/(?:export_process|readme)\.ts"/,

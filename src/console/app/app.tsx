@@ -10,7 +10,7 @@ import { allows, type ProjectRow, type Session, SessionContext } from "./session
 import { Entrance, type Signed, SignIn, type SigningIn, useSignIn } from "./session/sign_in.tsx";
 import { useLoaded } from "./session/use_loaded.ts";
 import { clockText, ZoneContext } from "./session/zone.ts";
-import { Button, Shown } from "./ui/parts.tsx";
+import { Button, NoSuch, Shown } from "./ui/parts.tsx";
 import { ThemeButton } from "./ui/theme_button.tsx";
 
 export function App() {
@@ -31,7 +31,8 @@ function SignedIn({ signed, signOut }: { signed: Signed; signOut: SigningIn["sig
     [api],
   );
   const frame = (found: ProjectRow[]) => {
-    const project = found.find(({ id }) => id === route.project) ?? found[0];
+    const named = found.find(({ id }) => id === route.project);
+    const project = named ?? found[0];
     if (!project) return <p class="notice">This key reaches no project.</p>;
     const home = `/api/projects/${project.id > 0 ? project.id : "@current"}`;
     const session: Session = {
@@ -46,7 +47,11 @@ function SignedIn({ signed, signOut }: { signed: Signed; signOut: SigningIn["sig
     return (
       <SessionContext.Provider value={session}>
         <ZoneContext.Provider value={project.timezone}>
-          <Frame session={session} route={route} />
+          <Frame
+            session={session}
+            route={route}
+            isStray={!named && route.project !== undefined && project !== unnamed}
+          />
         </ZoneContext.Provider>
       </SessionContext.Provider>
     );
@@ -73,10 +78,17 @@ const unnamed: ProjectRow = {
   created_at: "",
 };
 
-function Frame({ session, route }: { session: Session; route: Route }) {
+interface FrameProps {
+  session: Session;
+  route: Route;
+  /** Whether the address names a project that is none, or that is not shown. */
+  isStray: boolean;
+}
+
+function Frame({ session, route, isStray }: FrameProps) {
   const groups = pagesFor((scope) => allows(session.scopes, scope));
   const allowed = groups.flatMap(({ entries }) => entries);
-  const shown = allowed.find(({ name }) => name === route.page) ?? allowed[0];
+  const shown = route.page === "" ? allowed[0] : allowed.find(({ name }) => name === route.page);
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
   useEffect(() => {
@@ -84,6 +96,11 @@ function Frame({ session, route }: { session: Session; route: Route }) {
     if (!isFirst.current) main.current?.querySelector("h1")?.focus();
     isFirst.current = false;
   }, [shown?.name]);
+  const content = () => {
+    if (allowed.length === 0) return <p class="notice">This key’s scopes allow no page.</p>;
+    if (isStray) return <NoSuch title="Not found" what="project" name={String(route.project)} />;
+    return shown ? <shown.page route={route} /> : <NoSuch title="Not found" what="page" name={route.page} />;
+  };
   const { project } = session;
   return (
     <>
@@ -100,8 +117,13 @@ function Frame({ session, route }: { session: Session; route: Route }) {
       <TopBar session={session} page={shown?.name ?? ""} />
       <div class="frame">
         <Menu project={project.id} groups={groups} current={shown?.name} />
-        <main id="page-content" tabIndex={-1} ref={main} key={`${project.id} ${shown?.name}`}>
-          {shown ? <shown.page route={route} /> : <p class="notice">This key’s scopes allow no page.</p>}
+        <main
+          id="page-content"
+          tabIndex={-1}
+          ref={main}
+          key={`${route.project ?? project.id} ${shown?.name}`}
+        >
+          {content()}
           <footer class="quiet">{clockText(project.timezone, ownZone())}</footer>
         </main>
       </div>

@@ -1,24 +1,17 @@
 // The pages of the console in menu order, and the scope that each needs.
 
 import { type ComponentType } from "preact";
-import { Keys } from "./accounts/keys.tsx";
-import { Members } from "./accounts/members.tsx";
-import { OwnAccount } from "./accounts/own_account.tsx";
-import { Projects } from "./accounts/projects.tsx";
 import { PersonsBehind } from "./actors/behind.tsx";
-import { Exports } from "./batch_exports/exports.tsx";
 import { Dashboards } from "./dashboards/dashboards.tsx";
 import { Explore } from "./explore/explore.tsx";
 import { Insights } from "./insights/insights.tsx";
+import { lazy } from "./lazy.tsx";
 import { Live } from "./live/live.tsx";
 import { Overview } from "./overview/overview.tsx";
 import { Groups } from "./persons/groups.tsx";
 import { Persons } from "./persons/persons.tsx";
 import type { Route } from "./session/route.ts";
-import { Recordings } from "./session_recordings/recordings.tsx";
-import { Sql } from "./sql/sql_page.tsx";
 import { FirstRun } from "./start/first_run.tsx";
-import { Subscriptions } from "./subscriptions/subscriptions.tsx";
 
 export interface PageEntry {
   name: string;
@@ -50,7 +43,13 @@ const groups: readonly (readonly [title: string, entries: readonly PageEntry[]])
     [
       { name: "explore", title: "Explore", scope: "query:read", page: Explore, icon: "M3 19l6-8 5 4 7-11" },
       { name: "behind", title: "Persons behind a number", scope: "query:read", page: PersonsBehind },
-      { name: "sql", title: "SQL", scope: "query:read", page: Sql, icon: "M8 5l-6 7 6 7M16 5l6 7-6 7" },
+      {
+        name: "sql",
+        title: "SQL",
+        scope: "query:read",
+        page: lazy("SQL", async () => (await import("./sql/sql_page.tsx")).Sql),
+        icon: "M8 5l-6 7 6 7M16 5l6 7-6 7",
+      },
       {
         name: "insights",
         title: "Insights",
@@ -88,7 +87,10 @@ const groups: readonly (readonly [title: string, entries: readonly PageEntry[]])
         name: "recordings",
         title: "Recordings",
         scope: "session_recording:read",
-        page: Recordings,
+        page: lazy(
+          "Recordings",
+          async () => (await import("./session_recordings/recordings.tsx")).Recordings,
+        ),
         icon: "M3 5h18v14H3zM10 9l5 3-5 3z",
       },
     ],
@@ -100,14 +102,17 @@ const groups: readonly (readonly [title: string, entries: readonly PageEntry[]])
         name: "exports",
         title: "Exports",
         scope: "batch_export:read",
-        page: Exports,
+        page: lazy("Exports", async () => (await import("./batch_exports/exports.tsx")).Exports),
         icon: "M12 3v12M7 10l5 5 5-5M4 21h16",
       },
       {
         name: "subscriptions",
         title: "Subscriptions",
         scope: "subscription:read",
-        page: Subscriptions,
+        page: lazy(
+          "Subscriptions",
+          async () => (await import("./subscriptions/subscriptions.tsx")).Subscriptions,
+        ),
         icon: "M3 5h18v14H3zM3 6l9 7 9-7",
       },
     ],
@@ -120,28 +125,28 @@ const groups: readonly (readonly [title: string, entries: readonly PageEntry[]])
         name: "keys",
         title: "Keys",
         scope: "*",
-        page: Keys,
+        page: lazy("Keys", async () => (await import("./accounts/keys.tsx")).Keys),
         icon: "M8 12a4 4 0 1 0 0 .01M12 12h10M18 12v4M22 12v3",
       },
       {
         name: "projects",
         title: "Projects",
         scope: "project:read",
-        page: Projects,
+        page: lazy("Projects", async () => (await import("./accounts/projects.tsx")).Projects),
         icon: "M3 6h7l2 3h9v10H3z",
       },
       {
         name: "members",
         title: "Members",
         scope: "organization_member:read",
-        page: Members,
+        page: lazy("Members", async () => (await import("./accounts/members.tsx")).Members),
         icon: "M9 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM2 21c0-5 3-7 7-7s7 2 7 7M19 8v6M16 11h6",
       },
       {
         name: "account",
         title: "Account",
         scope: "*",
-        page: OwnAccount,
+        page: lazy("Account", async () => (await import("./accounts/own_account.tsx")).OwnAccount),
         icon: "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18zM12 13a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM6 19c1-3 3-4 6-4s5 1 6 4",
       },
     ],

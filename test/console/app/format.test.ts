@@ -7,6 +7,7 @@ import {
   durationText,
   numberText,
   percentText,
+  rangeText,
   timeText,
 } from "../../../src/console/app/ui/format.ts";
 
@@ -73,5 +74,16 @@ test("numbers are as precise as somebody wants to read them", () => {
     "59 s",
     "3 min 20 s",
     "2 h 1 min",
+  ]);
+});
+
+test("ranges that count back are words, and others stay", () => {
+  expect(["-21d", "-3w", "-2h", "dStart", "2026-03-01", "-d"].map(rangeText)).toEqual([
+    "21 days",
+    "3 weeks",
+    "2 hours",
+    "dStart",
+    "2026-03-01",
+    "-d",
   ]);
 });

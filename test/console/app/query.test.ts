@@ -1,5 +1,11 @@
 import { expect, test } from "bun:test";
-import { addressOf, type InsightQuery, queryOf, questionOf } from "../../../src/console/app/explore/query.ts";
+import {
+  addressOf,
+  type InsightQuery,
+  kindNames,
+  queryOf,
+  questionOf,
+} from "../../../src/console/app/explore/query.ts";
 import {
   funnelsIn,
   isCohorts,
@@ -18,7 +24,7 @@ const question: InsightQuery = {
       event: 'a "b" & c=d',
       math: "sum",
       property: "price & more",
-      conditions: [{ type: "group:1", key: "size", operator: "gt", value: "9" }],
+      conditions: [{ type: "group:1", key: "size", operator: "gt", values: ["9"] }],
     },
   ],
   interval: "week",
@@ -27,8 +33,8 @@ const question: InsightQuery = {
   breakdown: "$browser",
   breakdownType: "group:0",
   conditions: [
-    { type: "event", key: 'a "b"', operator: "is_not", value: "c & d" },
-    { type: "person", key: "plan", operator: "is_set", value: "" },
+    { type: "event", key: 'a "b"', operator: "is_not", values: ["c & d"] },
+    { type: "person", key: "plan", operator: "is_set", values: [] },
   ],
   withoutTests: true,
   formula: "A / B",
@@ -40,10 +46,14 @@ const question: InsightQuery = {
   order: "strict",
   columns: 12,
   first: true,
+  pathType: "custom_event",
+  start: "/a?b=c",
+  end: "/b",
+  steps: 10,
 };
 
 test("a question's address holds all of it", () => {
-  for (const kind of ["trend", "funnel", "retention"] as const) {
+  for (const kind of kindNames) {
     const asked = { ...question, kind };
     expect(questionOf(new URLSearchParams(addressOf(asked)))).toEqual(asked);
   }
@@ -86,6 +96,29 @@ test("each kind of question becomes its query", () => {
   expect(queryOf({ ...question, kind: "retention", series: [paid!] })).toMatchObject({
     kind: "RetentionQuery",
     retentionFilter: { period: "Week", targetEntity: { id: "paid" }, returningEntity: { id: "paid" } },
+  });
+});
+
+test("lifecycles, stickiness and paths become their queries", () => {
+  const plain = { ...question, conditions: [], withoutTests: false };
+  const dateRange = { date_from: "-30d", date_to: "2026-03-01" };
+  const paid = { kind: "EventsNode", event: "$pageview" };
+  expect(queryOf({ ...plain, kind: "lifecycle" })).toEqual({
+    kind: "LifecycleQuery",
+    series: [paid],
+    interval: "week",
+    dateRange,
+  });
+  expect(queryOf({ ...plain, kind: "stickiness", series: question.series.slice(0, 1) })).toEqual({
+    kind: "StickinessQuery",
+    series: [paid],
+    interval: "week",
+    dateRange,
+  });
+  expect(queryOf({ ...plain, kind: "paths" })).toEqual({
+    kind: "PathsQuery",
+    dateRange,
+    pathsFilter: { includeEventTypes: ["custom_event"], startPoint: "/a?b=c", endPoint: "/b", stepLimit: 10 },
   });
 });
 

@@ -1,8 +1,14 @@
 // Saved queries as questions: all that the form makes comes back as it was, and what it does not know is left alone.
 
 import { expect, test } from "bun:test";
-import { type InsightQuery, queryOf } from "../../../src/console/app/explore/query.ts";
-import { questionOfQuery } from "../../../src/console/app/explore/saved_query.ts";
+import { type InsightQuery, kindNames, queryOf } from "../../../src/console/app/explore/query.ts";
+import { questionOfQuery, savedWith } from "../../../src/console/app/explore/saved_query.ts";
+import {
+  needsValue,
+  operators,
+  takesSeveral,
+  withOperator,
+} from "../../../src/console/app/filters/conditions.ts";
 import { filterSentences } from "../../../src/console/app/filters/filter_text.ts";
 
 const question: InsightQuery = {
@@ -17,7 +23,7 @@ const question: InsightQuery = {
   to: "",
   breakdown: "$browser",
   breakdownType: "event",
-  conditions: [{ type: "person", key: "plan", operator: "exact", value: "gold" }],
+  conditions: [{ type: "person", key: "plan", operator: "exact", values: ["gold"] }],
   withoutTests: true,
   formula: "A / B",
   display: "ActionsBar",
@@ -28,6 +34,10 @@ const question: InsightQuery = {
   order: "ordered",
   columns: 8,
   first: false,
+  pathType: "$pageview",
+  start: "",
+  end: "",
+  steps: 5,
 };
 
 test("a question that was saved is the same when it is opened", () => {
@@ -35,8 +45,8 @@ test("a question that was saved is the same when it is opened", () => {
   expect(questionOfQuery({ kind: "InsightVizNode", source: queryOf(question) })).toEqual(question);
   const plain = { ...question, breakdown: "", compare: false, interval: "day", range: "-7d", values: 6 };
   expect(questionOfQuery(queryOf(plain))).toEqual(plain);
-  for (const kind of ["funnel", "retention"] as const) {
-    const saved = queryOf({ ...question, kind });
+  for (const kind of kindNames) {
+    const saved = queryOf({ ...question, kind, pathType: "$screen", start: "/", steps: 3 });
     expect(queryOf(questionOfQuery(saved)!)).toEqual(saved);
   }
 });
@@ -69,7 +79,7 @@ test("what says nothing new does not stand in the way", () => {
 test("filters mean the same in each of PostHog's forms", () => {
   const trend = { kind: "TrendsQuery", series: [{ event: "paid" }], dateRange: { date_to: "-1d" } };
   const one = { key: "plan", value: "free" };
-  const condition = { type: "event", key: "plan", operator: "exact", value: "free" };
+  const condition = { type: "event", key: "plan", operator: "exact", values: ["free"] };
   const forms = [
     [one],
     [{ ...one, value: ["free"], operator: "exact", type: "event" }],
@@ -79,14 +89,59 @@ test("filters mean the same in each of PostHog's forms", () => {
     expect(questionOfQuery({ ...trend, properties })).toMatchObject({ conditions: [condition], to: "-1d" });
   const isSet = { key: "plan", operator: "is_set", value: "is_set", type: "person" };
   expect(questionOfQuery({ ...trend, properties: [isSet] })?.conditions).toEqual([
-    { type: "person", key: "plan", operator: "is_set", value: "" },
+    { type: "person", key: "plan", operator: "is_set", values: [] },
   ]);
+});
+
+test("several values and every operator of the form come back", () => {
+  const trend = { kind: "TrendsQuery", series: [{ event: "paid" }] };
+  const values = ["free", "gold"];
+  const several = questionOfQuery({ ...trend, properties: [{ key: "plan", value: values }] })!;
+  expect(several.conditions).toEqual([{ type: "event", key: "plan", operator: "exact", values }]);
+  for (const [operator] of operators) {
+    const condition = withOperator(several.conditions[0]!, operator);
+    const asked = { ...several, conditions: [condition] };
+    expect([operator, questionOfQuery(queryOf(asked))]).toEqual([operator, asked]);
+    expect(condition.values.length).toBe(takesSeveral(operator) ? 2 : needsValue(operator) ? 1 : 0);
+  }
+});
+
+test("one breakdown means the same in both of PostHog's forms", () => {
+  const trend = { kind: "TrendsQuery", series: [{ event: "paid" }] };
+  const breakdowns = [{ property: "size", type: "group", group_type_index: 1 }];
+  expect(questionOfQuery({ ...trend, breakdownFilter: { breakdowns } })).toMatchObject({
+    breakdown: "size",
+    breakdownType: "group:1",
+    values: 25,
+  });
+});
+
+test("what says only how a query is drawn does not stand in the way, and stays when it is saved", () => {
+  const source = {
+    kind: "TrendsQuery",
+    version: 2,
+    series: [{ event: "paid" }],
+    trendsFilter: { showLegend: true, display: "ActionsBar", goalLines: [{ value: 3 }] },
+  };
+  const saved = { kind: "InsightVizNode", full: true, source };
+  const asked = questionOfQuery(saved)!;
+  expect(asked).toMatchObject({ display: "ActionsBar" });
+  expect(savedWith(saved, { ...asked, display: "ActionsPie" })).toMatchObject({
+    full: true,
+    source: {
+      version: 2,
+      trendsFilter: { showLegend: true, display: "ActionsPie", goalLines: [{ value: 3 }] },
+    },
+  });
+  // Another kind of question is drawn in another way.
+  expect(JSON.stringify(savedWith(saved, { ...asked, kind: "funnel" }))).not.toContain("showLegend");
+  expect(savedWith(undefined, asked)).toEqual({ kind: "InsightVizNode", source: queryOf(asked) });
 });
 
 test("filters of one event, of groups and of sessions come back, and a formula in each of PostHog's forms", () => {
   const conditions = [
-    { type: "group:1", key: "industry", operator: "exact", value: "tea" },
-    { type: "session", key: "$session_duration", operator: "gt", value: "60" },
+    { type: "group:1", key: "industry", operator: "exact", values: ["tea"] },
+    { type: "session", key: "$session_duration", operator: "gt", values: ["60"] },
   ];
   const series = [{ ...question.series[0]!, conditions }, question.series[1]!];
   const asked = { ...question, series, breakdownType: "group:0", withoutTests: true, formula: "A / B" };
@@ -127,7 +182,7 @@ test("filters of every form are words", () => {
     }),
   ).toEqual([
     "Only where (plan is free or gold, or the person’s vip is set), and 1 = 1.",
-    "A, paid: only where the group’s size regex ^9.",
+    "A, paid: only where the group’s size matches ^9.",
     "B, any event: only where the cohort’s id is 4.",
     "Without the project’s test accounts.",
     "Formula: A / B.",
@@ -156,12 +211,12 @@ test("windows of funnels, their order, and the length and end of retention come 
 test("a query that says more than the form shows is no question", () => {
   const trend = { kind: "TrendsQuery", series: [{ event: "paid" }] };
   const more = [
-    { properties: [{ key: "plan", value: ["free", "gold"], type: "event" }] },
-    { properties: [{ key: "plan", value: "free", operator: "regex" }] },
+    { properties: [{ key: "plan", value: ["", "gold"], type: "event" }] },
+    { properties: [{ key: "plan", value: [1, 2], operator: "between" }] },
     { properties: [{ key: "id", value: 1, type: "cohort" }] },
     { properties: [{ key: "plan", value: "free", label: "Plan" }] },
     { properties: { type: "OR", values: [{ key: "plan", value: "free" }] } },
-    { series: [{ event: "paid", properties: [{ key: "plan", value: "free", operator: "regex" }] }] },
+    { series: [{ event: "paid", properties: [{ key: "plan", value: [1, 2], operator: "between" }] }] },
     { properties: [{ key: "size", value: "9", type: "group" }] },
     { trendsFilter: { formulas: ["A", "A * 2"] } },
     { trendsFilter: { formulaNodes: [{ formula: "A", custom_name: "Sales" }] } },
@@ -169,7 +224,7 @@ test("a query that says more than the form shows is no question", () => {
     { series: Array.from({ length: 7 }, () => ({ event: "paid" })) },
     { dateRange: { date_from: "-7d", explicitDate: true } },
     { trendsFilter: { smoothingIntervals: 7 } },
-    { breakdownFilter: { breakdowns: [{ property: "plan" }] } },
+    { breakdownFilter: { breakdowns: [{ property: "plan" }, { property: "size" }] } },
   ];
   for (const change of more)
     expect([change, questionOfQuery({ ...trend, ...change })]).toEqual([change, undefined]);

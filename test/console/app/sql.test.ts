@@ -1,7 +1,7 @@
 // What the SQL page computes by itself: the names it offers, the place of a fault, what is saved, what a chart is made of.
 
 import { expect, test } from "bun:test";
-import { chartRowsOf } from "../../../src/console/app/explore/cells.ts";
+import { chartRowsOf } from "../../../src/console/app/explore/rows/cells.ts";
 import { parsedJson } from "../../../src/console/app/session/api.ts";
 import { offeredAt } from "../../../src/console/app/sql/completion.ts";
 import { nodeWith, placeIn, savedSqlOf, sourceWith } from "../../../src/console/app/sql/sql_query.ts";

@@ -3,12 +3,14 @@
 import { hrefOf, type Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAddress, useLoaded } from "../session/use_loaded.ts";
-import { numberText } from "../ui/format.ts";
-import { Card, PageHead, Shown, Time } from "../ui/parts.tsx";
+import { numberText, shortText } from "../ui/format.ts";
+import { Card, Cut, PageHead, Shown, Time } from "../ui/parts.tsx";
 import { Pager, Table } from "../ui/table.tsx";
 import type { PersonsAsked } from "./figures.ts";
 
 const shownMax = 50;
+/** Letters of what the number is of. */
+const titleLettersMax = 200;
 
 type Cells = [
   person: { display_name: string; id: string },
@@ -26,7 +28,7 @@ export function PersonsBehind({ route }: { route: Route }) {
   return (
     <>
       <PageHead title="Persons behind a number" />
-      <Card title={route.query.get("title") || "A number"}>
+      <Card title={shortText(route.query.get("title") || "A number", titleLettersMax)}>
         {!seesPersons && (
           <p class="notice">
             To see persons, a key needs the scope <code>person:read</code>, which this one does not have.
@@ -85,6 +87,9 @@ function List({ query: asking }: { query: PersonsAsked }) {
   );
 }
 
+/** Letters of a name in a row. */
+const nameLettersMax = 120;
+
 function PersonsTable({ rows }: { rows: readonly Cells[] }) {
   const { project } = useSession();
   const seesRecordings = useAllowed("session_recording:read");
@@ -101,10 +106,12 @@ function PersonsTable({ rows }: { rows: readonly Cells[] }) {
             // Who sent events only has no page.
             row[1] === null ? (
               <>
-                {nameIn(row)} <span class="tag">without a profile</span>
+                <Cut text={nameIn(row)} most={nameLettersMax} /> <span class="tag">without a profile</span>
               </>
             ) : (
-              <a href={hrefOf(project.id, "persons", [row[0].id])}>{nameIn(row)}</a>
+              <a href={hrefOf(project.id, "persons", [row[0].id])}>
+                <Cut text={nameIn(row)} most={nameLettersMax} />
+              </a>
             ),
         },
         ...(seesRecordings

@@ -6,12 +6,15 @@ import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useList } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
 import { ListPage } from "../ui/list_page.tsx";
-import { FormCard, TextField } from "../ui/parts.tsx";
+import { FormCard, NoSuch, TextField } from "../ui/parts.tsx";
 import { dashboardName, type DashboardRow, OneDashboard } from "./one_dashboard.tsx";
 
 export function Dashboards({ route }: { route: Route }) {
-  const id = Number(route.more[0]);
-  return id > 0 ? <OneDashboard key={id} id={id} /> : <DashboardList />;
+  const [text] = route.more;
+  if (text === undefined) return <DashboardList />;
+  const id = Number(text);
+  if (!(id > 0)) return <NoSuch title="Dashboards" what="dashboard" name={text} />;
+  return <OneDashboard key={id} id={id} route={route} />;
 }
 
 function DashboardList() {

@@ -1,8 +1,8 @@
 // One dashboard: its tiles, and buttons to arrange them without a mouse.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { insightName, InsightResult, type InsightRow } from "../insights/insight_row.tsx";
-import { hrefOf } from "../session/route.ts";
+import { insightName, type InsightRow } from "../insights/insight_row.tsx";
+import { hrefOf, type Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { type Action, type Loaded, useAction, useGet } from "../session/use_loaded.ts";
 import {
@@ -12,13 +12,15 @@ import {
   Outcome,
   PageHead,
   RemoveButton,
-  Shown,
+  ShownPage,
   TextField,
-  ToCome,
 } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
 import { type Layouts, layoutsOf, type Shape, shapesOf, withChanged, withMoved } from "./layout.ts";
+import { type Scope, scopeAddress, scopeOf } from "./scope.ts";
+import { ScopeForm } from "./scope_form.tsx";
 import { NewText, textName, TextTile, type TileText } from "./text_tile.tsx";
+import { TileResult } from "./tile_result.tsx";
 
 export interface DashboardRow {
   id: number;
@@ -45,14 +47,14 @@ export function dashboardName({ name, id }: DashboardRow): string {
   return name || `Dashboard ${id}`;
 }
 
-export function OneDashboard({ id }: { id: number }) {
+export function OneDashboard({ id, route }: { id: number; route: Route }) {
   const { home } = useSession();
   const path = `${home}/dashboards/${id}/`;
-  const seesResults = useAllowed("insight:read");
-  const asked = useGet<DashboardRow>(path, { refresh: seesResults });
-  if (asked.value === undefined && asked.loading) return <ToCome title="Dashboard" />;
+  const asked = useGet<DashboardRow>(path);
   return (
-    <Shown asked={asked}>{(dashboard) => <Board path={path} dashboard={dashboard} asked={asked} />}</Shown>
+    <ShownPage asked={asked} title="Dashboard">
+      {(dashboard) => <Board path={path} dashboard={dashboard} asked={asked} scope={scopeOf(route.query)} />}
+    </ShownPage>
   );
 }
 
@@ -60,9 +62,10 @@ interface BoardProps {
   path: string;
   dashboard: DashboardRow;
   asked: Loaded<DashboardRow>;
+  scope: Scope;
 }
 
-function Board({ path, dashboard, asked }: BoardProps) {
+function Board({ path, dashboard, asked, scope }: BoardProps) {
   const { project } = useSession();
   const mayWrite = useAllowed("dashboard:write");
   const [arranging, setArranging] = useState(false);
@@ -90,13 +93,15 @@ function Board({ path, dashboard, asked }: BoardProps) {
       {dashboard.description && <p>{dashboard.description}</p>}
       {arranging && <Naming path={path} dashboard={dashboard} changed={asked.again} />}
       {arranging && <NewText path={path} changed={asked.again} />}
-      {tiles.length === 0 && (
+      {tiles.length === 0 ? (
         <p class="notice">
           No insights yet. Open an <a href={hrefOf(project.id, "insights")}>insight</a> and put it on this
           dashboard.
         </p>
+      ) : (
+        <ScopeForm key={scopeAddress(scope)} dashboard={dashboard.id} scope={scope} />
       )}
-      <Tiles path={path} tiles={tiles} arranging={arranging} changed={asked.again} />
+      <Tiles path={path} tiles={tiles} arranging={arranging} changed={asked.again} scope={scope} />
       <Sharing path={path.slice(0, -1)} what="dashboard" />
     </>
   );
@@ -129,12 +134,13 @@ interface TilesProps {
   tiles: readonly Tile[];
   arranging: boolean;
   changed: () => void;
+  scope: Scope;
 }
 
 /** Heights of pictures, in pixels. */
 const [low, high] = [190, 460];
 
-function Tiles({ path, tiles, arranging, changed }: TilesProps) {
+function Tiles({ path, tiles, arranging, changed, scope }: TilesProps) {
   const [shapes, setShapes] = useState(() => shapesOf(tiles));
   // After reading again: somebody else may have arranged them.
   useEffect(() => setShapes(shapesOf(tiles)), [tiles]);
@@ -142,6 +148,8 @@ function Tiles({ path, tiles, arranging, changed }: TilesProps) {
   const grid = useFocusKept(shapes);
   const [said, setSaid] = useState("");
   const known = new Map(tiles.map((tile) => [tile.id, tile]));
+  // The tiles were read anew: so are their results.
+  const round = useRounds(tiles);
   const arrange = (next: Shape[], id: number, words: string) => {
     const name = tileName(known.get(id)!);
     setShapes(next);
@@ -163,7 +171,14 @@ function Tiles({ path, tiles, arranging, changed }: TilesProps) {
             <section key={id} class={shape.isWide ? "card wide" : "card"}>
               {insight && <InsightHead insight={insight} />}
               {arranging && <TileButtons shapes={shapes} shape={shape} arrange={arrange} />}
-              {insight && <InsightBody insight={insight} height={shape.isTall ? high : low} />}
+              {insight && (
+                <TileResult
+                  insight={insight}
+                  scope={scope}
+                  height={shape.isTall ? high : low}
+                  round={round}
+                />
+              )}
               {text && <TextTile path={path} id={id} text={text} arranging={arranging} changed={changed} />}
             </section>
           );
@@ -182,9 +197,11 @@ function InsightHead({ insight }: { insight: InsightRow }) {
   );
 }
 
-function InsightBody({ insight, height }: { insight: InsightRow; height: number }) {
-  const seesResults = useAllowed("insight:read");
-  return seesResults ? <InsightResult insight={insight} small height={height} /> : null;
+/** How often a value was another one. */
+function useRounds(value: unknown): number {
+  const state = useRef({ value, rounds: 0 });
+  if (state.current.value !== value) state.current = { value, rounds: state.current.rounds + 1 };
+  return state.current.rounds;
 }
 
 /** Saves places through the API, one request after the other, so that the last change wins. */

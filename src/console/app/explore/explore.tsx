@@ -2,20 +2,25 @@
 
 import { useState } from "preact/hooks";
 import { FiguresOf } from "../actors/figure_link.tsx";
+import { Saving } from "../insights/saving.tsx";
 import { hrefOf, navigate, type Route } from "../session/route.ts";
-import { useAllowed, useSession } from "../session/session.ts";
-import { useAction, useLoaded } from "../session/use_loaded.ts";
-import { Button, Card, Form, Outcome, PageHead, Shown, TextField } from "../ui/parts.tsx";
+import { useSession } from "../session/session.ts";
+import { useLoaded } from "../session/use_loaded.ts";
+import { Card, PageHead, Shown } from "../ui/parts.tsx";
 import { drawingOf } from "./drawing.ts";
 import { QuestionForm } from "./form/question_form.tsx";
 import { shownSeries } from "./form/series_fields.tsx";
 import { addressOf, type InsightQuery, type Kind, queryOf, questionOf } from "./query.ts";
 import { ResultView } from "./result_view.tsx";
+import { savedWith } from "./saved_query.ts";
 
 const kinds: readonly (readonly [Kind, string])[] = [
   ["trend", "Trend"],
   ["funnel", "Funnel"],
   ["retention", "Retention"],
+  ["lifecycle", "Lifecycle"],
+  ["stickiness", "Stickiness"],
+  ["paths", "Paths"],
 ];
 
 export function Explore({ route }: { route: Route }) {
@@ -31,8 +36,9 @@ export function Explore({ route }: { route: Route }) {
     navigate(`${hrefOf(project.id, "explore")}?${ofInsight}${addressOf(asked)}`);
   };
   const choose = (kind: Kind) => show({ ...next, kind, series: shownSeries(kind, next.series) });
+  // What stands beneath another form is new there, and has not moved.
+  const place = `${question.kind} ${insight}`;
   const isEdited = addressOf(next) !== address;
-  const maySave = useMaySave();
   return (
     <>
       <PageHead title={insight > 0 ? "Edit an insight" : "Explore"} />
@@ -50,25 +56,16 @@ export function Explore({ route }: { route: Route }) {
           submit={show}
           isEdited={isEdited}
         />
+        <Saving key={place} queryOf={(before) => savedWith(before, next)} insight={insight} />
+        {isEdited && <p class="quiet">The form's current values are saved, not the result that is shown.</p>}
       </Card>
-      <Card>
+      <Card key={place}>
         <div class="answer">
           <Answer key={address} question={question} />
         </div>
       </Card>
-      {maySave && isEdited && (
-        <p class="notice">The form's current values are saved, not the result that is shown.</p>
-      )}
-      {maySave && insight > 0 && <SaveChanges key={insight} question={next} insight={insight} />}
-      {maySave && <SaveNew question={next} />}
     </>
   );
-}
-
-/** Saving a query takes the right to run it. */
-export function useMaySave(): boolean {
-  const mayQuery = useAllowed("query:read");
-  return useAllowed("insight:write") && mayQuery;
 }
 
 function Answer({ question }: { question: InsightQuery }) {
@@ -91,71 +88,5 @@ function Answer({ question }: { question: InsightQuery }) {
         </FiguresOf>
       )}
     </Shown>
-  );
-}
-
-/** In the form that PostHog's app saves. */
-function savedQuery(question: InsightQuery) {
-  return { kind: "InsightVizNode", source: queryOf(question) };
-}
-
-function SaveNew({ question }: { question: InsightQuery }) {
-  const { api, home, project } = useSession();
-  const [name, setName] = useState("");
-  const action = useAction();
-  const save = () =>
-    action.run(async () => {
-      const body = { query: savedQuery(question), name: name || null };
-      const { id } = await api.send<{ id: number }>("POST", `${home}/insights/`, body);
-      navigate(hrefOf(project.id, "insights", [id]));
-      return "Saved.";
-    });
-  return (
-    <Card title="Save as a new insight">
-      <Form send={save}>
-        <TextField label="Name of the insight" value={name} set={setName} />
-        <Button type="submit" disabled={action.running}>
-          Save as insight
-        </Button>
-      </Form>
-      <Outcome action={action} />
-    </Card>
-  );
-}
-
-interface SavedInsight {
-  name: string | null;
-  derived_name: string | null;
-}
-
-function SaveChanges({ question, insight }: { question: InsightQuery; insight: number }) {
-  const { api, home, project } = useSession();
-  const path = `${home}/insights/${insight}/`;
-  const asked = useLoaded((signal) => api.get<SavedInsight>(path, { refresh: "false" }, signal), [path]);
-  const action = useAction();
-  const save = () =>
-    action.run(async () => {
-      await api.send("PATCH", path, { query: savedQuery(question) });
-      navigate(hrefOf(project.id, "insights", [insight]));
-      return "Saved.";
-    });
-  return (
-    <Card title="Save the changes">
-      <Shown asked={asked}>
-        {({ name, derived_name }) => (
-          <p>
-            The question of the form replaces the one of{" "}
-            <a href={hrefOf(project.id, "insights", [insight])}>
-              {name || derived_name || `Insight ${insight}`}
-            </a>
-            , on dashboards and in subscriptions too.
-          </p>
-        )}
-      </Shown>
-      <Button kind="primary" disabled={action.running} onClick={save}>
-        Save changes
-      </Button>
-      <Outcome action={action} />
-    </Card>
   );
 }

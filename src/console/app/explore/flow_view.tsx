@@ -4,7 +4,8 @@ import { FigureLink, useBehind } from "../actors/figure_link.tsx";
 import { personsOfLink } from "../actors/figures.ts";
 import { Bars } from "../ui/bars.tsx";
 import { durationText, numberText } from "../ui/format.ts";
-import { Cut, Table } from "../ui/table.tsx";
+import { Cut } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
 import type { PathLink, Times } from "./results.ts";
 
 export function TimesView({ times: { bins, average_conversion_time: average } }: { times: Times }) {

@@ -2,9 +2,81 @@
 
 import { FigureLink, useBehind } from "../actors/figure_link.tsx";
 import { personsOfStep } from "../actors/figures.ts";
+import { useAllowed, useSession } from "../session/session.ts";
+import { useLoaded } from "../session/use_loaded.ts";
+import { rangeBefore } from "../ui/chart/intervals.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";
+import { Cut } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
-import { type FunnelStep, shownValue } from "./results.ts";
+import { sourceOf } from "./drawing.ts";
+import { funnelsIn, type FunnelStep, nameOfStep, type Results, shownValue } from "./results.ts";
+
+/** Letters of a step's name, or of the value of a breakdown. */
+const stepLettersMax = 100;
+
+const titleOf = (step: FunnelStep) => `${step.order + 1}. ${nameOfStep(step)}`;
+
+interface ConversionProps {
+  funnels: readonly FunnelStep[][];
+  /** The query of the funnel; undefined where nothing may be asked. */
+  query: unknown;
+}
+
+const endsOf = (steps: readonly FunnelStep[]) => ({
+  first: steps[0]?.count ?? 0,
+  last: steps.at(-1)?.count ?? 0,
+});
+
+/** How many of those who began came to the end; of funnels by the values of a breakdown each says its own below. */
+export function Conversion({ funnels: [steps = [], ...others], query }: ConversionProps) {
+  const { first, last } = endsOf(steps);
+  if (others.length > 0) return null;
+  return (
+    <div class="bold-numbers headline">
+      <p>
+        <span class="bold-number">{percentText(last, first)}</span>
+        <span class="quiet">
+          {numberText(last)} of {numberText(first)} came to the last step
+        </span>
+        {query !== undefined && <ConversionBefore query={query} rate={first === 0 ? 0 : last / first} />}
+      </p>
+    </div>
+  );
+}
+
+/** What it was in the time before: two queries, since the API names the days of a range with its answer. */
+function ConversionBefore({ query, rate }: { query: unknown; rate: number }) {
+  const { api, home } = useSession();
+  const mayQuery = useAllowed("query:read");
+  const source = sourceOf(query);
+  const asked = useLoaded(
+    async (signal) => {
+      if (!mayQuery) return undefined;
+      const send = async <Reply,>(body: object) =>
+        await api.send<Reply>("POST", `${home}/query/`, { query: body }, signal);
+      const { resolved_date_range } = await send<{ resolved_date_range: Parameters<typeof rangeBefore>[0] }>({
+        kind: "TrendsQuery",
+        series: [source["series"]].flat().slice(0, 1),
+        dateRange: source["dateRange"] ?? null,
+        trendsFilter: { display: "BoldNumber" },
+      });
+      const dateRange = rangeBefore(resolved_date_range);
+      if (!dateRange) return undefined;
+      const { results } = await send<{ results: Results }>({ ...source, dateRange });
+      return endsOf(funnelsIn(results)?.[0] ?? []);
+    },
+    [home, JSON.stringify(source)],
+  );
+  // The line has its room while it is asked for.
+  if (!asked.value) return <span class="quiet">{"\u00a0"}</span>;
+  const { first, last } = asked.value;
+  if (first === 0) return <span class="quiet">none before</span>;
+  const points = Math.round((rate - last / first) * 1000) / 10;
+  const sign = points > 0 ? "+" : points < 0 ? "−" : "±";
+  return (
+    <span class="quiet">{`${sign}${Math.abs(points)} points (before: ${percentText(last, first)})`}</span>
+  );
+}
 
 export function FunnelView({ funnels }: { funnels: FunnelStep[][] }) {
   return (
@@ -18,24 +90,27 @@ export function FunnelView({ funnels }: { funnels: FunnelStep[][] }) {
 
 function OneFunnel({ steps }: { steps: FunnelStep[] }) {
   const first = steps[0]?.count ?? 0;
-  const nameOf = (step: FunnelStep) => step.custom_name ?? step.name ?? "Any event";
   const before = (step: FunnelStep) => steps[step.order - 1]?.count ?? step.count;
   const value = steps[0]?.breakdown_value;
   const behind = useBehind();
   const hrefOf = (step: FunnelStep, isLost: boolean) =>
     behind(
       (query) => personsOfStep(query, step, isLost),
-      `${isLost ? "Not as far as" : "Came to"} step ${step.order + 1}, ${nameOf(step)}` +
+      `${isLost ? "Not as far as" : "Came to"} step ${step.order + 1}, ${nameOfStep(step)}` +
         (value === undefined ? "" : ` · ${shownValue(value)}`),
       isLost ? before(step) - step.count : step.count,
     );
   return (
     <div class="funnel">
-      {value !== undefined && <h3>{shownValue(value)}</h3>}
+      {value !== undefined && (
+        <h3>
+          <Cut text={shownValue(value)} most={stepLettersMax} />
+        </h3>
+      )}
       <ul class="bars" aria-hidden="true">
         {steps.map((step) => (
           <li key={step.order}>
-            {step.order + 1}. {nameOf(step)} · {numberText(step.count)}
+            <Cut text={titleOf(step)} most={stepLettersMax} /> · {numberText(step.count)}
             <a class="track" tabIndex={-1} href={hrefOf(step, false)}>
               <div class="bar" style={{ width: `${first === 0 ? 0 : (step.count / first) * 100}%` }} />
             </a>
@@ -47,7 +122,7 @@ function OneFunnel({ steps }: { steps: FunnelStep[] }) {
         rows={steps}
         id={(step) => step.order}
         columns={[
-          { name: "Step", cell: (step) => `${step.order + 1}. ${nameOf(step)}` },
+          { name: "Step", cell: (step) => <Cut text={titleOf(step)} most={stepLettersMax} /> },
           {
             name: "Persons",
             cell: (step) => <FigureLink href={hrefOf(step, false)}>{numberText(step.count)}</FigureLink>,

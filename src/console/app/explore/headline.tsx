@@ -1,15 +1,23 @@
 // The numbers above a chart: of the whole time, by each line's own math, with their change against the time before.
 
 import { FigureLink, useBehind } from "../actors/figure_link.tsx";
+import { personsOfLine } from "../actors/figures.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useLoaded } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
 import { sourceOf } from "./drawing.ts";
-import { nameOfSeries, type TrendSeries } from "./results.ts";
-import { hrefOfLine } from "./totals_view.tsx";
+import { nameOfSeries, namesOfSeries, type TrendSeries } from "./results.ts";
 
 /** Numbers that stand above a chart. */
 const headlinesMax = 6;
+
+/** In the title of the persons behind a sum. */
+export const wholeTime = "the whole time";
+
+/** To the persons of a line's whole time. */
+export function hrefOfLine(behind: ReturnType<typeof useBehind>, line: TrendSeries, value: number) {
+  return behind((query) => personsOfLine(query, line), `${nameOfSeries(line)}, ${wholeTime}`, value);
+}
 
 interface HeadlineProps {
   series: readonly TrendSeries[];
@@ -17,6 +25,8 @@ interface HeadlineProps {
   sums: readonly (number | undefined)[];
   /** The query of the chart; undefined where nothing may be asked: then what adds up has a number. */
   query: unknown;
+  /** Whether there is no chart: all of them are shown, and large. */
+  isAlone?: boolean;
 }
 
 export function Headline({ query, ...props }: HeadlineProps) {
@@ -25,7 +35,8 @@ export function Headline({ query, ...props }: HeadlineProps) {
 }
 
 /** Persons and averages do not add up: what they are of the whole time is a query of its own. */
-function AskedHeadline({ series, sums, query }: HeadlineProps) {
+function AskedHeadline({ query, ...props }: HeadlineProps) {
+  const { series } = props;
   const { api, home } = useSession();
   const mayQuery = useAllowed("query:read");
   const body = totalsQueryOf(query, String(series[0]?.days[0] ?? ""));
@@ -39,48 +50,57 @@ function AskedHeadline({ series, sums, query }: HeadlineProps) {
     [home, JSON.stringify(body), series],
   );
   // Why the chart's own query fails is said below; this one has nothing else to say.
-  return <Numbers series={series} sums={sums} totals={asked.value} isAsking={asked.loading} />;
+  return <Numbers {...props} totals={asked.value} isAsking={asked.loading} />;
 }
 
-/** One number for each event, of the time that is drawn and of the time before. @param from the chart's first day. */
+/**
+ * One number for each event, of the time that is drawn and of the time before.
+ * @param from the chart's first day; "" for none.
+ */
 export function totalsQueryOf(query: unknown, from: string): object {
   const { breakdownFilter: _, interval: __, dateRange, trendsFilter, ...source } = sourceOf(query);
-  const range = { ...(dateRange as object | null), date_from: from.replace(" ", "T") };
+  const range = {
+    ...(dateRange as object | null),
+    ...(from !== "" && { date_from: from.replace(" ", "T") }),
+  };
   const filter = { ...(trendsFilter as object | null), display: "BoldNumber" };
   return { ...source, dateRange: range, trendsFilter: filter, compareFilter: { compare: true } };
 }
 
 const isBefore = ({ compare_label }: TrendSeries) => compare_label === "previous";
-const bareName = (one: TrendSeries) => nameOfSeries({ ...one, compare_label: "" });
+/** Without which time each is of. */
+const bareNames = (some: readonly TrendSeries[]) =>
+  namesOfSeries(some.map((one) => ({ ...one, compare_label: "" })));
 
 interface NumbersProps extends Omit<HeadlineProps, "query"> {
   totals?: readonly TrendSeries[] | undefined;
   isAsking?: boolean;
 }
 
-function Numbers({ series, sums, totals = [], isAsking = false }: NumbersProps) {
+function Numbers({ series, sums, totals = [], isAsking = false, isAlone = false }: NumbersProps) {
   const behind = useBehind();
   const isBrokenDown = series.some(({ breakdown_value }) => breakdown_value !== undefined);
-  const isSplit = isBrokenDown && (isAsking || totals.length > 0);
-  const totalOf = (name: string, ofBefore: boolean) =>
-    totals.find((one) => bareName(one) === name && isBefore(one) === ofBefore)?.aggregated_value;
-  const sumOf = (name: string, ofBefore: boolean) =>
-    sums[series.findIndex((one) => bareName(one) === name && isBefore(one) === ofBefore)];
-  const names = [
-    ...new Set((isSplit ? totals : series).filter((one) => !isBefore(one)).map(bareName)),
-  ].flatMap((name) => {
-    const value = sumOf(name, false) ?? totalOf(name, false);
+  const isSplit = isBrokenDown && !isAlone && (isAsking || totals.length > 0);
+  const [seriesNames, totalNames] = [bareNames(series), bareNames(totals)];
+  const indexIn = (some: readonly TrendSeries[], of: readonly string[], name: string, ofBefore: boolean) =>
+    some.findIndex((one, i) => of[i] === name && isBefore(one) === ofBefore);
+  const valueOf = (name: string, ofBefore: boolean) =>
+    sums[indexIn(series, seriesNames, name, ofBefore)] ??
+    totals[indexIn(totals, totalNames, name, ofBefore)]?.aggregated_value;
+  const [shown, shownNames] = isSplit ? [totals, totalNames] : [series, seriesNames];
+  const names = [...new Set(shownNames.filter((_, i) => !isBefore(shown[i]!)))].flatMap((name) => {
+    const value = valueOf(name, false);
     // A number that is asked for has its room already.
     return value === undefined && !isAsking ? [] : [{ name, value }];
   });
   const hrefOf = (name: string, value: number) => {
-    const line = isSplit ? undefined : series.find((one) => bareName(one) === name && !isBefore(one));
+    const line = isSplit ? undefined : series[indexIn(series, seriesNames, name, false)];
     return line && hrefOfLine(behind, line, value);
   };
   if (isSplit && names.length === 0) names.push({ name: "", value: undefined });
-  if (names.length === 0 || names.length > headlinesMax) return null;
+  if (names.length === 0 || (!isAlone && names.length > headlinesMax)) return null;
   return (
-    <div class="bold-numbers headline">
+    <div class={isAlone ? "bold-numbers" : "bold-numbers headline"}>
       {names.map(({ name, value }) => (
         <p key={name}>
           <span class="bold-number">
@@ -93,7 +113,7 @@ function Numbers({ series, sums, totals = [], isAsking = false }: NumbersProps) 
           <span class="quiet cut" title={name}>
             {name}
           </span>
-          <Change value={value} before={sumOf(name, true) ?? totalOf(name, true)} />
+          <Change value={value} before={valueOf(name, true)} />
         </p>
       ))}
     </div>

@@ -9,8 +9,22 @@ import {
   ownerOf,
   propertiesOf,
 } from "../filters/conditions.ts";
+import {
+  columnsDefault,
+  lineDisplay,
+  needsProperty,
+  orderDefault,
+  pathTypeDefault,
+  periods,
+  seriesMax,
+  stepsDefault,
+  valuesDefault,
+  viewDefault,
+  windowDefault,
+} from "./choices.ts";
 
-export type Kind = "trend" | "funnel" | "retention";
+export const kindNames = ["trend", "funnel", "retention", "lifecycle", "stickiness", "paths"] as const;
+export type Kind = (typeof kindNames)[number];
 
 /** What is counted of one kind of event. */
 export interface Series {
@@ -54,94 +68,12 @@ export interface InsightQuery {
   columns: number;
   /** Of retention: whether only the first time of a person counts. */
   first: boolean;
+  /** Of paths: PostHog's name of what their steps are, where they begin and end ("" for anywhere), and their length. */
+  pathType: string;
+  start: string;
+  end: string;
+  steps: number;
 }
-
-export const maths: readonly (readonly [string, string])[] = [
-  ["total", "Events"],
-  ["dau", "Persons"],
-  ["weekly_active", "Persons of the last 7 days"],
-  ["monthly_active", "Persons of the last 30 days"],
-  ["unique_session", "Sessions"],
-  ["first_time_for_user", "Persons, their first time ever"],
-  ["first_matching_event_for_user", "Persons, their first time with these filters"],
-  ["sum", "Sum of a property"],
-  ["avg", "Average of a property"],
-  ["median", "Median of a property"],
-  ["min", "Smallest value of a property"],
-  ["max", "Largest value of a property"],
-  ["p75", "75th percentile of a property"],
-  ["p90", "90th percentile of a property"],
-  ["p95", "95th percentile of a property"],
-  ["p99", "99th percentile of a property"],
-  ["unique", "Different values of a property"],
-];
-
-const mathsOfProperty = new Set(["sum", "avg", "median", "min", "max", "p75", "p90", "p95", "p99", "unique"]);
-
-export function needsProperty(math: string): boolean {
-  return mathsOfProperty.has(math);
-}
-
-export const ranges: readonly (readonly [string, string])[] = [
-  ["dStart", "Today"],
-  ["-1dStart", "Yesterday"],
-  ["-24h", "24 hours"],
-  ["-7d", "7 days"],
-  ["-14d", "14 days"],
-  ["-30d", "30 days"],
-  ["-90d", "90 days"],
-  ["mStart", "This month"],
-  ["-12m", "12 months"],
-  ["all", "All time"],
-];
-
-export const lineDisplay = "ActionsLineGraph";
-
-export const trendDisplays: readonly (readonly [string, string])[] = [
-  [lineDisplay, "Lines"],
-  ["ActionsBar", "Bars"],
-  ["ActionsAreaGraph", "Areas"],
-  ["ActionsLineGraphCumulative", "Lines, all before added"],
-  ["BoldNumber", "One number"],
-  ["ActionsTable", "Numbers side by side"],
-  ["ActionsPie", "Pie"],
-];
-
-export const intervals: readonly (readonly [string, string])[] = [
-  ["hour", "Hour"],
-  ["day", "Day"],
-  ["week", "Week"],
-  ["month", "Month"],
-];
-
-/** Series of one question: more are hard to tell apart. */
-export const seriesMax = 6;
-export const valuesDefault = 6;
-
-/** As the API takes them for granted. */
-export const [windowDefault, orderDefault, columnsDefault] = ["14 day", "ordered", 8] as const;
-export const viewDefault = "steps";
-
-export const views: readonly (readonly [string, string])[] = [
-  [viewDefault, "Steps"],
-  ["trends", "Conversion over time"],
-  ["time_to_convert", "Time to convert"],
-];
-
-export const windows: readonly (readonly [string, string])[] = [
-  ["30 minute", "30 minutes"],
-  ["1 hour", "1 hour"],
-  ["1 day", "1 day"],
-  ["7 day", "7 days"],
-  [windowDefault, "14 days"],
-  ["30 day", "30 days"],
-];
-
-export const orders: readonly (readonly [string, string])[] = [
-  [orderDefault, "One after the other"],
-  ["strict", "Nothing between them"],
-  ["unordered", "In any order"],
-];
 
 export const anyEvent: Series = { event: "", math: "total", property: "", conditions: [] };
 
@@ -158,7 +90,7 @@ export function questionOf(query: URLSearchParams): InsightQuery {
       conditions: conditionsOfAddress(query.getAll(`where${i}`)),
     }));
   return {
-    kind: kind === "funnel" || kind === "retention" ? kind : "trend",
+    kind: kindNames.find((one) => one === kind) ?? "trend",
     series: series.length > 0 ? series : [anyEvent],
     interval: query.get("interval") ?? "day",
     range: query.get("range") ?? "-14d",
@@ -176,6 +108,10 @@ export function questionOf(query: URLSearchParams): InsightQuery {
     order: query.get("order") ?? orderDefault,
     columns: wholeOf(query.get("columns"), columnsDefault),
     first: query.get("first") === "true",
+    pathType: query.get("path") ?? pathTypeDefault,
+    start: query.get("start") ?? "",
+    end: query.get("end") ?? "",
+    steps: wholeOf(query.get("steps"), stepsDefault),
   };
 }
 
@@ -212,12 +148,11 @@ export function addressOf(question: InsightQuery): string {
   if (question.order !== orderDefault) query.set("order", question.order);
   if (question.columns !== columnsDefault) query.set("columns", String(question.columns));
   if (question.first) query.set("first", "true");
+  if (question.pathType !== pathTypeDefault) query.set("path", question.pathType);
+  if (question.start !== "") query.set("start", question.start);
+  if (question.end !== "") query.set("end", question.end);
+  if (question.steps !== stepsDefault) query.set("steps", String(question.steps));
   return query.toString();
-}
-
-/** The usual choices, and the current value where it is none of them: a saved question may have any. */
-export function withOwn(usual: readonly (readonly [string, string])[], own: string) {
-  return usual.some(([value]) => value === own) ? usual : [...usual, [own, own] as const];
 }
 
 export type QueryBody = { kind: string } & Record<string, unknown>;
@@ -233,11 +168,7 @@ export function queryOf(question: InsightQuery): QueryBody {
   };
   const breakdownFilter = breakdownFilterOf(question);
   if (kind === "funnel") {
-    const steps = series.map(({ event, conditions }) => ({
-      kind: "EventsNode",
-      event: event || null,
-      ...ownPropertiesOf(conditions),
-    }));
+    const steps = series.map(plainNodeOf);
     const funnelsFilter = funnelsFilterOf(question);
     return {
       kind: "FunnelsQuery",
@@ -251,6 +182,18 @@ export function queryOf(question: InsightQuery): QueryBody {
   }
   if (kind === "retention") {
     return { ...retentionQueryOf(question), ...(to !== "" && { dateRange: { date_to: to } }), ...filtered };
+  }
+  if (kind === "paths")
+    return { kind: "PathsQuery", dateRange, ...filtered, pathsFilter: pathsFilterOf(question) };
+  if (kind === "lifecycle" || kind === "stickiness") {
+    const own = kind === "lifecycle" ? series.slice(0, 1) : series;
+    return {
+      kind: kind === "lifecycle" ? "LifecycleQuery" : "StickinessQuery",
+      series: own.map(plainNodeOf),
+      interval,
+      dateRange,
+      ...filtered,
+    };
   }
   return {
     kind: "TrendsQuery",
@@ -292,6 +235,20 @@ function funnelsFilterOf({ window, order, view }: InsightQuery) {
   };
 }
 
+function pathsFilterOf({ pathType, start, end, steps }: InsightQuery) {
+  return {
+    includeEventTypes: [pathType],
+    ...(start !== "" && { startPoint: start }),
+    ...(end !== "" && { endPoint: end }),
+    stepLimit: steps,
+  };
+}
+
+/** An event and its filters: persons are counted. */
+function plainNodeOf({ event, conditions }: Series) {
+  return { kind: "EventsNode", event: event || null, ...ownPropertiesOf(conditions) };
+}
+
 function nodeOf({ event, math: chosen, property, conditions }: Series) {
   const [math, groupType] = chosen.split(":");
   return {
@@ -303,13 +260,6 @@ function nodeOf({ event, math: chosen, property, conditions }: Series) {
     ...ownPropertiesOf(conditions),
   };
 }
-
-export const periods: Readonly<Record<string, string>> = {
-  hour: "Hour",
-  day: "Day",
-  week: "Week",
-  month: "Month",
-};
 
 function retentionQueryOf({ series, interval, first, columns }: InsightQuery): QueryBody {
   const [target, returning = target] = series;

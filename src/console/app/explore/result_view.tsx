@@ -1,24 +1,25 @@
 // A query's results as a picture with a table beneath: every number of the picture can be read as text.
 
 import { durationText, numberText, percentText } from "../ui/format.ts";
-import { Table } from "../ui/table.tsx";
+import { DataButtons, Table } from "../ui/table.tsx";
+import { tableOf } from "./data.ts";
 import type { QueryDrawing } from "./drawing.ts";
 import { PathsView, TimesView } from "./flow_view.tsx";
-import { FunnelView } from "./funnel_view.tsx";
+import { Conversion, FunnelView } from "./funnel_view.tsx";
 import {
   type Figure,
   funnelsIn,
-  type FunnelStep,
   isCohorts,
   isFigures,
   isPaths,
   isTimes,
+  isTotals,
   isTrends,
   ratesIn,
   type Results,
 } from "./results.ts";
 import { RetentionView } from "./retention_view.tsx";
-import { TableView } from "./table_view.tsx";
+import { TableView } from "./rows/table_view.tsx";
 import { TotalsView } from "./totals_view.tsx";
 import { TrendView } from "./trend_view.tsx";
 
@@ -39,15 +40,32 @@ interface ViewProps {
 }
 
 export function ResultView(props: ViewProps) {
-  const { results, small = false, height = 280, columns = [], types = [], look = {} } = props;
-  const { display = "" } = look;
+  const { results, small = false, columns = [] } = props;
   if (results.length === 0) return <p class="quiet">{props.empty ?? "No such events in this time."}</p>;
+  return (
+    <>
+      <Picture {...props} />
+      {!small && <DataButtons {...tableOf(results, columns)} />}
+    </>
+  );
+}
+
+function Picture({
+  results,
+  small = false,
+  height = 280,
+  columns = [],
+  types = [],
+  look = {},
+  query,
+}: ViewProps) {
+  const { display = "" } = look;
   if (isCohorts(results)) return <RetentionView cohorts={results} retentionType={look.retentionType} />;
   const funnels = funnelsIn(results);
   if (funnels) {
     return (
       <>
-        <Conversion funnels={funnels} />
+        <Conversion funnels={funnels} query={query} />
         <FunnelView funnels={funnels} />
       </>
     );
@@ -57,30 +75,9 @@ export function ResultView(props: ViewProps) {
   const rates = ratesIn(results);
   if (rates) return <TrendView series={rates} {...{ display, small, height }} />;
   if (isFigures(results)) return <FiguresView figures={results} />;
-  if (isTrends(results)) {
-    const isTotal = results.some(
-      ({ data, aggregated_value }) => data.length === 0 && aggregated_value !== undefined,
-    );
-    if (isTotal) return <TotalsView series={results} display={display} />;
-    return <TrendView series={results} {...{ display, small, height }} query={props.query} />;
-  }
-  return <TableView rows={results} {...{ columns, types, display, height, small }} />;
-}
-
-/** How many of those who began came to the end; of funnels by the values of a breakdown each says its own below. */
-function Conversion({ funnels: [steps = [], ...others] }: { funnels: FunnelStep[][] }) {
-  const [first, last] = [steps[0]?.count ?? 0, steps.at(-1)?.count ?? 0];
-  if (others.length > 0) return null;
-  return (
-    <div class="bold-numbers headline">
-      <p>
-        <span class="bold-number">{percentText(last, first)}</span>
-        <span class="quiet">
-          {numberText(last)} of {numberText(first)} came to the last step
-        </span>
-      </p>
-    </div>
-  );
+  if (!isTrends(results)) return <TableView rows={results} {...{ columns, types, display, height }} />;
+  if (isTotals(results)) return <TotalsView series={results} display={display} query={query} />;
+  return <TrendView series={results} {...{ display, small, height }} query={query} />;
 }
 
 /** "visitors" as "Visitors". */

@@ -1,6 +1,6 @@
 // Results as the API shapes them, for each kind of query.
 
-import { maths, needsProperty } from "./query.ts";
+import { maths, needsProperty } from "./choices.ts";
 
 export interface TrendSeries {
   label: string;
@@ -32,6 +32,8 @@ export interface FunnelStep {
   median_conversion_time: number | null;
 }
 
+export const nameOfStep = ({ custom_name, name }: FunnelStep): string => custom_name ?? name ?? "Any event";
+
 export interface Cohort {
   label: string;
   date: string;
@@ -57,6 +59,11 @@ function isStep(value: unknown): boolean {
 
 export function isTrends(results: Results): results is TrendSeries[] {
   return Array.isArray((results[0] as TrendSeries | undefined)?.data);
+}
+
+/** Whether each series is one number. */
+export function isTotals(series: readonly TrendSeries[]): boolean {
+  return series.some(({ data, aggregated_value }) => data.length === 0 && aggregated_value !== undefined);
 }
 
 /** Shares of a funnel by interval: lines without names of their own. */
@@ -103,6 +110,19 @@ export function isFigures(results: Results): results is Figure[] {
   return typeof first === "object" && first !== null && "key" in first && "previous" in first;
 }
 
+/** What each series is called; those of several events that would be called alike have their letter, as in formulas. */
+export function namesOfSeries(series: readonly TrendSeries[]): string[] {
+  const names = series.map(nameOfSeries);
+  const orders = Map.groupBy(
+    series.map(({ action }) => action?.order),
+    (_, i) => names[i]!,
+  );
+  return series.map(({ action }, i) => {
+    const isAlike = new Set(orders.get(names[i]!)).size > 1;
+    return isAlike ? `${String.fromCharCode(65 + (action?.order ?? 0))}. ${names[i]}` : names[i]!;
+  });
+}
+
 /** The name of a series. */
 export function nameOfSeries(series: TrendSeries): string {
   const { label, action, breakdown_value, compare_label, status } = series;
@@ -135,40 +155,4 @@ const summed = new Set(["total", "sum", "first_time_for_user", "first_matching_e
 export function isSummable({ action, days, status }: TrendSeries, display: string): boolean {
   const isOfTimes = typeof days[0] === "string" && !status && display !== "ActionsLineGraphCumulative";
   return isOfTimes && action !== null && summed.has(action?.math ?? "total");
-}
-
-/**
- * Seconds since 1970 of the starts of intervals, as the days of a series name them; none where these are no times. What
- * clocks show twice is half an interval apart.
- */
-export function timesOfDays(series: readonly (string | number)[]): number[] {
-  const texts = series.filter((day) => typeof day === "string");
-  const times = texts.map((day) => shownTime(day) / 1000);
-  const isTwice = (i: number) => i > 0 && texts[i] === texts[i - 1];
-  return times.map((time, i) => (isTwice(i) ? (time + (times[i + 1] ?? time + 3600)) / 2 : time));
-}
-
-/** What a text of a moment shows, as if it were in UTC: without its offset. */
-function shownTime(text: string): number {
-  return new Date(text.includes(":") ? `${text.slice(0, 19).replace(" ", "T")}Z` : text).getTime();
-}
-
-/** What intervals are called: an hour that clocks show twice says so. */
-export function namesOfTimes(days: readonly (string | number)[]): string[] {
-  return days.map((day, i) =>
-    i > 0 && day === days[i - 1] ? `${day} (again, clocks went back)` : String(day),
-  );
-}
-
-const daySeconds = 86_400;
-
-/** Whether the last interval is not over. @param now by shownNow(). */
-export function isUnfinished(times: readonly number[], now: number): boolean {
-  const [before, last] = times.slice(-2);
-  if (before === undefined || last === undefined) return false;
-  const step = last - before;
-  // Months differ in their days.
-  const next = new Date(last * 1000);
-  const end = step >= 28 * daySeconds ? next.setUTCMonth(next.getUTCMonth() + 1) / 1000 : last + step;
-  return last <= now && now < end;
 }

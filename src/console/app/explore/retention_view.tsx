@@ -2,8 +2,11 @@
 
 import { FigureLink, useBehind } from "../actors/figure_link.tsx";
 import { personsOfCell } from "../actors/figures.ts";
+import { shownNow } from "../clock.ts";
+import { useZone } from "../session/zone.ts";
+import { timesOfDays, unfinishedAt } from "../ui/chart/intervals.ts";
 import { dayText, numberText, percentText } from "../ui/format.ts";
-import type { Cohort } from "./results.ts";
+import { type Cohort } from "./results.ts";
 
 interface RetentionProps {
   cohorts: Cohort[];
@@ -23,48 +26,82 @@ const kindsOfRetention: Readonly<Record<string, readonly [head: string, sentence
 export function RetentionView({ cohorts, retentionType = "" }: RetentionProps) {
   const [head, sentence] = kindsOfRetention[retentionType] ?? ["Interval", "Persons who came back."];
   const behind = useBehind();
+  const now = shownNow(useZone());
   const isHourly = cohorts[0]?.label.startsWith("Hour") === true;
   const longest = Math.max(...cohorts.map(({ values }) => values.length));
   const places = Array.from({ length: longest }, (_, i) => i);
+  const times = timesOfDays(cohorts.map(({ date }) => date.slice(0, 19)));
+  // The last cell of each row is of the last interval.
+  const isOpen = unfinishedAt(times, now) === cohorts.length - 1;
+  const isUnfinished = (row: number, column: number) => isOpen && row + column === cohorts.length - 1;
   return (
-    <div class="cohort scroll" tabIndex={0} role="group" aria-label="Retention">
-      <table>
-        <caption>{sentence}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{head}</th>
-            {places.map((i) => (
-              <th key={i} scope="col" class="number">
-                {cohorts[0]?.values[i]?.label ?? i}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {cohorts.map(({ date, values }, row) => {
-            const name = dayText(date.slice(0, isHourly ? 16 : 10));
-            const hrefAt = (column: number) =>
-              behind(
-                (query) => personsOfCell(query, { row, column, last: cohorts.at(-1)!.date }),
-                `${head} ${name}, ${values[column]?.label ?? column}`,
-                values[column]?.count,
+    <>
+      <CameBack cohorts={cohorts} isUnfinished={isUnfinished} />
+      <p class="quiet">{sentence}</p>
+      <div class="cohort scroll" tabIndex={0} role="group" aria-label="Retention">
+        <table>
+          <caption class="visually-hidden">Retention</caption>
+          <thead>
+            <tr>
+              <th scope="col">{head}</th>
+              {places.map((i) => (
+                <th key={i} scope="col" class="number">
+                  {cohorts[0]?.values[i]?.label ?? i}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {cohorts.map(({ date, values }, row) => {
+              const name = dayText(date.slice(0, isHourly ? 16 : 10));
+              const hrefAt = (column: number) =>
+                behind(
+                  (query) => personsOfCell(query, { row, column, last: cohorts.at(-1)!.date }),
+                  `${head} ${name}, ${values[column]?.label ?? column}`,
+                  values[column]?.count,
+                );
+              return (
+                <tr key={date}>
+                  <th scope="row">{name}</th>
+                  {places.map((i) => (
+                    <CohortCell
+                      key={i}
+                      count={values[i]?.count}
+                      first={values[0]?.count ?? 0}
+                      isUnfinished={isUnfinished(row, i)}
+                      href={values[i] && hrefAt(i)}
+                    />
+                  ))}
+                </tr>
               );
-            return (
-              <tr key={date}>
-                <th scope="row">{name}</th>
-                {places.map((i) => (
-                  <CohortCell
-                    key={i}
-                    count={values[i]?.count}
-                    first={values[0]?.count ?? 0}
-                    href={values[i] && hrefAt(i)}
-                  />
-                ))}
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+            })}
+          </tbody>
+        </table>
+      </div>
+      {isOpen && <p class="quiet">Dashed: not over.</p>}
+    </>
+  );
+}
+
+interface CameBackProps {
+  cohorts: Cohort[];
+  isUnfinished: (row: number, column: number) => boolean;
+}
+
+/** How many came back in the interval after, of all rows where it is over. */
+function CameBack({ cohorts, isUnfinished }: CameBackProps) {
+  const whole = cohorts.filter(({ values }, row) => values.length > 1 && !isUnfinished(row, 1));
+  const count = (column: number) => whole.reduce((sum, { values }) => sum + (values[column]?.count ?? 0), 0);
+  const [began, back] = [count(0), count(1)];
+  if (began === 0) return null;
+  return (
+    <div class="bold-numbers headline">
+      <p>
+        <span class="bold-number">{percentText(back, began)}</span>
+        <span class="quiet">
+          {numberText(back)} of {numberText(began)} came back in the next interval, all rows together
+        </span>
+      </p>
     </div>
   );
 }
@@ -73,15 +110,19 @@ interface CellProps {
   count: number | undefined;
   first: number;
   href: string | undefined;
+  isUnfinished: boolean;
 }
 
-function CohortCell({ count, first, href }: CellProps) {
+function CohortCell({ count, first, href, isUnfinished }: CellProps) {
   if (count === undefined) return <td class="cell" />;
   const share = first === 0 ? 0 : count / first;
   // At most 30 % of the accent, so that the text keeps its contrast on light and on dark.
   const strength = Math.round(share * 30);
   return (
-    <td class="cell" style={{ background: `color-mix(in srgb, var(--accent) ${strength}%, transparent)` }}>
+    <td
+      class={isUnfinished ? "cell unfinished" : "cell"}
+      style={{ background: `color-mix(in srgb, var(--accent) ${strength}%, transparent)` }}
+    >
       <FigureLink href={href}>{numberText(count)}</FigureLink>
       <br />
       <small>{percentText(count, first)}</small>

@@ -2,19 +2,18 @@
 
 import { type Condition, conditionsOf, ownerOf, propertiesOf } from "../filters/conditions.ts";
 import {
-  anyEvent,
   columnsDefault,
-  type InsightQuery,
-  type Kind,
   lineDisplay,
   orderDefault,
+  pathTypeDefault,
   periods,
-  queryOf,
-  type Series,
   seriesMax,
+  stepsDefault,
   valuesDefault,
   viewDefault,
-} from "./query.ts";
+} from "./choices.ts";
+import { sourceOf } from "./drawing.ts";
+import { anyEvent, type InsightQuery, type Kind, queryOf, type Series } from "./query.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -23,15 +22,52 @@ type Fields = Readonly<Record<string, unknown>>;
  * Saving would lose them.
  */
 export function questionOfQuery(saved: unknown): InsightQuery | undefined {
-  const outer = fieldsOf(saved);
-  const query = plainly("source" in outer ? outer["source"] : outer);
+  const query = plainly(withoutDrawing(fieldsOf(sourceOf(saved))));
   const question = readQuestion(query);
   return question && isSame(queryOf(question), query) ? question : undefined;
 }
 
-/** Filters, and one formula, have several forms that mean the same: the plainest. What says more is left as it is. */
-function plainly(saved: unknown): Fields {
-  const query = withPlainFilters(fieldsOf(saved));
+/** What is saved of a question in the place of a query: what said only how that is drawn stays as it was. */
+export function savedWith(saved: unknown, question: InsightQuery): object {
+  const [next, before] = [queryOf(question), sourceOf(saved)];
+  const source = next.kind === before["kind"] ? withDrawing(next, before) : next;
+  const outer = fieldsOf(saved);
+  return "source" in outer ? { ...outer, source } : { kind: "InsightVizNode", source };
+}
+
+/** Fields that change no result, of queries and of their filters. */
+const drawingFields = new Set(
+  (
+    "aggregationAxisFormat aggregationAxisPostfix aggregationAxisPrefix confidenceLevel dashboardDisplay " +
+    "dataColorTheme decimalPlaces detailedResultsAggregationType goalLines hiddenLegendBreakdowns " +
+    "hiddenLegendIndexes layout legendPosition meanRetentionCalculation minDecimalPlaces movingAverageIntervals " +
+    "resultCustomizationBy resultCustomizations retentionReference showAlertThresholdLines showAnnotations " +
+    "showConfidenceIntervals showLabelsOnSeries showLegend showMean showMovingAverage showMultipleYAxes " +
+    "showPercentStackView showTrendLines showValuesOnSeries stackBreakdownValues tags version xAxisLabel " +
+    "yAxisLabel yAxisScaleType"
+  ).split(" "),
+);
+
+function withoutDrawing(query: Fields): Fields {
+  const own = Object.entries(query).filter(([name]) => !drawingFields.has(name));
+  return Object.fromEntries(
+    own.map(([name, value]) => [name, isFields(value) ? withoutDrawing(value) : value]),
+  );
+}
+
+function withDrawing(next: Fields, before: Fields): Fields {
+  const drawn = Object.entries(before).flatMap(([name, value]): [string, unknown][] => {
+    if (drawingFields.has(name)) return [[name, value]];
+    if (!isFields(value)) return [];
+    const inner = withDrawing(fieldsOf(next[name]), value);
+    return Object.keys(inner).length > 0 ? [[name, inner]] : [];
+  });
+  return { ...next, ...Object.fromEntries(drawn) };
+}
+
+/** Filters, one breakdown, and one formula have several forms that mean the same: the plainest. */
+function plainly(saved: Fields): Fields {
+  const query = withPlainFilters(saved);
   const { formulas, formulaNodes, ...trends } = fieldsOf(query["trendsFilter"]);
   const [only, ...others] = [
     ...listOf(formulaNodes).map((node) => fieldsOf(node)["formula"]),
@@ -46,6 +82,9 @@ function plainly(saved: unknown): Fields {
     ...(query["series"] !== undefined && {
       series: listOf(query["series"]).map((node) => withPlainFilters(fieldsOf(node))),
     }),
+    ...(query["breakdownFilter"] !== undefined && {
+      breakdownFilter: plainBreakdown(fieldsOf(query["breakdownFilter"])),
+    }),
     ...(isOne && { trendsFilter: { ...trends, formula: only } }),
     ...(entities.length > 0 && {
       retentionFilter: {
@@ -53,6 +92,20 @@ function plainly(saved: unknown): Fields {
         ...Object.fromEntries(entities.map((name) => [name, withPlainFilters(fieldsOf(retention[name]))])),
       },
     }),
+  };
+}
+
+function plainBreakdown({ breakdowns, ...filter }: Fields): Fields {
+  const [only, ...others] = listOf(breakdowns).map(fieldsOf);
+  if (only === undefined) return filter;
+  const { property, type, group_type_index, ...more } = only;
+  const isOne = others.length === 0 && Object.keys(more).length === 0 && !filter["breakdown"];
+  if (!isOne || typeof property !== "string") return { breakdowns, ...filter };
+  return {
+    ...filter,
+    breakdown: property,
+    breakdown_type: type ?? "event",
+    breakdown_group_type_index: group_type_index ?? undefined,
   };
 }
 
@@ -65,6 +118,9 @@ const kinds: Readonly<Record<string, Kind>> = {
   TrendsQuery: "trend",
   FunnelsQuery: "funnel",
   RetentionQuery: "retention",
+  LifecycleQuery: "lifecycle",
+  StickinessQuery: "stickiness",
+  PathsQuery: "paths",
 };
 
 function readQuestion(query: Fields): InsightQuery | undefined {
@@ -78,7 +134,7 @@ function readQuestion(query: Fields): InsightQuery | undefined {
   const filter = fieldsOf(query["breakdownFilter"]);
   const [breakdown, limit] = [textOf(filter["breakdown"]), filter["breakdown_limit"]];
   const [retention, funnel] = [fieldsOf(query["retentionFilter"]), fieldsOf(query["funnelsFilter"])];
-  const columns = retention["totalIntervals"];
+  const [columns, paths] = [retention["totalIntervals"], fieldsOf(query["pathsFilter"])];
   const period = Object.keys(periods).find((name) => periods[name] === retention["period"]);
   const nodes = listOf(query["series"]).map(fieldsOf).slice(0, seriesMax);
   // Without an entity the API takes page views; an entity with `id: null` is any event.
@@ -94,7 +150,9 @@ function readQuestion(query: Fields): InsightQuery | undefined {
             event: textOf(entity["id"]),
             conditions: conditionsIn(entity),
           }))
-        : nodes.map(seriesOf),
+        : nodes.length > 0
+          ? nodes.map(seriesOf)
+          : [anyEvent],
     interval: period ?? (textOf(query["interval"]) || "day"),
     range: textOf(fieldsOf(query["dateRange"])["date_from"]) || "-7d",
     to: textOf(fieldsOf(query["dateRange"])["date_to"]),
@@ -111,6 +169,10 @@ function readQuestion(query: Fields): InsightQuery | undefined {
     order: textOf(funnel["funnelOrderType"]) || orderDefault,
     columns: typeof columns === "number" ? columns : columnsDefault,
     first: retention["retentionType"] === "retention_first_time",
+    pathType: textOf(listOf(paths["includeEventTypes"])[0]) || pathTypeDefault,
+    start: textOf(paths["startPoint"]),
+    end: textOf(paths["endPoint"]),
+    steps: typeof paths["stepLimit"] === "number" ? paths["stepLimit"] : stepsDefault,
   };
 }
 
@@ -166,6 +228,7 @@ const defaults: Fields = {
   period: "Day",
   retentionType: "retention_recurring",
   samplingFactor: 1,
+  stepLimit: stepsDefault,
   smoothingIntervals: 1,
   totalIntervals: 8,
   type: "events",
@@ -177,8 +240,12 @@ function isDefault(name: string, fields: Fields): boolean {
   return Object.hasOwn(defaults, name) && defaults[name] === fields[name];
 }
 
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+  return isFields(value) ? value : {};
 }
 
 function listOf(value: unknown): unknown[] {

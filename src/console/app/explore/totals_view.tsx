@@ -1,30 +1,35 @@
 // What is one number for each line of a trend.
 
 import { FigureLink, useBehind } from "../actors/figure_link.tsx";
-import { personsOfLine } from "../actors/figures.ts";
 import { Bars } from "../ui/bars.tsx";
 import { numberText, percentText } from "../ui/format.ts";
 import { inkAt } from "../ui/ink.ts";
+import { Cut } from "../ui/parts.tsx";
+import { Table } from "../ui/table.tsx";
 import { useDark } from "../ui/theme.ts";
-import { nameOfSeries, type TrendSeries } from "./results.ts";
+import { Headline, hrefOfLine } from "./headline.tsx";
+import { namesOfSeries, type TrendSeries } from "./results.ts";
 
-/** In the title of the persons behind a sum. */
-export const wholeTime = "the whole time";
-
-/** To the persons of a line's whole time. */
-export function hrefOfLine(behind: ReturnType<typeof useBehind>, line: TrendSeries, value: number) {
-  return behind((query) => personsOfLine(query, line), `${nameOfSeries(line)}, ${wholeTime}`, value);
+interface TotalsProps {
+  series: TrendSeries[];
+  display: string;
+  /** What the numbers answer, where more may be asked. */
+  query: unknown;
 }
 
-/** One number for each line: large where there is one, else side by side. */
-export function TotalsView({ series, display }: { series: TrendSeries[]; display: string }) {
+/** One number for each line: large, as a table, or side by side. */
+export function TotalsView({ series, display, query }: TotalsProps) {
   const isDark = useDark();
   const behind = useBehind();
-  const totals = series.map((one) => {
+  const names = namesOfSeries(series);
+  const totals = series.map((one, i) => {
     const value = one.aggregated_value ?? 0;
-    return { label: nameOfSeries(one), value, href: hrefOfLine(behind, one, value) };
+    return { label: names[i]!, value, href: hrefOfLine(behind, one, value) };
   });
-  if (display === "BoldNumber") return <BoldNumbers totals={totals} />;
+  if (display === "BoldNumber") {
+    return <Headline series={series} sums={totals.map(({ value }) => value)} query={query} isAlone />;
+  }
+  if (display === "ActionsTable") return <TotalsTable totals={totals} />;
   const all = totals.reduce((before, { value }) => before + value, 0);
   const isPie = display === "ActionsPie" && all > 0 && totals.every(({ value }) => value >= 0);
   const bars = totals.map(({ label, value, href }, i) => ({
@@ -48,17 +53,23 @@ export function TotalsView({ series, display }: { series: TrendSeries[]; display
   );
 }
 
-function BoldNumbers({ totals }: { totals: { label: string; value: number; href: string | undefined }[] }) {
+/** Letters of a line's name. */
+const nameLettersMax = 120;
+
+function TotalsTable({ totals }: { totals: { label: string; value: number; href: string | undefined }[] }) {
   return (
-    <div class="bold-numbers">
-      {totals.map(({ label, value, href }, i) => (
-        <p key={i}>
-          <span class="bold-number">
-            <FigureLink href={href}>{numberText(value)}</FigureLink>
-          </span>{" "}
-          <span class="quiet">{label}</span>
-        </p>
-      ))}
-    </div>
+    <Table
+      caption="The numbers of the series"
+      rows={totals}
+      id={({ label }) => label}
+      columns={[
+        { name: "Series", cell: ({ label }) => <Cut text={label} most={nameLettersMax} /> },
+        {
+          name: "Number",
+          cell: ({ value, href }) => <FigureLink href={href}>{numberText(value)}</FigureLink>,
+          number: true,
+        },
+      ]}
+    />
   );
 }

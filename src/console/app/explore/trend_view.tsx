@@ -5,19 +5,14 @@ import { personsOfLine } from "../actors/figures.ts";
 import { shownNow } from "../clock.ts";
 import { navigate } from "../session/route.ts";
 import { useZone } from "../session/zone.ts";
-import { Chart, type Drawing } from "../ui/chart.tsx";
+import { type Bar, Bars } from "../ui/bars.tsx";
+import { Chart } from "../ui/chart.tsx";
+import { namesOfTimes, timesOfDays, unfinishedAt } from "../ui/chart/intervals.ts";
+import type { Drawing, Line } from "../ui/chart/series.ts";
 import { dayText, numberText, shortText } from "../ui/format.ts";
-import { DataButtons, Table } from "../ui/table.tsx";
-import { Headline } from "./headline.tsx";
-import {
-  isSummable,
-  isUnfinished,
-  nameOfSeries,
-  namesOfTimes,
-  timesOfDays,
-  type TrendSeries,
-} from "./results.ts";
-import { wholeTime } from "./totals_view.tsx";
+import { Table } from "../ui/table.tsx";
+import { Headline, wholeTime } from "./headline.tsx";
+import { isSummable, nameOfSeries, namesOfSeries, type TrendSeries } from "./results.ts";
 
 interface TrendProps {
   series: TrendSeries[];
@@ -31,19 +26,20 @@ interface TrendProps {
 const drawings: Readonly<Record<string, Drawing>> = {
   ActionsBar: "bar",
   ActionsStackedBar: "bar",
-  ActionsUnstackedBar: "bar",
+  ActionsUnstackedBar: "beside",
   ActionsAreaGraph: "area",
 };
 
-/** What does not add up is not put on each other, nor what is below zero or of another time. */
+/** What does not add up is not put on each other, nor what is of another time: bars stand beside each other then. */
 function drawingOf(series: readonly TrendSeries[], display: string): Drawing {
-  const isPlain = series.some(
-    (one) =>
-      one.compare_label ||
-      one.data.some((value) => value < 0) ||
-      (series.length > 1 && !isSummable(one, display)),
-  );
-  return isPlain ? "line" : (drawings[display] ?? "line");
+  // A lifecycle adds up: who was there above, who was not below.
+  if (series.some(({ status }) => status)) return "bar";
+  const drawing = drawings[display] ?? "line";
+  const isStackable =
+    series.length === 1 || series.every((one) => !one.compare_label && isSummable(one, display));
+  if (drawing === "bar" && !isStackable) return "beside";
+  const isBelow = series.some(({ data }) => data.some((value) => value < 0));
+  return drawing === "area" && (isBelow || !isStackable) ? "line" : drawing;
 }
 
 /** The name of the last row of a trend's numbers. */
@@ -56,47 +52,49 @@ const legendLettersMax = 60;
 const openRowsMax = 31;
 
 export function TrendView({ series, display, small, height, query }: TrendProps) {
-  const days = series[0]?.days ?? [];
   const now = shownNow(useZone());
-  // The time before has the colour of its series and a dashed line.
-  const names = series.map(nameOfSeries);
-  const current = series.map((one) => nameOfSeries({ ...one, compare_label: "" }));
-  const colours = [...new Set(current)];
-  const lines = series.map((one, i) => ({
-    label: shortText(names[i]!, legendLettersMax),
-    values: one.data,
-    dashed: one.compare_label === "previous",
-    colour: colours.indexOf(current[i]!),
-  }));
-  const label = `Lines from ${days[0] ?? ""} to ${days.at(-1) ?? ""}: ${lines.map((line) => line.label).join(", ")}`;
+  const days = series[0]?.days ?? [];
   const times = timesOfDays(days);
-  const rowNames = times.length > 0 ? namesOfTimes(days) : (series[0]?.labels ?? days.map(String));
-  const unfinished = isUnfinished(times, now);
+  const names = namesOfSeries(series);
+  const data = series.map((one) => one.data.map((value, i) => (isToCome(one, times[i], now) ? null : value)));
+  const at = unfinishedAt(times, now);
   const sums = series.map((one) =>
     isSummable(one, display) ? one.data.reduce((before, value) => before + value, 0) : undefined,
   );
+  const rowNames = times.length > 0 ? namesOfTimes(days) : (series[0]?.labels ?? days.map(String));
   const rows = rowNames.map((name, i) => ({
-    name: unfinished && i === rowNames.length - 1 ? `${name} (not over)` : name,
-    values: series.map(({ data }) => data[i]),
+    name: i === at ? `${name} (not over)` : name,
+    values: data.map((values) => values[i] ?? undefined),
+    at: i,
   }));
-  if (sums.some((one) => one !== undefined)) rows.push({ name: sum, values: sums });
-  const drawing = drawingOf(series, display);
+  const total = sums.some((one) => one !== undefined)
+    ? { name: sum, values: sums, at: rows.length }
+    : undefined;
   const { hrefAt, pick } = useHrefs(series, rowNames);
+  const chart = {
+    lines: linesOf(series, names, data),
+    times,
+    names: rows.map(({ name }) => dayText(name)),
+    height,
+    drawing: drawingOf(series, display),
+    unfinished: at,
+    ...(pick && { pick }),
+  };
+  const label = chart.lines.map((line) => line.label).join(", ");
   return (
     <>
       <Headline series={series} sums={sums} query={query} />
-      {times.length > 0 && (
-        <Chart
-          {...{ label, times, lines, height, drawing, unfinished }}
-          names={rows.map(({ name }) => dayText(name))}
-          {...(pick && { pick })}
-        />
+      {times.length > 0 ? (
+        <Chart label={`Lines from ${days[0] ?? ""} to ${days.at(-1) ?? ""}: ${label}`} {...chart} />
+      ) : (
+        <Bars caption="How many were active in so many intervals" bars={barsOf(rows, names)} />
       )}
-      <details class="numbers" open={times.length === 0 || (!small && rows.length <= openRowsMax)}>
+      <details class="numbers" open={!small && rows.length <= openRowsMax}>
         <summary>Numbers</summary>
         <Table
           caption="The numbers of the lines"
-          rows={rows.map((row, at) => ({ ...row, at }))}
+          rows={rows}
+          foot={total}
           id={({ name }) => name}
           columns={[
             {
@@ -106,23 +104,53 @@ export function TrendView({ series, display, small, height, query }: TrendProps)
             },
             ...names.map((name, i) => ({
               name,
-              cell: ({ values, at }: (typeof rows)[number] & { at: number }) =>
+              cell: ({ values, at: row }: Row) =>
                 values[i] !== undefined && (
-                  <FigureLink href={hrefAt(i, at)}>{numberText(values[i])}</FigureLink>
+                  <FigureLink href={hrefAt(i, row)}>{numberText(values[i])}</FigureLink>
                 ),
               number: true,
             })),
           ]}
         />
-        {!small && (
-          <DataButtons
-            name="trend"
-            columns={["Time", ...names]}
-            rows={rows.map((row) => [row.name, ...row.values])}
-          />
-        )}
       </details>
     </>
+  );
+}
+
+interface Row {
+  name: string;
+  values: (number | undefined)[];
+  at: number;
+}
+
+/** Whether a value is of an interval that has not begun: it is none yet. */
+const isToCome = ({ compare_label }: TrendSeries, time: number | undefined, now: number) =>
+  time !== undefined && time > now && compare_label !== "previous";
+
+/** The time before has the colour of its series and a dashed line. */
+function linesOf(
+  series: readonly TrendSeries[],
+  names: readonly string[],
+  data: readonly (number | null)[][],
+): Line[] {
+  const current = namesOfSeries(series.map((one) => ({ ...one, compare_label: "" })));
+  const colours = [...new Set(current)];
+  return series.map((one, i) => ({
+    label: shortText(names[i]!, legendLettersMax),
+    values: data[i]!,
+    dashed: one.compare_label === "previous",
+    colour: colours.indexOf(current[i]!),
+  }));
+}
+
+/** Of stickiness, which is not over time. */
+function barsOf(rows: readonly Row[], names: readonly string[]): Bar[] {
+  return rows.flatMap(({ name, values }) =>
+    values.map((value = 0, i) => ({
+      label: names.length > 1 ? `${name} · ${names[i]}` : name,
+      value,
+      text: numberText(value),
+    })),
   );
 }
 

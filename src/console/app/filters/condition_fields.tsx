@@ -14,6 +14,9 @@ import {
   noCondition,
   operators,
   type Owner,
+  takesSeveral,
+  valuesMax,
+  withOperator,
 } from "./conditions.ts";
 
 /** The id of the list of an owner's names. @param lists of the form. */
@@ -37,23 +40,28 @@ interface ConditionFieldsProps {
   names: ProjectNames;
   /** Which of several events they are about; "" for all. */
   about?: string;
+  /** Whose properties all of them are, where there is no choice. */
+  owner?: Owner;
 }
 
-export function ConditionFields({ conditions, set, lists, names, about = "" }: ConditionFieldsProps) {
+export function ConditionFields({ conditions, set, lists, names, about = "", owner }: ConditionFieldsProps) {
   const change = (i: number, one: Partial<Condition>) =>
     set(conditions.map((other, j) => (i === j ? { ...other, ...one } : other)));
   return (
     <>
-      {conditions.map(({ type, key, operator, value }, i) => {
+      {conditions.map((condition, i) => {
+        const { type, key, operator, values } = condition;
         const of = (conditions.length > 1 ? ` of filter ${i + 1}` : "") + about;
         return (
           <div key={i} class="form series own-filter">
-            <ChoiceField
-              label={`Whose property${of}`}
-              value={type}
-              set={(next) => change(i, { type: next })}
-              options={ownerOptions(names, type)}
-            />
+            {owner === undefined && (
+              <ChoiceField
+                label={`Whose property${of}`}
+                value={type}
+                set={(next) => change(i, { type: next })}
+                options={ownerOptions(names, type)}
+              />
+            )}
             <TextField
               label={`Filtered property${of}`}
               value={key}
@@ -64,16 +72,24 @@ export function ConditionFields({ conditions, set, lists, names, about = "" }: C
             <ChoiceField
               label={`Must${of}`}
               value={operator}
-              set={(next) => change(i, { operator: next })}
+              set={(next) => change(i, withOperator(condition, next))}
               options={operators}
             />
             {needsValue(operator) && (
-              <ValueField
-                label={`Value${of}`}
-                condition={{ type, key, operator, value }}
-                set={(next) => change(i, { value: next })}
+              <ValueFields
+                of={of}
+                condition={condition}
+                set={(next) => change(i, { values: next })}
                 isKnown={names.properties[type]?.includes(key) === true}
               />
+            )}
+            {takesSeveral(operator) && values.length < valuesMax && (
+              <Button
+                aria-label={`Or another, filter ${i + 1}${about}`}
+                onClick={() => change(i, { values: [...values, ""] })}
+              >
+                Or …
+              </Button>
             )}
             <Button
               aria-label={`Remove filter ${i + 1}${about}`}
@@ -89,19 +105,28 @@ export function ConditionFields({ conditions, set, lists, names, about = "" }: C
 }
 
 /** Stands where its form has room, apart from the fields. */
-export function AddCondition({ conditions, set, about = "" }: Omit<ConditionFieldsProps, "lists" | "names">) {
+export function AddCondition({
+  conditions,
+  set,
+  about = "",
+  owner = "event",
+}: Omit<ConditionFieldsProps, "lists" | "names">) {
   if (conditions.length >= conditionsMax) return null;
   return (
-    <Button aria-label={`Add filter${about}`} onClick={() => set([...conditions, noCondition])}>
+    <Button
+      aria-label={`Add filter${about}`}
+      onClick={() => set([...conditions, { ...noCondition, type: owner }])}
+    >
       Add filter
     </Button>
   );
 }
 
 interface ValueProps {
-  label: string;
+  /** Which filter they are of, as its labels end. */
+  of: string;
   condition: Condition;
-  set: (value: string) => void;
+  set: (values: string[]) => void;
   /** Whether the project has a property of this name: nothing is asked for half a name. */
   isKnown: boolean;
 }
@@ -119,8 +144,8 @@ function valuesOf(owner: Owner) {
   return { path: `${owner}s/values/`, scope: owner === "person" ? "person:read" : "query:read", query: {} };
 }
 
-/** Offers the most frequent values of its property. */
-function ValueField({ label, condition: { type, key, value }, set, isKnown }: ValueProps) {
+/** Offers the most frequent values of its property. One of several is removed by leaving it empty. */
+function ValueFields({ of, condition: { type, key, values }, set, isKnown }: ValueProps) {
   const { api, home } = useSession();
   const id = useId();
   const { path, scope, query } = valuesOf(type);
@@ -136,7 +161,15 @@ function ValueField({ label, condition: { type, key, value }, set, isKnown }: Va
   );
   return (
     <>
-      <TextField label={label} value={value} set={set} list={id} />
+      {values.map((value, i) => (
+        <TextField
+          key={i}
+          label={i === 0 ? `Value${of}` : `Or value ${i + 1}${of}`}
+          value={value}
+          set={(next) => set(values.map((other, j) => (j === i ? next : other)))}
+          list={id}
+        />
+      ))}
       <datalist id={id}>
         {(asked.value ?? []).map(({ name, count }) => (
           <option key={name} value={name} {...(count !== undefined && { label: numberText(count) })} />

@@ -7,7 +7,8 @@ export interface Condition {
   type: Owner;
   key: string;
   operator: string;
-  value: string;
+  /** One, or several any of which will do; none where the operator needs none. */
+  values: string[];
 }
 
 export const operators: readonly (readonly [operator: string, text: string])[] = [
@@ -15,17 +16,28 @@ export const operators: readonly (readonly [operator: string, text: string])[] =
   ["is_not", "is not"],
   ["icontains", "contains"],
   ["not_icontains", "does not contain"],
+  ["regex", "matches"],
+  ["not_regex", "does not match"],
   ["gt", "is greater than"],
+  ["gte", "is at least"],
   ["lt", "is less than"],
+  ["lte", "is at most"],
+  ["is_date_before", "is before"],
+  ["is_date_after", "is after"],
   ["is_set", "is set"],
   ["is_not_set", "is not set"],
 ];
+
+/** Those that compare with several values. */
+const severalValues = new Set(["exact", "is_not"]);
+
+export const takesSeveral = (operator: string): boolean => severalValues.has(operator);
 
 export function needsValue(operator: string): boolean {
   return operator !== "is_set" && operator !== "is_not_set";
 }
 
-export const noCondition: Condition = { type: "event", key: "", operator: "exact", value: "" };
+export const noCondition: Condition = { type: "event", key: "", operator: "exact", values: [""] };
 
 const owners = /^(?:event|person|session|group:\d)$/;
 
@@ -40,19 +52,32 @@ export function ownerOf(type: unknown, groupIndex: unknown): Owner | undefined {
   return typeof owner === "string" && owners.test(owner) ? owner : undefined;
 }
 
-/** Filters of one question. */
-export const conditionsMax = 10;
+/** Filters of one question, and values of one filter. */
+export const [conditionsMax, valuesMax] = [10, 20];
+
+/** With another operator: of several values one is left where it takes one. */
+export function withOperator({ values, ...rest }: Condition, operator: string): Condition {
+  const [first = ""] = values;
+  const left = takesSeveral(operator) && values.length > 0 ? values : [first];
+  return { ...rest, operator, values: needsValue(operator) ? left : [] };
+}
 
 /** As the API takes them. Those without a key are not there yet. */
 export function propertiesOf(conditions: readonly Condition[]) {
   return conditions
     .filter(({ key }) => key !== "")
-    .map(({ type, key, operator, value }) => ({
+    .map(({ type, key, operator, values }) => ({
       ...typeOf(type),
       key,
       operator,
-      ...(needsValue(operator) && { value: operator === "exact" || operator === "is_not" ? [value] : value }),
+      ...(needsValue(operator) && { value: takesSeveral(operator) ? saidOf(values) : (values[0] ?? "") }),
     }));
+}
+
+/** Of several values those that are not empty. */
+function saidOf(values: readonly string[]): string[] {
+  const said = values.filter((one) => one !== "");
+  return said.length > 0 ? said : [""];
 }
 
 function typeOf(owner: Owner) {
@@ -83,23 +108,24 @@ function conditionsIn(saved: unknown): Condition[] | undefined {
   const isPlain = Object.keys(fields).every((name) => known.has(name));
   const isKnown = operators.some(([one]) => one === operator);
   if (!isPlain || !isKnown || type === undefined || typeof key !== "string") return undefined;
+  if (!needsValue(String(operator))) return [{ type, key, operator: String(operator), values: [] }];
   const values: unknown[] = Array.isArray(value) ? value : [value ?? ""];
-  if (needsValue(String(operator)) && (values.length !== 1 || typeof values[0] === "object"))
-    return undefined;
-  const text = needsValue(String(operator)) ? String(values[0]) : "";
-  return [{ type, key, operator: String(operator), value: text }];
+  const most = takesSeveral(String(operator)) ? valuesMax : 1;
+  const isWhole = values.every((one) => typeof one !== "object" && (one !== "" || values.length === 1));
+  if (values.length < 1 || values.length > most || !isWhole) return undefined;
+  return [{ type, key, operator: String(operator), values: values.map(String) }];
 }
 
 /** In an address: a list for each. */
-export function conditionAddress({ type, key, operator, value }: Condition): string {
-  return JSON.stringify([type, key, operator, value]);
+export function conditionAddress({ type, key, operator, values }: Condition): string {
+  return JSON.stringify([type, key, operator, ...values]);
 }
 
 /** What is no condition is left out. */
 export function conditionsOfAddress(texts: readonly string[]): Condition[] {
   return texts.slice(0, conditionsMax).flatMap((text) => {
     try {
-      const [type, key, operator, value] = JSON.parse(text) as string[];
+      const [type, key, operator, ...value] = JSON.parse(text) as string[];
       return owners.test(type ?? "")
         ? (conditionsOf([{ ...typeOf(type!), key, operator, value }]) ?? [])
         : [];
@@ -107,4 +133,17 @@ export function conditionsOfAddress(texts: readonly string[]): Condition[] {
       return [];
     }
   });
+}
+
+/** All of them as one text of an address; "" for none. */
+export function conditionsText(conditions: readonly Condition[]): string {
+  return conditions.length > 0 ? JSON.stringify(conditions.map(conditionAddress)) : "";
+}
+
+export function conditionsOfText(text = ""): Condition[] {
+  try {
+    return conditionsOfAddress(JSON.parse(text || "[]") as string[]);
+  } catch {
+    return [];
+  }
 }

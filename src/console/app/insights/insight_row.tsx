@@ -12,6 +12,7 @@ export interface InsightRow {
   description: string | null;
   query: unknown;
   dashboards: number[];
+  favorited: boolean;
   /** Of times of a funnel no list. */
   result: unknown;
   columns: string[] | null;

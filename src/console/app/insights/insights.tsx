@@ -1,36 +1,83 @@
 // Saved questions: listed, each with a page of its own.
 
+import { sourceOf } from "../explore/drawing.ts";
 import { hrefOf, type Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
-import { useList } from "../session/use_loaded.ts";
-import { agoText } from "../ui/format.ts";
+import { useDraft, useList } from "../session/use_loaded.ts";
 import { ListPage } from "../ui/list_page.tsx";
+import { Button, CheckField, ChoiceField, Cut, Form, TextField, Time } from "../ui/parts.tsx";
 import { insightName, type InsightRow } from "./insight_row.tsx";
 import { OneInsight } from "./one_insight.tsx";
 
 export function Insights({ route }: { route: Route }) {
-  const id = Number(route.more[0]);
-  return id > 0 ? <OneInsight key={id} id={id} /> : <InsightList />;
+  const [text] = route.more;
+  if (text === undefined) return <InsightList />;
+  return <OneInsight key={text} id={text} />;
+}
+
+/** The API's types of insights, as people call them. */
+const types = [
+  ["", "All kinds"],
+  ["TRENDS", "Trends"],
+  ["FUNNELS", "Funnels"],
+  ["RETENTION", "Retention"],
+  ["LIFECYCLE", "Lifecycles"],
+  ["STICKINESS", "Stickiness"],
+  ["PATHS", "Paths"],
+  ["SQL", "SQL"],
+] as const;
+
+/** `FunnelsQuery` as "Funnels". */
+function kindOf({ query }: InsightRow): string {
+  const kind = String(sourceOf(query)["kind"] ?? "");
+  return kind === "HogQLQuery" ? "SQL" : kind.replace("Query", "");
 }
 
 function InsightList() {
   const { project } = useSession();
-  const list = useList<InsightRow>("insights/", 50);
+  const list = useList<InsightRow>("insights/", 50, {}, ["search", "insight", "favorited"]);
+  const { fields, set } = useDraft(list.filter);
+  const { search = "", insight = "", favorited = "" } = fields;
   return (
     <ListPage
       title="Insights"
       {...list}
       id={(row) => row.id}
-      empty="No insights yet. Explore, and save what you find."
+      empty={
+        search || insight || favorited
+          ? "No such insights."
+          : "No insights yet. Explore, and save what you find."
+      }
       actions={<a href={hrefOf(project.id, "explore")}>Make one by exploring</a>}
+      search={
+        <Form send={() => list.show({ search: search.trim(), insight, favorited })}>
+          <TextField label="Name or description" value={search} set={set("search")} type="search" />
+          <ChoiceField label="Kind" value={insight} set={set("insight")} options={types} />
+          <CheckField
+            label="Favorites"
+            value={favorited === "true"}
+            set={(on) => set("favorited")(on ? "true" : "")}
+          />
+          <Button type="submit">Search</Button>
+        </Form>
+      }
       columns={[
         {
           name: "Name",
-          cell: (row) => <a href={hrefOf(project.id, "insights", [row.id])}>{insightName(row)}</a>,
+          cell: (row) => (
+            <a href={hrefOf(project.id, "insights", [row.id])}>
+              {row.favorited && <span title="Favorite">★ </span>}
+              <Cut text={insightName(row)} most={nameLettersMax} />
+            </a>
+          ),
         },
+        { name: "Kind", cell: kindOf },
         { name: "Dashboards", cell: (row) => row.dashboards.length, number: true },
-        { name: "Changed", cell: (row) => agoText(row.last_modified_at), number: true },
+        { name: "Changed", cell: (row) => <Time at={row.last_modified_at} />, number: true },
       ]}
     />
   );
 }
+
+/** Letters of a name in a row. */
+const nameLettersMax = 120;

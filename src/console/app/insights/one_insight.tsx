@@ -1,13 +1,12 @@
 // One insight: its current answer, a link to edit its question, its name, and the dashboards that show it.
 
 import { useState } from "preact/hooks";
-import { useMaySave } from "../explore/explore.tsx";
 import { addressOf } from "../explore/query.ts";
 import { questionOfQuery } from "../explore/saved_query.ts";
 import type { ListReply } from "../session/api.ts";
-import { hrefOf } from "../session/route.ts";
+import { hrefOf, navigate } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useAction, useGet } from "../session/use_loaded.ts";
+import { type Action, useAction, useGet } from "../session/use_loaded.ts";
 import { savedSqlOf } from "../sql/sql_query.ts";
 import {
   Button,
@@ -18,28 +17,30 @@ import {
   Outcome,
   PageHead,
   RemoveButton,
-  Shown,
+  ShownPage,
   TextField,
-  ToCome,
 } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
 import { insightName, InsightResult, type InsightRow } from "./insight_row.tsx";
+import { useMaySave } from "./saving.tsx";
 
-export function OneInsight({ id }: { id: number }) {
+/** @param id its number or its short id. */
+export function OneInsight({ id }: { id: string }) {
   const { home, project } = useSession();
-  const path = `${home}/insights/${id}/`;
+  const path = `${home}/insights/${encodeURIComponent(id)}/`;
   const asked = useGet<InsightRow>(path);
   const mayDelete = useAllowed("insight:write");
   const maySave = useMaySave();
   const action = useAction();
   const part = { path, changed: asked.again };
-  if (asked.value === undefined && asked.loading) return <ToCome title="Insight" />;
   return (
-    <Shown asked={asked}>
+    <ShownPage asked={asked} title="Insight">
       {(insight) => (
         <>
           <PageHead title={insightName(insight)}>
             {maySave && <EditLink insight={insight} />}
+            {maySave && <Favorite {...part} insight={insight} action={action} />}
+            {maySave && <Duplicate insight={insight} action={action} />}
             {mayDelete && (
               <RemoveButton
                 path={path}
@@ -60,10 +61,10 @@ export function OneInsight({ id }: { id: number }) {
               <OnDashboards {...part} insight={insight} />
             </div>
           )}
-          <Sharing path={`${home}/insights/${id}`} what="insight" />
+          <Sharing path={path.slice(0, -1)} what="insight" />
         </>
       )}
-    </Shown>
+    </ShownPage>
   );
 }
 
@@ -83,6 +84,35 @@ function EditLink({ insight: { id, query } }: { insight: InsightRow }) {
     <a class="button" href={`${hrefOf(project.id, "explore")}?insight=${id}&${addressOf(question)}`}>
       Edit question
     </a>
+  );
+}
+
+function Favorite({ insight: { favorited }, path, changed, action }: PartProps & { action: Action }) {
+  const done = favorited ? "No favorite any more." : "A favorite.";
+  return (
+    <Button
+      aria-pressed={favorited}
+      disabled={action.running}
+      onClick={() => action.send("PATCH", path, { favorited: !favorited }, done, changed)}
+    >
+      ★ Favorite
+    </Button>
+  );
+}
+
+/** A copy, on no dashboard, which is opened. */
+function Duplicate({ insight, action }: { insight: InsightRow; action: Action }) {
+  const { home, project } = useSession();
+  const { query, description } = insight;
+  const body = { name: `${insightName(insight)} (copy)`, description, query };
+  const open = ({ id }: InsightRow) => navigate(hrefOf(project.id, "insights", [id]));
+  return (
+    <Button
+      disabled={action.running}
+      onClick={() => action.send("POST", `${home}/insights/`, body, "Copied.", open)}
+    >
+      Duplicate
+    </Button>
   );
 }
 

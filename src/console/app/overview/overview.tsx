@@ -1,7 +1,8 @@
 // How the site is doing: its visitors and what they came by, each row a filter. Figures and rows are those of the API's
 // queries about sites.
 
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
+import { FiguresOf } from "../actors/figure_link.tsx";
 import { ResultView } from "../explore/result_view.tsx";
 import type { Figure, Results } from "../explore/results.ts";
 import { type ListReply } from "../session/api.ts";
@@ -15,6 +16,7 @@ import { SiteCard } from "./site_card.tsx";
 import {
   cards,
   curveQuery,
+  curves,
   overviewQuery,
   rowName,
   type Site,
@@ -40,6 +42,7 @@ export function Overview({ route }: { route: Route }) {
     if (any.value === false) location.replace(hrefOf(project.id, "start"));
   }, [any.value]);
   const site = siteOf(route.query);
+  const [drawn, draw] = useState("visitors");
   const show = (next: Site) => navigate(addressOfSite(project.id, next));
   return (
     <>
@@ -49,11 +52,9 @@ export function Overview({ route }: { route: Route }) {
           has && (
             <>
               <Scope site={site} show={show} />
-              <Figures site={site} />
+              <Figures site={site} drawn={drawn} draw={draw} />
               <div class="cards">
-                <Card title="Persons with page views" wide>
-                  <Curve site={site} />
-                </Card>
+                <Curve site={site} drawn={drawn} />
                 {cards.map(([title, subjects], i) => (
                   <SiteCard
                     key={title}
@@ -162,22 +163,51 @@ function textOf(value: number | null, kind: Figure["kind"]): string {
   return kind === "percentage" ? percentText(value, 100) : numberText(value);
 }
 
-/** Over time: of all events with page views, whichever session they are of. */
-function Curve({ site }: { site: Site }) {
-  const { api, home } = useSession();
-  const query = curveQuery(site);
+/** Over time: of all events with page views, whichever session they are of. Its points lead to their persons. */
+function Curve({ site, drawn }: { site: Site; drawn: string }) {
+  const { api, home, project } = useSession();
+  const [title] = curves[drawn]!;
+  const query = curveQuery(site, drawn);
   const asked = useLoaded(
     (signal) => api.send<{ results: Results }>("POST", `${home}/query/`, { query }, signal),
     [home, JSON.stringify(query)],
   );
+  const source = { kind: "InsightActorsQuery", source: query, series: 0 };
+  const of = JSON.stringify({ source });
   return (
-    <div class="curve">
-      <Shown asked={asked}>{({ results }) => <ResultView results={results} height={190} small />}</Shown>
-    </div>
+    <Card wide>
+      <div class="card-head">
+        <h2>{title}</h2>
+        <a href={hrefOf(project.id, "behind", [], { title: `${title}, ${rangeName(site)}`, of })}>
+          The persons
+        </a>
+      </div>
+      <div class="curve">
+        <Shown asked={asked}>
+          {({ results }) => (
+            <FiguresOf query={query}>
+              <ResultView results={results} height={190} small />
+            </FiguresOf>
+          )}
+        </Shown>
+      </div>
+    </Card>
   );
 }
 
-function Figures({ site }: { site: Site }) {
+function rangeName({ range, to }: Site): string {
+  const usual = siteRanges.find(([value]) => value === range)?.[1];
+  return usual?.toLowerCase() ?? [range, to].filter(Boolean).join(" to ");
+}
+
+interface FiguresProps {
+  site: Site;
+  /** Which figure is drawn over time. */
+  drawn: string;
+  draw: (key: string) => void;
+}
+
+function Figures({ site, drawn, draw }: FiguresProps) {
   const { api, home } = useSession();
   const query = overviewQuery(site);
   const asked = useLoaded(
@@ -191,7 +221,15 @@ function Figures({ site }: { site: Site }) {
         <dl class="figures">
           {results.map(({ key, kind, value, previous, changeFromPreviousPct: change, isIncreaseBad }) => (
             <div key={key} class="figure">
-              <dt class="quiet">{titles[key] ?? key}</dt>
+              <dt class="quiet">
+                {curves[key] ? (
+                  <button type="button" aria-pressed={key === drawn} onClick={() => draw(key)}>
+                    {titles[key]}
+                  </button>
+                ) : (
+                  (titles[key] ?? key)
+                )}
+              </dt>
               <dd class="big">{textOf(value, kind)}</dd>
               <dd class={`change ${toneOf(change, isIncreaseBad)}`}>
                 {changeText(change)}{" "}

@@ -59,6 +59,8 @@ export const cards: readonly (readonly [title: string, subjects: readonly Subjec
       ofSession("InitialUTMCampaign", "Campaigns", "$entry_utm_campaign", "Without a campaign"),
       ofSession("InitialUTMSource", "UTM sources", "$entry_utm_source", "Without a source"),
       ofSession("InitialUTMMedium", "UTM media", "$entry_utm_medium", "Without a medium"),
+      ofSession("InitialUTMTerm", "UTM terms", "$entry_utm_term", "Without a term"),
+      ofSession("InitialUTMContent", "UTM content", "$entry_utm_content", "Without content"),
     ],
   ],
 ];
@@ -164,11 +166,18 @@ const rangeIntervals: Readonly<Record<string, string>> = {
   all: "month",
 };
 
-/** Persons with page views over time. */
-export function curveQuery(site: Site) {
+/** What can be drawn over time, by the figure that it is of: its title, and the API's name of its math. */
+export const curves: Readonly<Record<string, readonly [title: string, math: string]>> = {
+  visitors: ["Persons with page views", "dau"],
+  views: ["Page views", "total"],
+  sessions: ["Sessions with page views", "unique_session"],
+};
+
+/** A figure over time. @param key of `curves`. */
+export function curveQuery(site: Site, key: string) {
   return {
     kind: "TrendsQuery",
-    series: [{ kind: "EventsNode", event: "$pageview", math: "dau" }],
+    series: [{ kind: "EventsNode", event: "$pageview", math: curves[key]![1] }],
     interval: rangeIntervals[site.range] ?? "day",
     ...scopeOf(site),
   };

@@ -7,7 +7,7 @@ import { useAllowed, useSession } from "../session/session.ts";
 import { useDraft, useGet, useList, useLoaded } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";
 import { ListPage } from "../ui/list_page.tsx";
-import { Button, Card, ChoiceField, Form, PageHead, Shown, TextField, Time } from "../ui/parts.tsx";
+import { Button, Card, ChoiceField, Cut, Form, PageHead, Shown, TextField, Time } from "../ui/parts.tsx";
 import { Pager } from "../ui/table.tsx";
 import { Properties } from "../ui/tree.tsx";
 
@@ -59,10 +59,15 @@ function GroupList() {
         {
           name: "Key",
           cell: (row) => (
-            <a href={hrefOf(project.id, "groups", [row.group_type, row.group_key])}>{row.group_key}</a>
+            <a href={hrefOf(project.id, "groups", [row.group_type, row.group_key])}>
+              <Cut text={row.group_key} most={nameLettersMax} />
+            </a>
           ),
         },
-        { name: "Name", cell: ({ properties }) => String(properties["name"] ?? "") },
+        {
+          name: "Name",
+          cell: ({ properties }) => <Cut text={String(properties["name"] ?? "")} most={nameLettersMax} />,
+        },
         {
           name: "First seen",
           cell: (row) => <Time at={row.created_at} />,
@@ -72,6 +77,9 @@ function GroupList() {
     />
   );
 }
+
+/** Letters of a key or a name in a row. */
+const nameLettersMax = 120;
 
 function OneGroup({ type, group }: { type: string; group: string }) {
   const { api, home } = useSession();

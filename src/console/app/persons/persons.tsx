@@ -1,7 +1,12 @@
 // Persons: a list to search, and a page for each with its properties, ids and events.
 
+import { useId } from "preact/hooks";
+import { AddCondition, ConditionFields } from "../filters/condition_fields.tsx";
+import { type Condition, conditionsOfText, conditionsText, propertiesOf } from "../filters/conditions.ts";
+import { PropertyNames } from "../filters/property_names.tsx";
 import { EventList, type ShownEvent } from "../live/event_row.tsx";
 import type { ListReply } from "../session/api.ts";
+import { useProjectNames } from "../session/project_names.ts";
 import { hrefOf, type Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useDraft, useList, useLoaded } from "../session/use_loaded.ts";
@@ -10,6 +15,7 @@ import { ListPage } from "../ui/list_page.tsx";
 import {
   Button,
   Card,
+  Cut,
   Form,
   Outcome,
   PageHead,
@@ -39,11 +45,31 @@ export function Persons({ route }: { route: Route }) {
   return uuid ? <OnePerson key={uuid} uuid={uuid} /> : <PersonList />;
 }
 
+/** Filters of an address, of persons alone. */
+const ownIn = (text?: string) => conditionsOfText(text).filter(({ type }) => type === "person");
+
 function PersonList() {
   const { project } = useSession();
-  const list = useList<PersonRow>("persons/", 50, {}, ["search", "distinct_id"]);
+  const list = useList<PersonRow>(
+    "persons/",
+    50,
+    {},
+    ["search", "distinct_id", "where"],
+    ({ where, ...rest }) => {
+      const properties = propertiesOf(ownIn(where));
+      return { ...rest, ...(properties.length > 0 && { properties: JSON.stringify(properties) }) };
+    },
+  );
   const { fields, set } = useDraft(list.filter);
+  const [lists, names] = [useId(), useProjectNames()];
   const found = list.filter["distinct_id"];
+  const filters = {
+    conditions: ownIn(fields["where"]),
+    set: (conditions: Condition[]) => set("where")(conditionsText(conditions)),
+    owner: "person",
+  };
+  const search = () =>
+    list.show({ search: fields["search"]!.trim(), distinct_id: "", where: fields["where"] ?? "" });
   return (
     <ListPage
       title="Persons"
@@ -52,14 +78,21 @@ function PersonList() {
       empty="Nobody found."
       search={
         <>
-          <Form send={() => list.show({ search: fields["search"]!.trim(), distinct_id: "" })}>
+          <Form send={search}>
             <TextField
               label="Id, e-mail address or name"
               value={fields["search"]!}
               set={set("search")}
               type="search"
             />
+            <AddCondition {...filters} />
             <Button type="submit">Search</Button>
+            {filters.conditions.length > 0 && (
+              <div class="whole">
+                <PropertyNames lists={lists} names={names} />
+                <ConditionFields {...filters} lists={lists} names={names} />
+              </div>
+            )}
           </Form>
           {found && <p class="quiet">The person with the id {found}:</p>}
         </>
@@ -67,7 +100,11 @@ function PersonList() {
       columns={[
         {
           name: "Person",
-          cell: (row) => <a href={hrefOf(project.id, "persons", [row.uuid])}>{nameOf(row)}</a>,
+          cell: (row) => (
+            <a href={hrefOf(project.id, "persons", [row.uuid])}>
+              <Cut text={nameOf(row)} most={nameLettersMax} />
+            </a>
+          ),
         },
         { name: "Distinct ids", cell: (row) => row.distinct_ids_count, number: true },
         { name: "First seen", cell: (row) => <Time at={row.created_at} />, number: true },
@@ -75,6 +112,9 @@ function PersonList() {
     />
   );
 }
+
+/** Letters of a name in a row. */
+const nameLettersMax = 120;
 
 function nameOf({ name, distinct_ids, uuid }: PersonRow): string {
   return name || distinct_ids[0] || uuid;
@@ -144,7 +184,7 @@ function RemovePerson({ path }: { path: string }) {
     <>
       <RemoveButton
         path={`${path}/`}
-        sure="Delete this person? The person’s events stay."
+        sure="Delete this person? The events stay, and a new one makes the person again."
         action={action}
         back={hrefOf(project.id, "persons")}
       />

@@ -1,15 +1,20 @@
 // The newest sessions of a person, with their recordings.
 
+import { useState } from "preact/hooks";
 import { recordedAsked } from "../live/event_row.tsx";
 import type { ListReply } from "../session/api.ts";
 import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useLoaded } from "../session/use_loaded.ts";
 import { durationText, numberText, timeText } from "../ui/format.ts";
-import { Card, Shown } from "../ui/parts.tsx";
+import { Button, Card, Cut, Shown } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 
-const shownMax = 10;
+/** Sessions at first, and at most. */
+const [stepMax, listedMax] = [10, 500];
+
+/** Letters of an address. */
+const urlLettersMax = 120;
 
 /** As they are selected. */
 const columns = [
@@ -25,6 +30,7 @@ type Cells = [id: string, began: string, seconds: number, url: string, pages: nu
 export function Sessions({ person }: { person: string }) {
   const { api, home, project } = useSession();
   const seesRecordings = useAllowed("session_recording:read");
+  const [limit, setLimit] = useState(stepMax);
   const asked = useLoaded(
     async (signal) => {
       const query = {
@@ -33,7 +39,7 @@ export function Sessions({ person }: { person: string }) {
         personId: person,
         after: "all",
         orderBy: ["$start_timestamp DESC"],
-        limit: shownMax,
+        limit,
       };
       const path = `${home}/query/`;
       type Reply = { results: Cells[]; hasMore: boolean };
@@ -49,7 +55,7 @@ export function Sessions({ person }: { person: string }) {
           : undefined;
       return { results, hasMore, recorded: new Set(found?.results.map(({ id }) => id)) };
     },
-    [home, person],
+    [home, person, limit],
   );
   return (
     <Card title="Sessions" wide>
@@ -72,13 +78,16 @@ export function Sessions({ person }: { person: string }) {
                     ),
                   fixed: true,
                 },
-                { name: "First page", cell: ([, , , url]) => url },
+                { name: "First page", cell: ([, , , url]) => <Cut text={url ?? ""} most={urlLettersMax} /> },
                 { name: "Length", cell: ([, , seconds]) => durationText(seconds), number: true },
                 { name: "Pages", cell: ([, , , , pages]) => numberText(pages), number: true },
                 { name: "Events", cell: ([, , , , , events]) => numberText(events), number: true },
               ]}
             />
-            {hasMore && <p class="quiet">The newest {shownMax}; there are more.</p>}
+            {hasMore && limit < listedMax && (
+              <Button onClick={() => setLimit(Math.min(listedMax, limit * 5))}>More sessions</Button>
+            )}
+            {hasMore && limit >= listedMax && <p class="quiet">The newest {limit}; there are more.</p>}
           </>
         )}
       </Shown>

@@ -1,19 +1,19 @@
 // The SQL page: a query in the editor, its rows as a table or a chart, and saving it as an insight.
 
-import { useId, useMemo, useRef, useState } from "preact/hooks";
-import { chartRowsOf } from "../explore/cells.ts";
-import { useMaySave } from "../explore/explore.tsx";
+import { useId, useMemo, useState } from "preact/hooks";
 import { ResultView } from "../explore/result_view.tsx";
 import type { Results } from "../explore/results.ts";
+import { chartRowsOf } from "../explore/rows/cells.ts";
+import { Saving } from "../insights/saving.tsx";
 import { messageOf, sendRequest } from "../session/api.ts";
 import { useProjectNames } from "../session/project_names.ts";
 import { hrefOf, navigate, type Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
-import { type Loaded, useAction, useLoaded } from "../session/use_loaded.ts";
-import { Button, Card, ErrorText, Form, Outcome, PageHead, Shown, TextField } from "../ui/parts.tsx";
+import { type Loaded, useLoaded } from "../session/use_loaded.ts";
+import { Button, Card, ErrorText, PageHead, Shown } from "../ui/parts.tsx";
 import type { SqlWords } from "./completion.ts";
 import { SqlEditor } from "./editor.tsx";
-import { displays, nodeWith, placeIn, type SavedSql, savedSqlOf, sourceWith } from "./sql_query.ts";
+import { displays, nodeWith, placeIn, savedSqlOf, sourceWith } from "./sql_query.ts";
 
 const firstQuery = `select toDate(timestamp) as day, count() as events, count(distinct person_id) as persons
 from events
@@ -31,8 +31,6 @@ interface SqlReply {
 }
 
 interface SavedInsight {
-  name: string | null;
-  derived_name: string | null;
   query: unknown;
 }
 
@@ -71,7 +69,6 @@ function Workbench({ route, insight, row }: WorkbenchProps) {
   const [edited, setEdited] = useState({ of: given, text: given || firstQuery });
   // Another address, such as by the browser's way back, is another text.
   const text = edited.of === given ? edited.text : given || firstQuery;
-  const maySave = useMaySave();
   const { events, properties } = useProjectNames();
   const names = useMemo(() => {
     const { event = [], person = [] } = properties;
@@ -93,9 +90,6 @@ function Workbench({ route, insight, row }: WorkbenchProps) {
     },
     [home, given],
   );
-  // What stands below the first answer comes with it, which would move it; a later answer removes no form in use.
-  const isReady = useRef(false);
-  isReady.current ||= !asked.loading;
   const run = () => (text === given ? asked.again() : show(text, display));
   const fault =
     asked.error && !asked.loading && text === given ? placeIn(messageOf(asked.error), text) : undefined;
@@ -118,6 +112,11 @@ function Workbench({ route, insight, row }: WorkbenchProps) {
           <span class="quiet">Ctrl+Enter runs it, Ctrl+Space offers names.</span>
           {given !== "" && text !== given && <span class="tag">changed since it was run</span>}
         </div>
+        <Saving
+          queryOf={() => nodeWith(saved, text, display)}
+          insight={saved ? insight : 0}
+          isReady={text.trim() !== ""}
+        />
       </Card>
       {given !== "" && (
         <Card>
@@ -125,10 +124,6 @@ function Workbench({ route, insight, row }: WorkbenchProps) {
           <Answer asked={asked} display={display} choose={(drawn) => show(given, drawn)} />
         </Card>
       )}
-      {isReady.current && maySave && row && saved && (
-        <SaveSql insight={insight} row={row} saved={saved} text={text} display={display} />
-      )}
-      {isReady.current && maySave && <SaveNewSql saved={saved} text={text} display={display} />}
     </>
   );
 }
@@ -167,71 +162,6 @@ function Answer({ asked, display, choose }: AnswerProps) {
       </div>
       <ResultView results={results} columns={columns} types={types} look={{ display }} empty="No rows." />
     </div>
-  );
-}
-
-function SaveNewSql({
-  saved,
-  text,
-  display,
-}: {
-  saved: SavedSql | undefined;
-  text: string;
-  display: string;
-}) {
-  const { api, home, project } = useSession();
-  const [name, setName] = useState("");
-  const action = useAction();
-  const save = () =>
-    action.run(async () => {
-      const body = { query: nodeWith(saved, text, display), name: name || null };
-      const { id } = await api.send<{ id: number }>("POST", `${home}/insights/`, body);
-      navigate(hrefOf(project.id, "insights", [id]));
-      return "Saved.";
-    });
-  return (
-    <Card title="Save as a new insight">
-      <Form send={save}>
-        <TextField label="Name of the insight" value={name} set={setName} />
-        <Button type="submit" disabled={action.running || text.trim() === ""}>
-          Save as insight
-        </Button>
-      </Form>
-      <Outcome action={action} />
-    </Card>
-  );
-}
-
-interface SaveProps {
-  insight: number;
-  row: SavedInsight;
-  saved: SavedSql;
-  text: string;
-  display: string;
-}
-
-function SaveSql({ insight, row, saved, text, display }: SaveProps) {
-  const { api, home, project } = useSession();
-  const action = useAction();
-  const address = hrefOf(project.id, "insights", [insight]);
-  const save = () =>
-    action.run(async () => {
-      await api.send("PATCH", `${home}/insights/${insight}/`, { query: nodeWith(saved, text, display) });
-      navigate(address);
-      return "Saved.";
-    });
-  return (
-    <Card title="Save the changes">
-      <p>
-        The query in the editor replaces the one of{" "}
-        <a href={address}>{row.name || row.derived_name || `Insight ${insight}`}</a>, on dashboards and in
-        subscriptions too.
-      </p>
-      <Button kind="primary" disabled={action.running} onClick={save}>
-        Save changes
-      </Button>
-      <Outcome action={action} />
-    </Card>
   );
 }
 

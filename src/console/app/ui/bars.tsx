@@ -27,7 +27,9 @@ export function Bars({ caption, bars }: { caption: string; bars: readonly Bar[] 
               ...(colour && { background: `${colour}33` }),
             }}
           />
-          <span class="cut">{label}</span>
+          <span class="cut" {...(typeof label === "string" && { title: label })}>
+            {label}
+          </span>
           <b>
             <FigureLink href={href}>{text}</FigureLink>
           </b>

@@ -2,20 +2,11 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
+import { type Drawing, type DrawnSeries, type Line, seriesOf } from "./chart/series.ts";
+import { day, tickText, timeSteps, valueSteps } from "./chart/ticks.ts";
 import { numberText } from "./format.ts";
-import { inkAt } from "./ink.ts";
+import { inkAt, paleInkAt } from "./ink.ts";
 import { useDark } from "./theme.ts";
-
-export interface Line {
-  label: string;
-  values: readonly (number | null)[];
-  dashed?: boolean;
-  /** An index into the colours; the line's own index unless it is given. */
-  colour?: number;
-}
-
-/** How values are drawn: bars and areas stand on each other. */
-export type Drawing = "line" | "bar" | "area";
 
 interface ChartProps {
   /** A description for screen readers. */
@@ -29,8 +20,8 @@ interface ChartProps {
   /** Without axes and legend. */
   bare?: boolean;
   drawing?: Drawing;
-  /** Whether the last interval is not over: it is dashed. */
-  unfinished?: boolean;
+  /** The interval that is not over, if any: it is dashed. */
+  unfinished?: number | undefined;
   /** Called with a line and a time that are clicked or chosen by the keyboard. */
   pick?: (line: number, at: number) => void;
 }
@@ -47,26 +38,63 @@ const ways: Readonly<Record<string, { time?: number; line?: number }>> = {
 const legendHeight = 30;
 
 export function Chart(props: ChartProps) {
-  const {
-    label,
-    times,
-    names,
-    lines,
-    height = 260,
-    bare = false,
-    drawing = "line",
-    unfinished,
-    pick,
-  } = props;
+  const { label, times, names, height = 260, bare = false, pick } = props;
+  const { place, drawn, at, isDark } = useDrawn(props);
+  const { named, choice, press } = useChoice(props, at, drawn);
+  const picture = (
+    <div
+      class={bare ? "chart bare" : "chart"}
+      role="img"
+      aria-label={label}
+      ref={place}
+      // It is drawn after the page: its room is there before it.
+      style={{ minHeight: bare ? height : height + legendHeight }}
+    />
+  );
+  if (!names || bare) return picture;
+  return (
+    <div
+      class={pick ? "pointed picks" : "pointed"}
+      tabIndex={0}
+      role="group"
+      aria-label={`Values of one time: arrow keys${pick ? "; Enter: the persons behind one" : ""}`}
+      onKeyDown={press}
+    >
+      {picture}
+      {at !== undefined && names[at] !== undefined && (
+        <Values
+          {...{ title: names[at], values: named, isLeft: at > times.length / 2, isDark }}
+          {...(pick && named.length > 1 && { choice })}
+        />
+      )}
+    </div>
+  );
+}
+
+/** Draws in the element of `place`; `at` is the time that is pointed at. */
+function useDrawn({
+  times,
+  lines,
+  height = 260,
+  bare = false,
+  drawing = "line",
+  unfinished,
+  pick,
+}: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const isDark = useDark();
   const [at, setAt] = useState<number>();
   const picked = useRef(pick);
   picked.current = pick;
   const drawn = useRef<uPlot | null>(null);
-  const series = seriesOf(lines, drawing, unfinished === true);
+  const series = seriesOf(lines, drawing, unfinished);
   const data = [[...times], ...series.map(({ values }) => values)] as uPlot.AlignedData;
-  const shape = [bare, drawing, ...series.map(({ line, isTail }) => [line.label, line.dashed, isTail])];
+  const shape = [
+    bare,
+    drawing,
+    unfinished,
+    ...series.map(({ line, isTail }) => [line.label, line.dashed, isTail]),
+  ];
   useEffect(() => {
     const target = place.current;
     if (!target) return;
@@ -86,36 +114,7 @@ export function Chart(props: ChartProps) {
     };
   }, [JSON.stringify(shape), height, isDark]);
   useEffect(() => drawn.current?.setData(data), [times, lines]);
-  // It is drawn after the page: its room is there before it.
-  const minHeight = bare ? height : height + legendHeight;
-  const picture = (
-    <div
-      class={bare ? "chart bare" : "chart"}
-      role="img"
-      aria-label={label}
-      ref={place}
-      style={{ minHeight }}
-    />
-  );
-  const { named, choice, press } = useChoice(props, at, drawn);
-  if (!names || bare) return picture;
-  return (
-    <div
-      class={pick ? "pointed picks" : "pointed"}
-      tabIndex={0}
-      role="group"
-      aria-label={`Values of one time: arrow keys${pick ? "; Enter: the persons behind one" : ""}`}
-      onKeyDown={press}
-    >
-      {picture}
-      {at !== undefined && names[at] !== undefined && (
-        <Values
-          {...{ title: names[at], values: named, isLeft: at > times.length / 2, isDark }}
-          {...(pick && named.length > 1 && { choice })}
-        />
-      )}
-    </div>
-  );
+  return { place, drawn, at, isDark };
 }
 
 /** The values of a time, and which of them Enter picks. Arrow keys choose another time, and another line. */
@@ -194,6 +193,13 @@ function clicksOf(
     const isFirst = (event as PointerEvent).pointerType === "touch" && tapped !== idx;
     tapped = idx;
     if (isFirst) return;
+    if (drawing === "beside") {
+      const count = countOf(series);
+      const { from, width } = barsOf(chart, count);
+      const offset = chart.posToVal(chart.cursor.left ?? 0, "x") - chart.data[0][idx]! - from;
+      picked.current?.(Math.min(count - 1, Math.max(0, Math.floor(offset / width))), idx);
+      return;
+    }
     const places = series.flatMap(({ index }, i) => {
       const value = chart.data[i + 1]?.[idx];
       return typeof value === "number" ? [{ index, y: chart.valToPos(value, "y") }] : [];
@@ -205,44 +211,32 @@ function clicksOf(
   };
 }
 
-/** A series as it is drawn. */
-interface DrawnSeries {
-  line: Line;
-  /** Of the line among all. */
-  index: number;
-  values: (number | null)[];
-  colour: number;
-  /** The interval that is not over, dashed, as a series of its own. */
-  isTail?: boolean;
+/** Of lines; each may be several series. */
+const countOf = (series: readonly DrawnSeries[]) => new Set(series.map(({ index }) => index)).size;
+
+/** In units of the axis of times: where the bars of one time begin, seen from it, and how wide each of them is. */
+function barsOf(chart: uPlot, count: number): { from: number; width: number } {
+  const [times] = chart.data;
+  const steps = Array.from(times.slice(1), (time, i) => time - times[i]!);
+  const { min = 0, max = 1 } = chart.scales["x"]!;
+  const pixel = (max! - min!) / Math.max(1, chart.over.clientWidth);
+  const width = Math.min((0.7 * Math.min(...steps, max! - min!)) / count, barPixelsMax * pixel);
+  return { from: (-count * width) / 2, width };
 }
 
-/** In the order of drawing: of a stack the highest first, since the others are drawn over it. */
-function seriesOf(lines: readonly Line[], drawing: Drawing, unfinished: boolean): DrawnSeries[] {
-  const all = lines.map((line, index) => ({
-    line,
-    index,
-    values: [...line.values],
-    colour: line.colour ?? index,
-  }));
-  if (drawing !== "line") {
-    for (const [i, { values }] of all.entries()) {
-      const below = all[i - 1]?.values;
-      if (below) for (const j of values.keys()) values[j] = (values[j] ?? 0) + (below[j] ?? 0);
-    }
-    return all.toReversed();
-  }
-  if (!unfinished) return all;
-  return all.flatMap((one) => {
-    const { values, line } = one;
-    const last = values.length - 1;
-    if (line.dashed || last < 1) return [one];
-    const whole = values.map((value, i) => (i === last ? null : value));
-    const tail = values.map((value, i) => (i < last - 1 ? null : value));
-    return [
-      { ...one, values: whole },
-      { ...one, values: tail, isTail: true },
-    ];
+const barPixelsMax = 60;
+
+/** Bars that stand beside `count - 1` others, as the one at `place`. */
+function barPaths(count: number, place: number): uPlot.Series.PathBuilder {
+  const of = (value: (chart: uPlot, time: number) => number) => ({
+    unit: 1 as const,
+    values: (chart: uPlot) => Array.from(chart.data[0], (time) => value(chart, time)),
   });
+  const shownAt = (chart: uPlot, time: number) => {
+    const { from, width } = barsOf(chart, count);
+    return time + from + place * width;
+  };
+  return uPlot.paths.bars!({ disp: { x0: of(shownAt), size: of((chart) => barsOf(chart, count).width) } });
 }
 
 interface Look {
@@ -257,7 +251,6 @@ interface Look {
 function optionsOf(series: readonly DrawnSeries[], { bare, drawing, ink, rule, isDark }: Look) {
   const grid = { stroke: rule, width: 1 };
   const axis = { stroke: ink, grid, ticks: grid, show: !bare };
-  const values = series[0]?.values.length ?? 0;
   return {
     legend: {
       show: !bare,
@@ -274,7 +267,7 @@ function optionsOf(series: readonly DrawnSeries[], { bare, drawing, ink, rule, i
     tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
     scales: {
       // A bar is as wide as its interval: half of the first and of the last lie beyond their times.
-      ...(drawing === "bar" && {
+      ...((drawing === "bar" || drawing === "beside") && {
         x: {
           range: ({ data: [times] }: uPlot, min: number, max: number): uPlot.Range.MinMax => {
             const steps = Array.from(times.slice(1), (time, i) => time - times[i]!);
@@ -294,58 +287,33 @@ function optionsOf(series: readonly DrawnSeries[], { bare, drawing, ink, rule, i
       {
         ...axis,
         grid: { show: false },
-        incrs: timeSteps,
+        incrs: ({ data }: uPlot) => timeSteps(data[0]),
         values: (_: uPlot, ticks: number[]) => ticks.map((tick) => tickText(tick, ticks)),
       },
-      { ...axis, size: 56, incrs: valueSteps },
+      { ...axis, size: 56, incrs: ({ data }: uPlot) => valueSteps(data.slice(1)) },
     ],
-    series: [
-      {},
-      ...series.map(({ line, colour, isTail }): uPlot.Series => {
-        const stroke = inkAt(colour, isDark);
-        return {
-          label: line.label,
-          stroke,
-          width: 2,
-          ...((line.dashed || isTail) && { dash: [6, 4] }),
-          ...(isTail && { class: "tail" }),
-          ...(bare && { fill: `${stroke}22` }),
-          ...(drawing !== "line" && { fill: stroke, width: 0 }),
-          ...(drawing === "bar" && { paths: uPlot.paths.bars!({ size: [0.7, 60] }) }),
-          points: { show: !bare && drawing === "line" && values < 40, size: 5 },
-        };
-      }),
-    ],
+    series: [{}, ...series.map((one) => optionsOfSeries(one, countOf(series), { bare, drawing, isDark }))],
   };
 }
 
-const [minute, hour, day] = [60, 3600, 86_400];
-const daySteps = [1, 2, 7, 14, 28, 91, 182, 364, 728].map((days) => days * day);
-const shortSteps = [1, 5, 15, 30, minute, 5 * minute, 15 * minute, 30 * minute, hour].concat(
-  [3, 6, 12].map((hours) => hours * hour),
-);
-
-/** Steps between ticks of time, in seconds: none finer than from one value to the next where those are days. */
-function timeSteps({ data: [times] }: uPlot): number[] {
-  const isDaily = (times[1] ?? 0) - (times[0] ?? 0) >= day;
-  return isDaily ? daySteps : [...shortSteps, ...daySteps];
-}
-
-/** Steps between ticks of values: whole ones where all values are whole, since there is no half an event. */
-function valueSteps({ data: [, ...lines] }: uPlot): number[] {
-  const isWhole = lines.every((values) =>
-    Array.from<unknown>(values).every((value) => Number.isInteger(value ?? 0)),
-  );
-  const powers = Array.from({ length: isWhole ? 13 : 19 }, (_, i) => 10 ** (isWhole ? i : i - 6));
-  return powers.flatMap((power) => [power, 2 * power, 5 * power]);
-}
-
-const dayFormat = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", timeZone: "UTC" });
-
-/** A day, or the time of day where ticks are closer. */
-function tickText(tick: number, ticks: readonly number[]): string {
-  const at = new Date(tick * 1000);
-  const step = (ticks[1] ?? tick) - (ticks[0] ?? tick);
-  const year = ticks.at(-1)! - ticks[0]! > 300 * day ? ` ’${at.toISOString().slice(2, 4)}` : "";
-  return step >= day || ticks.length === 1 ? dayFormat.format(at) + year : at.toISOString().slice(11, 16);
+function optionsOfSeries(
+  { line, index, values, colour, isTail }: DrawnSeries,
+  count: number,
+  { bare, drawing, isDark }: Pick<Look, "bare" | "drawing" | "isDark">,
+): uPlot.Series {
+  const stroke = inkAt(colour, isDark);
+  const isFilled = drawing !== "line";
+  const isPale = isTail || (line.dashed && isFilled);
+  return {
+    label: line.label,
+    stroke,
+    width: 2,
+    ...((line.dashed || isTail) && { dash: [6, 4] }),
+    ...(isTail && { class: "tail" }),
+    ...(bare && { fill: `${stroke}22` }),
+    ...(isFilled && { fill: isPale ? paleInkAt(colour, isDark) : stroke, width: isPale ? 1 : 0 }),
+    ...(drawing === "bar" && { paths: barPaths(1, 0) }),
+    ...(drawing === "beside" && { paths: barPaths(count, index) }),
+    points: { show: !bare && drawing === "line" && values.length < 40, size: 5 },
+  };
 }

@@ -42,6 +42,20 @@ export function dayText(text: string): string {
   return `${name} ${Number(day)}, ${year}${time ? `, ${time}` : ""}${text.slice(whole.length)}`;
 }
 
+const rangeUnits: Readonly<Record<string, string>> = {
+  h: "hours",
+  d: "days",
+  w: "weeks",
+  m: "months",
+  y: "years",
+};
+
+/** `-21d` as "21 days"; others as they are. */
+export function rangeText(from: string): string {
+  const [, count, unit = ""] = /^-(\d{1,4})([hdwmy])$/.exec(from) ?? [];
+  return count === undefined ? from : `${count} ${rangeUnits[unit]}`;
+}
+
 /** A duration, e.g. `3 min 20 s`. */
 export function durationText(seconds: number): string {
   if (seconds > 0 && seconds < 1) return `${whole.format(seconds * 1000)} ms`;

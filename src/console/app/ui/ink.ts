@@ -22,6 +22,18 @@ export function inkAt(i: number, isDark: boolean): string {
   return hexOf(hue, isDark ? 0.6 : 0.75, isDark ? 0.64 + level * 0.08 : 0.24 + level * 0.04);
 }
 
+/** The colour of line `i`, half as strong and opaque, as `#rrggbb`: what is drawn over another hides it. */
+export function paleInkAt(i: number, isDark: boolean): string {
+  const [ink, ground] = [inkAt(i, isDark), isDark ? "#181c22" : "#ffffff"];
+  const half = (from: number): string => {
+    const [one, other] = [ink, ground].map((colour) => Number.parseInt(colour.slice(from, from + 2), 16));
+    return Math.round((one! + other!) / 2)
+      .toString(16)
+      .padStart(2, "0");
+  };
+  return `#${half(1)}${half(3)}${half(5)}`;
+}
+
 /** Of hue (degrees), saturation and lightness (0 to 1). */
 function hexOf(hue: number, saturation: number, lightness: number): string {
   const spread = saturation * Math.min(lightness, 1 - lightness);

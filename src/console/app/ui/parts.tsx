@@ -5,10 +5,13 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { messageOf } from "../session/api.ts";
 import { navigate } from "../session/route.ts";
 import type { Action, Loaded } from "../session/use_loaded.ts";
-import { agoText, timeText } from "./format.ts";
+import { agoText, shortText, timeText } from "./format.ts";
 
 /** Whether the heading that was removed last had the focus: that of a page to come hands it to the page's own. */
 let headHadFocus = false;
+
+/** Letters of a page's heading: names that clients send may be long. */
+const titleLettersMax = 200;
 
 /** The heading of a page. The document's title follows it, for tabs and for screen readers. */
 export function PageHead({ title, children }: { title: string; children?: ComponentChildren }) {
@@ -26,7 +29,7 @@ export function PageHead({ title, children }: { title: string; children?: Compon
   return (
     <header class="page-head">
       <h1 tabIndex={-1} ref={head}>
-        {title}
+        <Cut text={title} most={titleLettersMax} />
       </h1>
       <div class="page-actions">{children}</div>
     </header>
@@ -50,12 +53,14 @@ export function Card({
   );
 }
 
-/** A page whose name is not known yet. */
-export function ToCome({ title }: { title: string }) {
+/** A page of an address that names nothing. */
+export function NoSuch({ title, what, name }: { title: string; what: string; name: string }) {
   return (
     <>
       <PageHead title={title} />
-      <p class="quiet">Loading …</p>
+      <p class="notice bad" role="alert">
+        There is no {what} {shortText(name, titleLettersMax)} here, or it is not shown to you.
+      </p>
     </>
   );
 }
@@ -292,6 +297,11 @@ export function FormCard({ title, send, action, button = "Create", disabled, chi
       <Outcome action={action} />
     </Card>
   );
+}
+
+/** A text that is cut where it is long; the whole of it is at hand. */
+export function Cut({ text, most }: { text: string; most: number }) {
+  return text.length > most ? <span title={text}>{shortText(text, most)}</span> : <>{text}</>;
 }
 
 /** How long ago something was; the exact time at hand, by pointer and for screen readers. */

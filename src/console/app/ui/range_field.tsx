@@ -1,6 +1,7 @@
 // A time range: one of the usual ones, or from day to day.
 
 import { useEffect, useState } from "preact/hooks";
+import { rangeText } from "./format.ts";
 import { ChoiceField, TextField } from "./parts.tsx";
 
 interface RangeProps {
@@ -21,7 +22,7 @@ export function RangeField({ from, to, set, options }: RangeProps) {
   const [choosing, choose] = useState(false);
   const isOwn = isDay(from) || choosing;
   // A saved question may have any range.
-  const others = isOwn || options.some(([value]) => value === from) ? [] : [[from, from] as const];
+  const others = isOwn || options.some(([value]) => value === from) ? [] : [[from, rangeText(from)] as const];
   return (
     <>
       <ChoiceField

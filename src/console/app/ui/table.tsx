@@ -4,8 +4,8 @@ import { type ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { copyText } from "./copied.tsx";
 import { type Cell, csvOf, tsvOf } from "./csv.ts";
-import { shortText } from "./format.ts";
-import { Button } from "./parts.tsx";
+import { numberText } from "./format.ts";
+import { Button, Cut } from "./parts.tsx";
 
 export interface Column<Row> {
   name: string;
@@ -23,9 +23,15 @@ interface TableProps<Row> {
   id: (row: Row) => string | number;
   /** Shown when there are no rows. */
   empty?: string;
+  /** The last row, which is always shown. */
+  foot?: Row | undefined;
 }
 
-export function Table<Row>({ caption, columns, rows, id, empty = "Nothing yet." }: TableProps<Row>) {
+/** Rows of one table: more slow a page down, and are read in a file. */
+const rowsShownMax = 500;
+
+export function Table<Row>({ caption, columns, rows, id, empty = "Nothing yet.", foot }: TableProps<Row>) {
+  const shown = [...rows.slice(0, rowsShownMax), ...(foot === undefined ? [] : [foot])];
   if (rows.length === 0) return <p class="quiet">{empty}</p>;
   return (
     <div class="scroll" tabIndex={0} role="group" aria-label={caption}>
@@ -41,7 +47,7 @@ export function Table<Row>({ caption, columns, rows, id, empty = "Nothing yet." 
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
+          {shown.map((row) => (
             <tr key={id(row)}>
               {columns.map(({ name, cell, number, fixed }) => (
                 <td key={name} class={number ? "number" : fixed ? "fixed" : ""}>
@@ -52,17 +58,17 @@ export function Table<Row>({ caption, columns, rows, id, empty = "Nothing yet." 
           ))}
         </tbody>
       </table>
+      {rows.length > rowsShownMax && (
+        <p class="quiet">
+          The first {rowsShownMax} of {numberText(rows.length)} rows; the file has all of them.
+        </p>
+      )}
     </div>
   );
 }
 
 /** Letters of a column's head. */
 const headLettersMax = 90;
-
-/** A text that is cut where it is long; the whole of it is at hand. */
-export function Cut({ text, most }: { text: string; most: number }) {
-  return text.length > most ? <span title={text}>{shortText(text, most)}</span> : <>{text}</>;
-}
 
 interface PagerProps {
   offset: number;

@@ -2,20 +2,23 @@
 
 import { useId } from "preact/hooks";
 import { AddCondition, ConditionFields, listIdOf, ownerOptions } from "../../filters/condition_fields.tsx";
+import { PropertyNames } from "../../filters/property_names.tsx";
 import { type ProjectNames, useProjectNames } from "../../session/project_names.ts";
 import { numberText } from "../../ui/format.ts";
 import { Button, CheckField, ChoiceField, Form, TextField } from "../../ui/parts.tsx";
 import { RangeField } from "../../ui/range_field.tsx";
 import {
-  type InsightQuery,
   intervals,
   orders,
+  pathTypes,
   ranges,
+  stepCounts,
   trendDisplays,
   views,
   windows,
   withOwn,
-} from "../query.ts";
+} from "../choices.ts";
+import type { InsightQuery } from "../query.ts";
 import { SeriesFields } from "./series_fields.tsx";
 
 interface FormProps {
@@ -38,16 +41,29 @@ export function QuestionForm({ next, edit, submit, isEdited }: FormProps) {
   return (
     <Form send={() => submit(next)}>
       <Names lists={lists} names={names} />
-      <SeriesFields question={next} set={(series) => set({ series })} lists={lists} names={names} />
+      {kind !== "paths" && (
+        <SeriesFields question={next} set={(series) => set({ series })} lists={lists} names={names} />
+      )}
       {kind === "trend" && <TrendFields next={next} set={set} />}
       {kind === "funnel" && <FunnelFields next={next} set={set} />}
       {kind === "retention" && <RetentionFields next={next} set={set} />}
-      {kind !== "retention" && <BreakdownFields question={next} set={set} lists={lists} names={names} />}
+      {(kind === "lifecycle" || kind === "stickiness") && <IntervalFields next={next} set={set} />}
+      {kind === "paths" && <PathFields next={next} set={set} />}
+      {(kind === "trend" || kind === "funnel") && (
+        <BreakdownFields question={next} set={set} lists={lists} names={names} />
+      )}
       <fieldset class="whole plain">
         <legend>Only where</legend>
         <ConditionFields {...filters} lists={lists} names={names} />
         <div class="form">
           <AddCondition {...filters} />
+          {kind === "trend" && (
+            <CheckField
+              label="Compare with the time before"
+              value={next.compare}
+              set={(on) => set({ compare: on })}
+            />
+          )}
           <CheckField
             label="Without the project’s test accounts"
             value={next.withoutTests}
@@ -68,7 +84,7 @@ interface KindProps {
   set: (change: Partial<InsightQuery>) => void;
 }
 
-function TrendFields({ next, set }: KindProps) {
+function IntervalFields({ next, set }: KindProps) {
   return (
     <>
       <ChoiceField
@@ -78,6 +94,41 @@ function TrendFields({ next, set }: KindProps) {
         options={intervals}
       />
       <RangeField from={next.range} to={next.to} set={(range, to) => set({ range, to })} options={ranges} />
+    </>
+  );
+}
+
+function PathFields({ next, set }: KindProps) {
+  return (
+    <>
+      <RangeField from={next.range} to={next.to} set={(range, to) => set({ range, to })} options={ranges} />
+      <ChoiceField
+        label="Steps are"
+        value={next.pathType}
+        set={(pathType) => set({ pathType })}
+        options={withOwn(pathTypes, next.pathType)}
+      />
+      <TextField
+        label="Begin with"
+        value={next.start}
+        set={(start) => set({ start })}
+        placeholder="anywhere"
+      />
+      <TextField label="End with" value={next.end} set={(end) => set({ end })} placeholder="anywhere" />
+      <ChoiceField
+        label="Length"
+        value={String(next.steps)}
+        set={(steps) => set({ steps: Number(steps) })}
+        options={withOwn(stepCounts, String(next.steps))}
+      />
+    </>
+  );
+}
+
+function TrendFields({ next, set }: KindProps) {
+  return (
+    <>
+      <IntervalFields next={next} set={set} />
       <ChoiceField
         label="Shown as"
         value={next.display}
@@ -92,11 +143,6 @@ function TrendFields({ next, set }: KindProps) {
           placeholder="A / B * 100"
         />
       )}
-      <CheckField
-        label="Compare with the time before"
-        value={next.compare}
-        set={(on) => set({ compare: on })}
-      />
     </>
   );
 }
@@ -206,21 +252,15 @@ function BreakdownFields({ question, set, lists, names }: BreakdownProps) {
 }
 
 /** Names that are offered while somebody types: of the whole project, events with how many there were. */
-function Names({ lists, names: { events, properties } }: { lists: string; names: ProjectNames }) {
+function Names({ lists, names }: { lists: string; names: ProjectNames }) {
   return (
     <>
       <datalist id={listIdOf(lists, "events")}>
-        {events.map(({ name, volume_30_day }) => (
+        {names.events.map(({ name, volume_30_day }) => (
           <option key={name} value={name} label={`${numberText(volume_30_day)} in 30 days`} />
         ))}
       </datalist>
-      {Object.entries(properties).map(([owner, own]) => (
-        <datalist key={owner} id={listIdOf(lists, owner)}>
-          {own.map((name) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
-      ))}
+      <PropertyNames lists={lists} names={names} />
     </>
   );
 }

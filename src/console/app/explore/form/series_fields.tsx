@@ -1,20 +1,13 @@
 // The fields of a question's events: which, what is counted of each, and the filters of each alone.
 
 import { type ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { AddCondition, ConditionFields, listIdOf } from "../../filters/condition_fields.tsx";
 import type { Condition } from "../../filters/conditions.ts";
 import type { ProjectNames } from "../../session/project_names.ts";
 import { Button, ChoiceField, TextField } from "../../ui/parts.tsx";
-import {
-  anyEvent,
-  type InsightQuery,
-  type Kind,
-  maths,
-  needsProperty,
-  type Series,
-  seriesMax,
-  withOwn,
-} from "../query.ts";
+import { maths, needsProperty, seriesMax, withOwn } from "../choices.ts";
+import { anyEvent, type InsightQuery, type Kind, type Series } from "../query.ts";
 
 interface SeriesFieldsProps {
   question: InsightQuery;
@@ -23,19 +16,35 @@ interface SeriesFieldsProps {
   names: ProjectNames;
 }
 
-const legends: Readonly<Record<Kind, string>> = {
-  trend: "Events",
-  funnel: "Steps, in their order",
-  retention: "Events",
+/** How many events a kind of question has, at least and at most. */
+const countsOf: Readonly<Record<Kind, readonly [least: number, most: number]>> = {
+  trend: [1, seriesMax],
+  funnel: [2, seriesMax],
+  retention: [2, 2],
+  lifecycle: [1, 1],
+  stickiness: [1, seriesMax],
+  paths: [0, 0],
 };
 
 export function SeriesFields({ question: { kind, series }, set, lists, names }: SeriesFieldsProps) {
-  const most = kind === "retention" ? 2 : seriesMax;
-  const least = kind === "trend" ? 1 : 2;
+  const [least, most] = countsOf[kind];
+  const shown = shownSeries(kind, series);
+  const place = useRef<HTMLFieldSetElement>(null);
+  const isAdded = useRef(false);
+  const add = () => {
+    isAdded.current = true;
+    set([...shown, anyEvent]);
+  };
+  useEffect(() => {
+    // Whoever adds an event names it next; the button that was pressed is in another row by now.
+    if (isAdded.current)
+      place.current?.querySelector<HTMLInputElement>(".series:last-of-type input")?.focus();
+    isAdded.current = false;
+  }, [shown.length]);
   return (
-    <fieldset class="whole">
-      <legend>{legends[kind]}</legend>
-      {shownSeries(kind, series).map((one, i, all) => (
+    <fieldset class="whole" ref={place}>
+      <legend>{kind === "funnel" ? "Steps, in their order" : most > 1 ? "Events" : "Event"}</legend>
+      {shown.map((one, i, all) => (
         <OneSeries
           key={i}
           kind={kind}
@@ -46,6 +55,9 @@ export function SeriesFields({ question: { kind, series }, set, lists, names }: 
           of={all.length > 1 ? ` of event ${i + 1}` : ""}
           names={names}
         >
+          {i === all.length - 1 && all.length < most && least < most && (
+            <Button onClick={add}>Add {kind === "funnel" ? "step" : "event"}</Button>
+          )}
           {all.length > least && (
             <Button
               aria-label={`Remove ${labelOf(kind, all.length, i)}`}
@@ -56,11 +68,6 @@ export function SeriesFields({ question: { kind, series }, set, lists, names }: 
           )}
         </OneSeries>
       ))}
-      {series.length < most && kind !== "retention" && (
-        <Button onClick={() => set([...shownSeries(kind, series), anyEvent])}>
-          Add {kind === "funnel" ? "step" : "event"}
-        </Button>
-      )}
     </fieldset>
   );
 }
@@ -69,6 +76,7 @@ export function SeriesFields({ question: { kind, series }, set, lists, names }: 
 export function shownSeries(kind: Kind, series: readonly Series[]): Series[] {
   const [first = anyEvent, second] = series;
   if (kind === "retention") return [first, second ?? first];
+  if (kind === "lifecycle") return [first];
   return kind === "funnel" && !second ? [first, anyEvent] : [...series];
 }
 

@@ -7,6 +7,13 @@ export interface ChartRows {
   series: { label: string; values: (number | null)[] }[];
 }
 
+/** What the columns of rows are called: those without a name by their number. */
+export function namesOfColumns(rows: readonly (readonly unknown[])[], columns: readonly string[]): string[] {
+  const width = rows.reduce((most, row) => Math.max(most, row.length), 0);
+  const nameOf = (_: unknown, i: number) => columns[i]?.replace("context.columns.", "") ?? `Column ${i + 1}`;
+  return Array.from({ length: width }, nameOf);
+}
+
 /** Names side by side, and series, that one picture can show. */
 const [namesMax, seriesShownMax] = [2000, 30];
 

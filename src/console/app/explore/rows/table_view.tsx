@@ -1,14 +1,14 @@
 // Rows of a query as a table or, where their columns allow it, as a chart.
 
-import { Bars } from "../ui/bars.tsx";
-import { Chart } from "../ui/chart.tsx";
-import type { Cell } from "../ui/csv.ts";
-import { numberText } from "../ui/format.ts";
-import { inkAt } from "../ui/ink.ts";
-import { Cut, DataButtons, Table } from "../ui/table.tsx";
-import { useDark } from "../ui/theme.ts";
-import { type ChartRows, chartRowsOf, shownCell } from "./cells.ts";
-import { timesOfDays } from "./results.ts";
+import { Bars } from "../../ui/bars.tsx";
+import { Chart } from "../../ui/chart.tsx";
+import { timesOfDays } from "../../ui/chart/intervals.ts";
+import { numberText } from "../../ui/format.ts";
+import { inkAt } from "../../ui/ink.ts";
+import { Cut } from "../../ui/parts.tsx";
+import { Table } from "../../ui/table.tsx";
+import { useDark } from "../../ui/theme.ts";
+import { type ChartRows, chartRowsOf, namesOfColumns, shownCell } from "./cells.ts";
 
 interface TableViewProps {
   rows: readonly unknown[];
@@ -17,21 +17,14 @@ interface TableViewProps {
   /** PostHog's name of the drawing; a table unless it is a chart's. */
   display: string;
   height: number;
-  small: boolean;
 }
 
-/** Rows of the page's own table: the file has all of them. */
-const rowsShownMax = 500;
 /** Letters of a cell: the file has all of them. */
 const cellLettersMax = 300;
 
-export function TableView({ rows, columns, types, display, height, small }: TableViewProps) {
+export function TableView({ rows, columns, types, display, height }: TableViewProps) {
   const lists = rows.map((row) => (Array.isArray(row) ? row : [row]) as unknown[]);
-  const width = lists.reduce((most, row) => Math.max(most, row.length), 0);
-  const names = Array.from(
-    { length: width },
-    (_, i) => columns[i]?.replace("context.columns.", "") ?? `Column ${i + 1}`,
-  );
+  const names = namesOfColumns(lists, columns);
   const isChart = display === "ActionsLineGraph" || display === "ActionsBar";
   const chart = isChart ? chartRowsOf(names, types, lists) : undefined;
   const table = <RowsTable names={names} types={types} lists={lists} />;
@@ -51,7 +44,6 @@ export function TableView({ rows, columns, types, display, height, small }: Tabl
       ) : (
         table
       )}
-      {!small && <DataButtons name="query" columns={names} rows={lists as Cell[][]} />}
     </>
   );
 }
@@ -65,24 +57,17 @@ interface RowsTableProps {
 function RowsTable({ names, types, lists }: RowsTableProps) {
   const ids = new Map(lists.map((row, i) => [row, i]));
   return (
-    <>
-      <Table
-        caption="Rows"
-        rows={lists.slice(0, rowsShownMax)}
-        id={(row) => ids.get(row) ?? 0}
-        columns={names.map((name, i) => ({
-          name,
-          cell: (row: unknown[]) => <Cut text={shownCell(row[i])} most={cellLettersMax} />,
-          number: lists.every((row) => typeof row[i] === "number" || row[i] === null),
-          fixed: types[i]?.includes("Date") ?? false,
-        }))}
-      />
-      {lists.length > rowsShownMax && (
-        <p class="quiet">
-          The first {rowsShownMax} of {lists.length} rows; the file has all of them.
-        </p>
-      )}
-    </>
+    <Table
+      caption="Rows"
+      rows={lists}
+      id={(row) => ids.get(row) ?? 0}
+      columns={names.map((name, i) => ({
+        name,
+        cell: (row: unknown[]) => <Cut text={shownCell(row[i])} most={cellLettersMax} />,
+        number: lists.every((row) => typeof row[i] === "number" || row[i] === null),
+        fixed: types[i]?.includes("Date") ?? false,
+      }))}
+    />
   );
 }
 

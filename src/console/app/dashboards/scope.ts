@@ -1,0 +1,79 @@
+// A range and filters that a dashboard's page sets for all of its tiles, and what becomes of each tile's query.
+
+import {
+  type Condition,
+  conditionAddress,
+  conditionsOfAddress,
+  propertiesOf,
+} from "../filters/conditions.ts";
+
+export interface Scope {
+  /** As the API takes it; "" leaves each insight its own. */
+  range: string;
+  /** The last day of a range that begins with a day; "" for today. */
+  to: string;
+  conditions: Condition[];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export function scopeOf(query: URLSearchParams): Scope {
+  const conditions = conditionsOfAddress(query.getAll("where"));
+  return { range: query.get("range") ?? "", to: query.get("to") ?? "", conditions };
+}
+
+/** In the address of the page. */
+export function scopeAddress({ range, to, conditions }: Scope): string {
+  const query = new URLSearchParams();
+  if (range !== "") query.set("range", range);
+  if (to !== "") query.set("to", to);
+  for (const one of conditions) query.append("where", conditionAddress(one));
+  return query.toString();
+}
+
+/** Kinds that have a range, and those of them that end somewhere but count their intervals back from there. */
+const ranged = new Set(
+  "TrendsQuery FunnelsQuery LifecycleQuery StickinessQuery PathsQuery WebOverviewQuery WebStatsTableQuery".split(
+    " ",
+  ),
+);
+
+export interface Scoped {
+  /** What is asked; undefined where the query stays as it was saved. */
+  query: object | undefined;
+  /** What of the scope does not reach this query, in words; "" for nothing. */
+  without: string;
+}
+
+/** @param saved the query of an insight, with the nodes around it. */
+export function scopedQuery(saved: unknown, { range, to, conditions }: Scope): Scoped {
+  const outer = fieldsOf(saved);
+  const query = "source" in outer ? fieldsOf(outer["source"]) : outer;
+  const properties = propertiesOf(conditions);
+  const isRetention = query["kind"] === "RetentionQuery";
+  const isRanged = ranged.has(String(query["kind"]));
+  const takesRange = range !== "" && isRanged;
+  const takesFilters = properties.length > 0 && (isRanged || isRetention);
+  const without = [
+    range !== "" && !isRanged && "the range",
+    properties.length > 0 && !takesFilters && "the filters",
+  ].filter((one) => one !== false);
+  if (!takesRange && !takesFilters) return { query: undefined, without: without.join(" and ") };
+  const asked = {
+    ...query,
+    ...(takesRange && { dateRange: { date_from: range, ...(to !== "" && { date_to: to }) } }),
+    ...(takesFilters && { properties: joined(query["properties"], properties) }),
+  };
+  return { query: asked, without: without.join(" and ") };
+}
+
+/** Filters of a query, which may be a list or groups, and those of the page: all must hold. */
+function joined(own: unknown, added: readonly object[]): unknown {
+  const isList = own === undefined || own === null || Array.isArray(own);
+  if (isList) return [...((own as unknown[] | null | undefined) ?? []), ...added];
+  return { type: "AND", values: [own, { type: "AND", values: added }] };
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+}

@@ -1,0 +1,43 @@
+// The range and the filters of a dashboard's page: in its address, so that a link shows the same.
+
+import { useId, useState } from "preact/hooks";
+import { ranges } from "../explore/choices.ts";
+import { AddCondition, ConditionFields } from "../filters/condition_fields.tsx";
+import { PropertyNames } from "../filters/property_names.tsx";
+import { useProjectNames } from "../session/project_names.ts";
+import { hrefOf, navigate } from "../session/route.ts";
+import { useSession } from "../session/session.ts";
+import { Button, Form } from "../ui/parts.tsx";
+import { RangeField } from "../ui/range_field.tsx";
+import { type Scope, scopeAddress } from "./scope.ts";
+
+const options = [["", "Each its own range"], ...ranges] as const;
+
+export function ScopeForm({ dashboard, scope }: { dashboard: number; scope: Scope }) {
+  const { project } = useSession();
+  const [conditions, setConditions] = useState(scope.conditions);
+  const [lists, names] = [useId(), useProjectNames()];
+  const show = (next: Scope) => {
+    const address = scopeAddress(next);
+    navigate(`${hrefOf(project.id, "dashboards", [dashboard])}${address && `?${address}`}`);
+  };
+  const filters = { conditions, set: setConditions };
+  return (
+    <Form send={() => show({ ...scope, conditions })}>
+      <RangeField
+        from={scope.range}
+        to={scope.to}
+        set={(range, to) => show({ range, to, conditions })}
+        options={options}
+      />
+      <AddCondition {...filters} />
+      {(conditions.length > 0 || scope.conditions.length > 0) && <Button type="submit">Show</Button>}
+      {conditions.length > 0 && (
+        <div class="whole">
+          <PropertyNames lists={lists} names={names} />
+          <ConditionFields {...filters} lists={lists} names={names} />
+        </div>
+      )}
+    </Form>
+  );
+}

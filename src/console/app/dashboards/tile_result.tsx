@@ -1,0 +1,83 @@
+// What one tile of a dashboard shows: asked for by itself, with the last result until the next is there.
+
+import { sourceOf } from "../explore/drawing.ts";
+import { InsightResult, type InsightRow } from "../insights/insight_row.tsx";
+import { useAllowed, useSession } from "../session/session.ts";
+import { useLoaded } from "../session/use_loaded.ts";
+import { ErrorText } from "../ui/parts.tsx";
+import { type Scope, scopedQuery } from "./scope.ts";
+
+interface TileProps {
+  insight: InsightRow;
+  scope: Scope;
+  height: number;
+  /** Counts how often all tiles were asked for anew. */
+  round: number;
+}
+
+/** Results that are shown again when their dashboard is, until they are computed anew. */
+const lastResults = new Map<string, InsightRow>();
+const lastResultsMax = 100;
+
+export function TileResult({ insight, scope, height, round }: TileProps) {
+  const { api, home } = useSession();
+  const seesResults = useAllowed("insight:read");
+  const mayQuery = useAllowed("query:read");
+  const { query, without } = scopedQuery(insight.query, scope);
+  const name = JSON.stringify([home, insight.id, query ?? insight.query]);
+  const asked = useLoaded(
+    async (signal) => {
+      const answered =
+        query === undefined
+          ? await api.get<InsightRow>(`${home}/insights/${insight.id}/`, {}, signal)
+          : { ...insight, ...(await answerOf(query, signal)) };
+      retainResult(name, answered);
+      return { name, row: answered };
+    },
+    [home, name, round],
+  );
+  const answerOf = async (body: object, signal: AbortSignal) => {
+    type Reply = { results: unknown; columns?: string[]; types?: [string, string][] };
+    const { results, columns, types } = await api.send<Reply>(
+      "POST",
+      `${home}/query/`,
+      { query: body },
+      signal,
+    );
+    const own = types?.map(([, type]) => type) ?? null;
+    return { query: rewrapped(insight.query, body), result: results, columns: columns ?? null, types: own };
+  };
+  if (!seesResults) return null;
+  if (query !== undefined && !mayQuery)
+    return <p class="notice">To ask with a range or filters, a key needs the scope query:read.</p>;
+  const row = asked.value?.name === name ? asked.value.row : lastResults.get(name);
+  // The room of a picture with its number and its legend: what is below does not move when it comes.
+  return (
+    <div style={{ minHeight: height + aroundPicture }}>
+      <ErrorText error={asked.error} />
+      {without !== "" && <p class="quiet">Shown without {without} of this page.</p>}
+      {row ? (
+        <div aria-busy={asked.loading}>
+          <InsightResult insight={row} small height={height} />
+        </div>
+      ) : (
+        asked.loading && <p class="quiet">Loading …</p>
+      )}
+    </div>
+  );
+}
+
+/** In pixels: a number with its name and change, a legend, and the closed table. */
+const aroundPicture = 160;
+
+function retainResult(name: string, row: InsightRow): void {
+  lastResults.delete(name);
+  lastResults.set(name, row);
+  const [oldest] = lastResults.keys();
+  if (lastResults.size > lastResultsMax) lastResults.delete(oldest!);
+}
+
+/** The nodes around a query say how it is drawn. */
+function rewrapped(saved: unknown, query: object): object {
+  return sourceOf(saved) === saved ? query : { ...(saved as object), source: query };
+}

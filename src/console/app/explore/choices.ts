@@ -1,0 +1,110 @@
+// What the fields of a question offer, with the API's names, and what is taken for granted.
+
+export const maths: readonly (readonly [string, string])[] = [
+  ["total", "Events"],
+  ["dau", "Persons"],
+  ["weekly_active", "Persons of the last 7 days"],
+  ["monthly_active", "Persons of the last 30 days"],
+  ["unique_session", "Sessions"],
+  ["first_time_for_user", "Persons, their first time ever"],
+  ["first_matching_event_for_user", "Persons, their first time with these filters"],
+  ["sum", "Sum of a property"],
+  ["avg", "Average of a property"],
+  ["median", "Median of a property"],
+  ["min", "Smallest value of a property"],
+  ["max", "Largest value of a property"],
+  ["p75", "75th percentile of a property"],
+  ["p90", "90th percentile of a property"],
+  ["p95", "95th percentile of a property"],
+  ["p99", "99th percentile of a property"],
+  ["unique", "Different values of a property"],
+];
+
+const mathsOfProperty = new Set(["sum", "avg", "median", "min", "max", "p75", "p90", "p95", "p99", "unique"]);
+
+export function needsProperty(math: string): boolean {
+  return mathsOfProperty.has(math);
+}
+
+export const ranges: readonly (readonly [string, string])[] = [
+  ["dStart", "Today"],
+  ["-1dStart", "Yesterday"],
+  ["-24h", "24 hours"],
+  ["-7d", "7 days"],
+  ["-14d", "14 days"],
+  ["-30d", "30 days"],
+  ["-90d", "90 days"],
+  ["mStart", "This month"],
+  ["-12m", "12 months"],
+  ["all", "All time"],
+];
+
+export const lineDisplay = "ActionsLineGraph";
+
+export const trendDisplays: readonly (readonly [string, string])[] = [
+  [lineDisplay, "Lines"],
+  ["ActionsBar", "Bars"],
+  ["ActionsAreaGraph", "Areas"],
+  ["ActionsLineGraphCumulative", "Lines, all before added"],
+  ["BoldNumber", "One number"],
+  ["ActionsTable", "Numbers side by side"],
+  ["ActionsPie", "Pie"],
+];
+
+export const intervals: readonly (readonly [string, string])[] = [
+  ["hour", "Hour"],
+  ["day", "Day"],
+  ["week", "Week"],
+  ["month", "Month"],
+];
+
+/** Series of one question: more are hard to tell apart. */
+export const seriesMax = 6;
+export const valuesDefault = 6;
+
+/** As the API takes them for granted. */
+export const [windowDefault, orderDefault, columnsDefault] = ["14 day", "ordered", 8] as const;
+export const viewDefault = "steps";
+
+export const views: readonly (readonly [string, string])[] = [
+  [viewDefault, "Steps"],
+  ["trends", "Conversion over time"],
+  ["time_to_convert", "Time to convert"],
+];
+
+export const windows: readonly (readonly [string, string])[] = [
+  ["30 minute", "30 minutes"],
+  ["1 hour", "1 hour"],
+  ["1 day", "1 day"],
+  ["7 day", "7 days"],
+  [windowDefault, "14 days"],
+  ["30 day", "30 days"],
+];
+
+export const orders: readonly (readonly [string, string])[] = [
+  [orderDefault, "One after the other"],
+  ["strict", "Nothing between them"],
+  ["unordered", "In any order"],
+];
+
+/** What the steps of paths are, as PostHog calls them. */
+export const pathTypes: readonly (readonly [string, string])[] = [
+  ["$pageview", "Pages"],
+  ["$screen", "Screens"],
+  ["custom_event", "Other events"],
+];
+
+export const stepCounts = ["3", "5", "10"].map((count) => [count, `${count} steps`] as const);
+export const [stepsDefault, pathTypeDefault] = [5, "$pageview"] as const;
+
+/** The usual choices, and the current value where it is none of them: a saved question may have any. */
+export function withOwn(usual: readonly (readonly [string, string])[], own: string) {
+  return usual.some(([value]) => value === own) ? usual : [...usual, [own, own] as const];
+}
+
+export const periods: Readonly<Record<string, string>> = {
+  hour: "Hour",
+  day: "Day",
+  week: "Week",
+  month: "Month",
+};

@@ -1,0 +1,94 @@
+// Results of any kind as one table, for a file or a spreadsheet: all rows, and numbers as they are.
+
+import { namesOfTimes } from "../ui/chart/intervals.ts";
+import type { Cell } from "../ui/csv.ts";
+import {
+  type Cohort,
+  funnelsIn,
+  type FunnelStep,
+  isCohorts,
+  isFigures,
+  isPaths,
+  isTimes,
+  isTotals,
+  isTrends,
+  nameOfStep,
+  namesOfSeries,
+  ratesIn,
+  type Results,
+  shownValue,
+  type TrendSeries,
+} from "./results.ts";
+import { namesOfColumns } from "./rows/cells.ts";
+
+export interface ResultTable {
+  /** Of the file, without its ending. */
+  name: string;
+  columns: readonly string[];
+  rows: readonly (readonly Cell[])[];
+}
+
+/** @param columns of rows. */
+export function tableOf(results: Results, columns: readonly string[] = []): ResultTable {
+  if (isCohorts(results)) return cohortsTable(results);
+  const funnels = funnelsIn(results);
+  if (funnels) return funnelTable(funnels);
+  if (isTimes(results)) return { name: "times", columns: ["Seconds", "Persons"], rows: results[0].bins };
+  if (isPaths(results)) {
+    const rows = results.map((one) => [
+      one.source,
+      one.target,
+      one.value,
+      one.average_conversion_time / 1000,
+    ]);
+    return { name: "paths", columns: ["From", "To", "Times", "Average seconds"], rows };
+  }
+  const rates = ratesIn(results);
+  if (rates) return trendTable(rates);
+  if (isFigures(results)) {
+    const rows = results.map(({ key, value, previous }) => [key, value, previous]);
+    return { name: "figures", columns: ["Figure", "Value", "Before"], rows };
+  }
+  if (isTrends(results)) return isTotals(results) ? totalsTable(results) : trendTable(results);
+  const rows = results.map((row) => (Array.isArray(row) ? row : [row]) as Cell[]);
+  return { name: "query", columns: namesOfColumns(rows, columns), rows };
+}
+
+function trendTable(series: readonly TrendSeries[]): ResultTable {
+  const days = series[0]?.days ?? [];
+  const isOfTimes = typeof days[0] === "string";
+  const names = isOfTimes ? namesOfTimes(days) : (series[0]?.labels ?? days.map(String));
+  return {
+    name: "trend",
+    columns: [isOfTimes ? "Time" : "Active in", ...namesOfSeries(series)],
+    rows: names.map((name, i) => [name, ...series.map(({ data }) => data[i])]),
+  };
+}
+
+function totalsTable(series: readonly TrendSeries[]): ResultTable {
+  const names = namesOfSeries(series);
+  const rows = series.map((one, i) => [names[i], one.aggregated_value]);
+  return { name: "totals", columns: ["Series", "Number"], rows };
+}
+
+function funnelTable(funnels: readonly FunnelStep[][]): ResultTable {
+  const isBrokenDown = funnels.some(([first]) => first?.breakdown_value !== undefined);
+  const columns = ["Step", "Name", "Persons", "Median seconds since the step before"];
+  const rows = funnels.flat().map((step): Cell[] => {
+    const own = [step.order + 1, nameOfStep(step), step.count, step.median_conversion_time];
+    return isBrokenDown ? [shownValue(step.breakdown_value), ...own] : own;
+  });
+  return { name: "funnel", columns: isBrokenDown ? ["Value", ...columns] : columns, rows };
+}
+
+function cohortsTable(cohorts: readonly Cohort[]): ResultTable {
+  const longest = cohorts.reduce<Cohort["values"]>(
+    (most, { values }) => (values.length > most.length ? values : most),
+    [],
+  );
+  return {
+    name: "retention",
+    columns: ["Interval", ...longest.map(({ label }) => label)],
+    rows: cohorts.map(({ date, values }) => [date, ...longest.map((_, i) => values[i]?.count)]),
+  };
+}

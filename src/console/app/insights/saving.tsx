@@ -1,0 +1,100 @@
+// Saving a query: in the place of the one of an insight, or as a new insight.
+
+import { useState } from "preact/hooks";
+import { hrefOf, navigate } from "../session/route.ts";
+import { useAllowed, useSession } from "../session/session.ts";
+import { useAction, useLoaded } from "../session/use_loaded.ts";
+import { Button, Cut, ErrorText, Form, Outcome, TextField } from "../ui/parts.tsx";
+
+/** Saving a query takes the right to run it. */
+export function useMaySave(): boolean {
+  const mayQuery = useAllowed("query:read");
+  return useAllowed("insight:write") && mayQuery;
+}
+
+interface SavingProps {
+  /** Makes what is saved; `before` is what the insight has, undefined for a new one. */
+  queryOf: (before: unknown) => object;
+  /** The insight that is edited; 0 for none. */
+  insight: number;
+  isReady?: boolean;
+}
+
+export function Saving({ queryOf, insight, isReady = true }: SavingProps) {
+  if (!useMaySave()) return null;
+  return (
+    <div class="saving">
+      {insight > 0 && <SaveChanges key={insight} {...{ queryOf, insight, isReady }} />}
+      <SaveNew queryOf={queryOf} isReady={isReady} />
+    </div>
+  );
+}
+
+function SaveNew({ queryOf, isReady = true }: Pick<SavingProps, "queryOf" | "isReady">) {
+  const { home, project } = useSession();
+  const [name, setName] = useState("");
+  const action = useAction();
+  const save = () =>
+    action.send(
+      "POST",
+      `${home}/insights/`,
+      () => ({ query: queryOf(undefined), name: name || null }),
+      "Saved.",
+      ({ id }: { id: number }) => navigate(hrefOf(project.id, "insights", [id])),
+    );
+  return (
+    <>
+      <Form send={save}>
+        <TextField label="Name of the insight" value={name} set={setName} />
+        <Button type="submit" disabled={action.running || !isReady}>
+          Save as insight
+        </Button>
+      </Form>
+      <Outcome action={action} />
+    </>
+  );
+}
+
+interface SavedInsight {
+  name: string | null;
+  derived_name: string | null;
+  query: unknown;
+}
+
+/** Letters of an insight's name. */
+const nameLettersMax = 60;
+
+function SaveChanges({ queryOf, insight, isReady = true }: SavingProps) {
+  const { api, home, project } = useSession();
+  const path = `${home}/insights/${insight}/`;
+  const asked = useLoaded((signal) => api.get<SavedInsight>(path, { refresh: "false" }, signal), [path]);
+  const action = useAction();
+  const { value: saved } = asked;
+  const href = hrefOf(project.id, "insights", [insight]);
+  const save = () =>
+    action.send(
+      "PATCH",
+      path,
+      () => ({ query: queryOf(saved!.query) }),
+      "Saved.",
+      () => navigate(href),
+    );
+  return (
+    <>
+      <ErrorText error={asked.error} />
+      <p class="page-actions">
+        <Button kind="primary" disabled={action.running || !isReady || !saved} onClick={save}>
+          Save changes
+        </Button>
+        <span class="quiet">
+          in the place of what{" "}
+          <a href={href}>
+            <Cut text={saved?.name || saved?.derived_name || `insight ${insight}`} most={nameLettersMax} />
+          </a>{" "}
+          asks, on dashboards and in subscriptions too.
+        </span>
+      </p>
+      <Outcome action={action} />
+    </>
+  );
+}
