@@ -85,6 +85,47 @@ inBrowser(
 );
 
 inBrowser(
+  "an address that names no project, page or thing says so, and shows nothing in its place",
+  async () => {
+    const { page } = await signedIn(browser, server, "start");
+    await settled(page);
+    const none = crypto.randomUUID();
+    const wrong: string[] = [];
+    const faults: string[] = [];
+    for (const [address, text] of [
+      ["99999/explore", "There is no project 99999 here"],
+      ["nobody/explore", "There is no project nobody here"],
+      ["1/nonsense", "There is no page nonsense here"],
+      ["1/keys/5", "There is no page keys/5 here"],
+      ["1/groups/company", "There is no page groups/company here"],
+      ["1/dashboards/abc", "There is no dashboard abc here"],
+      ["1/subscriptions/abc", "There is no subscription abc here"],
+      ["1/insights/abc", "Not found."],
+      ["1/dashboards/99999", "Not found."],
+      ["1/insights/99999", "Not found."],
+      [`1/persons/${none}`, "Not found."],
+      ["1/groups/company/nobody", "There are no groups of the type company."],
+      ["1/recordings/nobody", "not found"],
+      [`1/exports/${none}`, "Not found."],
+      ["1/subscriptions/99999", "Not found."],
+    ] as const) {
+      await page.goto(`${server.url}/#/${address}`);
+      await page.getByRole("alert").first().waitFor();
+      const shown = (await page.getByRole("alert").allInnerTexts()).join();
+      const data = await page.locator("main table, main canvas, main form").count();
+      if (!shown.toLowerCase().includes(text.toLowerCase()) || data > 0)
+        wrong.push(`${address}: ${shown} ${data}`);
+      faults.push(...(await faultsOfState(page, address)));
+    }
+    expect({ wrong, faults }).toEqual({ wrong: [], faults: [] });
+    await page.goto(`${server.url}/#/99999/insights`);
+    await page.getByLabel("Project", { exact: true }).selectOption({ label: "Default project" });
+    await page.getByRole("heading", { name: "Insights" }).waitFor();
+  },
+  msMax,
+);
+
+inBrowser(
   "who is signed in sees no form to sign in while the server is asked, and what loads is whole",
   async () => {
     const { page } = await signedIn(browser, server, "insights");
@@ -205,6 +246,21 @@ inBrowser(
     await page.getByRole("alert").waitFor();
     await look("a refused subscription");
     expect(faults).toEqual([]);
+  },
+  msMax,
+);
+
+inBrowser(
+  "a key whose scopes allow no page is told so",
+  async () => {
+    const { body } = await ask(server, "POST", "/api/personal_api_keys/", {
+      label: "no page",
+      scopes: ["user:read"],
+    });
+    const { page } = await signedIn(browser, server, "", String(body["value"]));
+    await page.getByRole("alert").waitFor();
+    expect(await page.getByRole("alert").innerText()).toContain("or it is not shown to you");
+    expect(await faultsOfState(page, "no page")).toEqual([]);
   },
   msMax,
 );

@@ -3,7 +3,7 @@
 import { Fragment } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { ownZone } from "./clock.ts";
-import { pagesFor } from "./pages.ts";
+import { pageAt, pagesFor } from "./pages.ts";
 import { type ListReply, openApi } from "./session/api.ts";
 import { hrefOf, navigate, type Route, useRoute } from "./session/route.ts";
 import { allows, type ProjectRow, type Session, SessionContext } from "./session/session.ts";
@@ -31,7 +31,7 @@ function SignedIn({ signed, signOut }: { signed: Signed; signOut: SigningIn["sig
     [api],
   );
   const frame = (found: ProjectRow[]) => {
-    const named = found.find(({ id }) => id === route.project);
+    const named = found.find(({ id }) => String(id) === route.project);
     const project = named ?? found[0];
     if (!project) return <p class="notice">This key reaches no project.</p>;
     const home = `/api/projects/${project.id > 0 ? project.id : "@current"}`;
@@ -50,7 +50,7 @@ function SignedIn({ signed, signOut }: { signed: Signed; signOut: SigningIn["sig
           <Frame
             session={session}
             route={route}
-            isStray={!named && route.project !== undefined && project !== unnamed}
+            isStray={!named && route.project !== "" && project !== unnamed}
           />
         </ZoneContext.Provider>
       </SessionContext.Provider>
@@ -88,7 +88,7 @@ interface FrameProps {
 function Frame({ session, route, isStray }: FrameProps) {
   const groups = pagesFor((scope) => allows(session.scopes, scope));
   const allowed = groups.flatMap(({ entries }) => entries);
-  const shown = route.page === "" ? allowed[0] : allowed.find(({ name }) => name === route.page);
+  const shown = pageAt(allowed, route);
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
   useEffect(() => {
@@ -97,9 +97,9 @@ function Frame({ session, route, isStray }: FrameProps) {
     isFirst.current = false;
   }, [shown?.name]);
   const content = () => {
-    if (allowed.length === 0) return <p class="notice">This key’s scopes allow no page.</p>;
-    if (isStray) return <NoSuch title="Not found" what="project" name={String(route.project)} />;
-    return shown ? <shown.page route={route} /> : <NoSuch title="Not found" what="page" name={route.page} />;
+    if (isStray) return <NoSuch title="Not found" what="project" name={route.project} />;
+    if (shown) return <shown.page route={route} />;
+    return <NoSuch title="Not found" what="page" name={[route.page, ...route.more].join("/")} />;
   };
   const { project } = session;
   return (
@@ -114,14 +114,14 @@ function Frame({ session, route, isStray }: FrameProps) {
       >
         To the content
       </a>
-      <TopBar session={session} page={shown?.name ?? ""} />
+      <TopBar session={session} page={shown?.name ?? ""} isStray={isStray} />
       <div class="frame">
         <Menu project={project.id} groups={groups} current={shown?.name} />
         <main
           id="page-content"
           tabIndex={-1}
           ref={main}
-          key={`${route.project ?? project.id} ${shown?.name}`}
+          key={`${route.project || project.id} ${shown?.name}`}
         >
           {content()}
           <footer class="quiet">{clockText(project.timezone, ownZone())}</footer>
@@ -131,7 +131,11 @@ function Frame({ session, route, isStray }: FrameProps) {
   );
 }
 
-function TopBar({ session, page }: { session: Session; page: string }) {
+interface TopBarProps extends Pick<FrameProps, "session" | "isStray"> {
+  page: string;
+}
+
+function TopBar({ session, page, isStray }: TopBarProps) {
   const { project, projects } = session;
   return (
     <header class="top">
@@ -144,9 +148,10 @@ function TopBar({ session, page }: { session: Session; page: string }) {
       </label>
       <select
         id="project"
-        value={project.id}
+        value={isStray ? "" : project.id}
         onChange={(event) => navigate(hrefOf(Number(event.currentTarget.value), page))}
       >
+        {isStray && <option value="">Not found</option>}
         {projects.map(({ id, name }) => (
           <option key={id} value={id}>
             {name}

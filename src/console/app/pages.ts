@@ -21,6 +21,8 @@ export interface PageEntry {
   page: ComponentType<{ route: Route }>;
   /** A line in a square of 24; the menu does not have pages without one. */
   icon?: string;
+  /** How many segments follow in the address of one thing that the page shows; by default none does. */
+  ids?: number;
 }
 
 /** In groups, by their titles: the first has none. */
@@ -55,6 +57,7 @@ const groups: readonly (readonly [title: string, entries: readonly PageEntry[]])
         title: "Insights",
         scope: "insight:read",
         page: Insights,
+        ids: 1,
         icon: "M12 3a6 6 0 0 1 4 10.5V17H8v-3.5A6 6 0 0 1 12 3zM9 21h6",
       },
       {
@@ -62,6 +65,7 @@ const groups: readonly (readonly [title: string, entries: readonly PageEntry[]])
         title: "Dashboards",
         scope: "dashboard:read",
         page: Dashboards,
+        ids: 1,
         icon: "M3 3h8v8H3zM14 3h7v5h-7zM14 11h7v10h-7zM3 14h8v7H3z",
       },
     ],
@@ -74,6 +78,7 @@ const groups: readonly (readonly [title: string, entries: readonly PageEntry[]])
         title: "Persons",
         scope: "person:read",
         page: Persons,
+        ids: 1,
         icon: "M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 21c0-5 4-7 8-7s8 2 8 7",
       },
       {
@@ -81,6 +86,7 @@ const groups: readonly (readonly [title: string, entries: readonly PageEntry[]])
         title: "Groups",
         scope: "group:read",
         page: Groups,
+        ids: 2,
         icon: "M8 11a3 3 0 1 0 0-7 3 3 0 0 0 0 7zM16 11a3 3 0 1 0 0-6M2 20c0-4 3-6 6-6s6 2 6 6M17 14c3 0 5 2 5 6",
       },
       {
@@ -91,6 +97,7 @@ const groups: readonly (readonly [title: string, entries: readonly PageEntry[]])
           "Recordings",
           async () => (await import("./session_recordings/recordings.tsx")).Recordings,
         ),
+        ids: 1,
         icon: "M3 5h18v14H3zM10 9l5 3-5 3z",
       },
     ],
@@ -103,6 +110,7 @@ const groups: readonly (readonly [title: string, entries: readonly PageEntry[]])
         title: "Exports",
         scope: "batch_export:read",
         page: lazy("Exports", async () => (await import("./batch_exports/exports.tsx")).Exports),
+        ids: 1,
         icon: "M12 3v12M7 10l5 5 5-5M4 21h16",
       },
       {
@@ -113,6 +121,7 @@ const groups: readonly (readonly [title: string, entries: readonly PageEntry[]])
           "Subscriptions",
           async () => (await import("./subscriptions/subscriptions.tsx")).Subscriptions,
         ),
+        ids: 1,
         icon: "M3 5h18v14H3zM3 6l9 7 9-7",
       },
     ],
@@ -158,4 +167,10 @@ export function pagesFor(isAllowed: (scope: string) => boolean) {
   return groups
     .map(([title, entries]) => ({ title, entries: entries.filter(({ scope }) => isAllowed(scope)) }))
     .filter(({ entries }) => entries.length > 0);
+}
+
+/** The page of an address, the first one where it names none; undefined where it names what there is not. */
+export function pageAt(allowed: readonly PageEntry[], { page, more }: Route): PageEntry | undefined {
+  const found = page === "" ? allowed[0] : allowed.find(({ name }) => name === page);
+  return more.length === 0 || more.length === found?.ids ? found : undefined;
 }

@@ -3,8 +3,8 @@
 import { useEffect, useState } from "preact/hooks";
 
 export interface Route {
-  /** undefined: the first project there is. */
-  project: number | undefined;
+  /** The id of a project, as the address has it; empty: the first project there is. */
+  project: string;
   page: string;
   more: string[];
   query: URLSearchParams;
@@ -13,8 +13,7 @@ export interface Route {
 export function readRoute(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [project = "", page = "", ...more] = path.split("/").map(decoded);
-  const number = /^\d{1,9}$/.test(project) ? Number(project) : undefined;
-  return { project: number, page, more: more.filter(Boolean), query: new URLSearchParams(query) };
+  return { project, page, more: more.filter(Boolean), query: new URLSearchParams(query) };
 }
 
 function decoded(segment: string): string {

@@ -6,7 +6,7 @@ import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useAgainWhile, useLoaded } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";
 import { ListPage } from "../ui/list_page.tsx";
-import { Button, Card, Outcome, PageHead, ShownPage, Status, SureButton } from "../ui/parts.tsx";
+import { Button, Card, NoSuch, Outcome, PageHead, ShownPage, Status, SureButton } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { NewSubscription } from "./new_subscription.tsx";
 
@@ -23,8 +23,11 @@ interface SubscriptionRow {
 }
 
 export function Subscriptions({ route }: { route: Route }) {
-  const id = Number(route.more[0]);
-  return id > 0 ? <OneSubscription key={id} id={id} /> : <SubscriptionList />;
+  const [text] = route.more;
+  if (text === undefined) return <SubscriptionList />;
+  const id = Number(text);
+  if (!(id > 0)) return <NoSuch title="Subscriptions" what="subscription" name={text} />;
+  return <OneSubscription key={id} id={id} />;
 }
 
 function titleOf({ title, id }: SubscriptionRow): string {
