@@ -17,6 +17,7 @@ import {
   type Server,
   spawnSluice,
   startServer,
+  storesOf,
 } from "../../support/server.ts";
 import { makeNextVersion } from "../../support/versions.ts";
 
@@ -140,6 +141,30 @@ test("a check says of each migration how long it takes here, how that is known, 
   const stop = "older servers must stop for it";
   expect(await check(unborne)).toBe(`${moment}; ${stop}\n${rows}; ${stop}\n`);
   expect(await isChanged("checked")).toBe(false);
+}, 300_000);
+
+test("the next version's migrate changes embedded stores while this version's server captures", async () => {
+  const server = await startServer({ FLUSH_INTERVAL_MS: "20" });
+  const child = spawnSluice(["migrate"], { DATA_DIR: server.dataDir }, undefined, borne);
+  const printed = new Response(child.stdout).text();
+  let sent = 0;
+  while (child.exitCode === null) {
+    expect(await send(server, "meanwhile")).toBe(200);
+    sent += 10;
+  }
+  expect([await child.exited, await printed]).toEqual([0, "applied 1 to Postgres, 1 to ClickHouse\n"]);
+  expect(await send(server, "after")).toBe(200);
+  await rested(server);
+  const { clickhouse } = await storesOf(server);
+  expect(
+    await clickhouse.query(
+      "SELECT event, toInt32(count()) AS n, toInt32(any(unused)) AS unused FROM event_rows GROUP BY event ORDER BY event",
+    ),
+  ).toEqual([
+    { event: "after", n: 10, unused: 7 },
+    { event: "meanwhile", n: sent, unused: 7 },
+  ]);
+  expect(await server.end("SIGTERM")).toBe(0);
 }, 300_000);
 
 test("a server that was killed starts again as a newer one without waiting for itself", async () => {
