@@ -140,10 +140,11 @@ async function sendLines(reading: PieceReading, blobs: readonly Blob[]): Promise
   const held = heldReplies.open();
   let onBlob = () => {};
   const slices = blobSlices(reading, blobs, held, () => onBlob());
+  const close = (): void => held.close();
   const release = (): void => {
-    held.close();
-    // A blob that is being read now is released once it was read.
-    void slices.return(undefined);
+    close();
+    // A blob that is being read now is held until it was read.
+    void slices.return(undefined).then(close, close);
   };
   // The first blob is read before the status is sent, so that a refusal has its own status.
   let first: IteratorResult<Uint8Array, undefined>;
