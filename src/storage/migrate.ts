@@ -38,7 +38,7 @@ interface MigrateOptions extends OlderOptions {
   /** Folders of `NNNN_name.sql`; by default this program's own. */
   postgresDir?: string;
   clickhouseDir?: string;
-  /** Refuses stores that a newer version has changed, even where this one could go on. */
+  /** Refuses stores that a newer version has changed, even if this one could use them. */
   exact?: boolean;
 }
 
@@ -69,7 +69,7 @@ export async function migrate(
 
 export type { AppliedMigration };
 
-/** What a store has of the migrations, in order. */
+/** The migrations that a store has, in order. */
 export async function appliedMigrations(
   { sql, clickhouse }: Pick<Stores, "sql" | "clickhouse">,
   store: StoreName,
@@ -113,7 +113,7 @@ export async function pendingMigrations(
   return { postgres: await pending("postgres"), clickhouse: await pending("clickhouse") };
 }
 
-/** How many rows of events there are, which is what migrations of events take their time for. */
+/** The number of event rows, which decides how long migrations of events take. */
 export async function countEventRows(clickhouse: ClickHouse): Promise<number> {
   try {
     const [found] = await clickhouse.query<{ rows: string }>("SELECT count() AS rows FROM event_rows");
@@ -138,7 +138,7 @@ interface MigrationPass {
   options: MigrateOptions;
 }
 
-/** Applies what is missing, unless older servers are in the way: nothing is changed then. */
+/** Applies what is missing, unless older servers run that are not compatible: then nothing is changed. */
 async function applyMissing(turn: MigrationPass): Promise<{ done: Counts } | { blocking: BlockingServers }> {
   const { connection, clickhouse, files, older, options } = turn;
   const compatible = await findCompatible(connection, files, options);
@@ -158,9 +158,9 @@ async function applyMissing(turn: MigrationPass): Promise<{ done: Counts } | { b
   const blocking = await older.findBlocking(connection, { postgres: pending, clickhouse: more });
   if (blocking) return { blocking };
   for (const one of pending) await applyToPostgres(connection, one, options.log);
-  // The server goes on without ClickHouse for now, but not without its own Postgres tables.
+  // The server continues without ClickHouse for now, but not without its own Postgres tables.
   if ("thrown" in found) throw found.thrown;
-  // Files from the first on would take back what a newer version has replaced: that one has to do it.
+  // Applying all files again would undo what a newer version has replaced: that version has to do it.
   const remade = compatible.clickhouse.size > 0 ? [] : files.clickhouse;
   const missing = applied?.isIncomplete ? remade : more;
   for (const one of missing) await applyToClickHouse(turn, one);
@@ -168,8 +168,8 @@ async function applyMissing(turn: MigrationPass): Promise<{ done: Counts } | { b
 }
 
 /**
- * The migrations of a newer version that this one can go on beside, by store.
- * @throws UserError when there is one that it cannot, complete or not.
+ * A newer version's migrations that this one is compatible with, by store.
+ * @throws UserError when it is not compatible with one, complete or not.
  */
 async function findCompatible(
   sql: Postgres,
@@ -190,10 +190,10 @@ async function findCompatible(
 
 type Reserved = Awaited<ReturnType<Postgres["reserve"]>>;
 
-/** The advisory lock's number: the letters of "sluice", so that no other program has it by chance. */
+/** The advisory lock's number: the letters of "sluice", which no other program has by chance. */
 const lockKey = "126943754085221";
 
-/** Holds the lock while it runs. The lock is the connection's: if that breaks, so does the migration. */
+/** Runs work under the lock. The lock is the connection's: if that breaks, so does the migration. */
 async function exclusively<T>(sql: Postgres, run: (connection: Reserved) => Promise<T>): Promise<T> {
   const connection = await sql.reserve();
   try {
@@ -224,7 +224,7 @@ async function preparePostgres(connection: Reserved): Promise<AppliedMigration[]
 
 async function applyToPostgres(connection: Reserved, migration: Migration, log: Log): Promise<void> {
   const { version, name, path, text, checksum } = migration;
-  // Not sql.begin(), which would take another connection than the one that holds the lock.
+  // sql.begin() would take another connection than the one that holds the lock.
   await connection`BEGIN`;
   try {
     await connection.unsafe(text).simple();
@@ -284,11 +284,11 @@ interface AppliedToClickHouse {
   isIncomplete?: boolean;
 }
 
-/** Makes the database, checks the engine, and resolves to what was applied. */
+/** Creates the database, checks the engine, and resolves to the migrations that were applied. */
 async function prepareClickHouse(clickhouse: ClickHouse): Promise<AppliedToClickHouse> {
   const { cluster, embedded } = clickhouse;
   await clickhouse.createDatabase();
-  // The embedded one comes with us.
+  // The embedded engine is part of this program.
   if (!embedded) {
     await checkEngine(clickhouse);
     await checkCluster(clickhouse);
@@ -304,7 +304,7 @@ async function prepareClickHouse(clickhouse: ClickHouse): Promise<AppliedToClick
   return { recorded };
 }
 
-/** Whether repeating is useless. Unknown names count too: nobody else changes tables while a migration runs. */
+/** Whether repeating is useless. Unknown names count, too: nobody else changes tables while a migration runs. */
 function isLasting(thrown: unknown): boolean {
   if (!(thrown instanceof ClickHouseError)) return false;
   return thrown.kind === "refused" || lastingTypes.test(thrown.type);

@@ -1,21 +1,21 @@
-// Passwords: hashed by the runtime's argon2id, a few at a time. A password is compared for unknown accounts too, so
-// that the time tells nobody which accounts exist.
+// Passwords are hashed by the runtime's argon2id, a few at a time. A password is compared for unknown accounts, too, so
+// that the time does not show which accounts exist.
 
 import { type Clock, sleep } from "../../core/clock.ts";
 import { Fault, unavailable } from "../../core/fault.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import { signInLimits } from "./limits.ts";
 
-/** For whom a password is hashed: owners share the queue, and strangers wait in one of their own. */
+/** For whom a password is hashed: known people share a queue, strangers have one of their own. */
 export interface Asking {
   owner: string;
   isKnown: boolean;
 }
 
 export interface Passwords {
-  /** @throws Fault invalid_input or max_length for a password that may not be one; unavailable when too many wait. */
+  /** @throws Fault invalid_input or max_length for a password that is not allowed; unavailable when too many wait. */
   hash(password: string, asking: Asking): Promise<string>;
-  /** Whether it is the one that was hashed; never where there is none. @throws Fault unavailable. */
+  /** Whether this is the password that was hashed; false where there is none. @throws Fault unavailable */
   matches(password: string, hash: string | null | undefined, asking: Asking): Promise<boolean>;
 }
 
@@ -42,7 +42,7 @@ export function openPasswords(clock: Clock): Passwords {
   };
 }
 
-/** Runs work with a permit of the queue of whoever asks. The permit of a stranger rests before the next one has it. */
+/** Runs work with a permit of the caller's queue. A stranger's permit pauses before the next stranger gets it. */
 function openQueues(clock: Clock) {
   const { hashesMax, hashesWaitingMax, hashWaitMsMax: msMax } = signInLimits;
   const queue = () => new Semaphore(hashesMax, hashesWaitingMax, 1);
@@ -61,7 +61,7 @@ function openQueues(clock: Clock) {
   };
 }
 
-/** The text that is hashed: typed on two keyboards, it is the same. @throws Fault */
+/** The text that is hashed: equal for a password typed on two keyboards. @throws Fault */
 function checkedPassword(password: string, attr: string): string {
   const { passwordCharsMin: least, passwordCharsMax: most, passwordBytesMax } = signInLimits;
   const chars = [...password].length;

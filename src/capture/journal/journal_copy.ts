@@ -1,5 +1,5 @@
-// A copy of a journal's folder, made while a process writes to it: all that was acknowledged before the copy began and
-// is not stored yet. A segment that is finished meanwhile is left out, since ClickHouse has it.
+// A copy of a journal's folder, made while a process writes to it: everything that was acknowledged before the copy
+// began and is not stored yet. A segment that is finished meanwhile is omitted, since ClickHouse has it.
 
 import { join } from "node:path";
 import { codeOf } from "../../core/log.ts";
@@ -24,7 +24,7 @@ export interface JournalCopy {
   attemptsMax: number;
 }
 
-/** The marks of what is synced are not copied: the copy's ledger has all that they say. */
+/** The marks of synced bytes are not copied: the copy's ledger has the same facts. */
 export async function copyJournal(options: JournalCopy): Promise<void> {
   const { setup, folder, target, copy } = options;
   const { io } = setup;
@@ -45,7 +45,7 @@ export async function copyJournal(options: JournalCopy): Promise<void> {
   io.remove(join(target, "synced"));
 }
 
-/** Resolves to what the copy's ledger says of it; undefined for rows that come back from quarantine, and for none. */
+/** Resolves to the entry of the copy's ledger; undefined for rows that return from quarantine, and if there is none. */
 async function copySegment(options: JournalCopy, name: string): Promise<Segment | undefined> {
   const { setup, folder, target, copy, attemptsMax } = options;
   const { io } = setup;
@@ -64,11 +64,11 @@ async function copySegment(options: JournalCopy, name: string): Promise<Segment 
     const read = expected?.tail === "sealed" ? withoutFramesFrom(whole, expected.bytes) : whole;
     const { segment } = read;
     const isDamaged = judgeSegment(read, expected).damaged;
-    // The damage is the original's: a start on the copy finds and tells it.
+    // The damage is the original's: a start on the copy finds and reports it.
     if (isDamaged && attempt === attemptsMax)
       return expected && { ...segment, bytes: expected.bytes, rows: expected.rows };
     if (!isDamaged && segment.rows > 0) {
-      // What follows is half a write, or an earlier segment's.
+      // The bytes that follow are half a write, or an earlier segment's.
       io.truncate(to, segment.bytes);
       return segment;
     }

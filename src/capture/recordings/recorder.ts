@@ -1,5 +1,5 @@
-// The recorder: appends the snapshots of one request to the lane of recordings, for a project that records sessions, as
-// long as they leave the journal room for events.
+// The recorder appends the snapshots of a request to the lane of recordings if the project records sessions and the
+// recordings leave the journal space for events.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { type Fault, unavailable } from "../../core/fault.ts";
@@ -26,14 +26,14 @@ interface RecorderOptions extends SnapshotContext {
   journal: RecordingJournal;
   wanted: boolean;
   retentionDays: number;
-  /** Memory for copies of long snapshots is acquired from it. */
+  /** Gives memory for copies of long snapshots. */
   lease?: MemoryLease | undefined;
   groups: CommitGroups;
 }
 
 export class Recorder {
   recorded = 0;
-  /** True when some were ignored because the project records no sessions: their sender may stop. */
+  /** Whether snapshots were ignored because the project records no sessions: their sender may stop. */
   unwanted = false;
   readonly #options: RecorderOptions;
 
@@ -50,7 +50,10 @@ export class Recorder {
     return this.#refused() ?? this.#append(readSnapshot(index, at, this.#options));
   }
 
-  /** Appends a long one, with pauses for other requests. @throws Fault as append(); unavailable also without memory. */
+  /**
+   * Appends a long snapshot, with pauses for other requests. @throws Fault as append(); unavailable also without
+   * memory.
+   */
   async appendLong(index: EventIndex, at: EntryOffset): Promise<Reason | undefined> {
     const refused = this.#refused();
     if (refused) return refused;
@@ -84,17 +87,17 @@ export class Recorder {
     return undefined;
   }
 
-  /** True when makeRoom() should be called before more are taken. */
+  /** True when makeRoom() must be called before further snapshots are appended. */
   get crowded(): boolean {
     return this.recorded > 0 && this.#options.journal.recordings.crowded;
   }
 
-  /** Waits for the disk. The request's groups tell what could not be written. */
+  /** Waits for the disk. The request's groups report what could not be written. */
   async makeRoom(): Promise<void> {
     await this.#options.journal.recordings.commit().catch(() => {});
   }
 
-  /** Resolves when what was taken is in ClickHouse. */
+  /** Resolves when the appended snapshots are in ClickHouse. */
   async stored(): Promise<void> {
     const { journal } = this.#options;
     if (this.recorded > 0) await journal.stored(journal.recordings);

@@ -1,4 +1,4 @@
-// A warning as a row, and rows of warnings as columns until they are sealed into a frame.
+// A warning as a row, and the columns of such rows until they are sealed into a frame.
 
 import { type LaneKind, plainLane } from "../journal/lane_kind.ts";
 import { monthOf } from "../journal/segments/partition.ts";
@@ -53,5 +53,5 @@ function warningBlock() {
   });
 }
 
-/** What the columns of numbers take of a row. */
+/** Bytes of a row in the columns of numbers. */
 const fixedBytes = 20;

@@ -19,18 +19,18 @@ interface PageLinks {
   previous: string | null;
 }
 
-/** The site's URL, for requests of which reachedAt() was told. */
+/** The site's URL, of requests for which reachedAt() was called. */
 const sites = new WeakMap<Request, string>();
 
-/** Links in this request's answer begin with `site`, e.g. https://sluice.example, whatever it says of its host. */
+/** Links in this request's answer begin with `site`, e.g. https://sluice.example, whatever its Host header is. */
 export function reachedAt(request: Request, site: string): void {
   sites.set(request, site);
 }
 
 /**
- * The URL of a request as its client sees it, without the key it may carry, since links are passed on. Where no site is
- * set, its Host counts; a proxy that ends TLS says so in X-Forwarded-Proto. X-Forwarded-Host is not believed, since
- * anybody can send it.
+ * The URL of a request as its client sees it, without the key that it may contain, since links are passed on. Where no
+ * site is set, the Host header counts; a proxy that ends TLS sends X-Forwarded-Proto. X-Forwarded-Host is not trusted,
+ * since anybody can send it.
  */
 export function requestUrl(request: Request): URL {
   const url = new URL(request.url);
@@ -57,7 +57,7 @@ export function pageReply<Row>(
   return { count, ...pageLinks(url, page, count), results: rows };
 }
 
-/** A page sent while it is read, for results that come as JSON in pieces, each with a comma before it. */
+/** A page that is sent while it is read: its results come as JSON in chunks, and a comma precedes each result. */
 export async function streamedPage(
   url: URL,
   page: Page,
@@ -72,7 +72,7 @@ export async function streamedPage(
   );
 }
 
-/** Results that come in pieces, without the comma that stands before the first. */
+/** Results in chunks, without the comma that precedes the first. */
 async function* withoutComma(pieces: AsyncGenerator<Uint8Array, void>): AsyncGenerator<Uint8Array, void> {
   let isFirst = true;
   for await (const piece of pieces) {
@@ -91,9 +91,9 @@ function pageUrl(url: URL, limit: number, offset: number): string {
 }
 
 /**
- * @param sizes bytes of each row of the page, in its order.
- * @throws Fault with `limit` as its attr, naming how many rows fit, when all of them are longer than a page may be. One
- *   row always fits.
+ * @param sizes bytes of each row of the page, in order.
+ * @throws Fault with `limit` as its attr and the number of rows that fit, when all rows together exceed a page. One row
+ * always fits.
  */
 export function checkFits(sizes: readonly number[]): void {
   const bytesMax = httpLimits.pageBytesMax;
@@ -103,7 +103,7 @@ export function checkFits(sizes: readonly number[]): void {
   throw new Fault("max_value", detail, { attr: "limit" });
 }
 
-/** How many of the first of these fit into `bytesMax`, at least one; undefined when all do. */
+/** How many of the first sizes fit into `bytesMax`, at least one; undefined when all do. */
 export function fitting(sizes: readonly number[], bytesMax: number): number | undefined {
   let bytes = 0;
   for (const [i, size] of sizes.entries()) {
@@ -113,7 +113,7 @@ export function fitting(sizes: readonly number[], bytesMax: number): number | un
   return undefined;
 }
 
-/** The list cut into blocks of at most httpLimits.pageBlockBytes, or of a single element that is longer. */
+/** The list in blocks of at most httpLimits.pageBlockBytes, or of a single longer element. */
 export function blocksOf<One>(list: readonly One[], sizeOf: (one: One) => number): One[][] {
   const blocks: One[][] = [];
   let bytes = Number.POSITIVE_INFINITY;

@@ -1,5 +1,5 @@
-// The statements of a funnel: how many persons reached each step, how long it took them, how many came through by when
-// they began, and by how long it took.
+// The statements of a funnel: how many persons reached each step and how long it took them; how many converted, by when
+// they began and by how long it took.
 
 import { queryLimits } from "../limits.ts";
 import type { Breakdown } from "../parts/breakdown.ts";
@@ -16,16 +16,16 @@ import {
   valueOfPerson,
 } from "./attempts.ts";
 
-/** By step: persons who reached it, and the seconds since the step before. */
+/** By step: the persons who reached it, and their seconds since the step before. */
 export interface FunnelRow {
-  /** Of a breakdown: the index of its value; the number of values stands for all others. */
+  /** In a breakdown the index of its value; the number of values stands for all others. */
   line: number;
   persons: (string | number)[];
   average_seconds: (number | null)[];
   median_seconds: (number | null)[];
 }
 
-/** The values of a breakdown that most persons who began the funnel count for, and whether there are more. */
+/** The breakdown values with the most persons who began the funnel, and whether there are more values. */
 export async function funnelValues(
   context: QueryContext,
   scope: FunnelScope,
@@ -45,7 +45,7 @@ export async function funnelValues(
   return { values: found.slice(0, limit).map(({ value }) => value), more: found.length > limit };
 }
 
-/** @returns a row, of a breakdown one for each value that persons count for. */
+/** @returns one row; of a breakdown one for each value that persons count for. */
 export async function funnelRows(
   context: QueryContext,
   scope: FunnelScope,
@@ -70,7 +70,7 @@ export async function funnelRows(
   );
 }
 
-/** Persons who came to so many of the steps; `line`: of one value of the breakdown, by its index. */
+/** Persons who reached so many steps; `line`: only those of one breakdown value, by its index. */
 export function funnelPersonsText(
   context: QueryContext,
   scope: FunnelScope,
@@ -96,7 +96,7 @@ interface FunnelFigure {
   breakdown?: BreakdownLines | undefined;
 }
 
-/** Persons who came to the first and to the last of the steps that are asked for, by when they began. */
+/** Persons who reached the first and the last of the chosen steps, by when they began. */
 export interface ConversionRow {
   line: number;
   /** The index of the interval. */
@@ -111,7 +111,7 @@ interface StepRange {
   to: number;
 }
 
-/** Each person counts once in every interval in which they began: for their best attempt. */
+/** Each person counts once in every interval in which they began, by their best attempt. */
 export async function conversionRows(
   context: QueryContext,
   scope: FunnelScope & StepRange & { interval: Interval },
@@ -136,12 +136,12 @@ export async function conversionRows(
   );
 }
 
-/** Persons who came through, by how long it took. */
+/** Persons who converted, by how long it took. */
 export interface TimesRow {
-  /** The bin they are in, counted from 0, and its persons. */
+  /** The bin, counted from 0, and its persons. */
   bin: number;
   persons: string | number;
-  /** Of all bins: where the first begins and how long each is, in seconds; how many they are. */
+  /** For all bins: where the first begins, the length of each in seconds, and their number. */
   low: string | number;
   width: string | number;
   bins: string | number;
@@ -149,8 +149,9 @@ export interface TimesRow {
 }
 
 /**
- * Bins of whole seconds, so many that the last of them begins after the longest time; of a single length a minute.
- * @param bins their number; by default the cube root of the persons', as at PostHog.
+ * Bins of whole seconds, so that the last one begins after the longest time. When all times are equal a bin is a
+ * minute.
+ * @param bins their number; by default the cube root of the number of persons, as at PostHog.
  */
 export async function timesRows(
   context: QueryContext,

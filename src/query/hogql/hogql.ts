@@ -40,7 +40,7 @@ async function answer(context: QueryContext, checked: CheckedHogQL): Promise<Que
   }
 }
 
-/** As its run does, but for the types of properties, which are known to the store. */
+/** The check does what a run does, except for the types of properties, which only the store knows. */
 async function read(reader: TextReader, { attr, query, filters }: CheckedHogQL): Promise<void> {
   const at = `${attr}__query`;
   const { project_id } = reader;
@@ -53,7 +53,7 @@ async function read(reader: TextReader, { attr, query, filters }: CheckedHogQL):
   }
 }
 
-/** The text, and what names in braces stand for. */
+/** The text, and the values of names in braces. */
 function textsOf({ query: text, values, variables }: HogQLQuery) {
   return { text, values: values ?? undefined, variables: variablesOf(variables) };
 }
@@ -73,7 +73,7 @@ function withTotal(timings: readonly QueryTiming[]): QueryTiming[] {
   return [...timings, { k: ".", t: timings.reduce((sum, { t }) => sum + t, 0) }];
 }
 
-/** PostHog sends variables by their id: what SQL calls them is their code name. */
+/** PostHog sends variables by id; SQL names them by code name. */
 function variablesOf(variables: HogQLQuery["variables"]): Record<string, unknown> {
   const named = Object.entries(variables ?? {}).map(([id, variable]): [string, unknown] => {
     const own =

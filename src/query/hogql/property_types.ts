@@ -1,5 +1,5 @@
-// The types of the properties that a query in SQL names, as the project's definitions have them: at PostHog, too, a
-// property is compared, ordered and given as what its first value was.
+// Types of the properties that a query in SQL names, from the project's definitions: at PostHog, too, a property is
+// compared, ordered and returned with the type of its first value.
 
 import type { PropertyTypes } from "../sql/compile/compile.ts";
 import { SqlProblem } from "../sql/compile/compile.ts";
@@ -15,7 +15,7 @@ interface TypeRow {
   type: string;
 }
 
-/** One read, of the names that the trees have; none where they name no property. */
+/** Reads the types of all names in the trees at once; reads nothing if they name no property. */
 export async function propertyTypesOf(
   { run, project_id }: Pick<QueryContext, "run" | "project_id">,
   trees: readonly (SelectTree | ExpressionNode)[],
@@ -23,7 +23,7 @@ export async function propertyTypesOf(
   const names = new Set<string>();
   collectNames(trees, names);
   if (names.size === 0) return () => undefined;
-  // A name that properties of groups of several types have is of a type when all of them agree.
+  // A property name of several group types has a type when all of them agree.
   const rows = await run<TypeRow>(
     `SELECT kind, name, any(detected) AS type
      FROM (
@@ -41,8 +41,8 @@ export async function propertyTypesOf(
 }
 
 /**
- * Empty answers would look as if nobody came from anywhere.
- * @param lifted properties of persons that PostHog takes from their events, and where each is named.
+ * Refuses such properties: empty answers would look as if nobody came from anywhere.
+ * @param lifted properties of persons that PostHog derives from their events, and where each is named.
  * @throws SqlProblem for one that no person of the project ever had.
  */
 export async function refuseUnset(
@@ -65,7 +65,7 @@ export async function refuseUnset(
   throw new SqlProblem(detail, lifted.get(unset));
 }
 
-/** What stands behind a dot or in brackets; the parser bounds how many words a query has. */
+/** The name behind a dot or in brackets; the parser bounds the words of a query. */
 function collectNames(node: unknown, names: Set<string>): void {
   if (Array.isArray(node)) {
     for (const one of node) collectNames(one, names);

@@ -1,24 +1,25 @@
-// The engine stands behind the server while its INSERTs are on time. On few cores a live capture waits several times
-// behind an INSERT's threads (socket, write, sync, answer): its p99 at 500 a second was 20 to 40 ms, and is 5. An
-// INSERT that takes too long, because other programs keep the cores busy, brings the engine back to the front. Beside
-// the engine's own reads, which would delay captures in front, it is given longer, but not without end.
+// The engine has a lower priority than the server while its INSERTs are on time. On few cores a live capture waits
+// several times for an INSERT's threads (socket, write, sync, answer): its p99 at 500 a second was 20 to 40 ms, and is
+// 5. An INSERT that takes too long, because other programs keep the cores busy, gives the engine its usual priority
+// back. Beside the engine's own reads, which would delay captures at that priority, it gets more time, but not without
+// end.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Clock } from "../../core/clock.ts";
 import { chdbServerLimits } from "./limits.ts";
 
 interface EnginePriorityOptions {
-  /** Sets how many steps of nice the engine stands behind: 0 or chdbServerLimits.stepsBehind. */
+  /** Sets by how many steps of nice the engine's priority is lower: 0 or chdbServerLimits.stepsBehind. */
   set: (steps: number) => void;
   clock: Clock;
-  /** Calls `run` after so many ms, unless what it returns is called before. */
+  /** Calls `run` after so many ms, unless the returned function is called before. */
   after?: (ms: number, run: () => void) => () => void;
 }
 
 export class EnginePriority {
   readonly #options: EnginePriorityOptions;
   #steps = 0;
-  /** Of clock.elapsed(): until when it stays in front. */
+  /** Until when it keeps its usual priority, by clock.elapsed(). */
   #frontUntil = Number.NEGATIVE_INFINITY;
   #hasStored = false;
   #reads = 0;
@@ -27,7 +28,7 @@ export class EnginePriority {
     this.#options = options;
   }
 
-  /** Runs an INSERT, behind the server unless one was late before. */
+  /** Runs an INSERT, at the lower priority unless one was late before. */
   async during<T>(insert: () => Promise<T>): Promise<T> {
     const { clock, after = afterTimer } = this.#options;
     this.#hasStored = true;
@@ -48,7 +49,7 @@ export class EnginePriority {
     }
   }
 
-  /** Runs a read: once there was an INSERT, behind the server as well. A start and its migrations are in front. */
+  /** Runs a read: after the first INSERT at the lower priority, too. A start and its migrations have the usual one. */
   async beside<T>(read: () => Promise<T>): Promise<T> {
     if (this.#hasStored) this.#stepBack();
     this.#reads++;
@@ -76,22 +77,22 @@ function afterTimer(ms: number, run: () => void): () => void {
 }
 
 /**
- * Sets by how many steps of nice this process's session stands behind others. Only where Linux shares the cores by
- * sessions (sched_autogroup) and the session is this process's own: nice of threads could not be taken back without
- * privileges. It is a preference; the server works without it.
+ * Lowers the priority of this process's session by steps of nice. Only where Linux shares the cores by sessions
+ * (sched_autogroup) and the session is this process's own: nice of threads could not be taken back without privileges.
+ * It is a preference; the server works without it.
  */
 export function setSessionNice(steps: number): void {
   try {
     if (sessionOf(readFileSync("/proc/self/stat", "utf8")) !== process.pid) return;
     writeFileSync("/proc/self/autogroup", String(steps));
   } catch {
-    // Not Linux, or one without sessions' shares.
+    // Not Linux, or a Linux that does not share by sessions.
   }
 }
 
 /**
- * The session in the text of /proc/PID/stat, as proc(5) has it: behind the name, which may hold anything, come state,
- * parent, group and session.
+ * The session in the text of /proc/PID/stat, as proc(5) describes it: state, parent, group and session follow the name,
+ * which may contain anything.
  */
 function sessionOf(stat: string): number {
   return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[3]);

@@ -25,8 +25,8 @@ import { Runner } from "./run.ts";
 import { listenHere } from "./stream.ts";
 
 /**
- * Called before each statement runs. Resolves to what is called after it, which says whether the answer is sent; to
- * undefined when the statement must not run. Tests put failures here.
+ * Called before each statement runs. Resolves to a function that is called after it, which decides whether the answer
+ * is sent, or to undefined when the statement must not run. Tests inject failures here.
  */
 type Intercept = (text: string, response: ServerResponse) => Promise<(() => boolean) | undefined>;
 
@@ -115,7 +115,8 @@ class ChdbServer {
   }
 
   #prioritized<T>(text: string, run: () => Promise<T>): Promise<T> {
-    // Rows from a journal, not what is derived from them behind; a migration's INSERTs have other formats, or none.
+    // These are rows from a journal, not what is derived from them later; a migration's INSERTs have other formats, or
+    // none.
     const isFlush = text.startsWith("INSERT") && text.endsWith("FORMAT Native");
     if (isFlush) return this.#priority.during(run);
     return kindOf(text) === "read" ? this.#priority.beside(run) : run();
@@ -133,7 +134,7 @@ function endProcess(reason: string): never {
   process.exit(1);
 }
 
-/** Runs the server by the arguments of the command line, until it is told to end. */
+/** Runs the server by the arguments of the command line, until it is stopped. */
 export async function runServer(intercept: Intercept = noIntercept): Promise<void> {
   const { values } = parseArgs({
     options: {
@@ -154,7 +155,7 @@ export async function runServer(intercept: Intercept = noIntercept): Promise<voi
     process.exit(0);
   };
   process.on("SIGTERM", () => void end());
-  // A terminal sends Ctrl-C to every process: this one ends when its owner has written what it holds.
+  // A terminal sends Ctrl-C to every process: this one ends when its owner has written what it still has.
   process.on("SIGINT", () => void (alone && end()));
   const port = await server.listen(Number(values.port));
   process.stdout.write(`${JSON.stringify({ port })}\n`);

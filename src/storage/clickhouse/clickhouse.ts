@@ -24,18 +24,18 @@ export interface QueryOptions {
   timeoutMs?: number;
   /** ClickHouse settings, for this statement only. */
   settings?: Record<string, string | number>;
-  /** Ends the wait; a statement that writes goes on in ClickHouse. */
+  /** Ends the wait; a writing statement continues in ClickHouse. */
   abort?: AbortSignal;
   kind?: ReadKind;
 }
 
 /**
- * Native blocks one behind the other: bytes, or a file of nothing else below DATA_DIR, which an embedded engine reads
+ * Native blocks in a row: bytes, or a file that contains nothing else, below DATA_DIR, which an embedded engine reads
  * by name.
  */
 export type NativeBody = { path: string } | { bytes: Uint8Array[] };
 
-/** An INSERT of what a SELECT makes of the rows of a body. */
+/** An INSERT of a SELECT's result over the rows of a body. */
 export interface DerivedInsert {
   /** The body's columns that are read, with their types; others are skipped. */
   structure: string;
@@ -49,7 +49,7 @@ export interface ClickHouse {
   /** Whether it runs on this machine and may read our files by name. */
   readonly embedded: boolean;
   readonly cluster?: Cluster;
-  /** What statements name that change rows, or read system tables. */
+  /** The names of tables for statements that change rows or read system tables. */
   readonly tables: Tables;
   /** Resolves when it has answered a query, whether or not its database exists. */
   ping(timeoutMs?: number): Promise<void>;
@@ -71,15 +71,15 @@ export interface ClickHouse {
   createDatabase(where?: string): Promise<void>;
   /** Writes the rows as one INSERT and one block, so one part for each partition; resolves when they are stored. */
   insertNative(table: string, body: NativeBody, options?: QueryOptions): Promise<void>;
-  /** Writes what the SELECT makes of the rows, which are read piece by piece; resolves when it is stored. */
+  /** Writes the SELECT's result over the rows, which are read chunk by chunk; resolves when it is stored. */
   insertDerived(insert: DerivedInsert, body: NativeBody, options?: QueryOptions): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * The status is sent after the whole answer, so that no error hides in its middle. Expressions are not compiled:
+ * The status is sent after the whole answer, so that no error hides in the middle. Expressions are not compiled:
  * compiled `min` and `max` take a moment before 1970 for a late one, in queries and in views. An INSERT writes with one
- * thread, so as one part: from 26.8 on the engine's default is one for each core.
+ * thread, hence one part: from 26.8 on the engine's default is one thread per core.
  */
 const steady = { wait_end_of_query: 1, compile_aggregate_expressions: 0, max_insert_threads: "1" } as const;
 
@@ -97,8 +97,8 @@ const inserting = {
   max_insert_block_size: "100000000",
   min_insert_block_size_rows: "100000000",
   min_insert_block_size_bytes: "0",
-  // Merges and reads collapse rows that replace each other in any case: collapsing them here as well took more than a
-  // quarter of an insert.
+  // Merges and reads collapse rows that replace each other anyway: collapsing them here, too, took more than a quarter
+  // of an INSERT.
   optimize_on_insert: 0,
 } as const;
 
@@ -212,7 +212,7 @@ const insertingWhereKnown: Readonly<Record<string, string>> = {
   enable_analyzer: "0",
 };
 
-/** Those of `insertingWhereKnown` that the engine knows. Asked once. */
+/** The settings of `insertingWhereKnown` that the engine knows. Read once. */
 function findKnown(admin: Client): () => Promise<Record<string, string>> {
   let known: Promise<Record<string, string>> | undefined;
   const query = () =>
@@ -258,7 +258,7 @@ async function* streamed(
   }
 }
 
-/** Compressed for a remote engine: about a tenth of the bytes, for a tenth more CPU of an import. */
+/** Compresses for a remote engine: a tenth of the bytes for a tenth more CPU of an import. */
 async function insertBody(
   client: Client,
   query: string,
@@ -282,7 +282,7 @@ async function insertBody(
         clickhouse_settings: settings,
         ...(compressed && { http_headers: { "content-encoding": "zstd" } }),
       });
-      // An INSERT that was stored is answered with nothing.
+      // A stored INSERT has an empty answer.
       const said = await textOf(stream);
       if (said !== "") throw parseError(said);
     };
@@ -296,8 +296,8 @@ async function insertBody(
 const fast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
 /**
- * The whole answer: a proxy, or an engine that fails late, may put an exception below a status of 200. A response that
- * is not drained keeps its socket out of the pool.
+ * Reads the whole answer, since a proxy, or an engine that fails late, may put an exception below a status of 200. A
+ * response that is not drained keeps its socket out of the pool.
  */
 async function textOf(stream: Readable): Promise<string> {
   return Buffer.concat((await stream.toArray()) as Uint8Array[]).toString();
@@ -337,7 +337,7 @@ async function within<T>(
 ): Promise<T> {
   const late = AbortSignal.timeout(timeoutMs);
   try {
-    // The client does not look whether it was aborted before.
+    // The client does not check whether the signal was aborted before.
     abort?.throwIfAborted();
     return await run(abort ? AbortSignal.any([late, abort]) : late);
   } catch (thrown) {

@@ -1,5 +1,6 @@
 // Reads from ClickHouse with fetch: through the client they cost six times as much CPU for one row and nine times as
-// much for a megabyte, on the event loop that captures. Only statements that change nothing: they may be sent twice.
+// much for a megabyte, on the event loop that captures. Only statements that change nothing belong here, since they may
+// be sent twice.
 
 import { sleep, systemClock, yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
@@ -49,8 +50,8 @@ export type Reader = <Taken>(
 ) => Promise<Taken>;
 
 /**
- * A reader whose permit is held until the statement is gone from the engine, even if its caller has left: a statement
- * that goes on uses memory that the next one counts on.
+ * A reader whose permit is held until the statement has left the engine, even if its caller has left: a running
+ * statement uses memory that the next one relies on.
  * @throws what `failure` makes, the signal's reason, or the error of a connection.
  */
 export function openReader(options: ReaderOptions): Reader {
@@ -63,7 +64,7 @@ export function openReader(options: ReaderOptions): Reader {
     reading: ReadRequest,
     readReply: (reply: Response) => Promise<Taken>,
   ): Promise<Taken> {
-    // A read whose time ran out in the queue gets the error that allows a retry.
+    // A read whose time was up in the queue gets the error that allows a retry.
     const leave = await permits.enter(ownerOf(reading), reading.abort).catch(() => undefined);
     if (!leave) throw tooManyWait();
     const mark = crypto.randomUUID();
@@ -105,7 +106,7 @@ export function openReader(options: ReaderOptions): Reader {
   };
 }
 
-/** The levels for each kind, in the order they are tried: the next one when the memory does not suffice. */
+/** The levels of each kind in the order they are tried: the next one when memory does not suffice. */
 type Allowances = Readonly<Record<ReadKind, readonly Allowance[]>>;
 
 /** The levels of one reader, for each kind of read. @param memory what the machine has, in bytes. */
@@ -123,7 +124,7 @@ export function openAllowances(memory = memoryHere()): Allowances {
   const huge = allow(clickhouseLimits.readHugePermits, Math.floor(hugeBytes));
   return {
     page: [small, large],
-    // On a small machine there is no more than for a page.
+    // A small machine has no more than for a page.
     question: huge.bytes > large.bytes ? [small, large, huge] : [small, large],
     export: [allow(clickhouseLimits.readExportPermits, clickhouseLimits.readExportBytesMax), large],
     flush: [allow(clickhouseLimits.readFlushPermits, clickhouseLimits.readFlushBytesMax), large],
@@ -144,7 +145,7 @@ function boundsOf(bytes: number): Record<string, string | number> {
   };
 }
 
-/** A client's question changes nothing, and what it writes to the disk while it runs is bounded. */
+/** A client's query changes nothing, and the disk space that it uses is bounded. */
 const questionBounds = {
   readonly: 2,
   max_temporary_data_on_disk_size_for_query: clickhouseLimits.readTemporaryBytesMax,
@@ -170,7 +171,7 @@ function openAsking(options: ReaderOptions) {
     const reply = await send({ text, params: { mark }, settings: { wait_end_of_query: 1 }, abort });
     return (await reply.text()).trim();
   };
-  /** Resolves when the statement is gone, or after clickhouseLimits.readGoneMsMax. */
+  /** Resolves when the statement has left the engine, or after clickhouseLimits.readGoneMsMax. */
   const end = async (mark: string): Promise<void> => {
     const until = systemClock.elapsed() + clickhouseLimits.readGoneMsMax;
     for (;;) {

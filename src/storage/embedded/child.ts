@@ -17,31 +17,31 @@ export interface ChildPlan {
   command: () => Promise<string[]> | string[];
   /** By default our own environment. */
   env?: Record<string, string>;
-  /** Its working folder, in which there must be no configuration files of ours. */
+  /** Its working folder, which must not contain configuration files of ours. */
   cwd?: string;
   firstLine?: string;
-  /** Resolves when it answers; `lines` are those of its standard output. */
+  /** Resolves when the child answers; `lines` are those of its standard output. */
   ready(child: ChildProcess, lines: AsyncIterator<string>): Promise<void>;
-  /** Whether it failed to start because an earlier process still holds its folder. */
+  /** Whether it failed to start because an earlier process still locks its folder. */
   isBusy?(reason: string): boolean;
-  /** Takes the messages that it sends by Bun's own channel, which it has then. */
+  /** Receives the messages that the child sends by Bun's own channel, which is opened for that. */
   received?(message: unknown): void;
   /** Asks a running child to stop, before its standard input ends; never rejects. */
   farewell?(): Promise<void>;
   /** How long it may take to stop before it is killed, in ms; limits.childStopMsMax by default. */
   stopMsMax?: number;
-  /** Called when it did not stop in time. */
+  /** Called when the child did not stop in time. */
   kill(child: ChildProcess): void;
   /**
-   * Whether the first failure fails the start. Otherwise the caller goes on without the child, which is started until
-   * it comes up.
+   * Whether the first failure fails the start. Otherwise the caller continues without the child, which is started again
+   * until it is ready.
    */
   insist?: boolean;
   log: Log;
 }
 
 export interface Child {
-  /** Resolves when the process is gone. */
+  /** Resolves when the process has ended. */
   stop(): Promise<void>;
 }
 
@@ -68,7 +68,7 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
     }
   }
 
-  /** The next process that is ready; undefined when it is told to stop first. */
+  /** The next process that becomes ready; undefined when the child is stopped first. */
   async function revive(pauseMs: number): Promise<Life | undefined> {
     for (
       let pause = pauseMs;
@@ -103,7 +103,7 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
   const stop = async (): Promise<void> => {
     course.stopping = true;
     await plan.farewell?.();
-    // Both the present child and one that started while this one was told to stop.
+    // Both the current process and one that started during the stop.
     if (course.child) await endLife(plan, course.child);
     await watching;
     if (course.child) await endLife(plan, course.child);
@@ -111,7 +111,7 @@ export async function startChild(plan: ChildPlan): Promise<Child> {
   return { stop: () => (stopped ??= stop()) };
 }
 
-/** State shared by the processes of one child. */
+/** State that the processes of one child share. */
 interface ChildState {
   stopping: boolean;
   child: ChildProcess | undefined;
@@ -211,7 +211,7 @@ async function forward(
   }
 }
 
-/** The lines of a stream; a very long one comes in pieces. */
+/** The lines of a stream; a very long line comes in parts. */
 async function* childLines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
   const decoder = new TextDecoder();
   let rest = "";

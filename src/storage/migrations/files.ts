@@ -1,5 +1,5 @@
-// The numbered files of sql/: read and checked, compared with what a store has, and what each says of older servers and
-// of the time that it takes.
+// The numbered files of sql/: read, checked, and compared with those of a store; and what each says of older servers
+// and of its duration.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -20,7 +20,7 @@ export interface Migration {
   path: string;
   text: string;
   checksum: string;
-  /** Whether servers that do not know it can go on beside it. */
+  /** Whether servers that do not know the file can run beside it. */
   olderGoOn: boolean;
   duration: MigrationDuration;
 }
@@ -48,7 +48,7 @@ export const firstHeaded = 9;
 /** Files before these numbers, which are released, say nothing of the time that they take. */
 const firstTimed: Versions = { postgres: 21, clickhouse: 15 };
 
-/** Of those, the only one that reads events. Measured with 20 million. */
+/** The only one of them that reads events. Measured with 20 million. */
 const untimedSeconds: Readonly<Record<string, number>> = { "sql/clickhouse/0009_definitions.sql": 0 };
 
 const headers: ReadonlyMap<string | undefined, boolean> = new Map([
@@ -116,8 +116,8 @@ function olderGoOn(path: string, version: number, text: string): boolean {
 
 /**
  * The files that are not applied yet.
- * @param compatible versions that this program does not know and can go on beside.
- * @throws UserError when those that were applied are not this program's.
+ * @param compatible versions that this program does not know but is compatible with.
+ * @throws UserError when the applied ones are not this program's.
  */
 export function pendingOf(
   files: Migration[],

@@ -1,5 +1,6 @@
-// The mark of a DATA_DIR with embedded stores: which version brought it forward, and from which migrations on a program
-// can open it. It is read before anything is written: an older program would find out in the stores, once they run.
+// The mark of a DATA_DIR with embedded stores: the version that upgraded it, and the migrations that a program must
+// know to open it. It is read before anything is written: without it an older program would notice only once the stores
+// run.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,14 +10,14 @@ import { knownMigrations, readMigrations, storeNames } from "./files.ts";
 
 const fileName = "version.json";
 
-/** By store, the number of the last migration that an older program cannot go on beside. */
+/** By store, the number of the last migration that older programs are not compatible with. */
 interface Mark {
   version: string;
   postgres: number;
   clickhouse: number;
 }
 
-/** Writes the mark when it is another one; the stores are migrated. */
+/** Writes the mark if it changed; the stores are migrated by then. */
 export function markFolder(dataDir: string): void {
   const migrations = readMigrations();
   const [postgres = 0, clickhouse = 0] = storeNames.map(
@@ -29,7 +30,7 @@ export function markFolder(dataDir: string): void {
   writeFileSync(path, text, { mode: 0o600, flush: true });
 }
 
-/** @throws UserError when a newer version has brought the folder forward so far that this program cannot open it. */
+/** @throws UserError when a newer version has upgraded the folder so that this program cannot open it. */
 export function refuseNewerFolder(dataDir: string): void {
   const path = join(dataDir, fileName);
   if (!existsSync(path)) return;
@@ -42,7 +43,7 @@ export function refuseNewerFolder(dataDir: string): void {
   );
 }
 
-/** A mark that cannot be read says nothing: the stores have the same in their tables. */
+/** An unreadable mark is ignored: the stores have the same facts in their tables. */
 function readMark(path: string): Mark {
   try {
     const { version, postgres, clickhouse } = JSON.parse(readFileSync(path, "utf8")) as Record<

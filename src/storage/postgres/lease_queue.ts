@@ -1,6 +1,6 @@
-// A queue of work in a table of Postgres, shared by several processes: what is due is claimed in fair shares, each
-// claim is a lease that is extended while the attempt runs, and whoever lost it writes nothing. All moments come from
-// the caller's clock.
+// A queue of work in a table of Postgres, shared by several processes: due work is claimed in fair shares, each claim
+// is a lease that is renewed while the attempt runs, and whoever lost it writes nothing. All moments come from the
+// caller's clock.
 
 import { type Clock, sleep } from "../../core/clock.ts";
 import { newUuid } from "../../core/id.ts";
@@ -12,32 +12,34 @@ import { storageLimits } from "../limits.ts";
 import { arrayText } from "./array_text.ts";
 import type { Postgres, PostgresFragment } from "./postgres.ts";
 
-/** A claimed row, as the queue needs it. Ends and other writes of an attempt name its claim: that fences them. */
+/**
+ * A claimed row, as the queue needs it. The end and all other writes of an attempt name its claim, which fences them.
+ */
 export interface ClaimedJob {
   id: string | number;
   claim: string;
-  /** Whose share of the places it takes. */
+  /** Whose share of the permits it uses. */
   project_id: number;
 }
 
 /** The rows of a queue. In fragments `q` is the row; `before` the row before its claim. */
 export interface LeasedRows {
   table: string;
-  /** Columns of the claim's name, and of when it runs out. */
+  /** The columns of the claim's name and of its expiry. */
   claim: string;
   until: string;
   ids: PostgresFragment;
   joins: PostgresFragment;
   project: PostgresFragment;
-  /** For how many places of its project's a row counts. */
+  /** How many permits of its project a row counts for. */
   weight: PostgresFragment;
-  /** Whether a row may be claimed, unless somebody holds it. */
+  /** Whether a row may be claimed when nobody has claimed it. */
   due: PostgresFragment;
-  /** Columns of the queue's table, by which rows of one project come one after the other. */
+  /** Columns of the queue's table that order the rows of one project. */
   order: PostgresFragment;
-  /** Whether a claim on a row still stands. */
+  /** Whether a claim on a row is still valid. */
   kept: PostgresFragment;
-  /** What else a claim changes. */
+  /** Further columns that a claim sets. */
   set: PostgresFragment;
   /** The columns of a Job. */
   shown: PostgresFragment;
@@ -65,16 +67,16 @@ interface LeaseQueueOptions<Job extends ClaimedJob> {
   leaseMs: number;
   beatMs: number;
   rows: (sql: Postgres, now: number) => LeasedRows;
-  /** Comes before each look for what is due. */
+  /** Is awaited before each search for due work. */
   prepare: () => Promise<void>;
-  /** A claim that is neither ended nor released by its attempt runs out. */
+  /** A claim expires unless its attempt ends, renews or releases it. */
   attempt: (job: Job, lease: Lease) => Promise<void>;
 }
 
 interface Held {
   job: ClaimedJob;
   lost: AbortController;
-  /** When the lease was last known to be held. */
+  /** When the lease was last known to be valid. */
   keptAt: number;
 }
 
@@ -99,12 +101,12 @@ export class LeaseQueue<Job extends ClaimedJob> {
     this.#beats ??= startInterval(beatMs, `${name}: leases`, () => this.beat(), log);
   }
 
-  /** Looks for work now instead of at the next tick. */
+  /** Searches for work now instead of at the next tick. */
   wake(): void {
     if (this.#polls) this.#pollAgain();
   }
 
-  /** Starts what is due, as far as there are places. One pass at a time: a call during one causes another after it. */
+  /** Starts due work while permits last. One pass at a time: a call during a pass causes another one after it. */
   poll(): Promise<void> {
     if (this.#stopping.signal.aborted) return Promise.resolve();
     this.#again = true;
@@ -119,7 +121,7 @@ export class LeaseQueue<Job extends ClaimedJob> {
     }
   }
 
-  /** Starts nothing new; resolves when the attempts that run have ended, and what they left is released. */
+  /** Starts nothing new; resolves when the running attempts have ended and the remaining claims are released. */
   async close(): Promise<void> {
     this.#stopping.abort();
     await this.#polls?.close();
@@ -135,7 +137,7 @@ export class LeaseQueue<Job extends ClaimedJob> {
         for (let tries = 0; tries < limits.claimTriesMax; tries++) if (await this.#begin()) break;
       }
     } finally {
-      // In the turn that saw that nobody asked again, so that no call is lost in between.
+      // In the turn in which no further call was seen, so that none is lost in between.
       this.#polling = undefined;
     }
   }
@@ -147,7 +149,7 @@ export class LeaseQueue<Job extends ClaimedJob> {
     });
   }
 
-  /** Begins what is due, shared by project; false when other processes claimed some of it. */
+  /** Starts due work, shared by project; false when other processes claimed some of it. */
   async #begin(): Promise<boolean> {
     const places = this.#places;
     if (places.free === 0 || this.#stopping.signal.aborted) return true;
@@ -196,10 +198,10 @@ export class LeaseQueue<Job extends ClaimedJob> {
       }
     };
     try {
-      // The process may have been told to stop while the work was claimed: then its claim is only released.
+      // The process may have been stopped while the work was claimed: then the claim is only released.
       if (!stopping.aborted) await this.#options.attempt(job, { signal, end });
     } catch (thrown) {
-      // The claim runs out, and a process goes on from what is stored.
+      // The claim expires, and another process continues from what is stored.
       log.warn("an attempt was interrupted", { ...about, reason: reasonOf(thrown) });
     }
     if (lost.signal.aborted) log.info("an attempt lost its claim", about);
@@ -207,7 +209,10 @@ export class LeaseQueue<Job extends ClaimedJob> {
     await release(sql, this.#options.rows(sql, clock.now()), job).catch(() => undefined);
   }
 
-  /** Extends the leases of what runs. After a whole lease without an answer another process may have claimed it. */
+  /**
+   * Renews the leases of running attempts. After a whole lease without an answer another process may have claimed the
+   * work.
+   */
   async beat(): Promise<void> {
     const { sql, clock, leaseMs } = this.#options;
     const held = [...this.#held.values()];
@@ -239,8 +244,8 @@ function rowsOf(sql: Postgres, { table, joins }: LeasedRows): PostgresFragment {
 }
 
 /**
- * What is due and not claimed, at most `each` of a project and weight, in rounds: the first of every project, then the
- * second ones.
+ * Due rows that nobody has claimed, at most `each` per project and weight, in rounds: the first row of every project,
+ * then the second ones.
  */
 async function findDue(sql: Postgres, rows: LeasedRows, now: number, each: number): Promise<DueJob[]> {
   const { project, weight, due, order } = rows;
@@ -257,7 +262,7 @@ async function findDue(sql: Postgres, rows: LeasedRows, now: number, each: numbe
     LIMIT ${limits.claimCandidatesMax}`;
 }
 
-/** Claims those that are still free. */
+/** Claims the rows that are still free. */
 async function claim<Job>(
   sql: Postgres,
   rows: LeasedRows,
@@ -284,7 +289,7 @@ async function claim<Job>(
   return found as unknown as Job[];
 }
 
-/** Extends the claims that still stand, and returns their ids. */
+/** Renews the claims that are still valid, and returns their ids. */
 async function renewClaims(
   sql: Postgres,
   rows: LeasedRows,
@@ -304,7 +309,7 @@ async function renewClaims(
   return new Set(found.map(({ id }) => id));
 }
 
-/** Ends the claim, if it still stands: another process may claim the row at once. */
+/** Releases the claim if it is still valid: another process may claim the row at once. */
 async function release(sql: Postgres, rows: LeasedRows, { id, claim: own }: ClaimedJob): Promise<void> {
   await sql`
     UPDATE ${sql(rows.table)} q SET ${sql(rows.claim)} = NULL, ${sql(rows.until)} = NULL

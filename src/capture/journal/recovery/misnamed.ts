@@ -1,5 +1,5 @@
-// Segments under wrong names, as after files were swapped or renamed: found by their first bytes, and renamed back. A
-// recycled file also begins with bytes of another segment; it is told apart by the order of numbers and by the ledger.
+// Segments with wrong names, as after files were swapped or renamed: found by their first bytes, and renamed back. A
+// recycled file, too, begins with bytes of another segment; the order of numbers and the ledger distinguish it.
 
 import type { JournalIo } from "../journal_io.ts";
 import type { JournalSetup } from "../lane_kind.ts";
@@ -14,7 +14,7 @@ import {
   segmentOf,
 } from "../segments/segment.ts";
 
-/** The end of a file's name while it is renamed; after a crash the next start goes on with it. */
+/** The suffix of a file's name while it is renamed; after a crash the next start continues with it. */
 const suffix = ".misnamed";
 /** Longer than a head, and than the beginning of a native frame. */
 const beginningBytes = 256;
@@ -22,7 +22,7 @@ const beginningBytes = 256;
 interface Found {
   from: string;
   to: string;
-  /** True when only a wrong name explains what the file holds. */
+  /** True when only a wrong name explains the file's contents. */
   certain: boolean;
 }
 
@@ -50,7 +50,7 @@ export function findMisnamed(
   return misnamed;
 }
 
-/** Renames the files; returns the paths of those whose name is taken by a file that has it rightly. */
+/** Renames the files; returns the paths of those whose name belongs to another file. */
 export function renameBack(io: JournalIo, folder: string): string[] {
   const copies: string[] = [];
   for (const name of io.list(folder).filter((one) => one.endsWith(suffix))) {
@@ -67,7 +67,7 @@ function findOne(
   name: string,
   expected: ReadonlyMap<string, Expected>,
 ): Found | undefined {
-  // Files that come back from quarantine are not named after their segment.
+  // Files that return from quarantine are not named after their segment.
   if (name.endsWith(returnedSuffix)) return undefined;
   const path = `${folder}/${name}`;
   const [beginning] = setup.io.readParts(path, [{ offset: 0, length: beginningBytes }]) as [Uint8Array];
@@ -77,7 +77,7 @@ function findOne(
   const batch = nativeBatchAt(beginning, 0);
   if (batch === undefined) return undefined;
   const id = segmentOf(batch);
-  // The number may be damaged itself: then it is not that of a sound frame.
+  // The number itself may be damaged: then it is not that of an intact frame.
   if (named?.id === id || !readNativeFrame(setup.io.read(path), 0, id)) return undefined;
   const lanes = setup.lanes.filter(({ isNative }) => isNative);
   const lane = lanes.find((one) => expected.has(segmentName(one, id)));

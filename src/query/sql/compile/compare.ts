@@ -1,5 +1,5 @@
-// Comparisons as PostHog's: null equals no value and differs from any; properties, which are texts, are compared as
-// what stands beside them.
+// Comparisons as at PostHog: null equals no value and differs from any; a property, which is a text, is compared with
+// the type of the other side.
 
 import type { ExpressionNode, Placed } from "../tree.ts";
 import { asType, type SqlDraft, type SqlScope } from "./draft.ts";
@@ -19,7 +19,7 @@ const signs: Readonly<Record<string, [sql: string, ofNull: 0 | 1]>> = {
   "not ilike": ["NOT ILIKE", 1],
 };
 
-/** A regular expression: whether case matters, and what is true of null. */
+/** A regular expression: whether case matters, and the result for null. */
 const patterns: Readonly<Record<string, { ignoresCase: boolean; isNegated: boolean }>> = {
   "=~": { ignoresCase: false, isNegated: false },
   "=~*": { ignoresCase: true, isNegated: false },
@@ -27,7 +27,7 @@ const patterns: Readonly<Record<string, { ignoresCase: boolean; isNegated: boole
   "!~*": { ignoresCase: true, isNegated: true },
 };
 
-/** Its operands may stand in it twice, and beside others. */
+/** The operands may be written twice, and beside others. */
 export function comparison(draft: SqlDraft, op: string, left: Sql, right: Sql, at: Placed): Sql {
   return draft.made(compared(draft, op, left, right, at), at);
 }
@@ -59,7 +59,7 @@ function compared(draft: SqlDraft, op: string, left: Sql, right: Sql, at: Placed
   return truth(`ifNull(${plain}, ${ofNull})`);
 }
 
-/** The comparisons and ranges of `where`, joined by AND, that have what no row changes on one side. */
+/** Comparisons and ranges joined by AND in `where` that have a side which is equal for all rows. */
 export function conjunctsOf(where: readonly ExpressionNode[]): ExpressionNode[] {
   return where.flatMap((node) => {
     if (node.node === "And") return conjunctsOf(node.exprs);
@@ -69,7 +69,7 @@ export function conjunctsOf(where: readonly ExpressionNode[]): ExpressionNode[] 
   });
 }
 
-/** Whether a value names no column, and is one value in the whole statement. */
+/** Whether a value names no column, so is one value in the whole statement. */
 function isFixed(node: ExpressionNode): boolean {
   if (node.node === "Constant" || node.node === "Placeholder") return true;
   if (node.node === "ArithmeticOperation") return isFixed(node.left) && isFixed(node.right);
@@ -79,8 +79,8 @@ function isFixed(node: ExpressionNode): boolean {
 const flipped: Readonly<Record<string, string>> = { "<": ">", "<=": ">=", ">": "<", ">=": "<=" };
 
 /**
- * A comparison of an event's moment with another, so that the engine's index sees the stored column: in the project's
- * zone, or rounded down, it would read all events. Undefined for anything else.
+ * Compares an event's moment so that the engine's index sees the stored column: in the project's zone, or rounded down,
+ * the comparison would read all events. Undefined for anything else.
  * @param isMet every row of the SELECT meets it.
  */
 function byIndex(op: string, one: Sql, two: Sql, isMet: boolean): string | undefined {
@@ -125,7 +125,7 @@ function membership(draft: SqlDraft, isNegated: boolean, left: Sql, list: readon
   }
   const types = new Set(values.map(({ type }) => type));
   if (types.size > 1 && left.text !== undefined) {
-    // Of several types: each is compared by itself.
+    // Values of several types are compared one by one.
     const each = list.map((one) => comparison(draft, "==", left, one, at).sql);
     return truth(`(${each.join(" OR ")})`, isNegated);
   }
@@ -135,7 +135,7 @@ function membership(draft: SqlDraft, isNegated: boolean, left: Sql, list: readon
   return truth(all, isNegated);
 }
 
-/** Two values as they can be compared. @throws SqlProblem for a text that is no such value. */
+/** Two values made comparable. @throws SqlProblem for a text that is no such value. */
 export function sameTypes(draft: SqlDraft, left: Sql, right: Sql, at: Placed): [Sql, Sql] {
   if (isKnownBeside(left, right)) return [left, textBeside(draft, right, left, at)];
   if (isKnownBeside(right, left)) return [textBeside(draft, left, right, at), right];
@@ -161,7 +161,7 @@ const parsed = ({ sql }: Sql): Sql => ({
 const uuidShape = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const dateShape = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/i;
 
-/** A property of a known type, and a text of the query that is such a value. */
+/** A property of a known type beside a text of the query, which is read as that type. */
 function isKnownBeside(one: Sql, other: Sql): boolean {
   if (one.text === undefined || one.type === "string") return false;
   return typeof other.constant === "string" && isValueOf(one, other.constant);
@@ -232,7 +232,7 @@ export function inSql(
     if (isArray && whole.constant === undefined) return truth(`has(${whole.sql}, ${left.sql})`, isNegated);
     if (list) return truth(`(${left.sql} IN ${whole.sql})`, isNegated);
     if (whole.constant !== undefined) return membership(draft, isNegated, left, [whole], right);
-    // Behind IN the engine would take a name for a table.
+    // Behind IN the engine would read a name as a table.
     return truth(comparison(draft, "==", left, whole, right).sql, isNegated);
   }
   const one = oneParameter(draft, left, list);

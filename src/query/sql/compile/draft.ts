@@ -1,4 +1,4 @@
-// What one compilation carries: parameters, numbers of names, scopes that it asks for, and its budget.
+// What one compilation carries: parameters, counters of names, required scopes, and its budget.
 
 import type { PropertyFilter } from "../../../storage/events/property_filter.ts";
 import { queryLimits } from "../../limits.ts";
@@ -14,7 +14,7 @@ export type PropertyTypes = (owner: "event" | "person" | "group", name: string) 
 export interface SqlContext {
   project_id: number;
   timezone: string;
-  /** In ms since 1970: `now()` is this moment in all of the statement. */
+  /** In ms since 1970: `now()` means this moment everywhere in the statement. */
   now: number;
   /** The text of the query, for names of columns. */
   text: string;
@@ -26,18 +26,18 @@ export interface SqlContext {
   filters?: SqlFilters | undefined;
   /** The type that is known of a property; properties without one are compared by what stands beside them. */
   propertyType?: PropertyTypes | undefined;
-  /** Of filters in SQL among `properties` the trees, and what they are called in faults, by text. */
+  /** The trees of SQL filters among `properties`, by text, and what faults call them. */
   filterTrees?: ReadonlyMap<string, { tree: ExpressionNode; attr: string }> | undefined;
-  /** Tables that it can name beside all others. */
+  /** Further tables that the query may name. */
   tables?: Readonly<Record<string, SqlTable>> | undefined;
-  /** Begins the names of a compilation whose statement has those of another, too. */
+  /** The prefix of this compilation's names, where the statement also contains another compilation. */
   names?: string | undefined;
-  /** The type of whole numbers that it can hold, where columns of files are made; else the least that holds each. */
+  /** The type that whole numbers get where columns of files are made; by default the smallest that holds each. */
   wholeNumbers?: "Int64";
 }
 
 export interface SqlFilters {
-  /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC: from is within, to is not. */
+  /** `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC; `from` is included, `to` is not. */
   from?: string | undefined;
   to?: string | undefined;
   properties: readonly PropertyFilter[];
@@ -52,11 +52,11 @@ export interface TableLike {
   field: (path: readonly (string | number)[], at: FieldNode) => Sql;
   /** The condition that `{filters}` stands for. */
   filters: (at: Placed) => Sql;
-  /** The subquery, after all of the query was compiled. */
+  /** The subquery, once the whole query is compiled. */
   subquery: () => string;
 }
 
-/** A compiled SELECT, and its columns by the names that the query gives them. */
+/** A compiled SELECT, and its columns by the query's names. */
 export interface SelectSql {
   sql: string;
   columns: { name: string; column: Sql }[];
@@ -68,14 +68,14 @@ export interface SubqueryRead extends SelectSql {
 }
 
 export interface NamedTable {
-  /** What the query calls it; undefined for a subquery without a name. */
+  /** Its name in the query; undefined for a subquery without one. */
   name: string | undefined;
   read: TableLike | SubqueryRead;
-  /** Columns by which it is joined to a table before it: there they are read. */
+  /** Columns that join it to an earlier table: they are read from that one. */
   using: readonly string[];
 }
 
-/** A WITH, and what names meant where it stands. */
+/** A WITH, and the meaning of names where it is written. */
 export interface KnownCommonTable {
   node: CommonTable;
   scope: SqlScope;
@@ -85,11 +85,11 @@ export interface SqlScope {
   tables: NamedTable[];
   aliases: Map<string, Sql>;
   commonTables: ReadonlyMap<string, KnownCommonTable>;
-  /** Arguments of the lambdas around. */
+  /** Arguments of the enclosing lambdas. */
   lambda: ReadonlyMap<string, Sql>;
-  /** Whether this is a SELECT within another, whose columns it cannot name. */
+  /** Whether this SELECT is inside another one, whose columns it cannot name. */
   outer?: SqlScope | undefined;
-  /** Whether a SELECT of it stands in FROM: more columns than it names do no harm. */
+  /** Whether it is a SELECT in FROM: columns that nobody names are harmless there. */
   isFrom?: boolean;
 }
 
@@ -100,9 +100,9 @@ export interface SqlDraft {
   params: Record<string, unknown>;
   /** Scopes of keys that the query needs beside query:read. */
   scopes: Set<string>;
-  /** Properties of persons that PostHog takes from their events, and where each is named. */
+  /** Properties of persons that PostHog derives from their events, and where each is named. */
   lifted: Map<string, FieldNode>;
-  /** A parameter of this type, as the statement writes it; one for all places of a value. */
+  /** A parameter of this type, as the statement writes it; equal values share one. */
   bind: (type: string, value: string | number | readonly (string | number)[]) => string;
   /** A name that nothing else in the statement has. */
   fresh: (prefix: string) => string;
@@ -131,7 +131,9 @@ export function newSqlDraft(
   let characters: readonly string[] | undefined;
   const own = context.names ?? "";
   const fresh = (prefix: string): string => `${prefix}${own}${names++}`;
-  /** What is written twice for each level of a query doubles with each: it ends before it is joined to one text. */
+  /**
+   * What is written twice on each level of a query doubles with each: the query is refused before the text is joined.
+   */
   const made: SqlDraft["made"] = (part, at) => {
     madeChars += part.sql.length;
     if (part.sql.length > queryLimits.sqlStatementCharsMax || madeChars > queryLimits.sqlMadeCharsMax) {
@@ -175,14 +177,14 @@ export function newSqlDraft(
   };
 }
 
-/** The type that the engine gives a whole number; functions depend on it. */
+/** The engine's type of a whole number; functions depend on it. */
 function wholeType(value: bigint, { wholeNumbers }: SqlContext): string {
   if (wholeNumbers && BigInt.asIntN(64, value) === value) return wholeNumbers;
   const bits = [8n, 16n, 32n, 64n].find((size) => value < 2n ** size && value >= -(2n ** (size - 1n)));
   return bits === undefined ? "Int256" : `${value < 0 ? "" : "U"}Int${bits}`;
 }
 
-/** A constant of the query as a parameter, or as one of the words true, false and NULL. */
+/** A constant of the query: a parameter, or the word true, false or NULL. */
 export function constantSql(draft: SqlDraft, value: unknown, at?: Placed): Sql {
   if (value === null || value === undefined) {
     return { sql: "NULL", type: "unknown", nullable: true, constant: null };
@@ -220,7 +222,7 @@ export function constantSql(draft: SqlDraft, value: unknown, at?: Placed): Sql {
 /** The moment of the query in the project's zone. */
 export const nowSql = "toTimeZone(toDateTime64({now:String}, 6, 'UTC'), {tz:String})";
 
-/** A property as text, as an expression of another type; null where it is none of it. */
+/** A property, which is text, read as another type; null where the text is no such value. */
 export function textAs(text: string, type: SqlType): string {
   if (type === "number") return `toFloat64OrNull(${text})`;
   if (type === "boolean") return `transform(${text}, ['true', 'false'], [true, false], NULL)`;
@@ -229,7 +231,7 @@ export function textAs(text: string, type: SqlType): string {
   return text;
 }
 
-/** A property beside something of another type is compared as that; anything else as it is. */
+/** A property beside a value of another type is compared as that type; everything else as it is. */
 export function asType(one: Sql, type: SqlType): Sql {
   if (one.text === undefined || one.type === type) return one;
   // A truth counts as 0 and 1.

@@ -1,5 +1,5 @@
-// One use of a table: the columns that the query reads of it, and at last the subquery that gives them. The subquery is
-// limited to the project, and joins what is named of other tables.
+// One use of a table: the columns that the query reads of it, and finally the subquery that provides them. The subquery
+// is limited to the project, and joins the other tables that are named.
 
 import {
   compilePropertyFilters,
@@ -20,9 +20,9 @@ import type { PathKey, Sql } from "./value.ts";
 const types = { Numeric: "number", Boolean: "boolean", DateTime: "datetime", String: "string" } as const;
 
 interface ReadOptions {
-  /** Whether the columns are read where they are, and not through a subquery. */
+  /** Whether the columns are read directly instead of through a subquery. */
   isInPlace?: boolean;
-  /** Columns of the source that the subquery has under their own names; it stands in statements without a name. */
+  /** Source columns that the subquery exposes under their own names, for statements that name them without a prefix. */
   exposed?: readonly string[];
 }
 
@@ -61,7 +61,7 @@ export class TableRead {
     return [...Object.keys(this.table.columns), ...Object.keys(this.table.joins ?? {})];
   }
 
-  /** What `path` names of this table. @throws SqlProblem */
+  /** The column of this table that `path` names. @throws SqlProblem */
   field(path: readonly PathKey[], at: FieldNode): Sql {
     const [name = "", ...keys] = path.map((one, i) => (i === 0 ? String(one) : one));
     const join = Object.hasOwn(this.table.joins ?? {}, name) ? this.table.joins?.[name] : undefined;
@@ -117,7 +117,7 @@ export class TableRead {
     return { sql: `(${held.join(" AND ")})`, type: "boolean", nullable: false };
   }
 
-  /** A filter in SQL: names in it are of this table. */
+  /** A filter in SQL, whose names belong to this table. */
   #filterSql(text: string): string {
     const scope = innerScope(undefined);
     const name = this.table.owner === "person" ? "persons" : "events";
@@ -145,10 +145,12 @@ export class TableRead {
     return text;
   }
 
-  /** What the sessions of the events meet that are read: of a project's whole past, a join would hold too many. */
+  /**
+   * The condition on sessions that belong to the events read: a join with all sessions of a project would be too large.
+   */
   readonly #sessionLimits = new Set<string>();
 
-  /** The subquery, after all of the query was compiled. */
+  /** The subquery, once the whole query is compiled. */
   subquery(more: readonly string[] = []): string {
     const project = "project_id = {project_id:UInt32}";
     if (this.#joined.size === 0) {
@@ -179,7 +181,7 @@ export class TableRead {
     return listed.length > 0 ? listed.join(", ") : "1 AS one";
   }
 
-  /** The join that gives `keys` of the other table: a property has a join of its own, which reads no other. */
+  /** The join that provides `keys` of the other table: a property has a join of its own, which reads no other. */
   #joinFor(name: string, join: LazyJoin, [column, key]: readonly PathKey[]) {
     if (column === "properties" && key !== undefined && join.propertySource !== undefined) {
       const where = `key = ${this.#draft.bind("String", String(key))}`;
@@ -202,7 +204,7 @@ export class TableRead {
     return found;
   }
 
-  /** What is behind a join, as columns of this table's subquery. */
+  /** The joined table's columns, as columns of this table's subquery. */
   #through(found: Sql): Pick<Sql, "sql" | "text"> {
     const passed = (sql: string): string => {
       for (const [name, known] of this.#passed) if (known === sql) return `${this.#prefix}${name}`;

@@ -1,4 +1,4 @@
-// What a table of the language is: a source, its columns as PostHog names them, and what is joined to it.
+// A table of the language: a source, its columns under PostHog's names, and what is joined to it.
 
 import type { SqlType } from "../value.ts";
 
@@ -6,31 +6,33 @@ export interface TableColumn {
   sql: string;
   type: SqlType;
   nullable?: boolean;
-  /** The source that has it, where the usual one does not. */
+  /** The source that has the column, where the usual one does not. */
   source?: string;
 }
 
-/** A table that is joined where a query names something of it. */
+/** A table that is joined when a query names something of it. */
 export interface LazyJoin {
   table: string;
-  /** The column of this table, and the one of the other, that are equal. */
+  /** The columns that must be equal: of this table, and of the other. */
   left: string;
   right: string;
-  /** Sources that have the other's `properties` without its further columns, for less: all of them, or one by `key`. */
+  /**
+   * Cheaper sources with the other table's `properties` but not its further columns: all properties, or one by `key`.
+   */
   propertiesSource?: string;
   propertySource?: string;
-  /** What rows of the other table are joined, over its source. */
+  /** The rows of the other table that are joined, as a condition on its source. */
   where?: string;
 }
 
 export interface SqlTable {
   source: string;
-  /** The scope of keys that it asks for. */
+  /** The scope that a key needs to read it. */
   scope?: string;
   columns: Readonly<Record<string, TableColumn>>;
   /** What `*` stands for. */
   star: readonly string[];
-  /** Whose properties these are. */
+  /** Who has these properties. */
   owner?: "event" | "person" | "group";
   joins?: Readonly<Record<string, LazyJoin>>;
 }
@@ -38,8 +40,8 @@ export interface SqlTable {
 export const words = (text: string): string[] => text.trim().split(/\s+/);
 
 /**
- * A column that the engine stores with a dictionary. A function of it would be computed for all of the dictionary,
- * which rows of other projects share, and could fail by their values. The index knows it behind this cast, too.
+ * A column that the engine stores with a dictionary. A function of it would be computed for the whole dictionary, with
+ * other projects' rows, and could fail because of their values. The index sees the column behind this cast, too.
  */
 export const withoutDictionary = (column: string): string => `CAST(${column}, 'String')`;
 
