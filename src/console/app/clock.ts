@@ -4,7 +4,7 @@ export function nowMs(): number {
   return Date.now();
 }
 
-/** The time `offsetMs` from now, as `YYYY-MM-DDThh:mm` in the reader's time zone: what a date field takes. */
+/** The time `offsetMs` from now, as a date field has it: `YYYY-MM-DDThh:mm` in the reader's time zone. */
 export function fieldTime(offsetMs: number): string {
   const then = new Date(nowMs() + offsetMs);
   const own = new Date(then.getTime() - then.getTimezoneOffset() * 60_000);

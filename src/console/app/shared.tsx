@@ -39,7 +39,7 @@ interface SharedBoard {
   tiles: SharedTile[];
 }
 
-/** How often the page asks whether it may go on, in ms: a link that was revoked is empty within five seconds. */
+/** How often the page checks, in ms, whether its link is still valid: a revoked one is empty within five seconds. */
 const askAgainMs = 2500;
 /** Heights of pictures on a dashboard, and of an insight alone, in pixels. */
 const [low, high] = [190, 460];
@@ -152,7 +152,7 @@ function followBoard(
     }
     if (goesOn) timer = setTimeout(() => void again(), askAgainMs);
   };
-  // Browsers slow the timers of hidden pages down: one that is seen again asks at once.
+  // Browsers slow down the timers of hidden pages: a page that is visible again checks at once.
   const seen = () => void (document.visibilityState === "visible" && timer !== undefined && again());
   document.addEventListener("visibilitychange", seen);
   void again();

@@ -1,4 +1,4 @@
-// Links from figures to the persons behind them, where a page has told which query the figures are of.
+// Links from figures to the persons behind them, where a page names the query of its figures.
 
 import { type ComponentChildren, createContext } from "preact";
 import { useContext } from "preact/hooks";
@@ -8,7 +8,7 @@ import { innerQuery, type PersonsAsked, type QueryFields } from "./figures.ts";
 
 interface Behind {
   query: QueryFields;
-  /** The address of the page with the persons; `title` says of which figure. */
+  /** The address of the page with the persons; `title` names the figure. */
   href: (asked: PersonsAsked, title: string) => string;
 }
 
@@ -40,7 +40,7 @@ export function useBehind() {
   };
 }
 
-/** A figure that opens the persons behind it, where there are any. */
+/** A figure that links to the persons behind it, where there are any. */
 export function FigureLink({ href, children }: { href: string | undefined; children: ComponentChildren }) {
   if (href === undefined) return <>{children}</>;
   return (

@@ -1,4 +1,4 @@
-// Which figures of a query have persons behind them, and how the API is asked for those.
+// Which figures of a query have persons behind them, and how the API is asked for these persons.
 
 import type { FunnelStep, PathLink, TrendSeries } from "../explore/results.ts";
 

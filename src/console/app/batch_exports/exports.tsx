@@ -82,7 +82,7 @@ function exampleOf(type: string): string {
   return JSON.stringify(examples[type] ?? {}, null, 2);
 }
 
-/** @throws an Error that says what is wrong with the text. */
+/** @throws an Error with the problem of the text. */
 function settingsIn(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

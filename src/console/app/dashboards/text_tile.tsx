@@ -8,7 +8,7 @@ export interface TileText {
   body: string;
 }
 
-/** The beginning of its first line, without the signs of a heading. */
+/** The beginning of the text's first line, without the signs of a heading. */
 export function textName({ body }: TileText): string {
   const words = body
     .split("\n", 1)[0]!

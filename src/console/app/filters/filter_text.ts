@@ -1,10 +1,10 @@
-// What the filters of a saved query say, in words: a figure is not read as one of all events.
+// The filters of a saved query in words, so that nobody reads a figure as one of all events.
 
 import { groupIndexOf, needsValue, operators, ownerOf } from "./conditions.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A sentence each: the filters of the query, of each of its events alone, and what else leaves events out. */
+/** One sentence for each: the filters of the query, those of its single events, and what else omits events. */
 export function filterSentences(query: Fields): string[] {
   const all = filtersText(query["properties"]);
   const nodes = [...listOf(query["series"]), ...entitiesOf(fieldsOf(query["retentionFilter"]))].map(fieldsOf);

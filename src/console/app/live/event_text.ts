@@ -1,11 +1,11 @@
-// What an event says of itself beside its name: the page that was seen, the element that was clicked.
+// What distinguishes an event beside its name: the page that was seen, the element that was clicked.
 
 type Properties = Readonly<Record<string, unknown>>;
 
 /** Letters of a text. */
 const lettersMax = 120;
 
-/** "" where it says nothing. */
+/** "" where there is nothing to show. */
 export function eventText(event: string, properties: Properties): string {
   const text = (name: string) => (typeof properties[name] === "string" ? properties[name] : "");
   const shownText = () => {
@@ -32,7 +32,7 @@ export function eventText(event: string, properties: Properties): string {
   return whole.length > lettersMax ? `${whole.slice(0, lettersMax - 1)}…` : whole;
 }
 
-/** Its host and path: what is behind a `?` is in the properties. */
+/** Host and path of the address: what follows the `?` is in the properties. */
 function pageText(url: string): string {
   try {
     const { host, pathname } = new URL(url);

@@ -1,4 +1,4 @@
-// The server's figures: how much comes in, how much is pending, how long it takes.
+// The server's figures: how much arrives, how much is pending, how long it takes.
 
 import { type ComponentChildren } from "preact";
 import { Chart } from "../ui/chart.tsx";

@@ -1,4 +1,4 @@
-// The progress of an import: what came in, what of it is stored, and how long the rest takes.
+// The progress of an import: how much has arrived, how much of it is stored, how long the remainder takes.
 
 import { durationText, numberText } from "../ui/format.ts";
 import { Card } from "../ui/parts.tsx";

@@ -15,7 +15,7 @@ const againMs = 2000;
 
 export type Connection = "connecting" | "live" | "away";
 
-/** Follows the project until the page is left. `filter`: as the list of events takes it. */
+/** Follows the project until the page is left. `filter` is as in the list of events. */
 export function useStream(filter: { event: string; distinct_id: string }, followers: Followers): Connection {
   const { api, home } = useSession();
   const [connection, setConnection] = useState<Connection>("connecting");

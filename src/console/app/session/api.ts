@@ -32,7 +32,7 @@ export interface Api {
     body?: object,
     signal?: AbortSignal,
   ): Promise<Reply>;
-  /** A reply that is read as it comes. */
+  /** A reply that is read while it arrives. */
   open(path: string, query: Query, signal: AbortSignal): Promise<Response>;
 }
 
@@ -44,7 +44,7 @@ export interface ListReply<Row> {
   results: Row[];
 }
 
-/** What a request shows of who asks: the key, else the session, which is a cookie. */
+/** What identifies the sender of a request: the key, else the session, which is a cookie. */
 export function shownBy(key: string | null): RequestInit & { headers: Record<string, string> } {
   if (key !== null) return { headers: { authorization: `Bearer ${key}` }, credentials: "omit" };
   // A header that no other page can send: without it the session counts for nothing.
@@ -87,7 +87,7 @@ export async function sendRequest(path: string, options: RequestInit): Promise<R
   }
 }
 
-/** Sends what makes or ends a session. @throws Refusal, Away */
+/** Sends a request that begins or ends a session. @throws Refusal, Away */
 export async function sendSigning(
   path: string,
   body: object,
@@ -137,7 +137,7 @@ export function parsedJson(text: string): unknown {
   return JSON.parse(text, exact as (key: string, value: unknown) => unknown);
 }
 
-/** What to tell people about something that went wrong. */
+/** The message about an error, for people. */
 export function messageOf(thrown: unknown): string {
   if (thrown instanceof Refusal && thrown.status === 429) return `${thrown.message} (too many requests)`;
   return thrown instanceof Error ? thrown.message : String(thrown);

@@ -32,7 +32,7 @@ export interface Session {
 
 export const SessionContext = createContext<Session | undefined>(undefined);
 
-/** For pages behind the sign-in. */
+/** For pages that need a sign-in. */
 export function useSession(): Session {
   const session = useContext(SessionContext);
   if (!session) throw new Error("this page requires signing in");
@@ -51,7 +51,7 @@ export function useAllowed(required: string): boolean {
 
 const stored = "sluice_personal_api_key";
 
-/** Of this tab, where a browser makes no session: closing it signs out. */
+/** The key of this tab, where the browser has no session: closing the tab signs out. */
 export function storedKey(): string | null {
   return sessionStorage.getItem(stored);
 }

@@ -67,7 +67,7 @@ function requestOf(at: number, fields: Fields): RequestLine {
     at: numberOf(timestamp) ?? at,
     method: textOf(method) || "GET",
     url: textOf(name) || textOf(url),
-    // Browsers name a status of 0 where they may not say.
+    // Browsers report a status of 0 where they may not show the status.
     status: numberOf(responseStatus) || numberOf(status) || undefined,
     ms: numberOf(duration),
   };

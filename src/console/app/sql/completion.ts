@@ -120,7 +120,7 @@ function anywhere(text: string, before: string, from: number, words: SqlWords): 
   ];
 }
 
-/** What stands behind the dot. */
+/** The part after the dot. */
 function below(owners: readonly string[], text: string, words: SqlWords, names: SqlNames): Offer[] {
   const read = tablesIn(text, words);
   const named = read.get(owners[0]!.toLowerCase());

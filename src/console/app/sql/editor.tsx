@@ -8,9 +8,9 @@ interface EditorProps {
   value: string;
   set: (value: string) => void;
   run: () => void;
-  /** What is wrong, and nothing while the text is another one than was asked. */
+  /** The error of the query that ran; nothing once the text has changed. */
   fault: SqlPlace | undefined;
-  /** The id of the element that says what is wrong. */
+  /** The id of the element that shows the error. */
   saidBy: string;
   words: SqlWords | undefined;
   names: SqlNames;
@@ -140,7 +140,7 @@ interface UnderProps {
   place: { current: HTMLPreElement | null };
 }
 
-/** A copy of the text beneath the field, unseen: it carries the mark, and knows where a letter stands. */
+/** An invisible copy of the text beneath the field: it carries the error mark, and shows where a letter is. */
 function Under({ text, fault, from, place }: UnderProps) {
   const at = from ?? fault?.start ?? 0;
   const end = from === undefined && fault ? fault.end : at;

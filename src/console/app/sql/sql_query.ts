@@ -1,4 +1,4 @@
-// SQL as it is asked and saved, and the place of what is wrong in it.
+// SQL as it runs and is saved, and the place of an error in it.
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -11,7 +11,7 @@ export const displays = [
   ["ActionsBar", "Bars"],
 ] as const;
 
-/** What is saved of a query in SQL: all that its node says, and its text. */
+/** What is saved of a query in SQL: its whole node, and its text. */
 export interface SavedSql {
   node: Fields;
   text: string;
@@ -28,7 +28,7 @@ export function savedSqlOf(query: unknown): SavedSql | undefined {
   return { node, text, display: typeof display === "string" ? display : "ActionsTable" };
 }
 
-/** The query that runs: what else was saved of it stays as it was. */
+/** The query that runs: everything else that was saved of it is unchanged. */
 export function sourceWith(saved: SavedSql | undefined, text: string): Fields {
   const source = saved && "source" in saved.node ? fieldsIn(saved.node["source"]) : saved?.node;
   return { ...source, kind: "HogQLQuery", query: text };

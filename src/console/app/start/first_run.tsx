@@ -38,7 +38,7 @@ export function FirstRun() {
   );
 }
 
-/** For whoever has no password yet: what one signs in with tomorrow. */
+/** For people without a password: with this one they sign in tomorrow. */
 function ComeBack() {
   const asked = useGet<OwnUser>("/api/users/@me/");
   const [wasWithout, setWasWithout] = useState(false);

@@ -2,7 +2,7 @@
 
 export type Cell = string | number | boolean | null | undefined | object;
 
-/** A spreadsheet computes a text that begins like a formula: an apostrophe before it makes it a text. */
+/** A spreadsheet computes a text that begins like a formula: an apostrophe in front prevents that. */
 const formulaStarts = new Set("=+-@＝＋－＠\t\r\n");
 
 export function csvOf(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {

@@ -10,7 +10,7 @@ interface TreeProps {
   open?: number;
 }
 
-/** Entries shown of one object or list; the text below says how many more there are. */
+/** The entries shown of one object or list; the text below shows how many more there are. */
 const shownMax = 200;
 
 export function Tree({ name, value, open = 1 }: TreeProps) {
@@ -48,10 +48,10 @@ function Leaf({ value }: { value: unknown }) {
   return <span class="value">{String(value)}</span>;
 }
 
-/** Properties that are shown before "more" is asked for. */
+/** The properties shown before "more" is clicked. */
 const firstMax = 15;
 
-/** Properties that say something: those without a value are left out; the first few until more are asked for. */
+/** The properties that have a value: the first few, until "more" is clicked. */
 export function Properties({ of }: { of: Readonly<Record<string, unknown>> }) {
   const [isAll, setAll] = useState(false);
   const said = Object.entries(of).filter(([, value]) => value !== null);
