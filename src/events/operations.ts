@@ -14,6 +14,7 @@ import type { QueryAnswer } from "../query/store.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, readsOf } from "../storage/clickhouse/query_options.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
+import { personKeysIn, refuseUnset } from "../storage/events/lifted_properties.ts";
 import { expressionsIn } from "../storage/events/property_filter.ts";
 import { eventModel, listedEventModel } from "./model.ts";
 import { oneEventOperations } from "./one_operations.ts";
@@ -42,13 +43,14 @@ export function eventRoutes({ gate, clickhouse, clock, engine }: EventParts) {
           if (select.length > 0) throw fieldFault("invalid_input", selectsPerson, ["include_person"]);
           requireScopes(scopes, ["person:read"]);
         }
+        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        await refuseUnset(reads.query, project.id, personKeysIn(query.properties), "properties");
         const within: Within = (work) => engine.within(project.id, { scopes, abort: request.signal }, work);
         if (select.length > 0) {
           return await selectedReply({ url, page: query, isTable }, (page) =>
             within((context) => eventColumnRows(context, query, page)),
           );
         }
-        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
         const read = (page: Page) => eventPage(reads, within, { ...query, ...page }, clock.now());
         if (isTable) {
           const model = include_person ? listedEventModel : eventModel;

@@ -3,7 +3,7 @@
 import { Fault } from "../core/fault.ts";
 import { isDictionary } from "../core/json/dictionary.ts";
 import { checkFields } from "../http/fields/field_check.ts";
-import { type Fields, fieldsOf, type QuerySchema, type ReadyQuery } from "./kind.ts";
+import { type Fields, fieldsOf, queryFields, type QuerySchema, type ReadyQuery } from "./kind.ts";
 import { queryKinds } from "./kinds.ts";
 import { wrapperModels } from "./model.ts";
 
@@ -18,11 +18,8 @@ export interface KnownQuery extends ReadyQuery {
  * @param attr the name of the query in a fault; its fields are named below it.
  * @throws Fault for the first thing that is wrong or not supported.
  */
-export function checkQuery(value: unknown, attr = "query"): KnownQuery {
-  if (!isDictionary(value)) {
-    const detail = "Expected a query: an object with a kind.";
-    throw new Fault(value === null || value === undefined ? "required" : "not_a_dict", detail, { attr });
-  }
+export function checkQuery(query: unknown, attr = "query"): KnownQuery {
+  const value = queryFields(query, attr);
   const { kind } = value;
   const wrapper = attr.endsWith("__source") ? undefined : named(wrappers, kind);
   if (wrapper) {

@@ -44,9 +44,7 @@ export function dateSpanOf(
   const read = (text: string | null | undefined, name: "date_from" | "date_to") => {
     const side = explicit ? "exact" : name === "date_from" ? "start" : "end";
     if (name === "date_from" && text === "all") return allFrom(first, now);
-    const at = text ? parseDate(text, now, side) : undefined;
-    if (text && !at) throw new Fault("invalid_input", wrongDate, { attr: `${attr}__${name}` });
-    return at;
+    return readDate(text, now, side, `${attr}__${name}`);
   };
   const from = read(range?.date_from, "date_from") ?? now.subtract({ days: 7 }).startOfDay();
   const untilNow = hourly ? startOf("hour", now).add({ hours: 1 }) : endOfDay(now);
@@ -75,12 +73,8 @@ interface Between {
 export function spanBetween(today: Today, query: Between, attr: string): DateSpan {
   const now = nowOf(today);
   const read = (name: "after" | "before") => {
-    const text = query[name];
-    if (!text || (name === "after" && text === "all")) return undefined;
-    const at = parseDate(text, now, "start");
-    if (at) return at;
-    const detail = "A date is needed, like 2024-01-31, 2024-01-31T12:00:00Z or -7d.";
-    throw new Fault("invalid_input", detail, { attr: `${attr}__${name}` });
+    const text = name === "after" && query.after === "all" ? "" : query[name];
+    return readDate(text, now, "start", `${attr}__${name}`);
   };
   const first = query.after === "all" ? dayStartIn(today.timezone) : now.subtract({ hours: 24 });
   const from = read("after")?.add({ microseconds: 1 }) ?? first;
@@ -122,6 +116,18 @@ const absolute = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)(Z
 
 /** Whether a day means its start or its end; exact: its start, and what is relative means that very moment. */
 type Side = "start" | "end" | "exact";
+
+/** The date of a text; undefined for none. @throws Fault at `attr` for a text that is no date. */
+export function readDate(
+  text: string | null | undefined,
+  now: Moment,
+  side: Side,
+  attr: string,
+): Moment | undefined {
+  const at = text ? parseDate(text, now, side) : undefined;
+  if (text && !at) throw new Fault("invalid_input", wrongDate, { attr });
+  return at;
+}
 
 /** An absolute or relative date; undefined for other texts. */
 export function parseDate(text: string, now: Moment, side: Side): Moment | undefined {

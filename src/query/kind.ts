@@ -1,13 +1,17 @@
 // What a kind of query is. Each has a folder and a line in kinds.ts.
 
 import { Fault } from "../core/fault.ts";
+import { isDictionary } from "../core/json/dictionary.ts";
 import type { CreateInput } from "../http/fields/field.ts";
 import { checkFields } from "../http/fields/field_check.ts";
-import type { PropertyFilter } from "../storage/events/property_filter.ts";
+import { personKeysIn, refuseUnset } from "../storage/events/lifted_properties.ts";
+import { expressionsIn, type PropertyFilter } from "../storage/events/property_filter.ts";
 import type { TextReader } from "./hogql/run.ts";
+import type { Breakdown } from "./parts/breakdown.ts";
 import { treesOf, withExpressions } from "./parts/compiled_expressions.ts";
 import type { PersonsBehind } from "./parts/figure.ts";
-import { type AskedExpression, filterExpressions } from "./parts/row_expressions.ts";
+import type { AskedExpression } from "./parts/row_expressions.ts";
+import type { Entity } from "./parts/series.ts";
 import type { ResultShapes, ResultType } from "./result.ts";
 import type { QueryAnswer, QueryContext } from "./store.ts";
 
@@ -21,8 +25,11 @@ export interface CheckedQuery {
   query: { filterTestAccounts?: boolean | null };
   /** They apply to every event of the query. The engine adds the project's own for `filterTestAccounts`. */
   filters: readonly PropertyFilter[];
-  /** Expressions of SQL that it has beside those in `filters`; undefined where filters are of SQL's own tables. */
-  expressions?: readonly AskedExpression[];
+  /** What of it has filters of its own; undefined where filters are of SQL's own tables. */
+  entities?: readonly Pick<Entity, "filters">[];
+  breakdown?: Breakdown | undefined;
+  /** Its math in SQL. */
+  maths?: readonly AskedExpression[];
 }
 
 interface KindParts<Schema extends QuerySchema, Type extends ResultType, Checked extends CheckedQuery> {
@@ -36,7 +43,10 @@ interface KindParts<Schema extends QuerySchema, Type extends ResultType, Checked
   title(checked: Checked): string;
   /** @throws Fault when it is too heavy. */
   answer(context: QueryContext, checked: Checked): Promise<QueryAnswer<ResultShapes[Type]>>;
-  /** Reads the texts of SQL that it has beside `expressions`. @throws Fault for what is wrong in one, named by it. */
+  /**
+   * Reads the texts of SQL that it has beside those in filters, breakdown and math.
+   * @throws Fault for what is wrong in one, named by it.
+   */
   read?: (reader: TextReader, checked: Checked) => Promise<unknown>;
   /** Of kinds that count persons. */
   persons?: PersonsBehind<QueryContext, Checked>;
@@ -73,14 +83,10 @@ export function queryKind<Schema extends QuerySchema, Type extends ResultType, C
     schema,
     check: (value, attr) => {
       const checked = check(fieldsOf(schema, value, attr), attr);
-      const expressionsOf = (filters: readonly PropertyFilter[]): AskedExpression[] =>
-        checked.expressions ? [...filterExpressions(filters), ...checked.expressions] : [];
       const ready = async (context: QueryContext, more: readonly PropertyFilter[]) => {
-        const filters = [...checked.filters, ...more];
-        return [
-          await withExpressions(context, expressionsOf(filters), attr),
-          { ...checked, filters },
-        ] as const;
+        const asked = { ...checked, filters: [...checked.filters, ...more] };
+        await refuseUnset(context.run, context.project_id, personKeysOf(asked), attr);
+        return [await withExpressions(context, expressionsOf(asked), attr), asked] as const;
       };
       return {
         title: title(checked),
@@ -88,7 +94,7 @@ export function queryKind<Schema extends QuerySchema, Type extends ResultType, C
         filtersTestAccounts: checked.query.filterTestAccounts === true,
         answer: async (context, more) => await answer(...(await ready(context, more))),
         read: async (reader) => {
-          await treesOf(reader, expressionsOf(checked.filters), attr);
+          await treesOf(reader, expressionsOf(checked), attr);
           await read?.(reader, checked);
         },
         ...(persons && {
@@ -100,6 +106,35 @@ export function queryKind<Schema extends QuerySchema, Type extends ResultType, C
       };
     },
   };
+}
+
+function filtersWithin({ filters, entities = [] }: CheckedQuery): PropertyFilter[] {
+  return [...filters, ...entities.flatMap((one) => one.filters)];
+}
+
+/** The expressions of SQL in its filters, math and breakdown. */
+function expressionsOf(checked: CheckedQuery): AskedExpression[] {
+  const { entities, maths = [], breakdown } = checked;
+  if (!entities) return [];
+  const parts = breakdown?.parts.filter(({ type }) => type === "hogql") ?? [];
+  return [
+    ...expressionsIn(filtersWithin(checked)).map(({ key: text, attr }) => ({ text, attr })),
+    ...maths,
+    ...parts.map(({ property: text, attr }) => ({ text, attr })),
+  ];
+}
+
+/** The properties of persons that it is filtered and broken down by. */
+function personKeysOf(checked: CheckedQuery): string[] {
+  const parts = checked.breakdown?.parts.filter(({ type }) => type === "person") ?? [];
+  return [...personKeysIn(filtersWithin(checked)), ...parts.map(({ property }) => property)];
+}
+
+/** @throws Fault for what has no fields. */
+export function queryFields(value: unknown, attr: string): Fields {
+  if (isDictionary(value)) return value;
+  const detail = "Expected a query: an object with a kind.";
+  throw new Fault(value === null || value === undefined ? "required" : "not_a_dict", detail, { attr });
 }
 
 /** checkFields, with the field of a fault named below `attr`. */

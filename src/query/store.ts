@@ -195,18 +195,21 @@ export interface QueryAnswer<Result = unknown> {
   /** undefined: of no certain time. */
   span?: DateSpan;
   results: Result[];
-  /** Of a table: the columns of its rows, their types, and which page of it this is. */
-  table?: {
-    columns: string[];
-    types: string[];
-    hasMore: boolean;
-    limit: number;
-    offset: number;
-    /** Of SQL: as it was asked, as ClickHouse was asked, and what took how long. */
-    hogql?: string;
-    clickhouse?: string;
-    timings?: QueryTiming[];
-  };
+  table?: ShownTable;
+}
+
+/** The columns of a table's rows, and which page of it this is. */
+export interface ShownTable {
+  columns: string[];
+  /** ClickHouse's types of the columns. */
+  types: string[];
+  hasMore: boolean;
+  limit: number;
+  offset: number;
+  /** Of SQL: as it was asked, as ClickHouse was asked (for keys that may do everything), and what took how long. */
+  hogql?: string;
+  clickhouse?: string;
+  timings?: QueryTiming[];
 }
 
 /** The span of a query. @throws Fault, as dateSpanOf. */

@@ -18,7 +18,14 @@ import { CountCache } from "../work/count_cache.ts";
 import { promptOperations, type PromptParts } from "./ai/operations.ts";
 import { readAskedIds, readIds, readPersonFilter } from "./filter.ts";
 import { sessionRecordingLimits } from "./limits.ts";
-import { attrOf, orderOf, orderParameters, questionOf, questionParameters } from "./listing/question.ts";
+import {
+  attrOf,
+  orderOf,
+  orderParameters,
+  questionOf,
+  questionParameters,
+  refuseUnsetIn,
+} from "./listing/question.ts";
 import { bulkBody, bulkModel, recordingBody, recordingModel, sessionPropertiesModel } from "./model.ts";
 import {
   existing,
@@ -81,24 +88,23 @@ function listOperations(parts: Counted) {
       replies: { 200: reply("The recordings.", listSchema(recordingModel)) },
       answer: async ({ access, project, query, url }) => {
         const viewer = { project_id: project.id, user_id: access.user.id };
+        const required = query.filter_test_accounts ? await testAccountFilters(sql, project.id) : [];
+        const question = questionOf(query, required);
+        const reads = readsOf(clickhouse, project.id);
+        if (question) await refuseUnsetIn(reads, question);
         const wanted = {
           // The dates as written are the key for counts: relative dates resolve to another time in each request.
           written: JSON.stringify([url.searchParams.get("date_from"), url.searchParams.get("date_to")]),
           from: query.date_from,
           to: query.date_to,
           session_ids: query.session_ids,
-          question: questionOf(
-            query,
-            query.filter_test_accounts ? await testAccountFilters(sql, project.id) : [],
-          ),
+          question,
           order: orderOf(query.order, query.order_direction),
-          ...(await readPersonFilter(readsOf(clickhouse, project.id), query)),
+          ...(await readPersonFilter(reads, query)),
         };
         const { count, recordings } = await listPage(parts, viewer, wanted, query).catch(
           (thrown: unknown) => {
-            throw wanted.question
-              ? filterFault(thrown, attrOf(wanted.question), "date_from and date_to")
-              : thrown;
+            throw question ? filterFault(thrown, attrOf(question), "date_from and date_to") : thrown;
           },
         );
         return await slicedJson({ ...pageReply(url, query, { count, rows: recordings }) });

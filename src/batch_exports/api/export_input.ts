@@ -7,7 +7,9 @@ import { Fault, UserError } from "../../core/fault.ts";
 import { shown } from "../../http/fields/field_fault.ts";
 import type { SqlParser } from "../../query/sql/parser/parser.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
+import { readsOf } from "../../storage/clickhouse/query_options.ts";
 import { whyNoPattern } from "../../storage/clickhouse/trial.ts";
+import { personKeysIn, refuseUnset } from "../../storage/events/lifted_properties.ts";
 import {
   checkPropertyFilters,
   compilePropertyFilters,
@@ -82,7 +84,7 @@ async function checkOwnPart(
   if (start_at !== null && end_at !== null && Date.parse(end_at) < Date.parse(start_at)) {
     throw new Fault("invalid_input", "'end_at' must not be before 'start_at'.", { attr: "end_at" });
   }
-  if (changes.filters) await checkPatterns(clickhouse, changes.filters);
+  if (changes.filters) await checkFilters(clickhouse, project_id, changes.filters);
   if (native_query !== null) {
     const reason = await queryProblem(
       clickhouse,
@@ -152,9 +154,11 @@ function openStored(
 }
 
 /** Checked here, so that a wrong query fails the request and not every run. */
-async function checkPatterns(clickhouse: ClickHouse, filters: unknown): Promise<void> {
-  const reason = await whyNoPattern(clickhouse, patternsIn(checkPropertyFilters(filters, "filters")));
+async function checkFilters(clickhouse: ClickHouse, project_id: number, filters: unknown): Promise<void> {
+  const checked = checkPropertyFilters(filters, "filters");
+  const reason = await whyNoPattern(clickhouse, patternsIn(checked));
   if (reason !== undefined) throw new Fault("invalid_input", reason, { attr: "filters" });
+  await refuseUnset(readsOf(clickhouse, project_id).query, project_id, personKeysIn(checked), "filters");
 }
 
 /** Events by default, as in PostHog. */

@@ -1,11 +1,12 @@
 // The rows of an export as tables of HogQL: a query's expressions are computed over them as they are read.
 
-import { sqlColumns, type SqlTable, words } from "../../query/sql/compile/lists/table.ts";
+import { wordsIn } from "../../core/words.ts";
+import { sqlColumns, type SqlTable } from "../../query/sql/compile/lists/table.ts";
 import type { ExportModel } from "../export_model.ts";
 
 /** In UTC, as they are stored. */
 const moments = (names: string): SqlTable["columns"] =>
-  Object.fromEntries(words(names).map((name) => [name, { sql: name, type: "datetime" }]));
+  Object.fromEntries(wordsIn(names).map((name) => [name, { sql: name, type: "datetime" }]));
 
 export const exportTables: Readonly<Record<ExportModel, SqlTable>> = {
   events: {
@@ -21,7 +22,7 @@ export const exportTables: Readonly<Record<ExportModel, SqlTable>> = {
       _inserted_at: { sql: "created_at", type: "datetime" },
       ...sqlColumns("boolean", "historical_migration"),
     },
-    star: words("uuid event distinct_id person_id properties timestamp created_at"),
+    star: wordsIn("uuid event distinct_id person_id properties timestamp created_at"),
   },
   persons: {
     source: "exported_persons",
@@ -33,6 +34,6 @@ export const exportTables: Readonly<Record<ExportModel, SqlTable>> = {
       ...moments("created_at _inserted_at"),
       ...sqlColumns("boolean", "is_deleted"),
     },
-    star: words("distinct_id person_id properties created_at"),
+    star: wordsIn("distinct_id person_id properties created_at"),
   },
 };

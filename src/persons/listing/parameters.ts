@@ -9,6 +9,7 @@ import {
 } from "../../http/fields/query.ts";
 import type { Page } from "../../http/pages/page.ts";
 import type { ProjectReads } from "../../storage/clickhouse/query_options.ts";
+import { personKeysIn, refuseUnset } from "../../storage/events/lifted_properties.ts";
 import { findMainIds } from "../reading/main_id_store.ts";
 import type { PersonFilter } from "./store.ts";
 
@@ -27,12 +28,13 @@ export const personParameters = {
 
 export type PersonQuery = QueryValues<typeof personParameters> & Page;
 
-/** Undefined when all persons are listed. */
+/** Undefined when all persons are listed. @throws Fault as refuseUnset(). */
 export async function personFilterOf(
   reads: ProjectReads,
   { distinct_id, email, properties, search }: PersonQuery,
   now: number,
 ): Promise<PersonFilter | undefined> {
+  await refuseUnset(reads.query, reads.project_id, personKeysIn(properties), "properties");
   const filters = [...properties];
   if (email !== undefined) filters.push({ type: "person", key: "email", operator: "exact", values: [email] });
   if (distinct_id === undefined && search === undefined && filters.length === 0) return undefined;

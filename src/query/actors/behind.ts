@@ -4,16 +4,16 @@ import { Fault } from "../../core/fault.ts";
 import { isDictionary } from "../../core/json/dictionary.ts";
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { funnelsKind } from "../funnel/funnel.ts";
-import { type Fields, fieldsOf, type QueryKind } from "../kind.ts";
+import { type Fields, fieldsOf, queryFields, type QueryKind } from "../kind.ts";
 import { lifecycleKind } from "../lifecycle/lifecycle.ts";
-import type { AskedFigure, FigureField, PersonStatement } from "../parts/figure.ts";
+import type { AskedFigure, PersonStatement } from "../parts/figure.ts";
 import { isGiven } from "../parts/series.ts";
 import { pathsKind } from "../paths/paths.ts";
 import { retentionKind } from "../retention/retention.ts";
 import { stickinessKind } from "../stickiness/stickiness.ts";
 import type { QueryContext } from "../store.ts";
 import { trendsKind } from "../trends/trends.ts";
-import { figureModels } from "./model.ts";
+import { figureFields, figureModels } from "./model.ts";
 
 export interface Behind {
   filtersTestAccounts: boolean;
@@ -36,46 +36,25 @@ const kinds: Readonly<Record<string, Readonly<Record<string, QueryKind>>>> = {
 /** undefined: of no query. @throws Fault for what is none, named below `attr`. */
 export function behindOf(source: unknown, attr: string): Behind | undefined {
   if (!isGiven(source) || (isDictionary(source) && Object.keys(source).length === 0)) return undefined;
-  const fields = dictionaryOf(source, attr);
+  const fields = queryFields(source, attr);
   const [name, answered] = oneOf(kinds, fields["kind"], `${attr}__kind`);
-  const { source: inner, ...figure } = fieldsOf(
-    figureModels[name as keyof typeof figureModels],
-    fields,
-    attr,
-  );
+  const model = figureModels[name as keyof typeof figureModels];
+  const { source: inner, ...figure } = fieldsOf(model, fields, attr) as Fields;
   const at = `${attr}__source`;
-  const query = dictionaryOf(inner, at);
+  const query = queryFields(inner, at);
   const [kindName, kind] = oneOf(answered, query["kind"], `${at}__kind`);
   const { persons, filtersTestAccounts } = kind.check(query, at);
   const { takes, of } = persons!;
-  for (const [field, value] of Object.entries(figure)) {
-    if (!figureFields.has(field) || !isAsked(value) || takes.includes(field as FigureField)) continue;
+  for (const field of figureFields) {
+    if (figure[field] === undefined || figure[field] === null || takes.includes(field)) continue;
     const detail = `"${field}" does not apply to a ${kindName}; use ${takes.join(", ")}.`;
     throw new Fault("invalid_input", detail, { attr: `${attr}__${field}` });
   }
   return {
     filtersTestAccounts,
-    persons: async (context, filters) => await of(context, filters, { ...figure, attr } as AskedFigure),
+    persons: async (context, filters) =>
+      await of(context, filters, { ...figure, attr } satisfies AskedFigure),
   };
-}
-
-const figureFields: ReadonlySet<string> = new Set<FigureField>([
-  "day",
-  "series",
-  "breakdown",
-  "status",
-  "compare",
-  "interval",
-  "funnelStep",
-  "funnelStepBreakdown",
-]);
-
-const isAsked = (value: unknown): boolean => value !== undefined && value !== null;
-
-function dictionaryOf(value: unknown, attr: string): Fields {
-  if (isDictionary(value)) return value;
-  const detail = "Expected a query: an object with a kind.";
-  throw new Fault(isAsked(value) ? "not_a_dict" : "required", detail, { attr });
 }
 
 function oneOf<Value>(list: Readonly<Record<string, Value>>, name: unknown, attr: string): [string, Value] {

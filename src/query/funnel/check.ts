@@ -1,16 +1,9 @@
 // What the schema of a FunnelsQuery cannot refuse: math, and exclusions that stand between no steps.
 
 import { Fault } from "../../core/fault.ts";
-import { breakdownExpressions, breakdownOf } from "../parts/breakdown.ts";
+import { breakdownOf } from "../parts/breakdown.ts";
 import type { Interval } from "../parts/model.ts";
-import {
-  entityExpressions,
-  filtersOf,
-  refuseBreakdown,
-  seriesOf,
-  shownName,
-  unsupportedField,
-} from "../parts/series.ts";
+import { filtersOf, refuseBreakdown, seriesOf, shownName, unsupportedField } from "../parts/series.ts";
 import type { FunnelsQuery } from "./model.ts";
 import { type Exclusion, type FunnelOrder, walkOf } from "./walk.ts";
 
@@ -30,7 +23,6 @@ export function checkFunnel(query: FunnelsQuery, attr: string) {
     .map(({ to, ...one }) => ({ ...one, to: Math.min(to, last) }));
   if (result === "times") refuseBreakdown(query, attr);
   const breakdown = breakdownOf(query, attr);
-  const entities = [...all, ...exclusions.map(({ entity }) => entity)];
   return {
     attr,
     query,
@@ -44,7 +36,7 @@ export function checkFunnel(query: FunnelsQuery, attr: string) {
     exclusions,
     walk: walkOf(order, series, exclusions, attr),
     breakdown,
-    expressions: [...entityExpressions(entities), ...breakdownExpressions(breakdown)],
+    entities: [...all, ...exclusions.map(({ entity }) => entity)],
     touch: breakdownAttributionType === "last_touch" ? ("last" as const) : ("first" as const),
   };
 }

@@ -6,7 +6,7 @@ import type { Breakdown } from "../parts/breakdown.ts";
 import { breakdownLine, type BreakdownLines } from "../parts/breakdown_store.ts";
 import type { PersonStatement } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
-import { bucketIndex, newDraft, type QueryContext } from "../store.ts";
+import { bucketIndex, type Draft, newDraft, type QueryContext } from "../store.ts";
 import {
   attemptRows,
   type FunnelScope,
@@ -51,9 +51,7 @@ export async function funnelRows(
   scope: FunnelScope,
   breakdown?: BreakdownLines,
 ): Promise<FunnelRow[]> {
-  const draft = newDraft(context);
-  const rows = stepRows(draft, scope, breakdown);
-  const line = breakdown ? breakdownLine(draft, valueOfPerson(scope), breakdown) : "0";
+  const { params, best } = bestAttempts(context, scope, breakdown);
   const list = (of: (step: number) => string) => scope.series.map((_, i) => of(i + 1)).join(", ");
   const seconds = (step: number) =>
     `${secondsBetween("best", Math.max(step - 1, 1), step)}, steps >= ${step}`;
@@ -62,11 +60,8 @@ export async function funnelRows(
        [${list((step) => `countIf(steps >= ${step})`)}] AS persons,
        [${list((step) => `avgOrNullIf(${seconds(step)})`)}] AS average_seconds,
        [${list((step) => `quantileExactInclusiveOrNullIf(0.5)(${seconds(step)})`)}] AS median_seconds
-     FROM (
-       SELECT line, arrayReduce('max', attempts) AS best, ${stepsOf("best.1")} AS steps
-       FROM (${attemptRows(draft, scope, rows, line)}))
-     GROUP BY line`,
-    draft.params,
+     FROM (${best}) GROUP BY line`,
+    params,
   );
 }
 
@@ -76,17 +71,32 @@ export function funnelPersonsText(
   scope: FunnelScope,
   { sign, steps, line: at, breakdown }: FunnelFigure,
 ): PersonStatement {
-  const draft = newDraft(context);
-  const rows = stepRows(draft, scope, breakdown);
-  const line = breakdown ? breakdownLine(draft, valueOfPerson(scope), breakdown) : "0";
-  Object.assign(draft.params, { at_steps: steps, at_line: at ?? 0 });
+  const { params, best } = bestAttempts(context, scope, breakdown);
+  Object.assign(params, { at_steps: steps, at_line: at ?? 0 });
   const ofLine = at === undefined ? "" : " AND line = {at_line:Int32}";
-  const text = `SELECT person_id
-    FROM (
-      SELECT person_id, line, arrayReduce('max', attempts) AS best, ${stepsOf("best.1")} AS steps
-      FROM (${attemptRows(draft, scope, rows, line)}))
-    WHERE steps ${sign} {at_steps:UInt32}${ofLine}`;
-  return { text, params: draft.params };
+  return { text: `SELECT person_id FROM (${best}) WHERE steps ${sign} {at_steps:UInt32}${ofLine}`, params };
+}
+
+/** Rows of persons who began the funnel: `person_id`, `line`, the `best` attempt and its `steps`. */
+function bestAttempts(context: QueryContext, scope: FunnelScope, breakdown?: BreakdownLines) {
+  const { params, attempts } = attemptsOf(context, scope, breakdown);
+  const best = `SELECT person_id, line, arrayReduce('max', attempts) AS best, ${stepsOf("best.1")} AS steps
+    FROM (${attempts})`;
+  return { params, best };
+}
+
+/** The attempts of persons, each with the line of its value of the breakdown. */
+function attemptsOf(
+  context: QueryContext,
+  scope: FunnelScope,
+  breakdown?: BreakdownLines,
+  bucketOf?: (draft: Draft) => string,
+) {
+  const draft = newDraft(context);
+  const rows = stepRows(draft, scope, breakdown, bucketOf?.(draft));
+  const line = breakdown ? breakdownLine(draft, valueOfPerson(scope), breakdown) : "0";
+  const attempts = attemptRows(draft, scope, rows, line, bucketOf !== undefined);
+  return { params: draft.params, attempts };
 }
 
 interface FunnelFigure {
@@ -118,9 +128,9 @@ export async function conversionRows(
   first: Temporal.ZonedDateTime,
   breakdown?: BreakdownLines,
 ): Promise<ConversionRow[]> {
-  const draft = newDraft(context);
-  const rows = stepRows(draft, scope, breakdown, bucketIndex(draft, scope.interval, first));
-  const line = breakdown ? breakdownLine(draft, valueOfPerson(scope), breakdown) : "0";
+  const { params, attempts } = attemptsOf(context, scope, breakdown, (draft) =>
+    bucketIndex(draft, scope.interval, first),
+  );
   const begun = "arrayMap((bucket, attempt) -> (bucket, attempt.1), buckets, attempts)";
   return await context.run<ConversionRow>(
     `SELECT toInt32(line) AS line, bucket, countIf(steps > ${scope.from}) AS entered,
@@ -129,10 +139,10 @@ export async function conversionRows(
        SELECT line, one.1 AS bucket, max(one.2) AS outcome, ${stepsOf("outcome")} AS steps
        FROM (
          SELECT person_id, line, arrayJoin(arrayDistinct(arrayFilter(one -> one.2 > 0, ${begun}))) AS one
-         FROM (${attemptRows(draft, scope, rows, line, true)}))
+         FROM (${attempts}))
        GROUP BY person_id, line, bucket)
      GROUP BY line, bucket`,
-    draft.params,
+    params,
   );
 }
 
@@ -158,10 +168,9 @@ export async function timesRows(
   scope: FunnelScope & StepRange,
   bins: number | undefined,
 ): Promise<TimesRow[]> {
-  const draft = newDraft(context);
+  const { params, best } = bestAttempts(context, scope);
   const { from, to } = scope;
   const count = bins ?? `least(${queryLimits.funnelBinsUsualMax}, greatest(1, ceil(cbrt(count()))))`;
-  const attempts = attemptRows(draft, scope, stepRows(draft, scope, undefined), "0");
   return await context.run<TimesRow>(
     `SELECT toInt32(intDiv(micros - low * 1000000, width * 1000000)) AS bin, count() AS persons,
        low, width, bins, average
@@ -172,10 +181,8 @@ export async function timesRows(
            intDiv(intDiv(max(micros) + 999999, 1000000) - low + bins - 1, bins) AS wide,
            avg(micros) / 1000000 AS average
          FROM (
-           SELECT best.${from + 4} - best.${to + 4} AS micros
-           FROM (SELECT arrayReduce('max', attempts) AS best FROM (${attempts}))
-           WHERE ${stepsOf("best.1")} > ${to})))
+           SELECT best.${from + 4} - best.${to + 4} AS micros FROM (${best}) WHERE steps > ${to})))
      GROUP BY bin, low, width, bins, average ORDER BY bin`,
-    draft.params,
+    params,
   );
 }

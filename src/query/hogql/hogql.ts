@@ -1,9 +1,9 @@
 // Answers a HogQLQuery: SQL over the project's own tables, in PostHog's dialect.
 
 import { Fault } from "../../core/fault.ts";
-import { asStored, clickhouseTime, nowOf, parseDate } from "../date_range.ts";
+import { asStored, clickhouseTime, nowOf, readDate } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
-import { filtersOf } from "../parts/series.ts";
+import { filtersOf, isGiven } from "../parts/series.ts";
 import { compileSelect, type SqlFilters } from "../sql/compile/compile.ts";
 import type { QueryAnswer, QueryContext, QueryTiming } from "../store.ts";
 import { hogqlModel, type HogQLQuery } from "./model.ts";
@@ -20,8 +20,17 @@ export const hogqlKind = queryKind({
 
 type CheckedHogQL = ReturnType<typeof check>;
 
+/** @throws Fault for filters that the text does not name: they would be ignored. */
 function check(query: HogQLQuery, attr: string) {
-  const filterTestAccounts = query.filters?.filterTestAccounts ?? null;
+  const { filterTestAccounts = null, dateRange, properties } = query.filters ?? {};
+  const { date_from, date_to } = dateRange ?? {};
+  const isFiltered = [filterTestAccounts, date_from === "all" ? "" : date_from, date_to, properties].some(
+    isGiven,
+  );
+  if (isFiltered && !/\{\s*filters\b/.test(query.query)) {
+    const detail = "The text does not say where these hold: write {filters} in its WHERE.";
+    throw new Fault("invalid_input", detail, { attr: `${attr}__filters` });
+  }
   const filters = filtersOf(query.filters ?? {}, `${attr}__filters`);
   return { attr, query: { ...query, filterTestAccounts }, filters };
 }
@@ -29,12 +38,21 @@ function check(query: HogQLQuery, attr: string) {
 async function answer(context: QueryContext, checked: CheckedHogQL): Promise<QueryAnswer<unknown[]>> {
   const { query, attr } = checked;
   try {
-    const { timings, ended } = openTimings(context);
+    const timings: QueryTiming[] = [];
+    let last = 0;
+    const ended = (step: string): void => {
+      const at = context.elapsed() / 1000;
+      timings.push({ k: `./${step}`, t: at - last });
+      last = at;
+    };
     const tree = await context.parse(query.query, "select", context.project_id);
     ended("parse");
     const asked = { ...textsOf(query), filters: filtersIn(context, checked) };
     const { rows, ...table } = await runTree(context, tree, asked, ended);
-    return { results: rows, table: { ...table, hogql: query.query, timings: withTotal(timings) } };
+    return {
+      results: rows,
+      table: { ...table, hogql: query.query, timings: [...timings, { k: ".", t: last }] },
+    };
   } catch (thrown) {
     throw sqlFault(thrown, `${attr}__query`, query.query);
   }
@@ -58,21 +76,6 @@ function textsOf({ query: text, values, variables }: HogQLQuery) {
   return { text, values: values ?? undefined, variables: variablesOf(variables) };
 }
 
-function openTimings({ elapsed }: QueryContext) {
-  const timings: QueryTiming[] = [];
-  let last = elapsed();
-  const ended = (step: string): void => {
-    const at = elapsed();
-    timings.push({ k: `./${step}`, t: (at - last) / 1000 });
-    last = at;
-  };
-  return { timings, ended };
-}
-
-function withTotal(timings: readonly QueryTiming[]): QueryTiming[] {
-  return [...timings, { k: ".", t: timings.reduce((sum, { t }) => sum + t, 0) }];
-}
-
 /** PostHog sends variables by id; SQL names them by code name. */
 function variablesOf(variables: HogQLQuery["variables"]): Record<string, unknown> {
   const named = Object.entries(variables ?? {}).map(([id, variable]): [string, unknown] => {
@@ -88,12 +91,9 @@ function filtersIn(context: QueryContext, { query, attr, filters }: CheckedHogQL
   const now = nowOf(context);
   const { dateRange } = query.filters ?? {};
   const bound = (name: "date_from" | "date_to", side: "start" | "end"): string | undefined => {
-    const text = dateRange?.[name];
-    if (!text || text === "all") return undefined;
-    const at = parseDate(text, now, side);
-    if (at) return clickhouseTime(asStored(at));
-    const detail = "A date is needed, like 2024-01-31, 2024-01-31T12:00:00Z or -7d.";
-    throw new Fault("invalid_input", detail, { attr: `${attr}__filters__dateRange__${name}` });
+    const text = dateRange?.[name] === "all" ? "" : dateRange?.[name];
+    const at = readDate(text, now, side, `${attr}__filters__dateRange__${name}`);
+    return at && clickhouseTime(asStored(at));
   };
   return { from: bound("date_from", "start"), to: bound("date_to", "end"), properties: filters };
 }

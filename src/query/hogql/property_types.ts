@@ -2,8 +2,7 @@
 // compared, ordered and returned with the type of its first value.
 
 import type { PropertyTypes } from "../sql/compile/compile.ts";
-import { SqlProblem } from "../sql/compile/compile.ts";
-import type { ExpressionNode, Placed, SelectTree } from "../sql/tree.ts";
+import type { ExpressionNode, SelectTree } from "../sql/tree.ts";
 import type { QueryContext } from "../store.ts";
 
 /** Kinds of definitions, by what has the property. */
@@ -38,31 +37,6 @@ export async function propertyTypesOf(
   );
   const types = new Map(rows.map(({ kind, name, type }) => [`${owners[kind]} ${name}`, type]));
   return (owner, name) => types.get(`${owner} ${name}`) as ReturnType<PropertyTypes>;
-}
-
-/**
- * Refuses such properties: empty answers would look as if nobody came from anywhere.
- * @param lifted properties of persons that PostHog derives from their events, and where each is named.
- * @throws SqlProblem for one that no person of the project ever had.
- */
-export async function refuseUnset(
-  { run, project_id }: Pick<QueryContext, "run" | "project_id">,
-  lifted: ReadonlyMap<string, Placed>,
-): Promise<void> {
-  const names = [...lifted.keys()];
-  if (names.length === 0) return;
-  const rows = await run<{ key: string }>(
-    `SELECT DISTINCT key
-     FROM person_props
-     WHERE project_id = {project_id:UInt32} AND key IN {names:Array(String)}`,
-    { project_id, names },
-  );
-  const unset = names.find((name) => !rows.some(({ key }) => key === name));
-  if (unset === undefined) return;
-  const detail =
-    `No person of this project has "${unset}": events' properties are not copied to their persons here. ` +
-    "Send it with $set or $set_once, or use the events' own properties, or $entry_… of sessions.";
-  throw new SqlProblem(detail, lifted.get(unset));
 }
 
 /** The name behind a dot or in brackets; the parser bounds the words of a query. */

@@ -3,26 +3,19 @@
 import { requireScopes, type Scope } from "../../access/scope.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
+import { findUnset } from "../../storage/events/lifted_properties.ts";
 import { expressionsIn, type PropertyFilter } from "../../storage/events/property_filter.ts";
 import { behindName, behindTable, behindText } from "../parts/behind_store.ts";
 import type { PersonStatement } from "../parts/figure.ts";
-import { compileSelect, type SqlContext, SqlProblem } from "../sql/compile/compile.ts";
+import { type CompiledSelect, compileSelect, type SqlContext, SqlProblem } from "../sql/compile/compile.ts";
 import type { TextKind } from "../sql/parser/parser_child.ts";
 import type { ExpressionNode, SelectTree } from "../sql/tree.ts";
-import { type QueryContext, SqlFailure, throwSqlFailure } from "../store.ts";
-import { propertyTypesOf, refuseUnset } from "./property_types.ts";
+import { type QueryContext, type ShownTable, SqlFailure, throwSqlFailure } from "../store.ts";
+import { propertyTypesOf } from "./property_types.ts";
 import { checkStatement } from "./statement_check.ts";
 
-export interface SqlRows {
-  columns: string[];
-  /** ClickHouse's types of the columns. */
-  types: string[];
+export interface SqlRows extends ShownTable {
   rows: unknown[][];
-  hasMore: boolean;
-  limit: number;
-  offset: number;
-  /** For keys that may do everything. */
-  clickhouse?: string;
 }
 
 /**
@@ -55,11 +48,8 @@ export async function runTree(
   const more = behind && { names: "a", tables: { [behindName]: behindTable(behind) } };
   const compiled = compileSelect(tree, { ...of, ...more });
   const { statement, parameters, columns, limit, offset } = compiled;
-  requireScopes(scopes, [...compiled.scopes] as Scope[]);
-  await refuseUnset(context, compiled.lifted);
   ended("compile");
-  await yieldToEventLoop();
-  await checkStatement(context, statement, parameters).catch(throwSqlFailure);
+  await admit(context, compiled);
   ended("check");
   await yieldToEventLoop();
   const whole = behind ? `${behindText(behind)}${statement}` : statement;
@@ -68,6 +58,21 @@ export async function runTree(
   const hasMore = rows.length > limit;
   const shown = { columns, types, rows: rows.slice(0, limit), hasMore, limit, offset };
   return { ...shown, ...(scopes.includes("*") && { clickhouse: statement }) };
+}
+
+/**
+ * Holds a compiled statement against the key's scopes, the project's persons and the list of what it may name.
+ * @throws Fault for scopes, SqlProblem for a property that no person has, SqlFailure for what the engine finds wrong.
+ */
+export async function admit(
+  context: QueryContext,
+  { scopes, personKeys, statement, parameters }: Omit<CompiledSelect, "columns" | "limit" | "offset">,
+): Promise<void> {
+  requireScopes(context.scopes, [...scopes] as Scope[]);
+  const unset = await findUnset(context.run, context.project_id, [...personKeys.keys()]);
+  if (unset) throw new SqlProblem(unset.detail, personKeys.get(unset.name));
+  await yieldToEventLoop();
+  await checkStatement(context, statement, parameters).catch(throwSqlFailure);
 }
 
 /** Who reads texts of SQL, and for which project. */

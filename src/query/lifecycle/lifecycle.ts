@@ -1,11 +1,10 @@
 // Answers a LifecycleQuery: of the persons of each interval, who is new, who was there in the one before, who came back
 // after a while; and who of the one before did not come.
 
-import { clickhouseTime } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { personCounts, personsWhere } from "../parts/behind_store.ts";
 import { type AskedFigure, figureDay, noFigure, type PersonStatement } from "../parts/figure.ts";
-import { actionOf, namesOf } from "../parts/lines.ts";
+import { namesOf, seriesLine } from "../parts/lines.ts";
 import { periodsOf } from "../parts/periods.ts";
 import { checkPersons } from "../parts/person_series.ts";
 import { shownName } from "../parts/series.ts";
@@ -28,7 +27,8 @@ type CheckedLifecycle = ReturnType<typeof checkPersons<LifecycleQuery>>;
 async function answer(context: QueryContext, checked: CheckedLifecycle): Promise<QueryAnswer<TrendLine>> {
   const { interval } = checked;
   const series = checked.series[0]!;
-  const { starts, span } = await periodsOf(context, checked);
+  const period = await periodsOf(context, checked);
+  const { starts, span } = period;
   const statement = statusText(context, checked, starts, span);
   const rows = await personCounts<{ bucket: number; status: string }>(context, statement, "bucket, status");
   const results = statuses.map((status): TrendLine => {
@@ -38,14 +38,10 @@ async function answer(context: QueryContext, checked: CheckedLifecycle): Promise
     }
     // Who did not come is below the line.
     const signed = status === "dormant" ? data.map((count) => 0 - count) : data;
+    const label = `${series.custom_name ?? series.name} - ${status}`;
     return {
-      action: actionOf(series, 0),
-      label: `${series.custom_name ?? series.name} - ${status}`,
-      count: signed.reduce((sum, one) => sum + one, 0),
-      data: signed,
-      ...namesOf(starts, interval),
+      ...seriesLine(series, 0, period, { label, data: signed, ...namesOf(starts, interval) }),
       status,
-      filter: { date_from: clickhouseTime(span.from), date_to: clickhouseTime(span.to) },
     };
   });
   return { interval, span, results };

@@ -8,7 +8,6 @@ import { queryLimits } from "../limits.ts";
 import { noValue, otherValues } from "../result.ts";
 import type { QueryContext } from "../store.ts";
 import type { BreakdownFilter } from "./model.ts";
-import type { AskedExpression } from "./row_expressions.ts";
 import { isGiven } from "./series.ts";
 
 interface BreakdownPart {
@@ -69,12 +68,6 @@ export function breakdownOf(
     limit: filter.breakdown_limit ?? queryLimits.breakdownValuesDefault,
     other: filter.breakdown_hide_other_aggregation !== true,
   };
-}
-
-/** The expressions of SQL that it has. */
-export function breakdownExpressions(breakdown: Breakdown | undefined): AskedExpression[] {
-  const own = breakdown?.parts.filter(({ type }) => type === "hogql") ?? [];
-  return own.map(({ property: text, attr }) => ({ text, attr }));
 }
 
 /** @throws Fault for a key that may not read whose properties these are, as SQL does. */

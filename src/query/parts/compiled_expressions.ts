@@ -1,10 +1,8 @@
 // Reads and compiles the expressions of SQL that a query has, before it runs.
 
-import { requireScopes, type Scope } from "../../access/scope.ts";
 import { Fault } from "../../core/fault.ts";
-import { propertyTypesOf, refuseUnset } from "../hogql/property_types.ts";
-import { sqlFault, type TextReader, treeOfText } from "../hogql/run.ts";
-import { checkStatement } from "../hogql/statement_check.ts";
+import { propertyTypesOf } from "../hogql/property_types.ts";
+import { admit, sqlFault, type TextReader, treeOfText } from "../hogql/run.ts";
 import { queryLimits } from "../limits.ts";
 import { condition } from "../sql/compile/calls.ts";
 import { compileOverEvents } from "../sql/compile/compile.ts";
@@ -47,14 +45,12 @@ export async function withExpressions(
     const { text, attr: at } = trees.get(tree)!;
     throw sqlFault(thrown, at, text);
   });
-  requireScopes(context.scopes, [...compiled.scopes] as Scope[]);
   const own = asked.length === 1 ? first.attr : attr;
   const failed = (thrown: unknown): never => {
     throw sqlFault(thrown, own);
   };
-  await refuseUnset(context, compiled.lifted).catch(failed);
-  const { rowsWithPersons, rows, expressions, parameters, statement } = compiled;
-  await checkStatement(context, statement, parameters).catch(throwSqlFailure).catch(failed);
+  await admit(context, compiled).catch(failed);
+  const { rowsWithPersons, rows, expressions, parameters } = compiled;
   const byText = new Map(nodes.map((tree, i) => [trees.get(tree)!.text, expressions[i]!]));
   const of = (text: string): Sql => {
     const found = byText.get(text);

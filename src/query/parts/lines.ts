@@ -1,15 +1,31 @@
 // What lines of different kinds share: their series as older insights have it, and the names of their intervals.
 
 import { Fault } from "../../core/fault.ts";
+import { clickhouseTime } from "../date_range.ts";
 import { queryLimits } from "../limits.ts";
+import type { TrendLine } from "../result.ts";
 import type { Interval } from "./model.ts";
+import type { Period } from "./periods.ts";
 import type { Series } from "./series.ts";
 
-/** The series in the format of PostHog's older insights, which clients still read. */
-export function actionOf(
-  { node, math, event, name, custom_name }: Series,
+/** A line of a series in a period; its sum is its count. */
+export function seriesLine(
+  series: Series,
   order: number,
-): Record<string, unknown> {
+  { span, label: compare_label }: Pick<Period, "span" | "label">,
+  line: Pick<TrendLine, "label" | "data" | "labels" | "days">,
+) {
+  return {
+    action: actionOf(series, order),
+    count: line.data.reduce((sum, one) => sum + one, 0),
+    ...line,
+    ...(compare_label && { compare: true as const, compare_label }),
+    filter: { date_from: clickhouseTime(span.from), date_to: clickhouseTime(span.to) },
+  };
+}
+
+/** The series in the format of PostHog's older insights, which clients still read. */
+function actionOf({ node, math, event, name, custom_name }: Series, order: number): Record<string, unknown> {
   return {
     days: [],
     id: event ?? null,

@@ -1,7 +1,7 @@
 // What kinds have in common that count the persons of each interval: Lifecycle, Stickiness.
 
 import type { DateRange, EventsNode, Interval } from "./model.ts";
-import { entityExpressions, filtersOf, seriesOf, unsupportedField } from "./series.ts";
+import { filtersOf, seriesOf, unsupportedField } from "./series.ts";
 
 interface PersonsQuery {
   series: EventsNode[];
@@ -21,6 +21,5 @@ export function checkPersons<Query extends PersonsQuery>(query: Query, attr: str
     );
   });
   const interval = (query.interval ?? "day") as Interval;
-  const expressions = entityExpressions(series);
-  return { attr, query, interval, series, filters: filtersOf(query, attr), expressions };
+  return { attr, query, interval, series, entities: series, filters: filtersOf(query, attr) };
 }

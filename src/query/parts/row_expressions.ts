@@ -1,8 +1,6 @@
 // Expressions of SQL within other queries: filters, math and breakdowns. The statements of such a query read events
 // that have what its expressions need.
 
-import { expressionsIn, type PropertyFilter } from "../../storage/events/property_filter.ts";
-
 /** An expression that a query has somewhere. */
 export interface AskedExpression {
   text: string;
@@ -10,11 +8,6 @@ export interface AskedExpression {
   attr: string;
   /** Whether it is one number of many events, and not of each a value. */
   isAggregate?: boolean;
-}
-
-/** The expressions that filters have. */
-export function filterExpressions(filters: readonly PropertyFilter[]): AskedExpression[] {
-  return expressionsIn(filters).map(({ key, attr }) => ({ text: key, attr }));
 }
 
 /** The compiled expressions of one query. */

@@ -7,7 +7,6 @@ import {
   type PropertyFilter,
 } from "../../storage/events/property_filter.ts";
 import type { EventsNode, Math } from "./model.ts";
-import { type AskedExpression, filterExpressions } from "./row_expressions.ts";
 
 /** The events of a name, or of any name, with certain properties. */
 export interface Entity {
@@ -38,11 +37,6 @@ export function seriesOf(node: EventsNode, attr: string): Series {
 /** The events of this name, of any without one. */
 export function entityNamed(event: string | undefined) {
   return { event, name: event ?? "All events" };
-}
-
-/** The expressions of SQL in filters of entities. */
-export function entityExpressions(entities: readonly Entity[]): AskedExpression[] {
-  return entities.flatMap(({ filters }) => filterExpressions(filters));
 }
 
 export function filtersOf(

@@ -18,7 +18,7 @@ export const pathsKind = queryKind({
 });
 
 function check(query: PathsQuery, attr: string) {
-  return { attr, query, filters: filtersOf(query, attr), expressions: [] };
+  return { attr, query, filters: filtersOf(query, attr), entities: [] };
 }
 
 type CheckedPaths = ReturnType<typeof check>;

@@ -5,14 +5,7 @@ import { queryKind } from "../kind.ts";
 import { personCounts } from "../parts/behind_store.ts";
 import { type AskedFigure, figurePlace, type PersonStatement } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
-import {
-  type Entity,
-  entityExpressions,
-  entityNamed,
-  filtersOf,
-  refuseBreakdown,
-  shownName,
-} from "../parts/series.ts";
+import { type Entity, entityNamed, filtersOf, refuseBreakdown, shownName } from "../parts/series.ts";
 import type { RetentionCohort } from "../result.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
 import { retentionModel, type RetentionQuery } from "./model.ts";
@@ -34,8 +27,8 @@ function check(query: RetentionQuery, attr: string) {
   const at = `${attr}__retentionFilter`;
   const target = entityOf(targetEntity, `${at}__targetEntity`);
   const returning = entityOf(returningEntity, `${at}__returningEntity`);
-  const expressions = entityExpressions([target, returning]);
-  return { attr, query, target, returning, filters: filtersOf(query, attr), expressions };
+  const entities = [target, returning];
+  return { attr, query, target, returning, entities, filters: filtersOf(query, attr) };
 }
 
 type CheckedRetention = ReturnType<typeof check>;

@@ -1,10 +1,9 @@
 // Answers a StickinessQuery: how many persons did something in one interval of the range, in two of them, and so on.
 
-import { clickhouseTime } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { personCounts, personsWhere } from "../parts/behind_store.ts";
 import { type AskedFigure, figureDay, figurePlace, type PersonStatement } from "../parts/figure.ts";
-import { actionOf, refuseNumbers } from "../parts/lines.ts";
+import { refuseNumbers, seriesLine } from "../parts/lines.ts";
 import { figurePeriod, periodsOf } from "../parts/periods.ts";
 import { checkPersons } from "../parts/person_series.ts";
 import { shownName } from "../parts/series.ts";
@@ -28,7 +27,7 @@ async function answer(context: QueryContext, checked: CheckedStickiness): Promis
   const { interval, series, query } = checked;
   const { span, periods, starts } = await periodsOf(context, checked);
   const count = starts.length;
-  const numbers = starts.map((_, i) => i + 1);
+  const numbers = timesOf(starts);
   refuseNumbers(series.length * periods.length * count, checked.attr);
   const labels = numbers.map((times) => `${times} ${interval}${times > 1 ? "s" : ""}`);
   const results: TrendLine[] = [];
@@ -41,20 +40,15 @@ async function answer(context: QueryContext, checked: CheckedStickiness): Promis
       if (query.stickinessFilter?.computedAs === "cumulative") {
         for (let i = count - 2; i >= 0; i--) data[i]! += data[i + 1]!;
       }
-      results.push({
-        action: actionOf(one, order),
-        label: one.custom_name ?? one.name,
-        count: data.reduce((sum, persons) => sum + persons, 0),
-        data,
-        labels,
-        days: numbers,
-        ...(period.label && { compare: true as const, compare_label: period.label }),
-        filter: { date_from: clickhouseTime(period.span.from), date_to: clickhouseTime(period.span.to) },
-      });
+      const label = one.custom_name ?? one.name;
+      results.push(seriesLine(one, order, period, { label, data, labels, days: numbers }));
     }
   }
   return { interval, span, results };
 }
+
+/** In how many intervals: the days of its lines. */
+const timesOf = (starts: readonly unknown[]): number[] => starts.map((_, i) => i + 1);
 
 async function persons(
   context: QueryContext,
@@ -63,12 +57,7 @@ async function persons(
 ): Promise<PersonStatement> {
   const series = checked.series[figurePlace(figure, "series", checked.series, 0)]!;
   const { periods, starts } = await periodsOf(context, checked);
-  const at_times =
-    1 +
-    figureDay(
-      figure,
-      [...starts.keys()].map((i) => i + 1),
-    );
+  const at_times = figureDay(figure, timesOf(starts)) + 1;
   const sign = checked.query.stickinessFilter?.computedAs === "cumulative" ? ">=" : "=";
   const statement = timesText(context, { ...checked, series }, figurePeriod(figure, periods));
   return personsWhere(statement, `times ${sign} {at_times:Int32}`, { at_times });

@@ -1,9 +1,9 @@
 // What the schema of a TrendsQuery cannot refuse: math without what it needs, breakdowns by several properties.
 
 import { Fault } from "../../core/fault.ts";
-import { breakdownExpressions, breakdownOf } from "../parts/breakdown.ts";
+import { breakdownOf } from "../parts/breakdown.ts";
 import type { EventsNode, Interval } from "../parts/model.ts";
-import { entityExpressions, filtersOf, isGiven, type Series, seriesOf, shownName } from "../parts/series.ts";
+import { filtersOf, type Series, seriesOf, shownName } from "../parts/series.ts";
 import { type Formula, readFormula } from "./formula.ts";
 import { totalDisplays, type TrendsQuery } from "./model.ts";
 
@@ -28,7 +28,8 @@ export function checkTrends(query: TrendsQuery, attr: string) {
     series,
     filters: filtersOf(query, attr),
     breakdown,
-    expressions: [...entityExpressions(series), ...maths, ...breakdownExpressions(breakdown)],
+    entities: series,
+    maths,
     formulas: formulasOf(query, attr),
   };
 }
@@ -36,21 +37,15 @@ export function checkTrends(query: TrendsQuery, attr: string) {
 /** PostHog's three ways to write them: the newest that says anything counts. */
 function formulasOf({ series, trendsFilter }: TrendsQuery, attr: string): Formula[] {
   const { formula, formulas, formulaNodes } = trendsFilter ?? {};
-  const at = `${attr}__trendsFilter`;
-  if (isGiven(formulaNodes)) {
-    return formulaNodes!.map((node, i) =>
-      readFormula(
-        node.formula,
-        node.custom_name ?? null,
-        series.length,
-        `${at}__formulaNodes__${i}__formula`,
-      ),
+  const read = (text: string, name: string, custom_name: string | null = null) =>
+    readFormula(text, custom_name, series.length, `${attr}__trendsFilter__${name}`);
+  if (formulaNodes?.length) {
+    return formulaNodes.map((node, i) =>
+      read(node.formula, `formulaNodes__${i}__formula`, node.custom_name ?? null),
     );
   }
-  if (isGiven(formulas)) {
-    return formulas!.map((text, i) => readFormula(text, null, series.length, `${at}__formulas__${i}`));
-  }
-  return formula ? [readFormula(formula, null, series.length, `${at}__formula`)] : [];
+  if (formulas?.length) return formulas.map((text, i) => read(text, `formulas__${i}`));
+  return formula ? [read(formula, "formula")] : [];
 }
 
 const totals: ReadonlySet<string> = new Set(totalDisplays);

@@ -1,10 +1,9 @@
 // Answers a TrendsQuery: reads its numbers and makes the lines of the reply.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
-import { clickhouseTime } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { requireBreakdownScopes, shownBreakdown, valuesShown } from "../parts/breakdown.ts";
-import { actionOf, namesOf, refuseNumbers } from "../parts/lines.ts";
+import { namesOf, refuseNumbers, seriesLine } from "../parts/lines.ts";
 import type { Interval } from "../parts/model.ts";
 import { type Period, periodsOf } from "../parts/periods.ts";
 import type { Series } from "../parts/series.ts";
@@ -93,22 +92,16 @@ async function linesOf(
   period: Period,
 ): Promise<TrendLine[]> {
   const { breakdown, query, series: all, interval } = checked;
-  const { span, starts, label: compare_label } = period;
+  const { starts } = period;
   const scope = trendScope(context, checked, series, period);
   const found = breakdown && (await brokenTrend(scope, breakdown));
   const rows = found?.rows ?? (await trendRows(scope, undefined));
   const values = breakdown && found ? valuesShown(breakdown, found) : [undefined];
   const byLine = Map.groupBy(rows, ({ line }) => line);
   return values.map((value, i) => {
-    const own = byLine.get(i) ?? [];
-    return {
-      action: actionOf(series, order),
-      ...numbersOf(own, starts, interval, query.trendsFilter?.display),
-      label: labelOf(series, value, all.length),
-      ...(value !== undefined && { breakdown_value: value }),
-      ...(compare_label && { compare: true as const, compare_label }),
-      filter: { date_from: clickhouseTime(span.from), date_to: clickhouseTime(span.to) },
-    };
+    const numbers = numbersOf(byLine.get(i) ?? [], starts, interval, query.trendsFilter?.display);
+    const line = seriesLine(series, order, period, { label: labelOf(series, value, all.length), ...numbers });
+    return value === undefined ? line : { ...line, breakdown_value: value };
   });
 }
 
@@ -127,11 +120,7 @@ function numbersOf(
   if (display === "ActionsLineGraphCumulative") {
     for (let i = 1; i < data.length; i++) data[i] = (data[i] ?? 0) + (data[i - 1] ?? 0);
   }
-  return {
-    count,
-    data,
-    ...namesOf(starts, interval),
-  };
+  return { count, data, ...namesOf(starts, interval) };
 }
 
 function labelOf(

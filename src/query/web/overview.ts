@@ -5,7 +5,7 @@ import { filtersOf } from "../parts/series.ts";
 import type { WebFigure } from "../result.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
 import { webOverviewModel, type WebOverviewQuery } from "./model.ts";
-import { both, runVisits, visitSpans, visitsText } from "./visits.ts";
+import { both, runVisits, shownFigure, type VisitScope, visitSpans, visitsText } from "./visits.ts";
 
 export const webOverviewKind = queryKind({
   schema: webOverviewModel,
@@ -24,15 +24,12 @@ const figures: readonly [key: string, kind: WebFigure["kind"], of: (condition: s
   ["bounce rate", "percentage", (condition) => `avgIf(bounced, ${condition}) * 100`],
 ];
 
-async function answer(
-  context: QueryContext,
-  checked: { attr: string; query: WebOverviewQuery; filters: ReturnType<typeof filtersOf> },
-): Promise<QueryAnswer<WebFigure>> {
+async function answer(context: QueryContext, checked: VisitScope): Promise<QueryAnswer<WebFigure>> {
   const spans = await visitSpans(context, checked);
   const columns = figures.map(([, , of]) => both(of, spans)).join(", ");
   const { rows } = await runVisits(context, checked, spans, `select ${columns} from ${visitsText()}`);
   const results = figures.map(([key, kind], i): WebFigure => {
-    const [value, previous] = [rows[0]?.[2 * i], rows[0]?.[2 * i + 1]].map(numberOf);
+    const [value, previous] = [rows[0]?.[2 * i], rows[0]?.[2 * i + 1]].map(shownFigure);
     return {
       key,
       kind,
@@ -44,9 +41,4 @@ async function answer(
     };
   });
   return { span: spans.span, results };
-}
-
-/** The mean of nothing is no number. */
-function numberOf(value: unknown): number | null {
-  return typeof value === "number" && Number.isFinite(value) ? value : null;
 }

@@ -5,7 +5,7 @@ import { queryKind } from "../kind.ts";
 import { filtersOf } from "../parts/series.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
 import { webBreakdowns, webStatsTableModel, type WebStatsTableQuery } from "./model.ts";
-import { both, runVisits, visitSpans, visitsText } from "./visits.ts";
+import { both, runVisits, shownFigure, type VisitScope, visitSpans, visitsText } from "./visits.ts";
 
 export const webStatsTableKind = queryKind({
   schema: webStatsTableModel,
@@ -17,7 +17,7 @@ export const webStatsTableKind = queryKind({
 
 async function answer(
   context: QueryContext,
-  checked: { attr: string; query: WebStatsTableQuery; filters: ReturnType<typeof filtersOf> },
+  checked: VisitScope<WebStatsTableQuery>,
 ): Promise<QueryAnswer<unknown[]>> {
   const { breakdownBy, includeBounceRate, limit = limits.pageDefault, offset = 0 } = checked.query;
   const spans = await visitSpans(context, checked);
@@ -41,7 +41,7 @@ async function answer(
     span: spans.span,
     results: rows.map(([value, ...numbers]) => [
       value,
-      ...columns.map((_, i) => [shown(numbers[2 * i]), shown(numbers[2 * i + 1])]),
+      ...columns.map((_, i) => [shownFigure(numbers[2 * i]), shownFigure(numbers[2 * i + 1])]),
     ]),
     table: {
       ...page,
@@ -49,9 +49,4 @@ async function answer(
       types: [types[0]!, ...columns.map((_, i) => `Tuple(${types[2 * i + 1]}, ${types[2 * i + 2]})`)],
     },
   };
-}
-
-/** The mean of nothing is no number. */
-function shown(value: unknown): unknown {
-  return typeof value === "number" && !Number.isFinite(value) ? null : value;
 }

@@ -7,9 +7,10 @@ import { runTree, sqlFault, type SqlRows } from "../hogql/run.ts";
 import { type QueryContext, spanOf } from "../store.ts";
 import type { WebOverviewQuery, WebStatsTableQuery } from "./model.ts";
 
-export interface VisitScope {
+/** As the check of these kinds gives it. */
+export interface VisitScope<Query = WebOverviewQuery | WebStatsTableQuery> {
   attr: string;
-  query: WebOverviewQuery | WebStatsTableQuery;
+  query: Query;
   filters: readonly PropertyFilter[];
 }
 
@@ -47,6 +48,11 @@ export function visitsText(value?: string): string {
  */
 export function both(of: (condition: string) => string, { before }: VisitSpans): string {
   return `${of("start >= {from}")}, ${before ? of("start < {from}") : "null"}`;
+}
+
+/** The mean of nothing is no number. */
+export function shownFigure(value: unknown): number | null {
+  return typeof value === "number" && Number.isFinite(value) ? value : null;
 }
 
 /** @param text names the moments {first}, {from} and {end}, and {filters}. */

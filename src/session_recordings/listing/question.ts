@@ -3,6 +3,8 @@
 
 import { Fault } from "../../core/fault.ts";
 import { choiceParameter, flagParameter, parameter } from "../../http/fields/query.ts";
+import type { ProjectReads } from "../../storage/clickhouse/query_options.ts";
+import { personKeysIn, refuseUnset } from "../../storage/events/lifted_properties.ts";
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { type EventFilter, orders, readEvents, readFilters, readJson } from "./filter_check.ts";
 
@@ -83,6 +85,13 @@ export function questionOf(
   const having = [...query.having_predicates, ...required];
   if ([events, properties, logged, having].every((list) => list.length === 0)) return undefined;
   return { operand, events, properties, logged, having };
+}
+
+/** @throws Fault as refuseUnset(). */
+export async function refuseUnsetIn(reads: ProjectReads, question: RecordingQuestion): Promise<void> {
+  const { events, properties, having } = question;
+  const filters = [...events.flatMap((one) => one.filters), ...properties, ...having];
+  await refuseUnset(reads.query, reads.project_id, personKeysIn(filters), attrOf(question));
 }
 
 /** The parameter that a refusal of the engine is about. */

@@ -101,6 +101,18 @@ test("values, variables and filters stand where the text names them", async () =
   expect(await count("{filters}", {})).toEqual([[40]]);
 });
 
+test("filters of a text that does not name them are refused, and those that say nothing are not", async () => {
+  const text = "select count() from events -- filters";
+  const properties = [{ key: "plan", value: "pro", operator: "exact", type: "event" }];
+  for (const filters of [{ properties }, { dateRange: { date_from: "-7d" } }, { filterTestAccounts: true }]) {
+    const { status, body } = await run(text, { filters });
+    expect([status, body["attr"]]).toEqual([400, "query__filters"]);
+    expect((await run(text.replace("--", "where { filters } --"), { filters })).status).toBe(200);
+  }
+  const empty = { properties: [], dateRange: { date_from: "all", date_to: null }, filterTestAccounts: false };
+  expect((await run(text, { filters: empty })).status).toBe(200);
+});
+
 test("pages have a limit, and say whether there is more", async () => {
   const { body } = await run("select uuid from events order by timestamp limit 5 offset 2");
   expect(body).toMatchObject({ hasMore: true, limit: 5, offset: 2 });

@@ -33,6 +33,25 @@ const amount = (event: NaiveEvent): number | undefined => {
 };
 const since = Temporal.ZonedDateTime.from(`2024-03-05T00:00:00[${zone}]`).epochMilliseconds;
 
+/** Conditions of events since Monday of the project's zone, which is an hour of the day before in UTC. */
+const sinceMonday = [
+  "timestamp >= dateTrunc('week', now())",
+  "timestamp >= addDays(today(), -3)",
+  "timestamp >= today() - interval 3 day",
+  "timestamp >= today() - interval 72 hour",
+  "timestamp >= toStartOfInterval(now(), interval 1 week)",
+  "timestamp >= dateSub('day', 3, today())",
+  "timestamp >= dateSub('hour', 72, today())",
+  "timestamp >= toStartOfDay(today() - 3)",
+  "timestamp >= subtractHours(today(), 72)",
+  "timestamp >= dateTrunc('hour', today() - interval 3 day)",
+  "toDateTime(dateTrunc('week', now())) <= timestamp",
+  "timestamp >= toDateTime('2024-03-10 23:00:00', 'UTC')",
+  "toDate(timestamp) in ('2024-03-11', '2024-03-12', '2024-03-13', '2024-03-14')",
+  "toStartOfDay(timestamp) >= dateTrunc('week', now())",
+  "toDate(timestamp) >= toStartOfWeek(now(), 1)",
+];
+
 const counts: [name: string, query: string, expected: () => [string | null, string][]][] = [
   [
     "by day of the project's zone",
@@ -85,6 +104,15 @@ const counts: [name: string, query: string, expected: () => [string | null, stri
         madeEvents.filter(({ at }) => at > Date.UTC(2024, 2, 14) - 5 * dayMs),
       ),
   ],
+  ...sinceMonday.map((condition): (typeof counts)[number] => [
+    `since Monday of the project's zone: ${condition}`,
+    `select event, count() from events where ${condition} group by event`,
+    () =>
+      counted(
+        (one) => one.event,
+        madeEvents.filter((one) => day(one) >= "2024-03-11"),
+      ),
+  ]),
   [
     "where a property is a number",
     "select event, count() from events where properties.amount > 100 group by event",
@@ -168,6 +196,16 @@ const counts: [name: string, query: string, expected: () => [string | null, stri
       ),
   ],
 ];
+
+test.each([
+  ...sinceMonday.map((condition) => `select countIf(${condition}) from events`),
+  "select sum(n) from (select count() as n from events group by toDate(timestamp) having toDate(timestamp) >= '2024-03-11')",
+  "select sum(n) from (select count() as n from events group by timestamp having timestamp >= '2024-03-11')",
+  "select sum(n) from (select toStartOfDay(timestamp) as d, count() as n from events where d >= '2024-03-11' group by d)",
+])("moments are compared apart from the key, too: %s", async (query) => {
+  const [[count] = []] = await world.ask(query);
+  expect(Number(count)).toBe(madeEvents.filter((one) => day(one) >= "2024-03-11").length);
+});
 
 for (const [name, query, expected] of counts) {
   test(`events are counted ${name}`, async () => {
@@ -296,15 +334,20 @@ test("rows beyond the limit show as one row more", async () => {
 for (const condition of [
   "timestamp >= '2024-03-05'",
   "timestamp > now() - interval 1 day",
+  "timestamp >= toDateTime('2024-03-05 00:00:00', 'UTC')",
+  "timestamp >= today() - interval 3 day",
+  "timestamp >= toStartOfMonth(now()) - interval 6 month",
   "toDate(timestamp) = '2024-03-05'",
+  "toDate(timestamp) in ('2024-03-05', '2024-03-06')",
   "toStartOfMonth(timestamp) >= '2024-03-01'",
+  "month >= '2024-03-01'",
   "dateTrunc('day', timestamp) between '2024-03-01' and '2024-03-02'",
   "{filters}",
 ]) {
   test(`${condition} reaches the key of the table`, async () => {
     const filters = { from: "2024-03-02 00:00:00.000000", properties: [] };
     const { statement, parameters } = await world.compile(
-      `select person_id, count() from events where ${condition} group by 1`,
+      `select person_id, toStartOfMonth(timestamp) as month, count() from events where ${condition} group by 1, 2`,
       { filters },
     );
     const lines = await world.stores.clickhouse.query<{ explain: string }>(

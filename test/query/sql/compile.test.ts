@@ -67,7 +67,7 @@ const refusals: [query: string, message: RegExp, at: string | undefined][] = [
   ],
   ["select * from (select 1) limit 10%", /without WITH TIES or percent/, undefined],
   ["select {nul}", /no NUL/, undefined],
-  ["select sum(1) over w from events window w as (order by uuid)", /named WINDOW/, "sum(1) over w"],
+  ["select sum(1) over v from events window w as (order by uuid)", /There is no WINDOW "v"/, "sum(1) over v"],
   [
     "select sum(1) over (order by timestamp range interval 1 day preceding) from events",
     /bounds of a window/,

@@ -2,12 +2,12 @@
 
 import type { CallNode, ExpressionNode, WindowFunction } from "../tree.ts";
 import { comparison, truth } from "./compare.ts";
-import { asType, type SqlDraft, type SqlScope } from "./draft.ts";
+import { asType, midnightOf, type SqlDraft, type SqlScope } from "./draft.ts";
 import { aggregateNames, type SqlAggregate, sqlAggregate } from "./lists/aggregates.ts";
 import { functionShapes, refuseFunction } from "./lists/function_shapes.ts";
 import { functionNames, type SqlFunction, sqlFunction } from "./lists/functions.ts";
 import { meant, quotedName, refuse } from "./problem.ts";
-import type { Sql } from "./value.ts";
+import type { Sql, SqlType } from "./value.ts";
 
 /** Comparisons that are called as functions. */
 const signs: Readonly<Record<string, string>> = {
@@ -63,7 +63,8 @@ export function callSql(draft: SqlDraft, node: CallNode, scope: SqlScope): Sql {
   if (aggregate) return aggregateSql(draft, node, aggregate, values, scope);
   const found = sqlFunction(name);
   if (!found) {
-    const known = [...functionNames(), ...aggregateNames(), "toDateTime", "toDate"];
+    const aggregates = [...aggregateNames()].flatMap((one) => [one, `${one}If`]);
+    const known = [...functionNames(), ...aggregates, "toDateTime", "toDate"];
     return refuseFunction(node.name, meant(node.name, known), node);
   }
   arity(node, values.length, found.argsMin, found.argsMax);
@@ -79,12 +80,21 @@ function plainCall(found: SqlFunction, args: readonly Sql[]): Sql {
   const days = floorDays[found.name] ?? 0;
   const floor = read.find((one) => one.floor)?.floor;
   const rounded = floor && days > 0 ? { floor: { ...floor, days: floor.days + days } } : {};
-  return { sql: `${found.name}(${texts.join(", ")})`, type: found.type, nullable, ...rounded };
+  const type = found.type === "datetime" ? momentType(found, read) : found.type;
+  return { sql: `${found.name}(${texts.join(", ")})`, type, nullable, ...rounded };
+}
+
+/** What a function of moments gives: days later than a day, and the start of a week or longer, are days. */
+function momentType({ name }: SqlFunction, [first, second]: readonly Sql[]): SqlType {
+  if (/^(?:add|subtract|plus$|minus$)/.test(name)) return first?.type === "date" ? "date" : "datetime";
+  const unit = name === "dateTrunc" ? first?.constant : name === "toStartOfInterval" ? second?.sql : "";
+  return /week|month|quarter|year/i.test(String(unit)) ? "date" : "datetime";
 }
 
 /** A property of a known type is its text again for functions of texts, as one of no known type is. */
 function argument(found: SqlFunction, one: Sql): Sql {
   if (found.isNumeric) return asType(one, "number");
+  if (found.needsMoment && one.type === "date") return midnightOf(one);
   if (found.type === "unknown" || found.neverNull || found.isOfMoments) return one;
   const givesText = ["string", "array", "boolean"].includes(found.type);
   return one.type === "datetime" && !givesText ? one : asType(one, "string");

@@ -2,7 +2,7 @@
 // the type of the other side.
 
 import type { ExpressionNode, Placed } from "../tree.ts";
-import { asType, type SqlDraft, type SqlScope } from "./draft.ts";
+import { asType, midnightOf, type SqlDraft, type SqlScope } from "./draft.ts";
 import { refuse } from "./problem.ts";
 import type { Sql } from "./value.ts";
 
@@ -46,7 +46,9 @@ function compared(draft: SqlDraft, op: string, left: Sql, right: Sql, at: Placed
   const isText = op.endsWith("like");
   const [one, two] = sameTypes(draft, isText ? asType(left, "string") : left, right, at);
   const isMet = draft.conjuncts.has(at);
-  const indexed = byIndex(op, one, two, isMet) ?? byIndex(flipped[op] ?? op, two, one, isMet);
+  const indexed = draft.reachesKey
+    ? (byIndex(op, one, two, isMet) ?? byIndex(flipped[op] ?? op, two, one, isMet))
+    : undefined;
   if (indexed !== undefined) return truth(indexed);
   const plain = `${one.sql} ${sign} ${two.sql}`;
   if (!one.nullable && !two.nullable) return truth(`(${plain})`);
@@ -89,7 +91,7 @@ function byIndex(op: string, one: Sql, two: Sql, isMet: boolean): string | undef
     return undefined;
   }
   const raw = floor.raw();
-  const bound = two.type === "date" ? `toDateTime64(${two.sql}, 6, {tz:String})` : two.sql;
+  const bound = `toDateTime64(${two.sql}, 6, {tz:String})`;
   const implied = (sign: string, value: string): string => {
     if (isMet) floor.limit?.(sign, value);
     return `${raw} ${sign} ${value}`;
@@ -143,6 +145,7 @@ export function sameTypes(draft: SqlDraft, left: Sql, right: Sql, at: Placed): [
   const two = asType(right, left.type);
   if (typeof two.constant === "string") return [one, textBeside(draft, two, one, at)];
   if (typeof one.constant === "string") return [textBeside(draft, one, two, at), two];
+  if (isMoment(one) && isMoment(two) && one.type !== two.type) return [midnightOf(one), midnightOf(two)];
   if (one.type === "uuid" && two.type === "string") return [textOf(one), two];
   if (two.type === "uuid" && one.type === "string") return [one, textOf(two)];
   if (isMoment(one) && two.type === "string") return [one, parsed(two)];
@@ -188,8 +191,8 @@ function textBeside(draft: SqlDraft, text: Sql, other: Sql, at: Placed): Sql {
   return text;
 }
 
-/** A text of the query as a moment, or as a day. */
-export function momentOf(draft: SqlDraft, text: Sql, isDay: boolean, at: Placed): Sql {
+/** A text of the query as a moment, or as a day. @param zone of a moment that names none; the project's by default. */
+export function momentOf(draft: SqlDraft, text: Sql, isDay: boolean, at: Placed, zone = "{tz:String}"): Sql {
   const value = String(text.constant).trim();
   const day = value.slice(0, 10);
   const exists = dateShape.test(value) && new Date(`${day}T00:00:00Z`).toJSON()?.startsWith(day);
@@ -199,7 +202,7 @@ export function momentOf(draft: SqlDraft, text: Sql, isDay: boolean, at: Placed)
   if (isDay && value.length === 10) {
     return { sql: `toDate32(${draft.bind("String", value)})`, type: "date", nullable: false };
   }
-  const sql = `parseDateTime64BestEffort(${draft.bind("String", value)}, 6, {tz:String})`;
+  const sql = `parseDateTime64BestEffort(${draft.bind("String", value)}, 6, ${zone})`;
   return { sql, type: "datetime", nullable: false };
 }
 
@@ -238,7 +241,7 @@ export function inSql(
   const one = oneParameter(draft, left, list);
   if (one) return truth(one, isNegated);
   const values = list.map((each) => draft.expression(each, scope));
-  if (values.every((one) => one.constant !== undefined))
+  if (!left.floor && values.every((one) => one.constant !== undefined))
     return membership(draft, isNegated, left, values, right);
   const each = values.map((one) => comparison(draft, "==", left, one, right).sql);
   return truth(`(${each.join(" OR ")})`, isNegated);

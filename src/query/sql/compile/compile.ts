@@ -27,8 +27,8 @@ export interface CompiledSelect {
   offset: number;
   /** Scopes that the key needs beside query:read. */
   scopes: Set<string>;
-  /** Properties of persons that PostHog takes from their events, and where each is named. */
-  lifted: Map<string, Placed>;
+  /** Properties of persons, and where each is named. */
+  personKeys: Map<string, Placed>;
 }
 
 function draftOf(context: SqlContext): SqlDraft {
@@ -50,9 +50,6 @@ export function compileSelect(tree: SelectTree, context: SqlContext): CompiledSe
   const asked = limitNode ? limitRows(draft, limitNode, scope) : queryLimits.sqlRowsDefault;
   const limit = Math.min(asked, queryLimits.sqlRowsMax);
   const offset = offsetNode ? limitRows(draft, offsetNode, scope) : 0;
-  if (tree.node === "SelectQuery" && (tree.limit_percent || tree.limit_with_ties)) {
-    refuse("LIMIT takes a number of rows, without WITH TIES or percent.", limitNode ?? tree);
-  }
   const compiled: SelectSql = draft.select(rest as typeof tree, scope);
   const isSet = tree.node === "SelectSetQuery" && !tree.order_by;
   const inner = isSet ? `SELECT * FROM (${compiled.sql})` : compiled.sql;
@@ -64,7 +61,7 @@ export function compileSelect(tree: SelectTree, context: SqlContext): CompiledSe
     limit,
     offset,
     scopes: draft.scopes,
-    lifted: draft.lifted,
+    personKeys: draft.personKeys,
   };
 }
 
@@ -94,7 +91,7 @@ export interface ExpressionsOfEvents {
   columns: string[];
   parameters: Record<string, unknown>;
   scopes: Set<string>;
-  lifted: Map<string, Placed>;
+  personKeys: Map<string, Placed>;
 }
 
 /**
@@ -129,6 +126,6 @@ export function compileOverEvents(
     columns: read.readNames(),
     parameters: draft.params,
     scopes: draft.scopes,
-    lifted: draft.lifted,
+    personKeys: draft.personKeys,
   };
 }

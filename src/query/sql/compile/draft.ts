@@ -2,7 +2,15 @@
 
 import type { PropertyFilter } from "../../../storage/events/property_filter.ts";
 import { queryLimits } from "../../limits.ts";
-import type { CommonTable, ExpressionNode, FieldNode, Placed, SelectQuery, SelectSetQuery } from "../tree.ts";
+import type {
+  CommonTable,
+  ExpressionNode,
+  FieldNode,
+  Placed,
+  SelectQuery,
+  SelectSetQuery,
+  WindowExpr,
+} from "../tree.ts";
 import type { SqlTable } from "./lists/table.ts";
 import { refuse } from "./problem.ts";
 import type { KnownType, Sql, SqlType } from "./value.ts";
@@ -85,6 +93,8 @@ export interface SqlScope {
   tables: NamedTable[];
   aliases: Map<string, Sql>;
   commonTables: ReadonlyMap<string, KnownCommonTable>;
+  /** Windows with a name. */
+  windows?: Readonly<Record<string, WindowExpr>>;
   /** Arguments of the enclosing lambdas. */
   lambda: ReadonlyMap<string, Sql>;
   /** Whether this SELECT is inside another one, whose columns it cannot name. */
@@ -100,8 +110,8 @@ export interface SqlDraft {
   params: Record<string, unknown>;
   /** Scopes of keys that the query needs beside query:read. */
   scopes: Set<string>;
-  /** Properties of persons that PostHog derives from their events, and where each is named. */
-  lifted: Map<string, FieldNode>;
+  /** Properties of persons, and where each is named. */
+  personKeys: Map<string, FieldNode>;
   /** A parameter of this type, as the statement writes it; equal values share one. */
   bind: (type: string, value: string | number | readonly (string | number)[]) => string;
   /** A name that nothing else in the statement has. */
@@ -112,6 +122,8 @@ export interface SqlDraft {
   spend: (at: Placed | undefined) => void;
   /** A part that was made, if neither it nor all of them together are too long. */
   made: <Part extends { sql: string }>(part: Part, at: Placed | undefined) => Part;
+  /** Whether comparisons are of single rows: there they may name the stored column beside a moment. */
+  reachesKey: boolean;
   expression: (node: ExpressionNode, scope: SqlScope) => Sql;
   /** A SELECT within the statement. */
   select: (node: SelectQuery | SelectSetQuery, scope: SqlScope) => SelectSql;
@@ -145,11 +157,12 @@ export function newSqlDraft(
     expression: (node, scope) => made(compilers.expression(node, scope), node),
     select: (node, scope) => made(compilers.select(node, scope), node),
     made,
+    reachesKey: true,
     context,
     characters: () => (characters ??= [...context.text]),
     params,
     scopes: new Set(),
-    lifted: new Map(),
+    personKeys: new Map(),
     conjuncts: new Set(),
     fresh,
     bind: (type, value) => {
@@ -221,6 +234,13 @@ export function constantSql(draft: SqlDraft, value: unknown, at?: Placed): Sql {
 
 /** The moment of the query in the project's zone. */
 export const nowSql = "toTimeZone(toDateTime64({now:String}, 6, 'UTC'), {tz:String})";
+
+/** A day as its midnight in the project's zone: of a day and hours the engine would make a moment of UTC. */
+export function midnightOf(one: Sql): Sql {
+  return one.type === "date"
+    ? { ...one, sql: `toDateTime64(${one.sql}, 6, {tz:String})`, type: "datetime" }
+    : one;
+}
 
 /** A property, which is text, read as another type; null where the text is no such value. */
 export function textAs(text: string, type: SqlType): string {

@@ -3,7 +3,7 @@
 import type { ExpressionNode, FieldNode, Placed } from "../tree.ts";
 import { callSql, condition, logic } from "./calls.ts";
 import { comparison, inSql, truth } from "./compare.ts";
-import { asType, constantSql, type SqlDraft, type SqlScope } from "./draft.ts";
+import { asType, constantSql, midnightOf, type SqlDraft, type SqlScope } from "./draft.ts";
 import { functionShapes } from "./lists/function_shapes.ts";
 import { placeholderSql } from "./placeholders.ts";
 import { quotedName, refuse } from "./problem.ts";
@@ -24,7 +24,7 @@ export function expressionSql(draft: SqlDraft, node: ExpressionNode, scope: SqlS
     case "Call":
       return callSql(draft, node, scope);
     case "WindowFunction":
-      return windowSql(draft, node, scope, node.over_expr ?? undefined);
+      return windowSql(draft, node, scope);
     case "Alias":
       return inner(node.expr);
     case "CompareOperation":
@@ -110,16 +110,14 @@ function compareSql(
 function arithmeticSql(op: string, left: Sql, right: Sql, at: Placed): Sql {
   const sign = arithmetic[op];
   if (sign === undefined) refuse(`The operator ${quotedName(op)} is not supported.`, at);
-  const one = left.type === "string" ? asType(left, "number") : left;
-  const two = right.type === "string" ? asType(right, "number") : right;
+  const isTime = [left, right].some(({ sql }) => /^toInterval(?:Second|Minute|Hour)\(/.test(sql));
+  const [one, two] = [left, right].map((side): Sql => {
+    if (side.type === "string") return asType(side, "number");
+    return isTime ? midnightOf(side) : side;
+  }) as [Sql, Sql];
   const moment = [one, two].find(({ type }) => type === "datetime" || type === "date");
   const isDifference = moment !== undefined && one.type === two.type;
-  const hasTime = [one, two].some(({ type }) => type === "interval") && moment?.type === "date";
-  const type = isDifference
-    ? "number"
-    : hasTime
-      ? "unknown"
-      : (moment?.type ?? (one.type === "interval" ? "interval" : "number"));
+  const type = isDifference ? "number" : (moment?.type ?? (one.type === "interval" ? "interval" : "number"));
   return { sql: `(${one.sql} ${sign} ${two.sql})`, type, nullable: one.nullable || two.nullable };
 }
 

@@ -1,7 +1,7 @@
 // The tables of a SELECT: which they are, how they are joined, and at last their text.
 
 import { queryLimits } from "../../limits.ts";
-import type { ExpressionNode, JoinExpr } from "../tree.ts";
+import type { ExpressionNode, JoinExpr, SelectQuery } from "../tree.ts";
 import { condition } from "./calls.ts";
 import { comparison } from "./compare.ts";
 import { type NamedTable, type SqlDraft, type SqlScope } from "./draft.ts";
@@ -168,4 +168,15 @@ export function fromText(joined: readonly Joined[]): string {
       return `${i === 0 ? "" : ` ${join} `}${text} AS ${read.alias}${on}`;
     })
     .join("");
+}
+
+export function arrayJoinText(draft: SqlDraft, node: SelectQuery, scope: SqlScope): string {
+  if (!node.array_join_list?.length) return "";
+  const parts = node.array_join_list.map((one) => {
+    const value = draft.expression(one.node === "Alias" ? one.expr : one, scope);
+    const sql = draft.fresh("c");
+    if (one.node === "Alias") scope.aliases.set(one.alias, { sql, type: "unknown", nullable: true });
+    return `${value.sql} AS ${sql}`;
+  });
+  return ` ${node.array_join_op === "LEFT ARRAY JOIN" ? "LEFT " : ""}ARRAY JOIN ${parts.join(", ")}`;
 }

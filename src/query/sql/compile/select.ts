@@ -5,7 +5,7 @@ import { condition } from "./calls.ts";
 import { columnName, starColumns } from "./columns.ts";
 import { conjunctsOf } from "./compare.ts";
 import type { KnownCommonTable, SelectSql, SqlDraft, SqlScope } from "./draft.ts";
-import { addTables, fromText } from "./from.ts";
+import { addTables, arrayJoinText, fromText } from "./from.ts";
 import { quotedName, refuse } from "./problem.ts";
 import { innerScope } from "./scope.ts";
 import type { Sql } from "./value.ts";
@@ -79,6 +79,9 @@ function withCommonTables(node: SelectQuery, scope: SqlScope): ReadonlyMap<strin
 function oneSql(draft: SqlDraft, node: SelectQuery, outer: SqlScope): SelectSql {
   const scope = innerScope(outer);
   scope.commonTables = withCommonTables(node, scope);
+  scope.windows = node.window_exprs ?? {};
+  const { reachesKey } = draft;
+  draft.reachesKey = true;
   const joins = node.select_from ? addTables(draft, node.select_from, scope) : [];
   const arrays = arrayJoinText(draft, node, scope);
   const columns: SelectSql["columns"] = [];
@@ -96,8 +99,10 @@ function oneSql(draft: SqlDraft, node: SelectQuery, outer: SqlScope): SelectSql 
     }
     columns.push({ name, column });
     const text = value.text === undefined || value.type !== "string" ? {} : { text: sql };
-    if (isNamed) scope.aliases.set(name, { sql, type: value.type, nullable: value.nullable, ...text });
+    const { type, nullable } = value;
+    if (isNamed) scope.aliases.set(name, { sql, type, nullable, ...text, ...(floor && { floor }) });
   };
+  draft.reachesKey = false;
   for (const one of node.select) {
     const star = starColumns(draft, one, scope);
     if (star) for (const { name, sql } of star) add(name, sql, false);
@@ -110,8 +115,11 @@ function oneSql(draft: SqlDraft, node: SelectQuery, outer: SqlScope): SelectSql 
     nodes.length > 0
       ? ` ${word} ${nodes.map((one) => condition(draft.expression(one, scope))).join(" AND ")}`
       : "";
+  draft.reachesKey = true;
+  const whereText = conditionText("WHERE", where);
+  draft.reachesKey = false;
   const text = [
-    conditionText("WHERE", where),
+    whereText,
     groupText(draft, node, columns, scope),
     conditionText("HAVING", node.having ? [node.having] : []),
     conditionText("QUALIFY", node.qualify ? [node.qualify] : []),
@@ -119,24 +127,14 @@ function oneSql(draft: SqlDraft, node: SelectQuery, outer: SqlScope): SelectSql 
     limitByText(draft, node, scope),
     limitText(draft, node.limit, node.offset, scope),
   ].join("");
-  if (node.limit_with_ties) refuse("LIMIT … WITH TIES is not supported.", node.limit ?? node);
-  if (node.limit_percent) refuse("LIMIT in percent is not supported.", node.limit ?? node);
+  if (node.limit_percent || node.limit_with_ties)
+    refuse("LIMIT takes a number of rows, without WITH TIES or percent.", node.limit ?? node);
+  draft.reachesKey = reachesKey;
   const from = joins.length > 0 ? ` FROM ${fromText(joins)}` : "";
   return {
     sql: `SELECT ${node.distinct ? "DISTINCT " : ""}${listed.join(", ")}${from}${arrays}${text}`,
     columns,
   };
-}
-
-function arrayJoinText(draft: SqlDraft, node: SelectQuery, scope: SqlScope): string {
-  if (!node.array_join_list?.length) return "";
-  const parts = node.array_join_list.map((one) => {
-    const value = draft.expression(one.node === "Alias" ? one.expr : one, scope);
-    const sql = draft.fresh("c");
-    if (one.node === "Alias") scope.aliases.set(one.alias, { sql, type: "unknown", nullable: true });
-    return `${value.sql} AS ${sql}`;
-  });
-  return ` ${node.array_join_op === "LEFT ARRAY JOIN" ? "LEFT " : ""}ARRAY JOIN ${parts.join(", ")}`;
 }
 
 /** An expression of GROUP BY and ORDER BY; a whole number is the place of a column. */

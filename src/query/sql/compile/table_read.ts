@@ -10,7 +10,6 @@ import {
 import type { FieldNode, Placed } from "../tree.ts";
 import { condition } from "./calls.ts";
 import { constantSql, type SqlDraft, textAs } from "./draft.ts";
-import { liftedProperties } from "./lists/lifted_properties.ts";
 import type { LazyJoin, SqlTable, TableColumn } from "./lists/table.ts";
 import { sqlTables } from "./lists/tables.ts";
 import { meant, quotedName, refuse, SqlProblem } from "./problem.ts";
@@ -253,7 +252,7 @@ export class TableRead {
       const bound = keys.map((key) => constantSql(this.#draft, key).sql);
       const isPlain = bound.length === 1 && column.sql === "properties" && typeof keys[0] === "string";
       const name = String(keys[0]);
-      if (this.table.owner === "person" && liftedProperties.has(name)) this.#draft.lifted.set(name, at);
+      if (this.table.owner === "person") this.#draft.personKeys.set(name, at);
       const read = isPlain
         ? this.table.owner === "event"
           ? eventPropertyText(name, bound[0]!)

@@ -6,16 +6,10 @@ import { asType, type SqlDraft, type SqlScope } from "./draft.ts";
 import { sqlAggregate } from "./lists/aggregates.ts";
 import { refuseFunction } from "./lists/function_shapes.ts";
 import { sqlFunction } from "./lists/functions.ts";
-import { refuse } from "./problem.ts";
+import { meant, quotedName, refuse } from "./problem.ts";
 import type { Sql } from "./value.ts";
 
-export function windowSql(
-  draft: SqlDraft,
-  node: WindowFunction,
-  scope: SqlScope,
-  over: WindowExpr | undefined,
-): Sql {
-  if (node.over_identifier) refuse("A named WINDOW is not supported: write it after OVER.", node);
+export function windowSql(draft: SqlDraft, node: WindowFunction, scope: SqlScope): Sql {
   const name = node.name.toLowerCase();
   const aggregate = sqlAggregate(name);
   const { paramsMax = 0 } = aggregate ?? {};
@@ -31,10 +25,18 @@ export function windowSql(
   const type = found.type === "unknown" ? (read[0]?.type ?? "unknown") : found.type;
   const isShifted = found.name === "lagInFrame" || found.name === "leadInFrame";
   return {
-    sql: `${called} OVER (${windowText(draft, over, scope, isShifted)})`,
+    sql: `${called} OVER (${windowText(draft, windowOf(node, scope), scope, isShifted)})`,
     type,
     nullable: found.type === "unknown" || read.some((one) => one.nullable),
   };
+}
+
+/** What stands behind OVER, or what its name stands for. */
+function windowOf(node: WindowFunction, { windows = {} }: SqlScope): WindowExpr | undefined {
+  const { over_identifier: name } = node;
+  if (!name) return node.over_expr ?? undefined;
+  if (Object.hasOwn(windows, name)) return windows[name];
+  return refuse(`There is no WINDOW ${quotedName(name)}.${meant(name, Object.keys(windows))}`, node);
 }
 
 function windowText(

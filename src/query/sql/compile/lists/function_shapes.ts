@@ -2,7 +2,7 @@
 
 import type { CallNode } from "../../tree.ts";
 import { momentOf } from "../compare.ts";
-import { asType, nowSql, type SqlDraft, textAs } from "../draft.ts";
+import { asType, midnightOf, nowSql, type SqlDraft, textAs } from "../draft.ts";
 import { quotedName, refuse } from "../problem.ts";
 import type { Sql, SqlType } from "../value.ts";
 
@@ -24,10 +24,9 @@ function cast(args: readonly Sql[], to: string, type: SqlType): Sql {
 function toMoment(draft: SqlDraft, args: readonly Sql[], at: CallNode): Sql {
   const [one, zone] = args;
   const tz = zone?.sql ?? "{tz:String}";
-  if (typeof one!.constant === "string" && zone === undefined) return momentOf(draft, one!, false, at);
-  if (one!.type === "datetime" && one!.text === undefined)
-    return of(`toTimeZone(${one!.sql}, ${tz})`, "datetime", one!.nullable);
-  if (one!.type === "date") return of(`toDateTime64(${one!.sql}, 6, ${tz})`, "datetime", one!.nullable);
+  if (typeof one!.constant === "string") return momentOf(draft, one!, false, at, tz);
+  if ((one!.type === "datetime" || one!.type === "date") && one!.text === undefined)
+    return of(`toDateTime64(${one!.sql}, 6, ${tz})`, "datetime", one!.nullable);
   if (one!.type === "number" && one!.text === undefined)
     return of(`toDateTime(${one!.sql}, ${tz})`, "datetime", one!.nullable);
   return of(
@@ -63,8 +62,10 @@ const shifted =
   (_, args, at) => {
     const [one, two, three] = args;
     if (!three) return of(`(${one!.sql} ${sign} ${two!.sql})`, one!.type, anyNull(args));
-    const interval = `toInterval${unitOf(one, at)}(${asType(two!, "number").sql})`;
-    return of(`(${three.sql} ${sign} ${interval})`, three.type, two!.nullable || three.nullable);
+    const unit = unitOf(one, at);
+    const moment = /Second|Minute|Hour/.test(unit) ? midnightOf(three) : three;
+    const interval = `toInterval${unit}(${asType(two!, "number").sql})`;
+    return of(`(${moment.sql} ${sign} ${interval})`, moment.type, two!.nullable || three.nullable);
   };
 
 /** Properties of several types have their text in common. */

@@ -6,6 +6,8 @@ import type { SqlType } from "../value.ts";
 interface Traits {
   /** Properties among the arguments are read as numbers. */
   isNumeric?: boolean;
+  /** A day among its arguments is read as a moment. */
+  needsMoment?: boolean;
   /** It gives a text of a moment. */
   isOfMoments?: boolean;
   /** The engine refuses null for these arguments: a null text is read as an empty one. */
@@ -129,14 +131,15 @@ number 1-3: toDayOfWeek toWeek toYearWeek
 number 1-2: toUnixTimestamp
 date 1: toStartOfYear toStartOfISOYear toStartOfQuarter toStartOfMonth toLastDayOfMonth toMonday
 date 1-2: toStartOfWeek toLastDayOfWeek LAST_DAY=toLastDayOfMonth
-datetime 1: toStartOfDay toStartOfHour toStartOfMinute toStartOfSecond toStartOfFiveMinutes timeSlot
-datetime 1: toStartOfTenMinutes toStartOfFifteenMinutes toTime
-datetime 2-3: toStartOfInterval dateTrunc date_trunc=dateTrunc
+datetime 1 needsMoment: toStartOfDay toStartOfHour toStartOfMinute toStartOfSecond toStartOfFiveMinutes timeSlot
+datetime 1 needsMoment: toStartOfTenMinutes toStartOfFifteenMinutes toTime
+datetime 2-3 needsMoment: toStartOfInterval dateTrunc date_trunc=dateTrunc
 number 3-4: dateDiff date_diff=dateDiff age
 string 2-3 isOfMoments: formatDateTime to_char=formatDateTime dateName date_format=formatDateTime
 string 1 isOfMoments: monthName timeZoneOf
-datetime 2: addYears addQuarters addMonths addWeeks addDays addHours addMinutes addSeconds subtractYears
-datetime 2: subtractQuarters subtractMonths subtractWeeks subtractDays subtractHours subtractMinutes subtractSeconds
+datetime 2: addYears addQuarters addMonths addWeeks addDays subtractYears subtractQuarters subtractMonths
+datetime 2: subtractWeeks subtractDays
+datetime 2 needsMoment: addHours addMinutes addSeconds subtractHours subtractMinutes subtractSeconds
 datetime 2: date_add=plus date_subtract=minus
 interval 1 isNumeric: toIntervalSecond toIntervalMinute toIntervalHour toIntervalDay toIntervalWeek toIntervalMonth
 interval 1 isNumeric: toIntervalQuarter toIntervalYear

@@ -1,7 +1,8 @@
 // The tables of sessions, recordings and ingestion warnings.
 
+import { wordsIn } from "../../../../core/words.ts";
 import { sessionExpressions, textExpressions } from "../../../../storage/events/session_property.ts";
-import { sqlColumns, type SqlTable, withoutDictionary, words } from "./table.ts";
+import { sqlColumns, type SqlTable, withoutDictionary } from "./table.ts";
 
 const textProperties = Object.fromEntries(
   Object.keys(textExpressions).map((name) => [
@@ -31,7 +32,7 @@ export const sessions: SqlTable = {
     $is_bounce: { sql: "toBool(is_bounce)", type: "boolean" },
     $vitals_lcp: { sql: "if(vitals_lcp > 0, vitals_lcp, NULL)", type: "number", nullable: true },
   },
-  star: words(
+  star: wordsIn(
     "session_id distinct_id $start_timestamp $end_timestamp max_inserted_at $entry_current_url $entry_pathname " +
       "$entry_hostname $end_current_url $end_pathname $end_hostname $entry_referring_domain $entry_utm_source " +
       "$entry_utm_campaign $entry_utm_medium $entry_utm_term $entry_utm_content $pageview_count " +
@@ -55,7 +56,7 @@ export const session_recordings: SqlTable = {
     active_milliseconds: { sql: "active_seconds * 1000", type: "number" },
     ...sqlColumns("number", "team_id=project_id"),
   },
-  star: words(
+  star: wordsIn(
     "session_id distinct_id start_time end_time duration start_url click_count keypress_count " +
       "mouse_activity_count active_milliseconds console_log_count console_warn_count console_error_count " +
       "snapshot_source",
@@ -73,5 +74,5 @@ export const ingestion_warnings: SqlTable = {
     ...sqlColumns("datetime", "timestamp"),
     ...sqlColumns("number", "team_id=project_id"),
   },
-  star: words("type details event distinct_id count timestamp"),
+  star: wordsIn("type details event distinct_id count timestamp"),
 };

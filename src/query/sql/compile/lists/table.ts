@@ -1,5 +1,6 @@
 // A table of the language: a source, its columns under PostHog's names, and what is joined to it.
 
+import { wordsIn } from "../../../../core/words.ts";
 import type { SqlType } from "../value.ts";
 
 export interface TableColumn {
@@ -37,8 +38,6 @@ export interface SqlTable {
   joins?: Readonly<Record<string, LazyJoin>>;
 }
 
-export const words = (text: string): string[] => text.trim().split(/\s+/);
-
 /**
  * A column that the engine stores with a dictionary. A function of it would be computed for the whole dictionary, with
  * other projects' rows, and could fail because of their values. The index sees the column behind this cast, too.
@@ -48,7 +47,7 @@ export const withoutDictionary = (column: string): string => `CAST(${column}, 'S
 /** Columns of the source's own names, or `name=sql`. */
 export function sqlColumns(type: SqlType, names: string): Record<string, TableColumn> {
   return Object.fromEntries(
-    words(names).map((one) => {
+    wordsIn(names).map((one) => {
       const [name = "", sql = name] = one.split("=");
       return [name, { sql: type === "datetime" ? `toTimeZone(${sql}, {tz:String})` : sql, type }];
     }),

@@ -1,10 +1,11 @@
 // The tables that a query may name, with their columns as PostHog names them. Every source is limited to the project
 // by its condition; the SQL of a column is over the source.
 
+import { wordsIn } from "../../../../core/words.ts";
 import { groupKeyAt, groupPlaces, groupTypeAt } from "../../../../storage/events/group_columns.ts";
 import { propertyText } from "../../../../storage/events/property_filter.ts";
 import { ingestion_warnings, session_recordings, sessions } from "./session_tables.ts";
-import { sqlColumns, type SqlTable, type TableColumn, withoutDictionary, words } from "./table.ts";
+import { sqlColumns, type SqlTable, type TableColumn, withoutDictionary } from "./table.ts";
 
 const ofProject = "project_id = {project_id:UInt32}";
 
@@ -47,7 +48,7 @@ const events: SqlTable = {
     elements_chain_texts: { sql: `arrayDistinct(${attributes("text")})`, type: "array" },
     elements_chain_ids: { sql: attributes("attr_id"), type: "array" },
   },
-  star: words(
+  star: wordsIn(
     "uuid event properties timestamp distinct_id elements_chain created_at $session_id $window_id " +
       "$group_0 $group_1 $group_2 $group_3 $group_4",
   ),
@@ -82,7 +83,7 @@ const persons: SqlTable = {
     ...sqlColumns("array", "distinct_ids"),
     ...sqlColumns("number", "team_id=project_id"),
   },
-  star: words("id created_at properties is_identified last_seen_at"),
+  star: wordsIn("id created_at properties is_identified last_seen_at"),
   joins: { pdi: { table: "person_distinct_ids", left: "id", right: "person_id" } },
 };
 
@@ -95,7 +96,7 @@ const person_distinct_ids: SqlTable = {
     ...sqlColumns("datetime", "created_at"),
     ...sqlColumns("number", "version team_id=project_id"),
   },
-  star: words("distinct_id person_id"),
+  star: wordsIn("distinct_id person_id"),
   joins: { person: personOf },
 };
 
@@ -115,7 +116,7 @@ const groups: SqlTable = {
     ...sqlColumns("json", "properties"),
     ...sqlColumns("number", "team_id=project_id"),
   },
-  star: words("index key created_at updated_at properties"),
+  star: wordsIn("index key created_at updated_at properties"),
 };
 
 export const sqlTables: Readonly<Record<string, SqlTable>> = {

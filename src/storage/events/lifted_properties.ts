@@ -1,0 +1,63 @@
+// Properties of events that PostHog's ingestion makes properties of their persons, as they are and, of the first event
+// that has one, as `$initial_…`. Here a person has them only where a client sets them. What asks for one that no person
+// of the project has is refused by name: an empty answer would look as if nobody came from anywhere.
+
+import { Fault } from "../../core/fault.ts";
+import { wordsIn } from "../../core/words.ts";
+import type { PropertyFilter } from "./property_filter.ts";
+
+const ofEvents = wordsIn(`
+  $app_build $app_name $app_namespace $app_version $browser $browser_version $device_type $current_url
+  $pathname $os $os_name $os_version $referring_domain $referrer $screen_height $screen_width
+  $viewport_height $viewport_width $raw_user_agent utm_source utm_medium utm_campaign utm_content
+  utm_name utm_term gclid gad_source gclsrc dclid gbraid wbraid fbclid msclkid twclid li_fat_id mc_cid
+  igshid ttclid rdt_cid irclid _kx epik qclid sccid
+`);
+
+const lifted: ReadonlySet<string> = new Set(
+  ofEvents.flatMap((name) => [name, `$initial_${name.replace("$", "")}`]),
+);
+
+/** Runs a statement over a project's rows. */
+type Read = <Row>(text: string, params: Record<string, unknown>) => Promise<Row[]>;
+
+/** The first of these properties of persons that is such a one and that no person of the project ever had, and why. */
+export async function findUnset(
+  read: Read,
+  project_id: number,
+  names: readonly string[],
+): Promise<{ name: string; detail: string } | undefined> {
+  const asked = names.filter((name) => lifted.has(name));
+  if (asked.length === 0) return undefined;
+  const rows = await read<{ key: string }>(
+    `SELECT DISTINCT key
+     FROM person_props
+     WHERE project_id = {project_id:UInt32} AND key IN {names:Array(String)}`,
+    { project_id, names: asked },
+  );
+  const name = asked.find((one) => !rows.some(({ key }) => key === one));
+  if (name === undefined) return undefined;
+  const detail =
+    `No person of this project has "${name}": events' properties are not copied to their persons here. ` +
+    "Send it with $set or $set_once, or use the events' own properties, or $entry_… of sessions.";
+  return { name, detail };
+}
+
+/** @throws Fault at `attr` for the first that findUnset() finds. */
+export async function refuseUnset(
+  read: Read,
+  project_id: number,
+  names: readonly string[],
+  attr: string,
+): Promise<void> {
+  const unset = await findUnset(read, project_id, names);
+  if (unset) throw new Fault("invalid_input", unset.detail, { attr });
+}
+
+/** The properties of persons that filters are of. */
+export function personKeysIn(filters: readonly PropertyFilter[]): string[] {
+  return filters.flatMap((one) => {
+    if (!("key" in one)) return personKeysIn(one.values);
+    return one.type === "person" ? [one.key] : [];
+  });
+}
