@@ -1,5 +1,6 @@
 // Events of a person over time: all of them, counted by a query.
 
+import { type ComponentChildren } from "preact";
 import { ResultView } from "../explore/result_view.tsx";
 import type { Results } from "../explore/results.ts";
 import { useSession } from "../session/session.ts";
@@ -10,7 +11,8 @@ import { Shown } from "../ui/parts.tsx";
 /** Days that are drawn: the newest with events. */
 const daysMax = 3660;
 
-export function Activity({ person }: { person: string }) {
+/** @param children stand beneath, and come with it: they would be moved. */
+export function Activity({ person, children }: { person: string; children: ComponentChildren }) {
   const { api, home } = useSession();
   const asked = useLoaded(
     async (signal) => {
@@ -24,26 +26,29 @@ export function Activity({ person }: { person: string }) {
     [home, person],
   );
   return (
-    <Shown asked={asked}>
-      {({ results, columns, types, hasMore }) => (
-        <>
-          <p>
-            {totalText(results)}
-            {hasMore && `, of the newest ${daysMax} days with any`}.
-          </p>
-          {results.length > 1 && (
-            <ResultView
-              results={results}
-              columns={columns}
-              types={types.map(([, type]) => type)}
-              look={{ display: "ActionsBar" }}
-              height={160}
-              small
-            />
-          )}
-        </>
-      )}
-    </Shown>
+    <>
+      <Shown asked={asked}>
+        {({ results, columns, types, hasMore }) => (
+          <>
+            <p>
+              {totalText(results)}
+              {hasMore && `, of the newest ${daysMax} days with any`}.
+            </p>
+            {results.length > 1 && (
+              <ResultView
+                results={results}
+                columns={columns}
+                types={types.map(([, type]) => type)}
+                look={{ display: "ActionsBar" }}
+                height={160}
+                small
+              />
+            )}
+          </>
+        )}
+      </Shown>
+      {(asked.value !== undefined || !asked.loading) && children}
+    </>
   );
 }
 

@@ -199,15 +199,16 @@ function PersonEvents({ uuid }: { uuid: string }) {
   const { asked, page } = useList<ShownEvent>("events/", eventsShownMax, { person_id: uuid });
   return (
     <Card title="Events" wide>
-      <Activity person={uuid} />
-      <Shown asked={asked}>
-        {({ results, count }) => (
-          <>
-            <EventList events={results} empty="No events." />
-            <Pager {...page} count={count} />
-          </>
-        )}
-      </Shown>
+      <Activity person={uuid}>
+        <Shown asked={asked}>
+          {({ results, count }) => (
+            <>
+              <EventList events={results} empty="No events." />
+              <Pager {...page} count={count} />
+            </>
+          )}
+        </Shown>
+      </Activity>
     </Card>
   );
 }
