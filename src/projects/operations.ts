@@ -114,10 +114,10 @@ async function changeProject(
 ): Promise<Project | undefined> {
   checkSettings(changes);
   refuseStatefulMode(changes);
-  const given = guarded.filter((name) => changes[name] !== undefined);
-  const before = given.length > 0 ? await getProject(parts.sql, project.id) : undefined;
+  const named = guarded.filter((name) => changes[name] !== undefined);
+  const before = named.length > 0 ? await getProject(parts.sql, project.id) : undefined;
   // The value that is already set changes nothing.
-  const changed = given.filter((name) => changes[name] !== before?.[name]);
+  const changed = named.filter((name) => changes[name] !== before?.[name]);
   if (changed.length > 0)
     requireLevel(project.membership_level, membershipLevels.admin, insufficient.project);
   if (changed.includes("event_retention_days")) refuseLongerRetention(parts, changes);

@@ -19,8 +19,9 @@ const organizationsMax = 10_000;
 /** Undefined when the user is gone. */
 export async function getOwnUser(sql: Postgres, access: Access): Promise<OwnUser | undefined> {
   const project = await currentProject(sql, access);
-  const held = access.key.scoped_teams.length > 0;
-  const current = project?.organization_id ?? (held ? null : (await currentOrganization(sql, access))?.id);
+  const isLimited = access.key.scoped_teams.length > 0;
+  const current =
+    project?.organization_id ?? (isLimited ? null : (await currentOrganization(sql, access))?.id);
   const [row] = await sql<UserRow[]>`
     SELECT ${userJson(sql, "u")} AS user, u.created_at AS date_joined, u.password_hash IS NOT NULL AS has_password, (
       SELECT ${projectJson(sql)} FROM projects p WHERE p.id = ${project?.id ?? null}::integer) AS team, (

@@ -47,8 +47,8 @@ export function openRpc(write: (message: RpcMessage) => void, answers: Answers):
 
   const answer = async ({ kind = "", id, content }: RpcMessage): Promise<void> => {
     try {
-      const given = await answers[kind]?.(content as never);
-      if (id !== undefined) send({ id, content: given });
+      const answer = await answers[kind]?.(content as never);
+      if (id !== undefined) send({ id, content: answer });
     } catch (thrown) {
       const code = thrown instanceof Error && "code" in thrown ? thrown.code : undefined;
       if (id !== undefined) send({ id, failure: reasonOf(thrown), code });

@@ -339,9 +339,9 @@ export class PendingByProject {
   /** Adds what a segment of an earlier process holds. */
   addFound(segment: bigint, uses: ReadonlyMap<number, PendingSize>, isNew = true): void {
     if (uses.size === 0) return;
-    const held: SizeByProject = this.#segments.getOrInsertComputed(segment, () => new Map());
+    const sizes: SizeByProject = this.#segments.getOrInsertComputed(segment, () => new Map());
     for (const [project_id, use] of uses) {
-      addTo(held.getOrInsertComputed(project_id, nothing), use);
+      addTo(sizes.getOrInsertComputed(project_id, nothing), use);
       if (!isNew) continue;
       addTo(this.#pending.getOrInsertComputed(project_id, nothing), use);
       addTo(this.total, use);
@@ -357,12 +357,12 @@ export class PendingByProject {
 
   #subtract(uses: SizeByProject): void {
     for (const [project_id, { bytes, changes }] of uses) {
-      const held = this.#pending.getOrInsertComputed(project_id, nothing);
-      held.bytes -= bytes;
-      held.changes -= changes;
+      const size = this.#pending.getOrInsertComputed(project_id, nothing);
+      size.bytes -= bytes;
+      size.changes -= changes;
       this.total.bytes -= bytes;
       this.total.changes -= changes;
-      if (held.bytes <= 0 && held.changes <= 0) this.#pending.delete(project_id);
+      if (size.bytes <= 0 && size.changes <= 0) this.#pending.delete(project_id);
     }
     // The last project's counts may have been deleted.
     this.#project = -1;

@@ -180,10 +180,10 @@ export function shownSettings(stored: Partial<KeptSettings>): KeptSettings & Rec
 
 /** A new project stores the settings that were sent, and not its defaults. */
 export function withoutDefaults(kept: Partial<KeptSettings>): Partial<KeptSettings> {
-  const given = Object.entries(kept).filter(
+  const changing = Object.entries(kept).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(defaults[name as keyof KeptSettings]),
   );
-  return Object.fromEntries(given);
+  return Object.fromEntries(changing);
 }
 
 /** The settings among the fields of a request that are to be kept, and its other fields. */
@@ -199,11 +199,11 @@ export function splitSettings<Fields extends object>(fields: Fields) {
 
 /** @throws Fault for a setting that would be another than what is true here, and for a host that is none. */
 export function checkSettings(fields: object): void {
-  const given = fields as Record<string, unknown>;
+  const values = fields as Record<string, unknown>;
   checkLoadHosts((fields as Partial<KeptSettings>).session_recording_load_hosts);
   for (const [name, { value, also = [], why }] of Object.entries<Fact>(facts)) {
-    if (given[name] === undefined) continue;
-    const isTrue = [value, ...also].some((one) => JSON.stringify(one) === JSON.stringify(given[name]));
+    if (values[name] === undefined) continue;
+    const isTrue = [value, ...also].some((one) => JSON.stringify(one) === JSON.stringify(values[name]));
     if (!isTrue) {
       const detail = `Only ${JSON.stringify(value)} is accepted: it would have no effect. ${why}`;
       throw new Fault("invalid_input", detail, { attr: name });

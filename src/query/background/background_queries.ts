@@ -83,8 +83,8 @@ export class BackgroundQueries {
   async begin(name: QueryName, { query, readmit, compute }: BackgroundAsk): Promise<FoundQuery> {
     const { project_id, access, id } = name;
     const { sql, clock, log } = this.#parts;
-    const asked = await projectAskedOf(sql, project_id);
-    if (this.#closed || !asked) throw new Fault("not_found", "Project not found.");
+    const project = await projectAskedOf(sql, project_id);
+    if (this.#closed || !project) throw new Fault("not_found", "Project not found.");
     const key = keyOf(name);
     const hash = Bun.hash.xxHash64(JSON.stringify(query));
     const before = this.#queries.get(key);
@@ -100,7 +100,7 @@ export class BackgroundQueries {
     const uncount = countQuery(this.#parts.texts, project_id, query);
     const cancel = new AbortController();
     const startedAt = new Date(clock.now());
-    const { deletion, isDeleting: wasDeleting } = asked;
+    const { deletion, isDeleting: wasDeleting } = project;
     const { scopes } = access.key;
     const running = { cancel, readmit };
     const own = { key, id, project_id, scopes, hash, running, startedAt, deletion, wasDeleting };

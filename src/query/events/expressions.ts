@@ -54,9 +54,9 @@ export async function eventExpressionRows(
   ];
   const [from, to] = [clickhouseTime(span.from), clickhouseTime(span.to)];
   const list = { attr, table: "events", made: madeColumns, select, conditions, orderBy };
-  const asked = { values: { event, events, personId }, filters: { from, to, properties: filters } };
+  const inputs = { values: { event, events, personId }, filters: { from, to, properties: filters } };
   return {
     span,
-    ...(await expressionRows(context, { ...list, ...asked, usualOrder: eventOrder }, page)),
+    ...(await expressionRows(context, { ...list, ...inputs, usualOrder: eventOrder }, page)),
   };
 }

@@ -72,10 +72,10 @@ export function breakdownOf(
 
 /** @throws Fault for a key that may not read whose properties these are, as SQL does. */
 export function requireBreakdownScopes({ scopes }: QueryContext, { parts }: Breakdown): void {
-  const asked = parts.flatMap(({ type }) =>
+  const required = parts.flatMap(({ type }) =>
     type === "person" || type === "group" ? [`${type}:read` as const] : [],
   );
-  requireScopes(scopes, asked);
+  requireScopes(scopes, required);
 }
 
 /** The value of a line as the reply shows it. @param value as brokenRows() has it; undefined: all others. */

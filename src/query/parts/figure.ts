@@ -65,8 +65,8 @@ export function figureLine(
   field: "breakdown" | "funnelStepBreakdown",
   shown: readonly (string | string[])[],
 ): number {
-  const asked = JSON.stringify([figure[field]].flat().map(String));
-  const line = shown.findIndex((one) => JSON.stringify([one].flat()) === asked);
+  const wanted = JSON.stringify([figure[field]].flat().map(String));
+  const line = shown.findIndex((one) => JSON.stringify([one].flat()) === wanted);
   return line < 0 ? noFigure(figure, field, "The result has no line of this value.") : line;
 }
 

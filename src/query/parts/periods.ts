@@ -29,11 +29,11 @@ export async function periodsOf(
   checked: PeriodQuery,
 ): Promise<Period & { periods: Period[] }> {
   const { query, interval, total = false } = checked;
-  const asked = await spanOf(context, checked, interval === "hour");
+  const range = await spanOf(context, checked, interval === "hour");
   const isExplicit = query.dateRange?.explicitDate === true;
-  const span = total || isExplicit ? asked : { ...asked, from: startOf(interval, asked.from) };
+  const span = total || isExplicit ? range : { ...range, from: startOf(interval, range.from) };
   const compares = query.compareFilter?.compare === true;
-  const starts = total ? [] : bucketsOf(interval, asked);
+  const starts = total ? [] : bucketsOf(interval, range);
   const current: Period = { label: compares ? "current" : undefined, span, starts };
   return { ...current, periods: compares ? [current, previous(current, interval, isExplicit)] : [current] };
 }

@@ -104,22 +104,22 @@ async function firstPage(
   limit: number,
   onCandidates: (distinct_ids: string[]) => void,
 ): Promise<RecordingRow[] | undefined> {
-  const asked = limit + Math.ceil(limit / sessionRecordingLimits.recordingsRecycledDivisor);
-  const rows = asked * 2;
+  const wanted = limit + Math.ceil(limit / sessionRecordingLimits.recordingsRecycledDivisor);
+  const rows = wanted * 2;
   const { bound, onThem } = latestDays(filter);
-  const taken = await reads.query<{ session_hash: string; of_id: string; start: string; rows: string }>(
+  const candidates = await reads.query<{ session_hash: string; of_id: string; start: string; rows: string }>(
     `WITH ${bound}
      SELECT session_hash, any(distinct_id) AS of_id, min(start_time) AS start, bound.2 AS rows
      FROM session_recording_days WHERE ${onThem}
-     GROUP BY session_hash ORDER BY start DESC LIMIT {asked:UInt64}`,
-    { ...conditions(filter, true).params, rows, asked },
+     GROUP BY session_hash ORDER BY start DESC LIMIT {wanted:UInt64}`,
+    { ...conditions(filter, true).params, rows, wanted },
   );
-  const whole = taken.length < asked;
-  if (whole && Number(taken[0]?.rows ?? 0) === rows) return undefined;
+  const whole = candidates.length < wanted;
+  if (whole && Number(candidates[0]?.rows ?? 0) === rows) return undefined;
   // Other recordings may share the start of the last one, so rows of that time are not certain.
-  const since = whole ? "" : taken.at(-1)!.start;
-  onCandidates([...new Set(taken.map(({ of_id }) => of_id))]);
-  const read = await readRows(reads, taken.map(hashOf));
+  const since = whole ? "" : candidates.at(-1)!.start;
+  onCandidates([...new Set(candidates.map(({ of_id }) => of_id))]);
+  const read = await readRows(reads, candidates.map(hashOf));
   const { from = "" } = filter;
   const sure = read.filter(({ start_time }) => start_time > since && start_time >= from);
   if (!whole && sure.length < limit) return undefined;
@@ -183,14 +183,14 @@ function conditions(filter: RecordingFilter, byRow: boolean) {
     byRow
       ? theirs
       : `session_hash IN (SELECT session_hash FROM session_recording_days WHERE ${own} AND ${theirs})`;
-  const asked = "distinct_id IN {distinct_ids:Array(String)}";
+  const ofPersons = "distinct_id IN {distinct_ids:Array(String)}";
   const ofPerson = `distinct_id IN (
     SELECT distinct_id FROM merged_ids FINAL WHERE ${own} AND main_id = {person_main_id:String}
     UNION ALL SELECT {person_main_id:String})`;
   const clauses = [
     own,
     narrow("to", to, `day <= toDate32(${moment("to")}) AND start_time < ${moment("to")}`),
-    narrow("distinct_ids", distinct_ids, rowsOf(asked)),
+    narrow("distinct_ids", distinct_ids, rowsOf(ofPersons)),
     narrow("person_main_id", person_main_id, rowsOf(ofPerson)),
     narrow("session_ids", session_ids, `session_hash IN ${hashes("session_ids")}`),
     narrow("without", without.length > 0 ? without : undefined, `session_hash NOT IN ${hashes("without")}`),

@@ -120,8 +120,8 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
       if (params && isLong(params)) await write({ text, params, settings: own, abort: abort_signal });
       else {
         const { stream } = await on.exec({ ...body, abort_signal, clickhouse_settings: own });
-        const said = await textOf(stream);
-        if (said.includes("DB::Exception")) throw parseError(said);
+        const answer = await textOf(stream);
+        if (answer.includes("DB::Exception")) throw parseError(answer);
       }
     };
     await within(timeoutMs, send, abort);
@@ -283,8 +283,8 @@ async function insertBody(
         ...(compressed && { http_headers: { "content-encoding": "zstd" } }),
       });
       // A stored INSERT has an empty answer.
-      const said = await textOf(stream);
-      if (said !== "") throw parseError(said);
+      const answer = await textOf(stream);
+      if (answer !== "") throw parseError(answer);
     };
     await within(timeoutMs, send, abort);
   } finally {

@@ -76,13 +76,13 @@ export function openReader(options: ReaderOptions): Reader {
       const settings = { ...bounds, ...reading.settings, max_memory_usage };
       const reply = await asking.send({ ...reading, settings });
       if (reply.status !== 200) {
-        const said = await reply.text();
+        const text = await reply.text();
         ended = true;
-        throw options.failure(said);
+        throw options.failure(text);
       }
-      const taken = await readReply(reply);
+      const result = await readReply(reply);
       ended = true;
-      return taken;
+      return result;
     } finally {
       if (ended) leave();
       else void asking.end(mark).finally(leave);

@@ -136,15 +136,15 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
     );
   }
   const { types } = budget.rules;
-  const asked = value["type"] ?? (types.includes("event") ? "event" : types[0]);
-  const type = types.find((one) => one === asked);
+  const named = value["type"] ?? (types.includes("event") ? "event" : types[0]);
+  const type = types.find((one) => one === named);
   if (type === undefined) {
     const known = types
       .map((one) => `"${one}"`)
       .join(", ")
       .replace(/, ("\w+")$/, " and $1");
     const are = types.length === 1 ? "is" : "are";
-    const detail = `Property filters of type "${brief(asked)}" are not supported; ${known} ${are}.`;
+    const detail = `Property filters of type "${brief(named)}" are not supported; ${known} ${are}.`;
     throw new Fault("invalid_choice", detail, { attr: `${attr}__type` });
   }
   if (type === "hogql") return checkExpression(value, attr);
@@ -158,8 +158,8 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
   const operator = operatorOf(value["operator"] ?? "exact", `${attr}__operator`);
   if (type === "session" && types.includes("hogql")) refuseOtherKeys(type, key, sessionKeys, attr);
   if (type === "element") checkElement(key, operator, attr);
-  const given = checkValues(operator, value["value"], `${attr}__value`);
-  const values = type === "session" && key === "$is_bounce" ? given.map(bit) : given;
+  const checked = checkValues(operator, value["value"], `${attr}__value`);
+  const values = type === "session" && key === "$is_bounce" ? checked.map(bit) : checked;
   if (!isOfGroup) return { type, key, operator, values };
   return { type, key, operator, values, place: placeOf(value[placeField], `${attr}__${placeField}`) };
 }

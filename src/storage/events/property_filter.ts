@@ -137,8 +137,8 @@ function compileExpression({ options: { expression } }: Compiler, text: string):
 }
 
 function compileOne(compiler: Compiler, filter: PropertyCondition): string {
-  const held = compileRows(compiler, filter);
-  return compiler.options.read?.(held) ?? held;
+  const condition = compileRows(compiler, filter);
+  return compiler.options.read?.(condition) ?? condition;
 }
 
 function compileRows(compiler: Compiler, filter: PropertyCondition): string {
@@ -152,9 +152,9 @@ function compileRows(compiler: Compiler, filter: PropertyCondition): string {
     return `${negated ? "NOT " : ""}arrayExists(one -> ${one}, ${texts[filter.key]!})`;
   }
   if (filter.type === "session") {
-    const held = compilePositive(compiler, `nullIf(${sessionExpressions[filter.key]!}, '')`, positive);
+    const condition = compilePositive(compiler, `nullIf(${sessionExpressions[filter.key]!}, '')`, positive);
     return `${sessionOfEvent} GLOBAL ${negated ? "NOT " : ""}IN (
-      SELECT session_id FROM sessions WHERE project_id = {project_id:UInt32} AND ${held})`;
+      SELECT session_id FROM sessions WHERE project_id = {project_id:UInt32} AND ${condition})`;
   }
   const key = bind(compiler, "String", filter.key);
   const isOfEvent = filter.type === "event";

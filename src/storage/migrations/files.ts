@@ -107,11 +107,11 @@ function durationOf(path: string, version: number, text: string): MigrationDurat
 }
 
 function olderGoOn(path: string, version: number, text: string): boolean {
-  const said = headers.get(text.slice(0, text.indexOf("\n")));
-  if (said === undefined && version >= firstHeaded) {
+  const compatible = headers.get(text.slice(0, text.indexOf("\n")));
+  if (compatible === undefined && version >= firstHeaded) {
     throw new UserError(`${path}: expected one of these as its first line: ${[...headers.keys()].join(" ")}`);
   }
-  return said ?? false;
+  return compatible ?? false;
 }
 
 /**

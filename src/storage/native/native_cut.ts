@@ -63,14 +63,14 @@ export function fixedColumnOf(block: Uint8Array, wanted: string): Uint8Array | u
  */
 export function columnsThrough(block: Uint8Array, last: string): Uint8Array | undefined {
   const read = new BlockReader(block);
-  let taken = 0;
+  let count = 0;
   try {
     const [columns, rows] = [read.varuint(), read.varuint()];
     for (const { name, type } of columnHeads(read, columns)) {
-      taken++;
+      count++;
       cutColumn(read, type, rows, 0, 0);
       if (name === last) break;
-      if (taken === columns) throw new Error(`a block without ${last}`);
+      if (count === columns) throw new Error(`a block without ${last}`);
     }
   } catch (thrown) {
     if (thrown instanceof CutShort) return undefined;
@@ -78,7 +78,7 @@ export function columnsThrough(block: Uint8Array, last: string): Uint8Array | un
   }
   const out = block.slice(0, read.at);
   // Blocks of ours have fewer than 128 columns, so that the first byte is their number.
-  out[0] = taken;
+  out[0] = count;
   return out;
 }
 

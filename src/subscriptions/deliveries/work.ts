@@ -29,9 +29,9 @@ export function openDeliveryWork(parts: AttemptParts, metrics: Metrics): Deliver
     name: "deliveries of subscriptions",
     rows: leasedDeliveries,
     prepare: async () => {
-      for (let taken: number = dueAtOnceMax; taken === dueAtOnceMax;) {
+      for (let enqueued: number = dueAtOnceMax; enqueued === dueAtOnceMax;) {
         const now = clock.now();
-        taken = await enqueueDue(sql, new Date(now), (due) =>
+        enqueued = await enqueueDue(sql, new Date(now), (due) =>
           nextDate(due, now, due.next_delivery_date.getTime()),
         );
       }

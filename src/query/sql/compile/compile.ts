@@ -47,8 +47,8 @@ export function compileSelect(tree: SelectTree, context: SqlContext): CompiledSe
   const scope = innerScope(undefined);
   // LIMIT and OFFSET of the whole are the reply's, whatever the query is.
   const { limit: limitNode, offset: offsetNode, ...rest } = tree;
-  const asked = limitNode ? limitRows(draft, limitNode, scope) : queryLimits.sqlRowsDefault;
-  const limit = Math.min(asked, queryLimits.sqlRowsMax);
+  const wanted = limitNode ? limitRows(draft, limitNode, scope) : queryLimits.sqlRowsDefault;
+  const limit = Math.min(wanted, queryLimits.sqlRowsMax);
   const offset = offsetNode ? limitRows(draft, offsetNode, scope) : 0;
   const compiled: SelectSql = draft.select(rest as typeof tree, scope);
   const isSet = tree.node === "SelectSetQuery" && !tree.order_by;

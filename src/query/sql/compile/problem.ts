@@ -33,14 +33,14 @@ const nameComparedCharsMax = 40;
 /** ` Did you mean "x"?` when one of the first known names is near; empty otherwise. */
 export function meant(name: string, known: Iterable<string>): string {
   if (name.length > nameComparedCharsMax) return "";
-  const asked = name.toLowerCase();
+  const wanted = name.toLowerCase();
   let best: string | undefined;
-  let least = Math.min(asked.length - 1, Math.max(2, Math.floor(asked.length / 3))) + 1;
-  let looked = 0;
+  let least = Math.min(wanted.length - 1, Math.max(2, Math.floor(wanted.length / 3))) + 1;
+  let compared = 0;
   for (const one of known) {
-    if (++looked > namesComparedMax) break;
-    if (Math.abs(one.length - asked.length) >= least) continue;
-    const distance = editsBetween(asked, one.toLowerCase());
+    if (++compared > namesComparedMax) break;
+    if (Math.abs(one.length - wanted.length) >= least) continue;
+    const distance = editsBetween(wanted, one.toLowerCase());
     if (distance < least) [best, least] = [one, distance];
   }
   return best === undefined ? "" : ` Did you mean "${best}"?`;

@@ -96,14 +96,14 @@ export class TableRead {
     };
     bound(">=", filters?.from);
     bound("<", filters?.to);
-    const held = [this.#read(`(${parts.join(" AND ")})`)];
+    const conditions = [this.#read(`(${parts.join(" AND ")})`)];
     const properties = filters?.properties ?? [];
     if (properties.length > 0) {
       if (this.table.owner !== "event" && !isPerson)
         refuse("Filters on properties need the table events.", at);
       if (!isPerson && readsPersons(properties)) this.#source = "events";
       const prefix = `${this.#draft.fresh("f")}_`;
-      held.push(
+      conditions.push(
         compilePropertyFilters(properties, this.#draft.params, prefix, {
           ...(isPerson && { rows: "persons" as const }),
           now,
@@ -113,7 +113,7 @@ export class TableRead {
         }),
       );
     }
-    return { sql: `(${held.join(" AND ")})`, type: "boolean", nullable: false };
+    return { sql: `(${conditions.join(" AND ")})`, type: "boolean", nullable: false };
   }
 
   /** A filter in SQL, whose names belong to this table. */

@@ -71,10 +71,10 @@ export const directionOf = (order: string | null | undefined): "ASC" | "DESC" =>
 
 function frameText(frame: WindowFrame | undefined, side: "PRECEDING" | "FOLLOWING"): string {
   if (frame?.frame_type === "CURRENT ROW") return "CURRENT ROW";
-  const given =
+  const direction =
     frame?.frame_type === "PRECEDING" || frame?.frame_type === "FOLLOWING" ? frame.frame_type : side;
   const rows = frame?.frame_value;
-  if (rows === null || rows === undefined) return `UNBOUNDED ${given}`;
-  if (typeof rows === "number" && Number.isSafeInteger(rows) && rows >= 0) return `${rows} ${given}`;
+  if (rows === null || rows === undefined) return `UNBOUNDED ${direction}`;
+  if (typeof rows === "number" && Number.isSafeInteger(rows) && rows >= 0) return `${rows} ${direction}`;
   return refuse("The bounds of a window are whole numbers, UNBOUNDED or CURRENT ROW.", frame);
 }
