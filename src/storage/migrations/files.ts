@@ -22,7 +22,8 @@ export interface Migration {
   checksum: string;
   /** Whether servers that do not know the file can run beside it. */
   olderGoOn: boolean;
-  duration: MigrationDuration;
+  /** Undefined for a file of the first release, which says nothing of it. */
+  duration: MigrationDuration | undefined;
 }
 
 export interface MigrationDuration {
@@ -47,9 +48,6 @@ export const firstHeaded = 9;
 
 /** Files before these numbers, which are released, say nothing of the time that they take. */
 const firstTimed: Versions = { postgres: 21, clickhouse: 15 };
-
-/** The only one of them that reads events. Measured with 20 million. */
-const untimedSeconds: Readonly<Record<string, number>> = { "sql/clickhouse/0009_definitions.sql": 0 };
 
 const headers: ReadonlyMap<string | undefined, boolean> = new Map([
   ["-- Older servers: go on.", true],
@@ -93,9 +91,9 @@ export function readFolder(folder: string): Migration[] {
 const durationShape =
   /^-- Takes: (?:a moment|([1-9]\d{0,5}) s for 20 million events, (measured|estimated))\.$/;
 
-function durationOf(path: string, version: number, text: string): MigrationDuration {
+function durationOf(path: string, version: number, text: string): MigrationDuration | undefined {
   const store = path.split("/")[1] as StoreName;
-  if (version < firstTimed[store]) return { seconds: untimedSeconds[path] ?? 0, isMeasured: true };
+  if (version < firstTimed[store]) return undefined;
   const found = durationShape.exec(text.split("\n", 2)[1] ?? "");
   if (!found) {
     throw new UserError(
