@@ -11,7 +11,7 @@ import { eventLimits } from "./limits.ts";
 /**
  * Adds a member `person` to each row: null where an event belongs to none. The first persons are read before this
  * resolves.
- * @param rows JSON objects in whole pieces, each object with a comma before it.
+ * @param rows JSON objects in whole chunks, each object with a comma before it.
  */
 export async function withPersons(
   reads: ProjectReads,
@@ -22,10 +22,10 @@ export async function withPersons(
 
 async function* joined(
   reads: ProjectReads,
-  pieces: AsyncGenerator<Uint8Array, void>,
+  chunks: AsyncGenerator<Uint8Array, void>,
 ): AsyncGenerator<Uint8Array, void> {
-  for await (const piece of pieces) {
-    for await (const some of slices(rowsIn(piece), eventLimits.personsAtOnceMax)) {
+  for await (const chunk of chunks) {
+    for await (const some of slices(rowsIn(chunk), eventLimits.personsAtOnceMax)) {
       const ids = some.map(distinctIdOf);
       const persons = await findPersonsOfPage(reads, [...new Set(ids)]);
       yield Buffer.concat(
@@ -35,8 +35,8 @@ async function* joined(
   }
 }
 
-function rowsIn(piece: Uint8Array): Buffer[] {
-  const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+function rowsIn(chunk: Uint8Array): Buffer[] {
+  const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
   const rows: Buffer[] = [];
   for (let at = 0; at < bytes.length;) {
     const end = pastValue(bytes, at + 1);

@@ -27,7 +27,7 @@ export function wantsCsv(request: Request, format: "json" | "csv" | undefined): 
 
 const csvTypes = { csv: ["text/csv"] };
 
-/** A list's rows as JSON objects in whole pieces, each object with a comma before it. */
+/** A list's rows as JSON objects in whole chunks, each object with a comma before it. */
 interface Rows {
   count: number;
   rows: AsyncGenerator<Uint8Array, void>;
@@ -106,10 +106,10 @@ interface CsvRow {
   properties: Map<string, string>;
 }
 
-async function* rowsIn(pieces: Rows["rows"]): AsyncGenerator<CsvRow, void> {
+async function* rowsIn(chunks: Rows["rows"]): AsyncGenerator<CsvRow, void> {
   let read = 0;
-  for await (const piece of pieces) {
-    const bytes = Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+  for await (const chunk of chunks) {
+    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
     for (let at = 0; at < bytes.length;) {
       const end = pastValue(bytes, at + 1);
       yield rowAt(bytes, at + 1);

@@ -1,4 +1,4 @@
-// Values as JSON, piece by piece, and texts as bytes in parts, with turns of the event loop for others in between.
+// Values as JSON, chunk by chunk, and texts as bytes in parts, with turns of the event loop for others in between.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
@@ -9,8 +9,8 @@ export abstract class WrittenJson {
 }
 
 /**
- * The value as JSON in pieces, member by member and element by element down to `levels` levels; deeper values are one
- * piece.
+ * The value as JSON in chunks, member by member and element by element down to `levels` levels; deeper values are one
+ * chunk.
  */
 export function* jsonPieces(value: unknown, levels: number): JsonPieces {
   if (value instanceof WrittenJson) yield* value.jsonPieces();
@@ -87,11 +87,11 @@ export async function partsOf(
     put(Buffer.from(text));
     text = "";
   };
-  for (const piece of texts) {
-    if (typeof piece === "string") text += piece;
+  for (const chunk of texts) {
+    if (typeof chunk === "string") text += chunk;
     else {
       end();
-      put(piece);
+      put(chunk);
     }
     if (text.length < partBytes) continue;
     end();

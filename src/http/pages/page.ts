@@ -73,11 +73,11 @@ export async function streamedPage(
 }
 
 /** Results in chunks, without the comma that precedes the first. */
-async function* withoutComma(pieces: AsyncGenerator<Uint8Array, void>): AsyncGenerator<Uint8Array, void> {
+async function* withoutComma(chunks: AsyncGenerator<Uint8Array, void>): AsyncGenerator<Uint8Array, void> {
   let isFirst = true;
-  for await (const piece of pieces) {
-    if (piece.length > 0) yield isFirst ? piece.subarray(1) : piece;
-    isFirst &&= piece.length === 0;
+  for await (const chunk of chunks) {
+    if (chunk.length > 0) yield isFirst ? chunk.subarray(1) : chunk;
+    isFirst &&= chunk.length === 0;
   }
 }
 

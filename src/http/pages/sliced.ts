@@ -30,8 +30,8 @@ export function slicedReply(parts: readonly Uint8Array[], headers: Headers = jso
 }
 
 /**
- * A reply, JSON by default, whose middle is generated while it is sent: the next piece is requested when the last was
- * taken, so that one piece is in memory. A failure half way closes the connection, so that no client takes the part for
+ * A reply, JSON by default, whose middle is generated while it is sent: the next chunk is requested when the last was
+ * taken, so that one chunk is in memory. A failure half way closes the connection, so that no client takes the part for
  * the whole. A short reply is sent whole.
  */
 export async function streamedReply(
@@ -51,7 +51,7 @@ export async function streamedReply(
     (async function* () {
       try {
         yield* slicesOf(begun);
-        for await (const piece of middle) yield* slicesOf([piece]);
+        for await (const chunk of middle) yield* slicesOf([chunk]);
         yield tail;
       } finally {
         await middle.return();

@@ -45,9 +45,9 @@ export async function sendAnswer(
   }
   // Once the headers are sent, an error can only cut the answer short, which clients notice.
   response.flushHeaders();
-  const pieces = Readable.from(body, { objectMode: false });
-  if (ask.gzip) await pipeline(pieces, createGzip({ level }), response);
-  else await pipeline(pieces, response);
+  const chunks = Readable.from(body, { objectMode: false });
+  if (ask.gzip) await pipeline(chunks, createGzip({ level }), response);
+  else await pipeline(chunks, response);
 }
 
 /** Destroys the socket: a response that is destroyed before its headers were sent answers 200 first. */

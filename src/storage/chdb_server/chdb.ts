@@ -23,7 +23,7 @@ export interface Engine {
   /** Runs a statement and resolves to the whole answer. */
   run(statement: EngineStatement): Promise<Uint8Array>;
   /**
-   * Runs a SELECT and yields its answer in pieces. Only for a SELECT whose planning runs no other query: planning
+   * Runs a SELECT and yields its answer in chunks. Only for a SELECT whose planning runs no other query: planning
    * blocks the event loop.
    */
   stream(statement: EngineStatement): AsyncGenerator<Uint8Array, void>;

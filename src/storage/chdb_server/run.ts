@@ -26,7 +26,7 @@ export interface EngineAnswer {
   body: Uint8Array | AsyncGenerator<Uint8Array, void>;
 }
 
-/** Formats whose pieces can be joined: no head, no tail, no separators. */
+/** Formats whose chunks can be joined: no head, no tail, no separators. */
 const streamable: ReadonlySet<string> = new Set(
   wordsIn(`
     JSONEachRow JSONLines NDJSON JSONStringsEachRow JSONCompactEachRow JSONCompactStringsEachRow Native RowBinary

@@ -1,4 +1,4 @@
-// Answers that the embedded engine cannot return in pieces: it sends them by HTTP to a listener in this process, at the
+// Answers that the embedded engine cannot return in chunks: it sends them by HTTP to a listener in this process, at the
 // speed of the client.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -91,7 +91,7 @@ async function* piecesOf(
   writing: Promise<unknown>,
 ): AsyncGenerator<Uint8Array, void> {
   try {
-    for await (const piece of request) yield piece as Uint8Array;
+    for await (const chunk of request) yield chunk as Uint8Array;
   } catch (thrown) {
     await writing;
     throw thrown;

@@ -112,7 +112,7 @@ export class ByteColumn {
   }
 }
 
-/** Shorter arrays are copied: another piece costs more. */
+/** Shorter arrays are copied: another chunk costs more. */
 const borrowedBytesMin = 16 * 1024;
 
 interface Borrowed {
@@ -166,7 +166,7 @@ export class Pieces extends ByteColumn {
   /** Appends all bytes to `out`. */
   writeTo(out: ByteColumn): void {
     if (this.#borrowed.length === 0) out.raw(this.bytes, 0, this.length);
-    else for (const piece of this.list()) out.raw(piece);
+    else for (const chunk of this.list()) out.raw(chunk);
   }
 
   clear(): void {

@@ -51,13 +51,13 @@ function azureStore(config: AzureBlobConfig): ObjectStore {
 /** Writes a blob in blocks; until the list of blocks is sent, an existing blob of the same name stays. */
 async function writeBlob(
   send: (query: Record<string, string>, body: Uint8Array) => Promise<void>,
-  { pieces, check }: FileSource,
+  { chunks, check }: FileSource,
 ): Promise<void> {
   // Different in every attempt, since an earlier one may still be running; with the number as long as Azure's own ids.
   const attempt = randomBytes(16).toString("hex");
   let list = "";
   let number = 0;
-  for await (const body of blocksOf(pieces)) {
+  for await (const body of blocksOf(chunks)) {
     if (number >= exportLimits.azureBlocksMax) {
       throw new ExportError("A file is larger than a blob may be: set max_file_size_mb", true);
     }
@@ -75,12 +75,12 @@ async function writeBlob(
 /** Azure requires that all block ids of a blob have the same length. */
 const blockNumberDigits = 16;
 
-async function* blocksOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* blocksOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let block: Uint8Array[] = [];
   let bytes = 0;
-  for await (const piece of pieces) {
-    block.push(piece);
-    bytes += piece.length;
+  for await (const chunk of chunks) {
+    block.push(chunk);
+    bytes += chunk.length;
     if (bytes < exportLimits.azureBlockBytesMin) continue;
     yield Buffer.concat(block);
     block = [];
@@ -90,7 +90,7 @@ async function* blocksOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
 }
 
 interface FileSource {
-  pieces: AsyncIterable<Uint8Array>;
+  chunks: AsyncIterable<Uint8Array>;
   /** @throws ExportError when rows are missing. */
   check: () => void;
 }
@@ -103,36 +103,36 @@ function sourceOf(
   expected: number,
 ): FileSource {
   const count = rowCount(format);
-  const pieces = counted(rowStream(work, select, format, settings), count);
+  const chunks = counted(rowStream(work, select, format, settings), count);
   const check = (): void => {
     const rows = count.rows() ?? expected;
     if (rows === expected && count.ended()) return;
     throw new ExportError(`ClickHouse stopped after ${rows} of ${expected} rows`, false);
   };
-  return { pieces: compressed(pieces, compression), check };
+  return { chunks: compressed(chunks, compression), check };
 }
 
-async function* counted(pieces: AsyncIterable<Uint8Array>, count: RowCount): AsyncGenerator<Uint8Array> {
-  for await (const piece of pieces) {
-    count.add(piece);
-    yield piece;
+async function* counted(chunks: AsyncIterable<Uint8Array>, count: RowCount): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    count.add(chunk);
+    yield chunk;
   }
 }
 
 /** Compresses off the event loop, at the reader's speed, with the levels of the engine's own files. */
 async function* compressed(
-  pieces: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
   compression: string,
 ): AsyncGenerator<Uint8Array> {
-  if (compression === "none") return yield* pieces;
+  if (compression === "none") return yield* chunks;
   const packer =
     compression === "gzip"
       ? createGzip({ level: 3 })
       : createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: 3 } });
-  const packing = pipeline(Readable.from(pieces, { objectMode: false }), packer);
+  const packing = pipeline(Readable.from(chunks, { objectMode: false }), packer);
   packing.catch(() => {});
   try {
-    for await (const piece of packer) yield piece as Uint8Array;
+    for await (const chunk of packer) yield chunk as Uint8Array;
   } finally {
     packer.destroy();
   }

@@ -29,7 +29,7 @@ export class OpenRecord implements FileRecord {
   line = 0;
   problem: string | undefined;
   readonly #bytesMax: number;
-  #pieces: Buffer[] = [];
+  #chunks: Buffer[] = [];
   #length = 0;
 
   constructor(bytesMax: number = importLimits.recordBytesMax) {
@@ -37,12 +37,12 @@ export class OpenRecord implements FileRecord {
   }
 
   /** Keeps bytes of it until the next chunk arrives. Of a record that is too long only the length is kept. */
-  retain(piece: Buffer, bytesMax = this.#bytesMax): void {
+  retain(chunk: Buffer, bytesMax = this.#bytesMax): void {
     // An empty slice would hold its chunk's memory.
-    if (piece.length === 0) return;
-    this.#length += piece.length;
-    if (this.#length <= bytesMax) this.#pieces.push(piece);
-    else this.#pieces = [];
+    if (chunk.length === 0) return;
+    this.#length += chunk.length;
+    if (this.#length <= bytesMax) this.#chunks.push(chunk);
+    else this.#chunks = [];
   }
 
   /** Ends it with bytes[from, to). */
@@ -55,10 +55,10 @@ export class OpenRecord implements FileRecord {
     if (this.#length > 0) {
       this.retain(bytes.subarray(from, to), bytesMax);
       length = this.#length;
-      this.source = Buffer.concat(this.#pieces);
+      this.source = Buffer.concat(this.#chunks);
       this.from = 0;
       this.to = this.source.length;
-      this.#pieces = [];
+      this.#chunks = [];
       this.#length = 0;
     }
     if (length <= bytesMax) return;

@@ -114,13 +114,13 @@ function isZstd(first: Buffer): boolean {
 
 /** At least `count` bytes, unless the file ends before. */
 async function atLeast(chunks: AsyncGenerator<Buffer>, count: number): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  for (let length = 0; length < count; length += pieces.at(-1)!.length) {
+  const parts: Buffer[] = [];
+  for (let length = 0; length < count; length += parts.at(-1)!.length) {
     const { done, value } = await chunks.next();
     if (done) break;
-    pieces.push(value);
+    parts.push(value);
   }
-  return Buffer.concat(pieces);
+  return Buffer.concat(parts);
 }
 
 async function* prepend(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
