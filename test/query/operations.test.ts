@@ -236,7 +236,7 @@ test("a step's time is of the attempt that came furthest, as documented", async 
   const reply = await fetch(`${app.url}/docs/json`);
   const { paths } = (await reply.json()) as { paths: Record<string, { post: { description: string } }> };
   const { description } = paths["/api/projects/{project_id}/query/"]!.post;
-  expect(description).toContain("in the attempt that came furthest, of these the first to be there");
+  expect(description).toContain("the attempt that came furthest counts, of these the first to get there");
 });
 
 test("times to convert are an object, of an insight too, and so are paths a list", async () => {
