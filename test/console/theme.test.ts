@@ -121,7 +121,8 @@ inBrowser(
       await links.filter({ hasText: name }).first().press("Enter");
       await settled(page);
       expect([name, await theme(page).count(), (await brightness(page)) < 60]).toEqual([name, 1, true]);
-      // A card on it is dark, too: nothing has a light ground of its own.
+      // A card on it is dark, too: nothing has a light ground of its own. Some pages are loaded when they are opened.
+      await page.locator(".card").first().waitFor();
       const ground = await page.evaluate("getComputedStyle(document.querySelector('.card')).backgroundColor");
       expect([name, ground]).toEqual([name, "rgb(24, 28, 34)"]);
     }
