@@ -1,6 +1,7 @@
 // A year of events of one project, made inside the engine: shaped as browsers send them, with thirty properties and
 // about a kilobyte each. Half a million persons, a fifth of whom have a second distinct id that was merged into theirs.
 
+import { deriveStored } from "../src/capture/store.ts";
 import type { Stores } from "../src/storage/stores.ts";
 
 /** The year that they happened in. */
@@ -72,6 +73,7 @@ export async function fillYear({ clickhouse }: Stores, events: number): Promise<
   const isSet = "number % 50 = 49";
   for (let from = 0; from < events; from += each) {
     const rows = Math.min(each, events - from);
+    const batch = from / each + 1;
     await clickhouse.command(
       `INSERT INTO event_rows (uuid, project_id, event, distinct_id, properties, timestamp, created_at, _batch, _row, pk, pw, pv)
        WITH cityHash64(number) AS h,
@@ -87,9 +89,11 @@ export async function fillYear({ clickhouse }: Stores, events: number): Promise<
          if(${isSet}, [${setValues.join(", ")}], [])
        FROM numbers({from:UInt64}, {rows:UInt64})
        SETTINGS max_insert_threads = 2, max_threads = 2`,
-      { from, rows, batch: from / each + 1 },
+      { from, rows, batch },
       { timeoutMs: 600_000 },
     );
+    // As behind the flush: nearly every event has a session of its own here, so that they are as many as can be.
+    await deriveStored(clickhouse, [BigInt(batch)]);
   }
   await clickhouse.command(
     `INSERT INTO merged_ids (project_id, distinct_id, main_id, merged_at, created_at, version)
