@@ -25,6 +25,44 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
+/** What a PolledSet polls. */
+export interface Polled {
+  /** Acts if that is due and `mayAct`; returns whether it acted. */
+  poll(mayAct: boolean): boolean;
+}
+
+/** Polls its members by one timer, which runs while there are any. */
+export class PolledSet {
+  readonly #members = new Set<Polled>();
+  readonly #ms: number;
+  readonly #actingMax: number;
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  /** `ms`: between two ticks, of which the first may come at once. `actingMax`: members that act in one tick. */
+  constructor(ms: number, actingMax: number) {
+    this.#ms = ms;
+    this.#actingMax = actingMax;
+  }
+
+  add(member: Polled): void {
+    this.#members.add(member);
+    this.#timer ??= setInterval(() => this.#poll(), this.#ms);
+  }
+
+  /** False when it is no member. */
+  delete(member: Polled): boolean {
+    return this.#members.delete(member);
+  }
+
+  #poll(): void {
+    let left = this.#actingMax;
+    for (const member of this.#members) if (member.poll(left > 0)) left--;
+    if (this.#members.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
 /** A unit of time by its letter: hours, days, weeks, months, quarters and years. */
 export type TimeUnit = "h" | "d" | "w" | "m" | "q" | "y";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { nextTurn, yieldToEventLoop } from "../../src/core/clock.ts";
+import { nextTurn, type Polled, PolledSet, yieldToEventLoop } from "../../src/core/clock.ts";
 
 test("of many that work off something long, one goes on in a turn of the loop", async () => {
   let turn = 0;
@@ -45,4 +45,27 @@ test("whoever asks for the next turn goes on before all that work off something 
   order.push("next turn");
   await Promise.all(long);
   expect(order.indexOf("next turn")).toBeLessThanOrEqual(1);
+});
+
+test("members of a set are polled until none is left, and few act in one tick", async () => {
+  const set = new PolledSet(1, 2);
+  const acted: number[] = [];
+  let ticks = 0;
+  const member = (number: number): Polled => ({
+    poll: (mayAct) => {
+      if (number === 0) ticks++;
+      if (mayAct) acted.push(number);
+      return mayAct && set.delete(members[number]!);
+    },
+  });
+  const members = [0, 1, 2, 3, 4].map(member);
+  const polled = async () => {
+    for (const one of members) set.add(one);
+    while (acted.length < 5) await Bun.sleep(1);
+    return [acted.splice(0), ticks];
+  };
+  expect(await polled()).toEqual([[0, 1, 2, 3, 4], 1]);
+  expect(set.delete(members[0]!)).toBe(false);
+  // Its timer has ended, and begins anew.
+  expect(await polled()).toEqual([[0, 1, 2, 3, 4], 2]);
 });

@@ -14,11 +14,9 @@ import {
 } from "node:zlib";
 import { free } from "../../core/chunks.ts";
 import { Fault } from "../../core/fault.ts";
-import { limits } from "../../core/limits.ts";
 import { codeOf } from "../../core/log.ts";
 import { exhausted } from "../../work/bodies/body_faults.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
-import { Semaphore } from "../../work/semaphore.ts";
 import { decodeLimits } from "./limits.ts";
 
 export type Method = "gzip" | "deflate" | "deflate-raw" | "br" | "zstd";
@@ -128,16 +126,9 @@ export function gunzipStart(bytes: Uint8Array): Uint8Array {
   }
 }
 
-/** Threads that inflate: more would take cores from the event loop. */
-const threads = new Semaphore(
-  decodeLimits.inflatesAtOnceMax,
-  decodeLimits.inflatesWaitingMax,
-  limits.workingFreeMultiple,
-);
-
 /** Waits for a thread for a body of this lease's owner; returns what releases it. */
-async function enterThread({ owner }: MemoryLease): Promise<() => void> {
-  const leave = await threads.enter(owner);
+async function enterThread({ owner, budget }: MemoryLease): Promise<() => void> {
+  const leave = await budget.inflaters.enter(owner);
   if (!leave) throw exhausted();
   return leave;
 }

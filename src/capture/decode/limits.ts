@@ -23,7 +23,4 @@ export const decodeLimits = {
   inflateFreeBytes: 1_048_576,
   /** Bytes of an incomplete gzip body that are inflated to find its key. */
   gzipStartBytes: 4096,
-  /** Long bodies inflated at once, each in a thread, two of one owner; how many may wait, at most half of one owner. */
-  inflatesAtOnceMax: 3,
-  inflatesWaitingMax: 256,
 };

@@ -122,8 +122,6 @@ export class SingleEventWriter implements Envelope {
 }
 
 export class SingleEventRequest implements Receiver, CommitWaiter {
-  ticksLeft = 0;
-  msMax = 0;
   /** The event's project and lane, once it is appended. */
   project_id = 0;
   historical_migration = false;

@@ -72,4 +72,7 @@ export const uploadLimits = {
   firstChunkBytes: 256 * 1024,
   /** How many times as much must have arrived before the owner is searched for again. */
   firstChunkGrowth: 4,
+  /** Long bodies inflated at once, each in a thread, two of one owner; how many may wait, at most half of one owner. */
+  inflatesAtOnceMax: 3,
+  inflatesWaitingMax: 256,
 };

@@ -1,8 +1,9 @@
 // A budget of bytes for request bodies in memory, with a share for each owner. It counts and allocates nothing. Bytes
 // are acquired when they are here: the announced length of a body decides how it is received, and acquires nothing.
 
-import { type Clock, systemClock } from "../../core/clock.ts";
+import { type Clock, PolledSet, systemClock } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
+import { Semaphore } from "../semaphore.ts";
 import { exhausted } from "./body_faults.ts";
 import { uploadLimits } from "./limits.ts";
 import { type ArrivingBody, type BodyOwner, SlowBodies, unknownOwner } from "./slow_bodies.ts";
@@ -24,6 +25,16 @@ export class MemoryBudget {
   readonly clock: Pick<Clock, "elapsed">;
   /** Bodies whose sender is waited for. */
   readonly arriving = new Set<ArrivingBody>();
+  /** All bodies that are being received: late ones are refused. */
+  readonly receiving = new PolledSet(uploadLimits.pollMs, uploadLimits.lateAtOnceMax);
+  /** The uploads of which enough arrives to be worth a turn. */
+  busyUploads = 0;
+  /** Threads that inflate: more would take cores from the event loop. */
+  readonly inflaters = new Semaphore(
+    uploadLimits.inflatesAtOnceMax,
+    uploadLimits.inflatesWaitingMax,
+    limits.workingFreeMultiple,
+  );
   readonly waiting: WaitingBodies;
   readonly #slow: SlowBodies;
   /** The parts of it for bodies that are not short, and for those longer than limits.wholeBodyBytesMax. */
@@ -33,8 +44,8 @@ export class MemoryBudget {
   readonly #shares = new Map<BodyOwner, number>();
   readonly #claims = new Set<MemoryLease>();
   #held = 0;
-  #unseenShort = 0;
-  #unseenUsual = 0;
+  /** Bytes of short bodies that are received unseen, and of longer ones. */
+  readonly #unseen: [number, number] = [0, 0];
 
   constructor({ bytesMax, shareBytesMax, ...options }: MemoryBudgetOptions) {
     const { waitMsMax = uploadLimits.memoryWaitMsMax, clock = systemClock } = options;
@@ -86,20 +97,14 @@ export class MemoryBudget {
    */
   acquireUnseen(announced: number): boolean {
     const bytes = announced + uploadLimits.openUploadBytes;
-    if (announced < uploadLimits.shortBytesMax) {
-      if (this.#unseenShort + bytes > this.#unseenBytesMax) return false;
-      this.#unseenShort += bytes;
-    } else {
-      if (this.#unseenUsual + bytes > this.#unseenBytesMax) return false;
-      this.#unseenUsual += bytes;
-    }
+    const kind = announced < uploadLimits.shortBytesMax ? 0 : 1;
+    if (this.#unseen[kind] + bytes > this.#unseenBytesMax) return false;
+    this.#unseen[kind] += bytes;
     return true;
   }
 
   releaseUnseen(announced: number): void {
-    const bytes = announced + uploadLimits.openUploadBytes;
-    if (announced < uploadLimits.shortBytesMax) this.#unseenShort -= bytes;
-    else this.#unseenUsual -= bytes;
+    this.#unseen[announced < uploadLimits.shortBytesMax ? 0 : 1] -= announced + uploadLimits.openUploadBytes;
   }
 
   /**
@@ -195,7 +200,7 @@ const ranks = { nobody: 0, above: 1, within: 2 };
 /** The bytes that one request holds of a budget. */
 export class MemoryLease implements ArrivingBody {
   readonly isShort: boolean;
-  readonly #budget: MemoryBudget;
+  readonly budget: MemoryBudget;
   #owner: BodyOwner = unknownOwner;
   #bytes = 0;
   #closed = false;
@@ -212,7 +217,7 @@ export class MemoryLease implements ArrivingBody {
   #broughtBefore = 0;
 
   constructor(budget: MemoryBudget, isShort: boolean) {
-    this.#budget = budget;
+    this.budget = budget;
     this.isShort = isShort;
   }
 
@@ -222,10 +227,6 @@ export class MemoryLease implements ArrivingBody {
 
   get owner(): BodyOwner {
     return this.#owner;
-  }
-
-  get budget(): MemoryBudget {
-    return this.#budget;
   }
 
   get isPaused(): boolean {
@@ -251,7 +252,7 @@ export class MemoryLease implements ArrivingBody {
   /** As acquire(), but returns false instead of a fault. */
   tryAcquire(bytes: number): boolean {
     if (this.#closed) throw new Error("memory is acquired through a closed lease");
-    if (!this.#budget.tryAcquire(this, bytes)) return false;
+    if (!this.budget.tryAcquire(this, bytes)) return false;
     this.#bytes += bytes;
     if (this.#claimed > 0) this.#claimed = Math.max(0, this.#claimed - bytes);
     return true;
@@ -260,7 +261,7 @@ export class MemoryLease implements ArrivingBody {
   /** As acquire(), but waits. @throws Fault unavailable when no memory is freed in time, or too many wait. */
   async acquireSoon(bytes: number): Promise<void> {
     if (this.tryAcquire(bytes)) return;
-    if (bytes > this.#budget.shareBytesMax) throw exhausted();
+    if (bytes > this.budget.shareBytesMax) throw exhausted();
     await this.#wait(() => this.tryAcquire(bytes));
   }
 
@@ -270,7 +271,7 @@ export class MemoryLease implements ArrivingBody {
    */
   async claim(bytes: number): Promise<void> {
     if (this.#tryClaim(bytes)) return;
-    if (this.#bytes + bytes > this.#budget.shareBytesMax) throw exhausted();
+    if (this.#bytes + bytes > this.budget.shareBytesMax) throw exhausted();
     await this.#wait(() => this.#tryClaim(bytes));
   }
 
@@ -285,7 +286,7 @@ export class MemoryLease implements ArrivingBody {
   release(bytes: number): void {
     if (bytes > this.#bytes) throw new Error(`${bytes} bytes are released of ${this.#bytes}`);
     this.#bytes -= bytes;
-    this.#budget.release(this.#owner, bytes);
+    this.budget.release(this.#owner, bytes);
   }
 
   /**
@@ -294,13 +295,13 @@ export class MemoryLease implements ArrivingBody {
    */
   assign(owner: BodyOwner): void {
     if (owner === this.#owner) return;
-    if (!this.#budget.move(this, owner)) throw exhausted();
+    if (!this.budget.move(this, owner)) throw exhausted();
     this.#owner = owner;
   }
 
   close(): void {
     if (this.#closed) return;
-    this.#budget.arriving.delete(this);
+    this.budget.arriving.delete(this);
     this.#unclaim();
     this.release(this.#bytes);
     this.#closed = true;
@@ -313,8 +314,8 @@ export class MemoryLease implements ArrivingBody {
   beginArrival(ends: () => void): void {
     this.acquire(uploadLimits.openUploadBytes);
     this.#ends = ends;
-    this.#since = this.#budget.clock.elapsed();
-    this.#budget.arriving.add(this);
+    this.#since = this.budget.clock.elapsed();
+    this.budget.arriving.add(this);
   }
 
   /** Counts bytes that have arrived. */
@@ -325,18 +326,18 @@ export class MemoryLease implements ArrivingBody {
   endArrival(): void {
     if (!this.#ends) return;
     this.#ends = undefined;
-    this.#budget.arriving.delete(this);
+    this.budget.arriving.delete(this);
     this.release(uploadLimits.openUploadBytes);
   }
 
   /** Its sender is not waited for until resume(): the body waits for something of ours. */
   pause(): void {
-    this.#pausedAt ??= this.#budget.clock.elapsed();
+    this.#pausedAt ??= this.budget.clock.elapsed();
   }
 
   resume(): void {
     if (this.#pausedAt === undefined) return;
-    const paused = this.#budget.clock.elapsed() - this.#pausedAt;
+    const paused = this.budget.clock.elapsed() - this.#pausedAt;
     this.#since += paused;
     this.#claimedAt += paused;
     this.#pausedAt = undefined;
@@ -364,7 +365,7 @@ export class MemoryLease implements ArrivingBody {
   lapse(): boolean {
     if (!this.#hasClaim) return true;
     if (this.#ends === undefined || this.isPaused) return false;
-    const ms = this.#budget.clock.elapsed() - this.#claimedAt;
+    const ms = this.budget.clock.elapsed() - this.#claimedAt;
     const least = (ms * uploadLimits.claimBytesPerSecondMin) / 1000;
     if (ms < uploadLimits.endedAgeMsMin || this.#brought - this.#broughtBefore >= least) return false;
     this.#unclaim();
@@ -372,11 +373,11 @@ export class MemoryLease implements ArrivingBody {
   }
 
   #tryClaim(bytes: number): boolean {
-    if (!this.#budget.claim(this, bytes)) return false;
+    if (!this.budget.claim(this, bytes)) return false;
     this.#hasClaim = true;
     this.#claimed = bytes;
     // The time from which it continues: resume() adds the pause.
-    this.#claimedAt = this.#pausedAt ?? this.#budget.clock.elapsed();
+    this.#claimedAt = this.#pausedAt ?? this.budget.clock.elapsed();
     this.#broughtBefore = this.#brought;
     return true;
   }
@@ -385,13 +386,13 @@ export class MemoryLease implements ArrivingBody {
     if (!this.#hasClaim) return;
     this.#hasClaim = false;
     this.#claimed = 0;
-    this.#budget.unclaim(this);
+    this.budget.unclaim(this);
   }
 
   async #wait(attempt: () => boolean): Promise<void> {
     this.pause();
     try {
-      if (!(await this.#budget.waiting.enter(this.#owner, attempt))) throw exhausted();
+      if (!(await this.budget.waiting.enter(this.#owner, attempt))) throw exhausted();
     } finally {
       this.resume();
     }

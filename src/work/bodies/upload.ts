@@ -1,7 +1,7 @@
 // Receives a body, within bounds of bytes, of memory and of time.
 
 import { Chunks, free, joined } from "../../core/chunks.ts";
-import { yieldToEventLoop } from "../../core/clock.ts";
+import { type Polled, yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { bodyTooLarge, clientGone, clientStalled, exhausted } from "./body_faults.ts";
@@ -45,7 +45,7 @@ export async function receiveBody(request: Request, receiving: Receiving): Promi
   const isUnseen = announced <= limits.wholeBodyBytesMax && announced < bytesMax;
   if (isUnseen && lease.budget.acquireUnseen(announced)) {
     const body = await new Promise<Uint8Array>((onBody, onFailed) => {
-      receiveWhole(request, { announced, onBody, onFailed, ticksLeft: 0, msMax: 0 }, lease.budget, bounds);
+      receiveWhole(request, { announced, onBody, onFailed }, lease.budget, bounds);
     });
     if (!lease.tryAcquire(body.length)) {
       await receiving.first?.(body);
@@ -94,31 +94,8 @@ function receiveChunks(
   );
 }
 
-/** Bodies that are being received in chunks. They share one timer, which runs while there are any. */
-const uploads = new Set<Upload>();
-let looking: ReturnType<typeof setInterval> | undefined;
-/** The uploads of which enough arrived since the last tick to be worth a turn, and between the two ticks before. */
-let busy = 0;
-let busyBefore = 0;
-
-function poll(): void {
-  busyBefore = busy;
-  busy = 0;
-  let left = uploadLimits.lateAtOnceMax;
-  for (const upload of uploads) if (upload.poll(left > 0)) left--;
-  if (uploads.size > 0) return;
-  clearInterval(looking);
-  looking = undefined;
-}
-
-/** Bytes that an upload receives in one turn, so that a turn takes no longer when many arrive at once. */
-function turnBytes(): number {
-  const count = Math.max(busy, busyBefore);
-  return Math.max(uploadLimits.receiveBytesMin, uploadLimits.receiveBytesMax / Math.max(1, count / 2));
-}
-
 /** A long or unannounced body, or any when many are under way: chunk by chunk. */
-class Upload {
+class Upload implements Polled {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #receiving: Receiving;
   readonly #bounds: UploadBounds;
@@ -141,6 +118,8 @@ class Upload {
   #ms = 0;
   /** Bytes since the last tick. */
   #recent = 0;
+  /** Ticks for which it still counts as one of which much arrives. */
+  #busyTicks = 0;
 
   constructor(stream: ReadableStream<Uint8Array>, receiving: Receiving) {
     this.#reader = stream.getReader() as ReadableStreamDefaultReader<Uint8Array>;
@@ -156,14 +135,14 @@ class Upload {
       if (isCutOff) throw this.#refused;
     }
     lease.beginArrival(() => this.#end());
-    uploads.add(this);
-    looking ??= setInterval(poll, uploadLimits.pollMs);
+    lease.budget.receiving.add(this);
     try {
       return await this.#read();
     } catch (thrown) {
       throw thrown === this.#refused || thrown instanceof Fault ? thrown : clientGone();
     } finally {
-      uploads.delete(this);
+      lease.budget.receiving.delete(this);
+      if (this.#busyTicks > 0) lease.budget.busyUploads--;
       lease.endArrival();
     }
   }
@@ -174,8 +153,9 @@ class Upload {
    * @returns whether it was late.
    */
   poll(mayEnd: boolean): boolean {
-    this.#recent = 0;
     const { lease } = this.#receiving;
+    this.#recent = 0;
+    if (this.#busyTicks > 0 && --this.#busyTicks === 0) lease.budget.busyUploads--;
     this.#ms += uploadLimits.pollMs;
     if (!lease.isPaused) this.#silentMs += uploadLimits.pollMs;
     if (this.#isLent && lease.lapse()) this.#vacate();
@@ -194,12 +174,12 @@ class Upload {
 
   async #read(): Promise<Uint8Array> {
     const { bytesMax, isCutOff = false } = this.#receiving;
-    let left = turnBytes();
+    let left = this.#turnBytes();
     for (;;) {
       // Only what is read is received; otherwise a fast sender's whole body would arrive in one turn.
       if (left <= 0) {
         await yieldToEventLoop();
-        left = turnBytes();
+        left = this.#turnBytes();
       }
       const { value, done } = await this.#reader.read();
       if (this.#late) throw clientStalled(this.#late);
@@ -220,12 +200,21 @@ class Upload {
     return this.#buffer?.subarray(0, this.#size) ?? (await joined(this.#chunks.drain()));
   }
 
+  /** Bytes that it receives in one turn, so that a turn takes no longer when many arrive at once. */
+  #turnBytes(): number {
+    const { receiveBytesMin, receiveBytesMax } = uploadLimits;
+    const { busyUploads } = this.#receiving.lease.budget;
+    return Math.max(receiveBytesMin, receiveBytesMax / Math.max(1, busyUploads / 2));
+  }
+
   #count(bytes: number): void {
+    const { lease } = this.#receiving;
     this.#silentMs = 0;
-    this.#receiving.lease.count(bytes);
-    const { busyBytesMin } = uploadLimits;
-    if (this.#recent < busyBytesMin && this.#recent + bytes >= busyBytesMin) busy++;
+    lease.count(bytes);
     this.#recent += bytes;
+    if (this.#recent < uploadLimits.busyBytesMin) return;
+    if (this.#busyTicks === 0) lease.budget.busyUploads++;
+    this.#busyTicks = 2;
   }
 
   /** Keeps a chunk, or drops it with all others where the body is too large; false when there is no memory for it. */

@@ -1,6 +1,7 @@
 // Receives a body in one piece, without a promise: nearly always it has arrived already. Nothing shows how much of it
 // has arrived before all of it has, so that MemoryBudget.acquireUnseen() bounds how many are received so.
 
+import type { Polled } from "../../core/clock.ts";
 import { clientGone, clientStalled } from "./body_faults.ts";
 import { uploadLimits } from "./limits.ts";
 import type { MemoryBudget } from "./memory_budget.ts";
@@ -24,9 +25,6 @@ export interface Receiver {
   readonly announced: number;
   onBody(body: Uint8Array): void;
   onFailed(fault: unknown): void;
-  /** Set by receiveShort(): the number of ticks until the body is late, and that time in ms. */
-  ticksLeft: number;
-  msMax: number;
 }
 
 /** Receives a body that was acquired by MemoryBudget.acquireUnseen(). */
@@ -36,44 +34,41 @@ export function receiveWhole(
   memory: MemoryBudget,
   bounds: UploadBounds = usualBounds,
 ): void {
-  const { announced } = receiver;
-  const least = uploadLimits.wholeBodyBytesPerSecondMin / 1000;
-  receiver.msMax = Math.min(bounds.stallMsMax + announced / least, bounds.wholeMsMax);
-  receiver.ticksLeft = ticksFor(receiver.msMax);
-  waiting.set(receiver, memory);
-  looking ??= setInterval(poll, uploadLimits.pollMs);
+  const awaited = new AwaitedBody(receiver, memory, bounds);
   // After the time limit the request was answered already.
   request.bytes().then(
-    (body) => settle(receiver) && receiver.onBody(body),
-    () => settle(receiver) && receiver.onFailed(clientGone()),
+    (body) => awaited.settle() && receiver.onBody(body),
+    () => awaited.settle() && receiver.onFailed(clientGone()),
   );
 }
 
-/** Receivers whose body has not arrived. They share one timer, which runs while there are any. */
-const waiting = new Map<Receiver, MemoryBudget>();
-let looking: ReturnType<typeof setInterval> | undefined;
+class AwaitedBody implements Polled {
+  readonly #receiver: Receiver;
+  readonly #memory: MemoryBudget;
+  readonly #msMax: number;
+  /** Ticks until it is late. */
+  #ticksLeft: number;
 
-/** False when the receiver was settled before. */
-function settle(receiver: Receiver): boolean {
-  const memory = waiting.get(receiver);
-  if (!memory) return false;
-  waiting.delete(receiver);
-  memory.releaseUnseen(receiver.announced);
-  return true;
-}
-
-function ticksFor(ms: number): number {
-  return Math.ceil(ms / uploadLimits.pollMs) + 1;
-}
-
-function poll(): void {
-  let left = uploadLimits.lateAtOnceMax;
-  for (const receiver of waiting.keys()) {
-    if (--receiver.ticksLeft > 0 || --left < 0) continue;
-    settle(receiver);
-    receiver.onFailed(clientStalled(`${Math.round(receiver.msMax)} ms`));
+  constructor(receiver: Receiver, memory: MemoryBudget, { stallMsMax, wholeMsMax }: UploadBounds) {
+    const least = uploadLimits.wholeBodyBytesPerSecondMin / 1000;
+    this.#receiver = receiver;
+    this.#memory = memory;
+    this.#msMax = Math.min(stallMsMax + receiver.announced / least, wholeMsMax);
+    this.#ticksLeft = Math.ceil(this.#msMax / uploadLimits.pollMs) + 1;
+    memory.receiving.add(this);
   }
-  if (waiting.size > 0) return;
-  clearInterval(looking);
-  looking = undefined;
+
+  /** False when it was settled before. */
+  settle(): boolean {
+    if (!this.#memory.receiving.delete(this)) return false;
+    this.#memory.releaseUnseen(this.#receiver.announced);
+    return true;
+  }
+
+  poll(mayRefuse: boolean): boolean {
+    if (--this.#ticksLeft > 0 || !mayRefuse) return false;
+    this.settle();
+    this.#receiver.onFailed(clientStalled(`${Math.round(this.#msMax)} ms`));
+    return true;
+  }
 }

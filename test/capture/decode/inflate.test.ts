@@ -147,7 +147,7 @@ test("the first piece is looked at before the second is inflated, and what is th
 
 test("more bodies than may be inflated at once wait for each other, and all are", async () => {
   const bytes = gzipSync(alike(2 * 1024 * 1024));
-  const all = Array.from({ length: decodeLimits.inflatesAtOnceMax * 4 }, () => inflated("gzip", bytes));
+  const all = Array.from({ length: uploadLimits.inflatesAtOnceMax * 4 }, () => inflated("gzip", bytes));
   const sizes = (await Promise.all(all)).map((pieces) => bytesIn(pieces));
   expect(new Set(sizes).size).toBe(1);
 });
@@ -164,9 +164,9 @@ test("an owner whose bodies wait for a thread leaves room for those of others, w
       ({ code }: Fault) => code,
     );
   };
-  const crowd = Array.from({ length: decodeLimits.inflatesWaitingMax * 2 }, () => inflatedOf("crowd"));
+  const crowd = Array.from({ length: uploadLimits.inflatesWaitingMax * 2 }, () => inflatedOf("crowd"));
   expect(await inflatedOf("other")).toBeUndefined();
-  expect(order.length).toBeLessThan(2 * decodeLimits.inflatesAtOnceMax);
+  expect(order.length).toBeLessThan(2 * uploadLimits.inflatesAtOnceMax);
   expect(new Set(await Promise.all(crowd))).toEqual(new Set([undefined, "unavailable"]));
 });
 
