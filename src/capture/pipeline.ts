@@ -194,7 +194,7 @@ function begin(
   const historical_migration = isHistorical(index);
   const lanes = new UsedLanes(journal, project_id, historical_migration);
   const skew = skewOf(index, received, input.sent_at);
-  const cookieless = { ...keys.cookieless(project_id), salts: salts.days, address };
+  const cookieless = { ...keys.cookieless(project_id), salts: salts.days, zones: salts.zones, address };
   const now = received / 1000;
   // Nearly always all salts are known, and the entries need not be searched.
   if (cookieless.enabled && (now < salts.wholeFrom || now >= salts.wholeUntil)) refuseCookieless(index);

@@ -11,9 +11,7 @@ export const personLimits = {
   personKeysMax: 10_000,
   /** Distinct ids of a person in a reply; the others are listed page by page. */
   distinctIdsShownMax: 1000,
-  /** Readings of persons with many ids at once, each on two engine threads; how many may wait, and how long, in ms. */
-  largePersonReadsMax: 2,
-  largePersonReadsWaitingMax: 64,
+  /** How long the reading of a person with many ids may wait for its permit, in ms. */
   largePersonWaitMs: 30_000,
   /** Merged ids read for one page of persons, about 3 MB. Beyond them, ClickHouse selects the changes that count. */
   mergedIdsReadMax: 20_000,

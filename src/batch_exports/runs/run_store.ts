@@ -10,7 +10,7 @@ import { type LogEntryLevel, openStatuses, type RunStatus } from "../model.ts";
 import type { ExportFields } from "../stores/export_store.ts";
 
 /** The statuses that each may follow. From Running to Running: another process replaces one that is gone. */
-const before: Partial<Record<RunStatus, readonly RunStatus[]>> = {
+const earlierStatuses: Partial<Record<RunStatus, readonly RunStatus[]>> = {
   Running: openStatuses,
   Completed: ["Running"],
   Failed: ["Running"],
@@ -20,7 +20,7 @@ const before: Partial<Record<RunStatus, readonly RunStatus[]>> = {
 
 /** The condition of an UPDATE to this status. */
 export function statusesBefore(status: RunStatus): readonly RunStatus[] {
-  return before[status] ?? [];
+  return earlierStatuses[status] ?? [];
 }
 
 /** What of an export its runs do not need. */

@@ -11,28 +11,58 @@ export interface Day {
 
 export const dayMs = 86_400_000;
 
-/**
- * The day of `millis` in a zone of the time zone database; undefined when there is no such zone. Where clocks jump over
- * midnight, the day begins after the jump.
- */
-export function dayIn(zone: string, millis: number): Day | undefined {
-  const known = zoneOf(zone);
-  if (!known) return undefined;
-  const { format, last } = known;
-  // Nearly all events of a zone are of the same day.
-  if (last && millis >= last.from && millis < last.from + shortestDayMs) return last;
-  const date = format.format(millis).slice(0, 10);
-  const midnight = Date.parse(`${date}T00:00:00Z`);
-  const first = midnight - offsetAt(format, millis);
-  // The offset may differ at the beginning of the day, and before a jump of the clocks.
-  const candidates = [
-    first,
-    midnight - offsetAt(format, first),
-    midnight - offsetAt(format, first - jumpMsMax),
-  ];
-  const from = Math.min(...candidates.filter((at) => format.format(at).slice(0, 10) === date));
-  known.last = { date, from };
-  return known.last;
+interface Zone {
+  format: Intl.DateTimeFormat;
+  /** The day of the last call. */
+  last: Day | undefined;
+}
+
+export class Zones {
+  /** By the zone's name in lower case; there are some 600. */
+  readonly #zones = new Map<string, Zone>();
+
+  /**
+   * The day of `millis` in a zone of the time zone database; undefined when there is no such zone. Where clocks jump
+   * over midnight, the day begins after the jump.
+   */
+  dayIn(zone: string, millis: number): Day | undefined {
+    const known = this.#zoneOf(zone);
+    if (!known) return undefined;
+    const { format, last } = known;
+    // Nearly all events of a zone are of the same day.
+    if (last && millis >= last.from && millis < last.from + shortestDayMs) return last;
+    const date = format.format(millis).slice(0, 10);
+    const midnight = Date.parse(`${date}T00:00:00Z`);
+    const first = midnight - offsetAt(format, millis);
+    // The offset may differ at the beginning of the day, and before a jump of the clocks.
+    const candidates = [
+      first,
+      midnight - offsetAt(format, first),
+      midnight - offsetAt(format, first - jumpMsMax),
+    ];
+    const from = Math.min(...candidates.filter((at) => format.format(at).slice(0, 10) === date));
+    known.last = { date, from };
+    return known.last;
+  }
+
+  #zoneOf(zone: string): Zone | undefined {
+    // There are no longer names.
+    if (zone.length > zoneCharsMax) return undefined;
+    const name = zone.toLowerCase();
+    const known = this.#zones.get(name);
+    if (known) return known;
+    // The runtime also accepts offsets like +01:00, which are no zones, and too many to keep formatters for.
+    if (!/^[a-z][a-z0-9_+\-/]*$/.test(name)) return undefined;
+    try {
+      // The Swedish format is that of ISO 8601.
+      const format = new Intl.DateTimeFormat("sv-SE", { ...fields, timeZone: name });
+      const made: Zone = { format, last: undefined };
+      this.#zones.set(name, made);
+      return made;
+    } catch {
+      return undefined;
+    }
+  }
 }
 
 /** No day is shorter than this, whatever clocks do, in ms. */
@@ -69,34 +99,6 @@ export function saltedDays(now: number): string[] {
 function offsetAt(format: Intl.DateTimeFormat, millis: number): number {
   const whole = Math.floor(millis / 1000) * 1000;
   return Date.parse(`${format.format(whole).replace(" ", "T")}Z`) - whole;
-}
-
-interface Zone {
-  format: Intl.DateTimeFormat;
-  /** The day of the last call. */
-  last: Day | undefined;
-}
-
-/** By the zone's name in lower case; there are some 600. */
-const zones = new Map<string, Zone>();
-
-function zoneOf(zone: string): Zone | undefined {
-  // There are no longer names.
-  if (zone.length > zoneCharsMax) return undefined;
-  const name = zone.toLowerCase();
-  const known = zones.get(name);
-  if (known) return known;
-  // The runtime also accepts offsets like +01:00, which are no zones, and too many to keep formatters for.
-  if (!/^[a-z][a-z0-9_+\-/]*$/.test(name)) return undefined;
-  try {
-    // The Swedish format is that of ISO 8601.
-    const format = new Intl.DateTimeFormat("sv-SE", { ...fields, timeZone: name });
-    const made: Zone = { format, last: undefined };
-    zones.set(name, made);
-    return made;
-  } catch {
-    return undefined;
-  }
 }
 
 const zoneCharsMax = 64;

@@ -7,7 +7,7 @@ import { type Log, reasonOf } from "../../core/log.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { Uses } from "../../storage/services.ts";
 import { type IntervalTask, startInterval } from "../../work/interval.ts";
-import { dayMs, saltedDays } from "./day.ts";
+import { dayMs, saltedDays, Zones } from "./day.ts";
 import { cookielessLimits } from "./limits.ts";
 import { type SaltSource, saltSource } from "./store.ts";
 
@@ -19,6 +19,7 @@ export class Salts {
   readonly #clock: Clock;
   readonly #log: Log;
   days: SaltsByDay = new Map();
+  readonly zones = new Zones();
   /** From when until when there is a salt for every day whose events are accepted, in milliseconds since 1970. */
   wholeFrom = 0;
   wholeUntil = 0;

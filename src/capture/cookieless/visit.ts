@@ -17,7 +17,7 @@ import {
 } from "../scan/event_fields.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { readString } from "../scan/json_value.ts";
-import { dayIn, isTaken, mayBeTaken } from "./day.ts";
+import { isTaken, mayBeTaken, type Zones } from "./day.ts";
 import { cookielessLimits } from "./limits.ts";
 import type { SaltsByDay } from "./salts.ts";
 import { readVisitorFacts, scrub } from "./scrub.ts";
@@ -30,6 +30,7 @@ export interface CookielessContext {
   /** The project's time zone, for events that name none. */
   timezone: string;
   salts: SaltsByDay;
+  zones: Zones;
   /** The client's address; undefined when unknown. */
   address: (() => string | undefined) | undefined;
 }
@@ -85,7 +86,10 @@ export function readCookieless(
   if (site === undefined) return "cookieless_missing_host";
   const [millis, now] = [timestamp / 1000, received / 1000];
   if (!mayBeTaken(millis, now)) return "cookieless_timestamp_out_of_range";
-  const day = dayIn($timezone ?? "", millis) ?? dayIn(context.timezone, millis) ?? dayIn("UTC", millis)!;
+  const day =
+    context.zones.dayIn($timezone ?? "", millis) ??
+    context.zones.dayIn(context.timezone, millis) ??
+    context.zones.dayIn("UTC", millis)!;
   const salt = context.salts.get(day.date);
   if (!salt || !isTaken(day.date, now)) return "cookieless_timestamp_out_of_range";
   const traits = { project_id: row.project_id, address, site, user_agent: $raw_user_agent };

@@ -8,7 +8,7 @@ import type { Uses } from "../../storage/services.ts";
 import { changeKind } from "../event/changes.ts";
 import { type ByteRange, emptyRange, rangeText, setBytes } from "../scan/byte_range.ts";
 import { isPlain, nameKey, nameNumber, numberOf, passedOver, passedOverNumbers } from "./definition_name.ts";
-import { hashShape, shapeHash } from "./event_shape.ts";
+import { ShapeHash } from "./event_shape.ts";
 import { definitionLimits } from "./limits.ts";
 import type { NamedEvent } from "./named_event.ts";
 import { detectType } from "./property_type.ts";
@@ -53,6 +53,7 @@ export class DefinitionBook {
   readonly #shapes = new Map<number, ShapeCache>();
   readonly #projects = new Map<number, ProjectNames>();
   readonly #members = new JsonCursor();
+  readonly #hash = new ShapeHash();
   /** To be written. */
   #definitions: Definition[] = [];
   #pairs: EventProperty[] = [];
@@ -88,9 +89,9 @@ export class DefinitionBook {
    */
   record(row: NamedEvent): number {
     const shapes = this.shapesOf(row.project_id);
-    hashShape(row, this.#members);
-    if (shapes.has(shapeHash[0]!, shapeHash[1]!)) return 0;
-    shapes.add(shapeHash[0]!, shapeHash[1]!);
+    const { low, high } = this.#hash.of(row);
+    if (shapes.has(low, high)) return 0;
+    shapes.add(low, high);
     return this.read(row);
   }
 

@@ -1,35 +1,44 @@
 // The shape of an event of the slow path: a hash of its names, different from the one of the fast scan.
 
-import type { JsonCursor } from "../../core/json/json_cursor.ts";
+import { JsonCursor } from "../../core/json/json_cursor.ts";
 import type { NamedEvent } from "./named_event.ts";
 import { showsType } from "./property_type.ts";
 
-/** The result of hashShape(). */
-export const shapeHash = new Uint32Array(2);
+/** Hashes all names of an event, and which values show a type. Used again and again. */
+export class ShapeHash {
+  low = 0;
+  high = 0;
+  readonly #members = new JsonCursor();
 
-/** A hash of all names of an event, and of which values show a type. */
-export function hashShape({ event, properties, changes, groups }: NamedEvent, members: JsonCursor): void {
-  shapeHash[0] = 0x811c9dc5;
-  shapeHash[1] = changes.count;
-  mix(event.source, event.from, event.to, 1);
-  if (groups.identified) mix(groups.types[0]!.source, groups.types[0]!.from, groups.types[0]!.to, 2);
-  const { source } = properties;
-  members.open(source, properties.from);
-  while (members.next()) mix(source, members.key, members.keyEnd, showsType(source[members.value]!) ? 3 : 4);
-  for (let at = 0; at < changes.count; at++) {
-    const shows = showsType(changes.source[changes.valueFrom[at]!]!) ? 8 : 16;
-    mix(changes.keySource(at), changes.keyFrom[at]!, changes.keyTo[at]!, changes.ops[at]! + shows);
+  of({ event, properties, changes, groups }: NamedEvent): this {
+    this.low = 0x811c9dc5;
+    this.high = changes.count;
+    this.#mix(event.source, event.from, event.to, 1);
+    if (groups.identified) {
+      const [type] = groups.types;
+      this.#mix(type!.source, type!.from, type!.to, 2);
+    }
+    const { source } = properties;
+    const members = this.#members.open(source, properties.from);
+    while (members.next()) {
+      this.#mix(source, members.key, members.keyEnd, showsType(source[members.value]!) ? 3 : 4);
+    }
+    for (let at = 0; at < changes.count; at++) {
+      const shows = showsType(changes.source[changes.valueFrom[at]!]!) ? 8 : 16;
+      this.#mix(changes.keySource(at), changes.keyFrom[at]!, changes.keyTo[at]!, changes.ops[at]! + shows);
+    }
+    return this;
   }
-}
 
-/** Two hashes of 32 bits, which differ in their factors. */
-function mix(source: Uint8Array, from: number, to: number, what: number): void {
-  let low = Math.imul(shapeHash[0]! ^ what, 0x01000193);
-  let high = Math.imul(shapeHash[1]! + what, 0x85ebca6b);
-  for (let at = from; at < to; at++) {
-    low = Math.imul(low ^ source[at]!, 0x01000193);
-    high = Math.imul((high ^ source[at]!) + (high >>> 15), 0xc2b2ae35);
+  /** Two hashes of 32 bits, which differ in their factors. */
+  #mix(source: Uint8Array, from: number, to: number, what: number): void {
+    let low = Math.imul(this.low ^ what, 0x01000193);
+    let high = Math.imul(this.high + what, 0x85ebca6b);
+    for (let at = from; at < to; at++) {
+      low = Math.imul(low ^ source[at]!, 0x01000193);
+      high = Math.imul((high ^ source[at]!) + (high >>> 15), 0xc2b2ae35);
+    }
+    this.low = (low ^ (low >>> 13) ^ (to - from)) >>> 0;
+    this.high = high >>> 0;
   }
-  shapeHash[0] = low ^ (low >>> 13) ^ (to - from);
-  shapeHash[1] = high;
 }

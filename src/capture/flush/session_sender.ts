@@ -13,14 +13,13 @@ import { flushLimits } from "./limits.ts";
 
 type Sender = Pick<BatchSender, "sendBlocks" | "abandon">;
 
-/** The fold of the last segment: the next one needs no new memory. */
-let spare: SessionFold | undefined;
-
 export class SessionSender {
   readonly #io: JournalIo;
   readonly #folded: Sender;
   readonly #unread: Sender;
   readonly #clock: Clock;
+  /** The fold of the last segment: the next one needs no new memory. */
+  #spare: SessionFold | undefined;
   /** In ms of Clock.elapsed(). */
   #usedAt = 0;
 
@@ -34,13 +33,13 @@ export class SessionSender {
 
   /** Frees the fold, when nothing was derived for a while. */
   releaseIdle(): void {
-    if (this.#clock.elapsed() - this.#usedAt >= flushLimits.foldIdleMs) spare = undefined;
+    if (this.#clock.elapsed() - this.#usedAt >= flushLimits.foldIdleMs) this.#spare = undefined;
   }
 
   /** Derives the sessions of all of a segment's events; doing so again changes nothing. */
   async send(segment: Segment): Promise<void> {
-    const fold = spare ?? new SessionFold();
-    spare = undefined;
+    const fold = this.#spare ?? new SessionFold();
+    this.#spare = undefined;
     const file = await this.#io.open(segment.path, "r");
     try {
       fold.begin();
@@ -56,7 +55,7 @@ export class SessionSender {
       }
       await this.#send(segment, fold, 0);
     } finally {
-      spare = fold;
+      this.#spare = fold;
       this.#usedAt = this.#clock.elapsed();
       await file.close();
     }

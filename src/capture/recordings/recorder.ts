@@ -10,7 +10,7 @@ import type { CommitGroups, Lane } from "../journal/lane.ts";
 import { type EntryOffset, field } from "../scan/event_fields.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { recordingLimits } from "./limits.ts";
-import { readSnapshot, type SnapshotContext, SnapshotReading, type SnapshotRow } from "./snapshot.ts";
+import { type SnapshotContext, SnapshotReading, type SnapshotRow } from "./snapshot.ts";
 
 interface RecordingJournal {
   readonly recordings: Lane<SnapshotRow>;
@@ -36,6 +36,8 @@ export class Recorder {
   /** Whether snapshots were ignored because the project records no sessions: their sender may stop. */
   unwanted = false;
   readonly #options: RecorderOptions;
+  /** For short snapshots. */
+  #reading: SnapshotReading | undefined;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -47,7 +49,10 @@ export class Recorder {
    * project's have filled its share.
    */
   append(index: EventIndex, at: EntryOffset): Reason | undefined {
-    return this.#refused() ?? this.#append(readSnapshot(index, at, this.#options));
+    const refused = this.#refused();
+    if (refused) return refused;
+    this.#reading ??= new SnapshotReading();
+    return this.#append(this.#reading.read(index, at, this.#options));
   }
 
   /**

@@ -45,21 +45,9 @@ export function isLongSnapshot({ entries }: EventIndex, at: EntryOffset): boolea
 }
 
 /**
- * Reads entry `at` of the scan, whose name begins with `$snapshot`, at once. The caller sets the row's times. The row
- * is valid until the next call.
- * @returns the row, or the reason why it is ignored.
+ * Reads one snapshot in slices: its properties; then, where needed, hashes and copies the recording's bytes. The caller
+ * sets the row's times.
  */
-export function readSnapshot(
-  index: EventIndex,
-  at: EntryOffset,
-  context: SnapshotContext,
-): SnapshotRow | Reason {
-  short.open(index, at, context);
-  while (!short.advance(Number.POSITIVE_INFINITY));
-  return short.outcome!;
-}
-
-/** Reads one snapshot in slices: its properties; then, where needed, hashes and copies the recording's bytes. */
 export class SnapshotReading {
   /** The row, or the reason why it is ignored; set once advance() returned true. */
   outcome: SnapshotRow | Reason | undefined;
@@ -76,6 +64,13 @@ export class SnapshotReading {
   #copy: Buffer | undefined;
   /** Bytes hashed or copied so far. */
   #done = 0;
+
+  /** Reads entry `at`, whose name begins with `$snapshot`, at once. The row is valid until the next call. */
+  read(index: EventIndex, at: EntryOffset, context: SnapshotContext): SnapshotRow | Reason {
+    this.open(index, at, context);
+    while (!this.advance(Number.POSITIVE_INFINITY));
+    return this.outcome!;
+  }
 
   open(index: EventIndex, at: EntryOffset, context: SnapshotContext): void {
     this.#index = index;
@@ -188,6 +183,3 @@ export class SnapshotReading {
     this.outcome = read;
   }
 }
-
-/** Reused for every short one. */
-const short = new SnapshotReading();

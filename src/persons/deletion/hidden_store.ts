@@ -25,31 +25,10 @@ export async function hideOrdered(sql: Postgres, clickhouse: ClickHouse): Promis
     FROM person_deletion_orders
     WHERE finished_at IS NULL AND begun_at IS NULL AND NOT keep_person
     ORDER BY 1, 2 LIMIT ${personLimits.hiddenOrdersMax + 1}`;
-  if (orders.length > 0 && !(await canHide(clickhouse))) return false;
+  if (orders.length > 0 && !(await clickhouse.canHide())) return false;
   const projects = Map.groupBy(orders.slice(0, personLimits.hiddenOrdersMax), (order) => order.project_id);
   clickhouse.hide(new Map([...projects].map(([id, own]) => [id, hiddenRows(id, own)])));
   return orders.length <= personLimits.hiddenOrdersMax;
-}
-
-/** By the function that hides rows, which copies of a client share. */
-const known = new WeakMap<ClickHouse["hide"], boolean>();
-
-/** Whether the engine filters reads by a subquery: the embedded one does, another is tried on a small table. */
-async function canHide(clickhouse: ClickHouse): Promise<boolean> {
-  const { embedded, hide } = clickhouse;
-  if (embedded) return true;
-  // It hides all rows.
-  const filter = "'deleted_ids': '0 * project_id NOT IN (SELECT number FROM numbers(1))'";
-  const settings = { additional_table_filters: `{${filter}}` };
-  const query = () => clickhouse.query("SELECT 1 FROM deleted_ids LIMIT 1", undefined, { settings });
-  const isHidden =
-    known.get(hide) ??
-    (await query().then(
-      ({ length }) => length === 0,
-      () => false,
-    ));
-  if (isHidden) known.set(hide, true);
-  return isHidden;
 }
 
 /** By table: the rows that a deletion will remove, of what had arrived by its order. */

@@ -2,10 +2,8 @@
 // first of them, so that the ids themselves need not be sent.
 
 import { unavailable } from "../../core/fault.ts";
-import { limits } from "../../core/limits.ts";
 import type { QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, queryOptions } from "../../storage/clickhouse/query_options.ts";
-import { Semaphore } from "../../work/semaphore.ts";
 import { ownPersonId } from "../identity.ts";
 import { personLimits } from "../limits.ts";
 import { foldProperties, type KeptChange, type Person } from "./fold.ts";
@@ -86,12 +84,6 @@ const options: QueryOptions = {
   settings: { ...queryOptions.settings, optimize_aggregation_in_order: 1 },
 };
 
-const semaphore = new Semaphore(
-  personLimits.largePersonReadsMax,
-  personLimits.largePersonReadsWaitingMax,
-  limits.workingFreeMultiple,
-);
-
 /**
  * Persons by their main ids; ids without a person are absent. Few run at once: each uses the engine for about a
  * second.
@@ -99,7 +91,7 @@ const semaphore = new Semaphore(
  */
 export async function readLarge(reads: ProjectReads, mains: readonly string[]): Promise<Map<string, Person>> {
   const wait = { owner: reads.project_id, msMax: personLimits.largePersonWaitMs, busy };
-  return await semaphore.run(wait, () => readNow(reads, mains));
+  return await reads.clickhouse.longReads.persons.run(wait, () => readNow(reads, mains));
 }
 
 const busy = () => unavailable("Too many persons of many distinct ids are being read. Please retry.");

@@ -65,6 +65,8 @@ export interface ClickHouse {
   stream(text: string, params?: Record<string, unknown>, options?: QueryOptions): AsyncGenerator<Uint8Array>;
   /** From now on `query`, `bytes` and `stream` with the parameter `project_id` leave out these rows of the project. */
   hide(rows: ReadonlyMap<number, HiddenRows>): void;
+  /** Whether the engine can. */
+  canHide(): Promise<boolean>;
   /** Permits for pages that are read block by block. */
   readonly longReads: LongReads;
   /** `where`: what stands behind its name, where other servers make it, too. */
@@ -129,6 +131,8 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
 
   const knownSettings = findKnown(admin);
   const hidden = new HiddenRowsOfProjects();
+  const query = <Row>(text: string, params?: Record<string, unknown>, options?: QueryOptions) =>
+    sendRead(read, [`${text}\nFORMAT JSONEachRow`, params], hidden.of(params, options), rowsOf<Row>);
   return {
     database,
     embedded,
@@ -136,12 +140,13 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
     longReads: openLongReads(),
     ping: (timeoutMs = limits.healthMsMax) =>
       command(admin, "SELECT 1 FORMAT Null", undefined, { timeoutMs }),
-    query: <Row>(text: string, params?: Record<string, unknown>, options?: QueryOptions) =>
-      sendRead(read, [`${text}\nFORMAT JSONEachRow`, params], hidden.of(params, options), rowsOf<Row>),
+    query,
     bytes: (text, params, options) =>
       sendRead(read, [text, params], hidden.of(params, options), (reply) => reply.bytes()),
     stream: (text, params, queryOptions) => streamed(client, text, params, hidden.of(params, queryOptions)),
     hide: (rows) => hidden.hide(rows),
+    canHide: async () =>
+      embedded || (await hidden.canHide((text, settings) => query(text, undefined, { settings }))),
     command: (text, params, queryOptions) => command(client, text, params, queryOptions),
     createDatabase: (where = "") =>
       command(admin, `CREATE DATABASE IF NOT EXISTS ${quoteName(database)}${where}`, undefined),

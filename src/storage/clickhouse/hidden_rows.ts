@@ -7,9 +7,22 @@ export type HiddenRows = Record<string, string>;
 
 export class HiddenRowsOfProjects {
   #hidden: ReadonlyMap<number, HiddenRows> = new Map();
+  #isKnownToHide = false;
 
   hide(rows: ReadonlyMap<number, HiddenRows>): void {
     this.#hidden = rows;
+  }
+
+  /** Whether the engine filters reads by a subquery: tried on a small table until it has. */
+  async canHide(
+    query: (text: string, settings: Record<string, string>) => Promise<unknown[]>,
+  ): Promise<boolean> {
+    if (this.#isKnownToHide) return true;
+    // It hides all rows.
+    const filter = "'deleted_ids': '0 * project_id NOT IN (SELECT number FROM numbers(1))'";
+    const settings = { additional_table_filters: `{${filter}}` };
+    const rows = await query("SELECT 1 FROM deleted_ids LIMIT 1", settings).catch(() => undefined);
+    return (this.#isKnownToHide = rows?.length === 0);
   }
 
   /** The options of a read, so that it leaves out the rows of the project that `params` names. */

@@ -40,6 +40,9 @@ export const clickhouseLimits = {
    * statements; of a second project five more. Each holds a block of httpLimits.pageBlockBytes.
    */
   longReadPermits: 24,
+  /** Readings of persons with many ids at once, each on two engine threads; how many may wait. */
+  largePersonPermits: 2,
+  largePersonsWaitingMax: 64,
   /** The part of its memory from which a large read sorts and groups on disk. */
   readSpillFraction: 0.5,
   /** The answer of one read, in bytes of the engine's columns: it is held in our memory. */

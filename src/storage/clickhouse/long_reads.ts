@@ -15,11 +15,15 @@ export interface LongReads {
     project_id: number,
     blocks: () => AsyncGenerator<Block, void>,
   ): AsyncGenerator<Block, void>;
+  /** Permits for persons with many ids: each uses the engine for about a second. */
+  readonly persons: Semaphore;
 }
 
 export function openLongReads(): LongReads {
-  const permits = new Semaphore(clickhouseLimits.longReadPermits, 0, limits.workingFreeMultiple);
+  const { longReadPermits, largePersonPermits, largePersonsWaitingMax } = clickhouseLimits;
+  const permits = new Semaphore(longReadPermits, 0, limits.workingFreeMultiple);
   return {
+    persons: new Semaphore(largePersonPermits, largePersonsWaitingMax, limits.workingFreeMultiple),
     withPermit: async function* (project_id, blocks) {
       const leave = await permits.enter(project_id);
       if (!leave) throw tooManyWait();

@@ -1,12 +1,13 @@
 import { expect, test } from "bun:test";
-import { dayIn, isTaken, mayBeTaken, saltedDays } from "../../../src/capture/cookieless/day.ts";
+import { isTaken, mayBeTaken, saltedDays, Zones } from "../../../src/capture/cookieless/day.ts";
 import { cookielessLimits } from "../../../src/capture/cookieless/limits.ts";
 
 const at = (text: string) => Date.parse(text);
 const hour = 3_600_000;
+const zones = new Zones();
 
 function shown(zone: string, moment: string): [string, string] | undefined {
-  const day = dayIn(zone, at(moment));
+  const day = zones.dayIn(zone, at(moment));
   return day && [day.date, new Date(day.from).toISOString()];
 }
 
@@ -37,20 +38,20 @@ test("a day whose clocks are set begins at its own midnight, or behind a jump ov
 test("the day of a moment does not depend on which was asked for before", () => {
   for (const zone of ["America/New_York", "Asia/Beirut", "Pacific/Apia", "UTC"]) {
     const moments = Array.from({ length: 400 }, (_, i) => at("2011-12-20T00:00:00Z") + i * 7 * hour);
-    const inOrder = moments.map((moment) => dayIn(zone, moment));
-    const backwards = moments.toReversed().map((moment) => dayIn(zone, moment));
+    const inOrder = moments.map((moment) => zones.dayIn(zone, moment));
+    const backwards = moments.toReversed().map((moment) => zones.dayIn(zone, moment));
     expect(backwards.toReversed()).toEqual(inOrder);
     for (const [i, day] of inOrder.entries()) {
       expect(new Date(moments[i]!).toLocaleDateString("sv-SE", { timeZone: zone })).toBe(day!.date);
-      expect(dayIn(zone, day!.from)?.date).toBe(day!.date);
-      expect(dayIn(zone, day!.from - 1)?.date).not.toBe(day!.date);
+      expect(zones.dayIn(zone, day!.from)?.date).toBe(day!.date);
+      expect(zones.dayIn(zone, day!.from - 1)?.date).not.toBe(day!.date);
     }
   }
 });
 
 test("what is no name of a zone has no day", () => {
   for (const zone of ["", "Nowhere/Town", "+01:00", "UTC\0", "x".repeat(1000), "constructor", "🚲"]) {
-    expect([zone, dayIn(zone, 0)]).toEqual([zone, undefined]);
+    expect([zone, zones.dayIn(zone, 0)]).toEqual([zone, undefined]);
   }
 });
 

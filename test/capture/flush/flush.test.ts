@@ -34,6 +34,7 @@ type Fate = "well" | "lost answer" | "failed before" | "died between";
 class FaultyEngine implements ClickHouse {
   readonly longReads = openLongReads();
   readonly hide = () => {};
+  readonly canHide = async () => true;
   readonly tables = ownTables;
   readonly database = "sluice";
   readonly embedded: boolean;

@@ -61,6 +61,7 @@ test("a block of warnings is one Native block, and can be cut like one of events
 class FaultyEngine implements ClickHouse {
   readonly longReads = openLongReads();
   readonly hide = () => {};
+  readonly canHide = async () => true;
   readonly tables = ownTables;
   readonly database = "sluice";
   readonly embedded = true;

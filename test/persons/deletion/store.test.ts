@@ -8,6 +8,7 @@ import { hideOrdered } from "../../../src/persons/deletion/hidden_store.ts";
 import { finishDeletions, orderDeletions } from "../../../src/persons/deletion/store.ts";
 import { ownPersonId } from "../../../src/persons/identity.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
+import { HiddenRowsOfProjects } from "../../../src/storage/clickhouse/hidden_rows.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
 import { startMsMax } from "../../support/accounts.ts";
 import { cleanUp } from "../../support/cleanup.ts";
@@ -124,13 +125,11 @@ test("where an engine does not filter reads by a subquery, or other servers read
   const remote = (works: boolean): ClickHouse => ({
     ...clickhouse,
     embedded: false,
-    hide: (rows) => clickhouse.hide(rows),
-    query: (text, params, options) => {
-      if (options?.settings?.["additional_table_filters"] !== undefined) asked.push(text);
-      return !works && options?.settings
-        ? Promise.reject(new Error("no"))
-        : clickhouse.query(text, params, options);
-    },
+    canHide: () =>
+      new HiddenRowsOfProjects().canHide((text, settings) => {
+        asked.push(text);
+        return works ? clickhouse.query(text, undefined, { settings }) : Promise.reject(new Error("no"));
+      }),
   });
   const user_id = (await findUserId(sql, undefined)) ?? 0;
   const scope = { delete_events: true, delete_recordings: true, keep_person: false };

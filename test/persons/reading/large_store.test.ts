@@ -6,6 +6,8 @@ import { ownPersonId } from "../../../src/persons/identity.ts";
 import { personLimits } from "../../../src/persons/limits.ts";
 import { readLarge } from "../../../src/persons/reading/large_store.ts";
 import { type ClickHouse, readsUntil } from "../../../src/storage/clickhouse/clickhouse.ts";
+import { clickhouseLimits } from "../../../src/storage/clickhouse/limits.ts";
+import { openLongReads } from "../../../src/storage/clickhouse/long_reads.ts";
 import { readsOf } from "../../../src/storage/clickhouse/query_options.ts";
 import type { Stores } from "../../../src/storage/stores.ts";
 import { type RunningApp, startApp } from "../../support/app.ts";
@@ -196,6 +198,7 @@ test("the bounds of one reading hold the ids that are shown", () => {
 test("requests, each with a client of its own, share the places of such readings", async () => {
   let [running, most] = [0, 0];
   const answering = {
+    longReads: openLongReads(),
     query: async () => {
       most = Math.max(most, ++running);
       await new Promise((turn) => setImmediate(turn));
@@ -206,5 +209,5 @@ test("requests, each with a client of its own, share the places of such readings
   const request = () => readsOf(readsUntil(answering, new AbortController().signal), 1);
   await Promise.all(Array.from({ length: 10 }, () => readLarge(request(), ["kiosk"])));
   // Two statements each.
-  expect(most).toBe(2 * personLimits.largePersonReadsMax);
+  expect(most).toBe(2 * clickhouseLimits.largePersonPermits);
 });

@@ -27,13 +27,10 @@ const opening = encoder.encode("/*sluice:");
 const closing = encoder.encode("*/");
 const noSum = encoder.encode("0".repeat(widths.sum));
 
-const places = new Map<Part, number>();
-let placed = opening.length;
-for (const part of Object.keys(widths) as Part[]) {
-  places.set(part, placed);
-  placed += widths[part];
-}
-const commentBytes = placed + closing.length;
+const parts = Object.keys(widths) as Part[];
+const digitsOf = (some: readonly Part[]) => some.reduce((sum, part) => sum + widths[part], 0);
+const places = new Map(parts.map((part, i) => [part, opening.length + digitsOf(parts.slice(0, i))]));
+const commentBytes = opening.length + digitsOf(parts) + closing.length;
 const sumAt = places.get("sum")!;
 
 /**

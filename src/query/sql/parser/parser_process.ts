@@ -108,8 +108,17 @@ export class ParserProcess {
 
 const entry = fileURLToPath(new URL("./parser_child.ts", import.meta.url));
 const bounded = `ulimit -t ${parserLimits.childCpuSecondsMax}; exec "$@"`;
-const command = ["/bin/sh", "-c", bounded, "sh", process.execPath, "--smol", "--no-install", "--no-env-file"];
-command.push(entry);
+const command = [
+  "/bin/sh",
+  "-c",
+  bounded,
+  "sh",
+  process.execPath,
+  "--smol",
+  "--no-install",
+  "--no-env-file",
+  entry,
+];
 
 /** A tick of processor time in /proc, in ms: Linux has 100 a second on all its platforms. */
 const tickMs = 10;
