@@ -298,6 +298,86 @@ test("slow shapes of regular expressions are told from quick ones", () => {
   ]);
 });
 
+/** Mutable state of modules that may be, by file, with the reason. Pages are left out: each has one visitor. */
+const processState: Record<string, { names: string[]; since: string }> = {
+  "src/core/clock.ts": {
+    names: ["queue", "first"],
+    since: "turns of the event loop, of which a process has one",
+  },
+  "src/storage/lock.ts": { names: ["owned"], since: "locks of files belong to the process" },
+  "src/http/pages/held_replies.ts": { names: ["heldReplies"], since: "all rooms' replies share the memory" },
+  "src/http/pages/page.ts": { names: ["sites"], since: "a fact about a request, gone with it" },
+  "src/http/peer.ts": { names: ["originals", "requestIds"], since: "facts about a request, gone with it" },
+  "src/work/bodies/charged_request.ts": { names: ["charges", "ahead"], since: "facts about a request" },
+  "src/capture/wasm/scan_arena.ts": { names: ["compiled"], since: "code, compiled at its first use" },
+  "src/capture/wasm/session_fold.ts": { names: ["compiled"], since: "code, compiled at its first use" },
+  "src/capture/scan/event_index.ts": {
+    names: ["known"],
+    since: "results of a pure function, on the hot path",
+  },
+  "src/capture/scan/event_fields.ts": { names: ["plainKey"], since: "scratch of one synchronous call" },
+  "src/capture/event/event.ts": { names: ["name"], since: "scratch of one synchronous call" },
+  "src/capture/event/identity.ts": { names: ["members"], since: "scratch of one synchronous call" },
+  "src/capture/cookieless/visit.ts": { names: ["id"], since: "scratch of one synchronous call" },
+  "src/capture/warnings/warning_text.ts": { names: ["compact"], since: "scratch of one synchronous call" },
+  "src/query/trends/formula.ts": { names: ["tokens"], since: "lastIndex is set before each use" },
+  "src/guide/assets.ts": { names: ["sections"], since: "part of a text, which pages run" },
+};
+
+/** Built-in values that do not change by being used. */
+const constantTypes =
+  /^(?:(?:Text(?:En|De)coder|RegExp|Fault|Error|Headers|URL|URLSearchParams|AbortController)$|Intl\.)/;
+const containerTypes = /^(?:Set|Map|\w+Array)$/;
+
+/** Names at the top of a module that can change once it is loaded; a table that top-level code fills is none. */
+function mutableNames(code: string): string[] {
+  const functions = code
+    .split(/^(?=[\w/])/m)
+    .filter((part) => /^(?:export|async|function|class|const)\b/.test(part));
+  return [...code.matchAll(/^(?:export )?(let|const) (\w+)(?:: [^\n]*?)?(?:;| =\s+(.*))$/gm)]
+    .filter(([, keyword, name, value = ""]) => {
+      const made = /^new ([\w.]+)/.exec(value)?.[1];
+      if (keyword === "let" || value.startsWith("emptyRange(")) return true;
+      if (made !== undefined && !constantTypes.test(made) && !containerTypes.test(made)) return true;
+      const place = String.raw`(?<![\w.#"'\`$])${name}\b(?:\.\w+|!|\[[^\]]*\])*`;
+      const call = String.raw`\.(?:set|add|delete|clear|push|pop|shift|unshift|splice|fill|sort|reverse|copyWithin)\(`;
+      const write = String.raw`(?:\.\w+|\[[^\]]*\])!? ?(?:[-+*/|&^?]*=(?![=>])|\+\+|--)`;
+      const changes = new RegExp(`${place}(?:${call}|${write})`);
+      return !/^["'`\d]/.test(value) && functions.some((part) => changes.test(part));
+    })
+    .map(([, , name]) => name!);
+}
+
+test("what changes has an owner: no module has state of its own, but for what a process has once", () => {
+  const found = except(sources, ...pages).map((path) => [path, mutableNames(text.get(path)!)] as const);
+  const allowed = Object.entries(processState).map(([path, { names }]) => [path, names]);
+  expect(Object.fromEntries(found.filter(([, names]) => names.length > 0))).toEqual(
+    Object.fromEntries(allowed),
+  );
+});
+
+test("mutable state of a module is told from tables and constants", () => {
+  const code = (last: string) =>
+    `const table = new Uint8Array(9);\nfor (const at of [1]) {\n  table[at] = 1;\n}\nconst all = new Set([1]);\n${last}\n`;
+  const body = (line: string) => `function f(): void {\n  ${line}\n}`;
+  const none = [
+    "const one = /a/g;",
+    "export const text = `all.x = 1`;",
+    body("const mine = all.has(1);"),
+    body("of.all.add(1);"),
+    "const wire = new TextDecoder();",
+  ];
+  expect(none.flatMap((line) => mutableNames(code(line)))).toEqual([]);
+  expect(mutableNames(code("let count = 0;\nlet later: number | undefined;"))).toEqual(["count", "later"]);
+  expect(mutableNames(code("export const replies: Replies = new HeldReplies();"))).toEqual(["replies"]);
+  expect(mutableNames(code("const known = new WeakMap<Request, string>();"))).toEqual(["known"]);
+  expect(mutableNames(code(body("all.add(2);")))).toEqual(["all"]);
+  expect(mutableNames(code(body("table[3]! += 2;")))).toEqual(["table"]);
+  expect(mutableNames(code("const list: string[] = [];\nexport const f = () => list.push(1);"))).toEqual([
+    "list",
+  ]);
+});
+
 test("nothing is left over", () => {
   const others = except(everything, "test/tidy.test.ts");
   expect(placesOf(/\b(TODO|FIXME|XXX|HACK)\b|not implemented/, others)).toEqual([]);
