@@ -2,6 +2,8 @@
 
 import { type Static } from "typebox";
 import { choice, flag, integer, strictModel } from "../../http/fields/field.ts";
+import { propertyText } from "../../storage/events/property_filter.ts";
+import { sessionExpressions } from "../../storage/events/session_property.ts";
 import { queryLimits } from "../limits.ts";
 import {
   anything,
@@ -13,6 +15,9 @@ import {
   unanswered,
   unreadFields,
 } from "../parts/model.ts";
+
+const ofEvent = (property: string) => ({ event: propertyText(`'${property}'`) });
+const ofSession = (property: string) => ({ session: sessionExpressions[property]! });
 
 const shared = {
   dateRange,
@@ -37,26 +42,28 @@ export const webOverviewModel = strictModel("WebOverviewQuery", {
   ...shared,
 });
 
-/** What the rows of a table can be, as expressions of SQL over events. */
+/** What the rows of a table can be, as expressions over events or sessions. */
 export const webBreakdowns = {
-  Page: "properties.$pathname",
-  ScreenName: "properties.$screen_name",
-  Browser: "properties.$browser",
-  OS: "properties.$os",
-  DeviceType: "properties.$device_type",
-  Country: "properties.$geoip_country_code",
-  Timezone: "properties.$timezone",
-  Language: "properties.$browser_language",
-  Viewport: "concat(toString(properties.$viewport_width), 'x', toString(properties.$viewport_height))",
-  InitialPage: "session.$entry_pathname",
-  ExitPage: "session.$end_pathname",
-  InitialChannelType: "session.$channel_type",
-  InitialReferringDomain: "session.$entry_referring_domain",
-  InitialUTMSource: "session.$entry_utm_source",
-  InitialUTMCampaign: "session.$entry_utm_campaign",
-  InitialUTMMedium: "session.$entry_utm_medium",
-  InitialUTMTerm: "session.$entry_utm_term",
-  InitialUTMContent: "session.$entry_utm_content",
+  Page: ofEvent("$pathname"),
+  ScreenName: ofEvent("$screen_name"),
+  Browser: ofEvent("$browser"),
+  OS: ofEvent("$os"),
+  DeviceType: ofEvent("$device_type"),
+  Country: ofEvent("$geoip_country_code"),
+  Timezone: ofEvent("$timezone"),
+  Language: ofEvent("$browser_language"),
+  Viewport: {
+    event: `concat(${["width", "height"].map((side) => propertyText(`'$viewport_${side}'`)).join(", 'x', ")})`,
+  },
+  InitialPage: ofSession("$entry_pathname"),
+  ExitPage: ofSession("$end_pathname"),
+  InitialChannelType: ofSession("$channel_type"),
+  InitialReferringDomain: ofSession("$entry_referring_domain"),
+  InitialUTMSource: ofSession("$entry_utm_source"),
+  InitialUTMCampaign: ofSession("$entry_utm_campaign"),
+  InitialUTMMedium: ofSession("$entry_utm_medium"),
+  InitialUTMTerm: ofSession("$entry_utm_term"),
+  InitialUTMContent: ofSession("$entry_utm_content"),
 } as const;
 
 export type WebBreakdown = keyof typeof webBreakdowns;

@@ -5,7 +5,7 @@ import { filtersOf } from "../parts/series.ts";
 import type { WebFigure } from "../result.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
 import { webOverviewModel, type WebOverviewQuery } from "./model.ts";
-import { both, runVisits, shownFigure, type VisitScope, visitSpans, visitsText } from "./visits.ts";
+import { both, shownFigure, visitRows, type VisitScope, visitSpans } from "./store.ts";
 
 export const webOverviewKind = queryKind({
   schema: webOverviewModel,
@@ -15,9 +15,9 @@ export const webOverviewKind = queryKind({
   answer,
 });
 
-/** In PostHog's order: their keys, kinds, and SQL over visits. */
+/** In PostHog's order: their keys, kinds, and the figure of visits under a condition. */
 const figures: readonly [key: string, kind: WebFigure["kind"], of: (condition: string) => string][] = [
-  ["visitors", "unit", (condition) => `uniqIf(person, ${condition})`],
+  ["visitors", "unit", (condition) => `uniqExactIf(person, ${condition})`],
   ["views", "unit", (condition) => `sumIf(views, ${condition})`],
   ["sessions", "unit", (condition) => `countIf(${condition})`],
   ["session duration", "duration_s", (condition) => `avgIf(duration, ${condition})`],
@@ -27,7 +27,7 @@ const figures: readonly [key: string, kind: WebFigure["kind"], of: (condition: s
 async function answer(context: QueryContext, checked: VisitScope): Promise<QueryAnswer<WebFigure>> {
   const spans = await visitSpans(context, checked);
   const columns = figures.map(([, , of]) => both(of, spans)).join(", ");
-  const { rows } = await runVisits(context, checked, spans, `select ${columns} from ${visitsText()}`);
+  const { rows } = await visitRows(context, checked, spans, { columns });
   const results = figures.map(([key, kind], i): WebFigure => {
     const [value, previous] = [rows[0]?.[2 * i], rows[0]?.[2 * i + 1]].map(shownFigure);
     return {

@@ -5,7 +5,7 @@ import { queryKind } from "../kind.ts";
 import { filtersOf } from "../parts/series.ts";
 import type { QueryAnswer, QueryContext } from "../store.ts";
 import { webBreakdowns, webStatsTableModel, type WebStatsTableQuery } from "./model.ts";
-import { both, runVisits, shownFigure, type VisitScope, visitSpans, visitsText } from "./visits.ts";
+import { both, shownFigure, visitRows, type VisitScope, visitSpans } from "./store.ts";
 
 export const webStatsTableKind = queryKind({
   schema: webStatsTableModel,
@@ -25,26 +25,29 @@ async function answer(
   // A page is bounced from by those who entered the site there.
   const entered = breakdownBy === "Page" ? " and entry = value" : "";
   const columns: [name: string, of: (condition: string) => string][] = [
-    ["visitors", (condition) => `uniqIf(person, ${condition})`],
+    ["visitors", (condition) => `uniqExactIf(person, ${condition})`],
     ["views", (condition) => `sumIf(views, ${condition})`],
   ];
   if (includeBounceRate)
     columns.push(["bounce_rate", (condition) => `avgIf(bounced, ${condition}${entered})`]);
-  const text = `
-    select value, ${columns.map(([, of]) => both(of, spans)).join(", ")}
-    from ${visitsText(webBreakdowns[breakdownBy])}
-    ${isOfSession ? "" : "where value is not null and value != ''"}
-    group by value order by 2 desc, 4 desc, value
-    limit ${limit ?? limits.pageDefault} offset ${offset ?? 0}`;
-  const { rows, types, ...page } = await runVisits(context, checked, spans, text);
+  const page = { limit: limit ?? limits.pageDefault, offset: offset ?? 0 };
+  const { rows, types } = await visitRows(context, checked, spans, {
+    columns: `value, ${columns.map(([, of]) => both(of, spans)).join(", ")}`,
+    value: webBreakdowns[breakdownBy],
+    rest: `${isOfSession ? "" : "WHERE value IS NOT NULL AND value != ''"}
+      GROUP BY value ORDER BY 2 DESC, 4 DESC, value LIMIT ${page.limit + 1} OFFSET ${page.offset}`,
+  });
   return {
     span: spans.span,
-    results: rows.map(([value, ...numbers]) => [
-      value,
-      ...columns.map((_, i) => [shownFigure(numbers[2 * i]), shownFigure(numbers[2 * i + 1])]),
-    ]),
+    results: rows
+      .slice(0, page.limit)
+      .map(([value, ...numbers]) => [
+        value,
+        ...columns.map((_, i) => [shownFigure(numbers[2 * i]), shownFigure(numbers[2 * i + 1])]),
+      ]),
     table: {
       ...page,
+      hasMore: rows.length > page.limit,
       columns: ["breakdown_value", ...columns.map(([name]) => name)].map((name) => `context.columns.${name}`),
       types: [types[0]!, ...columns.map((_, i) => `Tuple(${types[2 * i + 1]}, ${types[2 * i + 2]})`)],
     },
