@@ -25,7 +25,7 @@ const sources = [...filesBelow("src"), ...filesBelow("src", ".tsx")].filter(
 );
 /** What browsers run: bundled as a program of its own. */
 const pages = sources.filter((path) => path.startsWith("src/console/app/"));
-const everything = [...sources, ...filesBelow("test"), ...filesBelow("bench")];
+const everything = [...sources, ...filesBelow("test"), ...filesBelow("test", ".tsx"), ...filesBelow("bench")];
 const text = new Map(
   [...everything, ...assembly].map((path) => [path, readFileSync(join(root, path), "utf8")]),
 );

@@ -48,7 +48,7 @@ export function chooseTests(): Choice {
   const names = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" }).map(
     (name) => `test/${name}`,
   );
-  const concerned = names.filter((name) => name.endsWith(".test.ts") && reachesClickHouse(name)).toSorted();
+  const concerned = names.filter((name) => /\.test\.tsx?$/.test(name) && reachesClickHouse(name)).toSorted();
   const left = new Map(Object.keys(elsewhere).map((place) => [place, [] as string[]]));
   const chosen = concerned.filter((name) => {
     const place = Object.keys(elsewhere).find((one) => isIn(name, one));

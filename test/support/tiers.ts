@@ -109,7 +109,7 @@ export interface TieredTest {
 /** Every test file, in the order of their names. */
 export function tieredTests(): TieredTest[] {
   return readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".test.ts"))
+    .filter((name) => /\.test\.tsx?$/.test(name))
     .map((name) => ({ file: `test/${name}`, beyond: reasonOf(`test/${name}`) }))
     .toSorted((a, b) => (a.file < b.file ? -1 : 1));
 }

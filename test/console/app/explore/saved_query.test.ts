@@ -1,15 +1,15 @@
 // Saved queries as questions: all that the form makes comes back as it was, and what it does not know is left alone.
 
 import { expect, test } from "bun:test";
-import { type InsightQuery, kindNames, queryOf } from "../../../src/console/app/explore/query.ts";
-import { questionOfQuery, savedWith } from "../../../src/console/app/explore/saved_query.ts";
+import { type InsightQuery, kindNames, queryOf } from "../../../../src/console/app/explore/query.ts";
+import { questionOfQuery, savedWith } from "../../../../src/console/app/explore/saved_query.ts";
 import {
   needsValue,
   operators,
   takesSeveral,
   withOperator,
-} from "../../../src/console/app/filters/conditions.ts";
-import { filterSentences } from "../../../src/console/app/filters/filter_text.ts";
+} from "../../../../src/console/app/filters/conditions.ts";
+import { filterSentences } from "../../../../src/console/app/filters/filter_text.ts";
 
 const question: InsightQuery = {
   kind: "trend",

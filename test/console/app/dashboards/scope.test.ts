@@ -1,7 +1,7 @@
 // The range and filters of a dashboard's page: in its address, and in the query of each tile that has room for them.
 
 import { expect, test } from "bun:test";
-import { scopeAddress, scopedQuery, scopeOf } from "../../../src/console/app/dashboards/scope.ts";
+import { scopeAddress, scopedQuery, scopeOf } from "../../../../src/console/app/dashboards/scope.ts";
 
 const condition = { type: "event", key: "plan", operator: "exact", values: ["gold", "tea"] };
 const filter = { type: "event", key: "plan", operator: "exact", value: ["gold", "tea"] };

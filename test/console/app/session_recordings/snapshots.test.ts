@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readSnapshots } from "../../../src/console/app/session_recordings/snapshots.ts";
+import { readSnapshots } from "../../../../src/console/app/session_recordings/snapshots.ts";
 
 const event = (timestamp: number) => ({ type: 3, timestamp, data: {} });
 

@@ -1,5 +1,10 @@
 import { expect, test } from "bun:test";
-import { layoutsOf, shapesOf, withChanged, withMoved } from "../../../src/console/app/dashboards/layout.ts";
+import {
+  layoutsOf,
+  shapesOf,
+  withChanged,
+  withMoved,
+} from "../../../../src/console/app/dashboards/layout.ts";
 
 const shape = (id: number, isWide = false, isTall = false) => ({ id, isWide, isTall });
 const ids = (shapes: readonly { id: number }[]) => shapes.map(({ id }) => id);

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { FiguresMessage } from "../../../src/console/app/live/messages.ts";
+import type { FiguresMessage } from "../../../../src/console/app/live/messages.ts";
 import {
   historyMax,
   importOf,
@@ -7,7 +7,7 @@ import {
   ratesOf,
   timesOf,
   withMessage,
-} from "../../../src/console/app/live/rates.ts";
+} from "../../../../src/console/app/live/rates.ts";
 
 function message(at: number, live: number): FiguresMessage {
   const counts = { accepted: { live }, stored: {}, ignored: {}, warned: {}, refused: {} };

@@ -9,7 +9,7 @@ import {
   percentText,
   rangeText,
   timeText,
-} from "../../../src/console/app/ui/format.ts";
+} from "../../../../src/console/app/ui/format.ts";
 
 test("how long ago something was is told in its largest unit", () => {
   const now = new Date("2026-06-01T12:00:00Z");

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { eventText } from "../../../src/console/app/live/event_text.ts";
+import { eventText } from "../../../../src/console/app/live/event_text.ts";
 
 test.each([
   [

@@ -1,0 +1,83 @@
+// The page of projects: settings as they are sent, and what asks twice because it cannot be undone.
+
+import { afterEach, expect, test } from "bun:test";
+import { Projects } from "../../../../src/console/app/accounts/projects.tsx";
+import { type Answers, closePage, drawPage, project } from "../drawn_page.tsx";
+
+afterEach(closePage);
+
+const answers: Answers = {
+  "PATCH /api/projects/7/": project,
+  "PATCH /api/projects/7/reset_token/": project,
+  "POST /api/projects/": project,
+};
+const unchanged = {
+  name: "Shop",
+  timezone: "UTC",
+  session_recording_opt_in: true,
+  session_recording_load_hosts: [],
+  cookieless_server_hash_mode: 1,
+  event_retention_days: null,
+  daily_event_quota: null,
+};
+
+test("settings are sent whole: hosts as a list, an empty number as none", async () => {
+  const page = await drawPage(<Projects />, { answers, project: { daily_event_quota: 500 } });
+  await page.fill("Hosts that recordings load images and styles from", " cdn.example.com, img.example.com ");
+  await page.fill("Count visitors without a cookie", "off");
+  await page.fill("Events accepted a day", "");
+  await page.submit("Save");
+  expect(page.asked.map(({ method, body }) => [method, body])).toEqual([
+    [
+      "PATCH",
+      {
+        ...unchanged,
+        session_recording_load_hosts: ["cdn.example.com", "img.example.com"],
+        cookieless_server_hash_mode: 0,
+      },
+    ],
+    ["REFRESH", undefined],
+  ]);
+});
+
+test("what deletes events is asked twice, and leaving the days as they were is not", async () => {
+  const page = await drawPage(<Projects />, { answers, project: { event_retention_days: 90 } });
+  await page.fill("Days that events are kept", "30");
+  await page.press("Save");
+  expect(page.asked).toEqual([]);
+  await page.press("No");
+  await page.fill("Days that events are kept", "90");
+  await page.submit("Save");
+  expect(page.asked[0]?.body).toEqual({ ...unchanged, event_retention_days: 90 });
+  await page.fill("Days that events are kept", "30");
+  await page.press("Save");
+  await page.press("Yes, save. Events older than 30 days are deleted permanently, within an hour.");
+  expect(page.asked[2]?.body).toEqual({ ...unchanged, event_retention_days: 30 });
+});
+
+test("a key is rolled after a question, and a project is created by its name", async () => {
+  const page = await drawPage(<Projects />, { answers });
+  await page.press("Roll its key");
+  await page.press("Yes, roll its key. Events sent with the old key are refused from then on.");
+  await page.fill("Name of the project", "Blog");
+  await page.submit("Create");
+  expect(page.asked.map(({ method, path, body }) => [method, path, body])).toEqual([
+    ["PATCH", "/api/projects/7/reset_token/", {}],
+    ["REFRESH", "", undefined],
+    ["POST", "/api/projects/", { name: "Blog" }],
+    ["REFRESH", "", undefined],
+  ]);
+  expect(page.text()).toContain("Blog is created. Choose it at the top.");
+});
+
+test("a refused setting is said in the API's words, and a key that only reads changes nothing", async () => {
+  const refused: Answers = { "PATCH /api/projects/7/": [400, "“Mars/Olympus” is no time zone."] };
+  const page = await drawPage(<Projects />, { answers: refused });
+  await page.fill("Time zone", "Mars/Olympus");
+  await page.submit("Save");
+  expect(page.texts('[role="alert"]')).toEqual(["“Mars/Olympus” is no time zone."]);
+  await closePage();
+  const reader = await drawPage(<Projects />, { scopes: ["project:read"] });
+  expect(reader.texts("form")).toEqual([]);
+  expect(reader.texts("tbody tr")).toEqual(["Shop7phc_shopUTC"]);
+});
