@@ -1,5 +1,7 @@
 // The overview's questions: the range and filters of its address, and the queries that they become.
 
+import { countryName, countryOfZone } from "./countries.ts";
+
 /** What a row of a table stands for, and what its filter is about. */
 export interface Subject {
   /** The API's name of the breakdown. */
@@ -193,46 +195,6 @@ export function tableQuery(site: Site, { by }: Subject, limit: number) {
     properties: [...properties, ...own],
     limit,
   };
-}
-
-/** The country of a time zone, as a code of two letters; undefined where the browser does not know. */
-export function countryOfZone(zone: string): string | undefined {
-  countries ??= countriesByZone();
-  return countries.get(shownZone(zone));
-}
-
-let countries: Map<string, string> | undefined;
-
-function countriesByZone(): Map<string, string> {
-  const found = new Map<string, string>();
-  const letters = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZ"];
-  for (const code of letters.flatMap((one) => letters.map((other) => one + other))) {
-    const locale = new Intl.Locale(`und-${code}`) as Intl.Locale & {
-      getTimeZones?: () => string[] | undefined;
-    };
-    for (const zone of locale.getTimeZones?.() ?? []) found.set(shownZone(zone), code);
-  }
-  return found;
-}
-
-/** Zones have older and newer names: the one that the browser uses for both. */
-function shownZone(timeZone: string): string {
-  try {
-    return new Intl.DateTimeFormat("en", { timeZone }).resolvedOptions().timeZone;
-  } catch {
-    return timeZone;
-  }
-}
-
-const regionNames = new Intl.DisplayNames("en", { type: "region", fallback: "code" });
-
-/** `DE` as Germany; a text that is no code as it is. */
-export function countryName(code: string): string {
-  try {
-    return regionNames.of(code.toUpperCase()) ?? code;
-  } catch {
-    return code;
-  }
 }
 
 /** What a row is called. A country that is known by a time zone alone says so. */
