@@ -15,10 +15,13 @@ export interface Asked {
   body: unknown;
 }
 
-/** What the API answers, by method and path: a body, or a status of a refusal with its detail. */
-export type Answers = Readonly<
-  Record<string, object | ((asked: Asked) => object) | readonly [status: number, detail: string]>
->;
+/** What the API answers, by method and path. What throws is a server that cannot be reached. */
+export type Answers = Readonly<Record<string, object | ((asked: Asked) => object | Promise<object>)>>;
+
+/** The answer of an API that refuses. */
+export function refused(status: number, detail: string): object {
+  return Response.json({ code: "error", detail, attr: null }, { status });
+}
 
 export interface DrawnPage {
   document: Document;
@@ -39,7 +42,7 @@ export interface DrawnPage {
   key(element: HTMLElement, key: string, more?: object): Promise<void>;
   /** The value of the field of this label. */
   valueOf(label: string): string;
-  /** Waits until what was asked is shown. */
+  /** Waits until what was answered is shown; an answer that is a promise may come later. */
   settled(): Promise<void>;
 }
 
@@ -69,7 +72,9 @@ const lent = [
   ..."window document location history sessionStorage localStorage navigator addEventListener".split(" "),
   ..."removeEventListener getComputedStyle matchMedia ResizeObserver Element Node HTMLElement".split(" "),
   ..."HTMLSelectElement HTMLInputElement Event MouseEvent KeyboardEvent isSecureContext parent".split(" "),
-  ..."devicePixelRatio Path2D dispatchEvent requestAnimationFrame cancelAnimationFrame".split(" "),
+  ..."devicePixelRatio Path2D dispatchEvent CustomEvent requestAnimationFrame cancelAnimationFrame".split(
+    " ",
+  ),
 ] as const;
 
 /** One for all pages: uPlot remembers the one that it is loaded in. */
@@ -82,8 +87,8 @@ const drawing: object = new Proxy(
   { get: (own: Record<string, unknown>, name: string) => (name in own ? own[name] : () => undefined) },
 );
 Object.assign(window, {
-  Path2D: class extends Array {
-    [name: string]: unknown;
+  Path2D: function Path2D() {
+    return drawing;
   },
 });
 Object.assign(window.HTMLCanvasElement.prototype, { getContext: () => drawing });
@@ -172,7 +177,7 @@ function lendGlobals(): () => void {
 function answersOf(answers: Answers) {
   const asked: Asked[] = [];
   let open = 0;
-  const answer = (input: string, { method = "GET", body }: RequestInit): Response => {
+  const fetch = async (input: string, { method = "GET", body, signal }: RequestInit = {}) => {
     const { pathname: path, searchParams } = new URL(input, "http://127.0.0.1:8000");
     const sent: Asked = {
       method,
@@ -181,24 +186,15 @@ function answersOf(answers: Answers) {
       body: typeof body === "string" ? (JSON.parse(body) as unknown) : undefined,
     };
     asked.push(sent);
-    const found = answers[`${method} ${path}`];
-    if (found === undefined)
-      return Response.json({ code: "not_found", detail: `no answer to ${method} ${path}` }, { status: 404 });
-    if (Array.isArray(found)) {
-      const [status, detail] = found as [number, string];
-      return Response.json({ code: "error", detail, attr: null }, { status });
-    }
-    const reply = typeof found === "function" ? (found as (asked: Asked) => object)(sent) : found;
-    return Response.json(reply);
-  };
-  const fetch = (async (input: string, init: RequestInit = {}) => {
     open++;
     await turn();
     open--;
-    if (init.signal?.aborted) throw new DOMException("aborted", "AbortError");
-    return answer(input, init);
-  }) as unknown as typeof globalThis.fetch;
-  return { asked, fetch, isIdle: () => open === 0 };
+    const found = answers[`${method} ${path}`] ?? refused(404, `no answer to ${method} ${path}`);
+    const reply = typeof found === "function" ? await (found as (asked: Asked) => object)(sent) : found;
+    if (signal?.aborted) throw new DOMException("aborted", "AbortError");
+    return reply instanceof Response ? reply.clone() : Response.json(reply);
+  };
+  return { asked, fetch: fetch as unknown as typeof globalThis.fetch, isIdle: () => open === 0 };
 }
 
 function plain(text: string | null | undefined): string {

@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from "bun:test";
 import { Keys } from "../../../../src/console/app/accounts/keys.tsx";
-import { type Answers, closePage, drawPage } from "../drawn_page.tsx";
+import { type Answers, closePage, drawPage, refused } from "../drawn_page.tsx";
 
 afterEach(closePage);
 
@@ -59,11 +59,11 @@ test("the value of a rolled key is shown with the label, after a question", asyn
 });
 
 test("a refused key is an error in the API's words, and no value is shown", async () => {
-  const refused: Answers = {
+  const refusing: Answers = {
     ...answers,
-    "POST /api/personal_api_keys/": [400, "This field may not be blank."],
+    "POST /api/personal_api_keys/": refused(400, "This field may not be blank."),
   };
-  const page = await drawPage(<Keys />, { answers: refused });
+  const page = await drawPage(<Keys />, { answers: refusing });
   await page.submit("Create");
   expect(page.texts('[role="alert"]')).toEqual(["This field may not be blank."]);
   expect(page.texts(".issued")).toEqual([]);

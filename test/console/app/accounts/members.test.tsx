@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from "bun:test";
 import { Members } from "../../../../src/console/app/accounts/members.tsx";
-import { type Answers, closePage, drawPage, project } from "../drawn_page.tsx";
+import { type Answers, closePage, drawPage, project, refused } from "../drawn_page.tsx";
 
 afterEach(closePage);
 
@@ -56,11 +56,11 @@ test("whoever leaves is signed out, and a refused removal says why", async () =>
   await page.press("Yes, leave. You lose what the organization has.");
   expect(page.asked.at(-1)?.method).toBe("SIGN OUT");
   await closePage();
-  const refused: Answers = {
+  const refusing: Answers = {
     ...seenBy("olga"),
-    [`DELETE ${path}/members/@me/`]: [400, "It needs an owner."],
+    [`DELETE ${path}/members/@me/`]: refused(400, "It needs an owner."),
   };
-  const last = await drawPage(<Members />, { answers: refused });
+  const last = await drawPage(<Members />, { answers: refusing });
   await last.press("Leave");
   await last.press("Yes, leave. You lose what the organization has.");
   expect(last.texts('[role="alert"]')).toEqual(["It needs an owner."]);

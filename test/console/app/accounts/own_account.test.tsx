@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from "bun:test";
 import { OwnAccount } from "../../../../src/console/app/accounts/own_account.tsx";
-import { type Answers, closePage, drawPage } from "../drawn_page.tsx";
+import { type Answers, closePage, drawPage, refused } from "../drawn_page.tsx";
 
 afterEach(closePage);
 
@@ -46,8 +46,11 @@ test("a first password comes with the address that signs in", async () => {
 });
 
 test("a password that is refused stays in its field, with the reason", async () => {
-  const refused: Answers = { ...answers, "PATCH /api/users/@me/": [400, "This password is too short."] };
-  const page = await drawPage(<OwnAccount />, { answers: refused });
+  const refusing: Answers = {
+    ...answers,
+    "PATCH /api/users/@me/": refused(400, "This password is too short."),
+  };
+  const page = await drawPage(<OwnAccount />, { answers: refusing });
   await page.fill("New password", "short");
   await page.submit("Change the password");
   expect(page.texts('[role="alert"]')).toEqual(["This password is too short."]);

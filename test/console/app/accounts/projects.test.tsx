@@ -2,7 +2,7 @@
 
 import { afterEach, expect, test } from "bun:test";
 import { Projects } from "../../../../src/console/app/accounts/projects.tsx";
-import { type Answers, closePage, drawPage, project } from "../drawn_page.tsx";
+import { type Answers, closePage, drawPage, project, refused } from "../drawn_page.tsx";
 
 afterEach(closePage);
 
@@ -71,8 +71,8 @@ test("a key is rolled after a question, and a project is created by its name", a
 });
 
 test("a refused setting is said in the API's words, and a key that only reads changes nothing", async () => {
-  const refused: Answers = { "PATCH /api/projects/7/": [400, "“Mars/Olympus” is no time zone."] };
-  const page = await drawPage(<Projects />, { answers: refused });
+  const refusing: Answers = { "PATCH /api/projects/7/": refused(400, "“Mars/Olympus” is no time zone.") };
+  const page = await drawPage(<Projects />, { answers: refusing });
   await page.fill("Time zone", "Mars/Olympus");
   await page.submit("Save");
   expect(page.texts('[role="alert"]')).toEqual(["“Mars/Olympus” is no time zone."]);

@@ -1,0 +1,89 @@
+// Lines over time and their numbers: sums of what adds up, values that are to come, what stands for another time.
+
+import { afterEach, expect, setSystemTime, test } from "bun:test";
+import type { TrendSeries } from "../../../../src/console/app/explore/results.ts";
+import { closePage, drawPage, inDocument } from "../drawn_page.tsx";
+
+const { TrendView } = await inDocument(() => import("../../../../src/console/app/explore/trend_view.tsx"));
+
+afterEach(async () => {
+  await closePage();
+  setSystemTime();
+});
+
+const line = (more: Partial<TrendSeries> = {}): TrendSeries => ({
+  label: "paid",
+  data: [1, 2, 4],
+  days: ["2026-03-01", "2026-03-02", "2026-03-03"],
+  count: 7,
+  action: { order: 0, name: "paid", math: "total" },
+  ...more,
+});
+const persons = line({ data: [5, 5, 6], action: { order: 1, name: "seen", math: "dau" } });
+
+async function rowsOf(series: TrendSeries[], display = "ActionsLineGraph"): Promise<string[][]> {
+  const page = await drawPage(<TrendView {...{ series, display }} small={false} height={200} />);
+  const rows = [...page.document.querySelectorAll(".scroll tbody tr")];
+  return rows.map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent ?? ""));
+}
+
+test("events of all intervals add up, persons and averages do not", async () => {
+  setSystemTime(new Date("2026-04-01T12:00:00Z"));
+  expect(await rowsOf([line(), persons])).toEqual([
+    ["Mar 1, 2026", "1", "5"],
+    ["Mar 2, 2026", "2", "5"],
+    ["Mar 3, 2026", "4", "6"],
+    ["Sum", "7", ""],
+  ]);
+  expect((await rowsOf([persons])).at(-1)).toEqual(["Mar 3, 2026", "6"]);
+  expect((await rowsOf([line()], "ActionsLineGraphCumulative")).at(-1)).toEqual(["Mar 3, 2026", "4"]);
+});
+
+test("the interval that is not over says so, and one to come has no value but that of the time before", async () => {
+  setSystemTime(new Date("2026-03-02T12:00:00Z"));
+  const before = line({ compare_label: "previous", data: [3, 3, 3] });
+  const rows = await rowsOf([line({ compare_label: "current", data: [1, 2, 0] }), before]);
+  expect(rows.map(([name]) => name)).toEqual(["Mar 1, 2026", "Mar 2, 2026 (not over)", "Mar 3, 2026", "Sum"]);
+  expect(rows.map(([, ...values]) => values)).toEqual([
+    ["1", "3"],
+    ["2", "3"],
+    ["", "3"],
+    ["3", "9"],
+  ]);
+});
+
+test("stickiness is bars of how many were active in so many intervals", async () => {
+  const series = line({ days: [1, 2, 3], labels: ["1 day", "2 days", "3 days"], action: null });
+  const page = await drawPage(<TrendView series={[series]} display="" small={false} height={200} />);
+  expect(page.texts(".chart")).toEqual([]);
+  expect(page.texts(".side-bars li").map((text) => /^(\d days?)\D*(\d)$/.exec(text)?.slice(1))).toEqual([
+    ["1 day", "1"],
+    ["2 days", "2"],
+    ["3 days", "4"],
+  ]);
+});
+
+test.each([
+  [31, true, false],
+  [32, false, false],
+  [3, false, true],
+])("a table of %d rows is open: %s", async (count, isOpen, small) => {
+  const day = (i: number) => new Date(Date.UTC(2026, 0, 1 + i)).toISOString().slice(0, 10);
+  const days = Array.from({ length: count }, (_, i) => day(i));
+  const series = [line({ days, data: days.map(() => 1) })];
+  const page = await drawPage(<TrendView series={series} display="" small={small} height={200} />);
+  expect(page.find("details").hasAttribute("open")).toBe(isOpen);
+});
+
+test("a long name is cut beneath the chart and whole in the table's head", async () => {
+  const name = "x".repeat(80);
+  const page = await drawPage(
+    <TrendView series={[line({ action: { name } })]} display="" small={false} height={200} />,
+  );
+  expect(page.texts(".u-legend .u-label").at(-1)).toBe(`${"x".repeat(59)}…`);
+  expect(page.texts("th").at(-1)).toBe(name);
+});
+
+test("a result without a line is an empty table, not an error", async () => {
+  expect(await rowsOf([line({ data: [], days: [], labels: [] })])).toEqual([]);
+});

@@ -1,0 +1,103 @@
+// The fields of filters: what is offered of whose property, and when values are asked for.
+
+import { afterEach, expect, test } from "bun:test";
+import { useState } from "preact/hooks";
+import {
+  AddCondition,
+  ConditionFields,
+  ownerOptions,
+} from "../../../../src/console/app/filters/condition_fields.tsx";
+import { type Condition, noCondition } from "../../../../src/console/app/filters/conditions.ts";
+import { type Answers, closePage, drawPage } from "../drawn_page.tsx";
+
+afterEach(closePage);
+
+const names = {
+  events: [],
+  properties: { event: ["$browser"], person: ["plan"], session: ["$channel_type"] },
+  groupTypes: [{ group_type: "company", group_type_index: 1 }],
+};
+
+let now: readonly Condition[] = [];
+
+function Form({ first, owner }: { first: readonly Condition[]; owner?: string }) {
+  const [conditions, setConditions] = useState(first);
+  now = conditions;
+  const filters = { conditions, set: setConditions, ...(owner !== undefined && { owner }) };
+  return (
+    <>
+      <ConditionFields {...filters} lists="l" names={names} />
+      <AddCondition {...filters} />
+    </>
+  );
+}
+
+const plan: Condition = { type: "person", key: "plan", operator: "exact", values: ["pro"] };
+const answers: Answers = {
+  "GET /api/projects/7/persons/values/": [{ name: "pro", count: 1200 }, { name: "free" }],
+  "GET /api/projects/7/sessions/values/": { results: [{ name: "Direct" }] },
+};
+
+test("values are offered of a property that the project has, with how often they came", async () => {
+  const page = await drawPage(<Form first={[plan]} />, { answers });
+  expect(page.asked).toEqual([
+    { method: "GET", path: "/api/projects/7/persons/values/", query: { key: "plan" }, body: undefined },
+  ]);
+  const options = [...page.document.querySelectorAll("datalist option")];
+  expect(options.map((one) => [one.getAttribute("value"), one.getAttribute("label")])).toEqual([
+    ["pro", "1,200"],
+    ["free", null],
+  ]);
+  await page.fill("Whose property", "session");
+  await page.fill("Filtered property", "$channel_type");
+  expect(page.asked.at(-1)).toMatchObject({
+    path: "/api/projects/7/sessions/values/",
+    query: { key: "$channel_type" },
+  });
+});
+
+test("nothing is asked for half a name, nor by a key that may not see it", async () => {
+  const half = await drawPage(<Form first={[{ ...plan, key: "pla" }]} />, { answers });
+  expect(half.asked).toEqual([]);
+  await closePage();
+  const blind = await drawPage(<Form first={[plan]} />, { answers, scopes: ["query:read"] });
+  expect(blind.asked).toEqual([]);
+});
+
+test("an operator without a value has no field for one, and one that takes a single value leaves the first", async () => {
+  const several = { ...plan, values: ["pro", "team"] };
+  const page = await drawPage(<Form first={[several]} />, { answers });
+  expect([page.valueOf("Value"), page.valueOf("Or value 2")]).toEqual(["pro", "team"]);
+  await page.fill("Must", "gt");
+  expect(now).toEqual([{ ...plan, operator: "gt", values: ["pro"] }]);
+  expect(page.text()).not.toContain("Or …");
+  await page.fill("Must", "is_set");
+  expect(now).toEqual([{ ...plan, operator: "is_set", values: [] }]);
+  expect(() => page.valueOf("Value")).toThrow();
+});
+
+test("there are ten filters at most, and twenty values of one", async () => {
+  const nine = Array.from({ length: 9 }, (_, i) => ({ ...plan, key: `p${i}` }));
+  const page = await drawPage(<Form first={nine} owner="person" />);
+  await page.press("Add filter");
+  expect(now[9]).toEqual({ ...noCondition, type: "person" });
+  expect(() => page.find('[aria-label="Add filter"]')).toThrow();
+  await page.press("Remove filter 1");
+  expect(now.map(({ key }) => key)).toEqual(["p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", ""]);
+  await closePage();
+  const values = Array.from({ length: 19 }, (_, i) => String(i));
+  const many = await drawPage(<Form first={[{ ...plan, values }]} />, { answers });
+  await many.press("Or another, filter 1");
+  expect(now[0]!.values).toEqual([...values, ""]);
+  expect(() => many.find('[aria-label="Or another, filter 1"]')).toThrow();
+});
+
+test("the owner of a filter stays offered where the project has no such groups any more", () => {
+  expect(ownerOptions(names, "person").map(([value]) => value)).toEqual([
+    "event",
+    "person",
+    "session",
+    "group:1",
+  ]);
+  expect(ownerOptions(names, "group:4").at(-1)).toEqual(["group:4", "The group’s"]);
+});

@@ -1,0 +1,106 @@
+// The pages of persons: the list as its address asks for it, and one person.
+
+import { afterEach, expect, test } from "bun:test";
+import { readRoute } from "../../../../src/console/app/session/route.ts";
+import { type Answers, closePage, drawPage, inDocument, refused } from "../drawn_page.tsx";
+
+const { Persons } = await inDocument(() => import("../../../../src/console/app/persons/persons.tsx"));
+
+afterEach(closePage);
+
+const home = "/api/projects/7";
+const uuid = "018f6d00-0000-7000-8000-0000000000aa";
+const person = {
+  uuid,
+  name: "zoe@shop.example",
+  distinct_ids: ["zoe"],
+  distinct_ids_count: 300,
+  properties: { plan: "pro" },
+  created_at: "2026-03-01T00:00:00Z",
+  is_identified: true,
+};
+const answers: Answers = {
+  [`GET ${home}/persons/`]: {
+    results: [person, { ...person, uuid: "b", name: "", distinct_ids: [] }],
+    count: 120,
+  },
+  [`GET ${home}/persons/${uuid}/`]: person,
+  [`GET ${home}/persons/${uuid}/distinct_ids/`]: { results: ["zoe", "device-1"], count: 300 },
+  [`GET ${home}/events/`]: { results: [], count: 0 },
+  [`POST ${home}/query/`]: { results: [] },
+  [`DELETE ${home}/persons/${uuid}/`]: {},
+};
+
+async function drawn(hash: string, scopes: readonly string[] = ["*"], more: Answers = {}) {
+  return await drawPage(<Persons route={readRoute(hash)} />, {
+    answers: { ...answers, ...more },
+    hash: hash.slice(1),
+    scopes,
+  });
+}
+
+test("filters of the address are asked as properties, those of other owners and broken ones are not", async () => {
+  const where = JSON.stringify([
+    JSON.stringify(["person", "plan", "exact", "pro"]),
+    JSON.stringify(["event", "$browser", "exact", "x"]),
+    "no json",
+  ]);
+  const page = await drawn(`#/7/persons?search=zo&offset=50&where=${encodeURIComponent(where)}`);
+  const { query } = page.asked.find(({ path }) => path === `${home}/persons/`)!;
+  expect({ ...query, properties: JSON.parse(query["properties"]!) as unknown } as object).toEqual({
+    search: "zo",
+    offset: "50",
+    limit: "50",
+    properties: [{ type: "person", key: "plan", operator: "exact", value: ["pro"] }],
+  });
+  expect(page.text()).toContain("51 – 100 of 120");
+  await page.press("Next");
+  expect(new URLSearchParams(location.hash.split("?")[1]).get("offset")).toBe("100");
+});
+
+test("a search is trimmed, begins at the first row and forgets the distinct id that led here", async () => {
+  const page = await drawn("#/7/persons?distinct_id=zoe&offset=50");
+  expect(page.text()).toContain("The person with the id zoe:");
+  await page.fill("Id, e-mail address or name", "  ann ");
+  await page.submit("Search");
+  expect(location.hash).toBe("#/7/persons?search=ann");
+});
+
+test("a person is called by name, else by an id, else by the uuid", async () => {
+  const page = await drawn("#/7/persons");
+  expect(page.texts("tbody a")).toEqual(["zoe@shop.example", "b"]);
+});
+
+test("one person has ids with the main one marked, and says how many more there are", async () => {
+  const page = await drawn(`#/7/persons/${uuid}`);
+  expect(page.texts("h1")).toEqual(["zoe@shop.example"]);
+  expect(page.texts(".rows li").slice(0, 2)).toEqual(["zoe main", "device-1"]);
+  expect(page.text()).toContain("and 298 more");
+  expect(page.find("a.button").getAttribute("href")).toBe(`#/7/recordings?person=${uuid}`);
+});
+
+test("deleting asks first, and leads back to the list; a refusal stays on the page", async () => {
+  const page = await drawn(`#/7/persons/${uuid}`);
+  const yes = "Yes, delete. Delete this person? The events stay, and a new one makes the person again.";
+  await page.press("Delete");
+  expect(page.asked.some(({ method }) => method === "DELETE")).toBe(false);
+  await page.press(yes);
+  expect(page.asked.find(({ method }) => method === "DELETE")?.path).toBe(`${home}/persons/${uuid}/`);
+  expect(location.hash).toBe("#/7/persons");
+  await closePage();
+  const refusing = { [`DELETE ${home}/persons/${uuid}/`]: refused(403, "Not yours.") };
+  const kept = await drawn(`#/7/persons/${uuid}`, ["*"], refusing);
+  await kept.press("Delete");
+  await kept.press(yes);
+  expect(kept.texts('[role="alert"]')).toEqual(["Not yours."]);
+  expect(location.hash).toBe(`#/7/persons/${uuid}`);
+});
+
+test("what a key may not see is not asked for", async () => {
+  const page = await drawn(`#/7/persons/${uuid}`, ["person:read"]);
+  expect(page.asked.map(({ path }) => path)).toEqual([
+    `${home}/persons/${uuid}/`,
+    `${home}/persons/${uuid}/distinct_ids/`,
+  ]);
+  expect(page.texts("button")).toEqual([]);
+});
