@@ -1,6 +1,7 @@
 // Describes where in an event something was repaired: the path to it, and the text around it. The JSON is valid: the
 // scan has checked it.
 
+import { closingQuote, JsonCursor } from "../../core/json/json_cursor.ts";
 import { captureLimits } from "../limits.ts";
 
 interface RepairedPlace {
@@ -16,39 +17,31 @@ const decoder = new TextDecoder();
 export function placeOf(bytes: Uint8Array, from: number, at: number): RepairedPlace {
   if (at < from || at - from > captureLimits.warningSearchBytesMax) return {};
   const path: (string | number)[] = [];
-  let text = -1;
-  let awaitsKey = false;
-  for (let place = from; place < at; place++) {
-    const byte = bytes[place]!;
-    if (byte === 0x7b) awaitsKey = path.push("") > 0;
-    else if (byte === 0x5b) awaitsKey = path.push(0) < 0;
-    else if (byte === 0x7d || byte === 0x5d) path.pop();
-    else if (byte === 0x2c) {
-      const last = path.at(-1);
-      awaitsKey = typeof last === "string";
-      if (typeof last === "number") path[path.length - 1] = last + 1;
-    } else if (byte === 0x22) {
-      const end = textEnd(bytes, place, at);
-      if (awaitsKey) path[path.length - 1] = shown(bytes, place + 1, end);
-      awaitsKey = false;
-      if (end >= at) text = place;
-      place = end;
+  const cursor = new JsonCursor(bytes, from);
+  let [text, items] = [-1, 0];
+  for (let isArray = false, isDeeper = true; isDeeper;) {
+    const isInValue = cursor.seek(at);
+    if (isInValue && cursor.skip(at)) {
+      items++;
+      continue;
     }
+    const { key, keyEnd, value } = cursor;
+    const isInKey = !isArray && key > keyEnd;
+    if (isInKey) text = key - 1;
+    else if (isInValue && bytes[value] === 0x22) text = value;
+    path.push(isArray ? items : shown(bytes, key, isInKey ? at : keyEnd));
+    isArray = bytes[value] === 0x5b;
+    isDeeper = isInValue && (isArray || bytes[value] === 0x7b);
+    items = 0;
+    cursor.enter();
   }
   const field = path.join(".").slice(0, captureLimits.warningValueCharsMax);
   return text < 0 ? { field } : { field, value: quoted(bytes, Math.max(text, at - beforeBytesMax), at) };
 }
 
-/** The closing quote of a text, or `most` when there is none before it. */
-function textEnd(bytes: Uint8Array, from: number, most: number): number {
-  let at = from + 1;
-  while (at < most && bytes[at] !== 0x22) at += bytes[at] === 0x5c ? 2 : 1;
-  return at;
-}
-
 /** The text from `from` to its end, past `at`. */
 function quoted(bytes: Uint8Array, from: number, at: number): string {
-  const end = textEnd(bytes, at - 1, at + 4 * captureLimits.warningValueCharsMax);
+  const end = closingQuote(bytes, at, at + 4 * captureLimits.warningValueCharsMax);
   return shown(bytes, from, end + 1);
 }
 

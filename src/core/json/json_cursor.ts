@@ -1,5 +1,6 @@
 // A cursor over JSON whose grammar was checked before: an object member by member, an array item by item, or one value
-// at once. It builds no objects, and can stop within a value of megabytes and resume later.
+// at once. It builds no objects, and can stop within a value of megabytes and resume later. JsonWalker checks the grammar,
+// too, and takes 1.2 to 1.7 times as long: so there are two.
 
 /** 1 for bytes inside a text but for its closing quote and backslashes. */
 const inText = new Uint8Array(256).fill(1);
@@ -52,6 +53,13 @@ export class JsonCursor {
     return this.#start(bytes, from, true);
   }
 
+  /** Starts anew within the value whose first byte is at `from`: skip() passes it. */
+  openValue(bytes: Uint8Array, from: number): void {
+    this.#bytes = bytes;
+    this.value = from;
+    this.#begin(from);
+  }
+
   #start(bytes: Uint8Array, at: number, isArray: boolean): this {
     this.#bytes = bytes;
     this.#isArray = isArray;
@@ -69,6 +77,12 @@ export class JsonCursor {
   /** Continues in the object or array around the one that has ended. */
   leave(isArray: boolean): void {
     this.#start(this.#bytes, this.at, isArray);
+  }
+
+  /** Continues at the beginning of these bytes, which follow the former ones, as where a file is read in chunks. */
+  follow(bytes: Uint8Array): void {
+    this.at -= this.#bytes.length;
+    this.#bytes = bytes;
   }
 
   /** Passes a value that is known to end at `end`. */
@@ -138,20 +152,10 @@ export class JsonCursor {
   }
 
   #text(goal: number): boolean {
-    const bytes = this.#bytes;
-    let { at } = this;
-    for (;;) {
-      while (at < goal && inText[bytes[at]!] === 1) at++;
-      if (at >= goal) break;
-      if (bytes[at] === 0x22) {
-        this.#inText = false;
-        this.at = at + 1;
-        return true;
-      }
-      at += 2;
-    }
-    this.at = at;
-    return false;
+    const at = closingQuote(this.#bytes, this.at, goal);
+    this.#inText = at >= goal;
+    this.at = this.#inText ? at : at + 1;
+    return !this.#inText;
   }
 
   #nested(goal: number): boolean {
@@ -193,6 +197,16 @@ function pastGap(bytes: Uint8Array, from: number, goal: number): number {
   let at = from;
   while (at < goal && gap[bytes[at]!] === 1) at++;
   return at;
+}
+
+/** The closing quote of a text, from within it; the goal or the byte after it when the text does not end before. */
+export function closingQuote(bytes: Uint8Array, from: number, goal: number): number {
+  let at = from;
+  for (;;) {
+    while (at < goal && inText[bytes[at]!] === 1) at++;
+    if (at >= goal || bytes[at] === 0x22) return at;
+    at += 2;
+  }
 }
 
 /** The offset after a value that begins at `from`. */

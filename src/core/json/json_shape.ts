@@ -2,9 +2,9 @@
 // checked.
 
 import { limits } from "../limits.ts";
+import { closingQuote } from "./json_cursor.ts";
 
 const quote = 0x22;
-const backslash = 0x5c;
 const colon = 0x3a;
 const comma = 0x2c;
 const ampersand = 0x26;
@@ -18,7 +18,7 @@ export function shapeFault(bytes: Uint8Array): string | undefined {
   let [depth, parts, commas] = [0, 0, 0];
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at]!;
-    if (byte === quote) at = pastText(bytes, at);
+    if (byte === quote) at = closingQuote(bytes, at + 1, bytes.length);
     else if (closes[byte] === 1) depth--;
     else if (byte === comma) commas++;
     else if (opens[byte] === 1 || byte === colon) {
@@ -41,11 +41,4 @@ export function formFault(bytes: Uint8Array): string | undefined {
     if (++fields > limits.managementPartsMax) return `more than ${limits.managementPartsMax} fields`;
   }
   return undefined;
-}
-
-/** The closing quote of the text whose opening quote is at `from`; the end of the bytes when there is none. */
-function pastText(bytes: Uint8Array, from: number): number {
-  let at = from + 1;
-  while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
-  return at;
 }

@@ -88,3 +88,17 @@ test("a value is passed whole, whatever it is", () => {
     expect(pastValue(bytes, 1)).toBe(1 + value.length);
   }
 });
+
+test("a value is passed in chunks of any length, escapes and all", () => {
+  for (const value of [`"a\\\\\\"]b"`, `[{"b\\"":"]\\\\"},[ ]]`, "-1.5e3", `{"k":{}}`, `"é😀"`]) {
+    const bytes = bytesOf(`${value},"next"`);
+    const length = bytesOf(value).length;
+    for (let size = 1; size <= bytes.length; size++) {
+      const cursor = new JsonCursor();
+      let from = 0;
+      cursor.openValue(bytes.subarray(0, size), 0);
+      while (!cursor.skip()) cursor.follow(bytes.subarray((from += size), from + size));
+      expect([value, size, from + cursor.end]).toEqual([value, size, length]);
+    }
+  }
+});

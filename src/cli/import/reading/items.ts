@@ -1,6 +1,7 @@
 // The items of JSON arrays, found while the bytes are read: `[…]`, `{"batch": […]}` or `{"results": […]}`, and any
 // number of such documents. Items are not parsed; at most one item and one chunk are in memory.
 
+import { JsonCursor } from "../../../core/json/json_cursor.ts";
 import { type FileRecord, OpenRecord, type RecordReader } from "./file_record.ts";
 
 /** Fields of an object that contain the list of events. */
@@ -25,9 +26,7 @@ export class ItemReader implements RecordReader {
   #from = 0;
   #line = 1;
   #tokenLine = 1;
-  #depth = 0;
-  #inString = false;
-  #escaped = false;
+  readonly #cursor = new JsonCursor();
   #inObject = false;
   #name = "";
   #listSeen = false;
@@ -39,10 +38,13 @@ export class ItemReader implements RecordReader {
 
   *read(bytes: Buffer): Generator<FileRecord> {
     this.#from = 0;
+    this.#cursor.follow(bytes);
     for (let at = 0; at < bytes.length && !this.#broken; at++) {
       if (this.#token !== undefined) {
-        const end = this.#tokenEnd(bytes, at);
-        if (end < 0) break;
+        const isWhole = this.#cursor.skip();
+        const end = isWhole ? this.#cursor.end : bytes.length;
+        this.#countLines(bytes, at, end);
+        if (!isWhole) break;
         if (this.#closeToken(bytes, end)) yield this.#record;
         at = end - 1;
         continue;
@@ -50,7 +52,7 @@ export class ItemReader implements RecordReader {
       const byte = bytes[at]!;
       if (byte === 0x0a) this.#line++;
       if (byte <= 0x20) continue;
-      if (!this.#step(byte, at)) yield this.#record;
+      if (!this.#step(bytes, at)) yield this.#record;
       // The first byte of a token belongs to it.
       if (this.#token !== undefined) at--;
     }
@@ -63,16 +65,17 @@ export class ItemReader implements RecordReader {
   }
 
   /** Handles one byte between tokens; false, with a problem in #record, when it is not allowed there. */
-  #step(byte: number, at: number): boolean {
+  #step(bytes: Buffer, at: number): boolean {
+    const byte = bytes[at]!;
     if (this.#state === "document" && (byte === 0x5b || byte === 0x7b)) {
       this.#inObject = byte === 0x7b;
       this.#listSeen = !this.#inObject;
       this.#state = this.#inObject ? "name" : "item";
-    } else if (this.#state === "name" && byte === 0x22) this.#openToken("name", at);
+    } else if (this.#state === "name" && byte === 0x22) this.#openToken("name", bytes, at);
     else if (this.#state === "colon" && byte === 0x3a) this.#state = "value";
-    else if (this.#state === "value") this.#startValue(byte, at);
+    else if (this.#state === "value") this.#startValue(bytes, at);
     else if (this.#state === "item" && byte !== 0x5d && byte !== 0x2c && byte !== 0x7d)
-      this.#openToken("item", at);
+      this.#openToken("item", bytes, at);
     else if (this.#state === "next" && byte === 0x2c) this.#state = "item";
     else if (this.#state === "comma" && byte === 0x2c) this.#state = "name";
     else if ((this.#state === "item" || this.#state === "next") && byte === 0x5d) {
@@ -82,11 +85,11 @@ export class ItemReader implements RecordReader {
     return true;
   }
 
-  #startValue(byte: number, at: number): void {
-    if (byte === 0x5b && lists.has(this.#name)) {
+  #startValue(bytes: Buffer, at: number): void {
+    if (bytes[at] === 0x5b && lists.has(this.#name)) {
       this.#state = "item";
       this.#listSeen = true;
-    } else this.#openToken("value", at);
+    } else this.#openToken("value", bytes, at);
   }
 
   #endObject(): boolean {
@@ -108,40 +111,16 @@ export class ItemReader implements RecordReader {
     return this.#record;
   }
 
-  #openToken(token: Token, at: number): void {
+  #openToken(token: Token, bytes: Buffer, at: number): void {
     this.#token = token;
     this.#from = at;
     this.#tokenLine = this.#line;
-    this.#depth = 0;
+    this.#cursor.openValue(bytes, at);
   }
 
-  /** One past the token's last byte, searched from `start`; -1 when it continues in the next chunk. */
-  #tokenEnd(bytes: Buffer, start: number): number {
-    let depth = this.#depth;
-    let inString = this.#inString;
-    let escaped = this.#escaped;
-    let end = -1;
-    for (let at = start; at < bytes.length && end < 0; at++) {
-      const byte = bytes[at]!;
-      if (escaped) escaped = false;
-      else if (inString) {
-        if (byte === 0x5c) escaped = true;
-        else if (byte === 0x22) {
-          inString = false;
-          if (depth === 0) end = at + 1;
-        }
-      } else if (byte === 0x22) inString = true;
-      else if (byte === 0x7b || byte === 0x5b) depth++;
-      else if (byte === 0x7d || byte === 0x5d) {
-        if (depth === 0) end = at;
-        else if (--depth === 0) end = at + 1;
-      } else if (byte <= 0x2c && depth === 0 && (byte === 0x2c || byte <= 0x20)) end = at;
-      else if (byte === 0x0a) this.#line++;
-    }
-    this.#depth = depth;
-    this.#inString = inString;
-    this.#escaped = escaped;
-    return end;
+  #countLines(bytes: Buffer, from: number, to: number): void {
+    for (let at = bytes.indexOf(0x0a, from); at >= 0 && at < to; at = bytes.indexOf(0x0a, at + 1))
+      this.#line++;
   }
 
   /** True when the token was an item, which is then in #record. */
