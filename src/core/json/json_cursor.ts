@@ -1,5 +1,5 @@
 // A cursor over JSON whose grammar was checked before: an object member by member, an array item by item, or one value
-// at once. It builds no objects, and can stop within a value of megabytes and resume later. JsonWalker checks the grammar,
+// at once. It builds no objects, and can stop within a value of megabytes and resume later. JsonWalker checks it,
 // too, and takes 1.2 to 1.7 times as long: so there are two.
 
 /** 1 for bytes inside a text but for its closing quote and backslashes. */
