@@ -34,7 +34,7 @@ export interface AppendContext {
   groups: CommitGroups;
   journal: CaptureJournal;
   /** Records the names of events and properties. */
-  definitions: Pick<DefinitionBook, "shapesOf" | "read" | "record">;
+  definitions: Pick<DefinitionBook, "shapes" | "read" | "record">;
   /** Counts the events of a project that may send only so many a day. */
   quota?: BodyQuota | undefined;
   /** Appends the pieces of recordings; opened for the first one. */
@@ -211,7 +211,7 @@ function recordShapes(
 ): number {
   const { first, through } = slice;
   const { shapes } = fast;
-  const known = definitions.shapesOf(eventContext.project_id);
+  const known = definitions.shapes.of(eventContext.project_id);
   let { place } = slice;
   for (let left: number = definitionLimits.namesAtOnceMax; place < through && left > 0; place++) {
     const low = shapes[place * 2]!;

@@ -41,7 +41,7 @@ export interface CaptureOptions {
   clock: Clock;
   groupTypes: GroupTypes;
   /** Records the names of events and properties. */
-  definitions: Pick<DefinitionBook, "shapesOf" | "read" | "record">;
+  definitions: Pick<DefinitionBook, "shapes" | "read" | "record">;
   /** The salts of the days whose cookieless events are accepted. */
   salts: Salts;
   /** What projects with a quota have had of it today. */

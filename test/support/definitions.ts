@@ -1,6 +1,7 @@
 // A book of names without a store: for tests of other things, and one that shows what it would write.
 
-import { DefinitionBook, ShapeCache } from "../../src/capture/definitions/definition_book.ts";
+import { DefinitionBook } from "../../src/capture/definitions/definition_book.ts";
+import { ShapeCache, ShapeCaches } from "../../src/capture/definitions/shape_cache.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { silentLog } from "../../src/core/log.ts";
 import type { ClickHouse, NativeBody } from "../../src/storage/clickhouse/clickhouse.ts";
@@ -8,7 +9,9 @@ import { readRows } from "./native_rows.ts";
 
 /** Knows every shape, and records nothing. */
 export const noDefinitions = {
-  shapesOf: () => Object.assign(new ShapeCache(), { has: () => true }),
+  shapes: Object.assign(new ShapeCaches(), {
+    of: () => Object.assign(new ShapeCache(), { has: () => true }),
+  }),
   read: () => 0,
   record: () => 0,
   recover: async () => {},

@@ -89,7 +89,7 @@ export class SingleEventWriter implements Envelope {
     arena.judge(0, 1, eventContext, eventContext.received + aheadMicrosMax);
     if (arena.slow > 0 || arena.years !== 1) return undefined;
     // The pipeline reads the names of an event of a new shape.
-    if (!definitions.shapesOf(project_id).has(arena.shapes[0]!, arena.shapes[1]!)) return undefined;
+    if (!definitions.shapes.of(project_id).has(arena.shapes[0]!, arena.shapes[1]!)) return undefined;
     const quota = keys.dailyEventQuota(project_id);
     // The pipeline ignores an event beyond the quota.
     if (quota < Number.POSITIVE_INFINITY && dailyQuotas.acquire(project_id, quota, 1) === 0) return undefined;

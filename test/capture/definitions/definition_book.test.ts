@@ -1,9 +1,10 @@
 import { expect, test } from "bun:test";
-import { DefinitionBook, ShapeCache } from "../../../src/capture/definitions/definition_book.ts";
+import { DefinitionBook } from "../../../src/capture/definitions/definition_book.ts";
 import { nameNumber } from "../../../src/capture/definitions/definition_name.ts";
 import { definitionLimits } from "../../../src/capture/definitions/limits.ts";
 import type { NamedEvent } from "../../../src/capture/definitions/named_event.ts";
 import { detectType } from "../../../src/capture/definitions/property_type.ts";
+import { ShapeCache } from "../../../src/capture/definitions/shape_cache.ts";
 import { emptyRow } from "../../../src/capture/event/row.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 import { systemClock } from "../../../src/core/clock.ts";
@@ -156,8 +157,8 @@ test("shapes are remembered, each project's by themselves, and never more than t
   expect(cache.bytes).toBe(most);
   expect(most).toBeLessThanOrEqual(definitionLimits.shapesMax * 32);
   const { book } = openBook();
-  book.shapesOf(1).add(5, 5);
-  expect([book.shapesOf(1).has(5, 5), book.shapesOf(2).has(5, 5)]).toEqual([true, false]);
+  book.shapes.of(1).add(5, 5);
+  expect([book.shapes.of(1).has(5, 5), book.shapes.of(2).has(5, 5)]).toEqual([true, false]);
 });
 
 test("names of another kind, type of group or text have another number, wherever their bytes lie", () => {
