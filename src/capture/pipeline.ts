@@ -157,7 +157,7 @@ async function scanRepaired(
   if (!(thrown instanceof RepairableFault)) throw thrown;
   const repaired = await repairBody(body.bytes, lease);
   if (!repaired) throw thrown;
-  return await scanOn(body.scannerOf(repaired, { nameless, refused, lists }));
+  return await scanOn(body.scanner({ nameless, refused, lists, repaired }));
 }
 
 /** The project whose key the body names. @throws Fault as keyOf() and ProjectKeys.admit(). */

@@ -4,7 +4,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { captureSetup } from "../capture/capture_journal.ts";
-import { adoptJournal } from "../capture/journal/identity/ownership.ts";
+import { adoptJournal } from "../capture/journal/identity/registration.ts";
 import { Quarantine } from "../capture/journal/quarantine.ts";
 import { leftBehind } from "../capture/workers/worker_pool.ts";
 import { UserError } from "../core/fault.ts";

@@ -8,20 +8,7 @@
 import { free } from "../../core/chunks.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { decodeLimits } from "./limits.ts";
-
-/** Six bits of each letter, the first one lowest; 255 for others. */
-const letterBits = new Uint8Array(256).fill(255);
-for (const [bits, letter] of [
-  ..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
-].entries()) {
-  for (let bit = 0, turned = 0; bit < 6; bit++) {
-    turned |= ((bits >> bit) & 1) << (5 - bit);
-    letterBits[letter.charCodeAt(0)] = turned;
-  }
-}
-// "=" is padding; a space is a plus that a form decoded.
-letterBits[0x3d] = 0;
-letterBits[0x20] = letterBits[0x2b]!;
+import { LzBits } from "./lz_bits.ts";
 
 const newByte = 0;
 const newWide = 1;
@@ -32,20 +19,14 @@ const codeUnits = 4;
 const roomUnits = 1024;
 
 export class LzString {
-  /** False once the text is known not to be lz-string. */
-  sound = true;
   /** True once the result exceeds the limit. */
   tooLarge = false;
-  readonly #text: Uint8Array;
+  readonly #bits: LzBits;
   readonly #bytesMax: number;
   readonly #unitsMax: number;
   readonly #lease: MemoryLease;
   /** Bytes acquired from the lease. */
   #acquired = 0;
-  #at = 0;
-  /** Bits read from letters and not used yet, and how many. */
-  #pending = 0;
-  #pendingBits = 0;
   #units: Uint16Array;
   #length = 0;
   /** The start and the length of each entry; the first three are the codes above. */
@@ -63,7 +44,7 @@ export class LzString {
 
   /** `bytesMax`: the limit of the resulting UTF-8. Memory is acquired from `lease` in steps. */
   constructor(text: Uint8Array, bytesMax: number, lease: MemoryLease) {
-    this.#text = text;
+    this.#bits = new LzBits(text);
     this.#lease = lease;
     this.#bytesMax = bytesMax;
     this.#unitsMax = Math.floor(bytesMax / 2);
@@ -78,7 +59,7 @@ export class LzString {
 
   /** The resulting UTF-8, once complete. */
   get bytes(): Uint8Array | undefined {
-    return this.sound && !this.tooLarge ? this.#bytes?.subarray(0, this.#written) : undefined;
+    return this.#bits.sound && !this.tooLarge ? this.#bytes?.subarray(0, this.#written) : undefined;
   }
 
   /**
@@ -88,8 +69,8 @@ export class LzString {
   advance(unitsMax: number): boolean {
     this.#acquire(unitsMax);
     if (!this.#unpacked) this.#unpack(unitsMax);
-    else if (this.sound && !this.tooLarge) this.#encode(unitsMax);
-    if (!this.sound || this.tooLarge) return true;
+    else if (this.#bits.sound && !this.tooLarge) this.#encode(unitsMax);
+    if (!this.#bits.sound || this.tooLarge) return true;
     return this.#bytes !== undefined && this.#encoded === this.#length;
   }
 
@@ -118,8 +99,8 @@ export class LzString {
     let left = unitsMax;
     if (this.#entries === 3 && this.#begin()) return;
     while (left > 0) {
-      const code = this.#bits(this.#width);
-      if (!this.sound) return;
+      const code = this.#bits.read(this.#width);
+      if (!this.#bits.sound) return;
       if (code === ending) {
         this.#unpacked = true;
         return;
@@ -130,9 +111,9 @@ export class LzString {
         this.#grow();
       } else if (code < this.#entries) this.#copy(this.#starts[code]!, this.#lengths[code]!);
       else if (code === this.#entries) this.#copy(this.#previous, this.#previousLength + 1);
-      else this.sound = false;
+      else this.#bits.sound = false;
       this.tooLarge = this.#length > this.#unitsMax;
-      if (this.tooLarge || !this.sound) return;
+      if (this.tooLarge || !this.#bits.sound) return;
       this.#enter(this.#previous, this.#previousLength + 1);
       this.#grow();
       this.#previous = start;
@@ -143,11 +124,11 @@ export class LzString {
 
   /** Reads the first character; true when the stream ends there. */
   #begin(): boolean {
-    const first = this.#bits(2);
+    const first = this.#bits.read(2);
     if (first === ending) this.#unpacked = true;
-    else if (first > ending || !this.#character(first)) this.sound = false;
+    else if (first > ending || !this.#character(first)) this.#bits.sound = false;
     this.#previousLength = 1;
-    return !this.sound || this.#unpacked;
+    return !this.#bits.sound || this.#unpacked;
   }
 
   /** Called for each new entry: codes are as wide as the dictionary needs. */
@@ -157,26 +138,12 @@ export class LzString {
 
   /** Reads a new character, outputs it and makes it an entry. */
   #character(kind: number): boolean {
-    const unit = this.#bits(kind === newByte ? 8 : 16);
-    if (!this.sound) return false;
+    const unit = this.#bits.read(kind === newByte ? 8 : 16);
+    if (!this.#bits.sound) return false;
     this.#reserve(1);
     this.#enter(this.#length, 1);
     this.#units[this.#length++] = unit;
     return true;
-  }
-
-  /** The next bits, the first one lowest; at most 25. */
-  #bits(count: number): number {
-    while (this.#pendingBits < count) {
-      const letter = this.#at < this.#text.length ? letterBits[this.#text[this.#at++]!]! : 255;
-      if (letter === 255) this.sound = false;
-      this.#pending |= (letter & 63) << this.#pendingBits;
-      this.#pendingBits += 6;
-    }
-    const value = this.#pending & ((1 << count) - 1);
-    this.#pending >>>= count;
-    this.#pendingBits -= count;
-    return value;
   }
 
   /** Copies unit by unit, since an entry may overlap the output it produces. */

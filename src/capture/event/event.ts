@@ -109,7 +109,7 @@ function readScrubbed(
   context: EventContext,
   row: Row,
 ): Reason | "recording" | undefined {
-  const warned = row.warned;
+  const { warned } = row;
   const { received, historical_migration } = context;
   const time = { timestamp: readTimestamp(index, at, context, row), received, historical_migration };
   const event = readCookieless(index, at, row, context.cookieless, time);
@@ -162,12 +162,10 @@ function isBlank({ source, from, to }: ByteRange): boolean {
 function readProperties(index: EventIndex, at: EntryOffset, out: ByteRange): Reason | undefined {
   const { bytes, entries } = index;
   const [from, to] = [entries[at + field.properties]!, entries[at + field.properties + 1]!];
-  if (to === 0 || bytes[from] === 0x6e) {
-    setBytes(out, emptyObject, 0, emptyObject.length);
-    return undefined;
-  }
-  if (bytes[from] !== 0x7b) return "malformed_event_properties";
-  setBytes(out, bytes, from, to);
+  const isAbsent = to === 0 || bytes[from] === 0x6e;
+  if (!isAbsent && bytes[from] !== 0x7b) return "malformed_event_properties";
+  if (isAbsent) setBytes(out, emptyObject, 0, emptyObject.length);
+  else setBytes(out, bytes, from, to);
   return undefined;
 }
 

@@ -4,6 +4,7 @@ import type { Clock } from "../../core/clock.ts";
 import type { Log } from "../../core/log.ts";
 import { RepeatedLog } from "../../work/repeated_log.ts";
 import { Wakeup } from "../../work/wakeup.ts";
+import type { Pending, Watermarks } from "./figures.ts";
 import type { JournalIo } from "./journal_io.ts";
 import { Lane } from "./lane.ts";
 import type { LaneBlock, LaneKind, LaneRow } from "./lane_kind.ts";
@@ -18,11 +19,6 @@ import { foundUsage } from "./segments/segment_reader.ts";
 
 type RowOf<Block extends LaneBlock<LaneRow>> = Parameters<Block["append"]>[0];
 
-export interface Pending {
-  events: number;
-  bytes: number;
-}
-
 export interface JournalOptions {
   io: JournalIo;
   lanes: readonly LaneKind[];
@@ -36,16 +32,6 @@ export interface JournalOptions {
   reserve?: DiskReserve;
   clock: Clock;
   log: Log;
-}
-
-/** Arrival times in microseconds: everything that this journal appended before them is in ClickHouse. */
-export interface Watermarks {
-  /** Events, and merges. */
-  stored: number;
-  /** Events and merges, with the sessions that are derived from them. */
-  derived: number;
-  /** Pieces of recordings. */
-  recordings: number;
 }
 
 interface SegmentAge {

@@ -3,9 +3,9 @@
 // went back, uses an id twice. FORMAT.md has the lines.
 
 import { basename, dirname } from "node:path";
-import { crc32 } from "node:zlib";
 import type { JournalFile } from "./journal_io.ts";
 import { byLane, type JournalSetup, type LaneKind } from "./lane_kind.ts";
+import { finishedLine, readLine, sealedLine } from "./ledger_line.ts";
 import { journalLimits } from "./limits.ts";
 import { isFull, writeDurably, writeDurablyNow } from "./segments/files.ts";
 import { millisOfSegment, type Segment } from "./segments/segment.ts";
@@ -131,7 +131,7 @@ export class Ledger {
 
   /** Writes the newest id; durable when it resolves. */
   async writeMillis(lastMillis: number): Promise<void> {
-    await this.#soon(() => this.#append(summed(`- ${lastMillis}`), lastMillis, true));
+    await this.#soon(() => this.#append(finishedLine("-", lastMillis), lastMillis, true));
   }
 
   /** Writes that a segment is finished; durable when it resolves. */
@@ -139,7 +139,7 @@ export class Ledger {
     const name = basename(segment.path);
     await this.#soon(async () => {
       this.#sealed.delete(name);
-      await this.#append(summed(`${name} ${lastMillis}`), lastMillis, true);
+      await this.#append(finishedLine(name, lastMillis), lastMillis, true);
     });
     this.marks.forget(segment);
   }
@@ -171,7 +171,11 @@ export class Ledger {
   /** Rewrites the file; on a full disk it stays as it is, without what a failed write left after its last line. */
   async #repair(lastMillis: number): Promise<void> {
     try {
-      await this.#restartLater(lastMillis);
+      await this.#closeFile();
+      // First make durable that the marks of segments which the new file leaves out are gone.
+      this.marks.sync();
+      await writeDurably(this.#setup.io, this.#path, this.#beginning(lastMillis));
+      this.#bytes = 0;
     } catch (thrown) {
       if (!isFull(thrown)) throw thrown;
       this.#cutTornLine();
@@ -181,14 +185,6 @@ export class Ledger {
   async #closeFile(): Promise<void> {
     await this.#file?.close();
     this.#file = undefined;
-  }
-
-  async #restartLater(lastMillis: number): Promise<void> {
-    await this.#closeFile();
-    // First make durable that the marks of segments which the new file leaves out are gone.
-    this.marks.sync();
-    await writeDurably(this.#setup.io, this.#path, this.#beginning(lastMillis));
-    this.#bytes = 0;
   }
 
   /** Cuts what follows the last whole line, since it would spoil the next one. Needs no space. */
@@ -207,31 +203,6 @@ export class Ledger {
 
   #beginning(lastMillis: number): string {
     const waiting = [...this.#sealed].map(([name, extent]) => sealedLine(name, lastMillis, extent));
-    return summed(`- ${lastMillis}`) + waiting.join("");
+    return finishedLine("-", lastMillis) + waiting.join("");
   }
-}
-
-function sealedLine(name: string, millis: number, { bytes, rows }: Extent): string {
-  return summed(`+${name} ${millis} ${bytes} ${rows}`);
-}
-
-function summed(text: string): string {
-  return `${text} ${sumOf(text)}\n`;
-}
-
-function sumOf(text: string): string {
-  return crc32(text).toString(16).padStart(8, "0");
-}
-
-const lineShape = /^(\+?)([\w.-]{1,100}) (\d{1,14})(?: (\d{1,10}) (\d{1,10}))?$/;
-
-/** Undefined when its sum or its shape is wrong. */
-function readLine(line: string): { name: string; millis: number; extent: Extent | undefined } | undefined {
-  const end = line.lastIndexOf(" ");
-  const text = line.slice(0, end);
-  if (sumOf(text) !== line.slice(end + 1)) return undefined;
-  const [, plus, name, millis, bytes, rows] = lineShape.exec(text) ?? [];
-  if (name === undefined || (plus === "+") !== (bytes !== undefined)) return undefined;
-  const extent = bytes === undefined ? undefined : { bytes: Number(bytes), rows: Number(rows) };
-  return { name, millis: Number(millis), extent };
 }

@@ -4,6 +4,7 @@
 import { statfs } from "node:fs/promises";
 import { Fault } from "../../core/fault.ts";
 import { type Log, reasonOf } from "../../core/log.ts";
+import type { PendingSize } from "./figures.ts";
 import { journalLimits } from "./limits.ts";
 
 export interface VolumeFigures {
@@ -21,10 +22,7 @@ interface DiskReserveOptions {
 /** A write that would use the reserve. */
 export class DiskFullError extends Error {}
 
-/**
- * How much the journal may write on its volume. A reserve stays free for the stores: they need space before the
- * journal's events can be stored and the journal shrinks.
- */
+/** The stores need space before the journal's events can be stored and the journal shrinks. */
 export class DiskReserve {
   readonly #options: DiskReserveOptions;
   #figures: VolumeFigures = { freeBytes: Number.POSITIVE_INFINITY, totalBytes: Number.POSITIVE_INFINITY };
@@ -104,14 +102,6 @@ export function reserveOf(totalBytes: number): number {
 async function readVolume(folder: string): Promise<VolumeFigures> {
   const { bavail, blocks, bsize } = await statfs(folder);
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
-}
-
-/** What a project has in a lane. */
-export interface PendingSize {
-  /** As blocks estimate them; for segments found at the start, as in the file. */
-  bytes: number;
-  /** Of persons and groups; each becomes a row when stored. Unknown, and 0, for segments found at the start. */
-  changes: number;
 }
 
 interface QuotaLane {

@@ -1,5 +1,4 @@
-// The body of a request, received and unwrapped, and the memory it is in; its receiver closes it. The arenas for long
-// bodies are reused.
+// The body of a request, received and unwrapped, and the memory it is in, which is reused; its receiver closes it.
 
 import { bytesIn, copyChunks, free, joined } from "../../core/chunks.ts";
 import { limits } from "../../core/limits.ts";
@@ -7,7 +6,6 @@ import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { receiveBody } from "../../work/bodies/upload.ts";
 import type { UploadBounds } from "../../work/bodies/whole_body.ts";
 import { decodeBody, hintsOf } from "../decode/decode.ts";
-import type { Repaired } from "../decode/repair.ts";
 import { captureLimits } from "../limits.ts";
 import { BodyScanner } from "../scan/body_scanner.ts";
 import type { EventIndex, IndexOptions } from "../scan/event_index.ts";
@@ -33,13 +31,9 @@ export class ReceivedBody {
   readonly #arenas: ArenaPool;
   /** The arena that the bytes lie in; undefined for a short body, and when all were in use. */
   #arena: ScanArena | undefined;
-  /**
-   * The result of the shared arena's open() for this body, which the arena then holds; undefined when it was not
-   * called.
-   */
+  /** The result of the shared arena's open() for this body, which it then holds; undefined when it was not called. */
   #opened: number | undefined;
   readonly #openedIn: number;
-  /** The request's lease. */
   #lease: MemoryLease | undefined;
   /** The index of the last scanner, and the copy that it is of, if not of `bytes`. */
   #index: EventIndex | undefined;
@@ -84,8 +78,7 @@ export class ReceivedBody {
     const bytes = bytesIn(chunks);
     if (body && body.length < bytes) this.#release();
     const isLong = bytes >= captureLimits.arenaBodyBytesMin;
-    if (isLong) this.#arena ??= this.#arenas.acquire(bytes);
-    if (isLong && this.#arena) {
+    if (isLong && (this.#arena ??= this.#arenas.acquire(bytes))) {
       await copyChunks(chunks, this.#arena.body);
       this.bytes = this.#arena.close(bytes);
     } else this.bytes = await joined(chunks);
@@ -93,11 +86,13 @@ export class ReceivedBody {
 
   /**
    * A scanner of the body. A short body is scanned in memory that other requests use from their next turn on: see
-   * EventIndex.isShared.
+   * EventIndex.isShared. A repaired copy is released with the body.
    */
   scanner(options: IndexOptions = {}): BodyScanner {
-    const { bytes } = this;
-    if (bytes.length >= captureLimits.arenaBodyBytesMin) {
+    const { repaired } = options;
+    if (repaired) this.#copy = repaired.bytes;
+    const bytes = repaired?.bytes ?? this.bytes;
+    if (repaired || bytes.length >= captureLimits.arenaBodyBytesMin) {
       const fast = bytes.buffer === this.#arena?.body.buffer ? this.#arena : undefined;
       return this.#owns(new BodyScanner(bytes, { ...options, lease: this.#lease, fast }));
     }
@@ -107,12 +102,6 @@ export class ReceivedBody {
     if (opened !== undefined) fast.assertHolds(this.#openedIn);
     const copied = opened === undefined ? fast.copy(bytes) : fast.body.subarray(0, bytes.length);
     return this.#owns(new BodyScanner(copied, { ...options, fast }, opened));
-  }
-
-  /** A scanner of a repaired copy of the body, which is released with it. */
-  scannerOf(repaired: Repaired, options: IndexOptions = {}): BodyScanner {
-    this.#copy = repaired.bytes;
-    return this.#owns(new BodyScanner(repaired.bytes, { ...options, lease: this.#lease, repaired }));
   }
 
   /** Releases the memory at once: indexes of 7 MB that waited for garbage collection made the server grow by 200 MB. */
@@ -183,8 +172,8 @@ export class ArenaPool {
     clearTimeout(this.#timer);
     const kept = this.#long;
     this.#long = undefined;
-    if (kept && kept.body.length >= bytes) return kept;
-    return new ScanArena(Math.max(bytes, limits.inflatedBytesMax));
+    const isEnough = kept !== undefined && kept.body.length >= bytes;
+    return isEnough ? kept : new ScanArena(Math.max(bytes, limits.inflatedBytesMax));
   }
 
   /** The arena that all short bodies share: a request uses it within one turn, and does not return it. */
@@ -200,23 +189,21 @@ export class ArenaPool {
       this.#out--;
       this.#free.push(arena);
     }
-    this.#dropAfter(receiveLimits.arenaIdleMs);
-  }
-
-  #dropAfter(ms: number): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#letGo(), ms);
-    this.#timer.unref();
+    this.#freeAfter(receiveLimits.arenaIdleMs);
   }
 
   /**
-   * Frees one arena. The system gets the memory back when garbage is collected, which a server at rest does not do by
-   * itself, so a collection is forced. It takes 5 to 10 ms, so arenas are freed one by one.
+   * Frees the arenas, one by one. The system gets the memory back when garbage is collected, which a server at rest does not do by
+   * itself, so a collection is forced. It takes 5 to 10 ms.
    */
-  #letGo(): void {
-    if (this.#long) this.#long = undefined;
-    else if (!this.#free.pop()) return;
-    Bun.gc(true);
-    this.#dropAfter(receiveLimits.arenaGapMs);
+  #freeAfter(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      if (this.#long) this.#long = undefined;
+      else if (!this.#free.pop()) return;
+      Bun.gc(true);
+      this.#freeAfter(receiveLimits.arenaGapMs);
+    }, ms);
+    this.#timer.unref();
   }
 }

@@ -2,46 +2,34 @@
 // refused before anything of it is written. All else is decided at the start, or as soon as the database answers; no
 // watermark is published and nothing is flushed before that.
 
-import { rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { type Clock, sleep } from "../../../core/clock.ts";
+import type { Clock } from "../../../core/clock.ts";
 import { withinMs } from "../../../core/deadline.ts";
 import { UserError } from "../../../core/fault.ts";
-import { newUuid } from "../../../core/id.ts";
 import { limits } from "../../../core/limits.ts";
-import { type Log, reasonOf } from "../../../core/log.ts";
+import { reasonOf } from "../../../core/log.ts";
 import { embeddedAddress } from "../../../storage/embedded/connection.ts";
-import { knownMigrations } from "../../../storage/migrations/files.ts";
-import type { Postgres } from "../../../storage/postgres/postgres.ts";
-import type { Pending, Watermarks } from "../journal.ts";
-import { journalLimits } from "../limits.ts";
-import { isFull } from "../segments/files.ts";
+import type { Pending, Watermarks } from "../figures.ts";
+import { type Home, homeOf, type JournalIdentity, repairIdentity } from "./journal_identity.ts";
+import { fenced, foreign, logCopy, twoInUse } from "./refusals.ts";
 import {
-  type Home,
-  homeOf,
-  isStillThere,
-  type JournalIdentity,
-  repairIdentity,
-  writeIdentity,
-} from "./journal_identity.ts";
+  isPublished,
+  processAt,
+  registerAnew,
+  type RegistrationOptions,
+  writeClaim,
+} from "./registration.ts";
 import {
   claimJournal,
+  isClaimedByOther,
   leaveJournals,
   type Process,
   publishWatermarks,
   readRegistration,
-  registerJournal,
   type Registration,
 } from "./store.ts";
 
-interface OwnershipOptions {
-  sql: Postgres;
-  folder: string;
-  /** Where the database is, as databaseOf() returns it. */
-  postgres: string;
-  clock: Clock;
-  log: Log;
-}
+type OwnershipOptions = RegistrationOptions & { clock: Clock };
 
 interface OwnedJournal {
   pending(): Pending;
@@ -54,15 +42,11 @@ interface OwnedJournal {
  * not answer at the first start of a journal, or of a folder that was copied or moved.
  */
 export async function openOwnership(options: OwnershipOptions): Promise<JournalOwnership> {
-  const { sql, folder, postgres, log } = options;
-  const known = await repairIdentity(folder, log);
-  if (known) {
-    const ownership = new JournalOwnership(options, known, false);
-    await ownership.readDatabase();
-    return ownership;
-  }
-  const made = await registeredAnew({ sql, folder, postgres }, 1, "");
-  return new JournalOwnership(options, made, true);
+  const known = await repairIdentity(options.folder, options.log);
+  if (!known) return new JournalOwnership(options, await registerAnew(options), true);
+  const ownership = new JournalOwnership(options, known, false);
+  await ownership.readDatabase();
+  return ownership;
 }
 
 export class JournalOwnership {
@@ -86,7 +70,7 @@ export class JournalOwnership {
     this.#options = options;
     this.#identity = identity;
     this.#home = homeOf(dirname(options.folder));
-    this.#process = ownProcess(this.#home);
+    this.#process = processAt(this.#home);
     this.#isVerified = isVerified;
     if (isVerified) this.#verified.resolve();
   }
@@ -112,16 +96,7 @@ export class JournalOwnership {
 
   /** Logs that the folder was copied or moved since its last use. */
   logCopy(): void {
-    const { folder, postgres, log } = this.#options;
-    const before = this.#identity.home;
-    if (!this.#isElsewhere) return;
-    const follows =
-      postgres === embeddedAddress
-        ? "its embedded stores hold what was copied and share nothing with the original; copied while a server " +
-          "ran, they may be damaged"
-        : "its journal continues, as no other process uses it";
-    const from = { from: before.path, host: before.host, still_there: isStillThere(before) };
-    log.warn(`DATA_DIR is a copy, or was moved: ${follows}`, { data_dir: dirname(folder), ...from });
+    if (this.#isElsewhere) logCopy(this.#options, this.#identity.home);
   }
 
   /**
@@ -141,8 +116,8 @@ export class JournalOwnership {
       return;
     }
     const { row } = this.#registration;
-    if (!isShared || !row || !(this.#isElsewhere || this.#isClaimedByOther(row))) return;
-    const inUse = await this.#isPublished(row.seen).catch((thrown: unknown) => {
+    if (!isShared || !row || !(this.#isElsewhere || isClaimedByOther(this.#identity, row))) return;
+    const inUse = await isPublished(() => this.#read(), row.seen).catch((thrown: unknown) => {
       if (this.#isElsewhere) throw thrown;
       // Decided later, as without a first answer.
       this.#registration = undefined;
@@ -182,30 +157,18 @@ export class JournalOwnership {
     return readRegistration(this.#options.sql, this.#identity, this.#process);
   }
 
-  /** Whether another process than this one and the one before it has claimed the journal. */
-  #isClaimedByOther(row: Registration["row"]): boolean {
-    const { holder, earlier } = this.#identity;
-    return row !== undefined && row.holder !== null && row.holder !== holder && row.holder !== earlier;
-  }
-
-  /** Whether some process publishes the journal's watermark right now. */
-  async #isPublished(seen: string | null): Promise<boolean> {
-    return await isPublished(() => withinMs(this.#read(), limits.healthMsMax), seen);
-  }
-
   /** Whether a process that claimed the journal before this one could ask runs with what waits here. */
   async #isCopy({ row }: Registration, journal: OwnedJournal): Promise<boolean> {
     if (this.#isVerified || this.#options.postgres === embeddedAddress) return false;
-    if (!row || !this.#isClaimedByOther(row) || journal.pending().bytes === 0) return false;
-    return await this.#isPublished(row.seen);
+    if (!row || !isClaimedByOther(this.#identity, row) || journal.pending().bytes === 0) return false;
+    return await isPublished(() => this.#read(), row.seen);
   }
 
   async #decideLater(journal: OwnedJournal): Promise<void> {
     try {
       const registration = await this.#read();
-      if (await this.#isCopy(registration, journal)) {
-        throw twoInUse(this.#options.folder, this.#identity.home);
-      }
+      const isCopy = await this.#isCopy(registration, journal);
+      if (isCopy) throw twoInUse(this.#options.folder, this.#identity.home);
       await this.#decide(journal, registration, false);
     } catch (thrown) {
       this.isBroken = thrown instanceof UserError;
@@ -228,7 +191,7 @@ export class JournalOwnership {
       const text =
         "the journal belonged to another Postgres: it got a new number, and that one's keys are forgotten";
       log.warn(text, { postgres, journal_before: name });
-    } else if (isTaken || (row?.number ?? number) !== number || this.#isClaimedByOther(row)) {
+    } else if (isTaken || (row?.number ?? number) !== number || isClaimedByOther(this.#identity, row)) {
       await this.#renew(journal);
       const about = { folder: dirname(folder), number: this.number };
       log.warn("another journal uses this one's number: it got a new one", about);
@@ -238,125 +201,14 @@ export class JournalOwnership {
   }
 
   async #claim(row: Registration["row"]): Promise<void> {
-    const { sql, folder, postgres, log } = this.#options;
-    const earlier = row?.holder ?? this.#identity.holder;
-    const life = this.#identity.life + 1;
-    const claim = { ...this.#identity, postgres, holder: newUuid(), earlier, home: this.#home, life };
-    // First beside the journal: after a crash in between the next start must recognize its own claim.
-    await writeIdentity(folder, claim).catch((thrown: unknown) => {
-      // On a full disk the flush must begin, since it frees space, and the next start decides again.
-      if (!isFull(thrown)) throw thrown;
-      log.warn(unwritten, { folder });
-    });
-    this.#identity = claim;
-    if (!(await claimJournal(sql, claim, this.#process, row))) throw new Error("another process claimed it");
+    this.#identity = await writeClaim(this.#options, this.#identity, this.#home, row);
+    const isClaimed = await claimJournal(this.#options.sql, this.#identity, this.#process, row);
+    if (!isClaimed) throw new Error("another process claimed it");
   }
 
   /** Registers the journal under a new name and number, for what is captured from now on. */
   async #renew(journal: OwnedJournal): Promise<void> {
-    const { life, name } = this.#identity;
-    const { log, folder } = this.#options;
-    const onFull = () => log.warn(unwritten, { folder });
-    this.#identity = await registeredAnew(this.#options, life + 1, name, this.database, onFull);
+    this.#identity = await registerAnew(this.#options, this.#identity, true);
     journal.renumber(this.#identity.number);
   }
-}
-
-/**
- * Registers a copied journal under a name and number of its own, so that it may be used beside its original. Pending
- * events stay: the next start checks each batch before it sends it. Returns the numbers before and after; undefined
- * where there is no journal.
- * @throws UserError when it is another database's.
- */
-export async function adoptJournal(
-  options: Omit<OwnershipOptions, "clock">,
-): Promise<{ before: number; number: number } | undefined> {
-  const { sql, folder, postgres, log } = options;
-  const before = await repairIdentity(folder, log);
-  if (!before) return undefined;
-  const { database } = await readRegistration(sql, before, ownProcess(before.home));
-  if (database !== before.database) {
-    throw new UserError(
-      `${folder} was used with ${placeOf(before.postgres)}, and ${placeOf(postgres)} is another one`,
-    );
-  }
-  const { number } = await registeredAnew(options, before.life + 1, before.name, database);
-  // In a folder that was adopted before, or is the original: no process publishes under the name any more.
-  if (before.home.inodes === homeOf(dirname(folder)).inodes) await leaveJournals(sql, before);
-  return { before: before.number, number };
-}
-
-const unwritten = "the disk is full: the journal's identity could not be written";
-
-/** Whether somebody publishes a watermark while it is watched. */
-async function isPublished(read: () => Promise<Registration>, seen: string | null): Promise<boolean> {
-  await sleep(journalLimits.journalAliveMs);
-  const { row } = await read();
-  return row !== undefined && row.seen !== seen;
-}
-
-/**
- * Registers a journal under a new name and number.
- * @param known the database whose keys are saved beside it.
- * @param onFull called instead of failing where the disk is full and the database the known one: the flush must begin,
- * since it frees space, and the next start decides again.
- */
-async function registeredAnew(
-  { sql, folder, postgres }: Pick<OwnershipOptions, "sql" | "folder" | "postgres">,
-  life: number,
-  renamed: string,
-  known?: string,
-  onFull?: () => void,
-): Promise<JournalIdentity> {
-  const [name, holder] = [newUuid(), newUuid()];
-  const home = homeOf(dirname(folder));
-  const { number, database } = await registerJournal(sql, { name, holder }, ownProcess(home));
-  // Keys saved beside a journal belong to its database, as do the numbers of their projects.
-  if (database !== known) rmSync(`${folder}/keys.json`, { force: true });
-  const identity = { name, number, database, postgres, holder, earlier: "", life, renamed, home };
-  await writeIdentity(folder, identity).catch(async (thrown: unknown) => {
-    if (onFull && database === known && isFull(thrown)) return onFull();
-    // No process will publish under this name: exports and deletions would wait for it.
-    await leaveJournals(sql, identity).catch(() => undefined);
-    throw thrown;
-  });
-  return identity;
-}
-
-function ownProcess({ host, path }: Home): Process {
-  return { knows: knownMigrations(), location: `${host}:${path}` };
-}
-
-/** A newer version did not see this process, or did not wait for it: it was unreachable for long, or just starting. */
-function fenced(): UserError {
-  return new UserError(
-    "a newer version has changed the stores incompatibly; run that version: what was captured is kept in the journal",
-  );
-}
-
-/** The journal holds events of another database's projects; `before` is where that database was. */
-function foreign(folder: string, pending: Pending, before: string, postgres: string): UserError {
-  const setting = before === embeddedAddress ? "DATABASE_URL unset" : "that DATABASE_URL";
-  return new UserError(
-    `${countOf(pending)} in ${folder} wait for the Postgres they were captured with (${placeOf(before)}), and ` +
-      `${placeOf(postgres)} is another one; start once with ${setting} until they are flushed, ` +
-      `or move ${folder} away to go on without them`,
-  );
-}
-
-/** The operator decides which of the two gets the journal. */
-function twoInUse(folder: string, { path, host }: Home): UserError {
-  return new UserError(
-    `${dirname(folder)} has the same journal as a server that runs now (it was last used at ${path} on ${host}): ` +
-      "stop that server, or create a journal for this copy with: bun run sluice journal adopt",
-  );
-}
-
-function countOf({ events, bytes }: Pending): string {
-  if (events === 0) return `${bytes} bytes of merges and warnings`;
-  return `${events} ${events === 1 ? "event" : "events"}`;
-}
-
-function placeOf(postgres: string): string {
-  return postgres === embeddedAddress ? "the embedded one" : postgres;
 }

@@ -3,7 +3,7 @@
 import type { Versions } from "../../../storage/migrations/files.ts";
 import { hasIncompatible } from "../../../storage/migrations/versions_store.ts";
 import type { Postgres, PostgresTransaction } from "../../../storage/postgres/postgres.ts";
-import type { Watermarks } from "../journal.ts";
+import type { Watermarks } from "../figures.ts";
 import { journalLimits } from "../limits.ts";
 
 interface Held {
@@ -55,6 +55,14 @@ interface ReadRegistration {
   seen: string | null;
   taken: boolean;
   outlived: boolean;
+}
+
+/** Whether another process than `holder` and the one before it has claimed the journal. */
+export function isClaimedByOther(
+  { holder, earlier }: { holder: string; earlier: string },
+  row: Registration["row"],
+): boolean {
+  return row !== undefined && row.holder !== null && row.holder !== holder && row.holder !== earlier;
 }
 
 /** Registers a journal under a number that was never used; resolves to it and the database's id. */

@@ -1,13 +1,14 @@
 // Recovery: reads at a start what an earlier process left in a journal's folder. Acknowledged rows are stored, or are
 // logged as lost and their file is set aside; what was not acknowledged is cut.
 
-import { basename, dirname } from "node:path";
+import { basename } from "node:path";
 import { type Log, reasonOf } from "../../../core/log.ts";
 import type { JournalIo } from "../journal_io.ts";
 import type { JournalSetup } from "../lane_kind.ts";
 import type { Expected, Ledger, LedgerContents } from "../ledger.ts";
 import { millisOfSegment, readSegmentName, returnedSuffix, type Segment } from "../segments/segment.ts";
 import { type ReadSegment, readSegment, withoutFramesFrom } from "../segments/segment_reader.ts";
+import { isAside, linkAside, moveAside } from "./files_aside.ts";
 import { findMisnamed, renameBack } from "./misnamed.ts";
 import { judgeSegment, type SegmentVerdict } from "./verdict.ts";
 
@@ -191,38 +192,4 @@ function segmentNames(io: JournalIo, folder: string): string[] {
     .list(folder)
     .filter((name) => name.endsWith(".segment"))
     .toSorted();
-}
-
-/** Keeps the file under a second name by a hard link, which takes no space, or as a copy. Returns the name. */
-function linkAside(io: JournalIo, path: string): string {
-  const aside = freeName(io, path);
-  try {
-    io.link(path, aside);
-  } catch {
-    io.copy(path, `${aside}.part`);
-    io.rename(`${aside}.part`, aside);
-  }
-  return aside;
-}
-
-/** Renames the file so that it is not read again. Returns its new name. */
-function moveAside(io: JournalIo, path: string): string {
-  const aside = freeName(io, path);
-  io.rename(path, aside);
-  return aside;
-}
-
-function isAside(io: JournalIo, path: string): boolean {
-  const { ino, nlink } = io.stat(path);
-  if (nlink === 1) return false;
-  const own = io.list(dirname(path)).filter((name) => name.startsWith(`${basename(path)}.`));
-  return own.some((name) => io.stat(`${dirname(path)}/${name}`).ino === ino);
-}
-
-/** A name that no file kept aside has. */
-function freeName(io: JournalIo, path: string): string {
-  for (let place = 1; ; place++) {
-    const name = place === 1 ? `${path}.damaged` : `${path}.${place}.damaged`;
-    if (!io.exists(name)) return name;
-  }
 }

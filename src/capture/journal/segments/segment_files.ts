@@ -1,14 +1,16 @@
-// Makes the files of a lane's segments. The next one is made ahead: it has its name, its space on the disk and zeros in
+// Makes and ends the files of a lane's segments. The next one is made ahead: it has its name, its space on the disk and zeros in
 // it, all of it synced. So the first group of a segment waits for no folder, and no group for the file system's own
 // journal, in which the writes of imports come first.
 
+import { type Log, reasonOf } from "../../../core/log.ts";
 import type { JournalFile } from "../journal_io.ts";
 import type { JournalSetup, LaneKind } from "../lane_kind.ts";
 import { journalLimits } from "../limits.ts";
 import { openSegmentFile, syncFolder, writeWhole } from "./files.ts";
-import { segmentHead, segmentName } from "./segment.ts";
+import { type Segment, segmentHead, segmentName } from "./segment.ts";
 
 export interface SegmentFilesOptions {
+  log: Log;
   setup: JournalSetup;
   kind: LaneKind;
   folder: string;
@@ -109,7 +111,20 @@ export class SegmentFiles {
     }
   }
 
-  async #remove({ file, path }: SegmentFile): Promise<void> {
+  /**
+   * Cuts and closes the file of a segment that ended. What follows the last acknowledged frame is zeros, another
+   * segment's, or a refused group's: that must not come back after a restart.
+   */
+  async cut({ path, bytes, rows }: Segment, file: JournalFile): Promise<void> {
+    await file.truncate(bytes).catch((thrown: unknown) => {
+      this.#options.log.warn("could not cut a segment's tail", { path, reason: reasonOf(thrown) });
+    });
+    // An empty segment holds no acknowledged row.
+    if (rows === 0) await this.#remove({ file, path });
+    else await file.close().catch(() => {});
+  }
+
+  async #remove({ file, path }: Pick<SegmentFile, "file" | "path">): Promise<void> {
     await file.close().catch(() => {});
     await this.#options.setup.io.removeSoon(path).catch(() => {});
   }

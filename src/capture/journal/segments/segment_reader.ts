@@ -3,8 +3,8 @@
 
 import { basename } from "node:path";
 import { fixedColumnOf } from "../../../storage/native/native_cut.ts";
+import type { PendingSize } from "../figures.ts";
 import type { JournalSetup } from "../lane_kind.ts";
-import type { PendingSize } from "../quota.ts";
 import { batchAt, type FoundFrame, nextFrame, readFrame } from "./frame.ts";
 import { nativeBatchAt, nextNativeFrame, readNativeFrame } from "./native_frame.ts";
 import {

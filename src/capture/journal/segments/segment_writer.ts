@@ -1,7 +1,7 @@
 // The growing segment of a lane: frames are appended to its file, synced, and only then counted in.
 
 import { nextTurn } from "../../../core/clock.ts";
-import { type Log, reasonOf } from "../../../core/log.ts";
+import { reasonOf } from "../../../core/log.ts";
 import { Pieces } from "../../../storage/native/native.ts";
 import { captureLimits } from "../../limits.ts";
 import type { JournalFile, JournalIo } from "../journal_io.ts";
@@ -14,7 +14,6 @@ import { type Batch, batchId, type Frame, type Segment } from "./segment.ts";
 import { SegmentFiles, type SegmentFilesOptions } from "./segment_files.ts";
 
 export interface SegmentWriterOptions extends SegmentFilesOptions {
-  log: Log;
   segmentBytesMax: number;
   /** Called when a segment is synced up to its `bytes`, before the requests are answered; must be quick. */
   onSynced(segment: Segment): void;
@@ -112,8 +111,8 @@ export class SegmentWriter {
     this.#file = file;
     this.#named = named;
     const lane = this.#options.kind;
-    this.#segment = { id, lane, path, bytes: headBytes, rows: 0, oldest: 0, batches: [], recovered: false };
-    return this.#segment;
+    const empty = { bytes: headBytes, rows: 0, oldest: 0, batches: [], recovered: false };
+    return (this.#segment = { id, lane, path, ...empty });
   }
 
   /** Ends the growing segment, so that it can be flushed. Its file is cut and closed afterwards: see closed(). */
@@ -123,7 +122,7 @@ export class SegmentWriter {
     if (!segment || !file) return;
     segment.batches = segment.batches.filter((batch) => batch.rows > 0);
     this.#lastBytes = segment.bytes;
-    const closed = this.#cut(segment, file).finally(() => this.#closing.delete(closed));
+    const closed = this.#files.cut(segment, file).finally(() => this.#closing.delete(closed));
     this.#closing.add(closed);
     segment.closed = closed;
     // Handed over in one turn: at no moment is the segment nobody's, or the watermark would pass its rows.
@@ -145,17 +144,6 @@ export class SegmentWriter {
   async release(): Promise<void> {
     await this.#files.close();
   }
-
-  async #cut({ path, bytes, rows }: Segment, file: JournalFile): Promise<void> {
-    // What follows the last acknowledged frame is zeros, another segment's, or a refused group's: that must not come
-    // back after a restart.
-    await file.truncate(bytes).catch((thrown: unknown) => {
-      this.#options.log.warn("could not cut a segment's tail", { path, reason: reasonOf(thrown) });
-    });
-    await file.close().catch(() => {});
-    // An empty segment holds no acknowledged row.
-    if (rows === 0) await this.#options.setup.io.removeSoon(path).catch(() => {});
-  }
 }
 
 /** The most pieces of one system call. */
@@ -174,8 +162,7 @@ async function writePieces(
   const now = pieces.reduce((sum, piece) => sum + piece.length, 0) <= journalLimits.writeNowBytesMax;
   let at = position;
   for (let next = 0; next < pieces.length; next += piecesMax) {
-    let left = pieces.slice(next, next + piecesMax);
-    while (left.length > 0) {
+    for (let left = pieces.slice(next, next + piecesMax); left.length > 0;) {
       const bytesWritten = now ? io.writevNow(file, left, at) : (await file.writev(left, at)).bytesWritten;
       if (bytesWritten <= 0) throw new Error("the disk took no more bytes");
       at += bytesWritten;
@@ -200,8 +187,7 @@ function behind(pieces: Uint8Array[], bytes: number): Uint8Array[] {
  * full, or should end here.
  */
 function batchFor(segment: Segment, block: FrameBlock): Batch | undefined {
-  const { partition } = block;
-  const open = segment.batches.findLast((batch) => batch.partition === partition);
+  const open = segment.batches.findLast(({ partition }) => partition === block.partition);
   const room =
     open && open.rows + block.rows <= captureLimits.batchRowsMax && open.bytes < captureLimits.batchBytesMax;
   const changes = (open?.changes ?? 0) + block.changes;
@@ -210,7 +196,7 @@ function batchFor(segment: Segment, block: FrameBlock): Batch | undefined {
   if (open && segment.batches.length === 1) return undefined;
   if (segment.batches.length >= journalLimits.segmentBatchesMax) return undefined;
   const id = batchId(segment.id, segment.batches.length);
-  const batch: Batch = { id, partition, rows: 0, bytes: 0, frames: [] };
+  const batch: Batch = { id, partition: block.partition, rows: 0, bytes: 0, frames: [] };
   segment.batches.push(batch);
   return batch;
 }

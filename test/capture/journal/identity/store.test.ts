@@ -6,11 +6,8 @@ import {
   readJournalIdentity,
   writeIdentity,
 } from "../../../../src/capture/journal/identity/journal_identity.ts";
-import {
-  adoptJournal,
-  type JournalOwnership,
-  openOwnership,
-} from "../../../../src/capture/journal/identity/ownership.ts";
+import { type JournalOwnership, openOwnership } from "../../../../src/capture/journal/identity/ownership.ts";
+import { adoptJournal } from "../../../../src/capture/journal/identity/registration.ts";
 import {
   claimJournal,
   publishWatermarks,
