@@ -193,8 +193,8 @@ export class ArenaPool {
   }
 
   /**
-   * Frees the arenas, one by one. The system gets the memory back when garbage is collected, which a server at rest does not do by
-   * itself, so a collection is forced. It takes 5 to 10 ms.
+   * Frees the arenas, one by one. The system gets the memory back when garbage is collected, which a server at rest
+   * does not do by itself, so a collection is forced. It takes 5 to 10 ms.
    */
   #freeAfter(ms: number): void {
     clearTimeout(this.#timer);

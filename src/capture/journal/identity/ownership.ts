@@ -12,13 +12,7 @@ import { embeddedAddress } from "../../../storage/embedded/connection.ts";
 import type { Pending, Watermarks } from "../figures.ts";
 import { type Home, homeOf, type JournalIdentity, repairIdentity } from "./journal_identity.ts";
 import { fenced, foreign, logCopy, twoInUse } from "./refusals.ts";
-import {
-  isPublished,
-  processAt,
-  registerAnew,
-  type RegistrationOptions,
-  writeClaim,
-} from "./registration.ts";
+import { isPublished, registerAnew, type RegistrationOptions, writeClaim } from "./registration.ts";
 import {
   claimJournal,
   isClaimedByOther,
@@ -27,6 +21,7 @@ import {
   publishWatermarks,
   readRegistration,
   type Registration,
+  thisProcess,
 } from "./store.ts";
 
 type OwnershipOptions = RegistrationOptions & { clock: Clock };
@@ -70,7 +65,7 @@ export class JournalOwnership {
     this.#options = options;
     this.#identity = identity;
     this.#home = homeOf(dirname(options.folder));
-    this.#process = processAt(this.#home);
+    this.#process = thisProcess(this.#home);
     this.#isVerified = isVerified;
     if (isVerified) this.#verified.resolve();
   }

@@ -9,7 +9,6 @@ import { UserError } from "../../../core/fault.ts";
 import { newUuid } from "../../../core/id.ts";
 import { limits } from "../../../core/limits.ts";
 import type { Log } from "../../../core/log.ts";
-import { knownMigrations } from "../../../storage/migrations/files.ts";
 import type { Postgres } from "../../../storage/postgres/postgres.ts";
 import { journalLimits } from "../limits.ts";
 import { isFull } from "../segments/files.ts";
@@ -21,13 +20,7 @@ import {
   writeIdentity,
 } from "./journal_identity.ts";
 import { nameOfPostgres } from "./refusals.ts";
-import {
-  leaveJournals,
-  type Process,
-  readRegistration,
-  registerJournal,
-  type Registration,
-} from "./store.ts";
+import { leaveJournals, readRegistration, registerJournal, type Registration, thisProcess } from "./store.ts";
 
 export interface RegistrationOptions {
   sql: Postgres;
@@ -49,7 +42,7 @@ export async function registerAnew(
   mayBeFull = false,
 ): Promise<JournalIdentity> {
   const [name, holder, home] = [newUuid(), newUuid(), homeOf(dirname(folder))];
-  const { number, database } = await registerJournal(sql, { name, holder }, processAt(home));
+  const { number, database } = await registerJournal(sql, { name, holder }, thisProcess(home));
   const isSame = database === before?.database;
   // Keys saved beside a journal belong to its database, as do the numbers of their projects.
   if (!isSame) rmSync(`${folder}/keys.json`, { force: true });
@@ -94,7 +87,7 @@ export async function adoptJournal(
   const { sql, folder, postgres, log } = options;
   const before = await repairIdentity(folder, log);
   if (!before) return undefined;
-  const { database } = await readRegistration(sql, before, processAt(before.home));
+  const { database } = await readRegistration(sql, before, thisProcess(before.home));
   if (database !== before.database) {
     const [used, other] = [nameOfPostgres(before.postgres), nameOfPostgres(postgres)];
     throw new UserError(`${folder} was used with ${used}, and ${other} is another one`);
@@ -113,8 +106,3 @@ export async function isPublished(read: () => Promise<Registration>, seen: strin
 }
 
 const unwritten = "the disk is full: the journal's identity could not be written";
-
-/** This process, as the database knows it. */
-export function processAt({ host, path }: Home): Process {
-  return { knows: knownMigrations(), location: `${host}:${path}` };
-}

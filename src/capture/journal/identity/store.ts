@@ -1,10 +1,11 @@
 // Journals in Postgres: their numbers, the processes that hold them, their watermarks.
 
-import type { Versions } from "../../../storage/migrations/files.ts";
+import { knownMigrations, type Versions } from "../../../storage/migrations/files.ts";
 import { hasIncompatible } from "../../../storage/migrations/versions_store.ts";
 import type { Postgres, PostgresTransaction } from "../../../storage/postgres/postgres.ts";
 import type { Watermarks } from "../figures.ts";
 import { journalLimits } from "../limits.ts";
+import type { Home } from "./journal_identity.ts";
 
 interface Held {
   name: string;
@@ -13,12 +14,16 @@ interface Held {
   holder: string;
 }
 
-/** What other versions' servers may learn of a process. */
+/** A process as the database knows it: what servers of other versions may learn of it. */
 export interface Process {
   /** The migrations it knows. */
   knows: Versions;
   /** Host and folder. */
   location: string;
+}
+
+export function thisProcess({ host, path }: Home): Process {
+  return { knows: knownMigrations(), location: `${host}:${path}` };
 }
 
 export interface Registration {

@@ -1,6 +1,6 @@
-// Makes and ends the files of a lane's segments. The next one is made ahead: it has its name, its space on the disk and zeros in
-// it, all of it synced. So the first group of a segment waits for no folder, and no group for the file system's own
-// journal, in which the writes of imports come first.
+// Makes and ends the files of a lane's segments. The next one is made ahead: it has its name, its space on the disk and
+// zeros in it, all of it synced. So the first group of a segment waits for no folder, and no group for the file
+// system's own journal, in which the writes of imports come first.
 
 import { type Log, reasonOf } from "../../../core/log.ts";
 import type { JournalFile } from "../journal_io.ts";
