@@ -1,56 +1,24 @@
 // Appends the events of a scanned body to the open blocks of its lane, slice by slice.
 
 import { yieldToEventLoop } from "../core/clock.ts";
-import { mergeKind } from "../persons/merge.ts";
-import type { CaptureJournal, EventLane } from "./capture_journal.ts";
+import {
+  type AppendContext,
+  appendLong,
+  appendOne,
+  type AppendProgress,
+  appendSlice,
+  type Slice,
+} from "./append_slow_path.ts";
 import type { Block } from "./columns/block.ts";
-import type { BodyQuota } from "./daily_quota/daily_quotas.ts";
-import type { DefinitionBook } from "./definitions/definition_book.ts";
 import { definitionLimits } from "./definitions/limits.ts";
-import { type EventContext, isSnapshot, readEvent } from "./event/event.ts";
-import type { MergeRow } from "./event/merge_row.ts";
-import { type Outcomes, type Reason, type Warning, warningBit, warnings } from "./event/outcome.ts";
-import type { Row } from "./event/row.ts";
-import type { CommitGroups } from "./journal/lane.ts";
+import { readEvent } from "./event/event.ts";
 import { captureLimits } from "./limits.ts";
-import type { Recorder } from "./recordings/recorder.ts";
 import { isLongSnapshot } from "./recordings/snapshot.ts";
-import type { BodyScanner } from "./scan/body_scanner.ts";
-import { rangeText } from "./scan/byte_range.ts";
-import { type EntryOffset, field, offsetOf } from "./scan/event_fields.ts";
+import { field, offsetOf } from "./scan/event_fields.ts";
 import type { EventIndex } from "./scan/event_index.ts";
 import { aheadMicrosMax } from "./scan/timestamp.ts";
 import { shapeUnknown } from "./wasm/layout.ts";
 import type { ScanArena } from "./wasm/scan_arena.ts";
-
-export interface AppendContext {
-  scanner: BodyScanner;
-  eventContext: EventContext;
-  /** Receives the warnings of rows that were appended. */
-  warned: Outcomes<Warning>;
-  /** Chooses the lane of the next slice. */
-  lanes: { next(): EventLane };
-  /** The groups that hold the rows. */
-  groups: CommitGroups;
-  journal: CaptureJournal;
-  /** Records the names of events and properties. */
-  definitions: Pick<DefinitionBook, "shapes" | "read" | "record">;
-  /** Counts the events of a project that may send only so many a day. */
-  quota?: BodyQuota | undefined;
-  /** Appends the pieces of recordings; opened for the first one. */
-  recorder?: Recorder;
-  newRecorder(): Recorder;
-}
-
-/** State from slice to slice. */
-interface AppendProgress extends AppendContext {
-  index: EventIndex;
-  lane: EventLane;
-  /** Entries within the quota; further ones are ignored, unless they are pieces of recordings. */
-  admitted: number;
-  /** Names read in this turn of events that went the slow way. */
-  named: number;
-}
 
 /**
  * Appends every event of a scanned body to its year's open block, and adds the others to index.ignored; within a slice
@@ -89,8 +57,7 @@ function appendIndex(context: AppendContext, index: EventIndex): number | Promis
 /** Appends what follows the first slice, if there was one. */
 async function appendRest(first: Slice, progress: AppendProgress): Promise<number> {
   const { index, journal } = progress;
-  let next = first.through;
-  let accepted = first.rows;
+  let { through: next, rows: accepted } = first;
   let writing: Promise<unknown> | undefined;
   for (;;) {
     if (progress.recorder?.crowded) await progress.recorder.makeRoom();
@@ -113,12 +80,6 @@ async function appendRest(first: Slice, progress: AppendProgress): Promise<numbe
     next += slice.through;
     accepted += slice.rows;
   }
-}
-
-interface Slice {
-  /** Entries that were appended, ignored or recorded. */
-  through: number;
-  rows: number;
 }
 
 /** One slice the fast way: columns of plain rows by year, and the other entries one by one. */
@@ -246,102 +207,4 @@ function appendYears(
   }
   if (rows > 0) groups.join(lane);
   return rows;
-}
-
-/** One slice the slow way; it ends before the first long snapshot. */
-function appendSlice(first: number, created: number, progress: AppendProgress): Slice {
-  const { entries, count } = progress.index;
-  const last = Math.min(count, first + captureLimits.slowSliceRowsMax);
-  const bytesEnd = entries[offsetOf(first) + field.item]! + captureLimits.slowSliceBytesMax;
-  let at = first;
-  let rows = 0;
-  progress.named = 0;
-  for (; at < last && entries[offsetOf(at) + field.item]! <= bytesEnd; at++) {
-    if (isLongSnapshot(progress.index, offsetOf(at))) break;
-    if (progress.named >= definitionLimits.namesAtOnceMax) break;
-    rows += appendOne(offsetOf(at), created, progress.journal.allocateTies(1), progress);
-  }
-  return { through: at - first, rows };
-}
-
-/** Appends entry number `which`, a long one; a piece of a recording is read in slices. */
-async function appendLong(
-  which: number,
-  created: number,
-  tie: number,
-  progress: AppendProgress,
-): Promise<Slice> {
-  const at = offsetOf(which);
-  const read = readRow(at, created, tie, progress);
-  if (read !== "recording") return { through: 1, rows: finishRow(at, read, progress) };
-  ignore(at, await recorderOf(progress).appendLong(progress.index, at), progress);
-  return { through: 1, rows: 0 };
-}
-
-/** Appends the entry at `at`; returns 0 when it was ignored or is a piece of a recording, else 1. */
-function appendOne(at: EntryOffset, created: number, tie: number, progress: AppendProgress): number {
-  const read = readRow(at, created, tie, progress);
-  if (read !== "recording") return finishRow(at, read, progress);
-  ignore(at, recorderOf(progress).append(progress.index, at), progress);
-  return 0;
-}
-
-function recorderOf(progress: AppendProgress): Recorder {
-  return (progress.recorder ??= progress.newRecorder());
-}
-
-function readRow(
-  at: EntryOffset,
-  created: number,
-  tie: number,
-  progress: AppendProgress,
-): ReturnType<typeof readEvent> {
-  const { index, eventContext, journal, groups } = progress;
-  if (at >= offsetOf(progress.admitted) && !isSnapshot(index, at)) return "daily_event_quota_exceeded";
-  const { row } = journal;
-  const { openRows } = journal.merging;
-  row.created_at = created;
-  row.tie = tie;
-  const read = readEvent(index, at, eventContext, row);
-  // A new group type travels in the lane of merges.
-  if (journal.merging.openRows !== openRows) groups.join(journal.merging);
-  return read;
-}
-
-/** Appends the row that was read, unless there is a reason not to; returns how many rows. */
-function finishRow(at: EntryOffset, reason: Reason | undefined, progress: AppendProgress): number {
-  if (reason) return ignore(at, reason, progress);
-  const { index, warned, lane, journal, groups, definitions } = progress;
-  const { row } = journal;
-  progress.named += definitions.record(row);
-  lane.append(row);
-  groups.join(lane);
-  if (row.merge !== mergeKind.none) {
-    journal.merging.append(mergeOf(row));
-    groups.join(journal.merging);
-  }
-  if (row.warned !== 0) recordWarnings(index, at, row, warned);
-  return 1;
-}
-
-function ignore(at: EntryOffset, reason: Reason | undefined, { index }: AppendProgress): 0 {
-  if (reason) index.ignored.add(index.entries[at + field.ordinal]!, reason, index.entries, at);
-  return 0;
-}
-
-function recordWarnings(index: EventIndex, at: EntryOffset, row: Row, warned: Outcomes<Warning>): void {
-  for (const warning of warnings) {
-    if ((row.warned & warningBit[warning]) === 0) continue;
-    warned.add(index.entries[at + field.ordinal]!, warning, index.entries, at, row.uuid);
-  }
-}
-
-/**
- * `$identify` merges the anonymous id into the event's id, an alias the event's id into the alias, and
- * `$merge_dangerously` the alias into the event's id.
- */
-function mergeOf({ project_id, merge, distinct_id, other_id, timestamp, created_at }: Row): MergeRow {
-  const [own, other] = [rangeText(distinct_id), rangeText(other_id)];
-  const [from, into] = merge === mergeKind.alias ? [own, other] : [other, own];
-  return { project_id, kind: merge, from, into, at: timestamp, created_at, timestamp: created_at };
 }

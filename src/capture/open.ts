@@ -12,7 +12,7 @@ import { embeddedAddress } from "../storage/embedded/connection.ts";
 import type { Uses } from "../storage/services.ts";
 import type { Stores } from "../storage/stores.ts";
 import { type IntervalTask, startInterval } from "../work/interval.ts";
-import { CaptureJournal, captureSetup } from "./capture_journal.ts";
+import { type CaptureJournal, captureSetup } from "./capture_journal.ts";
 import { openSalts, type Salts } from "./cookieless/salts.ts";
 import { type DailyQuotas, openDailyQuotas } from "./daily_quota/daily_quotas.ts";
 import { DefinitionBook } from "./definitions/definition_book.ts";
@@ -21,16 +21,13 @@ import { type MergeTaker, typeRow } from "./event/merge_row.ts";
 import { Flush, type FlushCounts } from "./flush/flush.ts";
 import { MergeFlush } from "./flush/merges.ts";
 import { openSessionBacklog } from "./flush/session_backlog_store.ts";
-import type { JournalIdentity } from "./journal/identity/journal_identity.ts";
-import { type JournalOwnership, openOwnership } from "./journal/identity/ownership.ts";
-import { leaveJournals } from "./journal/identity/store.ts";
-import { journalLimits } from "./journal/limits.ts";
+import { openOwnership } from "./journal/identity/ownership.ts";
 import { Quarantine } from "./journal/quarantine.ts";
 import { DiskReserve } from "./journal/quota.ts";
 import { adoptOrphans, orphansOf } from "./journal/recovery/orphan_journals.ts";
 import type { Damage } from "./journal/recovery/recovery.ts";
-import { writeDurably } from "./journal/segments/files.ts";
 import { captureLimits } from "./limits.ts";
+import { checkJournal, openJournal, publisherOf, sealJournal, settleJournal } from "./open_journal.ts";
 import { recentMinutes } from "./store.ts";
 import { type SharedBook, WarningBook } from "./warnings/warning_book.ts";
 
@@ -100,9 +97,11 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const adopted = await adoptOrphans(captureSetup, folder, orphansOf(ownership, options), damaged, log);
   const reserve = new DiskReserve({ folder, log });
   await reserve.poll();
-  const journal = openJournal(options, folder, ownership.number, reserve);
+  const { flushIntervalMs, journalBytesMax: bytesMax } = options;
+  const own = { folder, number: ownership.number, flushIntervalMs, bytesMax, damaged, reserve, clock, log };
+  const journal = openJournal({ ...own, ...(shared && { mergesTo: shared.merges }) });
   if (!shared) ownership.logCopy();
-  await settle(ownership, journal);
+  await settleJournal(ownership, journal);
   const book = new WarningBook({
     lane: journal.warnings,
     spiked: () => options.counts.spiked(),
@@ -115,7 +114,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const groupTypes = new KnownGroupTypes(({ project_id, name }) => announce(journal, project_id, name));
   const learning = followGroupTypes(groupTypes, stores.sql, log);
   const polls = openPolls(reserve, book, log);
-  const publish = publisher(options, journal, ownership, adopted);
+  const publish = publisherOf(stores.sql, journal, ownership, adopted);
   // Published before anything is captured, so that exports know of this journal; but Postgres may be unavailable.
   const published = withinMs(publish(), limits.healthMsMax).catch(() => {});
   const opening = [openSalts(stores.sql, clock, log), openDailyQuotas(stores.sql, clock, log)] as const;
@@ -151,7 +150,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
       await Promise.all([salts.close(), dailyQuotas.close()]);
       await book.close();
       const drain = (forMs: number) => Promise.all([flush.drain(forMs), merges.drain(forMs)]);
-      await sealLast(journal, ownership.isBroken, drain, ms);
+      await sealJournal(journal, ownership.isBroken, drain, ms);
       // Warnings of merges that were refused during the drain: the next start finds them.
       await journal.warnings.seal();
       await learning.close();
@@ -160,18 +159,6 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
       await journal.release();
     },
   };
-}
-
-/** Seals the last segments and flushes them, unless the stores are not the journal's any more. */
-async function sealLast(
-  journal: CaptureJournal,
-  isBroken: boolean,
-  drain: (forMs: number) => Promise<unknown>,
-  ms: number,
-): Promise<void> {
-  if (isBroken) await drain(0);
-  await journal.close();
-  if (!isBroken) await drain(ms);
 }
 
 /** Polls the disk's free space, and minutes that are over. */
@@ -210,68 +197,6 @@ async function watchMinutes({ stores, clock, log }: OpenCaptureOptions, book: Wa
     log.warn("spikes are compared with this process's own minutes only", { reason: reasonOf(thrown) });
     book.watch([]);
   }
-}
-
-/** @throws UserError, with the journal closed, when the two do not belong together. */
-async function settle(ownership: JournalOwnership, journal: CaptureJournal): Promise<void> {
-  try {
-    await ownership.settle(journal);
-  } catch (thrown) {
-    await journal.close();
-    await journal.release();
-    throw thrown;
-  }
-}
-
-/** Publishes the journal's watermark; then removes the registrations of journals that it adopted. */
-function publisher(
-  { stores: { sql } }: OpenCaptureOptions,
-  journal: CaptureJournal,
-  ownership: JournalOwnership,
-  adopted: JournalIdentity[],
-): () => Promise<void> {
-  let running: Promise<void> | undefined;
-  const publish = async () => {
-    await ownership.publish(journal);
-    for (let one = adopted.at(-1); one; one = adopted.at(-1)) {
-      await leaveJournals(sql, one);
-      adopted.pop();
-    }
-  };
-  // One at a time: each may have to claim the journal, or a new number.
-  return () => (running ??= publish().finally(() => (running = undefined)));
-}
-
-/** Opens the journal with what an earlier run left in it. */
-function openJournal(
-  options: OpenCaptureOptions,
-  folder: string,
-  number: number,
-  reserve: DiskReserve,
-): CaptureJournal {
-  const { clock, log, flushIntervalMs, journalBytesMax: bytesMax, shared } = options;
-  const merging = shared && { mergesTo: shared.merges };
-  const damaged = (damage: Damage) => options.counts.damaged(damage);
-  const own = { folder, number, flushIntervalMs, bytesMax, damaged, reserve };
-  const journal = new CaptureJournal({ ...own, ...merging, clock, log });
-  journal.open();
-  const found = journal.pending();
-  if (found.events > 0) log.info("found events of an earlier run in the journal", { ...found });
-  return journal;
-}
-
-/** @throws with a code when captures are refused, or would be. */
-async function checkJournal(journal: CaptureJournal): Promise<void> {
-  const wrong = (message: string, code: string) => Object.assign(new Error(message), { code });
-  if (journal.tight) throw wrong("the disk is nearly full", "DISK_LOW");
-  if (journal.full) throw wrong("the journal is full", "JOURNAL_FULL");
-  if (journal.isFailing()) throw wrong("the journal could not be written just now", "JOURNAL_FAILING");
-  // An empty file can be made even where nothing can be written.
-  await writeDurably(
-    journal.io,
-    `${journal.folder}/check`,
-    new Uint8Array(journalLimits.journalProbeBytes).fill(1),
-  );
 }
 
 /** A new group type travels in the lane of merges, since its index must be decided in order as well. */

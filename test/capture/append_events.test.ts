@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { type AppendContext, appendEvents } from "../../src/capture/append_events.ts";
+import { appendEvents } from "../../src/capture/append_events.ts";
+import type { AppendContext } from "../../src/capture/append_slow_path.ts";
 import type { CaptureJournal, EventLane } from "../../src/capture/capture_journal.ts";
 import { definitionLimits } from "../../src/capture/definitions/limits.ts";
 import type { EventContext } from "../../src/capture/event/event.ts";

@@ -1,0 +1,74 @@
+// The journal of a process, from its start to its end: opened, settled with the database, published, checked, sealed.
+
+import type { Postgres } from "../storage/postgres/postgres.ts";
+import { CaptureJournal, type CaptureJournalOptions } from "./capture_journal.ts";
+import type { JournalIdentity } from "./journal/identity/journal_identity.ts";
+import type { JournalOwnership } from "./journal/identity/ownership.ts";
+import { leaveJournals } from "./journal/identity/store.ts";
+import { journalLimits } from "./journal/limits.ts";
+import { writeDurably } from "./journal/segments/files.ts";
+
+/** Opens the journal with what an earlier run left in it. */
+export function openJournal(options: CaptureJournalOptions): CaptureJournal {
+  const journal = new CaptureJournal(options);
+  journal.open();
+  const found = journal.pending();
+  if (found.events > 0) options.log.info("found events of an earlier run in the journal", { ...found });
+  return journal;
+}
+
+/** @throws UserError, with the journal closed, when the two do not belong together. */
+export async function settleJournal(ownership: JournalOwnership, journal: CaptureJournal): Promise<void> {
+  try {
+    await ownership.settle(journal);
+  } catch (thrown) {
+    await journal.close();
+    await journal.release();
+    throw thrown;
+  }
+}
+
+/** Publishes the journal's watermark; then removes the registrations of journals that it adopted. */
+export function publisherOf(
+  sql: Postgres,
+  journal: CaptureJournal,
+  ownership: JournalOwnership,
+  adopted: JournalIdentity[],
+): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  const publish = async () => {
+    await ownership.publish(journal);
+    for (let one = adopted.at(-1); one; one = adopted.at(-1)) {
+      await leaveJournals(sql, one);
+      adopted.pop();
+    }
+  };
+  // One at a time: each may have to claim the journal, or a new number.
+  return () => (running ??= publish().finally(() => (running = undefined)));
+}
+
+/** @throws with a code when captures are refused, or would be. */
+export async function checkJournal(journal: CaptureJournal): Promise<void> {
+  const wrong = (message: string, code: string) => Object.assign(new Error(message), { code });
+  if (journal.tight) throw wrong("the disk is nearly full", "DISK_LOW");
+  if (journal.full) throw wrong("the journal is full", "JOURNAL_FULL");
+  if (journal.isFailing()) throw wrong("the journal could not be written just now", "JOURNAL_FAILING");
+  // An empty file can be made even where nothing can be written.
+  await writeDurably(
+    journal.io,
+    `${journal.folder}/check`,
+    new Uint8Array(journalLimits.journalProbeBytes).fill(1),
+  );
+}
+
+/** Seals the last segments and flushes them, unless the stores are not the journal's any more. */
+export async function sealJournal(
+  journal: CaptureJournal,
+  isBroken: boolean,
+  drain: (forMs: number) => Promise<unknown>,
+  ms: number,
+): Promise<void> {
+  if (isBroken) await drain(0);
+  await journal.close();
+  if (!isBroken) await drain(ms);
+}
