@@ -91,13 +91,12 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const { dataDir, ownDir = dataDir, stores, shared, clock, log } = options;
   const folder = `${ownDir}/journal`;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const { postgres = embeddedAddress } = options;
+  const { postgres = embeddedAddress, flushIntervalMs, journalBytesMax: bytesMax } = options;
   const ownership = await openOwnership({ sql: stores.sql, folder, postgres, clock, log });
   const damaged = (damage: Damage) => options.counts.damaged(damage);
   const adopted = await adoptOrphans(captureSetup, folder, orphansOf(ownership, options), damaged, log);
   const reserve = new DiskReserve({ folder, log });
   await reserve.poll();
-  const { flushIntervalMs, journalBytesMax: bytesMax } = options;
   const own = { folder, number: ownership.number, flushIntervalMs, bytesMax, damaged, reserve, clock, log };
   const journal = openJournal({ ...own, ...(shared && { mergesTo: shared.merges }) });
   if (!shared) ownership.logCopy();
@@ -119,12 +118,8 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const published = withinMs(publish(), limits.healthMsMax).catch(() => {});
   const opening = [openSalts(stores.sql, clock, log), openDailyQuotas(stores.sql, clock, log)] as const;
   const [salts, dailyQuotas] = await Promise.all([...opening, published]);
-  const ticking: IntervalTask = startInterval(
-    captureLimits.watermarkMs,
-    "publishing the journal's watermark",
-    publish,
-    log,
-  );
+  const publishing = "publishing the journal's watermark";
+  const ticking: IntervalTask = startInterval(captureLimits.watermarkMs, publishing, publish, log);
   let closing = false;
   const startFlush = () => {
     if (closing) return;
