@@ -25,7 +25,7 @@ interface Shown {
 
 const isShared = location.pathname.startsWith("/shared/");
 
-function PlayerPage() {
+export function PlayerPage() {
   const [shown, setShown] = useState<Shown>();
   const [problem, setProblem] = useState("");
   const [seek, setSeek] = useState<{ at: number }>();

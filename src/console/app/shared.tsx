@@ -44,7 +44,7 @@ const askAgainMs = 2500;
 /** Heights of pictures on a dashboard, and of an insight alone, in pixels. */
 const [low, high] = [190, 460];
 
-function SharedPage() {
+export function SharedPage() {
   const [board, setBoard] = useState<SharedBoard>();
   const [problem, setProblem] = useState("");
   useEffect(() => followBoard(setBoard, setProblem), []);

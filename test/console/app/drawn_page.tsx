@@ -65,6 +65,10 @@ export interface Given {
   /** The part of the page's address behind `#`. */
   hash?: string;
   project?: Partial<ProjectRow>;
+  /** The path of the page's address; "/" by default. */
+  path?: string;
+  /** What the tab has stored: a key that is signed in with. */
+  stored?: Readonly<Record<string, string>>;
 }
 
 /** Names of a browser that pages use, which this process gets while a page is drawn. */
@@ -105,7 +109,8 @@ export async function inDocument<Module>(load: () => Promise<Module>): Promise<M
 
 /** @param children drawn for somebody who is signed in to a project. */
 export async function drawPage(children: ComponentChildren, given: Given = {}): Promise<DrawnPage> {
-  window.happyDOM.setURL(`http://127.0.0.1:8000/#${given.hash ?? "/7/overview"}`);
+  window.happyDOM.setURL(`http://127.0.0.1:8000${given.path ?? "/"}#${given.hash ?? "/7/overview"}`);
+  for (const [name, value] of Object.entries(given.stored ?? {})) window.sessionStorage.setItem(name, value);
   const returnGlobals = lendGlobals();
   closeOpened = async () => {
     await act(() => render(null, document.body));

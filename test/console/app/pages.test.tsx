@@ -1,0 +1,58 @@
+// The pages of the console: what a key is shown, and which page an address names.
+
+import { expect, test } from "bun:test";
+import { readRoute } from "../../../src/console/app/session/route.ts";
+import { allows } from "../../../src/console/app/session/session.ts";
+import { inDocument } from "./drawn_page.tsx";
+
+const { pageAt, pagesFor } = await inDocument(() => import("../../../src/console/app/pages.ts"));
+
+const shownTo = (...scopes: string[]) =>
+  pagesFor((scope) => allows(scopes, scope)).map(
+    ({ title, entries }) => [title, ...entries.map(({ name }) => name)] as const,
+  );
+const all = pagesFor(() => true).flatMap(({ entries }) => entries);
+const nameAt = (hash: string, allowed = all) => pageAt(allowed, readRoute(hash))?.name;
+
+test("a key is shown the pages of its scopes, and no group without any", () => {
+  expect(shownTo("*").flat()).toHaveLength(all.length + pagesFor(() => true).length);
+  expect(shownTo("query:read")).toEqual([
+    ["", "overview", "live"],
+    ["Ask", "explore", "behind", "sql"],
+  ]);
+  expect(shownTo("person:write", "project:read")).toEqual([
+    ["People", "persons"],
+    ["Set up", "start", "projects"],
+  ]);
+  expect(shownTo()).toEqual([]);
+});
+
+test("every page has a name of its own, and the menu all but the persons behind a number", () => {
+  expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
+  expect(all.filter(({ icon }) => icon === undefined).map(({ name }) => name)).toEqual(["behind"]);
+});
+
+test("an address without a page is the first that the key is shown", () => {
+  expect(nameAt("#/7")).toBe("overview");
+  expect(
+    nameAt(
+      "#/7/",
+      pagesFor((scope) => scope === "group:read").flatMap(({ entries }) => entries),
+    ),
+  ).toBe("groups");
+  expect(nameAt("#/7/", [])).toBeUndefined();
+});
+
+test.each([
+  ["#/7/insights", "insights"],
+  ["#/7/insights/abc", "insights"],
+  ["#/7/insights/abc/more", undefined],
+  ["#/7/groups/team", undefined],
+  ["#/7/groups/team/a%2Fb", "groups"],
+  ["#/7/overview/1", undefined],
+  ["#/7//1", undefined],
+  ["#/7/nonsense", undefined],
+  ["#/7/constructor", undefined],
+])("%s is the page %p", (hash, name) => {
+  expect(nameAt(hash)).toBe(name);
+});

@@ -1,0 +1,211 @@
+// Small parts of pages: what a reply shows until it is there, what asks twice, what is cut.
+
+import { afterEach, expect, setSystemTime, test } from "bun:test";
+import { Refusal } from "../../../../src/console/app/session/api.ts";
+import type { Action, Loaded } from "../../../../src/console/app/session/use_loaded.ts";
+import {
+  CheckField,
+  Cut,
+  Field,
+  FormCard,
+  NoSuch,
+  Outcome,
+  PageHead,
+  RemoveButton,
+  Shown,
+  ShownPage,
+  Status,
+  SureButton,
+  Time,
+} from "../../../../src/console/app/ui/parts.tsx";
+import { closePage, drawPage } from "../drawn_page.tsx";
+
+afterEach(async () => {
+  await closePage();
+  setSystemTime();
+});
+
+const loaded = (more: Partial<Loaded<string>>): Loaded<string> => ({
+  value: undefined,
+  error: undefined,
+  loading: false,
+  isOld: false,
+  again: () => {},
+  ...more,
+});
+const action = (more: Partial<Action> = {}): Action => ({
+  running: false,
+  error: undefined,
+  done: "",
+  run: () => {},
+  send: () => {},
+  ...more,
+});
+const refusal = new Refusal(400, { code: "x", detail: "Not that.", attr: null });
+
+test("a reply is loading, then there, and stays there beside the error of the next", async () => {
+  const shown = async (more: Partial<Loaded<string>>) => {
+    const page = await drawPage(<Shown asked={loaded(more)}>{(value) => <b>{value}</b>}</Shown>);
+    return page.text();
+  };
+  expect(await shown({ loading: true })).toBe("Loading …");
+  expect(await shown({ value: "tea", loading: true })).toBe("tea");
+  expect(await shown({ value: "tea", error: refusal })).toBe("Not that.tea");
+  expect(await shown({ error: refusal })).toBe("Not that.");
+});
+
+test("rows of the question before open nothing, what stands beside them does", async () => {
+  const pressed: string[] = [];
+  const rows = (
+    <>
+      <button type="button" onClick={() => pressed.push("beside")}>
+        Beside
+      </button>
+      <ul class="bars">
+        <li>
+          <button type="button" onClick={() => pressed.push("row")}>
+            Row
+          </button>
+        </li>
+      </ul>
+    </>
+  );
+  const old = await drawPage(<Shown asked={loaded({ value: "x", isOld: true })}>{() => rows}</Shown>);
+  await old.press("Row");
+  await old.press("Beside");
+  expect(pressed).toEqual(["beside"]);
+  const next = await drawPage(<Shown asked={loaded({ value: "x" })}>{() => rows}</Shown>);
+  await next.press("Row");
+  expect(pressed).toEqual(["beside", "row"]);
+});
+
+test("a page has one heading, before its reply and with it, and the document is titled by it", async () => {
+  const page = (value?: string) => (
+    <ShownPage asked={loaded({ value, loading: value === undefined })} title="Export">
+      {(name) => <PageHead title={name} />}
+    </ShownPage>
+  );
+  expect((await drawPage(page())).texts("h1")).toEqual(["Export"]);
+  const shown = await drawPage(page("Nightly"));
+  expect(shown.texts("h1")).toEqual(["Nightly"]);
+  expect(shown.document.title).toBe("Nightly · Sluice");
+});
+
+test("what cannot be undone asks first, and the focus goes with the question", async () => {
+  let acts = 0;
+  const page = await drawPage(<SureButton label="Delete" sure="It is gone." act={() => void acts++} />);
+  await page.press("Delete");
+  expect(acts).toBe(0);
+  expect(page.document.activeElement?.getAttribute("aria-label")).toBe("Yes, delete. It is gone.");
+  await page.press("No");
+  expect([acts, page.document.activeElement?.textContent]).toEqual([0, "Delete"]);
+  await page.press("Delete");
+  await page.press("Yes, delete. It is gone.");
+  expect(acts).toBe(1);
+});
+
+test("what is removed is left, once it is gone", async () => {
+  const sent: unknown[] = [];
+  const send: Action["send"] = (method, path, body, done, after) => {
+    sent.push([method, path, body, done]);
+    after?.(undefined as never);
+  };
+  const page = await drawPage(
+    <RemoveButton path="/a/1/" sure="?" action={action({ send })} back="#/7/list" />,
+  );
+  await page.press("Delete");
+  await page.press("Yes, delete. ?");
+  expect(sent).toEqual([["DELETE", "/a/1/", undefined, "Deleted."]]);
+  expect(location.hash).toBe("#/7/list");
+});
+
+test.each([
+  [200, "x".repeat(200)],
+  [201, `${"x".repeat(199)}…`],
+])("a heading of %d letters is %s", async (letters, text) => {
+  const page = await drawPage(<PageHead title={"x".repeat(letters)} />);
+  expect(page.texts("h1")).toEqual([text]);
+});
+
+test("a text that is cut has the whole of it at hand, one that fits has nothing", async () => {
+  const page = await drawPage(
+    <>
+      <p>
+        <Cut text="twelve chars" most={5} />
+      </p>
+      <p>
+        <Cut text="five!" most={5} />
+      </p>
+    </>,
+  );
+  expect(page.texts("p")).toEqual(["twel…", "five!"]);
+  expect(page.find("span").getAttribute("title")).toBe("twelve chars");
+  expect(page.document.querySelectorAll("p span")).toHaveLength(1);
+});
+
+test("a form is sent by its button, which rests while it is sent or something is missing", async () => {
+  let sent = 0;
+  const card = (more: object) => (
+    <FormCard title="New" send={() => void sent++} action={action()} {...more}>
+      <Field label="Name" hint="a hint">
+        {(id) => <input id={id} value="tea" />}
+      </Field>
+    </FormCard>
+  );
+  const page = await drawPage(card({}));
+  await page.submit("Create");
+  expect([sent, page.valueOf("Name"), page.texts("small")]).toEqual([1, "tea", ["a hint"]]);
+  for (const more of [{ disabled: true }, { action: action({ running: true }) }]) {
+    const resting = await drawPage(card({ button: "Save", ...more }));
+    expect(resting.submit("Save")).rejects.toThrow("disabled");
+  }
+});
+
+test("what was done is said, what failed in the API's words, and nothing else", async () => {
+  const texts = async (more: Partial<Action>) => {
+    const page = await drawPage(<Outcome action={action(more)} />);
+    const [status] = page.document.querySelectorAll('[role="status"]');
+    return [page.text(), status!.hasAttribute("hidden")];
+  };
+  expect(await texts({})).toEqual(["", true]);
+  expect(await texts({ done: "Saved." })).toEqual(["Saved.", false]);
+  expect(await texts({ error: refusal })).toEqual(["Not that.", true]);
+  const many = new Refusal(429, { code: "throttled", detail: "Wait.", attr: null });
+  expect(await texts({ error: many })).toEqual(["Wait. (too many requests)", true]);
+});
+
+test("a state is good, bad or neither; a time is how long ago, and none is a dash", async () => {
+  setSystemTime(new Date("2026-03-02T00:00:00Z"));
+  const page = await drawPage(
+    <>
+      {["Completed", "FailedRetryable", "Starting", "completed"].map((text) => (
+        <Status key={text} text={text} />
+      ))}
+      <em>
+        <Time at="2026-03-01T00:00:00Z" />
+      </em>
+      <em>
+        <Time at={null} />
+      </em>
+    </>,
+  );
+  const classes = [...page.document.querySelectorAll(".status")].map(({ className }) => className.trim());
+  expect(classes).toEqual(["status good", "status bad", "status", "status"]);
+  expect(page.texts("em")).toEqual(["24 h ago", "–"]);
+  expect(page.find("time").getAttribute("datetime")).toBe("2026-03-01T00:00:00Z");
+});
+
+test("an address that names nothing says what was looked for, a long name cut", async () => {
+  const page = await drawPage(<NoSuch title="Insights" what="insight" name={"y".repeat(300)} />);
+  expect(page.texts('[role="alert"]')).toEqual([
+    `There is no insight ${"y".repeat(199)}… here, or it is not shown to you.`,
+  ]);
+});
+
+test("a check is set as it is pressed", async () => {
+  const set: boolean[] = [];
+  const page = await drawPage(<CheckField label="All" value={false} set={(on) => set.push(on)} />);
+  await page.fill("All", "on");
+  await page.fill("All", "off");
+  expect(set).toEqual([true, false]);
+});
