@@ -10,15 +10,7 @@ import { Form } from "./form.ts";
 import { inflateBytes, inflatedBytesFor, type Method, tooDense, tooLarge } from "./inflate.ts";
 import { decodeLimits } from "./limits.ts";
 import { LzString } from "./lz_string.ts";
-
-export interface Hints {
-  /** Content-Encoding. */
-  encoding: string | null;
-  /** The `compression` query parameter. */
-  compression: string | null;
-  /** Content-Type; only that of a form matters. */
-  contentType: string | null;
-}
+import { beginsWithData, type Hint, hintsIn, hintsOf, magicOf, type Sent } from "./wrapping.ts";
 
 interface DecodeBounds {
   /** The size limit of each layer, in bytes; limits.inflatedBytesMax by default. */
@@ -43,18 +35,9 @@ interface Decoded {
  * @throws Fault payload_too_large past `bytesMax` or the inflation ratio, unavailable when there is no memory,
  * invalid_payload for damaged compression, or what `first` throws.
  */
-export async function decodeBody(wire: Uint8Array, hints: Hints, bounds: DecodeBounds): Promise<Decoded> {
+export async function decodeBody(wire: Uint8Array, sent: Sent, bounds: DecodeBounds): Promise<Decoded> {
   if (looksLikeJson(wire)) return { chunks: [wire], sent_at: null };
-  return await new Unwrapping(wire, hints, bounds).run();
-}
-
-/** Hints of a request's headers and query about how its body is wrapped. */
-export function hintsOf({ headers }: Request, query: URLSearchParams): Hints {
-  return {
-    encoding: query.get("data") ? null : headers.get("content-encoding"),
-    compression: query.get("compression"),
-    contentType: headers.get("content-type"),
-  };
+  return await new Unwrapping(wire, sent, bounds).run();
 }
 
 /** Does all of it, with a turn of the event loop between slices. */
@@ -67,20 +50,6 @@ async function workOff<Work extends { advance(bytesMax: number): boolean }>(work
 
 const firstSliceBytes = decodeLimits.decodeBytesMax / 8;
 
-type Hint = "br" | "deflate" | "lz";
-
-/** The hints that the bytes do not reveal; gzip, zstd and base64 are recognized by their bytes. */
-function hintsIn(text: string | null): Hint[] {
-  if (!text) return [];
-  const hints: Hint[] = [];
-  for (const word of text.toLowerCase().split(",")) {
-    const name = word.trim();
-    if (name === "br" || name === "deflate") hints.push(name);
-    else if (name === "lz64" || name === "lz-string") hints.push("lz");
-  }
-  return hints;
-}
-
 /** A body whose layers are removed one after the other. */
 class Unwrapping {
   readonly #wire: Uint8Array;
@@ -91,12 +60,11 @@ class Unwrapping {
   readonly #first: DecodeBounds["first"];
   #sentAt: string | null = null;
 
-  constructor(wire: Uint8Array, hints: Hints, { bytesMax, lease, first }: DecodeBounds) {
+  constructor(wire: Uint8Array, sent: Sent, { bytesMax, lease, first }: DecodeBounds) {
     this.#wire = wire;
-    this.#hints = [...hintsIn(hints.encoding).toReversed(), ...hintsIn(hints.compression)];
-    this.#formExpected = (hints.contentType ?? "")
-      .toLowerCase()
-      .startsWith("application/x-www-form-urlencoded");
+    const { hints, isForm } = hintsOf(sent);
+    this.#hints = hints;
+    this.#formExpected = isForm;
     this.#lease = lease;
     this.#bytesMax = bytesMax ?? limits.inflatedBytesMax;
     this.#first = first;
@@ -170,11 +138,9 @@ class Unwrapping {
     } finally {
       packed.close();
     }
-    if (packed.tooLarge) {
-      throw dense < this.#bytesMax
-        ? tooDense(this.#wire.length, dense)
-        : tooLarge(body.length, this.#bytesMax);
-    }
+    const isDense = dense < this.#bytesMax;
+    if (packed.tooLarge)
+      throw isDense ? tooDense(this.#wire.length, dense) : tooLarge(body.length, this.#bytesMax);
     const { bytes } = packed;
     if (!bytes || looksLikeJson(bytes)) return bytes && [bytes];
     this.#drop(bytes);
@@ -228,21 +194,6 @@ export function looksLikeJson(bytes: Uint8Array): boolean {
   let at = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
   while (isBlank(bytes[at]!) && at < decodeLimits.blanksBytesMax) at++;
   return bytes[at] === 0x7b || bytes[at] === 0x5b;
-}
-
-function magicOf(bytes: Uint8Array): Method | undefined {
-  const [a, b, c, d] = bytes;
-  if (a === 0x1f && b === 0x8b) return "gzip";
-  if (a === 0x28 && b === 0xb5 && c === 0x2f && d === 0xfd) return "zstd";
-  // The header of zlib; its second byte is never a letter of base64.
-  if (a === 0x78 && (b === 0x01 || b === 0x5e || b === 0x9c || b === 0xda)) return "deflate";
-  return undefined;
-}
-
-function beginsWithData(bytes: Uint8Array): boolean {
-  return (
-    Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 5)).toString("latin1") === "data="
-  );
 }
 
 /** Without a limited amount of white space around it. */

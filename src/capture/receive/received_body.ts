@@ -5,7 +5,7 @@ import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { receiveBody } from "../../work/bodies/upload.ts";
 import type { UploadBounds } from "../../work/bodies/whole_body.ts";
-import { decodeBody, hintsOf } from "../decode/decode.ts";
+import { decodeBody } from "../decode/decode.ts";
 import { captureLimits } from "../limits.ts";
 import { BodyScanner } from "../scan/body_scanner.ts";
 import type { EventIndex, IndexOptions } from "../scan/event_index.ts";
@@ -56,7 +56,7 @@ export class ReceivedBody {
     const wire = receiving.wire ?? (await this.#wireOf(receiving, lease));
     const wireBytes = lease.bytes;
     const bounds = bytesMax === undefined ? { lease, first } : { lease, first, bytesMax };
-    const { chunks, sent_at } = await decodeBody(wire, hintsOf(request, query), bounds);
+    const { chunks, sent_at } = await decodeBody(wire, { request, query }, bounds);
     if (chunks[0] !== wire) {
       free(wire);
       lease.release(wireBytes);

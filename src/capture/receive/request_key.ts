@@ -7,7 +7,7 @@ import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import type { MemoryBudget } from "../../work/bodies/memory_budget.ts";
 import { announcedBytes, receiveBody } from "../../work/bodies/upload.ts";
-import { decodeBody, hintsOf } from "../decode/decode.ts";
+import { decodeBody } from "../decode/decode.ts";
 import { captureLimits } from "../limits.ts";
 import { BodyScanner } from "../scan/body_scanner.ts";
 import { itemKeyOf } from "../scan/event_index.ts";
@@ -30,7 +30,7 @@ export async function requestKeyOf(request: Request, memory: MemoryBudget): Prom
       ? Buffer.from(inQuery)
       : await receiveBody(request, { bytesMax: limits.keyBodyBytesMax, lease });
     const bounds = { bytesMax: receiveLimits.keyBodyInflatedBytesMax, lease };
-    const { chunks } = await decodeBody(wire, hintsOf(request, query), bounds);
+    const { chunks } = await decodeBody(wire, { request, query }, bounds);
     return await keyOfObject(await joined(chunks));
   } catch (thrown) {
     if (thrown instanceof Fault && thrown.code !== "unavailable") return undefined;

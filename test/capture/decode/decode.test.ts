@@ -5,6 +5,7 @@ import LZString from "lz-string";
 import { Base64 } from "../../../src/capture/decode/base64.ts";
 import { decodeBody } from "../../../src/capture/decode/decode.ts";
 import { decodeLimits } from "../../../src/capture/decode/limits.ts";
+import type { Sent } from "../../../src/capture/decode/wrapping.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 import { joined } from "../../../src/core/chunks.ts";
 import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
@@ -23,10 +24,17 @@ interface Said {
   contentType?: string;
 }
 
+/** A request with these hints. */
+function sentWith({ encoding, compression, contentType }: Said): Sent {
+  const headers = new Headers();
+  if (encoding) headers.set("content-encoding", encoding);
+  if (contentType) headers.set("content-type", contentType);
+  return { request: { headers }, query: new URLSearchParams(compression ? { compression } : {}) };
+}
+
 async function decoded(bytes: Uint8Array | string, said: Said = {}): Promise<string> {
-  const { encoding = null, compression = null, contentType = null } = said;
   const wire = typeof bytes === "string" ? bytesOf(bytes) : bytes;
-  const { chunks } = await decodeBody(wire, { encoding, compression, contentType }, unbounded());
+  const { chunks } = await decodeBody(wire, sentWith(said), unbounded());
   return new TextDecoder().decode(Buffer.concat(chunks));
 }
 
@@ -71,13 +79,11 @@ test("forms carry a body in data, and say how it is packed and when it was sent"
   expect(await decoded(`compression=lz64&data=${encodeURIComponent(packed)}`, { contentType: form })).toBe(
     plain,
   );
-  const hints = { encoding: null, compression: null, contentType: form };
-  expect(
-    (await decodeBody(bytesOf(`data=${base64}&sent_at=1700000000000`), hints, unbounded())).sent_at,
-  ).toBe("1700000000000");
-  expect((await decodeBody(bytesOf(`data=${base64}&_=1700000000001`), hints, unbounded())).sent_at).toBe(
-    "1700000000001",
-  );
+  const sentAt = async (field: string) =>
+    (await decodeBody(bytesOf(`data=${base64}&${field}`), sentWith({ contentType: form }), unbounded()))
+      .sent_at;
+  expect(await sentAt("sent_at=1700000000000")).toBe("1700000000000");
+  expect(await sentAt("_=1700000000001")).toBe("1700000000001");
 });
 
 test("lz-string is unpacked, with a hint or without", async () => {
@@ -159,8 +165,7 @@ test("a long body is unwrapped a stretch at a time, and others get their turn be
     [packed, { compression: "lz64" }, 700_000],
   ];
   for (const [text, said, bytes] of cases) {
-    const { encoding = null, compression = null, contentType = null } = said;
-    const work = decodeBody(bytesOf(text), { encoding, compression, contentType }, unbounded());
+    const work = decodeBody(bytesOf(text), sentWith(said), unbounded());
     expect(await turnsDuring(work)).toBeGreaterThan(bytes / decodeLimits.decodeBytesMax - 2);
     const { chunks } = await work;
     if (text !== packed) expect(Buffer.concat(chunks).equals(Buffer.from(long))).toBe(true);
@@ -171,8 +176,7 @@ test("what is inflated comes in chunks, made elsewhere, and is only joined a str
   const long = bytesOf(
     JSON.stringify({ api_key: "k", batch: Array.from({ length: 3_000_000 }, (_, i) => i) }),
   );
-  const hints = { encoding: null, compression: null, contentType: null };
-  const { chunks } = await decodeBody(gzipSync(long), hints, unbounded());
+  const { chunks } = await decodeBody(gzipSync(long), sentWith({}), unbounded());
   expect(Math.max(...chunks.map(({ length }) => length))).toBeLessThanOrEqual(decodeLimits.inflateChunkBytes);
   const joining = joined(chunks);
   expect(await turnsDuring(joining)).toBeGreaterThan(1);
