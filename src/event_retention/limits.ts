@@ -14,8 +14,6 @@ export const retentionLimits = {
   expirySkewMsMax: 60_000,
   /** How long a pass waits for one statement, in ms. The engine finishes it, and the next pass waits for it. */
   expiryStatementMsMax: 600_000,
-  /** How long a process that is silent keeps others from making a pass, in ms: longer than any statement. */
-  expiryLeaseMs: 900_000,
   /** Checks that find the engine still deleting before it is logged: an hour of them. */
   expiryWaitsMax: 60,
   /** Projects with their own retention in one statement: some 25 kB of numbers. */

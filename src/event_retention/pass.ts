@@ -4,53 +4,33 @@
 import type { Uses } from "../storage/services.ts";
 import { type Expiry, expiryOfAll, expiryOfSome, type OwnRetention } from "./expiry.ts";
 import { retentionLimits } from "./limits.ts";
-import {
-  claimPass,
-  endPass,
-  listOwnRetentions,
-  recordMasked,
-  recordUnmasked,
-  renewPass,
-} from "./pass_store.ts";
+import { listOwnRetentions, recordMasked, recordUnmasked } from "./pass_store.ts";
 import { ExpiredRows, expiringTables, type MaskedPartition } from "./store.ts";
 
 export interface PassOptions extends Uses<"sql" | "clickhouse" | "clock" | "log"> {
   /** After how many days all events expire; undefined: only those of projects with their own retention. */
   retentionDays: number | undefined;
-  owner: string;
-  /** Whether a pass is due although there was one: its retention may have been another. */
-  atOnce?: boolean;
   expired(events: number): void;
   /** Stops the pass before its next statement; the engine finishes the present one. */
   stopping: AbortSignal;
 }
 
-/** The result of a check: nothing was due; the engine is still at earlier deletions, and why; or a pass was made. */
+/** The result of a pass: the engine is still at earlier deletions, and why; or the pass was made. */
 export type Looked =
-  | { is: "not due" }
-  | { is: "waiting"; reason: string }
-  | { is: "passed"; events: number; sessions: number; rewritten: number };
+  { is: "waiting"; reason: string } | { is: "passed"; events: number; sessions: number; rewritten: number };
 
-/** Makes a pass if one is due and no other process makes it. */
-export async function expireEvents(options: PassOptions): Promise<Looked> {
-  const { sql, clickhouse, clock, owner, atOnce, stopping } = options;
-  const turn = await claimPass(sql, owner, clock.now(), atOnce);
-  if (!turn) return { is: "not due" };
-  let passed_at: number | undefined;
-  try {
-    const rows = new ExpiredRows(clickhouse, stopping);
-    const reason = await rows.unfinishedDeletion();
-    if (reason !== undefined) return { is: "waiting", reason };
-    const now = clock.now();
-    const deleted = await deleteExpired(options, rows, now);
-    const hasMasked = turn.masked_since !== null || deleted.events + deleted.sessions > 0;
-    const oldest = Math.min(turn.masked_since ?? now, now);
-    const rewritten = hasMasked ? await removeGathered(options, rows, oldest) : 0;
-    passed_at = now;
-    return { is: "passed", ...deleted, rewritten };
-  } finally {
-    await endPass(sql, owner, passed_at);
-  }
+/** Makes a claimed pass. `masked_since`: since when files may hold deleted rows, null when none do. */
+export async function expireEvents(options: PassOptions, masked_since: Date | null): Promise<Looked> {
+  const { clickhouse, clock, stopping } = options;
+  const rows = new ExpiredRows(clickhouse, stopping);
+  const reason = await rows.unfinishedDeletion();
+  if (reason !== undefined) return { is: "waiting", reason };
+  const now = clock.now();
+  const deleted = await deleteExpired(options, rows, now);
+  const hasMasked = masked_since !== null || deleted.events + deleted.sessions > 0;
+  const oldest = Math.min(masked_since?.getTime() ?? now, now);
+  const rewritten = hasMasked ? await removeGathered(options, rows, oldest) : 0;
+  return { is: "passed", ...deleted, rewritten };
 }
 
 /** Deletes what has expired; resolves to the rows that were deleted. */
@@ -59,10 +39,10 @@ async function deleteExpired(
   rows: ExpiredRows,
   now: number,
 ): Promise<{ events: number; sessions: number }> {
-  const { sql, retentionDays, expired } = options;
+  const { sql, retentionDays, expired, stopping } = options;
   const deleted = { events: 0, sessions: 0 };
   const mayDelete = async (): Promise<void> => {
-    await stillMine(options);
+    stopping.throwIfAborted();
     await recordMasked(sql, now);
   };
   // Events first: rows that are derived from them meanwhile go with the sessions, or with the next pass.
@@ -98,14 +78,14 @@ async function removeGathered(
   rows: ExpiredRows,
   masked_since: number,
 ): Promise<number> {
-  const { sql, clock } = options;
+  const { sql, clock, stopping } = options;
   const isOld = masked_since <= clock.now() - retentionLimits.expiryMaskedMsMax;
   let [rewritten, left] = [0, 0];
   for (const table of expiringTables) {
     for (const found of await rows.findMasked(table)) {
       const isDue = isOld || found.masked * retentionLimits.expiryMaskedDivisor >= found.rows;
       if (isDue && hasRoom(options, found, await rows.freeBytes())) {
-        await stillMine(options);
+        stopping.throwIfAborted();
         await rows.removeMasked(table, found.partition);
         rewritten++;
       } else left++;
@@ -124,9 +104,4 @@ function hasRoom({ log }: PassOptions, { partition, bytes_left }: MaskedPartitio
     ...bytes,
   });
   return false;
-}
-
-async function stillMine({ sql, owner, clock, stopping }: PassOptions): Promise<void> {
-  stopping.throwIfAborted();
-  if (!(await renewPass(sql, owner, clock.now()))) throw new Error("another process deletes expired events");
 }

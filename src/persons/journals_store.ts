@@ -14,6 +14,11 @@ export function isPassed(sql: Postgres, moment: PostgresFragment): PostgresFragm
       AND coalesce(seen_at, created_at) > now() - make_interval(days => ${personLimits.journalGoneDays}))`;
 }
 
+/** Whether an order is to be carried out: it was not yet, or every journal has passed its moment. */
+export function isOrderDue(sql: Postgres, moment: PostgresFragment): PostgresFragment {
+  return sql`(begun_at IS NULL OR ${isPassed(sql, moment)})`;
+}
+
 /** Whether several processes use these stores: the others know of an order only a moment later. */
 export async function areSeveral(sql: Postgres): Promise<boolean> {
   const seen = sql`coalesce(seen_at, created_at) > now() - make_interval(secs => ${personLimits.processSeenSeconds})`;

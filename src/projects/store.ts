@@ -171,7 +171,8 @@ async function writeProject(
   set: object,
 ): Promise<Project | undefined> {
   // A changed retention is due at once: for it there was no pass yet.
-  if ("event_retention_days" in set) await sql`UPDATE event_expiry SET passed_at = NULL`;
+  if ("event_retention_days" in set)
+    await sql`UPDATE passes SET passed_at = NULL WHERE id = 'event retention'`;
   const [row] = await sql<ProjectRow[]>`
     UPDATE projects p SET ${sql(set as never)}, updated_at = now() WHERE id = ${id} RETURNING ${columns(sql)}`;
   return row && projectOf(row);

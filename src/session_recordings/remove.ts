@@ -1,23 +1,28 @@
 // The worker that removes deleted recordings: hidden from every query within seconds, gone from ClickHouse's files
-// within a day. No queue of leases: all that is deleted is hidden in one statement, which may be repeated.
+// within a day. One process at a time makes a pass over all that is deleted.
 
 import { readsOf } from "../storage/clickhouse/query_options.ts";
+import { openPass } from "../storage/postgres/passes.ts";
 import type { Uses } from "../storage/services.ts";
-import { intervalWorker } from "../work/interval.ts";
-import type { Worker } from "../work/worker.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 import { findRemains, hideSessions, removeHidden } from "./store.ts";
-import { listDeletions, oldestHidden, recordHidden, recordRemoved } from "./view_store.ts";
+import { hasOldHidden, isRemovalDue, listDeletions, recordHidden, recordRemoved } from "./view_store.ts";
 
 export type RemovalOptions = Uses<"sql" | "clickhouse" | "clock" | "log">;
 
-export function openRemoval(options: RemovalOptions): Worker {
-  const poll = async () => {
-    await hideDeleted(options);
-    await removeOld(options);
-  };
-  const ms = sessionRecordingLimits.recordingHideMs;
-  return intervalWorker(ms, "removing deleted recordings", poll, options.log);
+export function openRemoval(options: RemovalOptions) {
+  return openPass({
+    ...options,
+    id: "deletions of recordings",
+    name: "removing deleted recordings",
+    pollMs: sessionRecordingLimits.recordingHideMs,
+    due: (now) => isRemovalDue(options.sql, now),
+    pass: async () => {
+      await hideDeleted(options);
+      await removeOld(options);
+      return true;
+    },
+  });
 }
 
 /** Hides deleted recordings and their late pieces. Resolves to the number of sessions that had any. */
@@ -41,8 +46,7 @@ export async function hideDeleted({ sql, clickhouse, clock, log }: RemovalOption
 
 /** Rewrites files when the oldest hidden rows are old enough. Resolves to the number of deletions completed. */
 export async function removeOld({ sql, clickhouse, clock, log }: RemovalOptions): Promise<number> {
-  const oldest = await oldestHidden(sql);
-  if (!oldest || oldest.getTime() > clock.now() - sessionRecordingLimits.recordingRemovalAgeMs) return 0;
+  if (!(await hasOldHidden(sql, clock.now()))) return 0;
   const before = new Date(clock.now());
   await removeHidden(clickhouse);
   const removed = await recordRemoved(sql, before, new Date(clock.now()));

@@ -1,6 +1,6 @@
 // Tables of what users did with recordings: views and deletions. The recordings themselves are not checked.
 
-import type { Postgres } from "../storage/postgres/postgres.ts";
+import type { Postgres, PostgresFragment } from "../storage/postgres/postgres.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 
 /** The recordings among these that the user has viewed. */
@@ -102,11 +102,27 @@ interface Deletion {
 }
 
 /** Deletions to hide in ClickHouse: those not hidden yet, and those whose late pieces must be searched for again. */
-export async function listDeletions(sql: Postgres, now: number): Promise<Deletion[]> {
+function toHide(sql: Postgres, now: number): PostgresFragment {
   const checked = new Date(now - sessionRecordingLimits.recordingLatePollMs);
+  return sql`
+    FROM session_recording_deletions
+    WHERE hidden_at IS NULL OR (deleted_at >= ${lateSince(now)} AND checked_at < ${checked})`;
+}
+
+/** Deletions hidden so long ago that files are to be rewritten. */
+function toRemove(sql: Postgres, now: number): PostgresFragment {
+  const hidden = new Date(now - sessionRecordingLimits.recordingRemovalAgeMs);
+  return sql`FROM session_recording_deletions WHERE removed_at IS NULL AND hidden_at <= ${hidden}`;
+}
+
+/** Whether there is anything to hide or to remove. */
+export function isRemovalDue(sql: Postgres, now: number): PostgresFragment {
+  return sql`(EXISTS (SELECT ${toHide(sql, now)}) OR EXISTS (SELECT ${toRemove(sql, now)}))`;
+}
+
+export async function listDeletions(sql: Postgres, now: number): Promise<Deletion[]> {
   return await sql<Deletion[]>`
-    SELECT project_id, session_id FROM session_recording_deletions
-    WHERE hidden_at IS NULL OR (deleted_at >= ${lateSince(now)} AND checked_at < ${checked})
+    SELECT project_id, session_id ${toHide(sql, now)}
     ORDER BY hidden_at IS NOT NULL, checked_at, deleted_at
     LIMIT ${sessionRecordingLimits.recordingsHiddenAtOnceMax}`;
 }
@@ -135,12 +151,8 @@ export async function recordHidden(
     FROM asked WHERE d.project_id = asked.project_id AND d.session_id = asked.session_id`;
 }
 
-/** The earliest time of hiding among recordings whose bytes are still in files; undefined when there are none. */
-export async function oldestHidden(sql: Postgres): Promise<Date | undefined> {
-  const [row] = await sql<{ hidden_at: Date | null }[]>`
-    SELECT min(hidden_at) AS hidden_at FROM session_recording_deletions
-    WHERE removed_at IS NULL AND hidden_at IS NOT NULL`;
-  return row?.hidden_at ?? undefined;
+export async function hasOldHidden(sql: Postgres, now: number): Promise<boolean> {
+  return (await sql`SELECT ${toRemove(sql, now)} LIMIT 1`).length > 0;
 }
 
 /** Records that what was hidden until `before` is gone from the files. Resolves to how many deletions that were. */

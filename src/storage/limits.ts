@@ -30,6 +30,11 @@ export const storageLimits = {
    */
   leaseEndTriesMax: 4,
   leaseEndRetryMs: 500,
+  /** A lease that ends later than this from now, in ms, counts as free: the clock that wrote it was fast. */
+  leaseAheadMsMax: 3_600_000,
+  /** After how long a pass whose process is gone is made by another one, and how often a claim is renewed, in ms. */
+  passLeaseMs: 30_000,
+  passBeatMs: 5000,
   /** Statements the embedded engine runs at once; exports may hold several for minutes. */
   engineStatementsMax: 16,
   /** Filters on properties in one query; each one reads every event's properties again. */

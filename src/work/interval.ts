@@ -10,26 +10,15 @@ export interface IntervalTask {
 
 /** Runs `tick` every `ms`, the first time after `ms`; a tick that takes longer delays the next. */
 export function startInterval(ms: number, name: string, tick: () => Promise<void>, log: Log): IntervalTask {
-  let failing = false;
+  const logged = failuresLogged(name, log);
   let closed = false;
   let running: Promise<void> = Promise.resolve();
   let timer = setTimeout(start, ms);
 
   function start(): void {
-    running = run().finally(() => {
+    running = logged(tick).finally(() => {
       if (!closed) timer = setTimeout(start, ms);
     });
-  }
-
-  async function run(): Promise<void> {
-    try {
-      await tick();
-      if (failing) log.info(`${name} works again`);
-      failing = false;
-    } catch (thrown) {
-      if (!failing) log.warn(`${name} failed`, { reason: reasonOf(thrown) });
-      failing = true;
-    }
   }
 
   return {
@@ -38,6 +27,24 @@ export function startInterval(ms: number, name: string, tick: () => Promise<void
       clearTimeout(timer);
       await running;
     },
+  };
+}
+
+/** Logs the first of several failures in a row, and the next success. A failure is undefined, and an abort silent. */
+export function failuresLogged(name: string, log: Log) {
+  let failing = false;
+  return async <T>(tick: () => Promise<T>, signal?: AbortSignal): Promise<T | undefined> => {
+    try {
+      const made = await tick();
+      if (failing) log.info(`${name} works again`);
+      failing = false;
+      return made;
+    } catch (thrown) {
+      if (signal?.aborted) return undefined;
+      if (!failing) log.warn(`${name} failed`, { reason: reasonOf(thrown) });
+      failing = true;
+    }
+    return undefined;
   };
 }
 

@@ -57,7 +57,9 @@ test("a living process is seen before others give it up", () => {
   expectRising(2 * exportLimits.beatMs, exportLimits.leaseMs);
   const endMsMax = storageLimits.leaseEndTriesMax ** 2 * storageLimits.leaseEndRetryMs;
   expectRising(endMsMax, exportLimits.leaseMs, subscriptionLimits.deliveryClaimMs);
-  expectRising(retentionLimits.expiryStatementMsMax, retentionLimits.expiryLeaseMs);
+  const { passBeatMs, passLeaseMs, leaseAheadMsMax } = storageLimits;
+  expectRising(endMsMax, 2 * passBeatMs, passLeaseMs, subscriptionLimits.deliveryClaimMs, leaseAheadMsMax);
+  expectRising(passLeaseMs, retentionLimits.expiryPollMs);
   expectRising(subscriptionLimits.webhookMsMax, subscriptionLimits.deliveryClaimMs);
   expectRising(subscriptionLimits.smtpSendMsMax, subscriptionLimits.deliveryClaimMs);
 });

@@ -3,11 +3,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { silentLog } from "../../src/core/log.ts";
 import { retentionLimits } from "../../src/event_retention/limits.ts";
-import { expireEvents } from "../../src/event_retention/pass.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { type ExportProcess, noon, openExportProcess } from "../support/export_process.ts";
 import { endedRuns } from "../support/exports.ts";
+import { expireOnce } from "../support/retention.ts";
 import { storesStartMsMax } from "../support/stores.ts";
 import { openWebSink, type WebSink } from "../support/web_sink.ts";
 
@@ -42,13 +42,12 @@ async function arriveRecent(rows: number): Promise<void> {
 async function expire(): Promise<void> {
   now += 2 * retentionLimits.expiryPassMs;
   const { sql, clickhouse } = exports.stores;
-  const looked = await expireEvents({
+  const looked = await expireOnce({
     sql,
     clickhouse,
     clock: { now: () => now, elapsed: () => now },
     log: silentLog,
     retentionDays: 30,
-    owner: crypto.randomUUID(),
     expired: () => {},
     stopping: new AbortController().signal,
   });

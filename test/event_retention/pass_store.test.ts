@@ -12,23 +12,17 @@ import {
   SteadyClock,
 } from "../../src/event_retention/expiry.ts";
 import { retentionLimits } from "../../src/event_retention/limits.ts";
-import { expireEvents, type PassOptions } from "../../src/event_retention/pass.ts";
-import {
-  claimPass,
-  endPass,
-  recordMasked,
-  recordUnmasked,
-  renewPass,
-} from "../../src/event_retention/pass_store.ts";
+import type { PassOptions } from "../../src/event_retention/pass.ts";
+import { recordMasked } from "../../src/event_retention/pass_store.ts";
 import { openEventRetention } from "../../src/event_retention/worker.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
 import { ownTables } from "../../src/storage/cluster/tables.ts";
 import { type FirstAccounts, openFirstAccounts, startMsMax } from "../support/accounts.ts";
+import { expireOnce } from "../support/retention.ts";
 
 let accounts: FirstAccounts;
 const noon = Date.parse("2026-03-04T12:00:00Z");
 const [hourMs, dayMs] = [3_600_000, 86_400_000];
-const [one, other] = [crypto.randomUUID(), crypto.randomUUID()];
 
 beforeAll(async () => {
   accounts = await openFirstAccounts();
@@ -38,7 +32,13 @@ afterAll(() => accounts.close());
 
 async function passedAt(at: number | null): Promise<void> {
   await accounts.sql`
-    UPDATE event_expiry SET owner = NULL, leased_until = NULL, passed_at = ${at === null ? null : new Date(at)}`;
+    UPDATE passes SET owner = NULL, leased_until = NULL, passed_at = ${at === null ? null : new Date(at)}`;
+}
+
+async function maskedSince(): Promise<number | undefined> {
+  const [row] = await accounts.sql<{ at: Date | null }[]>`
+    SELECT masked_since AS at FROM passes WHERE id = 'event retention'`;
+  return row!.at?.getTime();
 }
 
 test("a pass is due an hour after the last one, and when a day has ended since", () => {
@@ -59,41 +59,16 @@ test("what is kept begins at a midnight", () => {
   expect(expiryOfSome(noon, own)).toEqual({ before: before[0]!, projects: { ids: [7, 3], before } });
 });
 
-test("of two processes one makes the pass, and nobody makes it again within the hour", async () => {
-  const { sql } = accounts;
-  await passedAt(null);
-  const taken = await Promise.all([claimPass(sql, one, noon), claimPass(sql, other, noon)]);
-  expect(taken.filter((turn) => turn !== undefined)).toHaveLength(1);
-  const [owner, late] = taken[0] ? [one, other] : [other, one];
-  expect([await renewPass(sql, owner, noon), await renewPass(sql, late, noon)]).toEqual([true, false]);
-  await endPass(sql, late, noon);
-  expect(await claimPass(sql, late, noon + 1)).toBeUndefined();
-  await endPass(sql, owner, noon);
-  expect(await claimPass(sql, late, noon + hourMs)).toBeUndefined();
-  expect(await claimPass(sql, late, noon + hourMs + 1)).toEqual({ masked_since: null });
-});
-
-test("the turn of a process that died is free a quarter of an hour later", async () => {
-  const { sql } = accounts;
-  await passedAt(null);
-  await claimPass(sql, one, noon);
-  expect(await claimPass(sql, other, noon + retentionLimits.expiryLeaseMs - 1)).toBeUndefined();
-  expect(await claimPass(sql, other, noon + retentionLimits.expiryLeaseMs)).toBeDefined();
-  expect(await renewPass(sql, one, noon + retentionLimits.expiryLeaseMs)).toBe(false);
-});
-
 test("what a clock wrote that was years ahead holds nobody up", async () => {
   const { sql } = accounts;
   const ahead = noon + 4000 * dayMs;
   await passedAt(ahead);
-  expect(await claimPass(sql, one, ahead + 2 * hourMs)).toBeDefined();
-  expect(await claimPass(sql, other, noon)).toBeDefined();
   await recordMasked(sql, ahead);
   await recordMasked(sql, noon);
   await recordMasked(sql, noon + 1);
-  await endPass(sql, other);
-  expect(await claimPass(sql, other, noon)).toEqual({ masked_since: noon });
-  await recordUnmasked(sql);
+  expect(await maskedSince()).toBe(noon);
+  expect(await expireOnce(optionsWith(answering(() => [])))).toMatchObject({ is: "passed" });
+  expect(await maskedSince()).toBeUndefined();
 });
 
 /** A ClickHouse that answers each question with these rows, and notes what it is told to do. */
@@ -114,7 +89,6 @@ function optionsWith(clickhouse: ClickHouse, own: Partial<PassOptions> = {}): Pa
     sql: accounts.sql,
     clickhouse,
     log: silentLog,
-    owner: one,
     retentionDays: 7,
     clock: { now: () => noon, elapsed: () => noon },
     expired: () => {},
@@ -135,12 +109,20 @@ test("a pass waits while the engine has not carried out earlier deletions, and i
     (text) => (text.includes("system.mutations") ? [{ reason: "no room" }] : []),
     commands,
   );
-  expect(await expireEvents(optionsWith(busy))).toEqual({ is: "waiting", reason: "no room" });
+  expect(await expireOnce(optionsWith(busy))).toEqual({ is: "waiting", reason: "no room" });
   expect(commands).toEqual([]);
-  expect(await expireEvents(optionsWith(answering(() => [])))).toMatchObject({ is: "passed" });
+  const clock = { now: () => noon + retentionLimits.expiryPollMs, elapsed: () => noon };
+  expect(
+    await expireOnce(
+      optionsWith(
+        answering(() => []),
+        { clock },
+      ),
+    ),
+  ).toMatchObject({ is: "passed" });
 });
 
-test("a pass that fails or is stopped gives its turn back, counts what it deleted, and is due still", async () => {
+test("a pass that is stopped releases its claim, counts what it deleted, and is due still", async () => {
   await passedAt(null);
   const stop = new AbortController();
   let counted = 0;
@@ -150,9 +132,9 @@ test("a pass that fails or is stopped gives its turn back, counts what it delete
   };
   const commands: string[] = [];
   const stopped = optionsWith(answering(yearsFound, commands), { expired, stopping: stop.signal });
-  expect(await expireEvents(stopped).catch(() => "stopped")).toBe("stopped");
+  expect(await expireOnce(stopped)).toEqual({ is: "stopped" });
   expect([counted, commands.length]).toEqual([3, 1]);
-  expect(await claimPass(accounts.sql, other, noon)).toBeDefined();
+  expect(await expireOnce(optionsWith(answering(() => [])))).toMatchObject({ is: "passed" });
 });
 
 test("files are written anew only where there is room for the new ones beside the old", async () => {
@@ -165,33 +147,14 @@ test("files are written anew only where there is room for the new ones beside th
       if (text.includes("system.disks")) return [{ free: String(free) }];
       return text.includes("_row_exists") ? [masked] : [];
     };
-    expect(await expireEvents(optionsWith(answering(rows, commands)))).toMatchObject({
+    expect(await expireOnce(optionsWith(answering(rows, commands)))).toMatchObject({
       is: "passed",
       events: 0,
     });
-    await passedAt(null);
-    const turn = await claimPass(accounts.sql, one, noon);
-    return [commands.length, turn?.masked_since ?? null];
+    return [commands.length, await maskedSince()];
   };
   expect(await written(1249)).toEqual([0, noon]);
-  expect(await written(1250)).toEqual([2, null]);
-});
-
-test("a pass whose turn another process has taken deletes nothing further", async () => {
-  await passedAt(null);
-  const commands: string[] = [];
-  const clickhouse = answering(yearsFound, commands);
-  const overtaken: ClickHouse = {
-    ...clickhouse,
-    command: async (text) => {
-      commands.push(text);
-      await accounts.sql`UPDATE event_expiry SET owner = ${other}::uuid`;
-    },
-  };
-  const failure: unknown = await expireEvents(optionsWith(overtaken)).catch((thrown: unknown) => thrown);
-  expect(String(failure)).toContain("another process");
-  expect(commands).toHaveLength(1);
-  expect(await renewPass(accounts.sql, other, noon)).toBe(true);
+  expect(await written(1250)).toEqual([2, undefined]);
 });
 
 test("a clock that is set counts as unsteady for ten minutes, one that goes as time does is steady then", () => {
@@ -214,13 +177,25 @@ test("a clock that is set counts as unsteady for ten minutes, one that goes as t
   }
 });
 
-test("the worker names its metric, begins and ends", async () => {
+test("a worker makes a pass once its clock is steady, at its start and when one is due, and counts what it deletes", async () => {
+  await passedAt(noon - 1);
   const metrics = openMetrics();
   const { sql } = accounts;
-  const clock = { now: () => noon, elapsed: () => noon };
-  const parts = { sql, clickhouse: answering(() => []), clock, log: silentLog, metrics, retentionDays: 7 };
-  const worker = openEventRetention(parts);
+  let elapsed = 0;
+  const clock = { now: () => noon + elapsed, elapsed: () => elapsed };
+  const own = { sql, clickhouse: answering(yearsFound), clock, log: silentLog, metrics, retentionDays: 7 };
+  const worker = openEventRetention(own);
+  const counted = async (afterMs: number) => {
+    elapsed += afterMs;
+    await worker.poll();
+    await worker.settle();
+    return /sluice_events_expired_total (\d+)/.exec(metrics.registry.render())?.[1];
+  };
+  const { expiryPassMs, expirySteadyMs } = retentionLimits;
+  const after = [expirySteadyMs - 1, 1, expiryPassMs, 1];
+  const counts: unknown[] = [];
+  for (const ms of after) counts.push(await counted(ms));
+  expect(counts).toEqual(["0", "6", "6", "12"]);
   worker.start();
   await worker.close();
-  expect(metrics.registry.render()).toContain("sluice_events_expired_total 0");
 });

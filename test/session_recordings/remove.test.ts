@@ -143,11 +143,28 @@ test("a deletion of nothing is through at once, and remembers nothing to remove 
   expect((await deletions()).at(-1)).toMatchObject({ session_id: "never recorded", hidden: true });
 });
 
-test("it works by itself, and stops when told", async () => {
+test("a pass is due while something is to be hidden or removed, and makes both", async () => {
+  const passes: (Date | null)[] = [];
   const removal = openRemoval(options);
+  const poll = async (afterMs: number) => {
+    now += afterMs;
+    await removal.poll();
+    await removal.settle();
+    const [row] = await stores.sql<{ passed_at: Date | null }[]>`
+      SELECT passed_at FROM passes WHERE id = 'deletions of recordings'`;
+    passes.push(row!.passed_at);
+  };
+  await record("passed over");
+  await markDeleted(stores.sql, 1, ["passed over"], { user_id, at: new Date(now) });
+  const begun = new Date(now);
+  await poll(0);
+  expect((await rowsOf("passed over"))[0]).toBe(0);
+  await poll(sessionRecordingLimits.recordingLatePollMs);
+  expect(passes).toEqual([begun, begun]);
+  await poll(sessionRecordingLimits.recordingRemovalAgeMs);
+  expect(await rowsOf("passed over")).toEqual([0, 0]);
   removal.start();
   await removal.close();
-  await openRemoval(options).close();
 });
 
 test("a person who is deleted with their events takes their recordings along", async () => {

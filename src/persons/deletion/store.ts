@@ -3,9 +3,10 @@
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { arrayText } from "../../storage/postgres/array_text.ts";
-import type { Postgres } from "../../storage/postgres/postgres.ts";
-import { areSeveral, isPassed } from "../journals_store.ts";
+import type { Postgres, PostgresFragment } from "../../storage/postgres/postgres.ts";
+import { areSeveral, isOrderDue, isPassed } from "../journals_store.ts";
 import { personLimits } from "../limits.ts";
+import { dueSplits } from "../split/store.ts";
 import { type DeletionScope, erase, type Erasure, listDeleted } from "./erase_store.ts";
 import { hideOrdered } from "./hidden_store.ts";
 
@@ -63,20 +64,38 @@ async function hide(sql: Postgres, clickhouse: ClickHouse, erasure: Erasure): Pr
   return await hideOrdered(sql, clickhouse);
 }
 
+const orderedAt = (sql: Postgres) => sql`to_timestamp(ordered_at / 1e6)`;
+/** Until when the keys of a deleted project may have worked. */
+const keysEnd = (sql: Postgres) => sql`ordered_at + make_interval(secs => ${personLimits.goneKeySeconds})`;
+
+const dueOrders = (sql: Postgres) => sql`
+  FROM person_deletion_orders WHERE finished_at IS NULL AND ${isOrderDue(sql, orderedAt(sql))}`;
+const dueProjects = (sql: Postgres) => sql`
+  FROM project_deletions WHERE finished_at IS NULL AND ${isOrderDue(sql, keysEnd(sql))}`;
+
+/** Whether a split or a deletion of a person or a project is due. */
+export function isAnyDue(sql: Postgres): PostgresFragment {
+  const due = [dueSplits(sql), dueOrders(sql), dueProjects(sql)] as const;
+  return sql`(EXISTS (SELECT ${due[0]}) OR EXISTS (SELECT ${due[1]}) OR EXISTS (SELECT ${due[2]}))`;
+}
+
 /**
  * Carries out new orders, and again those that every journal has passed. Resolves to the number of orders finished.
  */
-export async function finishDeletions(sql: Postgres, clickhouse: ClickHouse): Promise<number> {
-  const isOld = isPassed(sql, sql`to_timestamp(ordered_at / 1e6)`);
-  const open = await sql<(Omit<Erasure, "ids"> & { id: string; passed: boolean; begun: boolean })[]>`
-    SELECT id::text, project_id, ordered_at, begun_at IS NOT NULL AS begun, delete_events,
-      coalesce(delete_recordings, delete_events) AS delete_recordings, keep_person, ${isOld} AS passed
-    FROM person_deletion_orders
-    WHERE finished_at IS NULL
+export async function finishDeletions(
+  sql: Postgres,
+  clickhouse: ClickHouse,
+  stopping?: AbortSignal,
+): Promise<number> {
+  const due = await sql<(Omit<Erasure, "ids"> & { id: string; passed: boolean })[]>`
+    SELECT id::text, project_id, ordered_at, delete_events,
+      coalesce(delete_recordings, delete_events) AS delete_recordings, keep_person,
+      ${isPassed(sql, orderedAt(sql))} AS passed
+    ${dueOrders(sql)}
     ORDER BY id LIMIT ${personLimits.deletionsAtOnce}`;
   let finished = 0;
-  const due = open.filter((order) => order.passed || !order.begun);
   for (const orders of Map.groupBy(due, requestOf).values()) {
+    stopping?.throwIfAborted();
     const ids = orders.map(({ id }) => id);
     await erase(sql, clickhouse, { ...orders[0]!, ids });
     await hideOrdered(sql, clickhouse);
@@ -108,15 +127,11 @@ const options = { timeoutMs: personLimits.deletionMsMax };
  * passed the time until which their keys may have worked. Resolves to the projects finished.
  */
 export async function removeGoneProjects(sql: Postgres, clickhouse: ClickHouse): Promise<number[]> {
-  const keysEnd = sql`ordered_at + make_interval(secs => ${personLimits.goneKeySeconds})`;
-  const orders = await sql<{ project_id: number; begun: boolean; passed: boolean }[]>`
-    SELECT project_id, begun_at IS NOT NULL AS begun, ${isPassed(sql, keysEnd)} AS passed
-    FROM project_deletions
-    WHERE finished_at IS NULL
+  const due = await sql<{ project_id: number; passed: boolean }[]>`
+    SELECT project_id, ${isPassed(sql, keysEnd(sql))} AS passed ${dueProjects(sql)}
     ORDER BY project_id LIMIT ${personLimits.deletionsAtOnce}`;
   const finished: number[] = [];
-  for (const { project_id, begun, passed } of orders) {
-    if (begun && !passed) continue;
+  for (const { project_id, passed } of due) {
     const tables = await clickhouse.query<{ table: string }>(
       `SELECT DISTINCT table FROM system.columns
        WHERE database = currentDatabase() AND name = 'project_id' AND table IN

@@ -6,7 +6,7 @@ import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { arrayText } from "../../storage/postgres/array_text.ts";
 import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import { lockMerges } from "../group_type_store.ts";
-import { isPassed } from "../journals_store.ts";
+import { isOrderDue, isPassed } from "../journals_store.ts";
 import { personLimits } from "../limits.ts";
 import { withListedIds } from "../listed_ids_store.ts";
 import { copyRows, mergeTypes } from "../mirror_store.ts";
@@ -118,25 +118,27 @@ async function mirrorSplit(
   await sql`UPDATE person_splits SET begun_at = coalesce(begun_at, now()) WHERE id = ${id}::bigint`;
 }
 
+const splitAt = (sql: Postgres) => sql`to_timestamp(split_at / 1e6)`;
+export const dueSplits = (sql: Postgres) => sql`FROM person_splits WHERE ${isOrderDue(sql, splitAt(sql))}`;
+
 /**
  * Carries out what a killed process left, and again, for the last time, splits that every journal has passed. Resolves
  * to the number of splits finished. `now` is in microseconds.
  */
 export async function finishSplits(sql: Postgres, clickhouse: ClickHouse, now: number): Promise<number> {
-  const isOld = isPassed(sql, sql`to_timestamp(split_at / 1e6)`);
-  const open = await sql<(Split & { passed: boolean; begun: boolean })[]>`
-    SELECT id::text, project_id, main_id, version::text, split_at, ${isOld} AS passed, begun_at IS NOT NULL AS begun
-    FROM person_splits
+  const due = await sql<(Split & { passed: boolean })[]>`
+    SELECT id::text, project_id, main_id, version::text, split_at, ${isPassed(sql, splitAt(sql))} AS passed
+    ${dueSplits(sql)}
     ORDER BY id LIMIT ${personLimits.deletionsAtOnce}`;
   let finished = 0;
-  for (const split of open) {
+  for (const split of due) {
     if (split.passed) {
       const version = await sql.begin((transaction) => undoLate(transaction, split));
       if (version === undefined) continue;
       await mirrorSplit(sql, clickhouse, { ...split, version }, now);
       await sql`DELETE FROM person_splits WHERE id = ${split.id}::bigint`;
       finished++;
-    } else if (!split.begun) await mirrorSplit(sql, clickhouse, split, now);
+    } else await mirrorSplit(sql, clickhouse, split, now);
   }
   return finished;
 }

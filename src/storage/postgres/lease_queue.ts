@@ -39,7 +39,7 @@ export interface LeasedRows {
   order: PostgresFragment;
   /** Whether a claim on a row is still valid. */
   kept: PostgresFragment;
-  /** Further columns that a claim sets. */
+  /** Further columns that a claim sets, with a comma before each. */
   set: PostgresFragment;
   /** The columns of a Job. */
   shown: PostgresFragment;
@@ -236,7 +236,8 @@ interface DueJob {
 }
 
 function isFree(sql: Postgres, { until }: LeasedRows, now: number): PostgresFragment {
-  return sql`(q.${sql(until)} IS NULL OR q.${sql(until)} <= ${new Date(now)})`;
+  const ahead = new Date(now + storageLimits.leaseAheadMsMax);
+  return sql`(q.${sql(until)} IS NULL OR q.${sql(until)} <= ${new Date(now)} OR q.${sql(until)} > ${ahead})`;
 }
 
 function rowsOf(sql: Postgres, { table, joins }: LeasedRows): PostgresFragment {
@@ -279,7 +280,7 @@ async function claim<Job>(
       FOR UPDATE OF q SKIP LOCKED
     ), claimed AS (
       UPDATE ${sql(table)} q
-      SET ${sql(rows.claim)} = ${newUuid()}, ${sql(rows.until)} = ${new Date(until)}, ${set}
+      SET ${sql(rows.claim)} = ${newUuid()}, ${sql(rows.until)} = ${new Date(until)}${set}
       FROM before WHERE q.id = before.id
       RETURNING q.*
     )

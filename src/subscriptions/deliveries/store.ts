@@ -90,7 +90,7 @@ export function leasedDeliveries(sql: Postgres, now: number): LeasedRows {
     due: sql`q.next_attempt_at <= ${new Date(now)}`,
     order: sql`next_attempt_at, id`,
     kept: sql`true`,
-    set: sql`attempts = q.attempts + 1`,
+    set: sql`, attempts = q.attempts + 1`,
     shown: sql`
       q.id, q.uuid, q.due_at, q.test, q.attempts, q.report, q.recipients, q.subscription_id, s.project_id,
       s.dashboard_id, s.insight_id, s.target_type, s.target_value, s.title, s.invite_message, s.deleted,

@@ -3,9 +3,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { bootstrap } from "../../../src/accounts/bootstrap.ts";
 import { deriveStored } from "../../../src/capture/store.ts";
+import { silentLog } from "../../../src/core/log.ts";
 import { findUserId } from "../../../src/personal_api_keys/store.ts";
 import { hideOrdered } from "../../../src/persons/deletion/hidden_store.ts";
 import { finishDeletions, orderDeletions } from "../../../src/persons/deletion/store.ts";
+import { openDeletions } from "../../../src/persons/deletion/worker.ts";
 import { ownPersonId } from "../../../src/persons/identity.ts";
 import type { ClickHouse } from "../../../src/storage/clickhouse/clickhouse.ts";
 import { HiddenRowsOfProjects } from "../../../src/storage/clickhouse/hidden_rows.ts";
@@ -150,4 +152,32 @@ test("where an engine does not filter reads by a subquery, or other servers read
   expect(asked).toHaveLength(clickhouse.cluster ? 0 : 2);
   await sql`DELETE FROM journals WHERE name IN ${sql(both)}`;
   await finishDeletions(sql, clickhouse);
+});
+
+test("a pass carries out what was ordered, and none is due without an order", async () => {
+  const { clickhouse, sql } = stores;
+  let now = orderedAt / 1000;
+  const clock = { now: () => now++, elapsed: () => now };
+  const [deletions] = openDeletions({ sql, clickhouse, clock, log: silentLog });
+  const passedAt = async () => {
+    await deletions.poll();
+    await deletions.settle();
+    const [row] = await sql<{ passed_at: Date | null }[]>`
+      SELECT passed_at FROM passes WHERE id = 'deletions of persons'`;
+    return row!.passed_at?.getTime();
+  };
+  expect(await passedAt()).toBeUndefined();
+  await arrive("passed over", "passed over", 31, -20);
+  const user_id = (await findUserId(sql, undefined)) ?? 0;
+  const scope = { delete_events: true, delete_recordings: true, keep_person: false };
+  const request = { project_id: 1, ...scope, user_id, key_id: "key" };
+  const person = { person_id: ownPersonId(1, "passed over"), main_id: "passed over" };
+  await orderDeletions(sql, clickhouse, request, [person], orderedAt);
+  const passed = await passedAt();
+  expect(passed).toBeNumber();
+  expect(await rowsOf("passed over")).toMatchObject({ event_rows: [0, 0], session_facts: [0, 0] });
+  expect(await passedAt()).toBe(passed);
+  await sql`INSERT INTO project_deletions (project_id, ordered_at) VALUES (77, now() - interval '1 hour')`;
+  expect(await passedAt()).toBeGreaterThan(passed!);
+  await deletions.close();
 });

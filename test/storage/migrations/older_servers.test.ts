@@ -205,6 +205,10 @@ test("a server from before processes told what they know is waited for, before a
   await stores.sql`ALTER TABLE users DROP COLUMN password_hash, DROP COLUMN last_login`;
   await stores.sql`DROP TABLE daily_event_counts`;
   await stores.sql`ALTER TABLE projects DROP COLUMN daily_event_quota CASCADE`;
+  await stores.sql`DROP VIEW event_expiry`;
+  await stores.sql`DELETE FROM passes WHERE id <> 'event retention'`;
+  await stores.sql`ALTER TABLE passes DROP COLUMN id, ADD COLUMN single boolean DEFAULT true PRIMARY KEY`;
+  await stores.sql`ALTER TABLE passes RENAME TO event_expiry`;
   await stores.sql`DELETE FROM schema_migrations WHERE version > 8`;
   await expect(migrate(stores, options)).rejects.toThrow("(told nothing)");
   expect((await versionsOf(stores)).postgres).toBe(8);

@@ -51,7 +51,7 @@ function rows(sql: Postgres, at: number): LeasedRows {
     due: sql`q.due_at <= ${new Date(at)}`,
     order: sql`due_at, id`,
     kept: sql`q.due_at IS NOT NULL`,
-    set: sql`attempts = q.attempts + 1 + 0 * before.attempts`,
+    set: sql`, attempts = q.attempts + 1 + 0 * before.attempts`,
     shown: sql`q.id, q.project_id, q.attempts`,
   };
 }
@@ -317,6 +317,21 @@ test("leases that cannot be extended are lost after their time, and end nothing 
   await one.queue.close();
   await other.queue.close();
   expect(await stored()).toEqual([{ id: 0, attempts: 2, open: true, until: null }]);
+});
+
+test("a lease that a clock wrote years ahead holds nobody up", async () => {
+  await fill([{ project_id: 1, weight: 1, due: now }]);
+  const process = openProcess();
+  const aheadMs = storageLimits.leaseAheadMsMax;
+  for (const [ms, claimed] of [
+    [aheadMs, 0],
+    [aheadMs + 1, 1],
+  ] as const) {
+    await sql`UPDATE jobs SET holder = ${crypto.randomUUID()}, held_until = ${new Date(now + ms)}`;
+    await process.queue.poll();
+    expect(process.attempts).toHaveLength(claimed);
+  }
+  await process.queue.close();
 });
 
 test("work that is claimed while the process stops is not begun, and is released at once", async () => {
