@@ -59,7 +59,7 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
       atOnceMax: exportLimits.runsAtOnceMax,
       pollMs: exportLimits.tickMs,
       name: "batch exports",
-      rows: (_, now) => leasedRuns(sql, this.#due(now)),
+      rows: (now) => leasedRuns(sql, this.#due(now)),
       prepare: () => this.#prepare(),
       attempt: (run, lease) => attemptRun(run, services, lease),
     });

@@ -66,9 +66,9 @@ interface LeaseQueueOptions<Job extends ClaimedJob> {
   pollMs: number;
   leaseMs: number;
   beatMs: number;
-  rows: (sql: Postgres, now: number) => LeasedRows;
+  rows: (now: number) => LeasedRows;
   /** Is awaited before each search for due work. */
-  prepare: () => Promise<void>;
+  prepare?: () => Promise<void>;
   /** A claim expires unless its attempt ends, renews or releases it. */
   attempt: (job: Job, lease: Lease) => Promise<void>;
 }
@@ -133,7 +133,7 @@ export class LeaseQueue<Job extends ClaimedJob> {
     try {
       while (this.#again && !this.#stopping.signal.aborted) {
         this.#again = false;
-        await this.#options.prepare();
+        await this.#options.prepare?.();
         for (let tries = 0; tries < limits.claimTriesMax; tries++) if (await this.#begin()) break;
       }
     } finally {
@@ -155,7 +155,7 @@ export class LeaseQueue<Job extends ClaimedJob> {
     if (places.free === 0 || this.#stopping.signal.aborted) return true;
     const { sql, clock, leaseMs } = this.#options;
     const now = clock.now();
-    const rows = this.#options.rows(sql, now);
+    const rows = this.#options.rows(now);
     const wanted = places.acquireFor(await findDue(sql, rows, now, places.free));
     if (wanted.length === 0) return true;
     const claimed = new Map<Job["id"], Job>();
@@ -206,7 +206,7 @@ export class LeaseQueue<Job extends ClaimedJob> {
     }
     if (lost.signal.aborted) log.info("an attempt lost its claim", about);
     if (!stopping.aborted) return;
-    await release(sql, this.#options.rows(sql, clock.now()), job).catch(() => undefined);
+    await release(sql, this.#options.rows(clock.now()), job).catch(() => undefined);
   }
 
   /**
@@ -219,9 +219,7 @@ export class LeaseQueue<Job extends ClaimedJob> {
     if (held.length === 0) return;
     const now = clock.now();
     const jobs = held.map(({ job }) => job);
-    const kept = await renewClaims(sql, this.#options.rows(sql, now), jobs, now + leaseMs).catch(
-      () => undefined,
-    );
+    const kept = await renewClaims(sql, this.#options.rows(now), jobs, now + leaseMs).catch(() => undefined);
     for (const one of held) {
       if (kept?.has(one.job.id)) one.keptAt = clock.elapsed();
       else if (kept || clock.elapsed() - one.keptAt > leaseMs) one.lost.abort();

@@ -33,7 +33,7 @@ export function openPass({ id, due, pass, ...options }: PassOptions): LeaseQueue
     atOnceMax: 1,
     leaseMs: storageLimits.passLeaseMs,
     beatMs: storageLimits.passBeatMs,
-    rows: (_, now) => ({
+    rows: (now) => ({
       table: "passes",
       claim: "owner",
       until: "leased_until",
@@ -47,7 +47,6 @@ export function openPass({ id, due, pass, ...options }: PassOptions): LeaseQueue
       set: sql``,
       shown: sql`q.id, 0 AS project_id, q.masked_since`,
     }),
-    prepare: () => Promise.resolve(),
     attempt: async (claimed, { signal, end }) => {
       const began = new Date(clock.now());
       if (!(await logged(() => pass(claimed, signal), signal))) return;

@@ -27,7 +27,7 @@ export function openDeliveryWork(parts: AttemptParts, metrics: Metrics): Deliver
     leaseMs: subscriptionLimits.deliveryClaimMs,
     beatMs: subscriptionLimits.deliveryClaimMs / 4,
     name: "deliveries of subscriptions",
-    rows: leasedDeliveries,
+    rows: (now) => leasedDeliveries(sql, now),
     prepare: async () => {
       for (let enqueued: number = dueAtOnceMax; enqueued === dueAtOnceMax;) {
         const now = clock.now();

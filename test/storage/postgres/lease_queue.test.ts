@@ -39,7 +39,7 @@ beforeEach(async () => {
   now = Date.parse("2030-01-01T00:00:00Z");
 });
 
-function rows(sql: Postgres, at: number): LeasedRows {
+function rows(at: number): LeasedRows {
   return {
     table: "jobs",
     claim: "holder",
@@ -72,13 +72,13 @@ interface Attempt {
 }
 
 /** A process whose attempts last until they are told to end, or are aborted. */
-function openProcess(rowsAt = (at: number) => rows(sql, at)) {
+function openProcess(rowsAt = rows) {
   const attempts: Attempt[] = [];
   let looks = 0;
   const queue = new LeaseQueue<Job>({
     sql,
     leaseMs,
-    rows: (_sql, at) => rowsAt(at),
+    rows: rowsAt,
     atOnceMax: placesMax,
     log: silentLog,
     name: "jobs",
@@ -339,7 +339,7 @@ test("work that is claimed while the process stops is not begun, and is released
   let closing: Promise<void> | undefined;
   const process = openProcess((at) => {
     closing ??= process.queue.close();
-    return rows(sql, at);
+    return rows(at);
   });
   await process.queue.poll();
   await closing;
@@ -360,7 +360,6 @@ test("an end that is refused is written again, the last time bare, and a thrown 
     pollMs: 1e6,
     beatMs: 1e6,
     clock: { now: () => now, elapsed: () => now },
-    prepare: () => Promise.resolve(),
     attempt: async (job, lease) => {
       if (job.id === 0) throw new Error("the process lost its mind");
       await lease.end((bare) => {
