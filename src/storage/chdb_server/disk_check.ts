@@ -22,7 +22,7 @@ export class DiskCheck {
   /** On a full disk opening fails to write a text to the lock file, which nothing reads. */
   async start(): Promise<void> {
     this.#failedAtOpen = await this.#engine.failedWrites();
-    // Parts that a merge replaces are kept for 90 s at least (`old_parts_lifetime`): a start within them loses nothing.
+    // Parts that a merge replaces are kept for 45 s at least (`old_parts_lifetime`): a start within them loses nothing.
     this.#timer = setInterval(() => void this.#check().catch(() => {}), chdbServerLimits.diskCheckMs).unref();
   }
 

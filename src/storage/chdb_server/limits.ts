@@ -5,7 +5,7 @@ export const chdbServerLimits = {
   paramBytesMax: 131_072,
   /** How long running statements may take when the server ends, in ms: less than its owner waits before killing it. */
   endMsMax: 5000,
-  /** How often failed writes of merges are searched for, in ms: replaced parts are kept for 90 s at least. */
+  /** How often failed writes of merges are searched for, in ms: replaced parts are kept for 45 s at least. */
   diskCheckMs: 10_000,
   /** Free space without which no table is changed, in bytes: far more than others write to the disk in those few ms. */
   definitionRoomBytes: 8 * 1024 * 1024,
