@@ -1,7 +1,6 @@
 // The properties of a v1 event: those that its `options` become, and how members are appended to a raw JSON object, in
 // place of earlier ones of the same names. Other bytes stay unchanged.
 
-import { bytesOf } from "../../core/bytes.ts";
 import { JsonCursor } from "../../core/json/json_cursor.ts";
 import { wordsIn } from "../../core/words.ts";
 
@@ -12,23 +11,16 @@ const names = wordsIn(`
 `);
 type Name = (typeof names)[number];
 
-const keyOf = new Map(names.map((name) => [name, bytesOf(`"${name}":`)]));
 const quoted = names.map((name) => `"${name}"`);
 const nameBytesMax = Math.max(...names.map(({ length }) => length));
 
-/** A member to append; its value is `from` at [start, end). */
-interface Put {
-  name: Name;
-  from: Buffer;
-  start: number;
-  end: number;
-}
-
 export class Splice {
   readonly #source: Buffer;
-  readonly #always: Uint8Array;
+  readonly #always: string;
   readonly #alwaysNames: readonly string[];
-  readonly #puts: Put[] = [];
+  /** What is appended to the next object: names, and members as JSON, each with a comma behind it. */
+  readonly #names: Name[] = [];
+  #members = "";
   /**
    * Whether one of the names occurs in the slice of search(). SDKs do not send them as properties, so it is nearly
    * always false.
@@ -41,7 +33,7 @@ export class Splice {
    */
   constructor(source: Buffer, always: string) {
     this.#source = source;
-    this.#always = bytesOf(always);
+    this.#always = always;
     this.#alwaysNames = Object.keys(JSON.parse(`{${always}}`) as object);
   }
 
@@ -53,13 +45,8 @@ export class Splice {
 
   /** Appends a member to the next object. */
   add(name: Name, json: string): void {
-    const from = Buffer.from(json);
-    this.#puts.push({ name, from, start: 0, end: from.length });
-  }
-
-  /** Appends a member whose value is in the source to the next object. */
-  addRaw(name: Name, start: number, end: number): void {
-    this.#puts.push({ name, from: this.#source, start, end });
+    this.#names.push(name);
+    this.#members += `"${name}":${json},`;
   }
 
   /**
@@ -67,34 +54,23 @@ export class Splice {
    * value that is not an object is copied unchanged. Returns the end in `out`.
    */
   write(from: number, to: number, out: Buffer, at: number): number {
-    const source = this.#source;
-    const first = to > 0 ? source[from] : 0x6e;
+    const first = to > 0 ? this.#source[from] : 0x6e;
     let end = at;
     if (first === 0x7b) end = this.#copyObject(from, to, out, at);
     else if (first === 0x6e) out[end++] = 0x7b;
-    else {
-      this.#puts.length = 0;
-      return at + source.copy(out, at, from, to);
-    }
-    let has = first === 0x7b && !isOpening(out, at, end);
-    for (const put of this.#puts) {
-      if (has) out[end++] = 0x2c;
-      has = true;
-      const key = keyOf.get(put.name)!;
-      out.set(key, end);
-      end += key.length;
-      end += put.from.copy(out, end, put.start, put.end);
-    }
-    this.#puts.length = 0;
-    if (has && this.#always.length > 0) out[end++] = 0x2c;
-    out.set(this.#always, end);
-    end += this.#always.length;
+    else end += this.#source.copy(out, at, from, to);
+    const members = this.#always === "" ? this.#members.slice(0, -1) : this.#members + this.#always;
+    this.#members = "";
+    this.#names.length = 0;
+    if (first !== 0x7b && first !== 0x6e) return end;
+    if (members !== "" && !isOpening(out, at, end)) out[end++] = 0x2c;
+    end += out.write(members, end);
     out[end++] = 0x7d;
     return end;
   }
 
   /**
-   * Copies an object without its closing brace and without members that are appended anew; returns the end in `out`.
+   * Copies an object without its closing brace and without members that are appended; returns the end in `out`.
    */
   #copyObject(from: number, to: number, out: Buffer, at: number): number {
     if (!this.#mayHave) return at + this.#source.copy(out, at, from, to - 1);
@@ -113,7 +89,7 @@ export class Splice {
   #isPut(from: number, to: number): boolean {
     if (to - from > nameBytesMax) return false;
     const name = this.#source.toString("latin1", from, to);
-    return this.#alwaysNames.includes(name) || this.#puts.some((put) => put.name === name);
+    return this.#alwaysNames.includes(name) || this.#names.some((one) => one === name);
   }
 }
 
@@ -124,19 +100,16 @@ function isOpening(bytes: Uint8Array, from: number, to: number): boolean {
   return at === from;
 }
 
-/** The property and the reader of each option. */
-const knownOptions = {
-  cookieless_mode: ["$cookieless_mode", flagOf],
-  disable_skew_correction: ["$ignore_sent_at", flagOf],
-  product_tour_id: ["$product_tour_id", textOf],
-  process_person_profile: ["$process_person_profile", flagOf],
-} as const;
+/** Options, with the property that each becomes, and its reader. */
+const knownOptions = [
+  ["cookieless_mode", "$cookieless_mode", flagOf],
+  ["disable_skew_correction", "$ignore_sent_at", flagOf],
+  ["product_tour_id", "$product_tour_id", textOf],
+  ["process_person_profile", "$process_person_profile", flagOf],
+] as const;
 
 /** A property that an option becomes, with its value as JSON. */
-export type OptionProperty = readonly [
-  name: (typeof knownOptions)[keyof typeof knownOptions][0],
-  json: string,
-];
+export type OptionProperty = readonly [name: (typeof knownOptions)[number][1], json: string];
 
 const none: readonly OptionProperty[] = [];
 
@@ -151,7 +124,7 @@ export function readOptions(source: Buffer, from: number, to: number): readonly 
   if (sent === null) return none;
   if (typeof sent !== "object" || Array.isArray(sent)) return undefined;
   const read: OptionProperty[] = [];
-  for (const [name, [property, jsonOf]] of Object.entries(knownOptions)) {
+  for (const [name, property, jsonOf] of knownOptions) {
     const value = Object.hasOwn(sent, name) ? (sent as Record<string, unknown>)[name] : null;
     if (value === null) continue;
     const json = jsonOf(value);

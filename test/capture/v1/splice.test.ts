@@ -8,13 +8,12 @@ const always = '"$lib":"sdk","$lib_version":"1"';
 
 /** `text` with a session id and what always goes in; `looks`: whether it may be told that none of the names is there. */
 function spliced(text: string, session?: string): string {
-  const source = Buffer.from(`${text}${session ?? ""}`);
+  const source = Buffer.from(text);
   const splice = new Splice(source, always);
-  const end = Buffer.byteLength(text);
-  splice.search(0, end);
-  if (session !== undefined) splice.addRaw("$session_id", end, source.length);
-  const out = Buffer.alloc(source.length + 256, 1);
-  return out.toString("utf8", 0, splice.write(0, end, out, 0));
+  splice.search(0, source.length);
+  if (session !== undefined) splice.add("$session_id", session);
+  const out = Buffer.alloc(source.length + Buffer.byteLength(session ?? "") + 256, 1);
+  return out.toString("utf8", 0, splice.write(0, source.length, out, 0));
 }
 
 test("all of an object stays byte for byte, and the members come behind", () => {
@@ -40,10 +39,10 @@ test("a member of the same name gives way, wherever it stands; names deeper down
 
 test("what is no object is written as it is, and puts nothing into the next one", () => {
   for (const text of ["[]", "7", '"text"', "true"]) expect(spliced(text, `"s"`)).toBe(text);
-  const source = Buffer.from(`[]{"a":1}"s"`);
+  const source = Buffer.from(`[]{"a":1}`);
   const splice = new Splice(source, "");
   const out = Buffer.alloc(64);
-  splice.addRaw("$session_id", 9, 12);
+  splice.add("$session_id", `"s"`);
   expect(out.toString("utf8", 0, splice.write(0, 2, out, 0))).toBe("[]");
   expect(out.toString("utf8", 0, splice.write(2, 9, out, 0))).toBe(`{"a":1}`);
 });

@@ -30,8 +30,7 @@ type Sent = Record<string, unknown>;
 
 /** What /batch is to read of an event; null for one that is refused. */
 function modelOf(sent: Sent): unknown {
-  const { session_id, window_id, options, properties, ...rest } = sent;
-  delete rest["other"];
+  const { session_id, window_id, options, properties, offset: _, ...rest } = sent;
   const flags = { cookieless_mode: "$cookieless_mode", disable_skew_correction: "$ignore_sent_at" };
   const put: Sent = {};
   if (options !== undefined && options !== null) {
@@ -76,6 +75,7 @@ test("any batch means what its model says, whatever its spaces and the order of 
       ),
       $set: fc.constant({ plan: "free" }),
       other: fc.jsonValue(),
+      offset: fc.constant(5000),
     },
     { requiredKeys: [] },
   );
