@@ -118,6 +118,6 @@ function isOwn(plain: string): boolean {
 /** The IPv4 address in an IPv6 address: ::ffff:a.b.c.d, or the old form ::a.b.c.d. */
 function innerAddress(bytes: number[]): number[] | undefined {
   const head = bytes.slice(0, 10).every((byte) => byte === 0);
-  const marks = `${bytes[10]},${bytes[11]}`;
-  return head && (marks === "255,255" || marks === "0,0") ? bytes.slice(12) : undefined;
+  const prefix = `${bytes[10]},${bytes[11]}`;
+  return head && (prefix === "255,255" || prefix === "0,0") ? bytes.slice(12) : undefined;
 }

@@ -205,9 +205,9 @@ class KeyTable implements ProjectKeys {
   }
 
   #inTurn(read: () => Promise<void>): Promise<void> {
-    const turn = this.#reads.then(read);
-    this.#reads = turn.catch(() => {});
-    return turn;
+    const done = this.#reads.then(read);
+    this.#reads = done.catch(() => {});
+    return done;
   }
 
   async #query(question: () => Promise<KeyEntry[]>): Promise<KeyEntry[]> {

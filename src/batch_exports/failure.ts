@@ -58,14 +58,14 @@ export function exportError(thrown: unknown): ExportError {
 
 /** In one pass: the text may come from a remote server, with brackets that are never closed. */
 function withoutVersion(text: string): string {
-  const [head = "", ...rest] = text.split(versionMark);
+  const [head = "", ...rest] = text.split(versionHead);
   return rest.reduce((kept, part) => {
     const end = part.indexOf(")");
-    return end < 0 ? `${kept}${versionMark}${part}` : `${kept}${part.slice(end + 1)}`;
+    return end < 0 ? `${kept}${versionHead}${part}` : `${kept}${part.slice(end + 1)}`;
   }, head);
 }
 
-const versionMark = " (version ";
+const versionHead = " (version ";
 
 /** ClickHouse's message without its number, its class and its version. */
 function plainReason(thrown: unknown): string {

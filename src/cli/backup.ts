@@ -49,11 +49,11 @@ with sha256sum -c.
 };
 
 /** The only argument: a folder or an address. */
-export function targetOf({ positionals: [place, ...more] }: Arguments): string {
-  if (place === undefined || place.trim() === "" || more.length > 0) {
+export function targetOf({ positionals: [target, ...more] }: Arguments): string {
+  if (target === undefined || target.trim() === "" || more.length > 0) {
     throw new UserError("expected one folder or s3://bucket/prefix", 2);
   }
-  return place;
+  return target;
 }
 
 function countOf(words: Arguments): number | undefined {

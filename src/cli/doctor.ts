@@ -14,7 +14,7 @@ import { readBuild } from "../core/version.ts";
 import { storageLimits } from "../storage/limits.ts";
 import { lastOwner, ownDataDir, refuseHalfRestored } from "../storage/lock.ts";
 import { pendingMigrations } from "../storage/migrate.ts";
-import { refuseNewerFolder } from "../storage/migrations/folder_mark.ts";
+import { refuseNewerFolder } from "../storage/migrations/folder_version.ts";
 import { attachStores, checkClickHouse, type Stores } from "../storage/stores.ts";
 import { readSilences } from "../storage/watermark.ts";
 import { checkPositionals, readArguments } from "./args.ts";
@@ -126,8 +126,8 @@ function diskFindings(dataDir: string): Finding[] {
   }
   const { bavail, blocks, bsize } = statfsSync(dataDir);
   const [free, reserve] = [bavail * bsize, reserveOf(blocks * bsize)];
-  const room = `${megabytes(free)} free of ${megabytes(blocks * bsize)}`;
-  const text = `${room}; captures are refused below ${megabytes(reserve)}`;
+  const space = `${megabytes(free)} free of ${megabytes(blocks * bsize)}`;
+  const text = `${space}; captures are refused below ${megabytes(reserve)}`;
   if (free < reserve) return [{ part, state: "wrong", text, remedy: "free space on the volume of DATA_DIR" }];
   if (free < 2 * reserve) return [{ part, state: "note", text, remedy: "free space soon" }];
   return [{ part, state: "ok", text }];

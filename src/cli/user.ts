@@ -51,8 +51,8 @@ const passwordChars = 24;
 async function renew(words: Arguments, context: CliContext): Promise<number> {
   const email = requiredText(words, "email");
   const password = randomBase62(passwordChars);
-  const asking = { owner: "operator", isKnown: true };
-  const password_hash = await openPasswords(systemClock).hash(password, asking);
+  const caller = { owner: "operator", isKnown: true };
+  const password_hash = await openPasswords(systemClock).hash(password, caller);
   await withAccounts(context, async (sql) => {
     const user = await findSigningUser(sql, normalizedEmail(email));
     if (!user) throw new UserError(`no user has the address ${email}; see bun run sluice user list`);

@@ -28,8 +28,7 @@ export function openConsole({ sql, clickhouse, metrics, clock, log }: ConsoleOpt
     const [readings, behind_ms] = await Promise.all([metrics(), behind(at)]);
     return figuresOf(readings, { at, behind_ms });
   };
-  const newest = (
-    ...asked: Parameters<typeof newestEvents> extends [unknown, ...infer Rest] ? Rest : never
-  ) => newestEvents(clickhouse, ...asked);
+  const newest = (...args: Parameters<typeof newestEvents> extends [unknown, ...infer Rest] ? Rest : never) =>
+    newestEvents(clickhouse, ...args);
   return { signIn: openSignIn(clock), streams: openStreams({ figures, newest, clock, log }) };
 }

@@ -107,14 +107,14 @@ export function openStreams({ figures, newest, clock, log }: StreamOptions): Str
 /** The open pages, and how many a key and a project may have. */
 function openPages() {
   const pages = new Set<Page>();
-  const places = new FairShare(consoleLimits.streamsMax, 1);
+  const pagesOpen = new FairShare(consoleLimits.streamsMax, 1);
   const add = (page: Page): void => {
     pages.add(page);
-    places.acquire(page.followed.project_id);
+    pagesOpen.acquire(page.followed.project_id);
   };
   const remove = (page: Page): boolean => {
     if (!pages.delete(page)) return false;
-    places.leave(page.followed.project_id);
+    pagesOpen.leave(page.followed.project_id);
     return true;
   };
   const end = (page: Page): void => {
@@ -128,7 +128,7 @@ function openPages() {
   const refusal = ({ key_id }: Follower, { project_id }: Followed): string | undefined => {
     const own = [...pages].filter((page) => page.key_id === key_id).length;
     if (own >= consoleLimits.keyStreamsMax) return "Too many pages follow with this key.";
-    if (!places.mayTake(project_id)) return "Too many pages follow this server or this project.";
+    if (!pagesOpen.mayTake(project_id)) return "Too many pages follow this server or this project.";
     return undefined;
   };
   /** Ends the pages whose key, or project, no longer allows them. It waits for no figure of a tick. */
@@ -145,17 +145,17 @@ function openTelling(newest: StreamOptions["newest"], clock: Clock) {
   const told = new Map<string, Told>();
   const sendNew = async (groups: Map<string, Page[]>, now: number): Promise<void> => {
     for (const question of told.keys()) if (!groups.has(question)) told.delete(question);
-    for (const [question, asking] of groups) {
+    for (const [question, pages] of groups) {
       const known = told.get(question);
       if (known && now - known.at < consoleLimits.newestMs) continue;
       // Events become readable in another order than they arrived in: a moment is read again and again.
       const since = storedTime(clock.now() - consoleLimits.lateMsMax);
-      const asked = clock.elapsed();
-      const events = await newest(asking[0]!.followed, since);
-      const restMs = (clock.elapsed() - asked) * consoleLimits.newestRestFactor;
+      const began = clock.elapsed();
+      const events = await newest(pages[0]!.followed, since);
+      const restMs = (clock.elapsed() - began) * consoleLimits.newestRestFactor;
       told.set(question, { at: now + restMs, uuids: new Set(events.map(({ uuid }) => uuid)) });
       const unknown = events.filter(({ uuid }) => !known?.uuids.has(uuid));
-      for (const page of asking) {
+      for (const page of pages) {
         const untold = page.isNew ? events : unknown;
         page.isNew = false;
         if (untold.length > 0) send(page, messageOf("events", untold));
@@ -174,8 +174,8 @@ function groupsOf(pages: Iterable<Page>): Map<string, Page[]> {
   const groups = new Map<string, Page[]>();
   for (const page of pages) {
     const question = JSON.stringify(page.followed);
-    const asking = groups.get(question);
-    if (asking) asking.push(page);
+    const pages = groups.get(question);
+    if (pages) pages.push(page);
     else groups.set(question, [page]);
   }
   return groups;

@@ -34,16 +34,16 @@ const properties = {
 };
 
 /** Numbers of a layout: far more columns and rows than a dashboard's tiles can fill. */
-const placeMax = 10_000;
-const place = () => integer({ minimum: 0, maximum: placeMax });
+const gridMax = 10_000;
+const gridNumber = () => integer({ minimum: 0, maximum: gridMax });
 
 const layoutModel = model("TileLayout", {
-  x: place(),
-  y: place(),
-  w: place(),
-  h: place(),
-  minW: Type.Optional(place()),
-  minH: Type.Optional(place()),
+  x: gridNumber(),
+  y: gridNumber(),
+  w: gridNumber(),
+  h: gridNumber(),
+  minW: Type.Optional(gridNumber()),
+  minH: Type.Optional(gridNumber()),
 });
 const layout = strictModel("TileLayout", layoutModel.properties, layoutModel);
 

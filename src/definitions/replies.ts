@@ -30,14 +30,14 @@ export function eventReply({ id, name, created_at, last_seen_at, volume }: Store
 
 export function propertyReply(
   { id, name, kind, group_type, property_type, created_at, is_seen }: StoredPropertyName,
-  places: ReadonlyMap<string, number>,
+  indexes: ReadonlyMap<string, number>,
   isRequested: boolean,
 ) {
   return {
     id,
     name,
     type: definitionTypes[kind - 1]!,
-    group_type_index: places.get(group_type) ?? null,
+    group_type_index: indexes.get(group_type) ?? null,
     property_type: (property_type || null) as "DateTime" | "String" | "Numeric" | "Boolean" | null,
     is_numerical: property_type === "Numeric",
     is_seen_on_filtered_events: isRequested ? Boolean(is_seen) : null,

@@ -84,7 +84,7 @@ async function removeGathered(
   for (const table of expiringTables) {
     for (const found of await rows.findMasked(table)) {
       const isDue = isOld || found.masked * retentionLimits.expiryMaskedDivisor >= found.rows;
-      if (isDue && hasRoom(options, found, await rows.freeBytes())) {
+      if (isDue && hasDiskFor(options, found, await rows.freeBytes())) {
         stopping.throwIfAborted();
         await rows.removeMasked(table, found.partition);
         rewritten++;
@@ -96,7 +96,7 @@ async function removeGathered(
 }
 
 /** The new files exist beside the old ones for a while. A rewrite without space would block further deletions. */
-function hasRoom({ log }: PassOptions, { partition, bytes_left }: MaskedPartition, free: number): boolean {
+function hasDiskFor({ log }: PassOptions, { partition, bytes_left }: MaskedPartition, free: number): boolean {
   if (bytes_left * retentionLimits.expiryRoomFactor <= free) return true;
   const bytes = { free_bytes: free, new_bytes: bytes_left };
   log.warn("not enough disk space to rewrite files without expired events; they stay deleted", {

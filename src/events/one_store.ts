@@ -2,7 +2,7 @@
 
 import { type ProjectReads, queryOptions } from "../storage/clickhouse/query_options.ts";
 import { type FrequentValue, frequentValues } from "../storage/events/frequent_values.ts";
-import { groupKeyAt, groupPlace } from "../storage/events/group_columns.ts";
+import { groupIndexOf, groupKeyAt } from "../storage/events/group_columns.ts";
 import { eventText, plainSlashes } from "./block_store.ts";
 import { eventLimits } from "./limits.ts";
 
@@ -84,9 +84,9 @@ export function madeAt(uuid: string): number | undefined {
 /** A property's JSON; `$group_0` to `$group_4` are the keys of the event's groups, as for filters. */
 function rawProperty(key: string): string {
   const sent = "JSONExtractRaw(properties, {key:String})";
-  const place = groupPlace(key);
-  if (place === undefined) return sent;
-  const group = groupKeyAt(place);
+  const index = groupIndexOf(key);
+  if (index === undefined) return sent;
+  const group = groupKeyAt(index);
   return `if(${group} = '', ${sent}, toJSONString(${group}))`;
 }
 

@@ -33,7 +33,7 @@ interface EventFilter {
 
 export interface EventPage {
   count: number;
-  /** The page's events: JSON objects, each with a comma before it, in one piece or, if they are long, in blocks. */
+  /** The page's events: JSON objects, each with a comma before it, in one chunk or, if they are long, in blocks. */
   rows: AsyncGenerator<Uint8Array, void>;
 }
 
@@ -58,7 +58,7 @@ export async function listEvents(
     : await countFinalDays(clickhouse, view, { where, params }, order);
   const count = days.reduce((sum, day) => sum + Number(day.count), 0);
   const span = pageSpan(days, limit, offset);
-  if (!span) return { count, rows: inOnePiece(new Uint8Array(0)) };
+  if (!span) return { count, rows: inOneChunk(new Uint8Array(0)) };
   const page: PageQuestion = {
     from: `FROM events
      WHERE ${where}
@@ -85,7 +85,7 @@ async function pageRows(
   isLong: boolean,
 ): Promise<AsyncGenerator<Uint8Array, void>> {
   const whole = isLong ? undefined : await wholeEvents(clickhouse, page);
-  return whole ? inOnePiece(whole) : await blockedEvents(clickhouse, project_id, page);
+  return whole ? inOneChunk(whole) : await blockedEvents(clickhouse, project_id, page);
 }
 
 /** Reads events as queries do, on a place of theirs. */
@@ -99,7 +99,7 @@ export async function listEventsInSql(
   page: Page,
 ): Promise<EventPage> {
   const { count, keys } = await within((context) => findEventKeys(context, asked, page));
-  if (keys.length === 0) return { count, rows: inOnePiece(new Uint8Array(0)) };
+  if (keys.length === 0) return { count, rows: inOneChunk(new Uint8Array(0)) };
   const question: PageQuestion = {
     from: `FROM events WHERE project_id = {project_id:UInt32} AND ${hasKey} ORDER BY ${keyRank}`,
     params: keyParams(project_id, keys),
@@ -120,7 +120,7 @@ async function wholeEvents(
   return await unlessTooBig(clickhouse.bytes(text, params, options));
 }
 
-async function* inOnePiece(events: Uint8Array): AsyncGenerator<Uint8Array, void> {
+async function* inOneChunk(events: Uint8Array): AsyncGenerator<Uint8Array, void> {
   yield events;
 }
 

@@ -8,7 +8,7 @@ import { insightNameOf, notFound, present } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { pageReply } from "../http/pages/page.ts";
 import { slicedJson } from "../http/pages/sliced.ts";
-import type { QueryAsker } from "../query/engine.ts";
+import type { QueryCaller } from "../query/engine.ts";
 import { sharingOperations } from "../sharing/operations.ts";
 import type { SharingParts } from "../sharing/tokens.ts";
 import { insightFilter } from "./filter.ts";
@@ -64,7 +64,7 @@ function listOperations(parts: InsightParts) {
         const reader = { project_id: project.id, user_id: access.user.id };
         const { count, rows } = await listInsights(sql, reader, filter, { limit, offset });
         if (!refresh) return pageReply(url, query, { count, rows });
-        const shown = await withResults(parts, project.id, rows, askerOf(access, request), listSecondsMax);
+        const shown = await withResults(parts, project.id, rows, callerOf(access, request), listSecondsMax);
         return await slicedJson({ ...pageReply(url, query, { count, rows: shown }) }, rowsBelow);
       },
     }),
@@ -101,7 +101,8 @@ function oneOperations(parts: InsightParts) {
         present(await getInsight(sql, project.id, insightNameOf(params.id))),
       replies: shownOne,
       answer: async ({ access, found: row, query: { refresh = true, basic = false }, request }) => {
-        const result = refresh && !basic ? await resultOf(queries, row, askerOf(access, request)) : undefined;
+        const result =
+          refresh && !basic ? await resultOf(queries, row, callerOf(access, request)) : undefined;
         return await slicedJson(presentInsight(row, result));
       },
     }),
@@ -129,7 +130,10 @@ function oneOperations(parts: InsightParts) {
 }
 
 /** SQL requires scopes of its own. */
-const askerOf = ({ key }: Access, { signal }: Request): QueryAsker => ({ scopes: key.scopes, abort: signal });
+const callerOf = ({ key }: Access, { signal }: Request): QueryCaller => ({
+  scopes: key.scopes,
+  abort: signal,
+});
 
 const description = "`id` is its number or its short id. A short id of digits alone is not issued.";
 

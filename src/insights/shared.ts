@@ -70,12 +70,12 @@ function namesOf({ name, derived_name, description }: InsightRow) {
 /** How results are drawn, and which kind of retention they are; nothing else of the query leaves. */
 function drawingOfShared(query: unknown): NonNullable<SharedInsight["look"]> {
   const { source, ...own } = partOf({ query }, "query");
-  const asked = source === undefined ? own : partOf({ source }, "source");
-  const { display } = partOf(asked, "trendsFilter");
-  const { retentionType = "retention_recurring" } = partOf(asked, "retentionFilter");
+  const innerQuery = source === undefined ? own : partOf({ source }, "source");
+  const { display } = partOf(innerQuery, "trendsFilter");
+  const { retentionType = "retention_recurring" } = partOf(innerQuery, "retentionFilter");
   return {
     ...(typeof display === "string" && { display }),
-    ...(asked["kind"] === "RetentionQuery" && { retentionType: String(retentionType) }),
+    ...(innerQuery["kind"] === "RetentionQuery" && { retentionType: String(retentionType) }),
   };
 }
 

@@ -1,7 +1,7 @@
 // What an insight's query answers, and insights as dashboards and subscriptions show them.
 
 import { Fault } from "../core/fault.ts";
-import type { QueryAsker, QueryEngine } from "../query/engine.ts";
+import type { QueryCaller, QueryEngine } from "../query/engine.ts";
 import { shownResults } from "../query/result.ts";
 import type { QueryResult } from "../query/results/query_result.ts";
 import type { Uses } from "../storage/services.ts";
@@ -28,10 +28,10 @@ export interface InsightParts extends Uses<"sql" | "clock"> {
 export async function resultOf(
   queries: QueryEngine,
   { project_id, query }: { project_id: number; query: unknown },
-  asker: QueryAsker,
+  caller: QueryCaller,
 ): Promise<ShownResult> {
   try {
-    return shownOf(await queries.answer(project_id, query, { ...asker, mayBeKept: false }));
+    return shownOf(await queries.answer(project_id, query, { ...caller, mayBeKept: false }));
   } catch (thrown) {
     return failedBy(thrown);
   }
@@ -41,11 +41,11 @@ export async function resultOf(
 async function lastResultOf(
   queries: QueryEngine,
   { project_id, query }: { project_id: number; query: unknown },
-  asker: QueryAsker,
+  caller: QueryCaller,
   late: ShownResult,
 ): Promise<ShownResult> {
   try {
-    const kept = await queries.findKept(project_id, query, asker);
+    const kept = await queries.findKept(project_id, query, caller);
     return kept ? shownOf(kept) : late;
   } catch (thrown) {
     return failedBy(thrown);
@@ -80,7 +80,7 @@ export async function withResults(
   { queries, clock }: Pick<InsightParts, "queries" | "clock">,
   project_id: number,
   insights: readonly Insight[],
-  asker: QueryAsker,
+  caller: QueryCaller,
   secondsMax: number = insightLimits.dashboardSecondsMax,
 ): Promise<Insight[]> {
   const end = clock.elapsed() + secondsMax * 1000;
@@ -89,11 +89,11 @@ export async function withResults(
   );
   const shown: Insight[] = [];
   for (const insight of insights) {
-    const asked = { project_id, query: insight.query };
+    const saved = { project_id, query: insight.query };
     const result =
       clock.elapsed() <= end
-        ? await resultOf(queries, asked, asker)
-        : await lastResultOf(queries, asked, asker, late);
+        ? await resultOf(queries, saved, caller)
+        : await lastResultOf(queries, saved, caller, late);
     shown.push({ ...insight, ...result });
   }
   return shown;
@@ -104,10 +104,10 @@ export function openInsightShow({ sql, ...parts }: InsightParts) {
   return async (
     project_id: number,
     ids: readonly number[],
-    asker?: QueryAsker,
+    caller?: QueryCaller,
   ): Promise<Map<number, Insight>> => {
     const plain = (await getInsights(sql, project_id, ids)).map((row) => presentInsight(row));
-    const shown = asker ? await withResults(parts, project_id, plain, asker) : plain;
+    const shown = caller ? await withResults(parts, project_id, plain, caller) : plain;
     return new Map(shown.map((insight) => [insight.id, insight]));
   };
 }

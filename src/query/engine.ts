@@ -17,9 +17,9 @@ import { nowOf, zonedIso } from "./date_range.ts";
 import { queryLimits } from "./limits.ts";
 import type { ResultType } from "./result.ts";
 import type { QueryResult } from "./results/query_result.ts";
-import { type FoundResult, ResultRoom, writtenResult } from "./results/result_room.ts";
+import { type FoundResult, ResultCache, writtenResult } from "./results/result_cache.ts";
 import type { SqlParser } from "./sql/parser/parser.ts";
-import { type AskedProject, openQueryRunners, projectAskedOf, type QueryContext } from "./store.ts";
+import { findQueriedProject, openQueryRunners, type QueriedProject, type QueryContext } from "./store.ts";
 
 export interface QueryEngine {
   /**
@@ -40,7 +40,7 @@ export interface QueryEngine {
    * Runs a query over one project's events, for at most limits.querySecondsMax.
    * @throws Fault for what is wrong in it, when it is too heavy, and `unavailable` when too many queries wait.
    */
-  run(project_id: number, query: unknown, asker?: QueryAsker): Promise<QueryResult>;
+  run(project_id: number, query: unknown, caller?: QueryCaller): Promise<QueryResult>;
   /**
    * Runs a query, or returns a kept result of it.
    * @throws as run.
@@ -48,7 +48,7 @@ export interface QueryEngine {
   answer(
     project_id: number,
     query: unknown,
-    ask: QueryAsk,
+    options: AnswerOptions,
   ): Promise<(QueryResult | FoundResult) & { is_cached: boolean }>;
   /**
    * Does what reads events as queries do, with one of their permits and within their bounds.
@@ -56,14 +56,14 @@ export interface QueryEngine {
    */
   within<Value>(
     project_id: number,
-    asker: QueryAsker,
+    caller: QueryCaller,
     work: (context: QueryContext) => Promise<Value>,
   ): Promise<Value>;
   /** The result of it that was kept, if any. @throws Fault for what is wrong in it. */
   findKept(
     project_id: number,
     query: unknown,
-    asker?: QueryAsker,
+    caller?: QueryCaller,
   ): Promise<(FoundResult & { is_cached: true }) | undefined>;
   /** Drops all results that were kept: events they count were deleted. */
   forgetResults(): void;
@@ -72,7 +72,7 @@ export interface QueryEngine {
 export interface EngineOptions extends Uses<"sql" | "clickhouse" | "clock"> {
   parser: SqlParser;
   /** Of its own by default. */
-  results?: ResultRoom;
+  results?: ResultCache;
   /** As limits.querySecondsMax and one thread by default. */
   settings?: QuerySettings;
   machine?: QueryMachine;
@@ -81,14 +81,14 @@ export interface EngineOptions extends Uses<"sql" | "clickhouse" | "clock"> {
 }
 
 /** Who waits for the answer; by default no key. */
-export interface QueryAsker {
+export interface QueryCaller {
   /** Scopes of the request's key. */
   scopes?: readonly string[];
   abort?: AbortSignal;
 }
 
 /** What a request asks besides the query. */
-interface QueryAsk extends QueryAsker {
+interface AnswerOptions extends QueryCaller {
   /** Whether a result of the last minutes will do. */
   mayBeKept: boolean;
   /** How long it may wait to run, in ms; queryLimits.queriesWaitMsMax by default. */
@@ -104,7 +104,7 @@ export function openQueryEngine({
   parser,
   settings = { querySecondsMax: limits.querySecondsMax, queryThreadsMax: 1 },
   machine = openMachine(clock),
-  results: kept = new ResultRoom(clock),
+  results: kept = new ResultCache(clock),
   texts = openQueryTexts(clock),
 }: EngineOptions): QueryEngine {
   const { queriesRunningMax, queriesWaitingMax, queriesRunningFreeMultiple } = queryLimits;
@@ -113,20 +113,20 @@ export function openQueryEngine({
 
   /** @param work runs while the query holds a permit. */
   const bounded = async <Value>(
-    asked: Asked,
+    scope: QueryScope,
     abort: AbortSignal | undefined,
     work: (context: QueryContext) => Promise<Value>,
   ): Promise<Value> => {
-    const { project_id, timezone, now, scopes } = asked;
+    const { project_id, timezone, now, scopes } = scope;
     const bounds = await boundsOfQuery(settings, machine, running++);
     const runners = openQueryRunners(abort ? readsUntil(clickhouse, abort) : clickhouse, clock, bounds);
     const { parse } = parser;
     return await work({ ...runners, parse, scopes, project_id, timezone, now }).finally(() => running--);
   };
 
-  const compute = async (asked: AskedQuery, abort?: AbortSignal): Promise<QueryResult> => {
-    const { query, timezone, now, filters } = asked;
-    const { span, interval, ...answer } = await bounded(asked, abort, (context) =>
+  const compute = async (prepared: PreparedQuery, abort?: AbortSignal): Promise<QueryResult> => {
+    const { query, timezone, now, filters } = prepared;
+    const { span, interval, ...answer } = await bounded(prepared, abort, (context) =>
       query.answer(context, filters),
     );
     return {
@@ -141,20 +141,20 @@ export function openQueryEngine({
     };
   };
 
-  const projectOf = async (project_id: number): Promise<AskedProject> => {
-    const asked = await projectAskedOf(sql, project_id);
-    if (asked === undefined) throw new Fault("not_found", "Project not found.");
-    return asked;
+  const projectOf = async (project_id: number): Promise<QueriedProject> => {
+    const project = await findQueriedProject(sql, project_id);
+    if (project === undefined) throw new Fault("not_found", "Project not found.");
+    return project;
   };
 
   const prepare = async (
     project_id: number,
     query: KnownQuery,
     scopes: readonly string[] = [],
-  ): Promise<AskedQuery & AskedProject> => {
-    const asked = await projectOf(project_id);
+  ): Promise<PreparedQuery & QueriedProject> => {
+    const project = await projectOf(project_id);
     const filters = query.filtersTestAccounts ? await testAccountFilters(sql, project_id) : [];
-    return { ...asked, query, project_id, now: clock.now(), filters, scopes };
+    return { ...project, query, project_id, now: clock.now(), filters, scopes };
   };
 
   const withPermit = <Value>(
@@ -164,25 +164,25 @@ export function openQueryEngine({
     msMax: number = queryLimits.queriesWaitMsMax,
   ): Promise<Value> => semaphore.run({ owner, ...(abort && { abort }), msMax, busy: tooManyQueries }, work);
 
-  const keptOf = (key: string, { isDeleting }: AskedProject) => {
+  const keptOf = (key: string, { isDeleting }: QueriedProject) => {
     const result = isDeleting ? undefined : kept.find(key);
     return result && { ...result, is_cached: true as const };
   };
 
   const answer = async (
     { project_id, query, checked }: { project_id: number; query: unknown; checked: KnownQuery },
-    { mayBeKept, scopes, abort, waitMsMax }: QueryAsk,
+    { mayBeKept, scopes, abort, waitMsMax }: AnswerOptions,
   ): ReturnType<QueryEngine["answer"]> => {
-    const asked = await prepare(project_id, checked, scopes);
-    const key = keyOf(asked, query);
-    const before = mayBeKept ? keptOf(key, asked) : undefined;
+    const prepared = await prepare(project_id, checked, scopes);
+    const key = keyOf(prepared, query);
+    const before = mayBeKept ? keptOf(key, prepared) : undefined;
     if (before) return before;
     const work = async () => {
       const began = clock.elapsed();
-      const result = await compute({ ...asked, now: clock.now() }, abort);
+      const result = await compute({ ...prepared, now: clock.now() }, abort);
       const isWorth = clock.elapsed() - began >= queryLimits.resultWorthMsMin;
       // A deletion that was ordered meanwhile has a key of its own from now on.
-      if (isWorth && !asked.isDeleting) kept.retain(key, project_id, await writtenResult(result));
+      if (isWorth && !prepared.isDeleting) kept.retain(key, project_id, await writtenResult(result));
       return { ...result, is_cached: false };
     };
     return await withPermit(project_id, abort, work, waitMsMax);
@@ -202,14 +202,14 @@ export function openQueryEngine({
       ).finally(uncount);
     },
     findKept: async (project_id, query, { scopes } = {}) => {
-      const asked = await prepare(project_id, checkQuery(query), scopes);
-      return keptOf(keyOf(asked, query), asked);
+      const prepared = await prepare(project_id, checkQuery(query), scopes);
+      return keptOf(keyOf(prepared, query), prepared);
     },
-    answer: async (project_id, query, ask) => {
+    answer: async (project_id, query, options) => {
       const checked = checkQuery(query);
-      if (ask.isCounted) return await answer({ project_id, query, checked }, ask);
+      if (options.isCounted) return await answer({ project_id, query, checked }, options);
       const uncount = countQuery(texts, project_id, query);
-      return await answer({ project_id, query, checked }, ask).finally(uncount);
+      return await answer({ project_id, query, checked }, options).finally(uncount);
     },
     within: async (project_id, { scopes = [], abort }, work) =>
       await withPermit(project_id, abort, async () => {
@@ -238,17 +238,17 @@ export function countQuery(texts: MemoryBudget, project_id: number, query: unkno
 }
 
 /** The project, time zone and time of a query. */
-type Asked = Pick<QueryContext, "project_id" | "timezone" | "now" | "scopes">;
+type QueryScope = Pick<QueryContext, "project_id" | "timezone" | "now" | "scopes">;
 
 /** A query that is about to be computed. */
-interface AskedQuery extends Asked {
+interface PreparedQuery extends QueryScope {
   query: KnownQuery;
   filters: PropertyFilter[];
 }
 
 /** What makes two questions the same: also what the key may see, the last deletion, filters of test accounts. */
 function keyOf(
-  { project_id, timezone, now, filters, deletion, scopes }: AskedQuery & AskedProject,
+  { project_id, timezone, now, filters, deletion, scopes }: PreparedQuery & QueriedProject,
   query: unknown,
 ): string {
   const day = nowOf({ now, timezone }).toPlainDate().toString();

@@ -10,7 +10,7 @@ import type { TextReader } from "./hogql/run.ts";
 import type { Breakdown } from "./parts/breakdown.ts";
 import { treesOf, withExpressions } from "./parts/compiled_expressions.ts";
 import type { PersonsBehind } from "./parts/figure.ts";
-import type { AskedExpression } from "./parts/row_expressions.ts";
+import type { QueryExpression } from "./parts/row_expressions.ts";
 import type { Entity } from "./parts/series.ts";
 import type { ResultShapes, ResultType } from "./result.ts";
 import type { QueryAnswer, QueryContext } from "./store.ts";
@@ -29,7 +29,7 @@ export interface CheckedQuery {
   entities?: readonly Pick<Entity, "filters">[];
   breakdown?: Breakdown | undefined;
   /** Its math in SQL. */
-  maths?: readonly AskedExpression[];
+  maths?: readonly QueryExpression[];
 }
 
 interface KindParts<Schema extends QuerySchema, Type extends ResultType, Checked extends CheckedQuery> {
@@ -84,9 +84,9 @@ export function queryKind<Schema extends QuerySchema, Type extends ResultType, C
     check: (value, attr) => {
       const checked = check(fieldsOf(schema, value, attr), attr);
       const ready = async (context: QueryContext, more: readonly PropertyFilter[]) => {
-        const asked = { ...checked, filters: [...checked.filters, ...more] };
-        await refuseUnset(context.run, context.project_id, personKeysOf(asked), attr);
-        return [await withExpressions(context, expressionsOf(asked), attr), asked] as const;
+        const withMore = { ...checked, filters: [...checked.filters, ...more] };
+        await refuseUnset(context.run, context.project_id, personKeysOf(withMore), attr);
+        return [await withExpressions(context, expressionsOf(withMore), attr), withMore] as const;
       };
       return {
         title: title(checked),
@@ -113,7 +113,7 @@ function filtersWithin({ filters, entities = [] }: CheckedQuery): PropertyFilter
 }
 
 /** The expressions of SQL in its filters, math and breakdown. */
-function expressionsOf(checked: CheckedQuery): AskedExpression[] {
+function expressionsOf(checked: CheckedQuery): QueryExpression[] {
   const { entities, maths = [], breakdown } = checked;
   if (!entities) return [];
   const parts = breakdown?.parts.filter(({ type }) => type === "hogql") ?? [];

@@ -3,7 +3,7 @@
 import type { Log } from "../core/log.ts";
 import { BackgroundQueries } from "./background/background_queries.ts";
 import { type EngineOptions, openQueryEngine, openQueryTexts, type QueryEngine } from "./engine.ts";
-import { ResultRoom } from "./results/result_room.ts";
+import { ResultCache } from "./results/result_cache.ts";
 import { openSqlParser, type SqlParser } from "./sql/parser/parser.ts";
 
 interface QueriesOptions extends Omit<EngineOptions, "parser" | "results" | "texts"> {
@@ -18,7 +18,7 @@ export interface OpenedQueries extends QueryEngine, Pick<SqlParser, "parse"> {
 export function openQueries({ log, ...options }: QueriesOptions): OpenedQueries {
   const { sql, clock } = options;
   const parser = openSqlParser(log);
-  const results = new ResultRoom(clock);
+  const results = new ResultCache(clock);
   const texts = openQueryTexts(clock);
   const background = new BackgroundQueries({ sql, clock, log, results, texts });
   const close = async (): Promise<void> => {

@@ -133,7 +133,7 @@ function tooBusy(): Fault {
 }
 
 /** What a result depends on beside events. */
-export interface AskedProject {
+export interface QueriedProject {
   timezone: string;
   /** The last order to delete persons, and when the last recording was deleted within some minutes. */
   deletion: string;
@@ -142,8 +142,11 @@ export interface AskedProject {
 }
 
 /** undefined when there is no such project. */
-export async function projectAskedOf(sql: Postgres, project_id: number): Promise<AskedProject | undefined> {
-  const [row] = await sql<AskedProject[]>`
+export async function findQueriedProject(
+  sql: Postgres,
+  project_id: number,
+): Promise<QueriedProject | undefined> {
+  const [row] = await sql<QueriedProject[]>`
     SELECT timezone,
       concat_ws(' ', (SELECT max(id) FROM person_deletion_orders WHERE project_id = p.id), r.latest) AS deletion,
       r.latest IS NOT NULL OR EXISTS (

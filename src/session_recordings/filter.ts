@@ -19,8 +19,8 @@ export function readIds(query: URLSearchParams, name: string): string[] | undefi
   if (text === "") throw new Fault("blank", "This field may not be blank.", { attr: name });
   const ids = text.startsWith("[") ? listIn(text) : text.split(",").map((id) => id.trim());
   if (!ids) throw new Fault("not_a_list", "Expected a JSON list of ids.", { attr: name });
-  if (ids.length > sessionRecordingLimits.recordingIdsAskedMax) {
-    const detail = `Ensure this field has no more than ${sessionRecordingLimits.recordingIdsAskedMax} elements.`;
+  if (ids.length > sessionRecordingLimits.recordingIdsMax) {
+    const detail = `Ensure this field has no more than ${sessionRecordingLimits.recordingIdsMax} elements.`;
     throw new Fault("max_length", detail, { attr: name });
   }
   for (const id of ids) refuseUnstorable(id, [name]);
@@ -28,10 +28,10 @@ export function readIds(query: URLSearchParams, name: string): string[] | undefi
 }
 
 /** The ids that a request must name. @throws Fault required, or max_length past propertiesAskedMax. */
-export function readAskedIds(query: URLSearchParams, name: string): string[] {
+export function readRequiredIds(query: URLSearchParams, name: string): string[] {
   const ids = readIds(query, name);
   if (!ids) throw new Fault("required", "This query parameter is required.", { attr: name });
-  const { propertiesAskedMax } = sessionRecordingLimits;
+  const { propertiesOfSessionsMax: propertiesAskedMax } = sessionRecordingLimits;
   if (ids.length <= propertiesAskedMax) return ids;
   const detail = `Ensure this field has no more than ${propertiesAskedMax} elements.`;
   throw new Fault("max_length", detail, { attr: name });

@@ -10,7 +10,7 @@ export const sessionRecordingLimits = {
    */
   recordingsRecycledDivisor: 12,
   /** Ids that a list of recordings may be narrowed to. */
-  recordingIdsAskedMax: 1000,
+  recordingIdsMax: 1000,
   /** Events that one list may be narrowed to: each costs a statement over the project's events. */
   eventFiltersMax: 10,
   /** UTF-16 units of an event's name in a filter: a name is a label, not a text. */
@@ -18,7 +18,7 @@ export const sessionRecordingLimits = {
   /** Seconds between a recording's start and any event of its session: posthog-js ends a session after a day. */
   sessionSecondsMax: 86_400,
   /** Sessions whose properties one request may ask for: each may have a megabyte. */
-  propertiesAskedMax: 100,
+  propertiesOfSessionsMax: 100,
   /** Properties of persons on one page of recordings, in UTF-16 units: twenty-five of the largest persons. */
   recordingsPageCharsMax: 16 * 1024 * 1024,
   /** Deleted recordings that lists exclude by id until ClickHouse has hidden them, which takes seconds. */

@@ -16,7 +16,7 @@ import { testAccountFilters } from "../storage/events/test_accounts.ts";
 import { recordingsStoredWithin } from "../storage/watermark.ts";
 import { CountCache } from "../work/count_cache.ts";
 import { promptOperations, type PromptParts } from "./ai/operations.ts";
-import { readAskedIds, readIds, readPersonFilter } from "./filter.ts";
+import { readIds, readPersonFilter, readRequiredIds } from "./filter.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 import {
   attrOf,
@@ -120,7 +120,7 @@ function manyOperations(parts: Counted) {
       summary: "List the properties of the first event of each of these recordings' sessions",
       description: "Missing recordings and sessions without events are left out.",
       query: {
-        session_ids: parameter("Required: a JSON list, or ids with commas between.", readAskedIds),
+        session_ids: parameter("Required: a JSON list, or ids with commas between.", readRequiredIds),
       },
       replies: { 200: reply("The properties.", sessionPropertiesModel) },
       answer: async ({ project, query, request }) => {

@@ -68,7 +68,7 @@ export async function findDistinctIds(reads: ProjectReads, person_id: string): P
      WHERE project_id = {project_id:UInt32}
        AND substring(lower(hex(SHA1(concat(unhex('5b1f0c1e7d0e4a539a3c6f2f5d0e8b77'), toString(project_id), ':',
          distinct_id)))), 1, 12) = {start:String}
-     LIMIT ${sessionRecordingLimits.recordingIdsAskedMax}`,
+     LIMIT ${sessionRecordingLimits.recordingIdsMax}`,
     { start: person_id.replaceAll("-", "").slice(0, 12) },
   );
   return rows.map(({ distinct_id }) => distinct_id);

@@ -17,7 +17,7 @@ export function sessionRoutes({ gate, clickhouse }: RoomParts<"gate" | "clickhou
         search: searchParameter("Only properties with all of these words in their name."),
         is_numerical: flagParameter("true: only numbers; false: only others."),
       },
-      replies: { 200: reply("The properties; all of them, in one piece.", definitionsModel) },
+      replies: { 200: reply("The properties: all of them, in one reply.", definitionsModel) },
       answer: ({ query: { search = "", is_numerical } }) => {
         const found = findProperties(search, is_numerical);
         return { count: found.length, results: found.map(definitionOf) };

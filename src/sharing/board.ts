@@ -3,7 +3,7 @@
 import { bytesOf } from "../core/bytes.ts";
 import { bytesIn } from "../core/chunks.ts";
 import { limits } from "../core/limits.ts";
-import { jsonPieces, partsWithin } from "../http/pages/json_parts.ts";
+import { jsonChunks, partsWithin } from "../http/pages/json_parts.ts";
 import { sharingLimits } from "./limits.ts";
 
 /** One insight as a link shows it. */
@@ -51,7 +51,7 @@ function* insightTexts(
   insight: Omit<SharedInsight, "insight_id">,
 ): Generator<string | Uint8Array, undefined> {
   let isFirst = true;
-  for (const text of jsonPieces(insight, rowsBelow)) {
+  for (const text of jsonChunks(insight, rowsBelow)) {
     yield isFirst ? text.slice(1) : text;
     isFirst = false;
   }

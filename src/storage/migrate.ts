@@ -27,7 +27,7 @@ import {
   type StoreName,
   storeNames,
 } from "./migrations/files.ts";
-import { markFolder } from "./migrations/folder_mark.ts";
+import { writeFolderVersion } from "./migrations/folder_version.ts";
 import { type BlockingServers, type OlderOptions, OlderServers } from "./migrations/older_servers.ts";
 import { listUnknown, recordBegun } from "./migrations/versions_store.ts";
 import type { Postgres } from "./postgres/postgres.ts";
@@ -56,14 +56,14 @@ export async function migrate(
   const files = readMigrations({ postgres: options.postgresDir, clickhouse: options.clickhouseDir });
   const older = new OlderServers(options, options.log);
   for (;;) {
-    const turn = await exclusively(sql, (connection) =>
+    const pass = await exclusively(sql, (connection) =>
       applyMissing({ connection, clickhouse, files, older, options }),
     );
-    if ("done" in turn) {
-      if (folder !== undefined) markFolder(folder);
-      return turn.done;
+    if ("done" in pass) {
+      if (folder !== undefined) writeFolderVersion(folder);
+      return pass.done;
     }
-    await older.wait(turn.blocking);
+    await older.wait(pass.blocking);
   }
 }
 
@@ -139,8 +139,8 @@ interface MigrationPass {
 }
 
 /** Applies what is missing, unless older servers run that are not compatible: then nothing is changed. */
-async function applyMissing(turn: MigrationPass): Promise<{ done: Counts } | { blocking: BlockingServers }> {
-  const { connection, clickhouse, files, older, options } = turn;
+async function applyMissing(pass: MigrationPass): Promise<{ done: Counts } | { blocking: BlockingServers }> {
+  const { connection, clickhouse, files, older, options } = pass;
   const compatible = await findCompatible(connection, files, options);
   const prepared = await preparePostgres(connection);
   const pending = pendingOf(files.postgres, prepared, "postgres", compatible.postgres);
@@ -163,7 +163,7 @@ async function applyMissing(turn: MigrationPass): Promise<{ done: Counts } | { b
   // Applying all files again would undo what a newer version has replaced: that version has to do it.
   const remade = compatible.clickhouse.size > 0 ? [] : files.clickhouse;
   const missing = applied?.isIncomplete ? remade : more;
-  for (const one of missing) await applyToClickHouse(turn, one);
+  for (const one of missing) await applyToClickHouse(pass, one);
   return { done: { postgres: pending.length, clickhouse: missing.length } };
 }
 

@@ -14,7 +14,7 @@ import { type Connection, readConnection, removeConnection, writeConnection } fr
 import { startEmbeddedPostgres } from "./embedded/postgres.ts";
 import { storageLimits } from "./limits.ts";
 import { lastOwner, ownDataDir, type Owning, ownsDataDir, refuseHalfRestored } from "./lock.ts";
-import { refuseNewerFolder } from "./migrations/folder_mark.ts";
+import { refuseNewerFolder } from "./migrations/folder_version.ts";
 import { openPostgres, pingPostgres, type Postgres } from "./postgres/postgres.ts";
 
 export interface Stores {

@@ -5,7 +5,7 @@ import type { Insight } from "../../src/insights/model.ts";
 import { type InsightResultReader, openInsightReader, withResults } from "../../src/insights/show.ts";
 import { createInsight, removeInsight } from "../../src/insights/store.ts";
 import { openQueryEngine, type QueryEngine } from "../../src/query/engine.ts";
-import { ResultRoom, writtenResult } from "../../src/query/results/result_room.ts";
+import { ResultCache, writtenResult } from "../../src/query/results/result_cache.ts";
 import { ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
@@ -118,7 +118,7 @@ test("what a page has no time for shows its last result, or that it was not comp
     ...trend,
     series: [{ event }],
   }));
-  const room = new ResultRoom(systemClock);
+  const room = new ResultCache(systemClock);
   const computed = { ...(await engine.run(project_id, third)), computed_at: "2024-01-01T00:00:00Z" };
   room.retain("third", project_id, await writtenResult(computed));
   const kept = room.find("third")!;

@@ -8,7 +8,7 @@ import { BackgroundQueries } from "../../src/query/background/background_queries
 import { openQueryEngine, openQueryTexts } from "../../src/query/engine.ts";
 import { queryLimits } from "../../src/query/limits.ts";
 import type { QueryResult } from "../../src/query/results/query_result.ts";
-import { ResultRoom } from "../../src/query/results/result_room.ts";
+import { ResultCache } from "../../src/query/results/result_cache.ts";
 import { startMsMax } from "../support/accounts.ts";
 import { startApp } from "../support/app.ts";
 import { ask } from "../support/ask.ts";
@@ -65,7 +65,7 @@ test(
     const app = await startApp();
     const { sql } = await storesOf(app);
     const clock = systemClock;
-    const results = new ResultRoom(clock);
+    const results = new ResultCache(clock);
     const background = new BackgroundQueries({
       sql,
       clock,

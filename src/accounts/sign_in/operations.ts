@@ -92,9 +92,9 @@ function accountOperations(signing: Signing) {
           await requireCurrent(signing, access, current_password);
         }
         const email = changes.email === undefined ? undefined : checkedEmail(changes.email);
-        const asking = { owner: `user ${user_id}`, isKnown: true };
+        const caller = { owner: `user ${user_id}`, isKnown: true };
         const password_hash =
-          password === undefined ? undefined : await signing.passwords.hash(password, asking);
+          password === undefined ? undefined : await signing.passwords.hash(password, caller);
         const changed = await changeUser(sql, user_id, {
           ...changes,
           ...(email !== undefined && { email }),
@@ -143,7 +143,7 @@ async function requireCurrent(signing: Signing, access: Access, given: string): 
   }
   const user = await findSigningUser(signing.sql, normalizedEmail(access.user.email));
   if (!user || user.password_hash === null) return;
-  const asking = signing.countOwn(user.id);
-  if (await signing.passwords.matches(given, user.password_hash, asking)) return;
+  const caller = signing.countOwn(user.id);
+  if (await signing.passwords.matches(given, user.password_hash, caller)) return;
   throw new Fault("invalid_credentials", "Your current password is incorrect.", { attr: "current_password" });
 }

@@ -7,16 +7,16 @@ import { Semaphore } from "../../work/semaphore.ts";
 import { signInLimits } from "./limits.ts";
 
 /** For whom a password is hashed: known people share a queue, strangers have one of their own. */
-export interface Asking {
+export interface PasswordCaller {
   owner: string;
   isKnown: boolean;
 }
 
 export interface Passwords {
   /** @throws Fault invalid_input or max_length for a password that is not allowed; unavailable when too many wait. */
-  hash(password: string, asking: Asking): Promise<string>;
+  hash(password: string, caller: PasswordCaller): Promise<string>;
   /** Whether this is the password that was hashed; false where there is none. @throws Fault unavailable */
-  matches(password: string, hash: string | null | undefined, asking: Asking): Promise<boolean>;
+  matches(password: string, hash: string | null | undefined, caller: PasswordCaller): Promise<boolean>;
 }
 
 const { hashKibibytes: memoryCost, hashPasses: timeCost } = signInLimits;
@@ -26,14 +26,14 @@ export function openPasswords(clock: Clock): Passwords {
   const withPermit = openQueues(clock);
   let nobodys: Promise<string> | undefined;
   return {
-    hash: async (password, asking) => {
+    hash: async (password, caller) => {
       const text = checkedPassword(password, "password");
-      return await withPermit(asking, () => Bun.password.hash(text, argon2id));
+      return await withPermit(caller, () => Bun.password.hash(text, argon2id));
     },
-    matches: async (password, hash, asking) => {
+    matches: async (password, hash, caller) => {
       const text = password.normalize("NFKC");
       const isLong = Buffer.byteLength(text) > signInLimits.passwordBytesMax;
-      return await withPermit(asking, async () => {
+      return await withPermit(caller, async () => {
         nobodys ??= Bun.password.hash(crypto.randomUUID(), argon2id);
         const isRight = await Bun.password.verify(isLong ? "-" : text, hash ?? (await nobodys));
         return isRight && !isLong && typeof hash === "string";
@@ -47,7 +47,7 @@ function openQueues(clock: Clock) {
   const { hashesMax, hashesWaitingMax, hashWaitMsMax: msMax } = signInLimits;
   const queue = () => new Semaphore(hashesMax, hashesWaitingMax, 1);
   const [known, strangers] = [queue(), queue()];
-  return async <T>({ owner, isKnown }: Asking, work: () => Promise<T>): Promise<T> => {
+  return async <T>({ owner, isKnown }: PasswordCaller, work: () => Promise<T>): Promise<T> => {
     if (isKnown) return await known.run({ owner, busy, msMax }, work);
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const hashed = strangers.run({ owner, busy, msMax }, async () => {

@@ -6,7 +6,7 @@ import { Fault } from "../../core/fault.ts";
 import type { Uses } from "../../storage/services.ts";
 import { checkedEmail, openAttempts } from "./attempts.ts";
 import { openKnownBrowsers } from "./known_browsers.ts";
-import { type Asking, openPasswords, type Passwords } from "./passwords.ts";
+import { openPasswords, type PasswordCaller, type Passwords } from "./passwords.ts";
 import { findSigningUser, type PasswordSigner, type Signer, startSession } from "./session_store.ts";
 
 export interface SigningOptions extends Uses<"sql" | "clock"> {
@@ -23,7 +23,7 @@ export interface Signing extends SigningOptions {
   /** Counts an attempt of a stranger. @throws Fault throttled. */
   count(request: Request): void;
   /** Counts an attempt of a user who is signed in. @throws Fault throttled. */
-  countOwn(user_id: number): Asking;
+  countOwn(user_id: number): PasswordCaller;
   /**
    * The user of an address and a password.
    * @throws Fault throttled, unavailable, invalid_credentials, invalid_input for what is no address.
@@ -49,9 +49,9 @@ export function openSigning(options: SigningOptions): Signing {
     authenticate: async (request, given, password) => {
       const email = checkedEmail(given);
       const known = browsers.idOf(request, email);
-      const asking = attempts.count({ address: addressOf(request), email, known });
+      const caller = attempts.count({ address: addressOf(request), email, known });
       const user = await findSigningUser(sql, email);
-      const isRight = await passwords.matches(password, user?.password_hash, asking);
+      const isRight = await passwords.matches(password, user?.password_hash, caller);
       if (!user?.password_hash || !isRight) throw invalidPassword();
       return { user_id: user.id, email, password_hash: user.password_hash };
     },

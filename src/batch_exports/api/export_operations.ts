@@ -34,7 +34,7 @@ import {
   type ShownExport,
   type StoredExport,
   updateExport,
-  withPlace,
+  withOwnPath,
   withRuns,
 } from "../stores/export_store.ts";
 import { checkExport, type Checks } from "./export_input.ts";
@@ -125,7 +125,7 @@ async function create(
   const now = new Date(clock.now());
   const founding = { ...fields, project_id, created_by: request.access.user.id, now };
   if (isDry) {
-    if (!(await withPlace(sql, fields, undefined, (tx) => canCreate(tx, founding)))) throw tooMany();
+    if (!(await withOwnPath(sql, fields, undefined, (tx) => canCreate(tx, founding)))) throw tooMany();
     const { type, config, secrets } = destination;
     const reason = await probe(openDestination(type, config, secrets), project_id);
     if (reason !== undefined) {
@@ -133,7 +133,7 @@ async function create(
     }
     return Response.json(await shownExport(parse, { ...wouldBe(now), ...fields, project_id }));
   }
-  const made = await withPlace(sql, fields, undefined, (tx) => createExport(tx, founding));
+  const made = await withOwnPath(sql, fields, undefined, (tx) => createExport(tx, founding));
   if (!made) throw tooMany();
   return await shownExport(parse, { ...made, latest_runs: [] });
 }
@@ -208,7 +208,7 @@ async function change(
     if (Object.keys(changes).length === 0) return await shownExport(parse, await showExport(sql, stored));
     const { fields } = await checkExport({ ...parts, project_id: stored.project_id }, changes, stored);
     const now = new Date(clock.now());
-    const changed = await withPlace(sql, fields, stored, (tx) => updateExport(tx, stored, fields, now));
+    const changed = await withOwnPath(sql, fields, stored, (tx) => updateExport(tx, stored, fields, now));
     if (changed) return await shownExport(parse, await showExport(sql, changed));
   }
   await exportOf(sql, request);

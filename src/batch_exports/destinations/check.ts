@@ -114,7 +114,7 @@ function requireSecretsAgain(
 ): void {
   const moved = Object.keys(fields).find(
     (name) =>
-      fields[name]?.place &&
+      fields[name]?.isTarget &&
       name in given &&
       valueOf(fields, merged, name) !== valueOf(fields, stored.config, name),
   );

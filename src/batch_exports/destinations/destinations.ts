@@ -49,8 +49,8 @@ export function unsupportedTypes(
 
 /** Tests a destination. @throws ExportError with the reason. */
 export async function probe({ kind, config }: Destination, means: ExportServices): Promise<void> {
-  const mark = `sluice probe ${crypto.randomUUID()}`;
-  await kind.probe({ ...means, mark, abort: AbortSignal.timeout(probeMsMax) }, config);
+  const tag = `sluice probe ${crypto.randomUUID()}`;
+  await kind.probe({ ...means, tag, abort: AbortSignal.timeout(probeMsMax) }, config);
 }
 
 /** Long enough for a slow store to refuse. */

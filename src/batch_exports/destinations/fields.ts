@@ -24,7 +24,7 @@ export interface Field {
    * Whether it is the place of the data: when it changes, the secrets are required again, so that nobody sends them
    * elsewhere.
    */
-  place?: true;
+  isTarget?: true;
   /** What a value of the right type must be. */
   rule?: rules.ValueRule;
 }
@@ -48,7 +48,7 @@ export const files = {
 } as const satisfies Record<string, Field>;
 /** May contain {year}, {month}, … of the interval. */
 export const prefix = { kind: "str", otherwise: "", rule: rules.keyPrefix } as const;
-export const endpoint = { ...optional, place: true, rule: rules.webAddress(true) } as const;
+export const endpoint = { ...optional, isTarget: true, rule: rules.webAddress(true) } as const;
 
 type ValueOf<F extends Field> = Kinds[F["kind"]] | (F extends { otherwise: null } ? null : never);
 export type ValuesOf<Fields extends Record<string, Field>> = {
@@ -80,11 +80,11 @@ export function missing(name: string): Fault {
 
 /** Formats and compressions of files go together. @throws Fault */
 export function checkFileChoice(settings: Settings): void {
-  const asked = settings["file_format"] ?? "JSONLines";
+  const requested = settings["file_format"] ?? "JSONLines";
   const formats = Object.keys(fileFormats) as FileFormat[];
-  const format = formats.find((one) => one === asked);
+  const format = formats.find((one) => one === requested);
   if (!format) {
-    const detail = `File format ${shown(asked)} is not supported. Supported file formats are ${listed(formats)}`;
+    const detail = `File format ${shown(requested)} is not supported. Supported file formats are ${listed(formats)}`;
     throw wrong(detail, "destination");
   }
   if (settings["escape_formulas"] === true && format !== "CSV") {

@@ -64,13 +64,13 @@ export async function attemptRun(run: ClaimedRun, services: RunServices, lease: 
   let secrets: readonly string[] = [];
   let result: AttemptResult;
   try {
-    const mark = `sluice export run ${run.id}`;
-    await begin(run, services, mark);
+    const tag = `sluice export run ${run.id}`;
+    await begin(run, services, tag);
     const hidden = services.secrets.open(run.destination_secrets);
     const destination = openDestination(run.destination_type, run.destination_config, hidden);
     secrets = destination.secrets;
     const source = await sourceOf(run, destination, services);
-    const rows = await read({ ...services, source, mark, abort }, async (work) =>
+    const rows = await read({ ...services, source, tag, abort }, async (work) =>
       work.rows === 0 ? 0 : await destination.kind.write(await convert(work), destination.config),
     );
     const counted = { records_completed: rows, records_total_count: rows };
@@ -81,7 +81,7 @@ export async function attemptRun(run: ClaimedRun, services: RunServices, lease: 
   if (!abort.aborted) await record(run, services, lease, result, began);
 }
 
-async function begin(run: ClaimedRun, services: RunServices, mark: string): Promise<void> {
+async function begin(run: ClaimedRun, services: RunServices, tag: string): Promise<void> {
   if (run.attempts >= exportLimits.attemptsMax) {
     const why = `Given up: ${run.attempts} attempts failed, or their process ended while it ran`;
     throw new ExportError(why, true);
@@ -89,7 +89,7 @@ async function begin(run: ClaimedRun, services: RunServices, mark: string): Prom
   await writeLine(run, services, "INFO", `Starting batch export for range ${rangeText(run)}`);
   if (!run.taken_over) return;
   await writeLine(run, services, "WARNING", "Its process is gone; another one starts it over");
-  await killStatements(services.clickhouse, mark).catch(() => {});
+  await killStatements(services.clickhouse, tag).catch(() => {});
 }
 
 async function sourceOf(
@@ -122,7 +122,7 @@ async function read(work: UncountedWork, use: (work: ExportWork) => Promise<numb
   if (work.source.model === "events") return await use(await counted(work));
   const held = crypto.randomUUID();
   try {
-    await runInsert(work, copyStatement(work.source, held, work.mark), {});
+    await runInsert(work, copyStatement(work.source, held, work.tag), {});
     return await use(await counted({ ...work, source: { ...work.source, held } }));
   } finally {
     const { text, params } = dropHeldOf(held, work.clickhouse.tables);

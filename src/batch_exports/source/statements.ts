@@ -8,7 +8,7 @@ import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import type { Uses } from "../../storage/services.ts";
 import { ExportError, exportError } from "../failure.ts";
 import { exportLimits } from "../limits.ts";
-import { type ExportSource, type ExportStatement, killOf } from "./store.ts";
+import { type ExportSource, type ExportStatement, killStatement } from "./store.ts";
 
 export interface ExportServices extends Uses<"clickhouse" | "clock"> {
   addresses: Addresses;
@@ -19,8 +19,8 @@ export interface ExportServices extends Uses<"clickhouse" | "clock"> {
 /** One attempt to deliver the rows of an interval. */
 export interface ExportWork extends ExportServices {
   source: ExportSource;
-  /** Part of every statement, by which it is found, also by another process. */
-  mark: string;
+  /** The `log_comment` of every statement, by which any process finds it. */
+  tag: string;
   abort: AbortSignal;
   /** The days of the rows' timestamps. */
   days: readonly string[];
@@ -28,7 +28,7 @@ export interface ExportWork extends ExportServices {
 }
 
 export type UncountedWork = Omit<ExportWork, "days" | "rows">;
-export type Writing = ExportServices & Pick<ExportWork, "abort" | "mark">;
+export type Writing = ExportServices & Pick<ExportWork, "abort" | "tag">;
 
 type Settings = Record<string, string | number>;
 
@@ -81,11 +81,11 @@ export function rowStream(
  * run beside it.
  */
 export async function runInsert(
-  work: Pick<ExportWork, "clickhouse" | "abort" | "mark">,
+  work: Pick<ExportWork, "clickhouse" | "abort" | "tag">,
   { text, params }: ExportStatement,
   settings: Settings,
 ): Promise<void> {
-  const { clickhouse, abort, mark } = work;
+  const { clickhouse, abort, tag } = work;
   abort.throwIfAborted();
   const giveUp = new AbortController();
   let ended = false;
@@ -98,7 +98,7 @@ export async function runInsert(
     .finally(() => (ended = true));
   const stop = async (): Promise<void> => {
     for (let kills = 0; !ended && kills < killsMax; kills++) {
-      await killStatements(clickhouse, mark).catch(() => {});
+      await killStatements(clickhouse, tag).catch(() => {});
       await sleep(killAgainMs);
     }
     giveUp.abort();
@@ -118,8 +118,8 @@ export async function runInsert(
 const killAgainMs = 250;
 const killsMax = 40;
 
-/** Kills the statements with this mark in ClickHouse; resolves before they have ended. */
-export async function killStatements(clickhouse: ClickHouse, mark: string): Promise<void> {
-  const { text, params } = killOf(mark, clickhouse.tables);
+/** Kills the statements with this tag in ClickHouse; resolves before they have ended. */
+export async function killStatements(clickhouse: ClickHouse, tag: string): Promise<void> {
+  const { text, params } = killStatement(tag, clickhouse.tables);
   await clickhouse.command(text, params, { timeoutMs: limits.connectMsMax });
 }

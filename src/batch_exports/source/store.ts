@@ -137,9 +137,9 @@ const heldColumns =
   "_inserted_at, is_deleted";
 
 /** Copies the persons of a source to a table, named by `held`. */
-export function copyStatement(source: ExportSource, held: string, mark: string): ExportStatement {
+export function copyStatement(source: ExportSource, held: string, tag: string): ExportStatement {
   const into = `INSERT INTO exported_person_rows (attempt, ${heldColumns})`;
-  const text = (rows: string) => `${into} SELECT {held:UUID}, ${heldColumns} FROM ${rows} ${marked(mark)}`;
+  const text = (rows: string) => `${into} SELECT {held:UUID}, ${heldColumns} FROM ${rows} ${tagClause(tag)}`;
   return wrapStatement(personRows({ ...source, held: undefined }), text, { held });
 }
 
@@ -150,16 +150,16 @@ export function dropHeldOf(held: string, { local }: Tables): ExportStatement {
   };
 }
 
-/** Kills all statements with a mark, of any process. */
-export function killOf(mark: string, { onAll }: Tables): ExportStatement {
-  const text = `KILL QUERY${onAll} WHERE Settings['log_comment'] = {mark:String} ASYNC FORMAT Null`;
-  return { text, params: { mark } };
+/** Kills all statements with this tag, of any process. */
+export function killStatement(tag: string, { onAll }: Tables): ExportStatement {
+  const text = `KILL QUERY${onAll} WHERE Settings['log_comment'] = {tag:String} ASYNC FORMAT Null`;
+  return { text, params: { tag } };
 }
 
 /** ClickHouse keeps a statement's settings as they were sent, but not its text. */
-export function marked(mark: string): string {
-  if (!/^[\w -]+$/.test(mark)) throw new Error("a mark is letters, digits and dashes");
-  return `SETTINGS log_comment = '${mark}'`;
+export function tagClause(tag: string): string {
+  if (!/^[\w -]+$/.test(tag)) throw new Error("a tag is letters, digits, blanks and dashes");
+  return `SETTINGS log_comment = '${tag}'`;
 }
 
 /** When the first row of a project arrived, in ms. */

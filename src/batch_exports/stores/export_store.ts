@@ -52,10 +52,10 @@ export type ShownExport = StoredExport & { latest_runs: Run[] };
  */
 export async function listExports(
   sql: Postgres,
-  place: ExportScope,
+  scope: ExportScope,
   page: Page,
 ): Promise<Counted<StoredExport>> {
-  const seen = sql`FROM batch_exports e WHERE NOT e.deleted AND ${within(sql, place)}`;
+  const seen = sql`FROM batch_exports e WHERE NOT e.deleted AND ${within(sql, scope)}`;
   const listing = { columns: columns(sql), seen, order: sql`e.created_at DESC, e.id DESC`, page };
   return await countedPage(sql, { ...listing, check: checkFits, show: (row: StoredExport) => row });
 }
@@ -69,11 +69,11 @@ export async function withRuns(sql: Postgres, rows: readonly StoredExport[]): Pr
 
 export async function getExport(
   sql: Postgres,
-  place: ExportScope,
+  scope: ExportScope,
   id: string,
 ): Promise<StoredExport | undefined> {
   const [row] = await sql<StoredExport[]>`
-    SELECT ${columns(sql)} FROM batch_exports e WHERE e.id = ${id} AND NOT e.deleted AND ${within(sql, place)}`;
+    SELECT ${columns(sql)} FROM batch_exports e WHERE e.id = ${id} AND NOT e.deleted AND ${within(sql, scope)}`;
   return row;
 }
 
@@ -87,20 +87,20 @@ export async function showExport(sql: Postgres, stored: StoredExport): Promise<S
  * @param stored the export before the change; it may keep its folder.
  * @throws Fault invalid_input when another export, of any project, writes its files there.
  */
-export async function withPlace<T>(
+export async function withOwnPath<T>(
   sql: Postgres,
   fields: ExportFields,
   stored: StoredExport | undefined,
   write: (sql: Postgres | PostgresTransaction) => Promise<T>,
 ): Promise<T> {
-  const place = placeOf(fields);
-  if (place === undefined || isDeepStrictEqual(place, stored && placeOf(stored))) return await write(sql);
+  const pattern = pathOf(fields);
+  if (pattern === undefined || isDeepStrictEqual(pattern, stored && pathOf(stored))) return await write(sql);
   const written = await sql.begin(async (tx) => {
     await tx`SELECT pg_advisory_xact_lock(hashtextextended('sluice places of file exports', 0))`;
     const others = await tx<Placed[]>`
       SELECT model, destination_type, destination_config FROM batch_exports
       WHERE destination_type = 'File' AND NOT deleted AND id IS DISTINCT FROM ${stored?.id ?? null}::uuid`;
-    if (others.some((other) => pathPatternsOverlap(placeOf(other) ?? [], place))) {
+    if (others.some((other) => pathPatternsOverlap(pathOf(other) ?? [], pattern))) {
       const detail = "Another batch export writes its files there. Choose another path or prefix.";
       const name = fields.destination_config["path"] ? "path" : "prefix";
       throw new Fault("invalid_input", detail, { attr: `destination__config__${name}` });
@@ -112,7 +112,7 @@ export async function withPlace<T>(
 
 type Placed = Pick<StoredExport, "model" | "destination_type" | "destination_config">;
 
-function placeOf({ destination_type, destination_config, model }: Placed): PathPattern | undefined {
+function pathOf({ destination_type, destination_config, model }: Placed): PathPattern | undefined {
   return destination_type === "File" ? pathPatternOf(destination_config, model) : undefined;
 }
 
@@ -133,7 +133,7 @@ export async function createExport(
       ${fields.end_at}::text::timestamptz, ${fields.native_query}::text, ${jsonOf(sql, fields.filters)}::jsonb,
       ${fields.destination_type}::text, ${jsonOf(sql, fields.destination_config)}::jsonb,
       ${fields.destination_secrets}::bytea
-    FROM projects p WHERE p.id = ${project_id} AND ${hasRoom(sql)}
+    FROM projects p WHERE p.id = ${project_id} AND ${isBelowLimit(sql)}
     RETURNING ${columns(sql)}`;
   return row;
 }
@@ -143,12 +143,12 @@ export async function canCreate(
   sql: Postgres | PostgresTransaction,
   { project_id }: { project_id: number },
 ): Promise<boolean> {
-  const rows = await sql`SELECT p.id FROM projects p WHERE p.id = ${project_id} AND ${hasRoom(sql)}`;
+  const rows = await sql`SELECT p.id FROM projects p WHERE p.id = ${project_id} AND ${isBelowLimit(sql)}`;
   return rows.length > 0;
 }
 
 /** Whether the project p may have another one. */
-function hasRoom(sql: Postgres | PostgresTransaction) {
+function isBelowLimit(sql: Postgres | PostgresTransaction) {
   return sql`(SELECT count(*) FROM batch_exports e WHERE e.project_id = p.id AND NOT e.deleted)
     < ${exportLimits.exportsPerProjectMax}`;
 }
@@ -200,14 +200,14 @@ export async function setPaused(
 /** Deletes an export: its runs are cancelled, its secrets erased. False when it was deleted already. */
 export async function removeExport(
   sql: Postgres,
-  place: ExportScope,
+  scope: ExportScope,
   id: string,
   now: Date,
 ): Promise<boolean> {
   const rows = await sql`
     WITH removed AS (
       UPDATE batch_exports e SET deleted = true, destination_secrets = '', last_updated_at = ${now}
-      WHERE e.id = ${id} AND NOT e.deleted AND ${within(sql, place)}
+      WHERE e.id = ${id} AND NOT e.deleted AND ${within(sql, scope)}
       RETURNING e.id
     ), ended AS (
       UPDATE batch_export_backfills b SET status = 'Cancelled', finished_at = ${now}, last_updated_at = ${now}
@@ -236,9 +236,9 @@ export async function homeProject(
   return row?.id;
 }
 
-function within(sql: Postgres, place: ExportScope) {
-  if ("project_id" in place) return sql`e.project_id = ${place.project_id}`;
-  return sql`e.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = ${place.organization_id})`;
+function within(sql: Postgres, scope: ExportScope) {
+  if ("project_id" in scope) return sql`e.project_id = ${scope.project_id}`;
+  return sql`e.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = ${scope.organization_id})`;
 }
 
 /** A missing value is SQL's null, not JSON's. */

@@ -2,7 +2,7 @@
 
 import { Fault, type FaultCode } from "../../core/fault.ts";
 import { corsHeaders, withCors } from "../../http/cors.ts";
-import { jsonPieces } from "../../http/pages/json_parts.ts";
+import { jsonChunks } from "../../http/pages/json_parts.ts";
 import { LongReply } from "../../http/pages/long_reply.ts";
 import { slicedTexts } from "../../http/pages/sliced.ts";
 import { plainHeaders, problemResponse } from "../../http/problem.ts";
@@ -28,7 +28,7 @@ export function captureReply(request: Request, result: CaptureResult): Response 
  */
 export async function verboseReply(request: Request, result: CaptureResult): Promise<Response> {
   try {
-    return await listReply(request, jsonPieces(verbose(result), 2), result.project_id);
+    return await listReply(request, jsonChunks(verbose(result), 2), result.project_id);
   } catch (thrown) {
     if (!(thrown instanceof Fault)) throw thrown;
     return captureReply(request, result);

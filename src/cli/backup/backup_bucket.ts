@@ -98,14 +98,14 @@ export class BackupBucket {
   }
 
   async #read(key: string, bytesMax: number): Promise<Uint8Array> {
-    const pieces: Uint8Array[] = [];
+    const chunks: Uint8Array[] = [];
     let length = 0;
-    for await (const piece of this.#client.file(key).stream()) {
-      length += piece.length;
+    for await (const chunk of this.#client.file(key).stream()) {
+      length += chunk.length;
       if (length > bytesMax) throw new UserError(`${this.#named(key)} is longer than ${bytesMax} bytes`);
-      pieces.push(piece);
+      chunks.push(chunk);
     }
-    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, length);
+    return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, length);
   }
 
   async has(path: string): Promise<boolean> {

@@ -19,9 +19,9 @@ export const manifestName = "manifest.json";
 /** What is directly below the folder or the address of a backup; the manifest first, without which it is none. */
 export const backupParts: readonly string[] = [manifestName, listName, "data", "postgres", "clickhouse"];
 
-/** Writes pieces to a new file at `to`, or behind what is there, durably; makes its folder. */
+/** Writes chunks to a new file at `to`, or behind what is there, durably; makes its folder. */
 export async function writeSummed(
-  pieces: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
   to: string,
   isFurther = false,
 ): Promise<Written> {
@@ -30,11 +30,11 @@ export async function writeSummed(
   const file = await open(to, isFurther ? "a" : "wx", 0o600);
   let bytes = 0;
   try {
-    for await (const piece of pieces) {
-      hasher.update(piece);
-      bytes += piece.length;
-      for (let done = 0; done < piece.length;) {
-        done += (await file.write(piece, done, piece.length - done)).bytesWritten;
+    for await (const chunk of chunks) {
+      hasher.update(chunk);
+      bytes += chunk.length;
+      for (let done = 0; done < chunk.length;) {
+        done += (await file.write(chunk, done, chunk.length - done)).bytesWritten;
       }
     }
     await file.sync();
@@ -44,17 +44,17 @@ export async function writeSummed(
   return { bytes, sum: hasher.digest("hex") };
 }
 
-/** The file's bytes; the same memory is used for every piece. */
-export async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
+/** The file's bytes; the same memory is used for every chunk. */
+export async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
   const file = await open(path, "r");
   try {
     // Most files are small, and there are many: memory that is not used waits for the collector all the same.
     const { size } = await file.stat();
-    const piece = new Uint8Array(Math.min(backupLimits.pieceBytes, size + 1));
+    const chunk = new Uint8Array(Math.min(backupLimits.chunkBytes, size + 1));
     for (;;) {
-      const { bytesRead } = await file.read(piece, 0, piece.length);
+      const { bytesRead } = await file.read(chunk, 0, chunk.length);
       if (bytesRead === 0) return;
-      yield piece.subarray(0, bytesRead);
+      yield chunk.subarray(0, bytesRead);
     }
   } finally {
     await file.close();
@@ -62,7 +62,7 @@ export async function* piecesOf(path: string): AsyncGenerator<Uint8Array> {
 }
 
 export async function copyFile(from: string, to: string, isFurther = false): Promise<Written> {
-  return await writeSummed(piecesOf(from), to, isFurther);
+  return await writeSummed(chunksOf(from), to, isFurther);
 }
 
 /** The paths of all files below a folder, relative to it; none when there is no such folder. */
@@ -103,9 +103,9 @@ export async function summed(path: string): Promise<Written> {
   if (!(await lstat(path)).isFile()) throw new UserError(`${path} is no file`);
   const hasher = new Bun.CryptoHasher("sha256");
   let bytes = 0;
-  for await (const piece of piecesOf(path)) {
-    hasher.update(piece);
-    bytes += piece.length;
+  for await (const chunk of chunksOf(path)) {
+    hasher.update(chunk);
+    bytes += chunk.length;
   }
   return { bytes, sum: hasher.digest("hex") };
 }

@@ -4,8 +4,8 @@ import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { UserError } from "../../core/fault.ts";
 import type { BackupBucket } from "./backup_bucket.ts";
-import { backupParts, listName, manifestName, piecesOf, writeSummed } from "./backup_files.ts";
-import { checkList, listedFiles, pathOfPiece, type WrittenPieces } from "./file_list.ts";
+import { backupParts, chunksOf, listName, manifestName, writeSummed } from "./backup_files.ts";
+import { checkList, listedFiles, partPath, type WrittenParts } from "./file_list.ts";
 import { backupLimits } from "./limits.ts";
 import { type Manifest, noBackup, parseManifest } from "./manifest.ts";
 import type { BackupTarget } from "./target.ts";
@@ -27,17 +27,17 @@ export class BucketTarget implements BackupTarget {
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
   }
 
-  async *write(file: string, pieces: AsyncIterable<Uint8Array>): WrittenPieces {
+  async *write(file: string, chunks: AsyncIterable<Uint8Array>): WrittenParts {
     let number = 0;
-    for await (const bytes of portionsOf(pieces, this.#memory)) {
-      const path = pathOfPiece(file, number++);
+    for await (const bytes of portionsOf(chunks, this.#memory)) {
+      const path = partPath(file, number++);
       await this.#bucket.put(path, bytes);
       yield [path, { bytes: bytes.length, sum: sumOf(bytes) }];
     }
   }
 
-  async *adopt(file: string): WrittenPieces {
-    yield* this.write(file, piecesOf(join(this.folder, file)));
+  async *adopt(file: string): WrittenParts {
+    yield* this.write(file, chunksOf(join(this.folder, file)));
     await rm(join(this.folder, file));
   }
 
@@ -56,17 +56,17 @@ export class BucketTarget implements BackupTarget {
 
 /** The bytes in portions that fill `memory`, the last one shorter; an empty one when there are none. */
 async function* portionsOf(
-  pieces: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
   memory: Uint8Array,
 ): AsyncGenerator<Uint8Array> {
   let [length, count] = [0, 0];
-  for await (const piece of pieces) {
-    for (let done = 0; done < piece.length;) {
+  for await (const chunk of chunks) {
+    for (let done = 0; done < chunk.length;) {
       if (length === memory.length) {
         yield memory;
         [length, count] = [0, count + 1];
       }
-      const part = piece.subarray(done, done + memory.length - length);
+      const part = chunk.subarray(done, done + memory.length - length);
       memory.set(part, length);
       length += part.length;
       done += part.length;
@@ -83,7 +83,7 @@ export async function fetchManifest(bucket: BackupBucket, version: string): Prom
 }
 
 /**
- * Fetches the files into a folder that does not exist, each piece of a long one as a file of its own. Names come from
+ * Fetches the files into a folder that does not exist, each part of a long one as a file of its own. Names come from
  * the list alone, and are checked; what else is in the bucket is not read.
  * @throws UserError for what is missing, damaged, or more than the manifest says.
  */

@@ -56,10 +56,10 @@ export async function frozenParts(
   dataDir: string,
   { folder }: PartTable,
 ): Promise<{ part: string; path: string }[]> {
-  const place = join(dataDir, frozenBelow, frozenName, folder);
+  const frozen = join(dataDir, frozenBelow, frozenName, folder);
   // A table that has never had a row has no folder there.
-  if (!existsSync(place)) return [];
-  return (await readdir(place)).map((part) => ({ part, path: join(place, part) }));
+  if (!existsSync(frozen)) return [];
+  return (await readdir(frozen)).map((part) => ({ part, path: join(frozen, part) }));
 }
 
 /** Where a backup into a bucket puts what it cannot send at once: what a killed one left goes with frozen parts. */

@@ -1,4 +1,4 @@
-// The rows of one ClickHouse's tables copied to another one's, in pieces that fit in memory.
+// The rows of one ClickHouse's tables copied to another one's, in portions that fit in memory.
 
 import { UserError } from "../../core/fault.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";

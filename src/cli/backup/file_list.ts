@@ -16,8 +16,8 @@ export interface FileTotals {
   sum: string;
 }
 
-/** What was written of a file: it whole, or its pieces in their order. */
-export type WrittenPieces = AsyncIterable<[path: string, written: Written]>;
+/** What was written of a file: all of it, or its parts in their order. */
+export type WrittenParts = AsyncIterable<[path: string, written: Written]>;
 
 /** The list of a backup that is being written, in a folder of this machine. */
 export class FileList {
@@ -31,11 +31,11 @@ export class FileList {
     this.#path = join(folder, listName);
   }
 
-  /** @throws UserError for a name that a restore would refuse, or read as another file's piece. */
-  async add(file: string, pieces: WrittenPieces): Promise<void> {
-    if (!isBelow(file) || pieceShape.test(file))
+  /** @throws UserError for a name that a restore would refuse, or read as another file's part. */
+  async add(file: string, parts: WrittenParts): Promise<void> {
+    if (!isBelow(file) || partSuffix.test(file))
       throw new UserError(`${file} cannot be backed up: its name has unusual characters`);
-    for await (const [path, { bytes, sum }] of pieces) {
+    for await (const [path, { bytes, sum }] of parts) {
       this.#files++;
       this.#bytes += bytes;
       if (this.#lines.push(`${sum}  ${path}\n`) >= backupLimits.linesAtOnce) await this.#write();
@@ -58,9 +58,9 @@ export class FileList {
   }
 }
 
-/** The path of a file's piece: the first one has the file's own. */
-export function pathOfPiece(file: string, piece: number): string {
-  return piece === 0 ? file : `${file}@${piece}`;
+/** The path of a file's part: the first one has the file's own. */
+export function partPath(file: string, number: number): string {
+  return number === 0 ? file : `${file}@${number}`;
 }
 
 /** What backups consist of. Of DATA_DIR they have journals, refused rows and the key. */
@@ -84,18 +84,18 @@ function isBelow(path: string): boolean {
 export interface ListedFile {
   path: string;
   sum: string;
-  /** The path of the file that it is, or a piece of. */
+  /** The path of the file that it is, or is a part of. */
   file: string;
-  /** Whether it is a piece behind the first one, which goes behind those before it. */
+  /** Whether it is a part behind the first one, which goes behind those before it. */
   isFurther: boolean;
 }
 
-const pieceShape = /@([1-9]\d{0,8})$/;
+const partSuffix = /@([1-9]\d{0,8})$/;
 
 /**
  * The listed paths below `part`, or all.
  * @param name what the backup is called in messages.
- * @throws UserError for a line that leads elsewhere, or has no piece before it.
+ * @throws UserError for a line that leads elsewhere, or has no part before it.
  */
 export async function* listedFiles(
   folder: string,
@@ -103,16 +103,16 @@ export async function* listedFiles(
   name: string = folder,
 ): AsyncGenerator<ListedFile> {
   const lines = createInterface({ input: createReadStream(join(folder, listName)) });
-  let [lastFile, lastPiece] = ["", 0];
+  let [lastFile, lastNumber] = ["", 0];
   for await (const line of lines) {
     const [sum, path] = [line.slice(0, 64), line.slice(66)];
-    const ending = pieceShape.exec(path);
-    const [file, piece] = [path.slice(0, ending?.index), Number(ending?.[1] ?? 0)];
-    const isNext = piece === 0 || (file === lastFile && piece === lastPiece + 1);
+    const ending = partSuffix.exec(path);
+    const [file, number] = [path.slice(0, ending?.index), Number(ending?.[1] ?? 0)];
+    const isNext = number === 0 || (file === lastFile && number === lastNumber + 1);
     if (!isBelow(file) || !isNext)
       throw new UserError(`${name} is damaged: its list of files has a line that names none`);
-    [lastFile, lastPiece] = [file, piece];
-    if (path.startsWith(part)) yield { path, sum, file, isFurther: piece > 0 };
+    [lastFile, lastNumber] = [file, number];
+    if (path.startsWith(part)) yield { path, sum, file, isFurther: number > 0 };
   }
 }
 

@@ -2,7 +2,7 @@
 
 export const backupLimits = {
   /** Bytes of a file read and written at once: memory does not grow with what is copied. */
-  pieceBytes: 1024 * 1024,
+  chunkBytes: 1024 * 1024,
   /** Rows of Postgres read or written in one statement; none is longer than some hundred kB. */
   rowsAtOnce: 1000,
   /** Lines of the list of files kept in memory: some 100 kB. */

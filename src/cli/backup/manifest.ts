@@ -37,30 +37,30 @@ export function readManifest(folder: string, version: string): Manifest {
 }
 
 /** @param isThere whether there is anything else. */
-export function noBackup(place: string, isThere: boolean): UserError {
+export function noBackup(source: string, isThere: boolean): UserError {
   const why = ", which is written last; a backup that was cut short cannot be restored";
-  return new UserError(`${place} is no backup: it has no ${manifestName}${isThere ? why : ""}`);
+  return new UserError(`${source} is no backup: it has no ${manifestName}${isThere ? why : ""}`);
 }
 
 /**
- * @param place the backup's folder or address, for messages.
+ * @param source the backup's folder or address, for messages.
  * @throws UserError when it is damaged, or of another version.
  */
-export function parseManifest(text: string, place: string, version: string): Manifest {
+export function parseManifest(text: string, source: string, version: string): Manifest {
   let read: Record<string, unknown>;
   try {
     read = readSummedJson(text);
   } catch (thrown) {
-    throw new UserError(`${place}/${manifestName} is damaged: ${reasonOf(thrown)}`);
+    throw new UserError(`${source}/${manifestName} is damaged: ${reasonOf(thrown)}`);
   }
   const { format, ...manifest } = read;
   if (format !== backupFormat) {
-    throw new UserError(`${place} is a backup of format ${String(format)}, which this program cannot read`);
+    throw new UserError(`${source} is a backup of format ${String(format)}, which this program cannot read`);
   }
   const found = manifest as unknown as Manifest;
   if (Bun.semver.order(found.version, version) > 0) {
     throw new UserError(
-      `${place} was made by version ${found.version}, newer than this program (${version}); run that one`,
+      `${source} was made by version ${found.version}, newer than this program (${version}); run that one`,
     );
   }
   for (const store of ["postgres", "clickhouse"] as const) filesOfMigrations(store, found[store]);

@@ -68,7 +68,7 @@ async function copyAll(from: Stores, to: Stores): Promise<number> {
     await beginSnapshot(connection);
     const names = await listRowTables(from.sql);
     const copied = (async function* () {
-      for (const table of names) yield { table, pieces: copyOut(connection, table) };
+      for (const table of names) yield { table, chunks: copyOut(connection, table) };
     })();
     await copyIn(to.sql, copied, await readSequences(from.sql));
     await endSnapshot(connection);

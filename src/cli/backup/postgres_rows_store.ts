@@ -94,7 +94,7 @@ async function columnsOf(connection: HeldConnection, table: string): Promise<Col
     ORDER BY attnum`;
 }
 
-/** A table's lines, many in a piece. */
+/** A table's lines, many in a chunk. */
 export async function* copyOut(connection: HeldConnection, table: string): AsyncGenerator<Uint8Array> {
   const columns = await columnsOf(connection, table);
   yield Buffer.from(`${JSON.stringify(columns.map(({ name }) => name))}\n`);
@@ -108,7 +108,7 @@ export async function* copyOut(connection: HeldConnection, table: string): Async
 /** Fills the tables, in their order, in one transaction. */
 export async function copyIn(
   sql: Postgres,
-  tables: AsyncIterable<{ table: string; pieces: AsyncIterable<Uint8Array> }>,
+  tables: AsyncIterable<{ table: string; chunks: AsyncIterable<Uint8Array> }>,
   sequences: Readonly<Record<string, string>>,
 ): Promise<void> {
   const connection = await sql.reserve();
@@ -116,7 +116,7 @@ export async function copyIn(
     await connection`BEGIN`;
     const known = (await listRowTables(sql)).map(quote).join(", ");
     await connection.unsafe(`TRUNCATE ${known}`);
-    for await (const { table, pieces } of tables) await fill(connection, table, pieces);
+    for await (const { table, chunks } of tables) await fill(connection, table, chunks);
     for (const [name, value] of Object.entries(sequences)) {
       await connection`SELECT setval(${quote(name)}::regclass, ${value}::text::bigint)`;
     }
@@ -132,7 +132,7 @@ export async function copyIn(
 async function fill(
   connection: HeldConnection,
   table: string,
-  pieces: AsyncIterable<Uint8Array>,
+  chunks: AsyncIterable<Uint8Array>,
 ): Promise<void> {
   const columns = await columnsOf(connection, table);
   const names = columns.map(({ name }) => quote(name)).join(", ");
@@ -140,7 +140,7 @@ async function fill(
   const text = `INSERT INTO ${quote(table)} (${names}) OVERRIDING SYSTEM VALUE
     SELECT ${values} FROM json_array_elements($1::text::json) AS r(value)`;
   let head = true;
-  for await (const lines of linesOf(pieces)) {
+  for await (const lines of linesOf(chunks)) {
     const rows = head ? lines.slice(1) : lines;
     if (head && lines[0] !== JSON.stringify(columns.map(({ name }) => name))) {
       throw new UserError(`the rows of ${table} have other columns than the table`);
@@ -155,12 +155,12 @@ async function fill(
   }
 }
 
-/** The whole lines of each piece. */
-async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
+/** The whole lines of each chunk. */
+async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
   const decoder = new TextDecoder();
   let rest = "";
-  for await (const piece of pieces) {
-    const lines = (rest + decoder.decode(piece, { stream: true })).split("\n");
+  for await (const chunk of chunks) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
     rest = lines.pop() ?? "";
     if (lines.length > 0) yield lines;
   }

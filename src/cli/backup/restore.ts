@@ -12,7 +12,7 @@ import { ownDataDir, refuseHalfRestored, restoringPath } from "../../storage/loc
 import { filesOfMigrations, migrate } from "../../storage/migrate.ts";
 import { openStores, type Stores } from "../../storage/stores.ts";
 import { BackupBucket, type BucketAccess, readBucketAddress } from "./backup_bucket.ts";
-import { copyFile, piecesOf, syncTree } from "./backup_files.ts";
+import { chunksOf, copyFile, syncTree } from "./backup_files.ts";
 import { fetchFiles, fetchManifest } from "./bucket_target.ts";
 import { attach, deriveSince, detachedFolder, listPartTables } from "./clickhouse_parts_store.ts";
 import { checkFiles, type ListedFile, listedFiles } from "./file_list.ts";
@@ -38,7 +38,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   const manifest = readManifest(folder, readVersion());
   checkEmpty(dataDir);
   await checkFiles(folder, manifest.files);
-  await marked(dataDir, folder, () => fill({ dataDir, folder, isSpent: false, log }, manifest));
+  await withRestoreMarker(dataDir, folder, () => fill({ dataDir, folder, isSpent: false, log }, manifest));
   return manifest;
 }
 
@@ -47,7 +47,7 @@ async function restoreBucket(bucket: BackupBucket, dataDir: string, log: Log): P
   const manifest = await fetchManifest(bucket, readVersion());
   checkEmpty(dataDir);
   const folder = join(dataDir, "restoring.files");
-  await marked(dataDir, bucket.name, async () => {
+  await withRestoreMarker(dataDir, bucket.name, async () => {
     try {
       await fetchFiles(bucket, manifest, folder);
     } catch (thrown) {
@@ -62,7 +62,7 @@ async function restoreBucket(bucket: BackupBucket, dataDir: string, log: Log): P
 }
 
 /** Owns the folder, which has the marker until the work is done. */
-async function marked(dataDir: string, source: string, work: () => Promise<void>): Promise<void> {
+async function withRestoreMarker(dataDir: string, source: string, work: () => Promise<void>): Promise<void> {
   const owning = ownDataDir(dataDir);
   try {
     await writeFile(restoringPath(dataDir), `${source}\n`, { mode: 0o600, flush: true });
@@ -153,14 +153,14 @@ async function migrationsOf(
   return own;
 }
 
-async function* rowsOf(folder: string): AsyncGenerator<{ table: string; pieces: AsyncIterable<Uint8Array> }> {
+async function* rowsOf(folder: string): AsyncGenerator<{ table: string; chunks: AsyncIterable<Uint8Array> }> {
   const tables = new Map<string, string[]>();
   for await (const { path, file } of listedFiles(folder, "postgres/")) {
     tables.set(file, [...(tables.get(file) ?? []), join(folder, path)]);
   }
-  for (const [file, paths] of tables) yield { table: file.slice("postgres/".length), pieces: inTurn(paths) };
+  for (const [file, paths] of tables) yield { table: file.slice("postgres/".length), chunks: inTurn(paths) };
 }
 
 async function* inTurn(paths: readonly string[]): AsyncGenerator<Uint8Array> {
-  for (const path of paths) yield* piecesOf(path);
+  for (const path of paths) yield* chunksOf(path);
 }

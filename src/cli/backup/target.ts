@@ -5,16 +5,16 @@ import { mkdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { UserError } from "../../core/fault.ts";
 import { backupParts, manifestName, summed, syncTree, writeSummed } from "./backup_files.ts";
-import { type WrittenPieces } from "./file_list.ts";
+import { type WrittenParts } from "./file_list.ts";
 
 export interface BackupTarget {
   /** A folder of this machine: the list lies in it, and files that others write, until adopt(). */
   readonly folder: string;
   /** @throws UserError when something is there that is no half backup of its own. */
   begin(): Promise<void>;
-  write(file: string, pieces: AsyncIterable<Uint8Array>): WrittenPieces;
+  write(file: string, chunks: AsyncIterable<Uint8Array>): WrittenParts;
   /** Makes a file of `folder` the backup's. */
-  adopt(file: string): WrittenPieces;
+  adopt(file: string): WrittenParts;
   /** Writes the list, and then the manifest. */
   finish(manifest: string): Promise<void>;
   /** Removes what was written. */
@@ -38,11 +38,11 @@ export class FolderTarget implements BackupTarget {
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
   }
 
-  async *write(file: string, pieces: AsyncIterable<Uint8Array>): WrittenPieces {
-    yield [file, await writeSummed(pieces, join(this.folder, file))];
+  async *write(file: string, chunks: AsyncIterable<Uint8Array>): WrittenParts {
+    yield [file, await writeSummed(chunks, join(this.folder, file))];
   }
 
-  async *adopt(file: string): WrittenPieces {
+  async *adopt(file: string): WrittenParts {
     yield [file, await summed(join(this.folder, file))];
   }
 

@@ -21,7 +21,7 @@ import {
   folderCollection,
   removeOlder,
 } from "./backup_collection.ts";
-import { copyFile, filesBelow, piecesOf } from "./backup_files.ts";
+import { chunksOf, copyFile, filesBelow } from "./backup_files.ts";
 import { freeze, frozenParts, listPartTables, stagingFolder, thaw } from "./clickhouse_parts_store.ts";
 import { FileList } from "./file_list.ts";
 import { backupLimits } from "./limits.ts";
@@ -152,7 +152,7 @@ async function fill(source: Source, target: BackupTarget): Promise<Manifest> {
     for (const { part, path } of await frozenParts(dataDir, table)) {
       for await (const name of filesBelow(path)) {
         const file = `clickhouse/${table.name}/${part}/${name}`;
-        await list.add(file, target.write(file, piecesOf(join(path, name))));
+        await list.add(file, target.write(file, chunksOf(join(path, name))));
       }
     }
   }

@@ -8,7 +8,7 @@ export type Models = Record<string, JsonSchema>;
 const ofClients: ReadonlySet<string> = new Set(["const", "default", "enum", "example", "examples"]);
 
 /** Keywords that belong to the use of a model, not to the model. */
-const ofPlace = ["readOnly", "default"] as const;
+const siblingKeywords = ["readOnly", "default"] as const;
 
 /** A reference to the model of this name, which some route must define. */
 export function modelNamed(name: string): { $ref: string } {
@@ -23,16 +23,16 @@ export function hoisted(schema: JsonSchema, models: Models): JsonSchema {
   const { title, ...fields } = schema;
   // A property may have this name; its value is then a schema.
   if (typeof title !== "string") return withInner(schema, models);
-  const place: JsonSchema = modelNamed(title);
-  for (const keyword of ofPlace) {
-    if (keyword in fields) place[keyword] = fields[keyword];
+  const reference: JsonSchema = modelNamed(title);
+  for (const keyword of siblingKeywords) {
+    if (keyword in fields) reference[keyword] = fields[keyword];
     delete fields[keyword];
   }
   const model = withInner(fields, models);
   const known = models[title];
   if (known && !Bun.deepEquals(known, model)) throw new Error(`two different models are titled ${title}`);
   models[title] = model;
-  return place;
+  return reference;
 }
 
 function withInner(schema: JsonSchema, models: Models): JsonSchema {

@@ -12,7 +12,7 @@ export type ReplyOwner = number | string;
 
 /** One reply, from its first bytes to its last. */
 export class HeldReply {
-  readonly #room: HeldReplies;
+  readonly #all: HeldReplies;
   readonly #began: number;
   readonly #end = new AbortController();
   /** Undefined until it is sent. */
@@ -21,8 +21,8 @@ export class HeldReply {
   bytes = 0;
   #read = 0;
 
-  constructor(room: HeldReplies, began: number) {
-    this.#room = room;
+  constructor(all: HeldReplies, began: number) {
+    this.#all = all;
     this.#began = began;
   }
 
@@ -33,15 +33,15 @@ export class HeldReply {
 
   /** @throws Fault invalid_input when it gets too long for anybody, unavailable when there is no room for more. */
   add(bytes: number): void {
-    this.#room.makeRoom(this, bytes);
+    this.#all.makeFree(this, bytes);
     this.#change(bytes);
   }
 
   /** From now on it is sent to its owner, and may be ended. @throws Fault unavailable when the owner holds too much. */
   send(owner: ReplyOwner): void {
-    this.#room.makeShare(this, owner);
+    this.#all.makeFreeFor(this, owner);
     this.owner = owner;
-    this.#room.count(owner, this.bytes, false);
+    this.#all.count(owner, this.bytes, false);
   }
 
   /** So many bytes are no longer in memory. */
@@ -64,12 +64,12 @@ export class HeldReply {
   /** To be called when it was read, or will not be. */
   close(): void {
     this.#change(-this.bytes);
-    this.#room.forget(this);
+    this.#all.forget(this);
   }
 
   #change(bytes: number): void {
     this.bytes += bytes;
-    this.#room.count(this.owner, bytes);
+    this.#all.count(this.owner, bytes);
   }
 }
 
@@ -95,16 +95,16 @@ export class HeldReplies {
   }
 
   /** For replies: see HeldReply.add(). */
-  makeRoom(reply: HeldReply, bytes: number): void {
+  makeFree(reply: HeldReply, bytes: number): void {
     if (reply.bytes + bytes > httpLimits.heldReplyBytesMax) throw tooLong();
     const beyond = this.#bytes + bytes - httpLimits.heldRepliesBytesMax;
-    if (beyond > 0 && !this.#endSome(beyond)) throw noRoom();
+    if (beyond > 0 && !this.#endSome(beyond)) throw tooManyHeld();
   }
 
   /** For replies: see HeldReply.send(). */
-  makeShare(reply: HeldReply, owner: ReplyOwner): void {
+  makeFreeFor(reply: HeldReply, owner: ReplyOwner): void {
     const beyond = this.heldBy(owner) + reply.bytes - httpLimits.heldReplyBytesMax;
-    if (beyond > 0 && !this.#endSome(beyond, owner)) throw noRoom();
+    if (beyond > 0 && !this.#endSome(beyond, owner)) throw tooManyHeld();
   }
 
   /** For replies: so many bytes more are held, or fewer. */
@@ -151,7 +151,7 @@ function tooLong(): Fault {
   return new Fault("invalid_input", detail);
 }
 
-const noRoom = () =>
+const tooManyHeld = () =>
   unavailable("Too many long replies are being read. Please retry.", httpLimits.heldRetrySeconds);
 
 /** Those of this process, whose memory they share. */

@@ -5,38 +5,38 @@ import { limits } from "../../core/limits.ts";
 
 /** A value that is JSON already. */
 export abstract class WrittenJson {
-  abstract jsonPieces(): Iterable<string | Uint8Array>;
+  abstract jsonChunks(): Iterable<string | Uint8Array>;
 }
 
 /**
  * The value as JSON in chunks, member by member and element by element down to `levels` levels; deeper values are one
  * chunk.
  */
-export function* jsonPieces(value: unknown, levels: number): JsonPieces {
-  if (value instanceof WrittenJson) yield* value.jsonPieces();
+export function* jsonChunks(value: unknown, levels: number): JsonChunks {
+  if (value instanceof WrittenJson) yield* value.jsonChunks();
   else if (levels > 0 && Array.isArray(value)) yield* elementsOf(value, levels - 1);
   else if (levels > 0 && isPlain(value)) yield* membersOf(value, levels - 1);
   else yield JSON.stringify(value) ?? "null";
 }
 
-type JsonPieces = Generator<string | Uint8Array, undefined>;
+type JsonChunks = Generator<string | Uint8Array, undefined>;
 
-function* elementsOf(list: readonly unknown[], levels: number): JsonPieces {
+function* elementsOf(list: readonly unknown[], levels: number): JsonChunks {
   yield "[";
   for (const [i, element] of list.entries()) {
     if (i > 0) yield ",";
-    yield* jsonPieces(element, levels);
+    yield* jsonChunks(element, levels);
   }
   yield "]";
 }
 
-function* membersOf(value: Readonly<Record<string, unknown>>, levels: number): JsonPieces {
+function* membersOf(value: Readonly<Record<string, unknown>>, levels: number): JsonChunks {
   let before = "{";
   for (const [name, member] of Object.entries(value)) {
     // JSON.stringify omits these members.
     if (member === undefined || typeof member === "function" || typeof member === "symbol") continue;
     yield `${before}${JSON.stringify(name)}:`;
-    yield* jsonPieces(member, levels);
+    yield* jsonChunks(member, levels);
     before = ",";
   }
   yield before === "{" ? "{}" : "}";
@@ -57,7 +57,7 @@ export async function partsWithin(
   partBytes?: number,
 ): Promise<Uint8Array[] | undefined> {
   let bytes = 0;
-  const within = function* (): JsonPieces {
+  const within = function* (): JsonChunks {
     for (const text of texts) {
       if (bytes > bytesMax) return;
       yield text;

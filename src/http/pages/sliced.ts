@@ -5,7 +5,7 @@ import { limits } from "../../core/limits.ts";
 import { primed } from "../../work/slices.ts";
 import { httpLimits } from "../limits.ts";
 import { heldReplies, type HeldReply } from "./held_replies.ts";
-import { jsonPieces, partsOf } from "./json_parts.ts";
+import { jsonChunks, partsOf } from "./json_parts.ts";
 import { LongReply } from "./long_reply.ts";
 
 type Headers = Readonly<Record<string, string>>;
@@ -80,7 +80,7 @@ function sentAsRead(
  * are written in one step.
  */
 export async function slicedJson(value: object, levels = 2, status = 200): Promise<Response> {
-  return await slicedTexts(jsonPieces(value, levels), jsonHeaders, status);
+  return await slicedTexts(jsonChunks(value, levels), jsonHeaders, status);
 }
 
 /**

@@ -32,20 +32,20 @@ export interface Membership {
 }
 
 /** @throws Fault when `asking` may not give the member `level`. */
-export function requireMayChange(asking: Membership, member: Membership, level: number): void {
-  requireLevel(asking.level, membershipLevels.admin);
-  if (asking.user_id === member.user_id) {
+export function requireMayChange(actor: Membership, member: Membership, level: number): void {
+  requireLevel(actor.level, membershipLevels.admin);
+  if (actor.user_id === member.user_id) {
     throw new Fault("permission_denied", "You can't change your own access level.");
   }
-  if (Math.max(member.level, level) > asking.level) {
+  if (Math.max(member.level, level) > actor.level) {
     throw new Fault("permission_denied", "You can only change levels that are not above your own.");
   }
 }
 
 /** @param owners how many the organization has. @throws Fault when `asking` may not remove the member. */
-export function requireMayRemove(asking: Membership, member: Membership, owners: number): void {
-  const isSelf = asking.user_id === member.user_id;
-  if (!isSelf && (asking.level < membershipLevels.admin || asking.level < member.level)) {
+export function requireMayRemove(actor: Membership, member: Membership, owners: number): void {
+  const isSelf = actor.user_id === member.user_id;
+  if (!isSelf && (actor.level < membershipLevels.admin || actor.level < member.level)) {
     throw new Fault("permission_denied", insufficient.organization);
   }
   if (member.level === membershipLevels.owner && owners <= 1) {

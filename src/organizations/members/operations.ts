@@ -43,7 +43,7 @@ export function memberOperations(sql: Postgres) {
       body: memberBody,
       replies: shownOne,
       answer: async ({ access, organization, found, body: { level } }) => {
-        const change = { organization_id: organization.id, asking_id: access.user.id, user_id: found };
+        const change = { organization_id: organization.id, actor_id: access.user.id, user_id: found };
         if (level !== undefined) await changeMember(sql, change, level);
         return await getMember(sql, organization.id, found);
       },
@@ -55,7 +55,7 @@ export function memberOperations(sql: Postgres) {
         findMember(sql, organization.id, access.user.id, params.user__uuid),
       replies: gone,
       answer: async ({ access, organization, found: user_id }) => {
-        const change = { organization_id: organization.id, asking_id: access.user.id, user_id };
+        const change = { organization_id: organization.id, actor_id: access.user.id, user_id };
         await removeMember(sql, change);
       },
     }),

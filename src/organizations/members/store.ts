@@ -40,10 +40,10 @@ export async function listMembers(
 export async function findMember(
   sql: Postgres,
   organization_id: string,
-  asking_id: number,
+  actor_id: number,
   named: string,
 ): Promise<number> {
-  if (named === "@me") return asking_id;
+  if (named === "@me") return actor_id;
   if (!isUuid(named)) throw notFound();
   const [row] = await sql<{ id: number }[]>`
     SELECT u.id FROM organization_memberships m JOIN users u ON u.id = m.user_id
@@ -62,7 +62,7 @@ export async function getMember(sql: Postgres, organization_id: string, user_id:
 interface MemberChange {
   organization_id: string;
   /** The user of the request. */
-  asking_id: number;
+  actor_id: number;
   /** Whose membership it is. */
   user_id: number;
 }
@@ -70,8 +70,8 @@ interface MemberChange {
 /** @throws Fault when the asking user may not, or the member is gone. */
 export async function changeMember(sql: Postgres, change: MemberChange, level: number): Promise<void> {
   await sql.begin(async (tx) => {
-    const { asking, member } = await lockedMembers(tx, change);
-    requireMayChange(asking, member, level);
+    const { actor, member } = await lockedMembers(tx, change);
+    requireMayChange(actor, member, level);
     await tx`
       UPDATE organization_memberships SET level = ${level}, level_changed_at = now()
       WHERE organization_id = ${change.organization_id} AND user_id = ${change.user_id}`;
@@ -85,8 +85,8 @@ export async function changeMember(sql: Postgres, change: MemberChange, level: n
 export async function removeMember(sql: Postgres, change: MemberChange): Promise<void> {
   const { organization_id, user_id } = change;
   await sql.begin(async (tx) => {
-    const { asking, member, owners } = await lockedMembers(tx, change);
-    requireMayRemove(asking, member, owners);
+    const { actor, member, owners } = await lockedMembers(tx, change);
+    requireMayRemove(actor, member, owners);
     // Before the sessions, as signing in does: neither waits for the other in a circle.
     await tx`SELECT FROM users WHERE id = ${user_id} FOR UPDATE`;
     await tx`
@@ -107,13 +107,13 @@ export async function removeMember(sql: Postgres, change: MemberChange): Promise
   });
 }
 
-async function lockedMembers(tx: PostgresTransaction, { organization_id, asking_id, user_id }: MemberChange) {
+async function lockedMembers(tx: PostgresTransaction, { organization_id, actor_id, user_id }: MemberChange) {
   await tx`SELECT FROM organizations WHERE id = ${organization_id} FOR UPDATE`;
   const rows = await tx<Membership[]>`
     SELECT user_id, level FROM organization_memberships
     WHERE organization_id = ${organization_id}
-      AND (user_id IN (${asking_id}, ${user_id}) OR level = ${membershipLevels.owner})`;
+      AND (user_id IN (${actor_id}, ${user_id}) OR level = ${membershipLevels.owner})`;
   const of = (id: number) => present(rows.find((row) => row.user_id === id));
   const owners = rows.filter(({ level }) => level === membershipLevels.owner).length;
-  return { asking: of(asking_id), member: of(user_id), owners };
+  return { actor: of(actor_id), member: of(user_id), owners };
 }

@@ -13,8 +13,8 @@ import { type IntervalTask, startInterval } from "../../work/interval.ts";
 import { countQuery } from "../engine.ts";
 import { queryLimits } from "../limits.ts";
 import type { QueryResult } from "../results/query_result.ts";
-import { type FoundResult, type ResultRoom, writtenResult } from "../results/result_room.ts";
-import { projectAskedOf } from "../store.ts";
+import { type FoundResult, type ResultCache, writtenResult } from "../results/result_cache.ts";
+import { findQueriedProject } from "../store.ts";
 
 /** The key, and the id of a query. */
 export interface QueryName {
@@ -25,7 +25,7 @@ export interface QueryName {
 
 export interface BackgroundParts extends Uses<"sql" | "clock" | "log"> {
   /** Shared with results that are returned again. */
-  results: ResultRoom;
+  results: ResultCache;
   /** Counts the bytes of queries that wait or run. */
   texts: MemoryBudget;
 }
@@ -83,7 +83,7 @@ export class BackgroundQueries {
   async begin(name: QueryName, { query, readmit, compute }: BackgroundAsk): Promise<FoundQuery> {
     const { project_id, access, id } = name;
     const { sql, clock, log } = this.#parts;
-    const project = await projectAskedOf(sql, project_id);
+    const project = await findQueriedProject(sql, project_id);
     if (this.#closed || !project) throw new Fault("not_found", "Project not found.");
     const key = keyOf(name);
     const hash = Bun.hash.xxHash64(JSON.stringify(query));
@@ -150,7 +150,7 @@ export class BackgroundQueries {
     query.isRead = end !== undefined;
     if (!end || end.fault) return found(query);
     const result = this.#parts.results.find(query.key);
-    const now = await projectAskedOf(this.#parts.sql, query.project_id);
+    const now = await findQueriedProject(this.#parts.sql, query.project_id);
     // What was deleted since is not shown, nor what was read while a deletion was carried out that has ended.
     const isStale = now?.deletion !== query.deletion || now.isDeleting !== query.wasDeleting;
     if (!result || isStale) {

@@ -1,7 +1,7 @@
 // The columns that a list of events can have, and the value of each.
 
 import { isoOfStored } from "../../http/fields/field_time.ts";
-import { groupPlace } from "../../storage/events/group_columns.ts";
+import { groupIndexOf } from "../../storage/events/group_columns.ts";
 import { jsonOf } from "../parts/expressions.ts";
 
 /** An event as stored. */
@@ -48,7 +48,7 @@ export function columnsOf(select: readonly string[]): Column[] | undefined {
     const [, plain, single, double] = property.exec(name) ?? [];
     const key = plain ?? single ?? double;
     // A group is not among the properties that were sent.
-    if (key !== undefined && groupPlace(key) !== undefined) return undefined;
+    if (key !== undefined && groupIndexOf(key) !== undefined) return undefined;
     if (key !== undefined) return { type: "String", of: ({ parsed }) => propertyOf(parsed, key) };
     return Object.hasOwn(fixed, name) ? fixed[name] : undefined;
   });

@@ -47,13 +47,13 @@ const keyParts = [
  */
 export async function findEventKeys(
   context: QueryContext,
-  asked: ListedEvents,
+  filter: ListedEvents,
   page: Page,
 ): Promise<{ count: number; keys: EventKey[] }> {
-  return await named(asked.where.length > 0 ? "where" : "orderBy", async () => {
-    const counted = listOf({ ...asked, orderBy: [] }, ["count()"]);
+  return await named(filter.where.length > 0 ? "where" : "orderBy", async () => {
+    const counted = listOf({ ...filter, orderBy: [] }, ["count()"]);
     const [[count] = []] = (await expressionRows(context, counted, { limit: 1, offset: 0 })).results;
-    const { results } = await expressionRows(context, listOf(asked, keyParts), page);
+    const { results } = await expressionRows(context, listOf(filter, keyParts), page);
     return { count: Number(count), keys: results.map(keyOf) };
   });
 }
@@ -61,25 +61,27 @@ export async function findEventKeys(
 /** The columns of a page of events, or of groups of them where one is an aggregate. @throws as findEventKeys. */
 export async function eventColumnRows(
   context: QueryContext,
-  asked: ListedEvents & { select: readonly string[] },
+  filter: ListedEvents & { select: readonly string[] },
   page: Page,
 ): Promise<QueryAnswer<unknown[]>> {
-  return await named("select", () => expressionRows(context, listOf(asked, asked.select), page));
+  return await named("select", () => expressionRows(context, listOf(filter, filter.select), page));
 }
 
-function listOf(asked: ListedEvents, select: readonly string[]): ExpressionList {
-  const { where, orderBy, after, before, properties } = asked;
-  const own = Object.entries(compared).filter(([name]) => asked[name as keyof typeof compared] !== undefined);
+function listOf(filter: ListedEvents, select: readonly string[]): ExpressionList {
+  const { where, orderBy, after, before, properties } = filter;
+  const fieldConditions = Object.entries(compared).filter(
+    ([name]) => filter[name as keyof typeof compared] !== undefined,
+  );
   return {
     attr,
     table: "events",
     made: madeColumns,
     select,
     conditions: [
-      ...own.map(([name, text]) => [text, name] as const),
+      ...fieldConditions.map(([name, text]) => [text, name] as const),
       ...where.map((text, i) => [text, `where__${i}`] as const),
     ],
-    values: { ...asked, after: isoMoment(after), before: isoMoment(before) },
+    values: { ...filter, after: isoMoment(after), before: isoMoment(before) },
     // On a line of its own: a comment at the end of the expression cannot hide it.
     orderBy: orderBy.map((text) => (text.startsWith("-") ? `${text.slice(1)}\nDESC` : text)),
     usualOrder: eventOrder,

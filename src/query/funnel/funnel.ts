@@ -3,7 +3,7 @@
 import { addIntervals, bucketsOf } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { type Breakdown, requireBreakdownScopes, valuesShown } from "../parts/breakdown.ts";
-import { type AskedFigure, figureLine, noFigure, type PersonStatement } from "../parts/figure.ts";
+import { type ChosenFigure, figureLine, noFigure, type PersonStatement } from "../parts/figure.ts";
 import { namesOf, refuseNumbers } from "../parts/lines.ts";
 import type { Series } from "../parts/series.ts";
 import type { FunnelStep, FunnelTimes, FunnelTrend } from "../result.ts";
@@ -75,7 +75,7 @@ async function answer(context: QueryContext, checked: CheckedFunnel): Promise<Qu
 async function persons(
   context: QueryContext,
   checked: CheckedFunnel,
-  figure: AskedFigure,
+  figure: ChosenFigure,
 ): Promise<PersonStatement> {
   const { series, breakdown, result } = checked;
   const { funnelStep = null, funnelStepBreakdown: value } = figure;
@@ -120,9 +120,9 @@ async function trendsOf(
   return shown.map((value, line) => {
     const data = starts.map(() => 0);
     for (const { bucket, entered, converted, ...row } of rows) {
-      const share = Number(converted) / Number(entered);
+      const rate = Number(converted) / Number(entered);
       if (row.line === line && bucket in data && Number(entered) > 0)
-        data[bucket] = Math.round(share * 10_000) / 100;
+        data[bucket] = Math.round(rate * 10_000) / 100;
     }
     const trend = { count: starts.length, data, ...namesOf(starts, interval) };
     return value ? { ...trend, breakdown_value: value } : trend;

@@ -47,8 +47,8 @@ async function answer(context: QueryContext, checked: CheckedHogQL): Promise<Que
     };
     const tree = await context.parse(query.query, "select", context.project_id);
     ended("parse");
-    const asked = { ...textsOf(query), filters: filtersIn(context, checked) };
-    const { rows, ...table } = await runTree(context, tree, asked, ended);
+    const source = { ...textsOf(query), filters: filtersIn(context, checked) };
+    const { rows, ...table } = await runTree(context, tree, source, ended);
     return {
       results: rows,
       table: { ...table, hogql: query.query, timings: [...timings, { k: ".", t: last }] },

@@ -29,21 +29,21 @@ export async function runTree(
   tree: SelectTree,
   {
     behind,
-    ...asked
+    ...source
   }: Pick<SqlContext, "text" | "values" | "variables" | "filters"> & {
     behind?: PersonStatement | undefined;
   },
   ended: (step: string) => void = () => {},
 ): Promise<SqlRows> {
   const { project_id, timezone, now, scopes } = context;
-  const filterTrees = await filterTreesOf(context, asked.filters?.properties ?? []);
+  const filterTrees = await filterTreesOf(context, source.filters?.properties ?? []);
   const propertyType = await propertyTypesOf(context, [
     tree,
     ...[...filterTrees.values()].map((one) => one.tree),
   ]);
   // Of the longest texts each step takes some 20 ms: others have turns in between.
   await yieldToEventLoop();
-  const of = { project_id, timezone, now, ...asked, propertyType, filterTrees };
+  const of = { project_id, timezone, now, ...source, propertyType, filterTrees };
   // The names of both statements are in one.
   const more = behind && { names: "a", tables: { [behindName]: behindTable(behind) } };
   const compiled = compileSelect(tree, { ...of, ...more });

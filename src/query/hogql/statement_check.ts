@@ -82,12 +82,12 @@ function valueOf(text: string, node: string, name: string): string | undefined {
   return at < 0 ? undefined : text.slice(at + name.length + 3).split(",", 1)[0];
 }
 
-const places = /^(?:JOIN TREE|(?:LEFT |RIGHT )?TABLE EXPRESSION)$/;
+const tableNodes = /^(?:JOIN TREE|(?:LEFT |RIGHT )?TABLE EXPRESSION)$/;
 
 /** The name of the table that this line reads. */
 function tableAt(lines: readonly TreeLine[], i: number): string | undefined {
   const name = valueOf(lines[i]!.text, "IDENTIFIER", "identifier");
-  return name !== undefined && places.test(textAt(lines, lines[i]!.parent)) ? name : undefined;
+  return name !== undefined && tableNodes.test(textAt(lines, lines[i]!.parent)) ? name : undefined;
 }
 
 /** Whether this is a bare name after IN, which the engine reads as a table. */

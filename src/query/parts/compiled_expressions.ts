@@ -10,7 +10,7 @@ import type { Sql } from "../sql/compile/value.ts";
 import type { ExpressionNode } from "../sql/tree.ts";
 import { type QueryContext, throwSqlFailure } from "../store.ts";
 import { isAggregated } from "./aggregated.ts";
-import type { AskedExpression } from "./row_expressions.ts";
+import type { QueryExpression } from "./row_expressions.ts";
 
 /** Columns of stored events that statements of queries read. */
 const exposed = [
@@ -31,12 +31,12 @@ const exposed = [
  */
 export async function withExpressions(
   context: QueryContext,
-  asked: readonly AskedExpression[],
+  expressionList: readonly QueryExpression[],
   attr: string,
 ): Promise<QueryContext> {
-  const [first] = asked;
+  const [first] = expressionList;
   if (!first) return context;
-  const trees = await treesOf(context, asked, attr);
+  const trees = await treesOf(context, expressionList, attr);
   const nodes = [...trees.keys()];
   const { project_id, timezone, now } = context;
   const propertyType = await propertyTypesOf(context, nodes);
@@ -45,7 +45,7 @@ export async function withExpressions(
     const { text, attr: at } = trees.get(tree)!;
     throw sqlFault(thrown, at, text);
   });
-  const own = asked.length === 1 ? first.attr : attr;
+  const own = expressionList.length === 1 ? first.attr : attr;
   const failed = (thrown: unknown): never => {
     throw sqlFault(thrown, own);
   };
@@ -77,16 +77,16 @@ export async function withExpressions(
 /** The trees of expressions. @throws Fault for what is wrong in one, named by it. */
 export async function treesOf(
   reader: TextReader,
-  asked: readonly AskedExpression[],
+  expressionList: readonly QueryExpression[],
   attr: string,
-): Promise<Map<ExpressionNode, AskedExpression>> {
-  const texts = new Map(asked.map((one) => [one.text, one]));
+): Promise<Map<ExpressionNode, QueryExpression>> {
+  const texts = new Map(expressionList.map((one) => [one.text, one]));
   if ([...texts.keys()].reduce((sum, { length }) => sum + length, 0) > queryLimits.expressionsCharsMax) {
     const detail = `The expressions of a query may have ${queryLimits.expressionsCharsMax} characters together.`;
     throw new Fault("max_length", detail, { attr });
   }
-  const trees = new Map<ExpressionNode, AskedExpression>();
-  for (const one of asked) {
+  const trees = new Map<ExpressionNode, QueryExpression>();
+  for (const one of expressionList) {
     const tree = await treeOfText(reader, one.text, "expression", one.attr);
     refuseKind(tree, one);
     if (texts.get(one.text) === one) trees.set(tree, one);
@@ -95,7 +95,7 @@ export async function treesOf(
 }
 
 /** @throws Fault where one number of all events is needed and a value of each is given, or the other way round. */
-function refuseKind(tree: ExpressionNode, { attr, isAggregate = false }: AskedExpression): void {
+function refuseKind(tree: ExpressionNode, { attr, isAggregate = false }: QueryExpression): void {
   if (isAggregated(tree) === isAggregate) return;
   const detail = isAggregate
     ? "Math in SQL needs an aggregate function, as in sum(properties.price)."

@@ -3,7 +3,7 @@
 import { Fault } from "../../core/fault.ts";
 
 /** PostHog's fields for it; each kind accepts some. */
-export interface AskedFigure {
+export interface ChosenFigure {
   /** Names the query in faults. */
   attr: string;
   /** As the result names it: a date, or of stickiness a number of intervals. */
@@ -21,7 +21,7 @@ export interface AskedFigure {
   funnelStepBreakdown?: unknown;
 }
 
-export type FigureField = Exclude<keyof AskedFigure, "attr">;
+export type FigureField = Exclude<keyof ChosenFigure, "attr">;
 
 /** A statement whose rows have a `person_id`, one of each person or several. */
 export interface PersonStatement {
@@ -36,11 +36,15 @@ export interface PersonsBehind<Context, Checked> {
   /** Other fields are refused. */
   takes: readonly FigureField[];
   /** @throws Fault for a number that the result does not have. */
-  of: (context: Context, checked: Checked, figure: AskedFigure) => Promise<PersonStatement> | PersonStatement;
+  of: (
+    context: Context,
+    checked: Checked,
+    figure: ChosenFigure,
+  ) => Promise<PersonStatement> | PersonStatement;
 }
 
 /** @throws Fault named by the field. */
-export function noFigure({ attr }: AskedFigure, field: FigureField, detail: string): never {
+export function noFigure({ attr }: ChosenFigure, field: FigureField, detail: string): never {
   throw new Fault("invalid_input", detail, { attr: `${attr}__${field}` });
 }
 
@@ -48,20 +52,20 @@ export function noFigure({ attr }: AskedFigure, field: FigureField, detail: stri
  * The place of a member of `of`.
  * @throws Fault for a number beyond them, and for none where one is needed.
  */
-export function figurePlace(
-  figure: AskedFigure,
+export function figureIndex(
+  figure: ChosenFigure,
   field: "series" | "interval",
   of: readonly unknown[],
   otherwise?: number,
 ): number {
-  const place = figure[field] ?? otherwise;
-  if (place !== undefined && place < of.length) return place;
+  const index = figure[field] ?? otherwise;
+  if (index !== undefined && index < of.length) return index;
   return noFigure(figure, field, `A number from 0 to ${of.length - 1} is needed.`);
 }
 
 /** The place of the line with a breakdown's value, as the result shows them. @throws Fault when it is none of them. */
 export function figureLine(
-  figure: AskedFigure,
+  figure: ChosenFigure,
   field: "breakdown" | "funnelStepBreakdown",
   shown: readonly (string | string[])[],
 ): number {
@@ -71,9 +75,9 @@ export function figureLine(
 }
 
 /** The place of a day among those of the result. @throws Fault when it is none of them. */
-export function figureDay(figure: AskedFigure, days: readonly (string | number)[]): number {
-  const place = days.findIndex((day) => String(day) === String(figure.day));
-  if (place >= 0) return place;
+export function figureDay(figure: ChosenFigure, days: readonly (string | number)[]): number {
+  const index = days.findIndex((day) => String(day) === String(figure.day));
+  if (index >= 0) return index;
   return noFigure(
     figure,
     "day",

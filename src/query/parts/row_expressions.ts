@@ -2,7 +2,7 @@
 // that have what its expressions need.
 
 /** An expression that a query has somewhere. */
-export interface AskedExpression {
+export interface QueryExpression {
   text: string;
   /** What it is called in a fault. */
   attr: string;

@@ -2,7 +2,7 @@
 
 import { shownResults } from "../result.ts";
 import type { QueryResult } from "./query_result.ts";
-import type { FoundResult } from "./result_room.ts";
+import type { FoundResult } from "./result_cache.ts";
 
 /** A result in PostHog's shape. */
 export function resultReply(

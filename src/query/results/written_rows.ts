@@ -21,7 +21,7 @@ export class WrittenRows extends WrittenJson implements Iterable<unknown> {
   }
 
   /** As a list. */
-  *jsonPieces(): Generator<string | Uint8Array, undefined> {
+  *jsonChunks(): Generator<string | Uint8Array, undefined> {
     yield "[";
     yield* this.parts.slice(0, -1);
     const last = this.parts.at(-1);

@@ -3,7 +3,7 @@
 import { addIntervals, dateSpanOf, earliest, startOf, zonedIso } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { personCounts } from "../parts/behind_store.ts";
-import { type AskedFigure, figurePlace, type PersonStatement } from "../parts/figure.ts";
+import { type ChosenFigure, figureIndex, type PersonStatement } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
 import { type Entity, entityNamed, filtersOf, refuseBreakdown, shownName } from "../parts/series.ts";
 import type { RetentionCohort } from "../result.ts";
@@ -75,8 +75,8 @@ async function answer(
   return { interval, span, results };
 }
 
-function persons(context: QueryContext, checked: CheckedRetention, figure: AskedFigure): PersonStatement {
+function persons(context: QueryContext, checked: CheckedRetention, figure: ChosenFigure): PersonStatement {
   const { interval, count, span } = rowsOf(context, checked);
-  const start = figurePlace(figure, "interval", Array.from({ length: count }));
+  const start = figureIndex(figure, "interval", Array.from({ length: count }));
   return retentionPersons(returnsText(context, checked, interval, span), start);
 }

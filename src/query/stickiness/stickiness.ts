@@ -2,7 +2,7 @@
 
 import { queryKind } from "../kind.ts";
 import { personCounts, personsWhere } from "../parts/behind_store.ts";
-import { type AskedFigure, figureDay, figurePlace, type PersonStatement } from "../parts/figure.ts";
+import { type ChosenFigure, figureDay, figureIndex, type PersonStatement } from "../parts/figure.ts";
 import { refuseNumbers, seriesLine } from "../parts/lines.ts";
 import { figurePeriod, periodsOf } from "../parts/periods.ts";
 import { checkPersons } from "../parts/person_series.ts";
@@ -53,9 +53,9 @@ const timesOf = (starts: readonly unknown[]): number[] => starts.map((_, i) => i
 async function persons(
   context: QueryContext,
   checked: CheckedStickiness,
-  figure: AskedFigure,
+  figure: ChosenFigure,
 ): Promise<PersonStatement> {
-  const series = checked.series[figurePlace(figure, "series", checked.series, 0)]!;
+  const series = checked.series[figureIndex(figure, "series", checked.series, 0)]!;
   const { periods, starts } = await periodsOf(context, checked);
   const at_times = figureDay(figure, timesOf(starts)) + 1;
   const sign = checked.query.stickinessFilter?.computedAs === "cumulative" ? ">=" : "=";

@@ -2,10 +2,10 @@
 
 import { requireBreakdownScopes, valuesShown } from "../parts/breakdown.ts";
 import {
-  type AskedFigure,
+  type ChosenFigure,
   figureDay,
+  figureIndex,
   figureLine,
-  figurePlace,
   noFigure,
   type PersonStatement,
 } from "../parts/figure.ts";
@@ -22,11 +22,11 @@ import { breakdownValues, trendPersonsText, trendScope } from "./store.ts";
 export async function trendPersons(
   context: QueryContext,
   checked: CheckedTrends,
-  figure: AskedFigure,
+  figure: ChosenFigure,
 ): Promise<PersonStatement> {
   const { interval, breakdown } = checked;
-  const place = figurePlace(figure, "series", checked.series, 0);
-  const series = checked.series[place]!;
+  const index = figureIndex(figure, "series", checked.series, 0);
+  const series = checked.series[index]!;
   if (series.math === "unique_group") noFigure(figure, "series", "The groups of a number are not supported.");
   const { periods } = await periodsOf(context, checked);
   const period = figurePeriod(figure, periods);

@@ -110,8 +110,8 @@ function* pageParts(
 ): Parts {
   let comma = "";
   yield '{"sources":[';
-  for (const [place, blob] of blobs.entries()) {
-    yield `${comma}${JSON.stringify(sourceOf(blob, place))}`;
+  for (const [index, blob] of blobs.entries()) {
+    yield `${comma}${JSON.stringify(sourceOf(blob, index))}`;
     comma = ",";
   }
   yield '],"snapshot_data_by_window_id":{';

@@ -67,7 +67,7 @@ function add(open: Size, more: Size): void {
 }
 
 /** A blob as replies list it. */
-export function sourceOf({ pieces }: Blob, place: number) {
+export function sourceOf({ pieces }: Blob, index: number) {
   let [first, last] = [pieces[0]?.first_at ?? "", ""];
   for (const { first_at, last_at } of pieces) {
     if (first_at < first) first = first_at;
@@ -77,6 +77,6 @@ export function sourceOf({ pieces }: Blob, place: number) {
     source: "blob_v2",
     start_timestamp: isoWithFraction(first),
     end_timestamp: isoWithFraction(last),
-    blob_key: String(place),
+    blob_key: String(index),
   };
 }

@@ -20,8 +20,8 @@ export function snapshotOperations(reader: RecordingReaderOptions & { budget: Re
       find: ({ project, params }) => getRow(reader, project.id, params.id),
       query: snapshotQuery,
       replies: { 200: reply("The events.", snapshotsModel) },
-      answer: ({ found: { session_id }, query, ...asked }) =>
-        answerSnapshots(reader, { project_id: asked.project.id, session_id }, query, asked),
+      answer: ({ found: { session_id }, query, ...context }) =>
+        answerSnapshots(reader, { project_id: context.project.id, session_id }, query, context),
     }),
   ];
 }

@@ -90,17 +90,17 @@ export class ReadingBudget {
 
   /** A project waits with fewer readers than there is room for, so that some is always left for another. */
   #isQueueFull(project_id: number): boolean {
-    const room = snapshotLimits.snapshotReadsWaitingMax - this.#waiting.size;
-    let own = 0;
-    for (const waiting of this.#waiting) if (waiting.owner === project_id) own++;
-    return own >= room;
+    const free = snapshotLimits.snapshotReadsWaitingMax - this.#waiting.size;
+    let reservedOfProject = 0;
+    for (const waiting of this.#waiting) if (waiting.owner === project_id) reservedOfProject++;
+    return reservedOfProject >= free;
   }
 
   /** A page that exceeds a share may run alone in its project. */
   #mayAcquire(project_id: number, bytes: number): boolean {
-    const own = this.#reserved.of(project_id);
+    const reservedOfProject = this.#reserved.of(project_id);
     if (this.#bytes > 0 && this.#bytes + bytes > this.#bytesMax) return false;
-    return own === 0 || own + bytes <= this.#bytesMax / 2;
+    return reservedOfProject === 0 || reservedOfProject + bytes <= this.#bytesMax / 2;
   }
 
   #acquire(project_id: number, bytes: number): void {

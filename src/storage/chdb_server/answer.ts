@@ -26,19 +26,19 @@ const statuses: Readonly<Record<number, readonly number[]>> = {
 
 export async function sendAnswer(
   response: ServerResponse,
-  ask: EngineRequest,
+  request: EngineRequest,
   { format, body }: EngineAnswer,
 ): Promise<void> {
-  response.setHeader("x-clickhouse-query-id", ask.queryId);
+  response.setHeader("x-clickhouse-query-id", request.queryId);
   response.setHeader("x-clickhouse-format", format);
   response.setHeader("x-clickhouse-timezone", "UTC");
   response.setHeader(
     "content-type",
     format.startsWith("JSON") ? "application/json" : "application/octet-stream",
   );
-  if (ask.gzip) response.setHeader("content-encoding", "gzip");
+  if (request.gzip) response.setHeader("content-encoding", "gzip");
   if (body instanceof Uint8Array) {
-    const bytes = ask.gzip ? await gzipWhole(body, { level }) : body;
+    const bytes = request.gzip ? await gzipWhole(body, { level }) : body;
     response.setHeader("content-length", bytes.length);
     response.end(bytes);
     return;
@@ -46,7 +46,7 @@ export async function sendAnswer(
   // Once the headers are sent, an error can only cut the answer short, which clients notice.
   response.flushHeaders();
   const chunks = Readable.from(body, { objectMode: false });
-  if (ask.gzip) await pipeline(chunks, createGzip({ level }), response);
+  if (request.gzip) await pipeline(chunks, createGzip({ level }), response);
   else await pipeline(chunks, response);
 }
 

@@ -7,7 +7,7 @@ import { quoteName, quoteText } from "../clickhouse/statement.ts";
 
 export interface EngineStatement {
   /** Its `log_comment`, unique, by which the running statement is found. */
-  mark: string;
+  tag: string;
   text: string;
   /** The format of the answer, unless the statement names one. */
   format: string;
@@ -71,7 +71,7 @@ export function openEngine(path: string, configPath: string): Engine {
   /** Closes the session in every case. */
   async function prepare(statement: EngineStatement): Promise<{ session: Session; finish: () => void }> {
     const session = openSession(path);
-    const stopCancelling = cancelWhenAborted(path, statement.abort, statement.mark);
+    const stopCancelling = cancelWhenAborted(path, statement.abort, statement.tag);
     const finish = (): void => {
       stopCancelling();
       session.close();
@@ -138,8 +138,8 @@ function openSession(path: string, args: string[] = []): Session {
   }
 }
 
-function preambleOf({ mark, database, settings, params }: EngineStatement): string {
-  const assignments = [`log_comment = ${quoteText(mark)}`];
+function preambleOf({ tag, database, settings, params }: EngineStatement): string {
+  const assignments = [`log_comment = ${quoteText(tag)}`];
   for (const [name, value] of settings) assignments.push(`${identifier(name)} = ${quoteText(value)}`);
   for (const [name, value] of params)
     assignments.push(`${identifier(`param_${name}`)} = ${quoteText(value)}`);
@@ -153,13 +153,13 @@ function identifier(name: string): string {
 }
 
 /** Returns the function that ends the watch; the statement's end is awaited elsewhere. */
-function cancelWhenAborted(path: string, abort: AbortSignal, mark: string): () => void {
+function cancelWhenAborted(path: string, abort: AbortSignal, tag: string): () => void {
   let ended = false;
   const cancel = async (): Promise<void> => {
     while (!ended) {
       const session = openSession(path);
       await session
-        .queryAsync(`KILL QUERY WHERE Settings['log_comment'] = ${quoteText(mark)} ASYNC`)
+        .queryAsync(`KILL QUERY WHERE Settings['log_comment'] = ${quoteText(tag)} ASYNC`)
         .catch(() => {})
         .finally(() => session.close());
       if (!ended) await sleep(cancelAgainMs);

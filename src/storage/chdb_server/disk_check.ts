@@ -45,10 +45,10 @@ export class DiskCheck {
   /** Checks again: a check under way may be older than the failure. One check serves all who wait for it. */
   #check(): Promise<void> {
     this.#next ??= this.#current.then(() => {
-      const asking = this.#checkWrites();
-      this.#current = asking.catch(() => {});
+      const check = this.#checkWrites();
+      this.#current = check.catch(() => {});
       this.#next = undefined;
-      return asking;
+      return check;
     });
     return this.#next;
   }

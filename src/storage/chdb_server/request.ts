@@ -38,14 +38,14 @@ const ignored: ReadonlySet<string> = new Set(
 );
 
 /** Reads everything but the data. */
-export async function readAsk(request: IncomingMessage, url: URL): Promise<EngineRequest> {
+export async function readRequest(request: IncomingMessage, url: URL): Promise<EngineRequest> {
   const search = url.searchParams;
   if (search.get("compress") === "1" || search.get("decompress") === "1") {
     throw new ServerError(48, "NOT_IMPLEMENTED", "ClickHouse's own block compression is not spoken here.");
   }
-  const ask: EngineRequest = {
+  const statement: EngineRequest = {
     queryId: search.get("query_id") ?? crypto.randomUUID(),
-    mark: search.get("log_comment") ?? crypto.randomUUID(),
+    tag: search.get("log_comment") ?? crypto.randomUUID(),
     text: search.get("query") ?? "",
     body: undefined,
     database: search.get("database") ?? header(request, "x-clickhouse-database") ?? "default",
@@ -57,12 +57,13 @@ export async function readAsk(request: IncomingMessage, url: URL): Promise<Engin
       search.get("enable_http_compression") === "1" &&
       /\bgzip\b/.test(header(request, "accept-encoding") ?? ""),
   };
-  readParameters(ask, search);
+  readParameters(statement, search);
   const body = inflated(request);
-  if (header(request, "content-type")?.startsWith("multipart/form-data")) await readForm(ask, request, body);
-  else if (ask.text) ask.body = body;
-  else ask.text = (await readBounded(body)).toString();
-  return ask;
+  if (header(request, "content-type")?.startsWith("multipart/form-data"))
+    await readForm(statement, request, body);
+  else if (statement.text) statement.body = body;
+  else statement.text = (await readBounded(body)).toString();
+  return statement;
 }
 
 /** Whether the request has the password of the only user. */
@@ -95,23 +96,23 @@ export async function readBounded(body: Readable): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-function readParameters(ask: EngineRequest, entries: Iterable<[string, string]>): void {
+function readParameters(statement: EngineRequest, entries: Iterable<[string, string]>): void {
   for (const [name, value] of entries) {
-    if (name.startsWith("param_")) ask.params.set(name.slice("param_".length), value);
-    else if (!ignored.has(name)) ask.settings.set(name, value);
+    if (name.startsWith("param_")) statement.params.set(name.slice("param_".length), value);
+    else if (!ignored.has(name)) statement.settings.set(name, value);
   }
 }
 
 /** The multipart form in which clients send parameters that are too long for a URL. */
-async function readForm(ask: EngineRequest, request: IncomingMessage, body: Readable): Promise<void> {
+async function readForm(statement: EngineRequest, request: IncomingMessage, body: Readable): Promise<void> {
   const headers = { "content-type": header(request, "content-type") ?? "" };
   const form = await new Response(await readBounded(body), { headers }).formData();
   for (const [name, value] of form) {
     const text = typeof value === "string" ? value : await value.text();
-    if (name === "query") ask.text += text;
+    if (name === "query") statement.text += text;
     else if (Buffer.byteLength(text) > chdbServerLimits.paramBytesMax) {
       throw new ServerError(1000, "POCO_EXCEPTION", "HTML Form Exception: Field value too long");
-    } else readParameters(ask, [[name, text]]);
+    } else readParameters(statement, [[name, text]]);
   }
 }
 

@@ -58,10 +58,10 @@ export class Runner {
   }
 
   /** @throws ServerError and EngineError, as ClickHouse would refuse. */
-  run(ask: EngineRequest, abort: AbortSignal): Promise<EngineAnswer> {
-    const verb = /^\s*(\w+)/.exec(ask.text)?.[1];
+  run(request: EngineRequest, abort: AbortSignal): Promise<EngineAnswer> {
+    const verb = /^\s*(\w+)/.exec(request.text)?.[1];
     const isRead = verb !== undefined && readingVerbs.has(verb.toUpperCase());
-    return this.#disk.run(isRead, () => this.#run(ask, abort));
+    return this.#disk.run(isRead, () => this.#run(request, abort));
   }
 
   /** Waits for running statements, then closes the engine. */
@@ -70,20 +70,21 @@ export class Runner {
     await this.#engine.close();
   }
 
-  async #run(ask: EngineRequest, abort: AbortSignal): Promise<EngineAnswer> {
-    const insert = insertOf(ask.text);
-    if (insert?.file !== undefined) return this.#insertFile(ask, insert.file);
-    if (insert?.format !== undefined && takesData(ask, insert)) return this.#insertData(ask, insert);
-    const rest = ask.body ? (await readBounded(ask.body)).toString() : "";
-    const text = onlyStatement(rest ? `${ask.text}\n${rest}` : ask.text);
+  async #run(request: EngineRequest, abort: AbortSignal): Promise<EngineAnswer> {
+    const insert = insertOf(request.text);
+    if (insert?.file !== undefined) return this.#insertFile(request, insert.file);
+    if (insert?.format !== undefined && hasDataInBody(request, insert))
+      return this.#insertData(request, insert);
+    const rest = request.body ? (await readBounded(request.body)).toString() : "";
+    const text = onlyStatement(rest ? `${request.text}\n${rest}` : request.text);
     const shape = shapeOf(text);
     if (shape.outfile) throw new ServerError(48, "NOT_IMPLEMENTED", "INTO OUTFILE is not allowed");
-    if (definingVerbs.has(shape.verb) && !roomless.test(text)) this.#checkRoom();
-    const format = shape.format ?? ask.format;
+    if (definingVerbs.has(shape.verb) && !needsNoSpace.test(text)) this.#checkDiskSpace();
+    const format = shape.format ?? request.format;
     const reads = readingVerbs.has(shape.verb);
     // An INSERT continues when its client leaves, as in ClickHouse: the client reads back whether it was stored.
-    const statement = { ...statementOf(ask, text), abort: reads ? abort : neverAborted };
-    if (ask.whole || shape.verb !== "SELECT") return { format, body: await this.#engine.run(statement) };
+    const statement = { ...statementOf(request, text), abort: reads ? abort : neverAborted };
+    if (request.whole || shape.verb !== "SELECT") return { format, body: await this.#engine.run(statement) };
     if (shape.selects === 1 && streamable.has(format)) {
       return { format, body: await primed(this.#engine.stream(statement)) };
     }
@@ -95,20 +96,23 @@ export class Runner {
     return { format, body: await this.#engine.run(statement) };
   }
 
-  async #insertFile(ask: EngineRequest, literal: string): Promise<EngineAnswer> {
+  async #insertFile(request: EngineRequest, literal: string): Promise<EngineAnswer> {
     this.#checkFile(unquoteText(literal));
-    await this.#engine.run(statementOf(ask, onlyStatement(ask.text)));
-    return { format: ask.format, body: nothing };
+    await this.#engine.run(statementOf(request, onlyStatement(request.text)));
+    return { format: request.format, body: nothing };
   }
 
-  async #insertData(ask: EngineRequest, insert: Insert): Promise<EngineAnswer> {
+  async #insertData(request: EngineRequest, insert: Insert): Promise<EngineAnswer> {
     const path = join(this.#inDir, crypto.randomUUID());
     try {
-      const inline = ask.text.slice(insert.dataAt).replace(/^\s+/, "");
-      await pipeline(Readable.from(dataOf(inline, ask.body), { objectMode: false }), createWriteStream(path));
-      if (statSync(path).size === 0) return { format: ask.format, body: nothing };
-      await this.#engine.run(statementOf(ask, readingFile(ask.text, insert, path)));
-      return { format: ask.format, body: nothing };
+      const inline = request.text.slice(insert.dataAt).replace(/^\s+/, "");
+      await pipeline(
+        Readable.from(dataOf(inline, request.body), { objectMode: false }),
+        createWriteStream(path),
+      );
+      if (statSync(path).size === 0) return { format: request.format, body: nothing };
+      await this.#engine.run(statementOf(request, readingFile(request.text, insert, path)));
+      return { format: request.format, body: nothing };
     } finally {
       rmSync(path, { force: true });
     }
@@ -117,7 +121,7 @@ export class Runner {
   /**
    * Refuses a change of a table when the disk is nearly full: if it were interrupted, the engine could not start again.
    */
-  #checkRoom(): void {
+  #checkDiskSpace(): void {
     const { bavail, bsize } = statfsSync(this.#dataDir);
     if (bavail * bsize >= chdbServerLimits.definitionRoomBytes) return;
     throw new ServerError(243, "NOT_ENOUGH_SPACE", "The disk has no space for a change of a table");
@@ -162,16 +166,16 @@ const definingVerbs: ReadonlySet<string> = new Set(["CREATE", "ALTER", "DELETE",
  * Statements that are allowed without disk space: those of each start, which then write nothing, and those that free
  * space.
  */
-const roomless = /^\s*(CREATE (DATABASE|TABLE) IF NOT EXISTS|ALTER TABLE \w+ DROP PARTITION)/i;
+const needsNoSpace = /^\s*(CREATE (DATABASE|TABLE) IF NOT EXISTS|ALTER TABLE \w+ DROP PARTITION)/i;
 
 const nothing = new Uint8Array(0);
 
 const neverAborted = new AbortController().signal;
 
 /** Whether rows follow in the body. After VALUES they may be in the statement, which the engine reads itself. */
-function takesData(ask: EngineRequest, insert: Insert): boolean {
+function hasDataInBody(request: EngineRequest, insert: Insert): boolean {
   if (insert.format?.toUpperCase() !== "VALUES") return true;
-  return ask.body !== undefined && ask.text.slice(insert.dataAt).trim() === "";
+  return request.body !== undefined && request.text.slice(insert.dataAt).trim() === "";
 }
 
 /** The INSERT, whose data are now in a file. */
@@ -188,10 +192,10 @@ async function* dataOf(inline: string, body: Readable | undefined): AsyncGenerat
 }
 
 function statementOf(
-  { mark, format, database, settings, params }: EngineRequest,
+  { tag, format, database, settings, params }: EngineRequest,
   text: string,
 ): EngineStatement {
-  return { mark, text, format, database, settings, params, abort: neverAborted };
+  return { tag, text, format, database, settings, params, abort: neverAborted };
 }
 
 function onlyStatement(text: string): string {

@@ -20,7 +20,7 @@ import { sendAnswer, sendError } from "./answer.ts";
 import { EngineError, openEngine } from "./chdb.ts";
 import { chdbServerLimits } from "./limits.ts";
 import { EnginePriority, setSessionNice } from "./priority.ts";
-import { knows, readAsk, ServerError } from "./request.ts";
+import { knows, readRequest, ServerError } from "./request.ts";
 import { Runner } from "./run.ts";
 import { listenHere } from "./stream.ts";
 
@@ -36,7 +36,7 @@ class ChdbServer {
   readonly #runner: Runner;
   readonly #password: string;
   readonly #intercept: Intercept;
-  readonly #places = new Semaphore(
+  readonly #permits = new Semaphore(
     storageLimits.engineStatementsMax,
     chdbServerLimits.waitingMax,
     limits.workingFreeMultiple,
@@ -100,17 +100,18 @@ class ChdbServer {
       );
     }
     if (this.#closing) throw new ServerError(236, "ABORTED", "Server is shutting down");
-    const ask = await readAsk(request, url);
-    const after = await this.#intercept(ask.text, response);
+    const statement = await readRequest(request, url);
+    const after = await this.#intercept(statement.text, response);
     if (!after) return;
-    const leave = await this.#places.enter(kindOf(ask.text), abort);
-    if (!leave) throw new ServerError(202, "TOO_MANY_SIMULTANEOUS_QUERIES", "Too many simultaneous queries");
+    const release = await this.#permits.enter(kindOf(statement.text), abort);
+    if (!release)
+      throw new ServerError(202, "TOO_MANY_SIMULTANEOUS_QUERIES", "Too many simultaneous queries");
     try {
-      const run = () => this.#runner.run(ask, abort);
-      const answer = await this.#prioritized(ask.text, run);
-      if (after()) await sendAnswer(response, ask, answer);
+      const run = () => this.#runner.run(statement, abort);
+      const answer = await this.#prioritized(statement.text, run);
+      if (after()) await sendAnswer(response, statement, answer);
     } finally {
-      leave();
+      release();
     }
   }
 

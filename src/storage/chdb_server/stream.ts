@@ -55,7 +55,7 @@ export class AnswerListener {
     whole.abort.addEventListener("abort", cut, { once: true });
     try {
       sent = await Promise.race([promise, writing.then(() => undefined)]);
-      if (sent) yield* piecesOf(sent, writing);
+      if (sent) yield* chunksOf(sent, writing);
       else yield await engine.run(whole);
     } finally {
       this.#awaited.delete(name);
@@ -86,7 +86,7 @@ const patient: readonly [string, string][] = [
 ];
 
 /** @throws the statement's error, also in the middle of the answer. */
-async function* piecesOf(
+async function* chunksOf(
   { request, response }: Sent,
   writing: Promise<unknown>,
 ): AsyncGenerator<Uint8Array, void> {

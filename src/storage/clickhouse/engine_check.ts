@@ -52,7 +52,7 @@ interface Found {
  */
 export async function checkEngine(clickhouse: ClickHouse): Promise<void> {
   const names = { settings: engineSettings, table_settings: tableSettings, functions: engineFunctions };
-  const rows = await clickhouse.query<Found>(asking, names).catch((thrown: unknown) => {
+  const rows = await clickhouse.query<Found>(featuresQuery, names).catch((thrown: unknown) => {
     // A user who may not read these tables may have all the same what is in them.
     if (thrown instanceof ClickHouseError && thrown.type === "ACCESS_DENIED") return [];
     throw thrown;
@@ -64,7 +64,7 @@ export async function checkEngine(clickhouse: ClickHouse): Promise<void> {
 const lacking = (param: string, table: string) =>
   `arrayFilter(name -> NOT has((SELECT groupArray(name) FROM system.${table}), name), {${param}:Array(String)})`;
 
-const asking = `SELECT version() AS version,
+const featuresQuery = `SELECT version() AS version,
   ${lacking("settings", "settings")} AS settings,
   (SELECT groupArray(name) FROM system.settings WHERE readonly != 0 AND name IN {settings:Array(String)}) AS fixed,
   ${lacking("table_settings", "merge_tree_settings")} AS table_settings,

@@ -57,24 +57,24 @@ export type Reader = <Taken>(
 export function openReader(options: ReaderOptions): Reader {
   const allowances = openAllowances();
   const needs = new MemoryNeeds();
-  const asking = openAsking(options);
+  const transport = openTransport(options);
 
-  async function tried<Taken>(
+  async function attempt<Taken>(
     { permits, bytes }: Allowance,
     reading: ReadRequest,
     readReply: (reply: Response) => Promise<Taken>,
   ): Promise<Taken> {
     // A read whose time was up in the queue gets the error that allows a retry.
-    const leave = await permits.enter(ownerOf(reading), reading.abort).catch(() => undefined);
-    if (!leave) throw tooManyWait();
-    const mark = crypto.randomUUID();
+    const release = await permits.enter(ownerOf(reading), reading.abort).catch(() => undefined);
+    if (!release) throw tooManyWait();
+    const tag = crypto.randomUUID();
     let ended = false;
     try {
       const max_memory_usage = Math.min(ownBytes(reading), bytes);
       const own = reading.kind === "question" ? questionBounds : {};
-      const bounds = { ...boundsOf(max_memory_usage), ...own, log_comment: mark };
+      const bounds = { ...boundsOf(max_memory_usage), ...own, log_comment: tag };
       const settings = { ...bounds, ...reading.settings, max_memory_usage };
-      const reply = await asking.send({ ...reading, settings });
+      const reply = await transport.send({ ...reading, settings });
       if (reply.status !== 200) {
         const text = await reply.text();
         ended = true;
@@ -84,8 +84,8 @@ export function openReader(options: ReaderOptions): Reader {
       ended = true;
       return result;
     } finally {
-      if (ended) leave();
-      else void asking.end(mark).finally(leave);
+      if (ended) release();
+      else void transport.end(tag).finally(release);
     }
   }
 
@@ -96,7 +96,7 @@ export function openReader(options: ReaderOptions): Reader {
     for (let level = first; ; level++) {
       const settings = level === first ? reading.settings : without(reading.settings, began);
       try {
-        return await tried(all[level]!, { ...reading, settings }, readReply);
+        return await attempt(all[level]!, { ...reading, settings }, readReply);
       } catch (thrown) {
         if (level + 1 === all.length || ownBytes(reading) <= all[level]!.bytes) throw thrown;
         if (!exceedsItsMemory(thrown)) throw thrown;
@@ -164,31 +164,31 @@ function without(settings: ReadRequest["settings"], began: number): ReadRequest[
   return { ...settings, max_execution_time: Math.max(1, seconds - passed) };
 }
 
-function openAsking(options: ReaderOptions) {
-  const send = (reading: ReadRequest): Promise<Response> => sent(...askedOf(options, reading));
-  const queryText = async (text: string, mark: string): Promise<string> => {
+function openTransport(options: ReaderOptions) {
+  const send = (reading: ReadRequest): Promise<Response> => fetchAgain(...fetchArguments(options, reading));
+  const queryText = async (text: string, tag: string): Promise<string> => {
     const abort = AbortSignal.timeout(clickhouseLimits.readKillMsMax);
-    const reply = await send({ text, params: { mark }, settings: { wait_end_of_query: 1 }, abort });
+    const reply = await send({ text, params: { tag }, settings: { wait_end_of_query: 1 }, abort });
     return (await reply.text()).trim();
   };
   /** Resolves when the statement has left the engine, or after clickhouseLimits.readGoneMsMax. */
-  const end = async (mark: string): Promise<void> => {
+  const end = async (tag: string): Promise<void> => {
     const until = systemClock.elapsed() + clickhouseLimits.readGoneMsMax;
     for (;;) {
-      const left = await queryText(killing, mark).then(
-        () => queryText(running, mark),
+      const left = await queryText(killTagged, tag).then(
+        () => queryText(countTagged, tag),
         () => "unknown",
       );
       if (left === "0" || systemClock.elapsed() > until) return;
       await sleep(clickhouseLimits.readKillAgainMs);
     }
   };
-  return { send, end: (mark: string) => end(mark).catch(() => {}) };
+  return { send, end: (tag: string) => end(tag).catch(() => {}) };
 }
 
-const killing = "KILL QUERY WHERE Settings['log_comment'] = {mark:String} ASYNC FORMAT Null";
-const running =
-  "SELECT count() FROM system.processes WHERE Settings['log_comment'] = {mark:String} FORMAT TabSeparated";
+const killTagged = "KILL QUERY WHERE Settings['log_comment'] = {tag:String} ASYNC FORMAT Null";
+const countTagged =
+  "SELECT count() FROM system.processes WHERE Settings['log_comment'] = {tag:String} FORMAT TabSeparated";
 
 /** The project in a statement's parameters; statements without one share an owner. */
 function ownerOf({ params }: ReadRequest): Owner {
@@ -208,13 +208,13 @@ export function isLong(params: Record<string, unknown>): boolean {
  */
 export function openWriter(options: ReaderOptions): (statement: ReadRequest) => Promise<void> {
   return async (statement) => {
-    const reply = await fetch(...askedOf(options, statement, { keepalive: false, timeout: false }));
+    const reply = await fetch(...fetchArguments(options, statement, { keepalive: false, timeout: false }));
     if (reply.status !== 200) throw options.failure(await reply.text());
     await reply.arrayBuffer();
   };
 }
 
-function askedOf(
+function fetchArguments(
   { origin, username, password, database }: ReaderOptions,
   reading: ReadRequest,
   more: BunFetchRequestInit = {},
@@ -262,7 +262,7 @@ export async function rowsOf<Row>(
  * ClickHouse closes idle connections, perhaps while a request is on its way: a request that ended without an answer is
  * sent again, on a new connection.
  */
-async function sent(url: string, request: BunFetchRequestInit): Promise<Response> {
+async function fetchAgain(url: string, request: BunFetchRequestInit): Promise<Response> {
   try {
     return await fetch(url, request);
   } catch (thrown) {

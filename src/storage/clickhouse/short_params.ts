@@ -23,16 +23,16 @@ export function withShortParams(
     delete all[name];
     for (const [i, part] of parts.entries()) all[`${name}__${i}`] = part;
     const join = typeof value === "string" ? "concat" : "arrayConcat";
-    shortened = replacePlaces(shortened, name, (type) => {
-      const places = parts.map((_, i) => `{${name}__${i}:${type}}`);
-      return `${join}(${places.join(", ")})`;
+    shortened = replacePlaceholders(shortened, name, (type) => {
+      const placeholders = parts.map((_, i) => `{${name}__${i}:${type}}`);
+      return `${join}(${placeholders.join(", ")})`;
     });
   }
   return { text: shortened, params: all };
 }
 
 /** Every `{name:Type}` of the statement; types contain no braces. */
-function replacePlaces(text: string, name: string, replacement: (type: string) => string): string {
+function replacePlaceholders(text: string, name: string, replacement: (type: string) => string): string {
   const [first = "", ...rest] = text.split(`{${name}:`);
   return rest.reduce((before, after) => {
     const end = after.indexOf("}");

@@ -141,10 +141,10 @@ function problemOfMacros(macros: readonly FoundMacro[]): string | undefined {
   for (const [host, own] of hosts) {
     const missing = ["shard", "replica"].filter((macro) => !own.has(macro));
     if (missing.length > 0) return `the server ${host} has no macro ${missing.join(" and ")}`;
-    const place = `shard ${own.get("shard")}, replica ${own.get("replica")}`;
-    const other = owners.get(place);
-    if (other !== undefined) return `the servers ${other} and ${host} have the same macros (${place})`;
-    owners.set(place, host);
+    const position = `shard ${own.get("shard")}, replica ${own.get("replica")}`;
+    const other = owners.get(position);
+    if (other !== undefined) return `the servers ${other} and ${host} have the same macros (${position})`;
+    owners.set(position, host);
   }
   return undefined;
 }

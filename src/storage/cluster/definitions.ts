@@ -64,13 +64,13 @@ function renamed({ before, name, after }: Definition, cluster: Cluster): string 
 function replicated(table: string, text: string): string {
   const [shard, replica] =
     tables[table]?.kind === "sharded" ? ["{shard}", "{replica}"] : ["everywhere", "{shard}-{replica}"];
-  const place = `'/clickhouse/tables/${shard}/{database}/${table}', '${replica}'`;
+  const pathAndReplica = `'/clickhouse/tables/${shard}/{database}/${table}', '${replica}'`;
   return text.replace(
     /(\bENGINE = )(\w+)(\()?(\))?/,
     (found, key: string, engine: string, open = "", end = "") => {
       if (engine === "Null") return found;
       if (!engine.endsWith("MergeTree")) throw new Error(`no replicated engine for ${engine}`);
-      return `${key}Replicated${engine}(${place}${open === "" || end !== "" ? ")" : ", "}`;
+      return `${key}Replicated${engine}(${pathAndReplica}${open === "" || end !== "" ? ")" : ", "}`;
     },
   );
 }

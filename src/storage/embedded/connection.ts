@@ -37,14 +37,14 @@ export const embeddedAddress = "embedded";
 /** The address of a Postgres: host:port/name, without user, password and options. */
 export function databaseOf(databaseUrl: string | undefined): string {
   if (databaseUrl === undefined) return embeddedAddress;
-  const [place = ""] = databaseUrl.slice(databaseUrl.indexOf("://") + 3).split("?");
-  return place.slice(place.lastIndexOf("@") + 1);
+  const [location = ""] = databaseUrl.slice(databaseUrl.indexOf("://") + 3).split("?");
+  return location.slice(location.lastIndexOf("@") + 1);
 }
 
 /** Whether host and name are the same; the port may be that of a pooler. */
 export function isSameDatabase(one: string, other: string): boolean {
-  const [a, b] = [one, other].map((place) => {
-    const [server = "", ...name] = place.split("/");
+  const [a, b] = [one, other].map((location) => {
+    const [server = "", ...name] = location.split("/");
     return [server.replace(/:\d{1,5}$/, ""), ...name].join("/");
   });
   return a === b;

@@ -14,9 +14,9 @@ interface EngineBounds {
 
 /** @param memoryBytes the memory of the machine or container. */
 export function engineBounds(memoryBytes: number): EngineBounds {
-  const share = memoryBytes * embeddedLimits.engineMemoryFraction;
+  const fraction = memoryBytes * embeddedLimits.engineMemoryFraction;
   const most = memoryBytes * embeddedLimits.engineMemoryFractionMax;
-  const serverBytes = Math.floor(Math.min(Math.max(share, embeddedLimits.engineMemoryBytesMin), most));
+  const serverBytes = Math.floor(Math.min(Math.max(fraction, embeddedLimits.engineMemoryBytesMin), most));
   const cacheBytes = Math.floor(
     Math.min(serverBytes * embeddedLimits.engineCacheFraction, embeddedLimits.engineCacheBytesMax),
   );

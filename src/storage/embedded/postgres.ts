@@ -95,9 +95,18 @@ async function makeCluster(
   writeFileSync(secret, password, { mode: 0o600 });
   servant.own(partial);
   servant.own(secret);
-  const place = ["--pgdata", partial, "--username", user, "--pwfile", secret, "--auth", "scram-sha-256"];
+  const clusterFlags = [
+    "--pgdata",
+    partial,
+    "--username",
+    user,
+    "--pwfile",
+    secret,
+    "--auth",
+    "scram-sha-256",
+  ];
   const shape = ["--encoding", "UTF8", "--locale", "C", "--lc-messages", "C", "--data-checksums"];
-  const command = [...servant.command, initdb, ...place, ...shape];
+  const command = [...servant.command, initdb, ...clusterFlags, ...shape];
   try {
     const made = Bun.spawn(command, {
       env: postgresEnv,

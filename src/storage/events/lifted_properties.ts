@@ -27,15 +27,15 @@ export async function findUnset(
   project_id: number,
   names: readonly string[],
 ): Promise<{ name: string; detail: string } | undefined> {
-  const asked = names.filter((name) => lifted.has(name));
-  if (asked.length === 0) return undefined;
+  const liftedNames = names.filter((name) => lifted.has(name));
+  if (liftedNames.length === 0) return undefined;
   const rows = await read<{ key: string }>(
     `SELECT DISTINCT key
      FROM person_props
      WHERE project_id = {project_id:UInt32} AND key IN {names:Array(String)}`,
-    { project_id, names: asked },
+    { project_id, names: liftedNames },
   );
-  const name = asked.find((one) => !rows.some(({ key }) => key === one));
+  const name = liftedNames.find((one) => !rows.some(({ key }) => key === one));
   if (name === undefined) return undefined;
   const detail =
     `No person of this project has "${name}": events' properties are not copied to their persons here. ` +

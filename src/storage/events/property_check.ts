@@ -4,7 +4,7 @@ import { Fault } from "../../core/fault.ts";
 import { isDictionary } from "../../core/json/dictionary.ts";
 import { wordsIn } from "../../core/words.ts";
 import { storageLimits } from "../limits.ts";
-import { groupPlaces } from "./group_columns.ts";
+import { groupIndexes } from "./group_columns.ts";
 import { checkValues, operators, type PropertyOperator, type PropertyValue } from "./property_value.ts";
 import { sessionExpressions } from "./session_property.ts";
 
@@ -19,7 +19,7 @@ export interface PropertyCondition {
   /** One of these must match; none for is_set and is_not_set, two for between. */
   values: readonly PropertyValue[];
   /** The place of the group's type; of a group's property only. */
-  place?: number;
+  groupTypeIndex?: number;
 }
 
 /** An expression of SQL that must hold. */
@@ -55,7 +55,7 @@ export const filtersOfQueries: FilterRules = {
 const filterFields = ["key", "value", "operator", "type", "label"];
 const groupFields = ["type", "values"];
 /** Of a filter on a group's property: which of the project's types of groups, 0 to 4. */
-const placeField = "group_type_index";
+const indexField = "group_type_index";
 
 /**
  * What a request calls `properties`: a list of filters that must all hold, a group, or nothing.
@@ -149,7 +149,7 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
   }
   if (type === "hogql") return checkExpression(value, attr);
   const isOfGroup = type === "group";
-  refuseOthers(value, isOfGroup ? [...filterFields, placeField] : filterFields, attr);
+  refuseOthers(value, isOfGroup ? [...filterFields, indexField] : filterFields, attr);
   const key = value["key"];
   if (key === undefined) throw new Fault("required", "This field is required.", { attr: `${attr}__key` });
   if (typeof key !== "string" || key.length > storageLimits.propertyKeyCharsMax || key.includes("\0")) {
@@ -161,7 +161,13 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
   const checked = checkValues(operator, value["value"], `${attr}__value`);
   const values = type === "session" && key === "$is_bounce" ? checked.map(bit) : checked;
   if (!isOfGroup) return { type, key, operator, values };
-  return { type, key, operator, values, place: placeOf(value[placeField], `${attr}__${placeField}`) };
+  return {
+    type,
+    key,
+    operator,
+    values,
+    groupTypeIndex: indexOfType(value[indexField], `${attr}__${indexField}`),
+  };
 }
 
 /** Sessions have 1 and 0 for yes and no. */
@@ -215,9 +221,9 @@ function refuseOthers(value: object, fields: readonly string[], attr: string): v
   throw new Fault("invalid_input", detail, { attr: `${attr}__${name}` });
 }
 
-function placeOf(value: unknown, attr: string): number {
-  const place = groupPlaces.find((one) => one === value);
-  if (place !== undefined) return place;
+function indexOfType(value: unknown, attr: string): number {
+  const groupTypeIndex = groupIndexes.find((one) => one === value);
+  if (groupTypeIndex !== undefined) return groupTypeIndex;
   throw value === undefined || value === null
     ? new Fault("required", "This field is required.", { attr })
     : new Fault("invalid_input", "A type of groups has an index from 0 to 4.", { attr });

@@ -2,7 +2,7 @@
 
 import { ago, type TimeUnit } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
-import { groupKeyAt, groupPlace, groupTypeAt } from "./group_columns.ts";
+import { groupIndexOf, groupKeyAt, groupTypeAt } from "./group_columns.ts";
 import type { PropertyCondition, PropertyFilter } from "./property_check.ts";
 import { type PropertyOperator, type PropertyValue, relativeDate } from "./property_value.ts";
 import { sessionExpressions } from "./session_property.ts";
@@ -164,15 +164,15 @@ function compileRows(compiler: Compiler, filter: PropertyCondition): string {
   if (isOfEvent || (rows === "persons" && !lookup)) return `${not}${yes}`;
   // A negated filter also matches events without such a group.
   if (filter.type === "group")
-    return `${groupKeyAt(filter.place!)} GLOBAL ${not}IN (${groupsAt(filter.place!, yes)})`;
+    return `${groupKeyAt(filter.groupTypeIndex!)} GLOBAL ${not}IN (${groupsAt(filter.groupTypeIndex!, yes)})`;
   // A negated filter also matches persons without any property, who are in no list: the excluded persons are looked up.
   const { column, of } = lookup ?? personsOfEvents;
   return `${column} GLOBAL ${not}IN (${of(key, yes)})`;
 }
 
-function groupsAt(place: number, holds: string): string {
+function groupsAt(index: number, holds: string): string {
   return `SELECT group_key FROM groups
-    WHERE project_id = {project_id:UInt32} AND group_type = ${groupTypeAt(place)} AND ${holds}`;
+    WHERE project_id = {project_id:UInt32} AND group_type = ${groupTypeAt(index)} AND ${holds}`;
 }
 
 /** Numbers that the engine's parser refuses, with the whole object around them: too many digits, or too large. */
@@ -199,10 +199,10 @@ export const sessionOfEvent = `ifNull(${propertyText("'$session_id'")}, '')`;
  * @param name the property's name. @param key an expression: the parameter with it.
  */
 export function eventPropertyText(name: string, key: string): string {
-  const place = groupPlace(name);
-  return place === undefined
+  const index = groupIndexOf(name);
+  return index === undefined
     ? propertyText(key)
-    : `coalesce(nullIf(${groupKeyAt(place)}, ''), ${propertyText(key)})`;
+    : `coalesce(nullIf(${groupKeyAt(index)}, ''), ${propertyText(key)})`;
 }
 
 const signs = { gt: ">", gte: ">=", lt: "<", lte: "<=" };

@@ -23,8 +23,8 @@ interface ForeignPostgres {
  * Opens one connection. A server with TLS must show a certificate for its name, unless it is self-signed.
  * @throws the error of the socket.
  */
-export async function openForeignPostgres(place: ForeignPostgres): Promise<Postgres> {
-  const { address, host, port, user, password, database, selfSigned } = place;
+export async function openForeignPostgres(target: ForeignPostgres): Promise<Postgres> {
+  const { address, host, port, user, password, database, selfSigned } = target;
   const tls = await speaksTls(address, port);
   return postgres({
     host: address,

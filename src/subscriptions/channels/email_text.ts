@@ -85,7 +85,7 @@ export function isNumeric(cell: Cell | undefined): boolean {
   return typeof cell === "number" || (typeof cell === "string" && /^[\d.,]+ ?(%|s|min|h|d)?$|^$/.test(cell));
 }
 
-function underlined(text: string, mark: string): string {
+function underlined(text: string, character: string): string {
   const line = lineOf(text);
-  return `${line}\n${mark.repeat(Math.min(70, [...line].length))}`;
+  return `${line}\n${character.repeat(Math.min(70, [...line].length))}`;
 }

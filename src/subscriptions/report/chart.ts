@@ -59,12 +59,12 @@ function lineSvg({ series, labels, unit }: Chart, points: number): string {
     const last = path.at(-1)?.split(",") ?? [];
     return `${area}${line}<circle cx="${last[0]}" cy="${last[1]}" r="3.5" fill="${colour}"/>`;
   });
-  const marks = marksFor(labels.slice(0, points)).map((i) => {
+  const labelled = labelledPoints(labels.slice(0, points)).map((i) => {
     const anchor = i === 0 ? "start" : i === points - 1 ? "end" : "middle";
     const at = i === 0 ? plot.left - 4 : i === points - 1 ? plot.right + 4 : x(i);
     return text(round(at), plot.bottom + 20, labels[i] ?? "", anchor);
   });
-  return framed([...grid, ...lines, ...marks, legend.svg], plot.bottom + 34);
+  return framed([...grid, ...lines, ...labelled, legend.svg], plot.bottom + 34);
 }
 
 function barSvg({ series, labels, unit }: Chart): string {
@@ -116,12 +116,12 @@ export function ticksFor(values: readonly number[]): number[] {
 }
 
 /** The indexes of the labels that fit beside each other, with the first and the last. */
-function marksFor(labels: readonly string[]): number[] {
+function labelledPoints(labels: readonly string[]): number[] {
   const longest = Math.max(1, ...labels.map((label) => [...label].length));
-  const room = Math.max(2, Math.floor((chartWidth - 80) / (longest * 11 * characterWidth + 16)));
-  if (labels.length <= room) return labels.map((_, i) => i);
-  const gaps = room - 1;
-  return Array.from({ length: room }, (_, i) => Math.round((i * (labels.length - 1)) / gaps));
+  const countMax = Math.max(2, Math.floor((chartWidth - 80) / (longest * 11 * characterWidth + 16)));
+  if (labels.length <= countMax) return labels.map((_, i) => i);
+  const gaps = countMax - 1;
+  return Array.from({ length: countMax }, (_, i) => Math.round((i * (labels.length - 1)) / gaps));
 }
 
 function shortened(label: string, width: number, size: number): string {

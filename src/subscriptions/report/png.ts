@@ -20,7 +20,7 @@ export function openPictures(
   semaphore: Semaphore = new Semaphore(1, subscriptionLimits.deliveryReadsWaitingMax),
 ): Pictures {
   let worker: Worker | undefined;
-  let turn: Promise<unknown> = Promise.resolve();
+  let last: Promise<unknown> = Promise.resolve();
   let closed = false;
   const drawn = new Map<string, Uint8Array>();
   const stop = (): void => {
@@ -48,8 +48,8 @@ export function openPictures(
   };
   return {
     draw: (svg) => {
-      const mine = turn.then(() => drawOnce(svg));
-      turn = mine.catch(() => undefined);
+      const mine = last.then(() => drawOnce(svg));
+      last = mine.catch(() => undefined);
       return mine;
     },
     close: () => {

@@ -138,23 +138,23 @@ function funnelContent(results: unknown): Content {
       const time = numberIn(step["average_conversion_time"]);
       const name = `${group}${stepName(step, i)}`;
       const earlier = i === 0 ? count : countIn(steps[i - 1]);
-      const shares = [share(count, first), share(count, earlier)].map((one) => `${one}%`);
-      rows.push([name, count, ...shares, time === undefined ? "" : durationText(time)]);
+      const percents = [percentOf(count, first), percentOf(count, earlier)].map((one) => `${one}%`);
+      rows.push([name, count, ...percents, time === undefined ? "" : durationText(time)]);
     });
     if (steps.length === 0) continue;
-    const value = share(countIn(steps.at(-1)), first);
+    const value = percentOf(countIn(steps.at(-1)), first);
     figures.push({ label: `${group}conversion`, value, unit: "%", before: null });
   }
   if (figures.length === 0) return nothing;
   const steps = funnels[0] ?? [];
   const groups = figures.map(({ label }) => label.replace(/: conversion$/, ""));
-  const shares = figures.map(({ value }) => value);
+  const percents = figures.map(({ value }) => value);
   return {
     figures: figures.slice(0, subscriptionLimits.reportFiguresMax),
     chart:
       funnels.length === 1
         ? barChart(steps.map(stepName), steps.map(countIn), "")
-        : barChart(groups, shares, "%"),
+        : barChart(groups, percents, "%"),
     table: tableOf(["Step", "Persons", "Of the first", "Of the step before", "Average time"], rows),
   };
 }
@@ -227,13 +227,15 @@ function retentionContent(results: Fields[]): Content {
   const curve = Array.from({ length: periods }, (_, i) => {
     const reached = cohorts.filter(({ counts }) => counts.length > i);
     const sum = (at: number) => reached.reduce((total, { counts }) => total + (counts[at] ?? 0), 0);
-    return share(sum(i), sum(0));
+    return percentOf(sum(i), sum(0));
   });
   const names = Array.from({ length: periods }, (_, i) => cohorts[i]?.label ?? String(i));
   const shown = names.slice(0, subscriptionLimits.reportColumnsMax + 1);
   const rows = cohorts.map(({ label, date, counts: [size = 0, ...later] }): Cell[] => {
-    const shares = shown.slice(1).map((_, i) => (i < later.length ? `${share(later[i] ?? 0, size)}%` : ""));
-    return [date ?? label, size, ...shares];
+    const percents = shown
+      .slice(1)
+      .map((_, i) => (i < later.length ? `${percentOf(later[i] ?? 0, size)}%` : ""));
+    return [date ?? label, size, ...percents];
   });
   const figures = curve.slice(1, 2).map((value): Figure => {
     return { label: `came back: ${names[1]}`, value, unit: "%", before: null };
@@ -265,7 +267,7 @@ function barChart(labels: string[], values: number[], unit: "" | "%"): Chart {
 }
 
 /** In percent, rounded to a tenth. */
-function share(part: number, whole: number): number {
+function percentOf(part: number, whole: number): number {
   return whole === 0 ? 0 : Math.round((part / whole) * 1000) / 10;
 }
 

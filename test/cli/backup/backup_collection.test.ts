@@ -64,8 +64,8 @@ async function inBucket(): Promise<Tried> {
   };
 }
 
-async function* text(piece: string): AsyncGenerator<Uint8Array> {
-  yield await Promise.resolve(Buffer.from(piece));
+async function* text(chunk: string): AsyncGenerator<Uint8Array> {
+  yield await Promise.resolve(Buffer.from(chunk));
 }
 
 async function makeBackup({ place }: Tried, name: string): Promise<void> {
@@ -147,12 +147,12 @@ test("a backup of a bucket is begun where nothing is", async () => {
 test("a file longer than an object is several, in their order", async () => {
   const tried = await inBucket();
   const target = tried.place.target("long");
-  const piece = new Uint8Array(1_000_000);
-  const pieces = (async function* () {
+  const chunk = new Uint8Array(1_000_000);
+  const chunks = (async function* () {
     // Each in the memory of the one before, as files are read.
-    for (let i = 0; i < 40; i++) yield await Promise.resolve(piece.fill(i));
+    for (let i = 0; i < 40; i++) yield await Promise.resolve(chunk.fill(i));
   })();
-  const written = await Array.fromAsync(target.write("postgres/a", pieces));
+  const written = await Array.fromAsync(target.write("postgres/a", chunks));
   const objects = [16 * 2 ** 20, 16 * 2 ** 20, 40_000_000 - 32 * 2 ** 20];
   expect(written.map(([path, { bytes }]) => [path, bytes])).toEqual([
     ["postgres/a", objects[0]!],

@@ -3,8 +3,8 @@
 import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { copyFile, filesBelow, listName, piecesOf } from "../../../src/cli/backup/backup_files.ts";
-import { checkFiles, FileList, listedFiles, type WrittenPieces } from "../../../src/cli/backup/file_list.ts";
+import { chunksOf, copyFile, filesBelow, listName } from "../../../src/cli/backup/backup_files.ts";
+import { checkFiles, FileList, listedFiles, type WrittenParts } from "../../../src/cli/backup/file_list.ts";
 import { backupLimits } from "../../../src/cli/backup/limits.ts";
 import { FolderTarget } from "../../../src/cli/backup/target.ts";
 import { cleanUp } from "../../support/cleanup.ts";
@@ -12,11 +12,11 @@ import { makeFolder } from "../../support/folder.ts";
 
 afterAll(cleanUp);
 
-async function* pieces(...texts: string[]): AsyncGenerator<Uint8Array> {
+async function* chunks(...texts: string[]): AsyncGenerator<Uint8Array> {
   for (const text of texts) yield await Promise.resolve(Buffer.from(text));
 }
 
-async function* written(path: string): WrittenPieces {
+async function* written(path: string): WrittenParts {
   yield await Promise.resolve([path, { bytes: 1, sum: "0".repeat(64) }]);
 }
 
@@ -26,10 +26,10 @@ async function makeBackup() {
   await target.begin();
   const { folder } = target;
   const list = new FileList(folder);
-  await list.add("postgres/a", target.write("postgres/a", pieces("one", "two")));
+  await list.add("postgres/a", target.write("postgres/a", chunks("one", "two")));
   const source = join(makeFolder(), "source");
   writeFileSync(source, "three");
-  await list.add("clickhouse/b/all_1/b.bin", target.write("clickhouse/b/all_1/b.bin", piecesOf(source)));
+  await list.add("clickhouse/b/all_1/b.bin", target.write("clickhouse/b/all_1/b.bin", chunksOf(source)));
   mkdirSync(join(folder, "data/journal"), { recursive: true });
   writeFileSync(join(folder, "data/journal/c.segment"), "four");
   await list.add("data/journal/c.segment", target.adopt("data/journal/c.segment"));
@@ -92,7 +92,7 @@ test("no path leads out of the backup, neither into a list nor out of one", asyn
   }
 });
 
-test("pieces of a file follow each other, and no file has the name of a piece", async () => {
+test("parts of a file follow each other, and no file has the name of a part", async () => {
   const folder = makeFolder();
   const list = new FileList(folder);
   await expect(list.add("postgres/a@1", written("postgres/a@1"))).rejects.toThrow("unusual characters");
@@ -128,15 +128,15 @@ test("what is no file is refused, and not waited for", async () => {
   await expect(checkFiles(folder, totals)).rejects.toThrow("is no file");
 });
 
-test("a file is read in pieces, whole, whatever its length", async () => {
+test("a file is read in chunks, whole, whatever its length", async () => {
   const path = join(makeFolder(), "file");
-  for (const length of [0, 1, backupLimits.pieceBytes, backupLimits.pieceBytes + 1]) {
+  for (const length of [0, 1, backupLimits.chunkBytes, backupLimits.chunkBytes + 1]) {
     const bytes = new Uint8Array(length).map((_, i) => i % 251);
     writeFileSync(path, bytes);
-    // Each piece lies in the memory of the one before.
-    const read = await Array.fromAsync(piecesOf(path), (piece) => piece.slice());
+    // Each chunk lies in the memory of the one before.
+    const read = await Array.fromAsync(chunksOf(path), (chunk) => chunk.slice());
     expect(Buffer.concat(read).equals(bytes)).toBe(true);
-    expect(Math.max(0, ...read.map((piece) => piece.length))).toBeLessThanOrEqual(backupLimits.pieceBytes);
+    expect(Math.max(0, ...read.map((chunk) => chunk.length))).toBeLessThanOrEqual(backupLimits.chunkBytes);
   }
 });
 

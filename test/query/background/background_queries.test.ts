@@ -9,7 +9,7 @@ import { BackgroundQueries, type QueryName } from "../../../src/query/background
 import { openQueryTexts } from "../../../src/query/engine.ts";
 import { queryLimits } from "../../../src/query/limits.ts";
 import type { QueryResult } from "../../../src/query/results/query_result.ts";
-import { ResultRoom } from "../../../src/query/results/result_room.ts";
+import { ResultCache } from "../../../src/query/results/result_cache.ts";
 
 const result = { kind: "HogQLQuery", results: [[1]] } as unknown as QueryResult;
 
@@ -26,7 +26,7 @@ function openBackground() {
   const project = { deletion: "", isDeleting: false };
   const clock = { now: () => elapsed, elapsed: () => elapsed };
   const sql = (() => Promise.resolve([{ timezone: "UTC", ...project }])) as never;
-  const results = new ResultRoom(clock);
+  const results = new ResultCache(clock);
   const background = new BackgroundQueries({
     sql,
     clock,

@@ -9,13 +9,13 @@ import { openQueryEngine } from "../../../src/query/engine.ts";
 import { queryLimits } from "../../../src/query/limits.ts";
 import type { QueryResult } from "../../../src/query/results/query_result.ts";
 import { resultReply } from "../../../src/query/results/reply.ts";
-import { ResultRoom, writtenResult } from "../../../src/query/results/result_room.ts";
+import { ResultCache, writtenResult } from "../../../src/query/results/result_cache.ts";
 import { tableReply } from "../../../src/query/results/table_reply.ts";
 import { noSqlParser } from "../../support/sql_parser.ts";
 
 function openRoom() {
   let elapsed = 0;
-  const room = new ResultRoom({ now: () => 0, elapsed: () => elapsed });
+  const room = new ResultCache({ now: () => 0, elapsed: () => elapsed });
   const keep = async (key: string, project_id: number, rows: unknown[]) =>
     room.retain(key, project_id, await writtenResult(resultOf(rows)));
   const rowsOf = (key: string) => {

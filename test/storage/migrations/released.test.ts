@@ -73,7 +73,7 @@ test("a folder that a newer version brought forward is refused in one line, and 
     const { exitCode, stderr } = await runSluice([command], { DATA_DIR: folder, PORT: "0" });
     expect([exitCode, stderr.trim()]).toEqual([
       1,
-      `sluice ${command}: DATA_DIR ${folder} was brought forward by version 7.0.0, newer than this program (0.1.0); ` +
+      `sluice ${command}: DATA_DIR ${folder} was upgraded by version 7.0.0, newer than this program (0.1.0); ` +
         "run that one, or restore a backup from before",
     ]);
   }

@@ -1,7 +1,7 @@
 // Counts the rows of a file as its bytes pass, so that an incomplete answer is detected.
 
 export interface RowCount {
-  add(piece: Uint8Array): void;
+  add(chunk: Uint8Array): void;
   /** The number of rows; undefined for a format whose rows cannot be counted so. */
   rows(): number | undefined;
   /** Whether the file is complete, as far as its format shows. */
@@ -21,9 +21,9 @@ function lines(): RowCount {
   let count = 0;
   let last = lineBreak;
   return {
-    add: (piece) => {
-      for (let at = piece.indexOf(lineBreak); at >= 0; at = piece.indexOf(lineBreak, at + 1)) count++;
-      last = piece.at(-1) ?? last;
+    add: (chunk) => {
+      for (let at = chunk.indexOf(lineBreak); at >= 0; at = chunk.indexOf(lineBreak, at + 1)) count++;
+      last = chunk.at(-1) ?? last;
     },
     rows: () => count,
     ended: () => last === lineBreak,
@@ -38,12 +38,12 @@ function csvRows(): RowCount {
   let inside = false;
   let last = lineBreak;
   return {
-    add: (piece) => {
-      for (let at = 0; at < piece.length; at++) {
-        if (piece[at] === quote) inside = !inside;
-        else if (piece[at] === lineBreak && !inside) count++;
+    add: (chunk) => {
+      for (let at = 0; at < chunk.length; at++) {
+        if (chunk[at] === quote) inside = !inside;
+        else if (chunk[at] === lineBreak && !inside) count++;
       }
-      last = piece.at(-1) ?? last;
+      last = chunk.at(-1) ?? last;
     },
     rows: () => Math.max(0, count - 1),
     ended: () => !inside && last === lineBreak,
@@ -54,12 +54,12 @@ function csvRows(): RowCount {
 function parquetEnd(): RowCount {
   let tail = Buffer.alloc(0);
   return {
-    add: (piece) => {
-      tail = Buffer.concat([tail, piece.subarray(-parquetMark.length)]).subarray(-parquetMark.length);
+    add: (chunk) => {
+      tail = Buffer.concat([tail, chunk.subarray(-parquetMagic.length)]).subarray(-parquetMagic.length);
     },
     rows: () => undefined,
-    ended: () => tail.equals(parquetMark),
+    ended: () => tail.equals(parquetMagic),
   };
 }
 
-const parquetMark = Buffer.from("PAR1");
+const parquetMagic = Buffer.from("PAR1");

@@ -41,20 +41,20 @@ export function openExportFolder(root: string | undefined, path: string, below =
     ...stepsOf(path, "The path leaves EXPORT_FILE_DIR"),
     ...stepsOf(below, "The prefix leaves the destination's folder"),
   ];
-  let place = withoutPaths(() => realpathSync(root), "EXPORT_FILE_DIR does not exist");
-  let folder = withoutPaths(() => openSync(place, O_RDONLY | O_DIRECTORY));
+  let opened = withoutPaths(() => realpathSync(root), "EXPORT_FILE_DIR does not exist");
+  let folder = withoutPaths(() => openSync(opened, O_RDONLY | O_DIRECTORY));
   for (const step of steps) {
     try {
-      const next = openStep(folder, place, step);
+      const next = openStep(folder, opened, step);
       closeSync(folder);
       folder = next;
-      place = join(place, step.name);
+      opened = join(opened, step.name);
     } catch (thrown) {
       closeSync(folder);
       throw thrown;
     }
   }
-  return new ExportFolder(folder, place);
+  return new ExportFolder(folder, opened);
 }
 
 /** An open folder. Names are those of files in it, without slashes. */
@@ -115,8 +115,8 @@ function stepsOf(path: string, leaves: string): Step[] {
   return names.map((name) => ({ name, leaves }));
 }
 
-function openStep(folder: number, place: string, { name, leaves }: Step): number {
-  const path = within(folder, place, name);
+function openStep(folder: number, parent: string, { name, leaves }: Step): number {
+  const path = within(folder, parent, name);
   try {
     mkdirSync(path, { mode: folderMode });
   } catch (thrown) {
@@ -135,8 +135,8 @@ function openStep(folder: number, place: string, { name, leaves }: Step): number
 /**
  * The path of a name in an open folder. Without /proc it is the plain path, in which a link may be created meanwhile.
  */
-function within(folder: number, place: string, name: string): string {
-  return process.platform === "linux" ? `/proc/self/fd/${folder}/${name}` : join(place, name);
+function within(folder: number, parent: string, name: string): string {
+  return process.platform === "linux" ? `/proc/self/fd/${folder}/${name}` : join(parent, name);
 }
 
 /** The system's error without its paths, which are the operator's. */

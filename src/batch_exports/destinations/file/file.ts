@@ -30,10 +30,10 @@ export const file = destinationKind({
 });
 
 /**
- * The run's `mark` distinguishes its unfinished files from those of others.
+ * The run's `tag` distinguishes its unfinished files from those of others.
  * @throws ExportError when files may not be written, or ClickHouse runs elsewhere.
  */
-function fileStore(config: FileConfig, { clickhouse, exportFileDir, mark }: Writing): EngineStore {
+function fileStore(config: FileConfig, { clickhouse, exportFileDir, tag }: Writing): EngineStore {
   const refusal = fileExportProblem({ clickhouse, exportFileDir });
   if (refusal !== undefined) throw new ExportError(refusal, true);
   let folder: ExportFolder | undefined;
@@ -42,7 +42,7 @@ function fileStore(config: FileConfig, { clickhouse, exportFileDir, mark }: Writ
     throw new Error("the folder of a file is opened before the file");
   };
   const unfinished = new Set<string>();
-  const part = (key: string): string => `${basename(key)}.${mark.replaceAll(/\W/g, "-")}.part`;
+  const part = (key: string): string => `${basename(key)}.${tag.replaceAll(/\W/g, "-")}.part`;
   return {
     settings: { engine_file_truncate_on_insert: 1 },
     open: (below) => {

@@ -1,9 +1,9 @@
-// Where a File export writes, as a pattern: two exports whose patterns meet could write the same names.
+// Where a File export writes, as a pattern: two exports whose patterns overlap could write the same names.
 
 import type { Settings } from "../fields.ts";
 import { replacePlaceholders } from "../objects/object_key.ts";
 
-/** Steps of a path, with these marks for placeholders; no path or prefix holds control characters. */
+/** Steps of a path, with these characters for placeholders; no path or prefix holds control characters. */
 export type PathPattern = readonly string[];
 const digit = "\u0001";
 /** Any text without a slash. */

@@ -40,7 +40,7 @@ async function write(work: ExportWork, config: HttpConfig): Promise<number> {
   let rows = 0;
   let batch = 0;
   for await (const lines of batchesOf(rowStream(work, select, "LineAsString"))) {
-    await sendBatch(work, url, config, lines, `${work.mark.split(" ").at(-1)}-${start ?? 0}-${end}-${batch}`);
+    await sendBatch(work, url, config, lines, `${work.tag.split(" ").at(-1)}-${start ?? 0}-${end}-${batch}`);
     rows += lines.length;
     batch++;
   }
@@ -120,8 +120,8 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
   for await (const chunk of chunks) {
     let from = 0;
     for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
-      const piece = chunk.subarray(from, at);
-      yield rest.length > 0 ? Buffer.concat([...rest, piece]) : piece;
+      const line = chunk.subarray(from, at);
+      yield rest.length > 0 ? Buffer.concat([...rest, line]) : line;
       rest = [];
       from = at + 1;
     }

@@ -3,7 +3,7 @@
 
 import { exportLimits } from "../../limits.ts";
 import { runInsert } from "../../source/statements.ts";
-import { type ExportStatement, marked, wrapStatement } from "../../source/store.ts";
+import { type ExportStatement, tagClause, wrapStatement } from "../../source/store.ts";
 import type { FileRows, ObjectStore } from "./objects.ts";
 
 export interface EngineStore extends Pick<ObjectStore, "open" | "explain" | "close" | "end"> {
@@ -18,7 +18,7 @@ export interface EngineStore extends Pick<ObjectStore, "open" | "explain" | "clo
 }
 
 /** The placeholder of a file's number until its key is part of a statement. */
-const numberMark = "~file~";
+const numberPlaceholder = "~file~";
 
 /** The store of files whose rows ClickHouse writes. */
 export function writtenByEngine(store: EngineStore): ObjectStore {
@@ -32,19 +32,19 @@ export function writtenByEngine(store: EngineStore): ObjectStore {
       const into = target(key, rows);
       const statement = wrapStatement(
         into,
-        (file) => `INSERT INTO FUNCTION ${file} ${text} ${marked(work.mark)}`,
+        (file) => `INSERT INTO FUNCTION ${file} ${text} ${tagClause(work.tag)}`,
         params,
       );
       await runInsert(work, statement, { ...store.settings, ...rows.settings });
     },
     writeParts: async (work, keyOf, rows, { files, used }) => {
       store.prepare?.(used.map(({ file }) => keyOf(file)));
-      const into = target(keyOf(numberMark), rows);
+      const into = target(keyOf(numberPlaceholder), rows);
       const { select, identity } = rows.selection;
       // A row's file follows from the row's identity.
       const file = `${identity} % {files:UInt64}`;
       const where = `${file} >= {from_file:UInt64} AND ${file} < {to_file:UInt64}`;
-      const text = `SELECT * FROM (${select.text}) WHERE ${where} ${marked(work.mark)}`;
+      const text = `SELECT * FROM (${select.text}) WHERE ${where} ${tagClause(work.tag)}`;
       for (let from = 0; from < files; from += exportLimits.filesAtOnceMax) {
         const some = { files, from_file: from, to_file: Math.min(files, from + exportLimits.filesAtOnceMax) };
         const statement = wrapStatement(
@@ -61,7 +61,7 @@ export function writtenByEngine(store: EngineStore): ObjectStore {
     writeText: async (work, key, content) => {
       store.prepare?.([key]);
       const into = store.file(key, "LineAsString", "line String", "none");
-      const line = `SELECT {content:String} AS line ${marked(work.mark)}`;
+      const line = `SELECT {content:String} AS line ${tagClause(work.tag)}`;
       await runInsert(
         work,
         wrapStatement(into, (file) => `INSERT INTO FUNCTION ${file} ${line}`, { content }),
@@ -73,5 +73,5 @@ export function writtenByEngine(store: EngineStore): ObjectStore {
 
 /** The placeholder in a key that was encoded for a URL. */
 export function withNumber(key: string): string {
-  return key.replaceAll(numberMark, "{_partition_id}");
+  return key.replaceAll(numberPlaceholder, "{_partition_id}");
 }

@@ -70,12 +70,12 @@ interface CopiedRows {
  */
 export async function replaceRows(sql: Postgres, table: TargetTable, rows: CopiedRows): Promise<number> {
   const { columns, identity, chunks, expected } = rows;
-  const place = nameOf(table);
+  const target = nameOf(table);
   const names = columns.map(quote).join(", ");
   const same = identity.map((name) => `t.${quote(name)} = s.${quote(name)}`).join(" AND ");
   return await sql.begin(async (tx) => {
     await tx.unsafe(
-      `CREATE TEMPORARY TABLE sluice_rows ON COMMIT DROP AS SELECT ${names} FROM ${place} WHERE false`,
+      `CREATE TEMPORARY TABLE sluice_rows ON COMMIT DROP AS SELECT ${names} FROM ${target} WHERE false`,
     );
     const copying = await tx.unsafe(`COPY sluice_rows (${names}) FROM STDIN`).writable();
     const failed = once(copying, "error").then(([reason]) => Promise.reject(reason as Error));
@@ -98,8 +98,8 @@ export async function replaceRows(sql: Postgres, table: TargetTable, rows: Copie
     // A second transaction waits here, and then finds the rows of the first.
     await tx`SELECT pg_advisory_xact_lock(hashtextextended(${lockOf(table)}, 0))`;
     await tx.unsafe("ANALYZE sluice_rows");
-    await tx.unsafe(`DELETE FROM ${place} t USING sluice_rows s WHERE ${same}`);
-    await tx.unsafe(`INSERT INTO ${place} (${names}) SELECT ${names} FROM sluice_rows`);
+    await tx.unsafe(`DELETE FROM ${target} t USING sluice_rows s WHERE ${same}`);
+    await tx.unsafe(`INSERT INTO ${target} (${names}) SELECT ${names} FROM sluice_rows`);
     return copied;
   });
 }

@@ -52,8 +52,8 @@ export async function openSource(path: string, options: SourceOptions): Promise<
   const inflated = inflate(path, raw);
   const bytes = await atLeast(inflated, importLimits.headBytesMin);
   const whole = bytes.length < importLimits.headBytesMin;
-  const marked = bytes.subarray(0, 3).equals(byteOrderMark);
-  return { head: marked ? bytes.subarray(3) : bytes, whole, rest: inflated };
+  const hasByteOrderMark = bytes.subarray(0, 3).equals(byteOrderMark);
+  return { head: hasByteOrderMark ? bytes.subarray(3) : bytes, whole, rest: inflated };
 }
 
 async function* readFile(path: string, onBytes: (count: number) => void): AsyncGenerator<Buffer> {

@@ -73,7 +73,7 @@ export function compileOverRows(
 ): { expressions: Sql[]; parameters: Record<string, unknown> } {
   const draft = draftOf(context);
   const scope = innerScope(undefined);
-  scope.tables.push({ name, read: new TableRead(draft, table, { isInPlace: true }), using: [] });
+  scope.tables.push({ name, read: new TableRead(draft, table, { isInline: true }), using: [] });
   const expressions = trees.map((tree) => draft.expression(tree, scope));
   return { expressions, parameters: draft.params };
 }

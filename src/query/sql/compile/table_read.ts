@@ -20,7 +20,7 @@ const types = { Numeric: "number", Boolean: "boolean", DateTime: "datetime", Str
 
 interface ReadOptions {
   /** Whether the columns are read directly instead of through a subquery. */
-  isInPlace?: boolean;
+  isInline?: boolean;
   /** Source columns that the subquery exposes under their own names, for statements that name them without a prefix. */
   exposed?: readonly string[];
 }
@@ -41,8 +41,8 @@ export class TableRead {
     { read: TableRead; left: string; right: string; where: string | undefined }
   >();
 
-  constructor(draft: SqlDraft, table: SqlTable, { isInPlace = false, exposed = [] }: ReadOptions = {}) {
-    this.#isInPlace = isInPlace;
+  constructor(draft: SqlDraft, table: SqlTable, { isInline = false, exposed = [] }: ReadOptions = {}) {
+    this.#isInPlace = isInline;
     this.#exposed = exposed;
     this.table = table;
     this.alias = draft.fresh("t");

@@ -52,17 +52,17 @@ export function checkTextBounds(text: string): void {
       if (before === "filter") filters.add(depth);
     } else if (closing.has(code)) depth--;
     if (depth > textDepthMax) {
-      throw new SqlProblem(`Brackets may nest ${textDepthMax} deep.`, placeOf(text, at));
+      throw new SqlProblem(`Brackets may nest ${textDepthMax} deep.`, positionAt(text, at));
     }
     if (++tokens > textTokensMax) {
       const detail = `A query may have ${textTokensMax} words, values and symbols.`;
-      throw new SqlProblem(detail, placeOf(text, at));
+      throw new SqlProblem(detail, positionAt(text, at));
     }
     const word = isFilter ? "filter(…)" : wordAt(text, at, end);
     if (refused.has(`${before} ${word}`)) {
       throw new SqlProblem(
         `${before.toUpperCase()} ${word.toUpperCase()} is not supported.`,
-        placeOf(text, at),
+        positionAt(text, at),
       );
     }
     before = word;
@@ -118,7 +118,7 @@ function isWord(code: number): boolean {
 }
 
 /** One character, counted in code points. */
-function placeOf(text: string, at: number): Placed {
+function positionAt(text: string, at: number): Placed {
   const offset = Array.from(text.slice(0, at)).length;
   const position = { line: 1, column: offset };
   return { start: { ...position, offset }, end: { ...position, offset: offset + 1 } };

@@ -54,8 +54,8 @@ const combinators: readonly [suffix: string, args: number, type?: SqlType][] = [
 ];
 
 /** Three at most, such as `sumArrayOrNullIf`. */
-export function sqlAggregate(asked: string, deep = 0): SqlAggregate | undefined {
-  const name = asked.toLowerCase();
+export function sqlAggregate(called: string, deep = 0): SqlAggregate | undefined {
+  const name = called.toLowerCase();
   const found = aggregates.get(name);
   if (found) return found;
   if (deep === 3) return undefined;

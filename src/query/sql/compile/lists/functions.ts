@@ -35,10 +35,10 @@ export function functionsIn<Own>(list: string, any: number): Map<string, SqlFunc
   for (const line of list.split("\n")) {
     const [head = "", names] = line.split(": ");
     if (names === undefined || head.startsWith("#")) continue;
-    const [type, args = "", ...marks] = head.split(" ");
+    const [type, args = "", ...traitTexts] = head.split(" ");
     const [min, max = min] = args.split("-");
-    const traits = marks
-      .map((mark) => mark.split("-"))
+    const traits = traitTexts
+      .map((trait) => trait.split("-"))
       .map(([name, value]) => [name, value ? Number(value) : true]);
     const shape = { argsMin: Number(min), argsMax: max === "*" ? any : Number(max), type: type as SqlType };
     for (const one of names.split(" ")) {

@@ -2,7 +2,7 @@
 // by its condition; the SQL of a column is over the source.
 
 import { wordsIn } from "../../../../core/words.ts";
-import { groupKeyAt, groupPlaces, groupTypeAt } from "../../../../storage/events/group_columns.ts";
+import { groupIndexes, groupKeyAt, groupTypeAt } from "../../../../storage/events/group_columns.ts";
 import { propertyText } from "../../../../storage/events/property_filter.ts";
 import { ingestion_warnings, session_recordings, sessions } from "./session_tables.ts";
 import { sqlColumns, type SqlTable, type TableColumn, withoutDictionary } from "./table.ts";
@@ -39,7 +39,7 @@ const events: SqlTable = {
     $session_id: textOf("$session_id"),
     $window_id: textOf("$window_id"),
     ...Object.fromEntries(
-      groupPlaces.map((place) => [`$group_${place}`, { sql: groupKeyAt(place), type: "string" } as const]),
+      groupIndexes.map((place) => [`$group_${place}`, { sql: groupKeyAt(place), type: "string" } as const]),
     ),
     person_id: { sql: "person_id", type: "uuid", source: "events" },
     ...sqlColumns("boolean", "historical_migration"),
@@ -58,7 +58,7 @@ const events: SqlTable = {
     pdi: { table: "person_distinct_ids", left: "distinct_id", right: "distinct_id" },
     session: { table: "sessions", left: "$session_id", right: "session_id" },
     ...Object.fromEntries(
-      groupPlaces.map((place) => [
+      groupIndexes.map((place) => [
         `group_${place}`,
         {
           table: "groups",

@@ -1,6 +1,6 @@
-// The mark of a DATA_DIR with embedded stores: the version that upgraded it, and the migrations that a program must
-// know to open it. It is read before anything is written: without it an older program would notice only once the stores
-// run.
+// The version file of a DATA_DIR with embedded stores: the version that upgraded it, and the migrations that a program
+// must know to open it. It is read before anything is written: without it an older program would notice only once the
+// stores run.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,20 +11,20 @@ import { knownMigrations, readMigrations, storeNames } from "./files.ts";
 const fileName = "version.json";
 
 /** By store, the number of the last migration that older programs are not compatible with. */
-interface Mark {
+interface FolderVersion {
   version: string;
   postgres: number;
   clickhouse: number;
 }
 
-/** Writes the mark if it changed; the stores are migrated by then. */
-export function markFolder(dataDir: string): void {
+/** Writes the file if it changed; the stores are migrated by then. */
+export function writeFolderVersion(dataDir: string): void {
   const migrations = readMigrations();
   const [postgres = 0, clickhouse = 0] = storeNames.map(
     (store) => migrations[store].findLast(({ olderGoOn }) => !olderGoOn)?.version,
   );
-  const mark: Mark = { version: readVersion(), postgres, clickhouse };
-  const text = `${JSON.stringify(mark)}\n`;
+  const folderVersion: FolderVersion = { version: readVersion(), postgres, clickhouse };
+  const text = `${JSON.stringify(folderVersion)}\n`;
   const path = join(dataDir, fileName);
   if (existsSync(path) && readFileSync(path, "utf8") === text) return;
   writeFileSync(path, text, { mode: 0o600, flush: true });
@@ -34,17 +34,17 @@ export function markFolder(dataDir: string): void {
 export function refuseNewerFolder(dataDir: string): void {
   const path = join(dataDir, fileName);
   if (!existsSync(path)) return;
-  const { version, ...needs } = readMark(path);
+  const { version, ...needs } = readFolderVersion(path);
   const known = knownMigrations();
   if (storeNames.every((store) => needs[store] <= known[store])) return;
   throw new UserError(
-    `DATA_DIR ${dataDir} was brought forward by version ${version}, newer than this program (${readVersion()}); ` +
+    `DATA_DIR ${dataDir} was upgraded by version ${version}, newer than this program (${readVersion()}); ` +
       "run that one, or restore a backup from before",
   );
 }
 
-/** An unreadable mark is ignored: the stores have the same facts in their tables. */
-function readMark(path: string): Mark {
+/** An unreadable file is ignored: the stores have the same facts in their tables. */
+function readFolderVersion(path: string): FolderVersion {
   try {
     const { version, postgres, clickhouse } = JSON.parse(readFileSync(path, "utf8")) as Record<
       string,

@@ -18,7 +18,7 @@ export interface WrittenResult {
 /** A result that was kept. Its rows are parsed only where they are read one by one. */
 export type FoundResult = Omit<QueryResult, "results"> & { results: WrittenRows };
 
-interface KeptResult {
+interface CachedResult {
   project_id: number;
   result: WrittenResult;
   bytes: number;
@@ -26,10 +26,10 @@ interface KeptResult {
   at: number;
 }
 
-export class ResultRoom {
+export class ResultCache {
   readonly #clock: Clock;
   /** The least lately read first. */
-  readonly #kept = new Map<string, KeptResult>();
+  readonly #kept = new Map<string, CachedResult>();
   readonly #bytesOf = new Map<number, number>();
   #bytes = 0;
 
