@@ -81,7 +81,7 @@ inBrowser(
     await page.getByRole("button", { name: "Save as insight" }).click();
     await page.getByText("Only where plan is gold, and the person’s country is not FR.").waitFor();
     expect(await sum(page)).toEqual([String(own)]);
-    await page.getByRole("link", { name: "Edit question" }).click();
+    await page.getByRole("link", { name: "Edit query" }).click();
     await page.getByLabel("Value of filter 2").waitFor();
     expect(await page.getByLabel("Value of filter 2").inputValue()).toBe("FR");
     const id = Number(/insight=(\d+)/.exec(page.url())?.[1]);
@@ -124,7 +124,7 @@ inBrowser(
     await page.getByRole("button", { name: "Save as insight" }).click();
     await page.getByText("Only where the person’s country is DE or FR.").waitFor();
     await shown(sales.length);
-    await page.getByRole("link", { name: "Edit question" }).click();
+    await page.getByRole("link", { name: "Edit query" }).click();
     expect(await page.getByLabel("Or value 2").inputValue()).toBe("FR");
   },
   msMax,
@@ -172,7 +172,7 @@ inBrowser(
       .waitFor();
     // No session took as long.
     expect(await cells()).toEqual(days.map(() => "0"));
-    await page.getByRole("link", { name: "Edit question" }).click();
+    await page.getByRole("link", { name: "Edit query" }).click();
     expect(await page.getByLabel("Value of filter 2 of event 1").inputValue()).toBe("1000");
   },
   msMax,
@@ -282,7 +282,9 @@ inBrowser(
   async () => {
     const page = await opened(`explore?event=sold&${march}`);
     await page.getByRole("button", { name: "Stickiness" }).click();
-    const bars = page.getByRole("list", { name: "How many were active in so many intervals" });
+    const bars = page.getByRole("list", {
+      name: "Persons by the number of intervals in which they were active",
+    });
     await bars.waitFor();
     const daysOf = Object.keys(countries).map(
       (user) => new Set(sales.filter((one) => one.user === user).map(({ day }) => day)).size,
@@ -314,7 +316,7 @@ inBrowser(
     await page.getByLabel("Name of the insight").fill("Ways");
     await page.getByRole("button", { name: "Save as insight" }).click();
     await page.getByRole("heading", { name: "Ways" }).waitFor();
-    await page.getByRole("link", { name: "Edit question" }).click();
+    await page.getByRole("link", { name: "Edit query" }).click();
     expect(await page.getByLabel("Begin with").inputValue()).toBe("sold");
   },
   msMax,

@@ -78,7 +78,7 @@ inBrowser(
     });
     const path = `insights/${String(id)}/`;
     const page = await opened(`insights/${String(id)}`);
-    await page.getByRole("link", { name: "Edit question" }).press("Enter");
+    await page.getByRole("link", { name: "Edit query" }).press("Enter");
     await page.getByRole("heading", { name: "Edit an insight" }).waitFor();
     expect(await page.getByLabel("Event", { exact: true }).inputValue()).toBe("paid");
     expect(await page.getByLabel("Time range").inputValue()).toBe("-30d");
@@ -127,7 +127,7 @@ inBrowser(
     const { id } = await api("POST", "insights/", { query: { ...trend, properties: filters } });
     const page = await opened(`insights/${String(id)}`);
     await page.getByText("Its query has more than the form can show").waitFor();
-    expect(await page.getByRole("link", { name: "Edit question" }).count()).toBe(0);
+    expect(await page.getByRole("link", { name: "Edit query" }).count()).toBe(0);
     expect(await page.getByLabel("Name", { exact: true }).count()).toBe(1);
   },
   msMax,
@@ -230,7 +230,7 @@ inBrowser(
     await page.getByRole("link", { name: "The shop" }).waitFor();
     const dashboards = async () => (await api("GET", `insights/${String(insight["id"])}/`))["dashboards"];
     expect(await dashboards()).toEqual([id]);
-    await page.getByRole("button", { name: "Take off The shop" }).press("Enter");
+    await page.getByRole("button", { name: "Remove from The shop" }).press("Enter");
     await page.getByText("No dashboard shows it.").waitFor();
     expect(await dashboards()).toEqual([]);
   },
@@ -379,7 +379,7 @@ inBrowser(
     await api("POST", "insights/", { name: "Another way", query: trend });
     const page = await opened(`insights/${String(id)}`);
     await page.getByRole("button", { name: "Favorite" }).click();
-    await page.getByText("A favorite.").waitFor();
+    await page.getByText("Added to the favorites.").waitFor();
     await page.getByRole("button", { name: "Duplicate" }).click();
     await page.getByRole("heading", { name: "Way to buy (copy)" }).waitFor();
     await page.goto(`${desk.server.url}/#/1/insights?search=way`);

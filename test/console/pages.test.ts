@@ -326,10 +326,10 @@ inBrowser(
     expect({ refused, leaving: leavingOf(requests), asked }).toEqual({ refused: [], leaving: [], asked: [] });
     await ask(server, "PATCH", path, { enabled: false });
     // The page that is open loses what it shows.
-    await page.getByText("This recording is not shared, or not any more.").waitFor();
+    await page.getByText("This recording is not shared, or its link was revoked.").waitFor();
     expect(await page.getByRole("button", { name: "Pause" }).count()).toBe(0);
     const late = await visit(browser, url);
-    await late.page.getByText("This link shows nothing, or not any more.").waitFor();
+    await late.page.getByText("This link is not valid, or was revoked.").waitFor();
     expect(await faultsOfState(late.page, "ended link")).toEqual([]);
   },
   msMax,

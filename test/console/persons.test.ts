@@ -161,7 +161,7 @@ inBrowser(
     await page.getByText("Recordings of one person only.").waitFor();
     await page.locator("tbody tr").first().waitFor();
     expect(await page.locator("tbody tr").count()).toBe(1);
-    await page.getByRole("button", { name: "Of everybody" }).click();
+    await page.getByRole("button", { name: "Show all" }).click();
     await page.locator("tbody tr").nth(1).waitFor();
   },
   msMax,
@@ -211,7 +211,7 @@ inBrowser(
     const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
     for (const [label, value] of [
       ["Person’s name or e-mail address", "zo"],
-      ["A page’s address has", "/tea"],
+      ["A page’s address contains", "/tea"],
       ["With the event", "$autocapture"],
       ["From the day", day(began - 86_400_000)],
     ]) {

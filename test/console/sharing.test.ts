@@ -60,7 +60,7 @@ inBrowser(
     await open.getByRole("heading", { name: "Sales" }).waitFor();
     await page.getByRole("button", { name: "Replace the link" }).click();
     await page.getByText("There is a new link.").waitFor();
-    await open.getByText("This link shows nothing, or not any more.").waitFor({ timeout: 60_000 });
+    await open.getByText("This link is not valid, or was revoked.").waitFor({ timeout: 60_000 });
     expect(await open.getByRole("heading", { name: "Sales" }).count()).toBe(0);
     await page.getByRole("button", { name: "Stop sharing" }).click();
     await page.getByRole("button", { name: "Share by a link" }).waitFor();

@@ -217,7 +217,7 @@ inBrowser(
   async () => {
     const id = await insightOf({ kind: "TrendsQuery", series: [{ kind: "EventsNode", event: "visit" }] });
     const page = await opened(`insights/${id}`);
-    await page.getByRole("link", { name: "Edit question" }).click();
+    await page.getByRole("link", { name: "Edit query" }).click();
     const event = page.getByLabel("Event", { exact: true });
     await event.fill("coloured");
     await page.getByText("changed since it was shown").waitFor();

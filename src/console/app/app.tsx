@@ -2,7 +2,7 @@
 
 import { Fragment } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import { ownZone } from "./clock.ts";
+import { localZone } from "./clock.ts";
 import { pageAt, pagesFor } from "./pages.ts";
 import { type ListReply, openApi } from "./session/api.ts";
 import { hrefOf, navigate, type Route, useRoute } from "./session/route.ts";
@@ -10,7 +10,7 @@ import { allows, type ProjectRow, type Session, SessionContext } from "./session
 import { Entrance, type Signed, SignIn, type SigningIn, useSignIn } from "./session/sign_in.tsx";
 import { useLoaded } from "./session/use_loaded.ts";
 import { clockText, ZoneContext } from "./session/zone.ts";
-import { Button, NoSuch, Shown } from "./ui/parts.tsx";
+import { Button, NoSuch, WhenLoaded } from "./ui/parts.tsx";
 import { ThemeButton } from "./ui/theme_button.tsx";
 
 export function App() {
@@ -41,7 +41,7 @@ function SignedIn({ signed, signOut }: { signed: Signed; signOut: SigningIn["sig
       project,
       projects: found,
       scopes,
-      refresh: projects.again,
+      refresh: projects.reload,
       signOut: () => signOut(false),
     };
     return (
@@ -56,10 +56,10 @@ function SignedIn({ signed, signOut }: { signed: Signed; signOut: SigningIn["sig
       </SessionContext.Provider>
     );
   };
-  if (projects.value) return <Shown asked={projects}>{frame}</Shown>;
+  if (projects.value) return <WhenLoaded loaded={projects}>{frame}</WhenLoaded>;
   return (
     <Entrance>
-      <Shown asked={projects}>{() => null}</Shown>
+      <WhenLoaded loaded={projects}>{() => null}</WhenLoaded>
     </Entrance>
   );
 }
@@ -81,7 +81,7 @@ const unnamed: ProjectRow = {
 interface FrameProps {
   session: Session;
   route: Route;
-  /** Whether the address names a project that is none, or that is not shown. */
+  /** Whether the address names a project that does not exist or is not shown. */
   isStray: boolean;
 }
 
@@ -92,7 +92,7 @@ function Frame({ session, route, isStray }: FrameProps) {
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
   useEffect(() => {
-    // For keyboards and screen readers, the focus moves to the page that was opened.
+    // The focus moves to the page that was opened, for keyboards and screen readers.
     if (!isFirst.current) main.current?.querySelector("h1")?.focus();
     isFirst.current = false;
   }, [shown?.name]);
@@ -124,7 +124,7 @@ function Frame({ session, route, isStray }: FrameProps) {
           key={`${route.project || project.id} ${shown?.name}`}
         >
           {content()}
-          <footer class="quiet">{clockText(project.timezone, ownZone())}</footer>
+          <footer class="quiet">{clockText(project.timezone, localZone())}</footer>
         </main>
       </div>
     </>

@@ -12,12 +12,12 @@ export function fieldTime(offsetMs: number): string {
 }
 
 /** The reader's time zone. */
-export function ownZone(): string {
+export function localZone(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-/** What clocks in a time zone show now, in seconds, as if it were in UTC: comparable with timesOfDays(). */
-export function shownNow(timeZone: string): number {
+/** The wall-clock time of a time zone now, in seconds, as if it were UTC: comparable with timesOfDays(). */
+export function wallClockNow(timeZone: string): number {
   const format = new Intl.DateTimeFormat("sv-SE", { timeZone, dateStyle: "short", timeStyle: "medium" });
   return new Date(`${format.format(nowMs()).replace(" ", "T")}Z`).getTime() / 1000;
 }

@@ -3,22 +3,22 @@
 import { type ComponentType } from "preact";
 import type { Route } from "./session/route.ts";
 import { useLoaded } from "./session/use_loaded.ts";
-import { ShownPage } from "./ui/parts.tsx";
+import { PageWhenLoaded } from "./ui/parts.tsx";
 
 type Page = ComponentType<{ route: Route }>;
 
 /** @param load imports the page's own script. */
 export function lazy(title: string, load: () => Promise<Page>): Page {
-  const loaded = () =>
+  const loadPage = () =>
     load().catch(() => {
       throw new Error("This page could not be loaded. Reload it: the server may have a newer version.");
     });
   return function LazyPage(props) {
-    const asked = useLoaded(loaded, []);
+    const loaded = useLoaded(loadPage, []);
     return (
-      <ShownPage asked={asked} title={title}>
+      <PageWhenLoaded loaded={loaded} title={title}>
         {(Loaded) => <Loaded {...props} />}
-      </ShownPage>
+      </PageWhenLoaded>
     );
   };
 }

@@ -16,16 +16,16 @@ import { FirstRun } from "./start/first_run.tsx";
 export interface PageEntry {
   name: string;
   title: string;
-  /** A key without it is not shown the page. */
+  /** Keys without it do not see the page. */
   scope: string;
   page: ComponentType<{ route: Route }>;
-  /** A line in a square of 24; the menu does not have pages without one. */
+  /** A path in a square of 24; pages without one are not in the menu. */
   icon?: string;
-  /** How many segments follow in the address of one thing that the page shows; by default none does. */
+  /** How many segments the address of a single item has behind the page's name; 0 by default. */
   ids?: number;
 }
 
-/** In groups, by their titles: the first has none. */
+/** Pages in groups, by title: the first group has none. */
 const groups: readonly (readonly [title: string, entries: readonly PageEntry[]])[] = [
   [
     "",
@@ -162,14 +162,14 @@ const groups: readonly (readonly [title: string, entries: readonly PageEntry[]])
   ],
 ];
 
-/** Pages that a key with these scopes is shown, in groups; a group without any is none. */
+/** The pages that a key with these scopes sees, in groups; empty groups are left out. */
 export function pagesFor(isAllowed: (scope: string) => boolean) {
   return groups
     .map(([title, entries]) => ({ title, entries: entries.filter(({ scope }) => isAllowed(scope)) }))
     .filter(({ entries }) => entries.length > 0);
 }
 
-/** The page of an address, the first one where it names none; undefined where it names what there is not. */
+/** The page of an address; the first one where it names none, undefined where it names an unknown one. */
 export function pageAt(allowed: readonly PageEntry[], { page, more }: Route): PageEntry | undefined {
   const found = page === "" ? allowed[0] : allowed.find(({ name }) => name === page);
   return more.length === 0 || more.length === found?.ids ? found : undefined;

@@ -5,7 +5,7 @@ import { render } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type eventWithTime, Replayer, type ReplayPlugin } from "rrweb";
 import { messageOf, refusalOf, sendRequest } from "./session/api.ts";
-import { canvasPicture, foreignIn, isPicture, withoutReach } from "./session_recordings/recorded_pages.ts";
+import { canvasPicture, externalIn, isPicture, removeRequests } from "./session_recordings/recorded_pages.ts";
 import {
   beginOf,
   type PlayerMessage,
@@ -75,15 +75,15 @@ export function PlayerPage() {
   );
 }
 
-const revoked = "This recording is not shared, or not any more.";
-/** How often the page asks whether its link still opens something, in ms: five seconds are promised. */
-const aliveMs = 2500;
+const revoked = "This recording is not shared, or its link was revoked.";
+/** The pause between two checks whether the link is still valid, in ms: within five seconds a revoked one must end. */
+const checkMs = 2500;
 
 function sharedBase(): string {
   return location.pathname.endsWith("/") ? location.pathname : `${location.pathname}/`;
 }
 
-/** Calls `end` once the link opens nothing any more; returns what stops asking. */
+/** Calls `end` once the link was revoked; returns what stops the checks. */
 function whenRevoked(end: () => void): () => void {
   const timer = setInterval(() => {
     void sendRequest(`${sharedBase()}alive/`, {}).then(
@@ -94,11 +94,11 @@ function whenRevoked(end: () => void): () => void {
       },
       () => undefined,
     );
-  }, aliveMs);
+  }, checkMs);
   return () => clearInterval(timer);
 }
 
-/** @throws Refusal when the link opens nothing any more. */
+/** @throws Refusal when the link was revoked. */
 async function readShared(): Promise<Shown> {
   return await readSnapshots(`${sharedBase()}snapshots/`, async (path) => {
     const reply = await sendRequest(path, { headers: { accept: "application/json" } });
@@ -138,15 +138,15 @@ function Windowed({ shown: { windows, isWhole }, seek }: WindowedProps) {
   );
 }
 
-/** Hosts that the page's policy allows, as its address asked for. */
+/** The hosts in the page's address, which its policy allows. */
 const loadedHosts = isShared ? [] : new URLSearchParams(location.search).getAll("load");
 
-/** Hosts that are named. */
+/** Hosts in the notice. */
 const hostsMax = 5;
 
-/** Says which images, style sheets and fonts of the pages are missing in the picture. */
+/** Lists images, style sheets and fonts that are missing in the picture. */
 function NotLoaded({ events }: { events: readonly RecordedEvent[] }) {
-  const hosts = useMemo(() => foreignIn(events, loadedHosts), [events]);
+  const hosts = useMemo(() => externalIn(events, loadedHosts), [events]);
   if (hosts.length === 0) return null;
   const counted = (count: number, one: string) => (count === 1 ? `1 ${one}` : `${count} ${one}s`);
   const texts = hosts.slice(0, hostsMax).map(({ host, images, styles, fonts }) => {
@@ -164,7 +164,7 @@ function NotLoaded({ events }: { events: readonly RecordedEvent[] }) {
 
 const speeds = ["0.5", "1", "2", "4", "8"].map((speed) => [speed, `${speed}×`] as const);
 
-/** How far an arrow key goes, in ms. */
+/** How far an arrow key moves, in ms. */
 const stepMs = 5000;
 
 interface PlayingProps {
@@ -265,7 +265,7 @@ function showPicture(replayer: Replayer, id: number, url: string): void {
 function useKeys({ toggle, seekBy }: { toggle: () => void; seekBy: (ms: number) => void }): void {
   const press = useRef<(event: KeyboardEvent) => void>();
   press.current = (event) => {
-    // What has keys of its own keeps them.
+    // Elements with keys of their own are left alone.
     const { tagName = "" } = event.target instanceof Element ? event.target : {};
     const isOwn = ["INPUT", "SELECT", "TEXTAREA"].includes(tagName);
     if (isOwn || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -282,7 +282,7 @@ function useKeys({ toggle, seekBy }: { toggle: () => void; seekBy: (ms: number) 
   }, []);
 }
 
-/** Builds the recording into the stage, as large as fits; returns what takes it down. */
+/** Builds the recording in the stage, as large as fits; returns what removes it. */
 function openReplayer(
   events: eventWithTime[],
   stage: { readonly current: HTMLDivElement | null },
@@ -291,7 +291,7 @@ function openReplayer(
 ): (() => void) | undefined {
   const root = stage.current;
   if (!root) return undefined;
-  withoutReach(events);
+  removeRequests(events);
   const replayer = new Replayer(events, {
     root,
     mouseTail: false,

@@ -1,4 +1,4 @@
-// The page of a link to an insight or a dashboard, for people without an account: its last results, and nothing to ask.
+// The page of a link to an insight or a dashboard, for people without an account: its last results, without queries.
 
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -39,9 +39,9 @@ interface SharedBoard {
   tiles: SharedTile[];
 }
 
-/** How often the page checks, in ms, whether its link is still valid: a revoked one is empty within five seconds. */
-const askAgainMs = 2500;
-/** Heights of pictures on a dashboard, and of an insight alone, in pixels. */
+/** The pause between two checks whether the link is still valid, in ms: a revoked one is empty within five seconds. */
+const checkMs = 2500;
+/** Heights of pictures on a dashboard, and of a single insight, in pixels. */
 const [low, high] = [190, 460];
 
 export function SharedPage() {
@@ -110,7 +110,7 @@ function Insight({ tile, isAlone, height }: { tile: SharedInsight; isAlone: bool
       {!isAlone && <h2>{tile.name}</h2>}
       {!isAlone && tile.description && <p class="quiet">{tile.description}</p>}
       {tile.error === undefined ? (
-        <ResultView results={tile.results} look={tile.look ?? {}} small={!isAlone} height={height} />
+        <ResultView results={tile.results} drawing={tile.look ?? {}} small={!isAlone} height={height} />
       ) : (
         <p class="notice">{tile.error}</p>
       )}
@@ -118,7 +118,7 @@ function Insight({ tile, isAlone, height }: { tile: SharedInsight; isAlone: bool
   );
 }
 
-/** Asks for the board again and again, until it is gone or the page is left. */
+/** Loads the board again and again, until its link is revoked or the page is left. */
 function followBoard(
   show: (board?: SharedBoard) => void,
   showProblem: (problem: string) => void,
@@ -137,7 +137,7 @@ function followBoard(
     }
     if (reply.status !== 404) throw await refusalOf(reply);
     show();
-    showProblem("This link shows nothing, or not any more.");
+    showProblem("This link is not valid, or was revoked.");
     return false;
   };
   const again = async (): Promise<void> => {
@@ -150,16 +150,17 @@ function followBoard(
       if (leaving.signal.aborted) return;
       showProblem(messageOf(thrown));
     }
-    if (goesOn) timer = setTimeout(() => void again(), askAgainMs);
+    if (goesOn) timer = setTimeout(() => void again(), checkMs);
   };
   // Browsers slow down the timers of hidden pages: a page that is visible again checks at once.
-  const seen = () => void (document.visibilityState === "visible" && timer !== undefined && again());
-  document.addEventListener("visibilitychange", seen);
+  const checkIfVisible = () =>
+    void (document.visibilityState === "visible" && timer !== undefined && again());
+  document.addEventListener("visibilitychange", checkIfVisible);
   void again();
   return () => {
     leaving.abort();
     clearTimeout(timer);
-    document.removeEventListener("visibilitychange", seen);
+    document.removeEventListener("visibilitychange", checkIfVisible);
   };
 }
 

@@ -6,7 +6,16 @@ import { useSession } from "../session/session.ts";
 import { type Action, useAction, useLoaded } from "../session/use_loaded.ts";
 import { Copied } from "../ui/copied.tsx";
 import { agoText } from "../ui/format.ts";
-import { Card, CheckField, FormCard, Outcome, PageHead, Shown, SureButton, TextField } from "../ui/parts.tsx";
+import {
+  Card,
+  CheckField,
+  ConfirmButton,
+  FormCard,
+  Outcome,
+  PageHead,
+  TextField,
+  WhenLoaded,
+} from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 
 interface KeyRow {
@@ -25,7 +34,7 @@ interface IssuedKey extends KeyRow {
 
 export function Keys() {
   const { api } = useSession();
-  const asked = useLoaded(
+  const loaded = useLoaded(
     async (signal) => {
       const [keys, own] = await Promise.all([
         api.get<ListReply<KeyRow>>("/api/personal_api_keys/", { limit: 200 }, signal),
@@ -39,7 +48,7 @@ export function Keys() {
   const action = useAction();
   const show = (key: IssuedKey) => {
     setIssued(key);
-    asked.again();
+    loaded.reload();
   };
   return (
     <>
@@ -47,26 +56,26 @@ export function Keys() {
       {issued && <Issued key={issued.value} issued={issued} />}
       <Outcome action={action} />
       <Card>
-        <Shown asked={asked}>
+        <WhenLoaded loaded={loaded}>
           {({ keys, own }) => (
-            <KeyTable keys={keys} own={own} action={action} show={show} changed={asked.again} />
+            <KeyTable keys={keys} own={own} action={action} show={show} changed={loaded.reload} />
           )}
-        </Shown>
+        </WhenLoaded>
       </Card>
-      {(asked.value !== undefined || !asked.loading) && <NewKey show={show} />}
+      {(loaded.value !== undefined || !loaded.loading) && <NewKey show={show} />}
     </>
   );
 }
 
 /** The value of a new key, which the API does not show again. It is scrolled into view and gets the focus. */
 function Issued({ issued: { label, value } }: { issued: IssuedKey }) {
-  const place = useRef<HTMLDivElement>(null);
+  const element = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    place.current?.scrollIntoView({ block: "nearest" });
-    place.current?.focus();
+    element.current?.scrollIntoView({ block: "nearest" });
+    element.current?.focus();
   }, []);
   return (
-    <div class="notice good issued" role="group" aria-label="The new key" tabIndex={-1} ref={place}>
+    <div class="notice good issued" role="group" aria-label="The new key" tabIndex={-1} ref={element}>
       <p>
         This is the new value of “{label}”. It is shown this once: copy it now, to where you keep secrets.
       </p>
@@ -107,8 +116,12 @@ function KeyTable({ keys, own, action, show, changed }: KeyTableProps) {
               <span class="tag">used by this tab</span>
             ) : (
               <>
-                <SureButton label="Roll" sure="The old value stops working at once." act={() => roll(row)} />{" "}
-                <SureButton
+                <ConfirmButton
+                  label="Roll"
+                  sure="The old value stops working at once."
+                  act={() => roll(row)}
+                />{" "}
+                <ConfirmButton
                   label="Revoke"
                   sure="It stops working at once, permanently."
                   act={() => revoke(row)}

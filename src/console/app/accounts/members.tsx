@@ -9,12 +9,12 @@ import { agoText } from "../ui/format.ts";
 import {
   Card,
   ChoiceField,
+  ConfirmButton,
   FormCard,
   Outcome,
   PageHead,
-  Shown,
-  SureButton,
   TextField,
+  WhenLoaded,
 } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 
@@ -34,7 +34,7 @@ interface InviteRow {
   expires_at: string;
 }
 
-interface Made {
+interface IssuedInvite {
   target_email: string;
   link: string;
 }
@@ -53,7 +53,7 @@ const upTo = (most: number) =>
 export function Members() {
   const { api, project } = useSession();
   const path = `/api/organizations/${project.organization || "@current"}`;
-  const asked = useLoaded(
+  const loaded = useLoaded(
     async (signal) => {
       const list = { limit: 1000, order: "joined_at" };
       const [me, { results }] = await Promise.all([
@@ -69,16 +69,16 @@ export function Members() {
     <>
       <PageHead title="Members" />
       <Outcome action={action} />
-      <Shown asked={asked}>
+      <WhenLoaded loaded={loaded}>
         {({ me, rows }) => (
           <>
             <Card>
-              <MemberTable {...{ rows, me, action }} path={`${path}/members`} changed={asked.again} />
+              <MemberTable {...{ rows, me, action }} path={`${path}/members`} changed={loaded.reload} />
             </Card>
             {me.level >= administrator && <Invitations path={`${path}/invites/`} level={me.level} />}
           </>
         )}
-      </Shown>
+      </WhenLoaded>
     </>
   );
 }
@@ -139,10 +139,10 @@ function MemberTable({ rows, me, path, action, changed }: MemberTableProps) {
           name: "What to do",
           cell: (row) =>
             row.id === me.id ? (
-              <SureButton label="Leave" sure="You lose what the organization has." act={leave} />
+              <ConfirmButton label="Leave" sure="You lose access to the organization." act={leave} />
             ) : (
               mayChange(row) && (
-                <SureButton
+                <ConfirmButton
                   label="Remove"
                   sure="Their sessions and keys end at once."
                   act={() => remove(row)}
@@ -156,22 +156,22 @@ function MemberTable({ rows, me, path, action, changed }: MemberTableProps) {
 }
 
 function Invitations({ path, level: most }: { path: string; level: number }) {
-  const asked = useGet<ListReply<InviteRow>>(path, { limit: 100 });
+  const loaded = useGet<ListReply<InviteRow>>(path, { limit: 100 });
   const action = useAction();
   const inviting = useAction();
   const [address, setAddress] = useState("");
   const [level, setLevel] = useState("1");
-  const [made, setMade] = useState<Made>();
+  const [made, setMade] = useState<IssuedInvite>();
   const invite = () =>
     inviting.send(
       "POST",
       path,
       { target_email: address, level: Number(level) },
       "Send the link yourself.",
-      (reply: Made) => {
+      (reply: IssuedInvite) => {
         setMade(reply);
         setAddress("");
-        asked.again();
+        loaded.reload();
       },
     );
   const revoke = ({ id, target_email }: InviteRow) =>
@@ -180,7 +180,7 @@ function Invitations({ path, level: most }: { path: string; level: number }) {
       `${path}${id}/`,
       undefined,
       `The invitation of ${target_email} is revoked.`,
-      asked.again,
+      loaded.reload,
     );
   return (
     <>
@@ -196,7 +196,7 @@ function Invitations({ path, level: most }: { path: string; level: number }) {
       )}
       <Card title="Open invitations">
         <Outcome action={action} />
-        <Shown asked={asked}>
+        <WhenLoaded loaded={loaded}>
           {({ results }) => (
             <Table
               caption="Open invitations"
@@ -211,13 +211,13 @@ function Invitations({ path, level: most }: { path: string; level: number }) {
                 {
                   name: "What to do",
                   cell: (row) => (
-                    <SureButton label="Revoke" sure="Its link stops working." act={() => revoke(row)} />
+                    <ConfirmButton label="Revoke" sure="Its link stops working." act={() => revoke(row)} />
                   ),
                 },
               ]}
             />
           )}
-        </Shown>
+        </WhenLoaded>
       </Card>
     </>
   );

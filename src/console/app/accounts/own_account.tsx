@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import type { ListReply } from "../session/api.ts";
 import { type Loaded, useAction, useGet } from "../session/use_loaded.ts";
 import { agoText, browserText } from "../ui/format.ts";
-import { Card, FormCard, Outcome, PageHead, Shown, SureButton, TextField } from "../ui/parts.tsx";
+import { Card, ConfirmButton, FormCard, Outcome, PageHead, TextField, WhenLoaded } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 
 export interface OwnUser {
@@ -16,21 +16,21 @@ export interface OwnUser {
 const path = "/api/users/@me/";
 
 export function OwnAccount() {
-  const asked = useGet<OwnUser>(path);
+  const loaded = useGet<OwnUser>(path);
   return (
     <>
       <PageHead title="Account" />
-      <Shown asked={asked}>
+      <WhenLoaded loaded={loaded}>
         {(user) => (
           <>
             <div class="cards">
-              <Names user={user} changed={asked.again} />
-              <PasswordCard user={user} changed={asked.again} title="Password" />
+              <Names user={user} changed={loaded.reload} />
+              <PasswordCard user={user} changed={loaded.reload} title="Password" />
             </div>
             <Sessions />
           </>
         )}
-      </Shown>
+      </WhenLoaded>
     </>
   );
 }
@@ -62,7 +62,9 @@ export function PasswordCard({
   const [password, setPassword] = useState("");
   const action = useAction();
   const body = { password, ...(has ? { current_password: current } : { email }) };
-  const done = has ? "Changed. Your other browsers are signed out." : `Set. Sign in as ${email} from now on.`;
+  const done = has
+    ? "Changed. Your other browsers are signed out."
+    : `Password set. Sign in as ${email} from now on.`;
   const save = () =>
     action.send("PATCH", path, body, done, () => {
       setCurrent("");
@@ -114,14 +116,14 @@ interface SessionRow {
 }
 
 function Sessions() {
-  const asked: Loaded<ListReply<SessionRow>> = useGet(`${path}sessions/`);
+  const loaded: Loaded<ListReply<SessionRow>> = useGet(`${path}sessions/`);
   const action = useAction();
   const end = ({ id }: SessionRow) =>
-    action.send("DELETE", `${path}sessions/${id}/`, undefined, "That browser is signed out.", asked.again);
+    action.send("DELETE", `${path}sessions/${id}/`, undefined, "That browser is signed out.", loaded.reload);
   return (
     <Card title="Signed in">
       <Outcome action={action} />
-      <Shown asked={asked}>
+      <WhenLoaded loaded={loaded}>
         {({ results }) => (
           <Table
             caption="Browsers that are signed in"
@@ -139,13 +141,13 @@ function Sessions() {
                   row.is_current ? (
                     <span class="tag">this browser</span>
                   ) : (
-                    <SureButton label="Sign out" sure="It has to sign in again." act={() => end(row)} />
+                    <ConfirmButton label="Sign out" sure="It has to sign in again." act={() => end(row)} />
                   ),
               },
             ]}
           />
         )}
-      </Shown>
+      </WhenLoaded>
     </Card>
   );
 }

@@ -10,11 +10,11 @@ import {
   Button,
   Card,
   CheckField,
+  ConfirmButton,
   Form,
   FormCard,
   Outcome,
   PageHead,
-  SureButton,
   TextField,
 } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
@@ -96,7 +96,7 @@ function ChosenProject({ project }: { project: ProjectRow }) {
           />
         </div>
         {expires ? (
-          <SureButton
+          <ConfirmButton
             label="Save"
             sure={`Events older than ${days} days are deleted permanently, within an hour.`}
             act={save}
@@ -121,7 +121,7 @@ function ProjectKey({ project, action }: { project: ProjectRow; action: Action }
     <>
       <Copied text={project.api_token} label="the project’s key" />
       <p>
-        <SureButton
+        <ConfirmButton
           label="Roll its key"
           sure="Events sent with the old key are refused from then on."
           act={() => action.send("PATCH", path, {}, rolled, refresh)}

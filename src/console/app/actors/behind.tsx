@@ -1,15 +1,15 @@
-// The page of the persons behind a figure: counted, a page at a time, each with a way to what they did.
+// The page of the persons behind a figure: their number, and a page of them at a time, with links to what they did.
 
 import { hrefOf, type Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAddress, useLoaded } from "../session/use_loaded.ts";
 import { numberText, shortText } from "../ui/format.ts";
-import { Card, Cut, PageHead, Shown, Time } from "../ui/parts.tsx";
+import { Card, Cut, PageHead, Time, WhenLoaded } from "../ui/parts.tsx";
 import { Pager, Table } from "../ui/table.tsx";
-import type { PersonsAsked } from "./figures.ts";
+import type { PersonsQuery } from "./figures.ts";
 
 const shownMax = 50;
-/** Letters of what the number is of. */
+/** Letters of a number's title. */
 const titleLettersMax = 200;
 
 type Cells = [
@@ -18,12 +18,12 @@ type Cells = [
   distinct_id: string | null,
 ];
 
-/** Who has no name is called by an id that somebody may know. */
+/** A person without a name is shown by a distinct id, which somebody may know. */
 const nameIn = ([{ display_name, id }, , distinct_id]: Cells) =>
   display_name === id ? distinct_id || id : display_name;
 
 export function PersonsBehind({ route }: { route: Route }) {
-  const query = countedIn(route.query.get("of"));
+  const query = personsQueryIn(route.query.get("of"));
   const seesPersons = useAllowed("person:read");
   return (
     <>
@@ -35,7 +35,9 @@ export function PersonsBehind({ route }: { route: Route }) {
           </p>
         )}
         {seesPersons && query === undefined && (
-          <p class="notice bad">This address names no number. Click on one to open the persons behind it.</p>
+          <p class="notice bad">
+            This address names no number. Click a number to open the persons behind it.
+          </p>
         )}
         {seesPersons && query !== undefined && <List query={query} />}
       </Card>
@@ -43,22 +45,22 @@ export function PersonsBehind({ route }: { route: Route }) {
   );
 }
 
-function countedIn(text: string | null): PersonsAsked | undefined {
+function personsQueryIn(text: string | null): PersonsQuery | undefined {
   try {
-    const { source, properties } = JSON.parse(text ?? "") as PersonsAsked;
+    const { source, properties } = JSON.parse(text ?? "") as PersonsQuery;
     return { source, ...(properties && { properties }) };
   } catch {
     return undefined;
   }
 }
 
-function List({ query: asking }: { query: PersonsAsked }) {
+function List({ query: persons }: { query: PersonsQuery }) {
   const { api, home } = useSession();
-  const { asked: address, page } = useAddress(shownMax);
-  const asked = useLoaded(
+  const { params: address, page } = useAddress(shownMax);
+  const loaded = useLoaded(
     async (signal) => {
       const read = async <Row,>(query: object) => {
-        const body = { query: { kind: "ActorsQuery", ...asking, ...query } };
+        const body = { query: { kind: "ActorsQuery", ...persons, ...query } };
         return (await api.send<{ results: Row[] }>("POST", `${home}/query/`, body, signal)).results;
       };
       const [rows, [[count] = [0]]] = await Promise.all([
@@ -71,10 +73,10 @@ function List({ query: asking }: { query: PersonsAsked }) {
       ]);
       return { rows, count, left: count - address.offset - rows.length };
     },
-    [home, JSON.stringify(asking), address.offset],
+    [home, JSON.stringify(persons), address.offset],
   );
   return (
-    <Shown asked={asked}>
+    <WhenLoaded loaded={loaded}>
       {({ rows, count, left }) => (
         <>
           <p>{count === 1 ? "1 person" : `${numberText(count)} persons`}</p>
@@ -83,7 +85,7 @@ function List({ query: asking }: { query: PersonsAsked }) {
           <Pager {...page} count={count} />
         </>
       )}
-    </Shown>
+    </WhenLoaded>
   );
 }
 
@@ -103,14 +105,15 @@ function PersonsTable({ rows }: { rows: readonly Cells[] }) {
         {
           name: "Person",
           cell: (row) =>
-            // Who sent events only has no page.
+            // A person without a profile, who only sent events, has no page.
             row[1] === null ? (
               <>
-                <Cut text={nameIn(row)} most={nameLettersMax} /> <span class="tag">without a profile</span>
+                <Cut text={nameIn(row)} lettersMax={nameLettersMax} />{" "}
+                <span class="tag">without a profile</span>
               </>
             ) : (
               <a href={hrefOf(project.id, "persons", [row[0].id])}>
-                <Cut text={nameIn(row)} most={nameLettersMax} />
+                <Cut text={nameIn(row)} lettersMax={nameLettersMax} />
               </a>
             ),
         },

@@ -4,39 +4,41 @@ import { type ComponentChildren, createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { hrefOf } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
-import { innerQuery, type PersonsAsked, type QueryFields } from "./figures.ts";
+import { innerQuery, type PersonsQuery, type QueryFields } from "./figures.ts";
 
-interface Behind {
+interface FigureQuery {
   query: QueryFields;
   /** The address of the page with the persons; `title` names the figure. */
-  href: (asked: PersonsAsked, title: string) => string;
+  href: (persons: PersonsQuery, title: string) => string;
 }
 
-const BehindContext = createContext<Behind | undefined>(undefined);
+const FigureQueryContext = createContext<FigureQuery | undefined>(undefined);
 
-/** @param query as it was asked or saved, with the nodes around it. */
+/** @param query as it was sent or saved, with the nodes around it. */
 export function FiguresOf({ query, children }: { query: unknown; children: ComponentChildren }) {
   const { project } = useSession();
-  const href: Behind["href"] = (asked, title) =>
-    hrefOf(project.id, "behind", [], { title, of: JSON.stringify(asked) });
+  const href: FigureQuery["href"] = (persons, title) =>
+    hrefOf(project.id, "behind", [], { title, of: JSON.stringify(persons) });
   return (
-    <BehindContext.Provider value={{ query: innerQuery(query), href }}>{children}</BehindContext.Provider>
+    <FigureQueryContext.Provider value={{ query: innerQuery(query), href }}>
+      {children}
+    </FigureQueryContext.Provider>
   );
 }
 
 /**
  * Makes the address of a figure; undefined for a figure without persons, and on the page of a link.
- * @param value of the figure: behind none there is nobody.
+ * @param value the figure: behind 0 there is nobody.
  */
-export function useBehind() {
-  const behind = useContext(BehindContext);
+export function useFigureHref() {
+  const figures = useContext(FigureQueryContext);
   return (
-    askedIn: (query: QueryFields) => PersonsAsked | undefined,
+    personsQueryIn: (query: QueryFields) => PersonsQuery | undefined,
     title: string,
     value?: number,
   ): string | undefined => {
-    const asked = behind && value !== 0 ? askedIn(behind.query) : undefined;
-    return asked && behind!.href(asked, title);
+    const persons = figures && value !== 0 ? personsQueryIn(figures.query) : undefined;
+    return persons && figures!.href(persons, title);
   };
 }
 

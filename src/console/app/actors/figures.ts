@@ -1,16 +1,16 @@
-// Which figures of a query have persons behind them, and how the API is asked for these persons.
+// Which figures of a query have persons behind them, and the query for these persons.
 
 import type { FunnelStep, PathLink, TrendSeries } from "../explore/results.ts";
 
 export type QueryFields = Readonly<Record<string, unknown>>;
 
 /** Fields of an ActorsQuery. */
-export interface PersonsAsked {
+export interface PersonsQuery {
   source: { kind: "InsightActorsQuery" | "FunnelsActorsQuery" } & QueryFields;
   properties?: readonly object[];
 }
 
-/** Maths that are no figure of persons or of their events: averages, extremes, values, groups and expressions. */
+/** Maths behind which there are no persons: averages, extremes, values, groups and expressions. */
 const mathsWithout = new Set(
   "avg median min max p75 p90 p95 p99 unique unique_group hogql avg_count_per_actor".split(" "),
 );
@@ -30,7 +30,7 @@ export function personsOfLine(
   query: QueryFields,
   line: TrendSeries,
   day?: string | number,
-): PersonsAsked | undefined {
+): PersonsQuery | undefined {
   const { action, breakdown_value: breakdown, compare_label: compare, status } = line;
   const filter = fieldsOf(query["trendsFilter"]);
   const order = action?.order ?? 0;
@@ -56,12 +56,12 @@ export function personsOfLine(
   };
 }
 
-/** Those who came to a step of a funnel, or those who came to the one before and no further. */
+/** Persons who reached a step of a funnel or, with `isLost`, only the one before. */
 export function personsOfStep(
   query: QueryFields,
   { order, breakdown_value: value }: FunnelStep,
   isLost = false,
-): PersonsAsked | undefined {
+): PersonsQuery | undefined {
   if (query["kind"] !== "FunnelsQuery" || isOfGroups(query) || (isLost && order === 0)) return undefined;
   return {
     source: {
@@ -74,13 +74,13 @@ export function personsOfStep(
 }
 
 /**
- * Who began in a row of retention, and came so many intervals later.
+ * Persons of a row of retention who came back so many intervals later.
  * @param last the date of the last row: the rows of a relative range are others tomorrow.
  */
 export function personsOfCell(
   query: QueryFields,
   { row, column, last }: { row: number; column: number; last: string },
-): PersonsAsked | undefined {
+): PersonsQuery | undefined {
   if (query["kind"] !== "RetentionQuery" || isOfGroups(query)) return undefined;
   const isHourly = fieldsOf(query["retentionFilter"])["period"] === "Hour";
   const source = isHourly ? query : { ...query, dateRange: { date_to: last.slice(0, 10) } };
@@ -90,8 +90,8 @@ export function personsOfCell(
   };
 }
 
-/** Who took one step after another. */
-export function personsOfLink(query: QueryFields, { source, target }: PathLink): PersonsAsked | undefined {
+/** Persons who went from one step of a path to the next. */
+export function personsOfLink(query: QueryFields, { source, target }: PathLink): PersonsQuery | undefined {
   if (query["kind"] !== "PathsQuery") return undefined;
   const pathsFilter = { ...fieldsOf(query["pathsFilter"]), pathStartKey: source, pathEndKey: target };
   return { source: { kind: "InsightActorsQuery", source: { ...query, pathsFilter } } };

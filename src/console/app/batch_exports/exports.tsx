@@ -100,7 +100,7 @@ function NewExport() {
   const [config, setConfig] = useState(exampleOf("S3"));
   const action = useAction();
   const choose = (chosen: string) => {
-    // Settings that were typed are kept.
+    // Edited settings stay.
     if (config === exampleOf(type)) setConfig(exampleOf(chosen));
     setType(chosen);
   };

@@ -5,7 +5,7 @@ import { fieldTime } from "../clock.ts";
 import type { ListReply } from "../session/api.ts";
 import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { type Action, useAction, useAgainWhile, useGet } from "../session/use_loaded.ts";
+import { type Action, useAction, useGet, usePolling } from "../session/use_loaded.ts";
 import { numberText, timeText } from "../ui/format.ts";
 import {
   Button,
@@ -13,11 +13,11 @@ import {
   Form,
   Outcome,
   PageHead,
+  PageWhenLoaded,
   RemoveButton,
-  Shown,
-  ShownPage,
   Status,
   TextField,
+  WhenLoaded,
 } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { Tree } from "../ui/tree.tsx";
@@ -33,17 +33,17 @@ interface PartProps {
 export function OneExport({ id }: { id: string }) {
   const { home } = useSession();
   const path = `${home}/batch_exports/${encodeURIComponent(id)}`;
-  const asked = useGet<ExportRow>(`${path}/`);
+  const loaded = useGet<ExportRow>(`${path}/`);
   const action = useAction();
   const mayWrite = useAllowed("batch_export:write");
-  const part = { path, action, changed: asked.again };
+  const part = { path, action, changed: loaded.reload };
   return (
-    <ShownPage asked={asked} title="Export">
+    <PageWhenLoaded loaded={loaded} title="Export">
       {(row) => (
         <>
           <PageHead title={row.name}>
             <Status text={row.paused ? "paused" : "running"} />
-            {mayWrite && <Acts {...part} row={row} />}
+            {mayWrite && <ExportActions {...part} row={row} />}
           </PageHead>
           <Outcome action={action} />
           <div class="cards">
@@ -67,13 +67,13 @@ export function OneExport({ id }: { id: string }) {
           </div>
         </>
       )}
-    </ShownPage>
+    </PageWhenLoaded>
   );
 }
 
-function Acts({ path, action, changed, row }: PartProps & { row: ExportRow }) {
+function ExportActions({ path, action, changed, row }: PartProps & { row: ExportRow }) {
   const { project } = useSession();
-  // The newest run may be one of a backfill, of an interval long ago.
+  // The newest run may belong to a backfill, with an old interval.
   const last =
     row.latest_runs
       .map((run) => run.data_interval_end)
@@ -179,12 +179,12 @@ interface BackfillRow {
 }
 
 function Backfills({ path, changed, seen }: PartProps & { seen: ExportRow }) {
-  const asked = useGet<ListReply<BackfillRow>>(`${path}/backfills/`, { limit: 20 }, seen);
-  // A backfill has no run yet when it begins.
-  useAgainWhile([...seen.latest_runs, ...(asked.value?.results ?? [])].some(isOpen), asked.value, changed);
+  const loaded = useGet<ListReply<BackfillRow>>(`${path}/backfills/`, { limit: 20 }, seen);
+  // When a backfill begins it has no run yet.
+  usePolling([...seen.latest_runs, ...(loaded.value?.results ?? [])].some(isOpen), loaded.value, changed);
   return (
     <Card title="Backfills" wide>
-      <Shown asked={asked}>
+      <WhenLoaded loaded={loaded}>
         {({ results }) => (
           <Table
             caption="Backfills"
@@ -203,7 +203,7 @@ function Backfills({ path, changed, seen }: PartProps & { seen: ExportRow }) {
             ]}
           />
         )}
-      </Shown>
+      </WhenLoaded>
     </Card>
   );
 }
@@ -215,10 +215,10 @@ interface LogRow {
 }
 
 function Logs({ path, seen }: { path: string; seen: ExportRow }) {
-  const asked = useGet<ListReply<LogRow>>(`${path}/logs/`, { limit: 50 }, seen);
+  const loaded = useGet<ListReply<LogRow>>(`${path}/logs/`, { limit: 50 }, seen);
   return (
     <Card title="Log" wide>
-      <Shown asked={asked}>
+      <WhenLoaded loaded={loaded}>
         {({ results }) => (
           <Table
             caption="Lines of the log, newest first"
@@ -232,7 +232,7 @@ function Logs({ path, seen }: { path: string; seen: ExportRow }) {
             ]}
           />
         )}
-      </Shown>
+      </WhenLoaded>
     </Card>
   );
 }

@@ -1,4 +1,4 @@
-// The layout of a dashboard: tiles in an order, each one or two columns wide, and low or tall. The API keeps it as
+// The layout of a dashboard: tiles in an order, each one or two columns wide, and low or tall. The API stores it as
 // PostHog does, in a grid of twelve columns.
 
 /** In columns and rows of the grid. */
@@ -26,7 +26,7 @@ const half = columns / 2;
 /** Rows of a low tile; a tall one has twice as many. */
 const rows = 5;
 
-/** Tiles in reading order. Those without a place yet come last. */
+/** Tiles in reading order. Those without a position yet come last. */
 export function shapesOf(tiles: readonly { id: number; layouts: Layouts }[]): Shape[] {
   const nowhere = { x: 0, y: Infinity, w: half, h: rows };
   return tiles
@@ -51,7 +51,7 @@ export function withChanged(shapes: readonly Shape[], id: number, change: Partia
   return shapes.map((one) => (one.id === id ? { ...one, ...change } : one));
 }
 
-/** Places of the tiles: rows are filled from the left. */
+/** The positions of the tiles: rows are filled from the left. */
 export function layoutsOf(shapes: readonly Shape[]): { id: number; layouts: Layouts }[] {
   let [x, y, rowHeight, below] = [0, 0, 0, 0];
   return shapes.map(({ id, isWide, isTall }) => {

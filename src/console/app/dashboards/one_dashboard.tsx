@@ -11,8 +11,8 @@ import {
   FormCard,
   Outcome,
   PageHead,
+  PageWhenLoaded,
   RemoveButton,
-  ShownPage,
   TextField,
 } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
@@ -50,22 +50,24 @@ export function dashboardName({ name, id }: DashboardRow): string {
 export function OneDashboard({ id, route }: { id: number; route: Route }) {
   const { home } = useSession();
   const path = `${home}/dashboards/${id}/`;
-  const asked = useGet<DashboardRow>(path);
+  const loaded = useGet<DashboardRow>(path);
   return (
-    <ShownPage asked={asked} title="Dashboard">
-      {(dashboard) => <Board path={path} dashboard={dashboard} asked={asked} scope={scopeOf(route.query)} />}
-    </ShownPage>
+    <PageWhenLoaded loaded={loaded} title="Dashboard">
+      {(dashboard) => (
+        <Board path={path} dashboard={dashboard} loaded={loaded} scope={scopeOf(route.query)} />
+      )}
+    </PageWhenLoaded>
   );
 }
 
 interface BoardProps {
   path: string;
   dashboard: DashboardRow;
-  asked: Loaded<DashboardRow>;
+  loaded: Loaded<DashboardRow>;
   scope: Scope;
 }
 
-function Board({ path, dashboard, asked, scope }: BoardProps) {
+function Board({ path, dashboard, loaded, scope }: BoardProps) {
   const { project } = useSession();
   const mayWrite = useAllowed("dashboard:write");
   const [arranging, setArranging] = useState(false);
@@ -74,7 +76,7 @@ function Board({ path, dashboard, asked, scope }: BoardProps) {
   return (
     <>
       <PageHead title={dashboardName(dashboard)}>
-        <Button onClick={asked.again}>Refresh</Button>
+        <Button onClick={loaded.reload}>Refresh</Button>
         {mayWrite && (
           <>
             <Button aria-pressed={arranging} onClick={() => setArranging(!arranging)}>
@@ -91,8 +93,8 @@ function Board({ path, dashboard, asked, scope }: BoardProps) {
       </PageHead>
       <Outcome action={action} />
       {dashboard.description && <p>{dashboard.description}</p>}
-      {arranging && <Naming path={path} dashboard={dashboard} changed={asked.again} />}
-      {arranging && <NewText path={path} changed={asked.again} />}
+      {arranging && <NameForm path={path} dashboard={dashboard} changed={loaded.reload} />}
+      {arranging && <NewText path={path} changed={loaded.reload} />}
       {tiles.length === 0 ? (
         <p class="notice">
           No insights yet. Open an <a href={hrefOf(project.id, "insights")}>insight</a> and put it on this
@@ -101,7 +103,7 @@ function Board({ path, dashboard, asked, scope }: BoardProps) {
       ) : (
         <ScopeForm key={scopeAddress(scope)} dashboard={dashboard.id} scope={scope} />
       )}
-      <Tiles path={path} tiles={tiles} arranging={arranging} changed={asked.again} scope={scope} />
+      <Tiles path={path} tiles={tiles} arranging={arranging} changed={loaded.reload} scope={scope} />
       <Sharing path={path.slice(0, -1)} what="dashboard" />
     </>
   );
@@ -113,7 +115,7 @@ interface NamingProps {
   changed: () => void;
 }
 
-function Naming({ path, dashboard, changed }: NamingProps) {
+function NameForm({ path, dashboard, changed }: NamingProps) {
   const [name, setName] = useState(dashboard.name ?? "");
   const [description, setDescription] = useState(dashboard.description ?? "");
   const [pinned, setPinned] = useState(dashboard.pinned);
@@ -142,14 +144,14 @@ const [low, high] = [190, 460];
 
 function Tiles({ path, tiles, arranging, changed, scope }: TilesProps) {
   const [shapes, setShapes] = useState(() => shapesOf(tiles));
-  // After reading again: somebody else may have arranged them.
+  // Somebody else may have arranged them before a reload.
   useEffect(() => setShapes(shapesOf(tiles)), [tiles]);
-  const { saveLayout, action } = useKept(path);
-  const grid = useFocusKept(shapes);
+  const { saveLayout, action } = useSavedLayout(path);
+  const grid = useRestoredFocus(shapes);
   const [said, setSaid] = useState("");
   const known = new Map(tiles.map((tile) => [tile.id, tile]));
-  // The tiles were read anew: so are their results.
-  const round = useRounds(tiles);
+  // When the tiles are reloaded, so are their results.
+  const round = useChangeCount(tiles);
   const arrange = (next: Shape[], id: number, words: string) => {
     const name = tileName(known.get(id)!);
     setShapes(next);
@@ -197,15 +199,15 @@ function InsightHead({ insight }: { insight: InsightRow }) {
   );
 }
 
-/** How often a value was another one. */
-function useRounds(value: unknown): number {
+/** How often a value has changed. */
+function useChangeCount(value: unknown): number {
   const state = useRef({ value, rounds: 0 });
   if (state.current.value !== value) state.current = { value, rounds: state.current.rounds + 1 };
   return state.current.rounds;
 }
 
-/** Saves places through the API, one request after the other, so that the last change wins. */
-function useKept(path: string): { saveLayout: (shapes: readonly Shape[]) => void; action: Action } {
+/** Saves the layout through the API, one request after the other, so that the last change wins. */
+function useSavedLayout(path: string): { saveLayout: (shapes: readonly Shape[]) => void; action: Action } {
   const { api } = useSession();
   const action = useAction();
   const before = useRef<Promise<unknown>>(Promise.resolve());
@@ -218,11 +220,11 @@ function useKept(path: string): { saveLayout: (shapes: readonly Shape[]) => void
       return "";
     });
   };
-  return { saveLayout: saveLayout, action };
+  return { saveLayout, action };
 }
 
-/** A button loses the focus when it moves within the page. This gives it back. */
-function useFocusKept(moved: unknown) {
+/** Restores the focus of a button, which loses it when it moves within the page. */
+function useRestoredFocus(moved: unknown) {
   const grid = useRef<HTMLDivElement>(null);
   const focused = useRef<string>();
   const active = document.activeElement;
@@ -264,7 +266,7 @@ function TileButtons({ shapes, shape: { id, isWide, isTall }, arrange }: TileBut
         <Button
           key={name}
           id={`tile-${id}-${name}`}
-          // Not `disabled`, which would take the focus away.
+          // Not `disabled`: the button would lose the focus.
           aria-disabled={!isPossible}
           onClick={() => isPossible && act()}
         >

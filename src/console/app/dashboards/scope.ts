@@ -8,7 +8,7 @@ import {
 } from "../filters/conditions.ts";
 
 export interface Scope {
-  /** As the API takes it; "" leaves each insight its own. */
+  /** In the API's form; "" leaves each insight its own. */
   range: string;
   /** The last day of a range that begins with a day; "" for today. */
   to: string;
@@ -31,7 +31,7 @@ export function scopeAddress({ range, to, conditions }: Scope): string {
   return query.toString();
 }
 
-/** Kinds that have a range, and those of them that end somewhere but count their intervals back from there. */
+/** Kinds of queries with a range; and those whose range has an end, from which intervals are counted back. */
 const ranged = new Set(
   "TrendsQuery FunnelsQuery LifecycleQuery StickinessQuery PathsQuery WebOverviewQuery WebStatsTableQuery".split(
     " ",
@@ -39,9 +39,9 @@ const ranged = new Set(
 );
 
 export interface Scoped {
-  /** What is asked; undefined where the query stays as it was saved. */
+  /** The query that is sent; undefined where it stays as it was saved. */
   query: object | undefined;
-  /** What of the scope does not reach this query, in words; "" for nothing. */
+  /** The part of the scope that does not apply to this query, in words; "" for none. */
   without: string;
 }
 
@@ -59,15 +59,15 @@ export function scopedQuery(saved: unknown, { range, to, conditions }: Scope): S
     properties.length > 0 && !takesFilters && "the filters",
   ].filter((one) => one !== false);
   if (!takesRange && !takesFilters) return { query: undefined, without: without.join(" and ") };
-  const asked = {
+  const scoped = {
     ...query,
     ...(takesRange && { dateRange: { date_from: range, ...(to !== "" && { date_to: to }) } }),
     ...(takesFilters && { properties: joined(query["properties"], properties) }),
   };
-  return { query: asked, without: without.join(" and ") };
+  return { query: scoped, without: without.join(" and ") };
 }
 
-/** Filters of a query, which may be a list or groups, and those of the page: all must hold. */
+/** The filters of a query, a list or groups, and those of the page: all must hold. */
 function joined(own: unknown, added: readonly object[]): unknown {
   const isList = own === undefined || own === null || Array.isArray(own);
   if (isList) return [...((own as unknown[] | null | undefined) ?? []), ...added];

@@ -1,4 +1,4 @@
-// The range and the filters of a dashboard's page: in its address, so that a link shows the same.
+// The range and the filters of a dashboard's page: they are in its address, so that a link shows the same.
 
 import { useId, useState } from "preact/hooks";
 import { ranges } from "../explore/choices.ts";
@@ -11,7 +11,7 @@ import { Button, Form } from "../ui/parts.tsx";
 import { RangeField } from "../ui/range_field.tsx";
 import { type Scope, scopeAddress } from "./scope.ts";
 
-const options = [["", "Each its own range"], ...ranges] as const;
+const options = [["", "Each insight’s own range"], ...ranges] as const;
 
 export function ScopeForm({ dashboard, scope }: { dashboard: number; scope: Scope }) {
   const { project } = useSession();

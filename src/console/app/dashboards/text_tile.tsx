@@ -1,8 +1,8 @@
-// Texts of a dashboard, shown as they were written: never as a client's HTML.
+// Texts of a dashboard, shown as they were written: HTML in them is text.
 
 import { useState } from "preact/hooks";
 import { useAction } from "../session/use_loaded.ts";
-import { Button, Card, Field, Form, Outcome, SureButton } from "../ui/parts.tsx";
+import { Button, Card, ConfirmButton, Field, Form, Outcome } from "../ui/parts.tsx";
 
 export interface TileText {
   body: string;
@@ -44,7 +44,7 @@ export function NewText({ path, changed }: { path: string; changed: () => void }
 
 interface TextFormProps {
   path: string;
-  /** Undefined for a text that is not there yet. */
+  /** Undefined for a new text. */
   id?: number;
   body: string;
   button: string;
@@ -77,7 +77,7 @@ function TextForm({ path, id, body: before, button, changed }: TextFormProps) {
           {button}
         </Button>
         {id !== undefined && (
-          <SureButton
+          <ConfirmButton
             label="Remove"
             sure="Remove this text?"
             act={() => send({ deleted: true }, "Removed.")}

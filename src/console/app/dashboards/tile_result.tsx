@@ -1,4 +1,4 @@
-// What one tile of a dashboard shows: asked for by itself, with the last result until the next is there.
+// The result of one tile of a dashboard, loaded by itself. The last result is shown until the next is there.
 
 import { sourceOf } from "../explore/drawing.ts";
 import { InsightResult, type InsightRow } from "../insights/insight_row.tsx";
@@ -11,11 +11,11 @@ interface TileProps {
   insight: InsightRow;
   scope: Scope;
   height: number;
-  /** Counts how often all tiles were asked for anew. */
+  /** Counts how often all tiles were reloaded. */
   round: number;
 }
 
-/** Results that are shown again when their dashboard is, until they are computed anew. */
+/** Results that are shown again with their dashboard, until they are computed anew. */
 const lastResults = new Map<string, InsightRow>();
 const lastResultsMax = 100;
 
@@ -25,7 +25,7 @@ export function TileResult({ insight, scope, height, round }: TileProps) {
   const mayQuery = useAllowed("query:read");
   const { query, without } = scopedQuery(insight.query, scope);
   const name = JSON.stringify([home, insight.id, query ?? insight.query]);
-  const asked = useLoaded(
+  const loaded = useLoaded(
     async (signal) => {
       const answered =
         query === undefined
@@ -49,19 +49,19 @@ export function TileResult({ insight, scope, height, round }: TileProps) {
   };
   if (!seesResults) return null;
   if (query !== undefined && !mayQuery)
-    return <p class="notice">To ask with a range or filters, a key needs the scope query:read.</p>;
-  const row = asked.value?.name === name ? asked.value.row : lastResults.get(name);
-  // The room of a picture with its number and its legend: what is below does not move when it comes.
+    return <p class="notice">A range or filters require a key with the scope query:read.</p>;
+  const row = loaded.value?.name === name ? loaded.value.row : lastResults.get(name);
+  // The height of a picture with its number and its legend: what is below does not move when it appears.
   return (
     <div style={{ minHeight: height + aroundPicture }}>
-      <ErrorText error={asked.error} />
+      <ErrorText error={loaded.error} />
       {without !== "" && <p class="quiet">Shown without {without} of this page.</p>}
       {row ? (
-        <div aria-busy={asked.loading}>
+        <div aria-busy={loaded.loading}>
           <InsightResult insight={row} small height={height} />
         </div>
       ) : (
-        asked.loading && <p class="quiet">Loading …</p>
+        loaded.loading && <p class="quiet">Loading …</p>
       )}
     </div>
   );
@@ -77,7 +77,7 @@ function retainResult(name: string, row: InsightRow): void {
   if (lastResults.size > lastResultsMax) lastResults.delete(oldest!);
 }
 
-/** The nodes around a query say how it is drawn. */
+/** The nodes around a query, which decide how it is drawn, around another one. */
 function rewrapped(saved: unknown, query: object): object {
   return sourceOf(saved) === saved ? query : { ...(saved as object), source: query };
 }

@@ -1,4 +1,4 @@
-// What the fields of a question offer, with the API's names, and what is taken for granted.
+// The choices that the fields of a query offer, by the API's names, and the defaults.
 
 export const maths: readonly (readonly [string, string])[] = [
   ["total", "Events"],
@@ -17,7 +17,7 @@ export const maths: readonly (readonly [string, string])[] = [
   ["p90", "90th percentile of a property"],
   ["p95", "95th percentile of a property"],
   ["p99", "99th percentile of a property"],
-  ["unique", "Different values of a property"],
+  ["unique", "Distinct values of a property"],
 ];
 
 const mathsOfProperty = new Set(["sum", "avg", "median", "min", "max", "p75", "p90", "p95", "p99", "unique"]);
@@ -45,7 +45,7 @@ export const trendDisplays: readonly (readonly [string, string])[] = [
   [lineDisplay, "Lines"],
   ["ActionsBar", "Bars"],
   ["ActionsAreaGraph", "Areas"],
-  ["ActionsLineGraphCumulative", "Lines, all before added"],
+  ["ActionsLineGraphCumulative", "Lines, cumulative"],
   ["BoldNumber", "One number"],
   ["ActionsTable", "Numbers side by side"],
   ["ActionsPie", "Pie"],
@@ -58,11 +58,11 @@ export const intervals: readonly (readonly [string, string])[] = [
   ["month", "Month"],
 ];
 
-/** Series of one question: more are hard to tell apart. */
+/** Series of one query: more are hard to distinguish. */
 export const seriesMax = 6;
 export const valuesDefault = 6;
 
-/** As the API takes them for granted. */
+/** The API's defaults. */
 export const [windowDefault, orderDefault, columnsDefault] = ["14 day", "ordered", 8] as const;
 export const viewDefault = "steps";
 
@@ -97,9 +97,9 @@ export const pathTypes: readonly (readonly [string, string])[] = [
 export const stepCounts = ["3", "5", "10"].map((count) => [count, `${count} steps`] as const);
 export const [stepsDefault, pathTypeDefault] = [5, "$pageview"] as const;
 
-/** The usual choices, and the current value where it is none of them: a saved question may have any. */
-export function withOwn(usual: readonly (readonly [string, string])[], own: string) {
-  return usual.some(([value]) => value === own) ? usual : [...usual, [own, own] as const];
+/** The usual choices, and the current value where it is none of them: a saved query may have any. */
+export function withCurrent(usual: readonly (readonly [string, string])[], current: string) {
+  return usual.some(([value]) => value === current) ? usual : [...usual, [current, current] as const];
 }
 
 export const periods: Readonly<Record<string, string>> = {

@@ -7,9 +7,9 @@ import {
   funnelsIn,
   type FunnelStep,
   isCohorts,
+  isConversionTimes,
   isFigures,
   isPaths,
-  isTimes,
   isTotals,
   isTrends,
   nameOfStep,
@@ -33,7 +33,8 @@ export function tableOf(results: Results, columns: readonly string[] = []): Resu
   if (isCohorts(results)) return cohortsTable(results);
   const funnels = funnelsIn(results);
   if (funnels) return funnelTable(funnels);
-  if (isTimes(results)) return { name: "times", columns: ["Seconds", "Persons"], rows: results[0].bins };
+  if (isConversionTimes(results))
+    return { name: "times", columns: ["Seconds", "Persons"], rows: results[0].bins };
   if (isPaths(results)) {
     const rows = results.map((one) => [
       one.source,

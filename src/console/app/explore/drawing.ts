@@ -1,4 +1,4 @@
-// What of a query decides how its results are shown, and what is said of them.
+// The parts of a query that decide how its results are shown and described.
 
 export interface QueryDrawing {
   /** PostHog's name of the drawing. */

@@ -1,4 +1,4 @@
-// The explore page: a question put together, its answer, and saving it as an insight.
+// The explore page: the form of a query, its result, and saving it as an insight.
 
 import { useState } from "preact/hooks";
 import { FiguresOf } from "../actors/figure_link.tsx";
@@ -6,11 +6,11 @@ import { Saving } from "../insights/saving.tsx";
 import { hrefOf, navigate, type Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
 import { useLoaded } from "../session/use_loaded.ts";
-import { Card, PageHead, Shown } from "../ui/parts.tsx";
+import { Card, PageHead, WhenLoaded } from "../ui/parts.tsx";
 import { drawingOf } from "./drawing.ts";
-import { QuestionForm } from "./form/question_form.tsx";
+import { QueryForm } from "./form/query_form.tsx";
 import { shownSeries } from "./form/series_fields.tsx";
-import { addressOf, type InsightQuery, type Kind, queryOf, questionOf } from "./query.ts";
+import { addressOfQuery, type InsightQuery, type Kind, queryBodyOf, queryOfAddress } from "./query.ts";
 import { ResultView } from "./result_view.tsx";
 import { savedWith } from "./saved_query.ts";
 
@@ -25,68 +25,68 @@ const kinds: readonly (readonly [Kind, string])[] = [
 
 export function Explore({ route }: { route: Route }) {
   const { project } = useSession();
-  const question = questionOf(route.query);
-  const address = addressOf(question);
-  const [edited, edit] = useState({ of: address, question });
-  // Another address, such as by the browser's way back, is another question.
-  const next = edited.of === address ? edited.question : question;
+  const query = queryOfAddress(route.query);
+  const address = addressOfQuery(query);
+  const [edited, edit] = useState({ of: address, query });
+  // Another address, as after going back, is another query.
+  const next = edited.of === address ? edited.query : query;
   const insight = Number(route.query.get("insight"));
-  const show = (asked: InsightQuery) => {
+  const show = (chosen: InsightQuery) => {
     const ofInsight = insight > 0 ? `insight=${insight}&` : "";
-    navigate(`${hrefOf(project.id, "explore")}?${ofInsight}${addressOf(asked)}`);
+    navigate(`${hrefOf(project.id, "explore")}?${ofInsight}${addressOfQuery(chosen)}`);
   };
   const choose = (kind: Kind) => show({ ...next, kind, series: shownSeries(kind, next.series) });
-  // What stands beneath another form is new there, and has not moved.
-  const place = `${question.kind} ${insight}`;
-  const isEdited = addressOf(next) !== address;
+  // What is beneath another kind's form is new, and has not moved.
+  const key = `${query.kind} ${insight}`;
+  const isEdited = addressOfQuery(next) !== address;
   return (
     <>
       <PageHead title={insight > 0 ? "Edit an insight" : "Explore"} />
-      <div class="tabs" role="group" aria-label="Kinds of questions">
+      <div class="tabs" role="group" aria-label="Kinds of queries">
         {kinds.map(([kind, title]) => (
-          <button key={kind} type="button" aria-pressed={kind === question.kind} onClick={() => choose(kind)}>
+          <button key={kind} type="button" aria-pressed={kind === query.kind} onClick={() => choose(kind)}>
             {title}
           </button>
         ))}
       </div>
       <Card>
-        <QuestionForm
+        <QueryForm
           next={next}
-          edit={(other) => edit({ of: address, question: other })}
+          edit={(other) => edit({ of: address, query: other })}
           submit={show}
           isEdited={isEdited}
         />
-        <Saving key={place} queryOf={(before) => savedWith(before, next)} insight={insight} />
+        <Saving key={key} queryOf={(before) => savedWith(before, next)} insight={insight} />
         {isEdited && <p class="quiet">The form's current values are saved, not the result that is shown.</p>}
       </Card>
-      <Card key={place}>
+      <Card key={key}>
         <div class="answer">
-          <Answer key={address} question={question} />
+          <Answer key={address} query={query} />
         </div>
       </Card>
     </>
   );
 }
 
-function Answer({ question }: { question: InsightQuery }) {
+function Answer({ query }: { query: InsightQuery }) {
   const { api, home } = useSession();
-  const asked = useLoaded(
+  const loaded = useLoaded(
     (signal) =>
-      // Of times of a funnel it is no list.
-      api.send<{ results: unknown }>("POST", `${home}/query/`, { query: queryOf(question) }, signal),
-    [home, addressOf(question)],
+      // For the times of a funnel, the result is no list.
+      api.send<{ results: unknown }>("POST", `${home}/query/`, { query: queryBodyOf(query) }, signal),
+    [home, addressOfQuery(query)],
   );
   return (
-    <Shown asked={asked}>
+    <WhenLoaded loaded={loaded}>
       {({ results }) => (
-        <FiguresOf query={queryOf(question)}>
+        <FiguresOf query={queryBodyOf(query)}>
           <ResultView
             results={[results].flat()}
-            look={drawingOf(queryOf(question))}
-            query={queryOf(question)}
+            drawing={drawingOf(queryBodyOf(query))}
+            query={queryBodyOf(query)}
           />
         </FiguresOf>
       )}
-    </Shown>
+    </WhenLoaded>
   );
 }

@@ -1,14 +1,14 @@
-// How long persons took through a funnel, and which step they took after which.
+// How long persons took through a funnel; which steps of paths followed each other.
 
-import { FigureLink, useBehind } from "../actors/figure_link.tsx";
+import { FigureLink, useFigureHref } from "../actors/figure_link.tsx";
 import { personsOfLink } from "../actors/figures.ts";
 import { Bars } from "../ui/bars.tsx";
 import { durationText, numberText } from "../ui/format.ts";
 import { Cut } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
-import type { PathLink, Times } from "./results.ts";
+import type { ConversionTimes, PathLink } from "./results.ts";
 
-export function TimesView({ times: { bins, average_conversion_time: average } }: { times: Times }) {
+export function TimesView({ times: { bins, average_conversion_time: average } }: { times: ConversionTimes }) {
   const bars = bins.map(([seconds, persons], i) => ({
     label: `${durationText(seconds)}${bins[i + 1] ? ` to ${durationText(bins[i + 1]![0])}` : " and more"}`,
     value: persons,
@@ -17,7 +17,7 @@ export function TimesView({ times: { bins, average_conversion_time: average } }:
   return (
     <>
       {average === null ? (
-        <p>Nobody came through.</p>
+        <p>Nobody completed it.</p>
       ) : (
         <div class="bold-numbers headline">
           <p>
@@ -35,9 +35,9 @@ export function TimesView({ times: { bins, average_conversion_time: average } }:
 const stepLettersMax = 60;
 
 export function PathsView({ links }: { links: PathLink[] }) {
-  const behind = useBehind();
+  const hrefOfFigure = useFigureHref();
   const hrefOf = (link: PathLink) =>
-    behind(
+    hrefOfFigure(
       (query) => personsOfLink(query, link),
       `From ${shownStep(link.source)} to ${shownStep(link.target)}`,
     );
@@ -47,8 +47,8 @@ export function PathsView({ links }: { links: PathLink[] }) {
       rows={links}
       id={({ source, target }) => JSON.stringify([source, target])}
       columns={[
-        { name: "From", cell: ({ source }) => <Cut text={shownStep(source)} most={stepLettersMax} /> },
-        { name: "To", cell: ({ target }) => <Cut text={shownStep(target)} most={stepLettersMax} /> },
+        { name: "From", cell: ({ source }) => <Cut text={shownStep(source)} lettersMax={stepLettersMax} /> },
+        { name: "To", cell: ({ target }) => <Cut text={shownStep(target)} lettersMax={stepLettersMax} /> },
         {
           name: "Times",
           cell: (link) => <FigureLink href={hrefOf(link)}>{numberText(link.value)}</FigureLink>,

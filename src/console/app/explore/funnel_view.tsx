@@ -1,6 +1,6 @@
 // The steps of funnels: how many persons got to each.
 
-import { FigureLink, useBehind } from "../actors/figure_link.tsx";
+import { FigureLink, useFigureHref } from "../actors/figure_link.tsx";
 import { personsOfStep } from "../actors/figures.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useLoaded } from "../session/use_loaded.ts";
@@ -18,7 +18,7 @@ const titleOf = (step: FunnelStep) => `${step.order + 1}. ${nameOfStep(step)}`;
 
 interface ConversionProps {
   funnels: readonly FunnelStep[][];
-  /** The query of the funnel; undefined where nothing may be asked. */
+  /** The query of the funnel; undefined where no queries may be sent. */
   query: unknown;
 }
 
@@ -27,7 +27,7 @@ const endsOf = (steps: readonly FunnelStep[]) => ({
   last: steps.at(-1)?.count ?? 0,
 });
 
-/** How many of those who began came to the end; of funnels by the values of a breakdown each says its own below. */
+/** How many of those who began came to the end; with a breakdown, each funnel below shows its own. */
 export function Conversion({ funnels: [steps = [], ...others], query }: ConversionProps) {
   const { first, last } = endsOf(steps);
   if (others.length > 0) return null;
@@ -44,12 +44,12 @@ export function Conversion({ funnels: [steps = [], ...others], query }: Conversi
   );
 }
 
-/** What it was in the time before: two queries, since the API names the days of a range with its answer. */
+/** The rate of the time before: two queries, since the API returns the days of a range with its result. */
 function ConversionBefore({ query, rate }: { query: unknown; rate: number }) {
   const { api, home } = useSession();
   const mayQuery = useAllowed("query:read");
   const source = sourceOf(query);
-  const asked = useLoaded(
+  const loaded = useLoaded(
     async (signal) => {
       if (!mayQuery) return undefined;
       const send = async <Reply,>(body: object) =>
@@ -67,9 +67,9 @@ function ConversionBefore({ query, rate }: { query: unknown; rate: number }) {
     },
     [home, JSON.stringify(source)],
   );
-  // The line has its room while it is asked for.
-  if (!asked.value) return <span class="quiet">{"\u00a0"}</span>;
-  const { first, last } = asked.value;
+  // While it is loaded, the line has its height.
+  if (!loaded.value) return <span class="quiet">{"\u00a0"}</span>;
+  const { first, last } = loaded.value;
   if (first === 0) return <span class="quiet">none before</span>;
   const points = Math.round((rate - last / first) * 1000) / 10;
   const sign = points > 0 ? "+" : points < 0 ? "−" : "±";
@@ -92,11 +92,11 @@ function OneFunnel({ steps }: { steps: FunnelStep[] }) {
   const first = steps[0]?.count ?? 0;
   const before = (step: FunnelStep) => steps[step.order - 1]?.count ?? step.count;
   const value = steps[0]?.breakdown_value;
-  const behind = useBehind();
+  const hrefOfFigure = useFigureHref();
   const hrefOf = (step: FunnelStep, isLost: boolean) =>
-    behind(
+    hrefOfFigure(
       (query) => personsOfStep(query, step, isLost),
-      `${isLost ? "Not as far as" : "Came to"} step ${step.order + 1}, ${nameOfStep(step)}` +
+      `${isLost ? "Did not reach" : "Reached"} step ${step.order + 1}, ${nameOfStep(step)}` +
         (value === undefined ? "" : ` · ${shownValue(value)}`),
       isLost ? before(step) - step.count : step.count,
     );
@@ -104,13 +104,13 @@ function OneFunnel({ steps }: { steps: FunnelStep[] }) {
     <div class="funnel">
       {value !== undefined && (
         <h3>
-          <Cut text={shownValue(value)} most={stepLettersMax} />
+          <Cut text={shownValue(value)} lettersMax={stepLettersMax} />
         </h3>
       )}
       <ul class="bars" aria-hidden="true">
         {steps.map((step) => (
           <li key={step.order}>
-            <Cut text={titleOf(step)} most={stepLettersMax} /> · {numberText(step.count)}
+            <Cut text={titleOf(step)} lettersMax={stepLettersMax} /> · {numberText(step.count)}
             <a class="track" tabIndex={-1} href={hrefOf(step, false)}>
               <div class="bar" style={{ width: `${first === 0 ? 0 : (step.count / first) * 100}%` }} />
             </a>
@@ -122,7 +122,7 @@ function OneFunnel({ steps }: { steps: FunnelStep[] }) {
         rows={steps}
         id={(step) => step.order}
         columns={[
-          { name: "Step", cell: (step) => <Cut text={titleOf(step)} most={stepLettersMax} /> },
+          { name: "Step", cell: (step) => <Cut text={titleOf(step)} lettersMax={stepLettersMax} /> },
           {
             name: "Persons",
             cell: (step) => <FigureLink href={hrefOf(step, false)}>{numberText(step.count)}</FigureLink>,

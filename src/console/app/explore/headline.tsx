@@ -1,6 +1,6 @@
 // The numbers above a chart: of the whole time, by each line's own math, with their change against the time before.
 
-import { FigureLink, useBehind } from "../actors/figure_link.tsx";
+import { FigureLink, useFigureHref } from "../actors/figure_link.tsx";
 import { personsOfLine } from "../actors/figures.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useLoaded } from "../session/use_loaded.ts";
@@ -14,43 +14,43 @@ const headlinesMax = 6;
 /** In the title of the persons behind a sum. */
 export const wholeTime = "the whole time";
 
-/** To the persons of a line's whole time. */
-export function hrefOfLine(behind: ReturnType<typeof useBehind>, line: TrendSeries, value: number) {
-  return behind((query) => personsOfLine(query, line), `${nameOfSeries(line)}, ${wholeTime}`, value);
+/** The address of the persons of a line's whole time. */
+export function hrefOfLine(hrefOfFigure: ReturnType<typeof useFigureHref>, line: TrendSeries, value: number) {
+  return hrefOfFigure((query) => personsOfLine(query, line), `${nameOfSeries(line)}, ${wholeTime}`, value);
 }
 
 interface HeadlineProps {
   series: readonly TrendSeries[];
   /** Of each line that adds up. */
   sums: readonly (number | undefined)[];
-  /** The query of the chart; undefined where nothing may be asked: then what adds up has a number. */
+  /** The query of the chart; undefined where no queries may be sent: then only lines that add up have a number. */
   query: unknown;
   /** Whether there is no chart: all of them are shown, and large. */
   isAlone?: boolean;
 }
 
 export function Headline({ query, ...props }: HeadlineProps) {
-  const mayAsk = query !== undefined && sourceOf(query)["kind"] === "TrendsQuery";
-  return mayAsk ? <AskedHeadline {...props} query={query} /> : <Numbers {...props} />;
+  const hasTotals = query !== undefined && sourceOf(query)["kind"] === "TrendsQuery";
+  return hasTotals ? <LoadedHeadline {...props} query={query} /> : <Numbers {...props} />;
 }
 
-/** Persons and averages do not add up: what they are of the whole time is a query of its own. */
-function AskedHeadline({ query, ...props }: HeadlineProps) {
+/** Persons and averages do not add up: their number of the whole time is a query of its own. */
+function LoadedHeadline({ query, ...props }: HeadlineProps) {
   const { series } = props;
   const { api, home } = useSession();
   const mayQuery = useAllowed("query:read");
   const body = totalsQueryOf(query, String(series[0]?.days[0] ?? ""));
-  const asked = useLoaded(
+  const loaded = useLoaded(
     async (signal) => {
       if (!mayQuery) return [];
       return (await api.send<{ results: TrendSeries[] }>("POST", `${home}/query/`, { query: body }, signal))
         .results;
     },
-    // What was answered anew is asked anew.
+    // The totals are reloaded with the chart.
     [home, JSON.stringify(body), series],
   );
-  // Why the chart's own query fails is said below; this one has nothing else to say.
-  return <Numbers {...props} totals={asked.value} isAsking={asked.loading} />;
+  // An error of the chart's own query is shown below; this one would repeat it.
+  return <Numbers {...props} totals={loaded.value} isLoading={loaded.loading} />;
 }
 
 /**
@@ -68,19 +68,19 @@ export function totalsQueryOf(query: unknown, from: string): object {
 }
 
 const isBefore = ({ compare_label }: TrendSeries) => compare_label === "previous";
-/** Without which time each is of. */
+/** Names without the time that each series is of. */
 const bareNames = (some: readonly TrendSeries[]) =>
   namesOfSeries(some.map((one) => ({ ...one, compare_label: "" })));
 
 interface NumbersProps extends Omit<HeadlineProps, "query"> {
   totals?: readonly TrendSeries[] | undefined;
-  isAsking?: boolean;
+  isLoading?: boolean;
 }
 
-function Numbers({ series, sums, totals = [], isAsking = false, isAlone = false }: NumbersProps) {
-  const behind = useBehind();
+function Numbers({ series, sums, totals = [], isLoading = false, isAlone = false }: NumbersProps) {
+  const hrefOfFigure = useFigureHref();
   const isBrokenDown = series.some(({ breakdown_value }) => breakdown_value !== undefined);
-  const isSplit = isBrokenDown && !isAlone && (isAsking || totals.length > 0);
+  const isSplit = isBrokenDown && !isAlone && (isLoading || totals.length > 0);
   const [seriesNames, totalNames] = [bareNames(series), bareNames(totals)];
   const indexIn = (some: readonly TrendSeries[], of: readonly string[], name: string, ofBefore: boolean) =>
     some.findIndex((one, i) => of[i] === name && isBefore(one) === ofBefore);
@@ -90,12 +90,12 @@ function Numbers({ series, sums, totals = [], isAsking = false, isAlone = false 
   const [shown, shownNames] = isSplit ? [totals, totalNames] : [series, seriesNames];
   const names = [...new Set(shownNames.filter((_, i) => !isBefore(shown[i]!)))].flatMap((name) => {
     const value = valueOf(name, false);
-    // A number that is asked for has its room already.
-    return value === undefined && !isAsking ? [] : [{ name, value }];
+    // A number that is being loaded has its space already.
+    return value === undefined && !isLoading ? [] : [{ name, value }];
   });
   const hrefOf = (name: string, value: number) => {
     const line = isSplit ? undefined : series[indexIn(series, seriesNames, name, false)];
-    return line && hrefOfLine(behind, line, value);
+    return line && hrefOfLine(hrefOfFigure, line, value);
   };
   if (isSplit && names.length === 0) names.push({ name: "", value: undefined });
   if (names.length === 0 || (!isAlone && names.length > headlinesMax)) return null;
@@ -121,7 +121,7 @@ function Numbers({ series, sums, totals = [], isAsking = false, isAlone = false 
 }
 
 function Change({ value, before }: { value: number | undefined; before: number | undefined }) {
-  // The line has its room while the numbers are asked for.
+  // While the numbers are loaded, the line has its height.
   if (value === undefined || before === undefined) return <span class="quiet">{"\u00a0"}</span>;
   if (before === 0) return <span class="quiet">none before</span>;
   const change = Math.round(((value - before) / before) * 100);

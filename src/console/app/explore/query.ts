@@ -1,4 +1,4 @@
-// Questions as the explore page puts them together, and the addresses and queries that they become.
+// Queries as the explore page's form has them, and the addresses and API queries that they become.
 
 import {
   type Condition,
@@ -34,7 +34,7 @@ export interface Series {
   math: string;
   /** The property that the math is about, where it needs one. */
   property: string;
-  /** Filters of this one alone. */
+  /** Its own filters. */
   conditions: Condition[];
 }
 
@@ -51,24 +51,26 @@ export interface InsightQuery {
   conditions: Condition[];
   /** Whether the project's test accounts are left out. */
   withoutTests: boolean;
-  /** Of a trend: what is shown instead of its events, which it names by their letters, like `A / B`. */
+  /** Of a trend: a formula that is shown instead of its events, such as `A / B`. */
   formula: string;
   /** PostHog's name of the drawing of a trend. */
   display: string;
-  /** How many values of the breakdown are shown apart; the others are one line. */
+  /** How many values of the breakdown are shown separately; the others are one line. */
   values: number;
   compare: boolean;
-  /** Of a funnel: PostHog's name of what is shown of it. */
+  /** Of a funnel: PostHog's name of its view. */
   view: string;
   /** Of a funnel: how long a person may take, like `14 day`. */
   window: string;
-  /** Of a funnel: PostHog's name of how its steps follow each other. */
+  /** Of a funnel: PostHog's name of the order of its steps. */
   order: string;
   /** Of retention: how many intervals are shown. */
   columns: number;
-  /** Of retention: whether only the first time of a person counts. */
+  /** Of retention: whether only a person's first time counts. */
   first: boolean;
-  /** Of paths: PostHog's name of what their steps are, where they begin and end ("" for anywhere), and their length. */
+  /**
+   * Of paths: PostHog's name of the kind of their steps, where they begin and end ("" for anywhere), and their length.
+   */
   pathType: string;
   start: string;
   end: string;
@@ -77,7 +79,7 @@ export interface InsightQuery {
 
 export const anyEvent: Series = { event: "", math: "total", property: "", conditions: [] };
 
-export function questionOf(query: URLSearchParams): InsightQuery {
+export function queryOfAddress(query: URLSearchParams): InsightQuery {
   const kind = query.get("kind");
   const [maths, properties] = [query.getAll("math"), query.getAll("property")];
   const series = query
@@ -101,17 +103,17 @@ export function questionOf(query: URLSearchParams): InsightQuery {
     withoutTests: query.get("tests") === "false",
     formula: query.get("formula") ?? "",
     display: query.get("display") ?? lineDisplay,
-    values: wholeOf(query.get("values"), valuesDefault),
+    values: positiveInteger(query.get("values"), valuesDefault),
     compare: query.get("compare") === "true",
     view: query.get("view") ?? viewDefault,
     window: query.get("window") ?? windowDefault,
     order: query.get("order") ?? orderDefault,
-    columns: wholeOf(query.get("columns"), columnsDefault),
+    columns: positiveInteger(query.get("columns"), columnsDefault),
     first: query.get("first") === "true",
     pathType: query.get("path") ?? pathTypeDefault,
     start: query.get("start") ?? "",
     end: query.get("end") ?? "",
-    steps: wholeOf(query.get("steps"), stepsDefault),
+    steps: positiveInteger(query.get("steps"), stepsDefault),
   };
 }
 
@@ -120,71 +122,71 @@ function ownerOfAddress(text: string | null): Owner {
   return ownerOf(index === undefined ? (text ?? "event") : "group", index) ?? "event";
 }
 
-function wholeOf(text: string | null, otherwise: number): number {
+function positiveInteger(text: string | null, otherwise: number): number {
   const number = Number(text ?? otherwise);
   return Number.isInteger(number) && number > 0 ? number : otherwise;
 }
 
-/** The query of the address of a page that shows it. */
-export function addressOf(question: InsightQuery): string {
-  const { kind, interval, range, breakdown, series, conditions, values, display } = question;
-  const query = new URLSearchParams({ kind, interval, range, breakdown });
+/** The parameters of a page's address that show the query. */
+export function addressOfQuery(query: InsightQuery): string {
+  const { kind, interval, range, breakdown, series, conditions, values, display } = query;
+  const params = new URLSearchParams({ kind, interval, range, breakdown });
   for (const [i, { event, math, property, conditions: own }] of series.entries()) {
-    query.append("event", event);
-    query.append("math", math);
-    query.append("property", property);
-    for (const one of own) query.append(`where${i}`, conditionAddress(one));
+    params.append("event", event);
+    params.append("math", math);
+    params.append("property", property);
+    for (const one of own) params.append(`where${i}`, conditionAddress(one));
   }
-  if (values !== valuesDefault) query.set("values", String(values));
-  if (question.to !== "") query.set("to", question.to);
-  if (question.breakdownType !== "event") query.set("of", question.breakdownType);
-  if (question.withoutTests) query.set("tests", "false");
-  if (question.formula !== "") query.set("formula", question.formula);
-  for (const one of conditions) query.append("where", conditionAddress(one));
-  if (display !== lineDisplay) query.set("display", display);
-  if (question.compare) query.set("compare", "true");
-  if (question.view !== viewDefault) query.set("view", question.view);
-  if (question.window !== windowDefault) query.set("window", question.window);
-  if (question.order !== orderDefault) query.set("order", question.order);
-  if (question.columns !== columnsDefault) query.set("columns", String(question.columns));
-  if (question.first) query.set("first", "true");
-  if (question.pathType !== pathTypeDefault) query.set("path", question.pathType);
-  if (question.start !== "") query.set("start", question.start);
-  if (question.end !== "") query.set("end", question.end);
-  if (question.steps !== stepsDefault) query.set("steps", String(question.steps));
-  return query.toString();
+  if (values !== valuesDefault) params.set("values", String(values));
+  if (query.to !== "") params.set("to", query.to);
+  if (query.breakdownType !== "event") params.set("of", query.breakdownType);
+  if (query.withoutTests) params.set("tests", "false");
+  if (query.formula !== "") params.set("formula", query.formula);
+  for (const one of conditions) params.append("where", conditionAddress(one));
+  if (display !== lineDisplay) params.set("display", display);
+  if (query.compare) params.set("compare", "true");
+  if (query.view !== viewDefault) params.set("view", query.view);
+  if (query.window !== windowDefault) params.set("window", query.window);
+  if (query.order !== orderDefault) params.set("order", query.order);
+  if (query.columns !== columnsDefault) params.set("columns", String(query.columns));
+  if (query.first) params.set("first", "true");
+  if (query.pathType !== pathTypeDefault) params.set("path", query.pathType);
+  if (query.start !== "") params.set("start", query.start);
+  if (query.end !== "") params.set("end", query.end);
+  if (query.steps !== stepsDefault) params.set("steps", String(query.steps));
+  return params.toString();
 }
 
 export type QueryBody = { kind: string } & Record<string, unknown>;
 
-/** As the API takes it. */
-export function queryOf(question: InsightQuery): QueryBody {
-  const { kind, series, interval, range, to, compare, display, formula } = question;
+/** The query in the API's form. */
+export function queryBodyOf(query: InsightQuery): QueryBody {
+  const { kind, series, interval, range, to, compare, display, formula } = query;
   const dateRange = { date_from: range, ...(to !== "" && { date_to: to }) };
-  const properties = propertiesOf(question.conditions);
+  const properties = propertiesOf(query.conditions);
   const filtered = {
     ...(properties.length > 0 && { properties }),
-    ...(question.withoutTests && { filterTestAccounts: true }),
+    ...(query.withoutTests && { filterTestAccounts: true }),
   };
-  const breakdownFilter = breakdownFilterOf(question);
+  const breakdownFilter = breakdownFilterOf(query);
   if (kind === "funnel") {
     const steps = series.map(plainNodeOf);
-    const funnelsFilter = funnelsFilterOf(question);
+    const funnelsFilter = funnelsFilterOf(query);
     return {
       kind: "FunnelsQuery",
       series: steps,
       dateRange,
-      ...(question.view === "trends" && { interval }),
+      ...(query.view === "trends" && { interval }),
       ...filtered,
       breakdownFilter,
       funnelsFilter,
     };
   }
   if (kind === "retention") {
-    return { ...retentionQueryOf(question), ...(to !== "" && { dateRange: { date_to: to } }), ...filtered };
+    return { ...retentionQueryOf(query), ...(to !== "" && { dateRange: { date_to: to } }), ...filtered };
   }
   if (kind === "paths")
-    return { kind: "PathsQuery", dateRange, ...filtered, pathsFilter: pathsFilterOf(question) };
+    return { kind: "PathsQuery", dateRange, ...filtered, pathsFilter: pathsFilterOf(query) };
   if (kind === "lifecycle" || kind === "stickiness") {
     const own = kind === "lifecycle" ? series.slice(0, 1) : series;
     return {

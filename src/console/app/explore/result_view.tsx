@@ -10,9 +10,9 @@ import {
   type Figure,
   funnelsIn,
   isCohorts,
+  isConversionTimes,
   isFigures,
   isPaths,
-  isTimes,
   isTotals,
   isTrends,
   ratesIn,
@@ -32,10 +32,10 @@ interface ViewProps {
   /** Names and types of the columns of a table. */
   columns?: readonly string[];
   types?: readonly string[];
-  look?: QueryDrawing;
-  /** What the results answer, where more may be asked. */
+  drawing?: QueryDrawing;
+  /** The query of the results, where further queries may be sent. */
   query?: unknown;
-  /** What is said where there are no results. */
+  /** Shown where there are no results. */
   empty?: string;
 }
 
@@ -56,11 +56,11 @@ function Picture({
   height = 280,
   columns = [],
   types = [],
-  look = {},
+  drawing = {},
   query,
 }: ViewProps) {
-  const { display = "" } = look;
-  if (isCohorts(results)) return <RetentionView cohorts={results} retentionType={look.retentionType} />;
+  const { display = "" } = drawing;
+  if (isCohorts(results)) return <RetentionView cohorts={results} retentionType={drawing.retentionType} />;
   const funnels = funnelsIn(results);
   if (funnels) {
     return (
@@ -70,7 +70,7 @@ function Picture({
       </>
     );
   }
-  if (isTimes(results)) return <TimesView times={results[0]} />;
+  if (isConversionTimes(results)) return <TimesView times={results[0]} />;
   if (isPaths(results)) return <PathsView links={results} />;
   const rates = ratesIn(results);
   if (rates) return <TrendView series={rates} {...{ display, small, height }} />;

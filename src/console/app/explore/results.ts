@@ -66,23 +66,23 @@ export function isTotals(series: readonly TrendSeries[]): boolean {
   return series.some(({ data, aggregated_value }) => data.length === 0 && aggregated_value !== undefined);
 }
 
-/** Shares of a funnel by interval: lines without names of their own. */
+/** Conversion of a funnel by interval: lines without names of their own. */
 export function ratesIn(results: Results): TrendSeries[] | undefined {
   if (!isTrends(results) || "label" in results[0]!) return undefined;
   return results.map((one) => ({ ...one, label: "Conversion, %", action: null }));
 }
 
-/** How many persons came through a funnel in which time. */
-export interface Times {
+/** How many persons completed a funnel in which time. */
+export interface ConversionTimes {
   bins: [seconds: number, persons: number][];
   average_conversion_time: number | null;
 }
 
-export function isTimes(results: Results): results is [Times] {
-  return Array.isArray((results[0] as Times | undefined)?.bins);
+export function isConversionTimes(results: Results): results is [ConversionTimes] {
+  return Array.isArray((results[0] as ConversionTimes | undefined)?.bins);
 }
 
-/** How often a step of a path followed another; their names have their numbers before them. */
+/** How often one step of a path followed another. Names begin with the number of the step. */
 export interface PathLink {
   source: string;
   target: string;
@@ -110,7 +110,7 @@ export function isFigures(results: Results): results is Figure[] {
   return typeof first === "object" && first !== null && "key" in first && "previous" in first;
 }
 
-/** What each series is called; those of several events that would be called alike have their letter, as in formulas. */
+/** The name of each series. Different events with equal names get their letter, as in formulas. */
 export function namesOfSeries(series: readonly TrendSeries[]): string[] {
   const names = series.map(nameOfSeries);
   const orders = Map.groupBy(
@@ -133,7 +133,7 @@ export function nameOfSeries(series: TrendSeries): string {
   return `${event || "All events"}${counted}${status ? ` · ${status}` : ""}${value}${before}`;
 }
 
-/** What is counted, unless it is events. */
+/** The math in words; "" for a count of events. */
 function countedText({ math, math_property: property }: NonNullable<TrendSeries["action"]>): string {
   if (!math || math === "total") return "";
   if (math === "unique_group") return " · Groups";
@@ -141,7 +141,7 @@ function countedText({ math, math_property: property }: NonNullable<TrendSeries[
   return ` · ${needsProperty(math) ? title.replace("a property", property ?? "") : title}`;
 }
 
-/** A value of a breakdown. No event has an empty one: that counts as none. */
+/** A value of a breakdown in words. No event has an empty one: it is shown as none. */
 export function shownValue(value: unknown): string {
   if (Array.isArray(value)) return value.map(shownValue).join(" · ");
   const text = String(value);
@@ -149,7 +149,7 @@ export function shownValue(value: unknown): string {
   return text === "$$_posthog_breakdown_other_$$" ? "(other)" : text;
 }
 
-/** Maths whose numbers of all intervals add up to the one of all the time: each event or person is in one interval. */
+/** Maths whose intervals add up to the whole time, since each event or person is in one interval. */
 const summed = new Set(["total", "sum", "first_time_for_user", "first_matching_event_for_user"]);
 
 export function isSummable({ action, days, status }: TrendSeries, display: string): boolean {

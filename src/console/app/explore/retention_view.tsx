@@ -1,8 +1,8 @@
-// Persons by when they did something, and how many of them came back.
+// Persons by the interval in which they did something, and how many of them came back.
 
-import { FigureLink, useBehind } from "../actors/figure_link.tsx";
+import { FigureLink, useFigureHref } from "../actors/figure_link.tsx";
 import { personsOfCell } from "../actors/figures.ts";
-import { shownNow } from "../clock.ts";
+import { wallClockNow } from "../clock.ts";
 import { useZone } from "../session/zone.ts";
 import { timesOfDays, unfinishedAt } from "../ui/chart/intervals.ts";
 import { dayText, numberText, percentText } from "../ui/format.ts";
@@ -14,9 +14,9 @@ interface RetentionProps {
   retentionType: string | undefined;
 }
 
-/** What each kind counts: the head of its first column, and a sentence. */
+/** For each kind, the head of its first column, and a sentence about what is counted. */
 const kindsOfRetention: Readonly<Record<string, readonly [head: string, sentence: string]>> = {
-  retention_first_time: ["First time in", "Persons who did it for the first time ever, and came back."],
+  retention_first_time: ["First time in", "Persons who did it for the first time ever and came back."],
   retention_recurring: [
     "Active in",
     "Everyone who did it in an interval, the first time or not, and came back.",
@@ -25,11 +25,11 @@ const kindsOfRetention: Readonly<Record<string, readonly [head: string, sentence
 
 export function RetentionView({ cohorts, retentionType = "" }: RetentionProps) {
   const [head, sentence] = kindsOfRetention[retentionType] ?? ["Interval", "Persons who came back."];
-  const behind = useBehind();
-  const now = shownNow(useZone());
+  const hrefOfFigure = useFigureHref();
+  const now = wallClockNow(useZone());
   const isHourly = cohorts[0]?.label.startsWith("Hour") === true;
   const longest = Math.max(...cohorts.map(({ values }) => values.length));
-  const places = Array.from({ length: longest }, (_, i) => i);
+  const offsets = Array.from({ length: longest }, (_, i) => i);
   const times = timesOfDays(cohorts.map(({ date }) => date.slice(0, 19)));
   // The last cell of each row is of the last interval.
   const isOpen = unfinishedAt(times, now) === cohorts.length - 1;
@@ -44,7 +44,7 @@ export function RetentionView({ cohorts, retentionType = "" }: RetentionProps) {
           <thead>
             <tr>
               <th scope="col">{head}</th>
-              {places.map((i) => (
+              {offsets.map((i) => (
                 <th key={i} scope="col" class="number">
                   {cohorts[0]?.values[i]?.label ?? i}
                 </th>
@@ -55,7 +55,7 @@ export function RetentionView({ cohorts, retentionType = "" }: RetentionProps) {
             {cohorts.map(({ date, values }, row) => {
               const name = dayText(date.slice(0, isHourly ? 16 : 10));
               const hrefAt = (column: number) =>
-                behind(
+                hrefOfFigure(
                   (query) => personsOfCell(query, { row, column, last: cohorts.at(-1)!.date }),
                   `${head} ${name}, ${values[column]?.label ?? column}`,
                   values[column]?.count,
@@ -63,7 +63,7 @@ export function RetentionView({ cohorts, retentionType = "" }: RetentionProps) {
               return (
                 <tr key={date}>
                   <th scope="row">{name}</th>
-                  {places.map((i) => (
+                  {offsets.map((i) => (
                     <CohortCell
                       key={i}
                       count={values[i]?.count}
@@ -88,7 +88,7 @@ interface CameBackProps {
   isUnfinished: (row: number, column: number) => boolean;
 }
 
-/** How many came back in the interval after, of all rows where it is over. */
+/** How many came back in the next interval, of all rows where that is over. */
 function CameBack({ cohorts, isUnfinished }: CameBackProps) {
   const whole = cohorts.filter(({ values }, row) => values.length > 1 && !isUnfinished(row, 1));
   const count = (column: number) => whole.reduce((sum, { values }) => sum + (values[column]?.count ?? 0), 0);

@@ -1,4 +1,4 @@
-// Turns a saved query back into a question, if the form can show all of it.
+// Turns a saved query back into the form's, if the form can show all of it.
 
 import { type Condition, conditionsOf, ownerOf, propertiesOf } from "../filters/conditions.ts";
 import {
@@ -13,29 +13,29 @@ import {
   viewDefault,
 } from "./choices.ts";
 import { sourceOf } from "./drawing.ts";
-import { anyEvent, type InsightQuery, type Kind, queryOf, type Series } from "./query.ts";
+import { anyEvent, type InsightQuery, type Kind, queryBodyOf, type Series } from "./query.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * The question of a saved query; undefined when the query has parts that the form does not show, such as smoothing.
- * Saving would lose them.
+ * The form's query of a saved one; undefined when it has parts that the form does not show, such as smoothing: saving
+ * would lose them.
  */
-export function questionOfQuery(saved: unknown): InsightQuery | undefined {
-  const query = plainly(withoutDrawing(fieldsOf(sourceOf(saved))));
-  const question = readQuestion(query);
-  return question && isSame(queryOf(question), query) ? question : undefined;
+export function formQueryOf(saved: unknown): InsightQuery | undefined {
+  const query = normalized(withoutDrawing(fieldsOf(sourceOf(saved))));
+  const formQuery = readFormQuery(query);
+  return formQuery && isEquivalent(queryBodyOf(formQuery), query) ? formQuery : undefined;
 }
 
-/** What is saved of a question in the place of a query: what said only how that is drawn stays as it was. */
-export function savedWith(saved: unknown, question: InsightQuery): object {
-  const [next, before] = [queryOf(question), sourceOf(saved)];
+/** The query to be saved instead of `saved`: fields that only decide how it is drawn stay. */
+export function savedWith(saved: unknown, formQuery: InsightQuery): object {
+  const [next, before] = [queryBodyOf(formQuery), sourceOf(saved)];
   const source = next.kind === before["kind"] ? withDrawing(next, before) : next;
   const outer = fieldsOf(saved);
   return "source" in outer ? { ...outer, source } : { kind: "InsightVizNode", source };
 }
 
-/** Fields that change no result, of queries and of their filters. */
+/** Fields of queries and their filters that change no result. */
 const drawingFields = new Set(
   (
     "aggregationAxisFormat aggregationAxisPostfix aggregationAxisPrefix confidenceLevel dashboardDisplay " +
@@ -65,9 +65,9 @@ function withDrawing(next: Fields, before: Fields): Fields {
   return { ...next, ...Object.fromEntries(drawn) };
 }
 
-/** Filters, one breakdown, and one formula have several forms that mean the same: the plainest. */
-function plainly(saved: Fields): Fields {
-  const query = withPlainFilters(saved);
+/** The plainest of the equivalent forms of filters, one breakdown, and one formula. */
+function normalized(saved: Fields): Fields {
+  const query = withNormalizedFilters(saved);
   const { formulas, formulaNodes, ...trends } = fieldsOf(query["trendsFilter"]);
   const [only, ...others] = [
     ...listOf(formulaNodes).map((node) => fieldsOf(node)["formula"]),
@@ -80,22 +80,24 @@ function plainly(saved: Fields): Fields {
   return {
     ...query,
     ...(query["series"] !== undefined && {
-      series: listOf(query["series"]).map((node) => withPlainFilters(fieldsOf(node))),
+      series: listOf(query["series"]).map((node) => withNormalizedFilters(fieldsOf(node))),
     }),
     ...(query["breakdownFilter"] !== undefined && {
-      breakdownFilter: plainBreakdown(fieldsOf(query["breakdownFilter"])),
+      breakdownFilter: normalizedBreakdown(fieldsOf(query["breakdownFilter"])),
     }),
     ...(isOne && { trendsFilter: { ...trends, formula: only } }),
     ...(entities.length > 0 && {
       retentionFilter: {
         ...retention,
-        ...Object.fromEntries(entities.map((name) => [name, withPlainFilters(fieldsOf(retention[name]))])),
+        ...Object.fromEntries(
+          entities.map((name) => [name, withNormalizedFilters(fieldsOf(retention[name]))]),
+        ),
       },
     }),
   };
 }
 
-function plainBreakdown({ breakdowns, ...filter }: Fields): Fields {
+function normalizedBreakdown({ breakdowns, ...filter }: Fields): Fields {
   const [only, ...others] = listOf(breakdowns).map(fieldsOf);
   if (only === undefined) return filter;
   const { property, type, group_type_index, ...more } = only;
@@ -109,7 +111,7 @@ function plainBreakdown({ breakdowns, ...filter }: Fields): Fields {
   };
 }
 
-function withPlainFilters(fields: Fields): Fields {
+function withNormalizedFilters(fields: Fields): Fields {
   const conditions = conditionsOf(fields["properties"]);
   return conditions ? { ...fields, properties: propertiesOf(conditions) } : fields;
 }
@@ -123,7 +125,7 @@ const kinds: Readonly<Record<string, Kind>> = {
   PathsQuery: "paths",
 };
 
-function readQuestion(query: Fields): InsightQuery | undefined {
+function readFormQuery(query: Fields): InsightQuery | undefined {
   const kind = kinds[textOf(query["kind"])];
   const breakdownType = ownerOf(
     fieldsOf(query["breakdownFilter"])["breakdown_type"] ?? undefined,
@@ -187,32 +189,32 @@ function seriesOf(node: Fields): Series {
   };
 }
 
-/** Filters that say more than a form can are none here: the query is no question then. */
+/** None for filters that a form cannot show: the whole query then differs, and is not shown in the form. */
 const conditionsIn = (fields: Fields): Condition[] => conditionsOf(fields["properties"]) ?? [];
 
 /** Whether both queries mean the same. Empty fields and the API's defaults are left out. */
-function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(meaningOf(one)) === JSON.stringify(meaningOf(other));
+function isEquivalent(one: unknown, other: unknown): boolean {
+  return JSON.stringify(withoutDefaults(one)) === JSON.stringify(withoutDefaults(other));
 }
 
-function meaningOf(value: unknown): unknown {
+function withoutDefaults(value: unknown): unknown {
   if (Array.isArray(value)) {
-    return value.length > 0 ? value.map((one) => meaningOf(one) ?? {}) : undefined;
+    return value.length > 0 ? value.map((one) => withoutDefaults(one) ?? {}) : undefined;
   }
   if (typeof value !== "object") return value === false || value === "" ? undefined : value;
   const fields = fieldsOf(value);
-  const said = Object.keys(fields)
+  const set = Object.keys(fields)
     .toSorted()
     .filter((name) => !isDefault(name, fields))
-    .map((name) => [name, meaningOf(fields[name])] as const)
+    .map((name) => [name, withoutDefaults(fields[name])] as const)
     .filter(([, meaning]) => meaning !== undefined);
-  return said.length > 0 ? Object.fromEntries(said) : undefined;
+  return set.length > 0 ? Object.fromEntries(set) : undefined;
 }
 
 /** The API's own limit of breakdown values. */
 const valuesOfApi = 25;
 
-/** Values of fields that mean the same as no field. */
+/** The defaults of fields: the value means the same as no field. */
 const defaults: Fields = {
   breakdown_limit: valuesOfApi,
   breakdown_type: "event",

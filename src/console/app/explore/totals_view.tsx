@@ -1,6 +1,6 @@
-// What is one number for each line of a trend.
+// Trends with one number for each line.
 
-import { FigureLink, useBehind } from "../actors/figure_link.tsx";
+import { FigureLink, useFigureHref } from "../actors/figure_link.tsx";
 import { Bars } from "../ui/bars.tsx";
 import { numberText, percentText } from "../ui/format.ts";
 import { inkAt } from "../ui/ink.ts";
@@ -13,18 +13,18 @@ import { namesOfSeries, type TrendSeries } from "./results.ts";
 interface TotalsProps {
   series: TrendSeries[];
   display: string;
-  /** What the numbers answer, where more may be asked. */
+  /** The query of the numbers, where further queries may be sent. */
   query: unknown;
 }
 
 /** One number for each line: large, as a table, or side by side. */
 export function TotalsView({ series, display, query }: TotalsProps) {
   const isDark = useDark();
-  const behind = useBehind();
+  const hrefOfFigure = useFigureHref();
   const names = namesOfSeries(series);
   const totals = series.map((one, i) => {
     const value = one.aggregated_value ?? 0;
-    return { label: names[i]!, value, href: hrefOfLine(behind, one, value) };
+    return { label: names[i]!, value, href: hrefOfLine(hrefOfFigure, one, value) };
   });
   if (display === "BoldNumber") {
     return <Headline series={series} sums={totals.map(({ value }) => value)} query={query} isAlone />;
@@ -63,7 +63,7 @@ function TotalsTable({ totals }: { totals: { label: string; value: number; href:
       rows={totals}
       id={({ label }) => label}
       columns={[
-        { name: "Series", cell: ({ label }) => <Cut text={label} most={nameLettersMax} /> },
+        { name: "Series", cell: ({ label }) => <Cut text={label} lettersMax={nameLettersMax} /> },
         {
           name: "Number",
           cell: ({ value, href }) => <FigureLink href={href}>{numberText(value)}</FigureLink>,

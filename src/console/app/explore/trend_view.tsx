@@ -1,8 +1,8 @@
-// Lines over time with their numbers, and what is one number for each line.
+// Lines over time, with a table of their numbers.
 
-import { FigureLink, useBehind } from "../actors/figure_link.tsx";
+import { FigureLink, useFigureHref } from "../actors/figure_link.tsx";
 import { personsOfLine } from "../actors/figures.ts";
-import { shownNow } from "../clock.ts";
+import { wallClockNow } from "../clock.ts";
 import { navigate } from "../session/route.ts";
 import { useZone } from "../session/zone.ts";
 import { type Bar, Bars } from "../ui/bars.tsx";
@@ -19,7 +19,7 @@ interface TrendProps {
   display: string;
   small: boolean;
   height: number;
-  /** What the lines answer, where more may be asked. */
+  /** The query of the lines, where further queries may be sent. */
   query?: unknown;
 }
 
@@ -30,9 +30,9 @@ const drawings: Readonly<Record<string, Drawing>> = {
   ActionsAreaGraph: "area",
 };
 
-/** What does not add up is not put on each other, nor what is of another time: bars stand beside each other then. */
+/** Series that do not add up, or are of different times, are not stacked: their bars are side by side. */
 function drawingOf(series: readonly TrendSeries[], display: string): Drawing {
-  // A lifecycle adds up: who was there above, who was not below.
+  // A lifecycle is stacked: active persons above the axis, dormant ones below.
   if (series.some(({ status }) => status)) return "bar";
   const drawing = drawings[display] ?? "line";
   const isStackable =
@@ -42,17 +42,17 @@ function drawingOf(series: readonly TrendSeries[], display: string): Drawing {
   return drawing === "area" && (isBelow || !isStackable) ? "line" : drawing;
 }
 
-/** The name of the last row of a trend's numbers. */
+/** The name of the last row in a trend's table. */
 const sum = "Sum";
 
-/** Letters of a line's name beneath the chart; the table's head has the whole of it. */
+/** Letters of a line's name beneath the chart; the table's head has the whole name. */
 const legendLettersMax = 60;
 
-/** Rows that are shown without being asked for. */
+/** A table with more rows is closed at first. */
 const openRowsMax = 31;
 
 export function TrendView({ series, display, small, height, query }: TrendProps) {
-  const now = shownNow(useZone());
+  const now = wallClockNow(useZone());
   const days = series[0]?.days ?? [];
   const times = timesOfDays(days);
   const names = namesOfSeries(series);
@@ -87,7 +87,10 @@ export function TrendView({ series, display, small, height, query }: TrendProps)
       {times.length > 0 ? (
         <Chart label={`Lines from ${days[0] ?? ""} to ${days.at(-1) ?? ""}: ${label}`} {...chart} />
       ) : (
-        <Bars caption="How many were active in so many intervals" bars={barsOf(rows, names)} />
+        <Bars
+          caption="Persons by the number of intervals in which they were active"
+          bars={barsOf(rows, names)}
+        />
       )}
       <details class="numbers" open={!small && rows.length <= openRowsMax}>
         <summary>Numbers</summary>
@@ -123,7 +126,7 @@ interface Row {
   at: number;
 }
 
-/** Whether a value is of an interval that has not begun: it is none yet. */
+/** Whether a value is of an interval that has not begun. */
 const isToCome = ({ compare_label }: TrendSeries, time: number | undefined, now: number) =>
   time !== undefined && time > now && compare_label !== "previous";
 
@@ -154,13 +157,13 @@ function barsOf(rows: readonly Row[], names: readonly string[]): Bar[] {
   );
 }
 
-/** Where the values of lines lead to; beyond the last value, the whole line. `pick` opens one, where any can be. */
+/** The links of lines' values; beyond the last value, that of the whole line. `pick` opens one, where there is any. */
 function useHrefs(series: readonly TrendSeries[], names: readonly string[]) {
-  const behind = useBehind();
+  const hrefOfFigure = useFigureHref();
   const hrefAt = (line: number, at: number) => {
     const one = series[line]!;
     const title = `${nameOfSeries(one)}, ${dayText(names[at] ?? wholeTime)}`;
-    return behind((query) => personsOfLine(query, one, one.days[at]), title, one.data[at]);
+    return hrefOfFigure((query) => personsOfLine(query, one, one.days[at]), title, one.data[at]);
   };
   const pick = (line: number, at: number) => {
     const href = hrefAt(line, at);

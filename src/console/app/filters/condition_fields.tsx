@@ -1,4 +1,4 @@
-// The fields of filters: whose property, which, and what it must be.
+// The fields of filters: whose property, its name, and its value.
 
 import { useId } from "preact/hooks";
 import type { ProjectNames } from "../session/project_names.ts";
@@ -22,7 +22,7 @@ import {
 /** The id of the list of an owner's names. @param lists of the form. */
 export const listIdOf = (lists: string, owner: Owner): string => `${lists}-${owner}`;
 
-/** Whose properties there are, with those of each type of groups; `own` is there even where its type is gone. */
+/** Owners of properties, with each type of groups; `own` is offered even where its type was deleted. */
 export function ownerOptions({ groupTypes }: ProjectNames, own: Owner) {
   const options = [
     ["event", "The event’s"],
@@ -38,9 +38,9 @@ interface ConditionFieldsProps {
   set: (conditions: Condition[]) => void;
   lists: string;
   names: ProjectNames;
-  /** Which of several events they are about; "" for all. */
+  /** The event that they filter, as labels end; "" for all. */
   about?: string;
-  /** Whose properties all of them are, where there is no choice. */
+  /** The owner of all their properties, where there is no choice. */
   owner?: Owner;
 }
 
@@ -104,7 +104,7 @@ export function ConditionFields({ conditions, set, lists, names, about = "", own
   );
 }
 
-/** Stands where its form has room, apart from the fields. */
+/** The button that adds a filter, which forms put apart from the fields. */
 export function AddCondition({
   conditions,
   set,
@@ -123,11 +123,11 @@ export function AddCondition({
 }
 
 interface ValueProps {
-  /** Which filter they are of, as its labels end. */
+  /** The filter that they belong to, as labels end. */
   of: string;
   condition: Condition;
   set: (values: string[]) => void;
-  /** Whether the project has a property of this name: nothing is asked for half a name. */
+  /** Whether the project has a property of this name: for a part of a name, no values are loaded. */
   isKnown: boolean;
 }
 
@@ -136,7 +136,7 @@ interface OfferedValue {
   count?: number;
 }
 
-/** Where the API lists the values of an owner's property, and the scope that it needs. */
+/** The API's path of the values of an owner's property, and the scope that it requires. */
 function valuesOf(owner: Owner) {
   const group_type_index = groupIndexOf(owner);
   if (group_type_index !== undefined)
@@ -150,7 +150,7 @@ function ValueFields({ of, condition: { type, key, values }, set, isKnown }: Val
   const id = useId();
   const { path, scope, query } = valuesOf(type);
   const isAllowed = useAllowed(scope) && isKnown;
-  const asked = useLoaded(
+  const loaded = useLoaded(
     async (signal) => {
       if (!isAllowed) return [];
       type Reply = { results: OfferedValue[] } | OfferedValue[];
@@ -171,7 +171,7 @@ function ValueFields({ of, condition: { type, key, values }, set, isKnown }: Val
         />
       ))}
       <datalist id={id}>
-        {(asked.value ?? []).map(({ name, count }) => (
+        {(loaded.value ?? []).map(({ name, count }) => (
           <option key={name} value={name} {...(count !== undefined && { label: numberText(count) })} />
         ))}
       </datalist>

@@ -7,7 +7,7 @@ export interface Condition {
   type: Owner;
   key: string;
   operator: string;
-  /** One, or several any of which will do; none where the operator needs none. */
+  /** One, or several of which any may match; none where the operator needs none. */
   values: string[];
 }
 
@@ -28,7 +28,7 @@ export const operators: readonly (readonly [operator: string, text: string])[] =
   ["is_not_set", "is not set"],
 ];
 
-/** Those that compare with several values. */
+/** Operators that compare with several values. */
 const severalValues = new Set(["exact", "is_not"]);
 
 export const takesSeveral = (operator: string): boolean => severalValues.has(operator);
@@ -52,17 +52,17 @@ export function ownerOf(type: unknown, groupIndex: unknown): Owner | undefined {
   return typeof owner === "string" && owners.test(owner) ? owner : undefined;
 }
 
-/** Filters of one question, and values of one filter. */
+/** Filters of one query, and values of one filter. */
 export const [conditionsMax, valuesMax] = [10, 20];
 
-/** With another operator: of several values one is left where it takes one. */
+/** With another operator; for one that takes a single value, only the first is left. */
 export function withOperator({ values, ...rest }: Condition, operator: string): Condition {
   const [first = ""] = values;
   const left = takesSeveral(operator) && values.length > 0 ? values : [first];
   return { ...rest, operator, values: needsValue(operator) ? left : [] };
 }
 
-/** As the API takes them. Those without a key are not there yet. */
+/** Filters in the API's form, without those that have no key yet. */
 export function propertiesOf(conditions: readonly Condition[]) {
   return conditions
     .filter(({ key }) => key !== "")
@@ -70,12 +70,12 @@ export function propertiesOf(conditions: readonly Condition[]) {
       ...typeOf(type),
       key,
       operator,
-      ...(needsValue(operator) && { value: takesSeveral(operator) ? saidOf(values) : (values[0] ?? "") }),
+      ...(needsValue(operator) && { value: takesSeveral(operator) ? nonEmpty(values) : (values[0] ?? "") }),
     }));
 }
 
-/** Of several values those that are not empty. */
-function saidOf(values: readonly string[]): string[] {
+/** The values that are not empty. */
+function nonEmpty(values: readonly string[]): string[] {
   const said = values.filter((one) => one !== "");
   return said.length > 0 ? said : [""];
 }
@@ -85,7 +85,7 @@ function typeOf(owner: Owner) {
   return index === undefined ? { type: owner } : { type: "group", group_type_index: index };
 }
 
-/** Undefined for filters that say more than a form can. @param saved a list, or groups all of which must hold. */
+/** Undefined for filters that a form cannot show. @param saved a list, or groups all of which must hold. */
 export function conditionsOf(saved: unknown): Condition[] | undefined {
   if (saved === undefined || saved === null) return [];
   if (Array.isArray(saved)) {
@@ -116,12 +116,12 @@ function conditionsIn(saved: unknown): Condition[] | undefined {
   return [{ type, key, operator: String(operator), values: values.map(String) }];
 }
 
-/** In an address: a list for each. */
+/** A filter in an address: a JSON list. */
 export function conditionAddress({ type, key, operator, values }: Condition): string {
   return JSON.stringify([type, key, operator, ...values]);
 }
 
-/** What is no condition is left out. */
+/** Texts that are no filter are left out. */
 export function conditionsOfAddress(texts: readonly string[]): Condition[] {
   return texts.slice(0, conditionsMax).flatMap((text) => {
     try {

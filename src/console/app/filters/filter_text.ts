@@ -1,10 +1,10 @@
-// The filters of a saved query in words, so that nobody reads a figure as one of all events.
+// The filters of a saved query in words, so that nobody takes its figures for those of all events.
 
 import { groupIndexOf, needsValue, operators, ownerOf } from "./conditions.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** One sentence for each: the filters of the query, those of its single events, and what else omits events. */
+/** Sentences about the filters of the query, those of its events, and whatever else omits events. */
 export function filterSentences(query: Fields): string[] {
   const all = filtersText(query["properties"]);
   const nodes = [...listOf(query["series"]), ...entitiesOf(fieldsOf(query["retentionFilter"]))].map(fieldsOf);

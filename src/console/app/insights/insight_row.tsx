@@ -1,4 +1,4 @@
-// An insight as the API shows it, and its answer as a picture.
+// An insight as the API shows it, and its result as a picture.
 
 import { FiguresOf } from "../actors/figure_link.tsx";
 import { drawingOf, sourceOf } from "../explore/drawing.ts";
@@ -13,7 +13,7 @@ export interface InsightRow {
   query: unknown;
   dashboards: number[];
   favorited: boolean;
-  /** Of times of a funnel no list. */
+  /** A list, except of the times of a funnel. */
   result: unknown;
   columns: string[] | null;
   types: string[] | null;
@@ -44,7 +44,7 @@ export function InsightResult({ insight, ...view }: ResultProps) {
         results={[result ?? []].flat()}
         columns={columns ?? []}
         types={types ?? []}
-        look={drawingOf(query)}
+        drawing={drawingOf(query)}
         query={query}
         {...view}
       />
@@ -52,7 +52,7 @@ export function InsightResult({ insight, ...view }: ResultProps) {
   );
 }
 
-/** What its filters say: a figure is not read as one of all events. */
+/** Its filters in words, so that nobody takes its figures for those of all events. */
 function Filters({ query }: { query: unknown }) {
   const sentences = filterSentences(sourceOf(query));
   return sentences.length > 0 ? <p class="quiet filters">{sentences.join(" ")}</p> : null;

@@ -1,4 +1,4 @@
-// Saved questions: listed, each with a page of its own.
+// Saved queries: listed, each with a page of its own.
 
 import { sourceOf } from "../explore/drawing.ts";
 import { hrefOf, type Route } from "../session/route.ts";
@@ -48,7 +48,7 @@ function InsightList() {
           ? "No such insights."
           : "No insights yet. Explore, and save what you find."
       }
-      actions={<a href={hrefOf(project.id, "explore")}>Make one by exploring</a>}
+      actions={<a href={hrefOf(project.id, "explore")}>Create one in Explore</a>}
       search={
         <Form send={() => list.show({ search: search.trim(), insight, favorited })}>
           <TextField label="Name or description" value={search} set={set("search")} type="search" />
@@ -67,7 +67,7 @@ function InsightList() {
           cell: (row) => (
             <a href={hrefOf(project.id, "insights", [row.id])}>
               {row.favorited && <span title="Favorite">★ </span>}
-              <Cut text={insightName(row)} most={nameLettersMax} />
+              <Cut text={insightName(row)} lettersMax={nameLettersMax} />
             </a>
           ),
         },

@@ -1,8 +1,8 @@
-// One insight: its current answer, a link to edit its question, its name, and the dashboards that show it.
+// One insight: its current result, a link to edit its query, its name, and the dashboards that show it.
 
 import { useState } from "preact/hooks";
-import { addressOf } from "../explore/query.ts";
-import { questionOfQuery } from "../explore/saved_query.ts";
+import { addressOfQuery } from "../explore/query.ts";
+import { formQueryOf } from "../explore/saved_query.ts";
 import type { ListReply } from "../session/api.ts";
 import { hrefOf, navigate } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
@@ -16,8 +16,8 @@ import {
   FormCard,
   Outcome,
   PageHead,
+  PageWhenLoaded,
   RemoveButton,
-  ShownPage,
   TextField,
 } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
@@ -28,13 +28,13 @@ import { useMaySave } from "./saving.tsx";
 export function OneInsight({ id }: { id: string }) {
   const { home, project } = useSession();
   const path = `${home}/insights/${encodeURIComponent(id)}/`;
-  const asked = useGet<InsightRow>(path);
+  const loaded = useGet<InsightRow>(path);
   const mayDelete = useAllowed("insight:write");
   const maySave = useMaySave();
   const action = useAction();
-  const part = { path, changed: asked.again };
+  const part = { path, changed: loaded.reload };
   return (
-    <ShownPage asked={asked} title="Insight">
+    <PageWhenLoaded loaded={loaded} title="Insight">
       {(insight) => (
         <>
           <PageHead title={insightName(insight)}>
@@ -57,18 +57,18 @@ export function OneInsight({ id }: { id: string }) {
           </Card>
           {maySave && (
             <div class="cards">
-              <Naming {...part} insight={insight} />
+              <NameForm {...part} insight={insight} />
               <OnDashboards {...part} insight={insight} />
             </div>
           )}
           <Sharing path={path.slice(0, -1)} what="insight" />
         </>
       )}
-    </ShownPage>
+    </PageWhenLoaded>
   );
 }
 
-/** To the explore page, with the question in its form. */
+/** A link to the explore page, with the query in its form. */
 function EditLink({ insight: { id, query } }: { insight: InsightRow }) {
   const { project } = useSession();
   if (savedSqlOf(query))
@@ -77,18 +77,18 @@ function EditLink({ insight: { id, query } }: { insight: InsightRow }) {
         Edit query
       </a>
     );
-  const question = questionOfQuery(query);
-  if (!question)
+  const formQuery = formQueryOf(query);
+  if (!formQuery)
     return <span class="quiet">Its query has more than the form can show. Change it through the API.</span>;
   return (
-    <a class="button" href={`${hrefOf(project.id, "explore")}?insight=${id}&${addressOf(question)}`}>
-      Edit question
+    <a class="button" href={`${hrefOf(project.id, "explore")}?insight=${id}&${addressOfQuery(formQuery)}`}>
+      Edit query
     </a>
   );
 }
 
 function Favorite({ insight: { favorited }, path, changed, action }: PartProps & { action: Action }) {
-  const done = favorited ? "No favorite any more." : "A favorite.";
+  const done = favorited ? "Removed from the favorites." : "Added to the favorites.";
   return (
     <Button
       aria-pressed={favorited}
@@ -100,7 +100,7 @@ function Favorite({ insight: { favorited }, path, changed, action }: PartProps &
   );
 }
 
-/** A copy, on no dashboard, which is opened. */
+/** Creates a copy, on no dashboard, and opens it. */
 function Duplicate({ insight, action }: { insight: InsightRow; action: Action }) {
   const { home, project } = useSession();
   const { query, description } = insight;
@@ -122,7 +122,7 @@ interface PartProps {
   changed: () => void;
 }
 
-function Naming({ insight, path, changed }: PartProps) {
+function NameForm({ insight, path, changed }: PartProps) {
   const [name, setName] = useState(insight.name ?? "");
   const [description, setDescription] = useState(insight.description ?? "");
   const action = useAction();
@@ -158,22 +158,22 @@ function OnDashboards({ insight, path, changed }: PartProps) {
           <li key={id}>
             <a href={hrefOf(project.id, "dashboards", [id])}>{nameOf(id)}</a>
             <Button
-              aria-label={`Take off ${nameOf(id)}`}
+              aria-label={`Remove from ${nameOf(id)}`}
               disabled={action.running}
               onClick={() =>
                 show(
                   insight.dashboards.filter((one) => one !== id),
-                  `It is off ${nameOf(id)}.`,
+                  `Removed from ${nameOf(id)}.`,
                 )
               }
             >
-              Take off
+              Remove
             </Button>
           </li>
         ))}
       </ul>
       {others.length > 0 && (
-        <Form send={() => show([...insight.dashboards, Number(chosen)], "It is on the dashboard.")}>
+        <Form send={() => show([...insight.dashboards, Number(chosen)], "Added to the dashboard.")}>
           <ChoiceField
             label="Put it on"
             value={chosen}

@@ -1,4 +1,4 @@
-// Saving a query: in the place of the one of an insight, or as a new insight.
+// Saving a query as that of an existing insight, or as a new insight.
 
 import { useState } from "preact/hooks";
 import { hrefOf, navigate } from "../session/route.ts";
@@ -6,7 +6,7 @@ import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useLoaded } from "../session/use_loaded.ts";
 import { Button, Cut, ErrorText, Form, Outcome, TextField } from "../ui/parts.tsx";
 
-/** Saving a query takes the right to run it. */
+/** Whether the key may save a query, which also requires the right to run it. */
 export function useMaySave(): boolean {
   const mayQuery = useAllowed("query:read");
   return useAllowed("insight:write") && mayQuery;
@@ -67,9 +67,9 @@ const nameLettersMax = 60;
 function SaveChanges({ queryOf, insight, isReady = true }: SavingProps) {
   const { api, home, project } = useSession();
   const path = `${home}/insights/${insight}/`;
-  const asked = useLoaded((signal) => api.get<SavedInsight>(path, { refresh: "false" }, signal), [path]);
+  const loaded = useLoaded((signal) => api.get<SavedInsight>(path, { refresh: "false" }, signal), [path]);
   const action = useAction();
-  const { value: saved } = asked;
+  const { value: saved } = loaded;
   const href = hrefOf(project.id, "insights", [insight]);
   const save = () =>
     action.send(
@@ -81,7 +81,7 @@ function SaveChanges({ queryOf, insight, isReady = true }: SavingProps) {
     );
   return (
     <>
-      <ErrorText error={asked.error} />
+      <ErrorText error={loaded.error} />
       <p class="page-actions">
         <Button kind="primary" disabled={action.running || !isReady || !saved} onClick={save}>
           Save changes
@@ -89,7 +89,10 @@ function SaveChanges({ queryOf, insight, isReady = true }: SavingProps) {
         <span class="quiet">
           in the place of what{" "}
           <a href={href}>
-            <Cut text={saved?.name || saved?.derived_name || `insight ${insight}`} most={nameLettersMax} />
+            <Cut
+              text={saved?.name || saved?.derived_name || `insight ${insight}`}
+              lettersMax={nameLettersMax}
+            />
           </a>{" "}
           asks, on dashboards and in subscriptions too.
         </span>

@@ -1,4 +1,4 @@
-// Events as the console lists them: newest first, each to be opened.
+// Events as the console lists them: newest first, each with its details.
 
 import { useState } from "preact/hooks";
 import { hrefOf } from "../session/route.ts";
@@ -133,12 +133,12 @@ function SessionId({ id }: { id: string }) {
 
 function RecordedSession({ id }: { id: string }) {
   const { home, project } = useSession();
-  const asked = useGet<{ count: number }>(`${home}/session_recordings/`, recordedAsked([id]));
-  if (!asked.value?.count) return <>{id}</>;
+  const loaded = useGet<{ count: number }>(`${home}/session_recordings/`, recordingsOf([id]));
+  if (!loaded.value?.count) return <>{id}</>;
   return <a href={hrefOf(project.id, "recordings", [id])}>{id}, recorded</a>;
 }
 
-/** Asks for the recordings of these sessions. */
-export function recordedAsked(ids: readonly string[]) {
+/** The API's parameters for the recordings of these sessions. */
+export function recordingsOf(ids: readonly string[]) {
   return { session_ids: JSON.stringify(ids), limit: Math.max(1, ids.length) };
 }

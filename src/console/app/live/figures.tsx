@@ -5,7 +5,7 @@ import { Chart } from "../ui/chart.tsx";
 import { bytesText, durationText, numberText } from "../ui/format.ts";
 import { Card } from "../ui/parts.tsx";
 import type { FiguresMessage } from "./messages.ts";
-import { latelyOf, ratesOf, timesOf, total } from "./rates.ts";
+import { ratesOf, recentRate, timesOf, total } from "./rates.ts";
 
 const lanes = ["live", "historical", "recordings"] as const;
 const titles = { live: "Live events", historical: "Imported events", recordings: "Recorded pieces" };
@@ -53,7 +53,7 @@ function LaneFigure({ lane, history }: LaneProps) {
   return (
     <Figure
       name={`${titles[lane]} / s`}
-      value={numberText(latelyOf(rates))}
+      value={numberText(recentRate(rates))}
       note={`${numberText(accepted)} since the start`}
     >
       <Sparkline label={`${titles[lane]} a second, two minutes`} values={rates} history={history} />

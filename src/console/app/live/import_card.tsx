@@ -1,4 +1,4 @@
-// The progress of an import: how much has arrived, how much of it is stored, how long the remainder takes.
+// The progress of an import: events accepted, events stored, and the time left.
 
 import { durationText, numberText } from "../ui/format.ts";
 import { Card } from "../ui/parts.tsx";

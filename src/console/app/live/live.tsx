@@ -14,7 +14,7 @@ import { total, withMessage } from "./rates.ts";
 import { type Connection, useStream } from "./stream.ts";
 import { WarningCard } from "./warnings.tsx";
 
-/** Events that the page keeps. */
+/** Events on the page. */
 const shownMax = 50;
 
 const noEvents: readonly ShownEvent[] = [];
@@ -23,10 +23,10 @@ export function Live() {
   const { filter, show } = useAddress(shownMax, ["event", "distinct_id"]);
   const { event = "", distinct_id = "" } = filter;
   const followed = { event, distinct_id };
-  const question = JSON.stringify(followed);
+  const filterKey = JSON.stringify(followed);
   const [history, setHistory] = useState<readonly FiguresMessage[]>([]);
   const [paused, setPaused] = useState(false);
-  const [arrived, setArrived] = useState({ of: question, events: noEvents });
+  const [arrived, setArrived] = useState({ of: filterKey, events: noEvents });
   const held = useRef(false);
   held.current = paused;
   const [showsFigures, setShowsFigures] = useState<boolean>();
@@ -36,16 +36,16 @@ export function Live() {
     events: (messages) => {
       if (held.current) return;
       setArrived(({ of, events: before }) => {
-        const known = of === question ? before : noEvents;
+        const known = of === filterKey ? before : noEvents;
         const events = withoutRepeats([...messages.map(shownEvent), ...known]).slice(0, shownMax);
-        return { of: question, events };
+        return { of: filterKey, events };
       });
     },
   });
   const last = history.at(-1);
-  const changes = useSlowly(last ? total(last.ignored) + total(last.warned) : 0);
-  // What stands below the figures comes with them, which would move it.
-  const isWhole = last !== undefined || showsFigures === false || connection === "away";
+  const changes = useThrottled(last ? total(last.ignored) + total(last.warned) : 0);
+  // What is below the figures appears with them: they would move it.
+  const isComplete = last !== undefined || showsFigures === false || connection === "unreachable";
   return (
     <>
       <PageHead title="Live">
@@ -62,14 +62,14 @@ export function Live() {
             </Button>
           </Filter>
           <Newest
-            key={question}
+            key={filterKey}
             filter={followed}
-            arrived={arrived.of === question ? arrived.events : noEvents}
+            arrived={arrived.of === filterKey ? arrived.events : noEvents}
           />
         </Card>
       </div>
       <FigureCards history={history} />
-      {isWhole && (
+      {isComplete && (
         <div class="cards">
           <ImportCard history={history} />
           {last && <Fates last={last} />}
@@ -84,27 +84,27 @@ function StateOf({ connection }: { connection: Connection }) {
   const words = {
     connecting: "connecting …",
     live: "live",
-    away: "the server does not answer: trying again",
+    unreachable: "the server does not answer: trying again",
   };
   return (
     <span
       role="status"
-      class={`status ${connection === "live" ? "good" : connection === "away" ? "bad" : ""}`}
+      class={`status ${connection === "live" ? "good" : connection === "unreachable" ? "bad" : ""}`}
     >
       {words[connection]}
     </span>
   );
 }
 
-/** Time between two readings of the examples, in ms: counters change each second. */
-const slowlyMs = 10_000;
+/** The pause between two reloads of the examples, in ms: counters change each second. */
+const throttleMs = 10_000;
 
-function useSlowly(value: number): number {
+function useThrottled(value: number): number {
   const [slow, setSlow] = useState(value);
   const latest = useRef(value);
   latest.current = value;
   useEffect(() => {
-    const timer = setInterval(() => setSlow(latest.current), slowlyMs);
+    const timer = setInterval(() => setSlow(latest.current), throttleMs);
     return () => clearInterval(timer);
   }, []);
   return slow;

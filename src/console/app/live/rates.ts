@@ -1,4 +1,4 @@
-// What the live page shows, computed from the counters of the stream: rates by the second, the progress of an import.
+// Computes what the live page shows from the counters of the stream: rates a second, the progress of an import.
 
 import type { FiguresMessage } from "./messages.ts";
 
@@ -41,15 +41,15 @@ export function importOf(history: readonly FiguresMessage[]): ImportProgress | u
   const lane = "historical";
   const [accepted, stored] = [last?.accepted[lane] ?? 0, last?.stored[lane] ?? 0];
   if (!last || accepted + stored === 0) return undefined;
-  const acceptedRate = latelyOf(
+  const acceptedRate = recentRate(
     ratesOf(history, (one) => one.accepted[lane] ?? 0),
     5,
   );
-  const storedRate = latelyOf(
+  const storedRate = recentRate(
     ratesOf(history, (one) => one.stored[lane] ?? 0),
     importSeconds,
   );
-  // After a restart, events of the process before are stored too: then all pending ones may be of the import.
+  // After a restart, events of the previous process are stored, too: then all pending ones may be of the import.
   const pending = Math.min(last.pending_events, stored > accepted ? Infinity : accepted - stored);
   const remainingSeconds = pending === 0 ? 0 : storedRate > 0 ? pending / storedRate : undefined;
   return { accepted, stored, acceptedRate, storedRate, pending, remainingSeconds };
@@ -60,7 +60,7 @@ export function timesOf(history: readonly FiguresMessage[]): number[] {
   return history.slice(1).map(({ at }) => at / 1000);
 }
 
-/** By the second, between each message and the one before. */
+/** Rates a second, between each message and the one before. */
 export function ratesOf(
   history: readonly FiguresMessage[],
   read: (message: FiguresMessage) => number,
@@ -73,7 +73,7 @@ export function ratesOf(
 }
 
 /** The mean of the last `count` rates. */
-export function latelyOf(rates: readonly number[], count = 5): number {
+export function recentRate(rates: readonly number[], count = 5): number {
   const lately = rates.slice(-count);
   return lately.length === 0 ? 0 : lately.reduce((sum, rate) => sum + rate, 0) / lately.length;
 }

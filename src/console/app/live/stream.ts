@@ -10,10 +10,10 @@ export interface Followers {
   events?: (messages: EventMessage[]) => void;
 }
 
-/** Time before a stream that ended is opened again, in ms. */
-const againMs = 2000;
+/** The pause before a stream that ended is opened again, in ms. */
+const reconnectMs = 2000;
 
-export type Connection = "connecting" | "live" | "away";
+export type Connection = "connecting" | "live" | "unreachable";
 
 /** Follows the project until the page is left. `filter` is as in the list of events. */
 export function useStream(filter: { event: string; distinct_id: string }, followers: Followers): Connection {
@@ -30,9 +30,9 @@ export function useStream(filter: { event: string; distinct_id: string }, follow
           setConnection("live");
           await readMessages(reply, followers);
         } catch {
-          if (!stop.signal.aborted) setConnection("away");
+          if (!stop.signal.aborted) setConnection("unreachable");
         }
-        await new Promise((resolve) => setTimeout(resolve, againMs));
+        await new Promise((resolve) => setTimeout(resolve, reconnectMs));
       }
     };
     void follow();

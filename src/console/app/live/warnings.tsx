@@ -4,7 +4,7 @@ import type { ListReply } from "../session/api.ts";
 import { useSession } from "../session/session.ts";
 import { useGet } from "../session/use_loaded.ts";
 import { agoText, numberText } from "../ui/format.ts";
-import { Card, Shown } from "../ui/parts.tsx";
+import { Card, WhenLoaded } from "../ui/parts.tsx";
 import { Tree } from "../ui/tree.tsx";
 
 interface WarningRow {
@@ -25,10 +25,10 @@ const examplesMax = 3;
 /** @param seen changes when there may be new ones. */
 export function WarningCard({ seen }: { seen: number }) {
   const { home } = useSession();
-  const asked = useGet<Warnings>(`${home}/ingestion_warnings/`, { limit: 100, after: "-7d" }, seen);
+  const loaded = useGet<Warnings>(`${home}/ingestion_warnings/`, { limit: 100, after: "-7d" }, seen);
   return (
     <Card title="Ignored and changed events, seven days" wide>
-      <Shown asked={asked}>
+      <WhenLoaded loaded={loaded}>
         {({ types, results }) =>
           types.length === 0 ? (
             <p class="quiet">None: every event was stored as it was sent.</p>
@@ -44,7 +44,7 @@ export function WarningCard({ seen }: { seen: number }) {
             ))
           )
         }
-      </Shown>
+      </WhenLoaded>
     </Card>
   );
 }

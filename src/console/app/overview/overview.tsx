@@ -1,4 +1,4 @@
-// How the site is doing: its visitors and what they came by, each row a filter. Figures and rows are those of the API's
+// The visitors of the site, and where they came from; each row is a filter. Figures and rows come from the API's
 // queries about sites.
 
 import { useEffect, useState } from "preact/hooks";
@@ -10,7 +10,7 @@ import { hrefOf, navigate, type Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
 import { useLoaded } from "../session/use_loaded.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";
-import { Card, PageHead, Shown } from "../ui/parts.tsx";
+import { Card, PageHead, WhenLoaded } from "../ui/parts.tsx";
 import { RangeField } from "../ui/range_field.tsx";
 import { SiteCard } from "./site_card.tsx";
 import {
@@ -37,7 +37,7 @@ export function Overview({ route }: { route: Route }) {
     },
     [home, isFirst],
   );
-  // Until there are events, the first page tells how to send them.
+  // While there are no events, the first page shows how to send them.
   useEffect(() => {
     if (any.value === false) location.replace(hrefOf(project.id, "start"));
   }, [any.value]);
@@ -47,7 +47,7 @@ export function Overview({ route }: { route: Route }) {
   return (
     <>
       <PageHead title="Overview">{any.value && <LiveNow />}</PageHead>
-      <Shown asked={any}>
+      <WhenLoaded loaded={any}>
         {(has) =>
           has && (
             <>
@@ -68,7 +68,7 @@ export function Overview({ route }: { route: Route }) {
             </>
           )
         }
-      </Shown>
+      </WhenLoaded>
     </>
   );
 }
@@ -78,12 +78,12 @@ export function addressOfSite(project: number, site: Site): string {
   return `${hrefOf(project, "overview")}${query && `?${query}`}`;
 }
 
-/** Persons who did anything in these minutes are there now; asked again after so many ms. */
-const [nowMinutes, nowAgainMs] = [5, 30_000];
+/** A person is here now who did anything in these minutes; the pause between two polls, in ms. */
+const [nowMinutes, nowPollMs] = [5, 30_000];
 
 function LiveNow() {
   const { api, home } = useSession();
-  const asked = useLoaded(
+  const loaded = useLoaded(
     async (signal) => {
       const text =
         "select count(distinct person_id) from events " +
@@ -99,16 +99,16 @@ function LiveNow() {
     },
     [home],
   );
-  const { value, loading, again } = asked;
+  const { value, loading, reload } = loaded;
   useEffect(() => {
     if (loading) return undefined;
-    // Nothing is asked while nobody looks.
-    const seen = () => void (document.visibilityState === "visible" && again());
-    const timer = setTimeout(seen, nowAgainMs);
-    document.addEventListener("visibilitychange", seen);
+    // A hidden page sends no requests.
+    const reloadIfVisible = () => void (document.visibilityState === "visible" && reload());
+    const timer = setTimeout(reloadIfVisible, nowPollMs);
+    document.addEventListener("visibilitychange", reloadIfVisible);
     return () => {
       clearTimeout(timer);
-      document.removeEventListener("visibilitychange", seen);
+      document.removeEventListener("visibilitychange", reloadIfVisible);
     };
   }, [loading]);
   if (value === undefined) return null;
@@ -163,12 +163,12 @@ function textOf(value: number | null, kind: Figure["kind"]): string {
   return kind === "percentage" ? percentText(value, 100) : numberText(value);
 }
 
-/** Over time: of all events with page views, whichever session they are of. Its points lead to their persons. */
+/** A figure over time, of all events and not by session. Its points link to their persons. */
 function Curve({ site, drawn }: { site: Site; drawn: string }) {
   const { api, home, project } = useSession();
   const [title] = curves[drawn]!;
   const query = curveQuery(site, drawn);
-  const asked = useLoaded(
+  const loaded = useLoaded(
     (signal) => api.send<{ results: Results }>("POST", `${home}/query/`, { query }, signal),
     [home, JSON.stringify(query)],
   );
@@ -183,13 +183,13 @@ function Curve({ site, drawn }: { site: Site; drawn: string }) {
         </a>
       </div>
       <div class="curve">
-        <Shown asked={asked}>
+        <WhenLoaded loaded={loaded}>
           {({ results }) => (
             <FiguresOf query={query}>
               <ResultView results={results} height={190} small />
             </FiguresOf>
           )}
-        </Shown>
+        </WhenLoaded>
       </div>
     </Card>
   );
@@ -210,13 +210,13 @@ interface FiguresProps {
 function Figures({ site, drawn, draw }: FiguresProps) {
   const { api, home } = useSession();
   const query = overviewQuery(site);
-  const asked = useLoaded(
+  const loaded = useLoaded(
     (signal) => api.send<{ results: Figure[] }>("POST", `${home}/query/`, { query }, signal),
     [home, JSON.stringify(query)],
   );
-  if (asked.value === undefined && asked.loading) return <FiguresToCome />;
+  if (loaded.value === undefined && loaded.loading) return <FiguresToCome />;
   return (
-    <Shown asked={asked}>
+    <WhenLoaded loaded={loaded}>
       {({ results }) => (
         <dl class="figures">
           {results.map(({ key, kind, value, previous, changeFromPreviousPct: change, isIncreaseBad }) => (
@@ -241,11 +241,11 @@ function Figures({ site, drawn, draw }: FiguresProps) {
           ))}
         </dl>
       )}
-    </Shown>
+    </WhenLoaded>
   );
 }
 
-/** Their room, before they are there. */
+/** Keeps the figures' space until they are loaded. */
 function FiguresToCome() {
   return (
     <dl class="figures" aria-busy="true">
@@ -260,7 +260,7 @@ function FiguresToCome() {
   );
 }
 
-/** Without a figure before there is no change. */
+/** "" without a figure of the time before. */
 function changeText(change: number | null): string {
   if (change === null) return "";
   return `${change > 0 ? "+" : change < 0 ? "−" : "±"}${Math.abs(change)} %`;

@@ -1,4 +1,4 @@
-// One card of the overview: visitors by what they came by, each row a filter.
+// One card of the overview: visitors by one property, such as their source; each row is a filter.
 
 import { useState } from "preact/hooks";
 import { hrefOf } from "../session/route.ts";
@@ -6,7 +6,7 @@ import { useSession } from "../session/session.ts";
 import { useLoaded } from "../session/use_loaded.ts";
 import { Bars } from "../ui/bars.tsx";
 import { numberText } from "../ui/format.ts";
-import { Button, Card, Shown } from "../ui/parts.tsx";
+import { Button, Card, WhenLoaded } from "../ui/parts.tsx";
 import {
   byZone,
   rowName,
@@ -62,7 +62,7 @@ interface TableReply {
 function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
   const { api, home, project } = useSession();
   const [limit, setLimit] = useState(rowsShort);
-  const asked = useLoaded(
+  const loaded = useLoaded(
     async (signal) => {
       const sources = subject.by === "Country" ? [subject, byZone] : [subject];
       const replies = await Promise.all(
@@ -87,7 +87,7 @@ function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
   const hrefTo = ({ subject: { by }, value }: SiteRow) =>
     `${hrefOf(project.id, "overview")}?${siteAddress(withFilter(site, { by, value }))}`;
   return (
-    <Shown asked={asked}>
+    <WhenLoaded loaded={loaded}>
       {({ rows, hasMore }) =>
         rows.length === 0 ? (
           <p class="quiet">Nobody in this time.</p>
@@ -113,6 +113,6 @@ function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
           </>
         )
       }
-    </Shown>
+    </WhenLoaded>
   );
 }

@@ -1,8 +1,8 @@
-// The overview's questions: the range and filters of its address, and the queries that they become.
+// The range and filters of the overview's address, and the queries that they become.
 
 import { countryName, countryOfZone } from "./countries.ts";
 
-/** What a row of a table stands for, and what its filter is about. */
+/** What the rows of a table are about, and the filter of a row. */
 export interface Subject {
   /** The API's name of the breakdown. */
   by: string;
@@ -10,7 +10,7 @@ export interface Subject {
   /** The property that a row's filter compares; of events, or of sessions. */
   key: string;
   type: "event" | "session";
-  /** What rows without a value are called. */
+  /** The name of the row without a value. */
   none?: string;
 }
 
@@ -67,7 +67,7 @@ export const cards: readonly (readonly [title: string, subjects: readonly Subjec
   ],
 ];
 
-/** Where events carry no country, the time zone of their browser says one. */
+/** Events without a country have one by the time zone of their browser. */
 export const byZone = ofEvent("Timezone", "Time zones", "$timezone");
 
 const subjects = new Map([...cards.flatMap(([, own]) => own), byZone].map((one) => [one.by, one]));
@@ -116,7 +116,7 @@ export function siteOf(query: URLSearchParams): Site {
   return { range: query.get("range") ?? rangeDefault, to: query.get("to") ?? "", filters };
 }
 
-/** The query of the address of a page that shows it. */
+/** The parameters of a page's address that show it. */
 export function siteAddress({ range, to, filters }: Site): string {
   const query = new URLSearchParams();
   if (range !== rangeDefault) query.set("range", range);
@@ -137,7 +137,7 @@ interface Filter {
   value?: string[];
 }
 
-/** A filter by time zone is of events without a country, as the rows are that it comes from. */
+/** A filter by time zone only has events without a country, as its row has. */
 function filtersOf({ by, value }: SiteFilter): Filter[] {
   const { key, type } = subjects.get(by)!;
   const own = value === "" ? { operator: "is_not_set" } : { operator: "exact", value: [value] };
@@ -148,7 +148,7 @@ const withoutCountry: readonly Filter[] = [
   { key: "$geoip_country_code", type: "event", operator: "is_not_set" },
 ];
 
-/** What every question of the page has. */
+/** The fields that all queries of the page have. */
 function scopeOf({ range, to, filters }: Site) {
   return {
     dateRange: { date_from: range, ...(to !== "" && { date_to: to }) },
@@ -160,7 +160,7 @@ export function overviewQuery(site: Site) {
   return { kind: "WebOverviewQuery", ...scopeOf(site), compareFilter: { compare: true } };
 }
 
-/** Of ranges that are not shown by the day. */
+/** Intervals of ranges that are not drawn by the day. */
 const rangeIntervals: Readonly<Record<string, string>> = {
   dStart: "hour",
   "-1dStart": "hour",
@@ -168,7 +168,7 @@ const rangeIntervals: Readonly<Record<string, string>> = {
   all: "month",
 };
 
-/** What can be drawn over time, by the figure that it is of: its title, and the API's name of its math. */
+/** The figures that can be drawn over time: the title, and the API's name of the math. */
 export const curves: Readonly<Record<string, readonly [title: string, math: string]>> = {
   visitors: ["Persons with page views", "dau"],
   views: ["Page views", "total"],
@@ -197,7 +197,7 @@ export function tableQuery(site: Site, { by }: Subject, limit: number) {
   };
 }
 
-/** What a row is called. A country that is known by a time zone alone says so. */
+/** The name of a row. A country that is known only by a time zone is named as such. */
 export function rowName({ by, none = "(none)" }: Subject, value: string): string {
   if (value === "") return none;
   if (by === "Country") return countryName(value);

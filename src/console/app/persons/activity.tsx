@@ -6,15 +6,15 @@ import type { Results } from "../explore/results.ts";
 import { useSession } from "../session/session.ts";
 import { useLoaded } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
-import { Shown } from "../ui/parts.tsx";
+import { WhenLoaded } from "../ui/parts.tsx";
 
-/** Days that are drawn: the newest with events. */
+/** At most so many days are drawn: the newest with events. */
 const daysMax = 3660;
 
-/** @param children stand beneath, and come with it: they would be moved. */
+/** @param children what is beneath, which appears with it: it would be moved. */
 export function Activity({ person, children }: { person: string; children: ComponentChildren }) {
   const { api, home } = useSession();
-  const asked = useLoaded(
+  const loaded = useLoaded(
     async (signal) => {
       const text =
         "select toDate(timestamp) as day, count() as events from events where person_id = {person} " +
@@ -27,7 +27,7 @@ export function Activity({ person, children }: { person: string; children: Compo
   );
   return (
     <>
-      <Shown asked={asked}>
+      <WhenLoaded loaded={loaded}>
         {({ results, columns, types, hasMore }) => (
           <>
             <p>
@@ -39,15 +39,15 @@ export function Activity({ person, children }: { person: string; children: Compo
                 results={results}
                 columns={columns}
                 types={types.map(([, type]) => type)}
-                look={{ display: "ActionsBar" }}
+                drawing={{ display: "ActionsBar" }}
                 height={160}
                 small
               />
             )}
           </>
         )}
-      </Shown>
-      {(asked.value !== undefined || !asked.loading) && children}
+      </WhenLoaded>
+      {(loaded.value !== undefined || !loaded.loading) && children}
     </>
   );
 }

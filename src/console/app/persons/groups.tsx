@@ -7,7 +7,7 @@ import { useAllowed, useSession } from "../session/session.ts";
 import { useDraft, useGet, useList, useLoaded } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";
 import { ListPage } from "../ui/list_page.tsx";
-import { Button, Card, ChoiceField, Cut, Form, PageHead, Shown, TextField, Time } from "../ui/parts.tsx";
+import { Button, Card, ChoiceField, Cut, Form, PageHead, TextField, Time, WhenLoaded } from "../ui/parts.tsx";
 import { Pager } from "../ui/table.tsx";
 import { Properties } from "../ui/tree.tsx";
 
@@ -60,13 +60,15 @@ function GroupList() {
           name: "Key",
           cell: (row) => (
             <a href={hrefOf(project.id, "groups", [row.group_type, row.group_key])}>
-              <Cut text={row.group_key} most={nameLettersMax} />
+              <Cut text={row.group_key} lettersMax={nameLettersMax} />
             </a>
           ),
         },
         {
           name: "Name",
-          cell: ({ properties }) => <Cut text={String(properties["name"] ?? "")} most={nameLettersMax} />,
+          cell: ({ properties }) => (
+            <Cut text={String(properties["name"] ?? "")} lettersMax={nameLettersMax} />
+          ),
         },
         {
           name: "First seen",
@@ -83,13 +85,13 @@ const nameLettersMax = 120;
 
 function OneGroup({ type, group }: { type: string; group: string }) {
   const { api, home } = useSession();
-  const asked = useLoaded(
+  const loaded = useLoaded(
     async (signal) => {
       const types = await api.get<TypeRow[]>(`${home}/groups_types/`, {}, signal);
       const index = types.find(({ group_type }) => group_type === type)?.group_type_index;
       if (index === undefined) throw new Error(`There are no groups of the type ${type}.`);
-      const asking = { group_type_index: index, group_key: group };
-      const found = await api.get<GroupRow>(`${home}/groups/find/`, asking, signal).catch(whenUnknown);
+      const key = { group_type_index: index, group_key: group };
+      const found = await api.get<GroupRow>(`${home}/groups/find/`, key, signal).catch(whenUnknown);
       return { index, found };
     },
     [home, type, group],
@@ -98,7 +100,7 @@ function OneGroup({ type, group }: { type: string; group: string }) {
   return (
     <>
       <PageHead title={group} />
-      <Shown asked={asked}>
+      <WhenLoaded loaded={loaded}>
         {({ index, found }) => (
           <div class="cards">
             <Card title={`Properties of the ${type}`}>
@@ -114,21 +116,21 @@ function OneGroup({ type, group }: { type: string; group: string }) {
             {seesEvents && <GroupEvents index={index} group={group} />}
           </div>
         )}
-      </Shown>
+      </WhenLoaded>
     </>
   );
 }
 
-/** A group that events name, and no $groupidentify event. */
+/** Undefined for a group that events name, but no $groupidentify event. */
 function whenUnknown(thrown: unknown): undefined {
   if (!(thrown instanceof Refusal) || thrown.status !== 404) throw thrown;
 }
 
 function GroupEvents({ index, group }: { index: number; group: string }) {
   const { project } = useSession();
-  // In SQL, a text between quotes.
+  // The key as a quoted text in SQL.
   const where = `$group_${index} = '${group.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
-  const { asked, page } = useList<ShownEvent>("events/", 50, { where: JSON.stringify([where]) });
+  const { loaded, page } = useList<ShownEvent>("events/", 50, { where: JSON.stringify([where]) });
   const all = {
     kind: "TrendsQuery",
     series: [{ kind: "EventsNode", event: null }],
@@ -143,14 +145,14 @@ function GroupEvents({ index, group }: { index: number; group: string }) {
           The persons in this group
         </a>
       </p>
-      <Shown asked={asked}>
+      <WhenLoaded loaded={loaded}>
         {({ results, count }) => (
           <>
             <EventList events={results} empty="No events." />
             <Pager {...page} count={count} />
           </>
         )}
-      </Shown>
+      </WhenLoaded>
     </Card>
   );
 }

@@ -19,11 +19,11 @@ import {
   Form,
   Outcome,
   PageHead,
+  PageWhenLoaded,
   RemoveButton,
-  Shown,
-  ShownPage,
   TextField,
   Time,
+  WhenLoaded,
 } from "../ui/parts.tsx";
 import { Pager } from "../ui/table.tsx";
 import { Properties } from "../ui/tree.tsx";
@@ -45,8 +45,8 @@ export function Persons({ route }: { route: Route }) {
   return uuid ? <OnePerson key={uuid} uuid={uuid} /> : <PersonList />;
 }
 
-/** Filters of an address, of persons alone. */
-const ownIn = (text?: string) => conditionsOfText(text).filter(({ type }) => type === "person");
+/** The filters of an address that are about persons. */
+const personFiltersIn = (text?: string) => conditionsOfText(text).filter(({ type }) => type === "person");
 
 function PersonList() {
   const { project } = useSession();
@@ -56,7 +56,7 @@ function PersonList() {
     {},
     ["search", "distinct_id", "where"],
     ({ where, ...rest }) => {
-      const properties = propertiesOf(ownIn(where));
+      const properties = propertiesOf(personFiltersIn(where));
       return { ...rest, ...(properties.length > 0 && { properties: JSON.stringify(properties) }) };
     },
   );
@@ -64,7 +64,7 @@ function PersonList() {
   const [lists, names] = [useId(), useProjectNames()];
   const found = list.filter["distinct_id"];
   const filters = {
-    conditions: ownIn(fields["where"]),
+    conditions: personFiltersIn(fields["where"]),
     set: (conditions: Condition[]) => set("where")(conditionsText(conditions)),
     owner: "person",
   };
@@ -102,7 +102,7 @@ function PersonList() {
           name: "Person",
           cell: (row) => (
             <a href={hrefOf(project.id, "persons", [row.uuid])}>
-              <Cut text={nameOf(row)} most={nameLettersMax} />
+              <Cut text={nameOf(row)} lettersMax={nameLettersMax} />
             </a>
           ),
         },
@@ -123,7 +123,7 @@ function nameOf({ name, distinct_ids, uuid }: PersonRow): string {
 function OnePerson({ uuid }: { uuid: string }) {
   const { api, home, project } = useSession();
   const path = `${home}/persons/${encodeURIComponent(uuid)}`;
-  const asked = useLoaded(
+  const loaded = useLoaded(
     async (signal) => {
       const [person, ids] = await Promise.all([
         api.get<PersonRow>(`${path}/`, {}, signal),
@@ -136,7 +136,7 @@ function OnePerson({ uuid }: { uuid: string }) {
   const seesEvents = useAllowed("query:read");
   const seesRecordings = useAllowed("session_recording:read");
   return (
-    <ShownPage asked={asked} title="Person">
+    <PageWhenLoaded loaded={loaded} title="Person">
       {({ person, ids }) => (
         <>
           <PageHead title={nameOf(person)}>
@@ -171,7 +171,7 @@ function OnePerson({ uuid }: { uuid: string }) {
           </div>
         </>
       )}
-    </ShownPage>
+    </PageWhenLoaded>
   );
 }
 
@@ -184,7 +184,7 @@ function RemovePerson({ path }: { path: string }) {
     <>
       <RemoveButton
         path={`${path}/`}
-        sure="Delete this person? The events stay, and a new one makes the person again."
+        sure="Delete this person? The events stay; a new event creates the person again."
         action={action}
         back={hrefOf(project.id, "persons")}
       />
@@ -196,18 +196,18 @@ function RemovePerson({ path }: { path: string }) {
 const eventsShownMax = 50;
 
 function PersonEvents({ uuid }: { uuid: string }) {
-  const { asked, page } = useList<ShownEvent>("events/", eventsShownMax, { person_id: uuid });
+  const { loaded, page } = useList<ShownEvent>("events/", eventsShownMax, { person_id: uuid });
   return (
     <Card title="Events" wide>
       <Activity person={uuid}>
-        <Shown asked={asked}>
+        <WhenLoaded loaded={loaded}>
           {({ results, count }) => (
             <>
               <EventList events={results} empty="No events." />
               <Pager {...page} count={count} />
             </>
           )}
-        </Shown>
+        </WhenLoaded>
       </Activity>
     </Card>
   );

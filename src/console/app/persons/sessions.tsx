@@ -1,13 +1,13 @@
 // The newest sessions of a person, with their recordings.
 
 import { useState } from "preact/hooks";
-import { recordedAsked } from "../live/event_row.tsx";
+import { recordingsOf } from "../live/event_row.tsx";
 import type { ListReply } from "../session/api.ts";
 import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useLoaded } from "../session/use_loaded.ts";
 import { durationText, numberText, timeText } from "../ui/format.ts";
-import { Button, Card, Cut, Shown } from "../ui/parts.tsx";
+import { Button, Card, Cut, WhenLoaded } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 
 /** Sessions at first, and at most. */
@@ -16,7 +16,7 @@ const [stepMax, listedMax] = [10, 500];
 /** Letters of an address. */
 const urlLettersMax = 120;
 
-/** As they are selected. */
+/** The columns of Cells. */
 const columns = [
   "session_id",
   "$start_timestamp",
@@ -31,7 +31,7 @@ export function Sessions({ person }: { person: string }) {
   const { api, home, project } = useSession();
   const seesRecordings = useAllowed("session_recording:read");
   const [limit, setLimit] = useState(stepMax);
-  const asked = useLoaded(
+  const loaded = useLoaded(
     async (signal) => {
       const query = {
         kind: "SessionsQuery",
@@ -47,11 +47,7 @@ export function Sessions({ person }: { person: string }) {
       const ids = results.map(([id]) => id);
       const found =
         seesRecordings && ids.length > 0
-          ? await api.get<ListReply<{ id: string }>>(
-              `${home}/session_recordings/`,
-              recordedAsked(ids),
-              signal,
-            )
+          ? await api.get<ListReply<{ id: string }>>(`${home}/session_recordings/`, recordingsOf(ids), signal)
           : undefined;
       return { results, hasMore, recorded: new Set(found?.results.map(({ id }) => id)) };
     },
@@ -59,7 +55,7 @@ export function Sessions({ person }: { person: string }) {
   );
   return (
     <Card title="Sessions" wide>
-      <Shown asked={asked}>
+      <WhenLoaded loaded={loaded}>
         {({ results, hasMore, recorded }) => (
           <>
             <Table
@@ -78,7 +74,10 @@ export function Sessions({ person }: { person: string }) {
                     ),
                   fixed: true,
                 },
-                { name: "First page", cell: ([, , , url]) => <Cut text={url ?? ""} most={urlLettersMax} /> },
+                {
+                  name: "First page",
+                  cell: ([, , , url]) => <Cut text={url ?? ""} lettersMax={urlLettersMax} />,
+                },
                 { name: "Length", cell: ([, , seconds]) => durationText(seconds), number: true },
                 { name: "Pages", cell: ([, , , , pages]) => numberText(pages), number: true },
                 { name: "Events", cell: ([, , , , , events]) => numberText(events), number: true },
@@ -90,7 +89,7 @@ export function Sessions({ person }: { person: string }) {
             {hasMore && limit >= listedMax && <p class="quiet">The newest {limit}; there are more.</p>}
           </>
         )}
-      </Shown>
+      </WhenLoaded>
     </Card>
   );
 }

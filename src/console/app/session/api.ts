@@ -1,6 +1,6 @@
-// Requests to the API with the key of this tab or the session of this browser, and its refusals in words.
+// Requests to the API with the key of this tab or the session of this browser, and its errors in words.
 
-/** The API refused the request, and said why. */
+/** The API refused the request, with a reason. */
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string;
@@ -45,9 +45,9 @@ export interface ListReply<Row> {
 }
 
 /** What identifies the sender of a request: the key, else the session, which is a cookie. */
-export function shownBy(key: string | null): RequestInit & { headers: Record<string, string> } {
+export function credentialsOf(key: string | null): RequestInit & { headers: Record<string, string> } {
   if (key !== null) return { headers: { authorization: `Bearer ${key}` }, credentials: "omit" };
-  // A header that no other page can send: without it the session counts for nothing.
+  // A header that no other page can send: without it the session is not accepted.
   return { headers: { "x-sluice-console": "1" }, credentials: "same-origin" };
 }
 
@@ -57,7 +57,7 @@ export function shownBy(key: string | null): RequestInit & { headers: Record<str
  */
 export function openApi(key: string | null, refused: () => void): Api {
   const send = async (method: string, path: string, more: RequestInit): Promise<Response> => {
-    const { headers, credentials } = shownBy(key);
+    const { headers, credentials } = credentialsOf(key);
     headers["accept"] = "application/json";
     if (more.body !== undefined) headers["content-type"] = "application/json";
     const reply = await sendRequest(path, { method, headers, credentials: credentials ?? "omit", ...more });
@@ -77,7 +77,7 @@ export function openApi(key: string | null, refused: () => void): Api {
   };
 }
 
-/** @throws Away; the signal's own error when the caller aborted. */
+/** @throws ServerUnreachable; the signal's own error when the caller aborted. */
 export async function sendRequest(path: string, options: RequestInit): Promise<Response> {
   try {
     return await fetch(path, { credentials: "omit", ...options, cache: "no-store" });
@@ -87,13 +87,13 @@ export async function sendRequest(path: string, options: RequestInit): Promise<R
   }
 }
 
-/** Sends a request that begins or ends a session. @throws Refusal, Away */
+/** Sends a request that begins or ends a session. @throws Refusal, ServerUnreachable */
 export async function sendSigning(
   path: string,
   body: object,
   more: Record<string, string> = {},
 ): Promise<void> {
-  const { headers, ...shown } = shownBy(null);
+  const { headers, ...shown } = credentialsOf(null);
   const sent = { ...headers, ...more, "content-type": "application/json" };
   const reply = await sendRequest(path, {
     ...shown,
@@ -114,11 +114,11 @@ export async function refusalOf(reply: Response): Promise<Refusal> {
 }
 
 function addressOf(path: string, query: Query): string {
-  const asked = new URLSearchParams();
+  const params = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined && value !== "") asked.set(name, String(value));
+    if (value !== undefined && value !== "") params.set(name, String(value));
   }
-  return asked.size > 0 ? `${path}?${asked}` : path;
+  return params.size > 0 ? `${path}?${params}` : path;
 }
 
 /** Undefined where there is no body, as after a deletion. */

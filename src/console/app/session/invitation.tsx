@@ -1,8 +1,8 @@
-// An invitation as its link opens it: who is invited to what, and the password that accepts it.
+// The page of an invitation's link: who is invited to what, and the password that accepts it.
 
 import { useEffect, useState } from "preact/hooks";
 import { Button, ErrorText, Form, TextField } from "../ui/parts.tsx";
-import { refusalOf, sendRequest, sendSigning, shownBy } from "./api.ts";
+import { credentialsOf, refusalOf, sendRequest, sendSigning } from "./api.ts";
 import type { Invitation } from "./route.ts";
 
 interface Shown {
@@ -12,7 +12,7 @@ interface Shown {
 }
 
 async function shownOf({ id, token }: Invitation): Promise<Shown> {
-  const { headers, ...shown } = shownBy(null);
+  const { headers, ...shown } = credentialsOf(null);
   const sent = { ...headers, authorization: `Bearer ${token}` };
   const reply = await sendRequest(`/api/signup/${id}/`, { ...shown, headers: sent });
   if (!reply.ok) throw await refusalOf(reply);

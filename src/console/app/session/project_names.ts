@@ -6,9 +6,9 @@ import { useAllowed, useSession } from "./session.ts";
 import { useLoaded } from "./use_loaded.ts";
 
 export interface ProjectNames {
-  /** Those of the latest day first, with how many there were in 30 days. */
+  /** The most recently seen first, with how many there were in 30 days. */
   events: readonly { name: string; volume_30_day: number }[];
-  /** Names of properties, by whose they are. */
+  /** Names of properties by owner. */
   properties: Readonly<Record<Owner, readonly string[]>>;
   /** Types of groups with their indexes. */
   groupTypes: readonly GroupType[];
@@ -23,14 +23,14 @@ interface GroupType {
 const namesMax = 1000;
 const noNames: ProjectNames = { events: [], properties: {}, groupTypes: [] };
 
-/** Empty until they are there, and for keys that may not see them. */
+/** Empty until they are loaded, and for keys that may not see them. */
 export function useProjectNames(): ProjectNames {
   const { api, home } = useSession();
   const seesEvents = useAllowed("event_definition:read");
   const seesProperties = useAllowed("property_definition:read");
   const seesSessions = useAllowed("query:read");
   const seesGroups = useAllowed("group:read");
-  const asked = useLoaded(
+  const loaded = useLoaded(
     async (signal): Promise<ProjectNames> => {
       const read = async <Reply>(isAllowed: boolean, path: string, query: object, none: Reply) =>
         isAllowed ? await api.get<Reply>(`${home}/${path}`, { ...query }, signal) : none;
@@ -53,5 +53,5 @@ export function useProjectNames(): ProjectNames {
     },
     [home],
   );
-  return asked.value ?? noNames;
+  return loaded.value ?? noNames;
 }

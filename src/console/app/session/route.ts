@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 
 export interface Route {
-  /** The id of a project, as the address has it; empty: the first project there is. */
+  /** The id of a project, as in the address; empty for the first project. */
   project: string;
   page: string;
   more: string[];
@@ -42,8 +42,8 @@ export function hrefOf(
   query: Record<string, string> = {},
 ): string {
   const path = [project, page, ...more].map((segment) => encodeURIComponent(segment)).join("/");
-  const asked = new URLSearchParams(query);
-  return `#/${path}${asked.size > 0 ? `?${asked}` : ""}`;
+  const params = new URLSearchParams(query);
+  return `#/${path}${params.size > 0 ? `?${params}` : ""}`;
 }
 
 export function navigate(href: string): void {

@@ -1,4 +1,4 @@
-// Who is signed in, by the session of this browser or the key of this tab; what it may do; the project looked at.
+// Who is signed in, by the session of this browser or the key of this tab; what it may do; the project that is shown.
 
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
@@ -25,7 +25,7 @@ export interface Session {
   project: ProjectRow;
   projects: readonly ProjectRow[];
   scopes: readonly string[];
-  /** Asks for the projects again, after one was made or changed. */
+  /** Loads the projects again, after one was created or changed. */
   refresh(): void;
   signOut(): void;
 }
@@ -49,33 +49,34 @@ export function useAllowed(required: string): boolean {
   return allows(useSession().scopes, required);
 }
 
-const stored = "sluice_personal_api_key";
+const keyName = "sluice_personal_api_key";
 
 /** The key of this tab, where the browser has no session: closing the tab signs out. */
 export function storedKey(): string | null {
-  return sessionStorage.getItem(stored);
+  return sessionStorage.getItem(keyName);
 }
 
 export function storeKey(key: string | null): void {
-  if (key === null) sessionStorage.removeItem(stored);
-  else sessionStorage.setItem(stored, key);
+  if (key === null) sessionStorage.removeItem(keyName);
+  else sessionStorage.setItem(keyName, key);
 }
 
-/** Says in every tab whether this browser is signed in. The session itself is a cookie that no script reads. */
-const mark = "sluice_signed_in";
+/** Set in every tab of a browser that is signed in: the session itself is a cookie that no script reads. */
+const signedInKey = "sluice_signed_in";
 
-export function isMarked(): boolean {
-  return localStorage.getItem(mark) !== null;
+export function isKnownSignedIn(): boolean {
+  return localStorage.getItem(signedInKey) !== null;
 }
 
-export function setMark(on: boolean): void {
-  if (on) localStorage.setItem(mark, "1");
-  else localStorage.removeItem(mark);
+export function setKnownSignedIn(on: boolean): void {
+  if (on) localStorage.setItem(signedInKey, "1");
+  else localStorage.removeItem(signedInKey);
 }
 
-/** Calls back when another tab signs out. Returns what stops it. */
-export function followMark(out: () => void): () => void {
-  const follow = ({ key, newValue }: StorageEvent) => void (key === mark && newValue === null && out());
+/** Calls `out` when another tab signs out. Returns what stops it. */
+export function onSignedOutElsewhere(out: () => void): () => void {
+  const follow = ({ key, newValue }: StorageEvent) =>
+    void (key === signedInKey && newValue === null && out());
   addEventListener("storage", follow);
   return () => removeEventListener("storage", follow);
 }

@@ -1,16 +1,16 @@
-// Signing in: with a password or a key, by the link of the first start or of an invitation. It lasts over tabs, and the
-// address that was opened stays: what it names is shown afterwards.
+// Signing in with a password or a key, by the link of the first start or of an invitation. The session covers all tabs;
+// the address that was opened is shown afterwards.
 
 import { useEffect, useState } from "preact/hooks";
 import { Button, ErrorText, Form, TextField } from "../ui/parts.tsx";
 import { ThemeButton } from "../ui/theme_button.tsx";
-import { refusalOf, sendRequest, sendSigning, ServerUnreachable, shownBy } from "./api.ts";
+import { credentialsOf, refusalOf, sendRequest, sendSigning, ServerUnreachable } from "./api.ts";
 import { AcceptInvitation } from "./invitation.tsx";
 import { hasCode, type Invitation, readCode, readInvitation } from "./route.ts";
-import { followMark, isMarked, setMark, storedKey, storeKey } from "./session.ts";
-import { awayAgainMs } from "./use_loaded.ts";
+import { isKnownSignedIn, onSignedOutElsewhere, setKnownSignedIn, storedKey, storeKey } from "./session.ts";
+import { retryMs } from "./use_loaded.ts";
 
-/** The key that a link's code stands for. Its server forgets the code. */
+/** Exchanges a link's code for its key. The code is used up. */
 export async function exchangeCode(code: string): Promise<string> {
   const reply = await sendRequest("/console/sign_in", {
     method: "POST",
@@ -29,19 +29,19 @@ export interface Signed {
 type Credentials = { personal_api_key: string } | { email: string; password: string };
 
 const invalidKey = "This personal API key is not valid. It may be mistyped, expired or revoked.";
-const over = "Your session is over. Sign in again.";
+const sessionOver = "Your session is over. Sign in again.";
 const notEnded = "The server did not end the session: reload this page, and sign out again.";
 
 /** @throws an Error in words when the key, or the session, is not valid. */
 async function signedBy(key: string | null): Promise<Signed> {
-  const reply = await sendRequest("/api/personal_api_keys/@current/", shownBy(key));
-  if (reply.status === 401) throw new Error(key === null ? over : invalidKey);
+  const reply = await sendRequest("/api/personal_api_keys/@current/", credentialsOf(key));
+  if (reply.status === 401) throw new Error(key === null ? sessionOver : invalidKey);
   if (!reply.ok) throw await refusalOf(reply);
   const { scopes } = (await reply.json()) as { scopes: string[] };
   return { key, scopes };
 }
 
-/** Makes a session; over plain HTTP, where browsers do not say who asks, a key signs in this tab alone. */
+/** Begins a session; over plain HTTP, where browsers do not send the page's origin, a key signs in this tab alone. */
 async function signedWith(credentials: Credentials): Promise<Signed> {
   if (!isSecureContext && "personal_api_key" in credentials)
     return await signedBy(credentials.personal_api_key);
@@ -49,30 +49,30 @@ async function signedWith(credentials: Credentials): Promise<Signed> {
   return await signedBy(null);
 }
 
-/** Who this browser or this tab is signed in as; undefined when nobody is. */
+/** The user of this browser or this tab; undefined when nobody is signed in. */
 async function signedBefore(): Promise<Signed | undefined> {
   const code = readCode();
   if (code !== undefined) return await signedWith({ personal_api_key: await exchangeCode(code) });
   const key = storedKey();
-  return key === null && !isMarked() ? undefined : await signedBy(key);
+  return key === null && !isKnownSignedIn() ? undefined : await signedBy(key);
 }
 
 function forget(): void {
   storeKey(null);
-  setMark(false);
+  setKnownSignedIn(false);
 }
 
 export interface SigningIn {
   signed: Signed | undefined;
   error: unknown;
   busy: boolean;
-  /** Somebody has signed in before: whether that is still valid is not known yet. */
+  /** Whether somebody has signed in before; the session may have ended since. */
   isReturning: boolean;
   invitation: Invitation | undefined;
   signIn(credentials: Credentials): void;
   /** An invitation was accepted, which made a session. */
   accepted(): void;
-  /** @param isRefused the API does not take the key or session any more; the reader is told. */
+  /** @param isRefused whether the API refused the key or session, which the page then shows. */
   signOut(isRefused: boolean): void;
 }
 
@@ -81,19 +81,18 @@ export function useSignIn(): SigningIn {
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(true);
   const [invitation, setInvitation] = useState(readInvitation);
-  const [isReturning, setReturning] = useState(() => hasCode() || storedKey() !== null || isMarked());
+  const [isReturning, setReturning] = useState(() => hasCode() || storedKey() !== null || isKnownSignedIn());
   const signInWith = async (find: () => Promise<Signed | undefined>): Promise<void> => {
     setBusy(true);
     setError(undefined);
     try {
       const found = await find();
       storeKey(found?.key ?? null);
-      if (found?.key === null) setMark(true);
+      if (found?.key === null) setKnownSignedIn(true);
       setSigned(found);
     } catch (thrown) {
       setError(thrown);
-      if (thrown instanceof ServerUnreachable)
-        return void setTimeout(() => void signInWith(find), awayAgainMs);
+      if (thrown instanceof ServerUnreachable) return void setTimeout(() => void signInWith(find), retryMs);
       forget();
     }
     setReturning(false);
@@ -102,7 +101,7 @@ export function useSignIn(): SigningIn {
   useEffect(() => {
     if (invitation) setBusy(false);
     else void signInWith(signedBefore);
-    return followMark(() => setSigned((now) => (now?.key === null ? undefined : now)));
+    return onSignedOutElsewhere(() => setSigned((now) => (now?.key === null ? undefined : now)));
   }, []);
   return {
     signed,
@@ -124,9 +123,9 @@ export function useSignIn(): SigningIn {
         forget();
         leave(problem);
       };
-      if (isRefused) return end(new Error(signed?.key === null ? over : invalidKey));
+      if (isRefused) return end(new Error(signed?.key === null ? sessionOver : invalidKey));
       if (signed?.key !== null) return end();
-      // The page of signing in appears when the session has ended.
+      // The sign-in page appears when the session has ended.
       sendSigning("/api/logout/", {}).then(
         () => end(),
         () => leave(new Error(notEnded)),
@@ -135,7 +134,7 @@ export function useSignIn(): SigningIn {
   };
 }
 
-/** The frame of the pages before somebody is signed in. */
+/** The frame of pages that need no sign-in. */
 export function Entrance({ children }: { children: preact.ComponentChildren }) {
   return (
     <main class="sign-in">
@@ -217,7 +216,7 @@ function SignInForms({ error, busy, signIn }: SigningIn) {
         />
         {button("Sign in with the key")}
       </Form>
-      <p class="quiet">On the server, these make a password and a key:</p>
+      <p class="quiet">On the server, these commands make a password and a key:</p>
       <pre tabIndex={0} role="group" aria-label="Commands on the server">
         <code>
           bun run sluice user password --email YOU{"\n"}

@@ -1,4 +1,4 @@
-// Requests of a page: the reply or the error, and a way to ask again. And what its buttons do.
+// Requests of a page, with the reply or the error and a way to repeat them; and what its buttons do.
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { type ListReply, type Query, Refusal, ServerUnreachable } from "./api.ts";
@@ -9,65 +9,65 @@ export interface Loaded<Value> {
   value: Value | undefined;
   error: unknown;
   loading: boolean;
-  /** Whether the value answers the question before: its rows must not be clicked. */
+  /** Whether the value is of the inputs before: its rows must not be clicked. */
   isOld: boolean;
-  again(): void;
+  reload(): void;
 }
 
-/** Time between two tries to reach a server that does not answer, in ms. */
-export const awayAgainMs = 3000;
-/** How often a question is asked again that a busy server, or a store, did not answer. */
-const busyAgainMax = 5;
+/** The pause before a server that does not answer, or is busy, is tried again, in ms. */
+export const retryMs = 3000;
+/** How often a request is repeated that a busy server, or store, did not answer. */
+const busyRetriesMax = 5;
 
-/** Asks when `question` changes. The value before is kept until the next is there. */
+/** Loads when `inputs` change. The value before is shown until the next is there. */
 export function useLoaded<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
-  question: readonly unknown[],
+  inputs: readonly unknown[],
 ): Loaded<Value> {
   const [state, setState] = useState({
     value: undefined as Value | undefined,
-    of: question,
+    of: inputs,
     error: undefined as unknown,
     loading: true,
   });
-  const [reload, setReload] = useState(0);
+  const [reloads, setReloads] = useState(0);
   const refused = useRef(0);
-  useEffect(() => void (refused.current = 0), question);
+  useEffect(() => void (refused.current = 0), inputs);
   useEffect(() => {
     const stop = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     setState((before) => ({ ...before, loading: true }));
     load(stop.signal).then(
-      (value) => !stop.signal.aborted && setState({ value, of: question, error: undefined, loading: false }),
+      (value) => !stop.signal.aborted && setState({ value, of: inputs, error: undefined, loading: false }),
       (error: unknown) => {
         if (stop.signal.aborted) return;
         setState((before) => ({ ...before, error, loading: false }));
-        const isBusy = error instanceof Refusal && error.status === 503 && refused.current++ < busyAgainMax;
+        const isBusy = error instanceof Refusal && error.status === 503 && refused.current++ < busyRetriesMax;
         if (error instanceof ServerUnreachable || isBusy)
-          timer = setTimeout(() => setReload((before) => before + 1), awayAgainMs);
+          timer = setTimeout(() => setReloads((before) => before + 1), retryMs);
       },
     );
     return () => {
       stop.abort();
       clearTimeout(timer);
     };
-  }, [...question, reload]);
-  const again = useCallback(() => setReload((before) => before + 1), []);
+  }, [...inputs, reloads]);
+  const reload = useCallback(() => setReloads((before) => before + 1), []);
   const { value, error, loading, of } = state;
-  return { value, error, loading, isOld: of.some((one, i) => !Object.is(one, question[i])), again };
+  return { value, error, loading, isOld: of.some((one, i) => !Object.is(one, inputs[i])), reload };
 }
 
-/** Time between two looks at something that goes on, in ms. */
-const openAgainMs = 2000;
+/** The pause between two polls of something that goes on, in ms. */
+const pollMs = 2000;
 
 /**
- * Asks again and again while something goes on, such as a run or a delivery.
- * @param seen what was answered last.
+ * Reloads again and again while something goes on, such as a run or a delivery.
+ * @param seen the last reply.
  */
-export function useAgainWhile(isOpen: boolean, seen: unknown, again: () => void): void {
+export function usePolling(isOpen: boolean, seen: unknown, reload: () => void): void {
   useEffect(() => {
     if (!isOpen) return undefined;
-    const timer = setTimeout(again, openAgainMs);
+    const timer = setTimeout(reload, pollMs);
     return () => clearTimeout(timer);
   }, [isOpen, seen]);
 }
@@ -78,7 +78,7 @@ export interface Action {
   /** What was done last, in words. */
   done: string;
   run(act: () => Promise<string>): void;
-  /** Sends a change, whose body may be made on the way; then does what follows, and says that it is `done`. */
+  /** Sends a change, whose body may be a function that makes it; calls `after`, and shows the text `done`. */
   send<Reply>(
     method: "POST" | "PATCH" | "DELETE",
     path: string,
@@ -109,14 +109,14 @@ export function useAction(): Action {
   return { ...state, run, send };
 }
 
-/** What is at a path of the API; asked again when the question or what was `seen` changes. */
+/** What is at a path of the API; loaded again when the path, the query or what was `seen` changes. */
 export function useGet<Reply>(path: string, query: Query = {}, ...seen: unknown[]): Loaded<Reply> {
   const { api } = useSession();
   return useLoaded((signal) => api.get<Reply>(path, query, signal), [path, JSON.stringify(query), ...seen]);
 }
 
 /**
- * What the page's address asks for: the texts of these names, and from which row on. Another question is a step of the
+ * The parameters of the page's address: the texts of these names, and the first row. Each change is a step of the
  * browser's history, so that reloading and going back show what was shown.
  */
 export function useAddress(limit: number, names: readonly string[] = []) {
@@ -124,7 +124,7 @@ export function useAddress(limit: number, names: readonly string[] = []) {
   const { page, more, query } = useRoute();
   const offset = Number(/^\d{1,9}$/.exec(query.get("offset") ?? "")?.[0] ?? 0);
   const filter = Object.fromEntries(names.map((name) => [name, query.get(name) ?? ""]));
-  /** @returns whether that is another question. */
+  /** @returns whether the address changes. */
   const show = (changes: Readonly<Record<string, string | number>>): boolean => {
     const next = new URLSearchParams(query);
     for (const [name, value] of Object.entries({ offset: 0, ...changes })) {
@@ -136,18 +136,18 @@ export function useAddress(limit: number, names: readonly string[] = []) {
     return true;
   };
   return {
-    asked: { ...filter, offset },
+    params: { ...filter, offset },
     filter,
     show,
     page: { offset, limit, set: (to: number) => void show({ offset: to }) },
   };
 }
 
-/** What a form says: what its page shows, until somebody writes, and again when the address changes. */
+/** The fields of a form: those of the address, until somebody writes, and again when the address changes. */
 export function useDraft(filter: Readonly<Record<string, string>>) {
   const of = JSON.stringify(filter);
   const [draft, setDraft] = useState<{ of: string; fields: Readonly<Record<string, string>> }>();
-  // Going back to an address shows what it asks, not what was written there before.
+  // Going back to an address shows its fields, not what was written there before.
   useEffect(() => setDraft(undefined), [of]);
   const fields = draft?.of === of ? draft.fields : filter;
   const set = (name: string) => (value: string) => setDraft({ of, fields: { ...fields, [name]: value } });
@@ -155,24 +155,24 @@ export function useDraft(filter: Readonly<Record<string, string>>) {
 }
 
 /**
- * A list below the project's path, a page at a time, as the page's address asks for it.
+ * A list below the project's path, a page at a time, as the page's address has it.
  * @param names of the filters that the address may have.
- * @param asking makes what the API is asked of them; `fixed` filters are always there.
+ * @param queryOf makes the API's parameters of them; `fixed` ones are always sent.
  */
 export function useList<Row>(
   path: string,
   limit: number,
   fixed: Query = {},
   names: readonly string[] = [],
-  asking: (filter: Readonly<Record<string, string>>) => Query = (filter) => filter,
+  queryOf: (filter: Readonly<Record<string, string>>) => Query = (filter) => filter,
 ) {
   const { home } = useSession();
-  const { asked: address, filter, show, page } = useAddress(limit, names);
-  const query = { ...asking(filter), ...fixed, offset: address.offset, limit };
-  const asked = useGet<ListReply<Row>>(`${home}/${path}`, query);
+  const { params: address, filter, show, page } = useAddress(limit, names);
+  const query = { ...queryOf(filter), ...fixed, offset: address.offset, limit };
+  const loaded = useGet<ListReply<Row>>(`${home}/${path}`, query);
   const apply = (changes: Readonly<Record<string, string>>): void => {
-    // Whoever asks for what is shown wants it anew.
-    if (!show(changes)) asked.again();
+    // An unchanged filter that is applied again reloads the list.
+    if (!show(changes)) loaded.reload();
   };
-  return { asked, page, filter, show: apply };
+  return { loaded, page, filter, show: apply };
 }

@@ -1,4 +1,4 @@
-// Whose clock a page shows: days and charts are in the project's time zone, single moments in the reader's.
+// The time zones of a page: days and charts are in the project's time zone, single moments in the reader's.
 
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";

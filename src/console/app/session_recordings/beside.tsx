@@ -1,4 +1,4 @@
-// Beside a recording: the events of its session, its console and its requests, each a way to its moment.
+// Beside a recording: the events of its session, its console and its requests, each with a link to its moment.
 
 import { useState } from "preact/hooks";
 import type { ShownEvent } from "../live/event_row.tsx";
@@ -7,7 +7,7 @@ import type { ListReply } from "../session/api.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useGet } from "../session/use_loaded.ts";
 import { clockTimeText, durationText, shortText, timeText } from "../ui/format.ts";
-import { Shown } from "../ui/parts.tsx";
+import { WhenLoaded } from "../ui/parts.tsx";
 import type { Recorded } from "./recorded.ts";
 
 interface BesideProps {
@@ -16,7 +16,7 @@ interface BesideProps {
   seek: (at: number) => void;
 }
 
-/** What happened in the session: its events, what its console said, what it requested. */
+/** The session's events, its console's lines, and its requests. */
 export function Beside({ id, recorded, seek }: BesideProps) {
   const seesEvents = useAllowed("query:read");
   const [chosen, choose] = useState(seesEvents ? "events" : "console");
@@ -70,10 +70,10 @@ interface Moment {
 
 /** Moments that are listed. */
 const momentsMax = 500;
-/** Letters of one. */
+/** Letters of a moment's text. */
 const lettersMax = 1000;
 
-/** Each leads to its time in the player. */
+/** Moments with links to their time in the player. */
 function Moments({ moments, empty, seek }: { moments: Moment[]; empty: string; seek: BesideProps["seek"] }) {
   if (moments.length === 0) return <p class="quiet">{empty}</p>;
   return (
@@ -103,9 +103,9 @@ function Moments({ moments, empty, seek }: { moments: Moment[]; empty: string; s
 function SessionEvents({ id, seek }: { id: string; seek: (at: number) => void }) {
   const { home } = useSession();
   const properties = JSON.stringify([{ key: "$session_id", value: id, operator: "exact", type: "event" }]);
-  const asked = useGet<ListReply<ShownEvent>>(`${home}/events/`, { properties, limit: 200 });
+  const loaded = useGet<ListReply<ShownEvent>>(`${home}/events/`, { properties, limit: 200 });
   return (
-    <Shown asked={asked}>
+    <WhenLoaded loaded={loaded}>
       {({ results }) => (
         <Moments
           empty="No events belong to this session."
@@ -118,6 +118,6 @@ function SessionEvents({ id, seek }: { id: string; seek: (at: number) => void })
           }))}
         />
       )}
-    </Shown>
+    </WhenLoaded>
   );
 }

@@ -1,4 +1,4 @@
-// Reads what came from outside: whatever is not as expected is nothing.
+// Reads untrusted values: what has another type than expected is empty.
 
 export type Fields = Readonly<Record<string, unknown>>;
 

@@ -6,18 +6,18 @@ import { hrefOf } from "../session/route.ts";
 import { type ProjectRow, useAllowed, useSession } from "../session/session.ts";
 import { useAction, useGet } from "../session/use_loaded.ts";
 import { durationText, timeText } from "../ui/format.ts";
-import { Outcome, PageHead, RemoveButton, ShownPage } from "../ui/parts.tsx";
+import { Outcome, PageHead, PageWhenLoaded, RemoveButton } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
 import { Beside } from "./beside.tsx";
 import { type Recorded, recordedIn } from "./recorded.ts";
 import type { RecordingRow } from "./rows.ts";
 import { beginOf, type PlayerMessage, readSnapshots } from "./snapshots.ts";
 
-/** @param at seconds from its beginning, where it is shown first. */
+/** @param at where it is shown first, in seconds from its beginning. */
 export function OneRecording({ id, at }: { id: string; at: number }) {
   const { home, project } = useSession();
   const path = `${home}/session_recordings/${encodeURIComponent(id)}`;
-  const asked = useGet<RecordingRow>(`${path}/`);
+  const loaded = useGet<RecordingRow>(`${path}/`);
   const frame = useRef<HTMLIFrameElement>(null);
   const [recorded, setRecorded] = useState<Recorded>();
   const seek = (moment: number) => postToFrame(frame.current, { kind: "seek", at: moment });
@@ -25,7 +25,7 @@ export function OneRecording({ id, at }: { id: string; at: number }) {
   const mayWrite = useAllowed("session_recording:write");
   const action = useAction();
   return (
-    <ShownPage asked={asked} title="Recording">
+    <PageWhenLoaded loaded={loaded} title="Recording">
       {(recording) => (
         <>
           <PageHead title={`Recording of ${recording.person.name || recording.distinct_id}`}>
@@ -61,14 +61,14 @@ export function OneRecording({ id, at }: { id: string; at: number }) {
           <Sharing path={path} what="recording" />
         </>
       )}
-    </ShownPage>
+    </PageWhenLoaded>
   );
 }
 
 /** The page of the player, with the hosts that it may load from. */
 function playerOf({ session_recording_load_hosts: hosts = [] }: ProjectRow): string {
-  const asked = new URLSearchParams(hosts.map((host) => ["load", host]));
-  return `/console/player${asked.size > 0 ? `?${asked}` : ""}`;
+  const hostQuery = new URLSearchParams(hosts.map((host) => ["load", host]));
+  return `/console/player${hostQuery.size > 0 ? `?${hostQuery}` : ""}`;
 }
 
 function postToFrame(frame: HTMLIFrameElement | null, message: PlayerMessage): void {
@@ -84,7 +84,7 @@ interface FeedProps {
   read: (recorded: Recorded) => void;
 }
 
-/** Sends the recording to the frame when the frame says that it is ready. The frame has no key of its own. */
+/** Sends the recording to the frame once the frame is ready: the frame has no key. */
 function Feed({ path, frame, mayWrite, at, read }: FeedProps) {
   const { api } = useSession();
   useEffect(() => {
@@ -122,7 +122,7 @@ function Feed({ path, frame, mayWrite, at, read }: FeedProps) {
   return null;
 }
 
-/** Into the address, so that it can be sent; no step of the history. */
+/** Writes the time into the address, so that it can be sent; without a step in the history. */
 function writeTime(seconds: number): void {
   const [before] = location.hash.split("?");
   history.replaceState(null, "", `${before}?t=${Math.max(0, Math.round(seconds))}`);

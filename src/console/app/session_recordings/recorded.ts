@@ -1,4 +1,4 @@
-// What a recording has beside its pages: lines of the browser's console, and requests.
+// The lines of the browser's console, and the requests, in a recording.
 
 import { type Fields, fieldsOf, listOf, numberOf, textOf } from "./fields.ts";
 import type { Windows } from "./snapshots.ts";
@@ -24,7 +24,7 @@ export interface Recorded {
   requests: RequestLine[];
 }
 
-/** rrweb's kind of event for what a plugin recorded, and the names of these plugins. */
+/** rrweb's type of plugins' events, and the names of the plugins. */
 const pluginEvent = 6;
 const [logPlugin, requestPlugin] = [/^rrweb\/console@/, /^rrweb\/network@/];
 

@@ -1,28 +1,31 @@
-// What is in recorded pages: images and style sheets of other hosts, what would reach out, pictures of canvases.
+// Recorded pages: the external resources they use, what would send requests, and pictures of canvases.
 
 import { type Fields, fieldsOf, listOf, textOf } from "./fields.ts";
 import type { RecordedEvent } from "./snapshots.ts";
 
-/** What pages have from another host that their recorder left there: how many addresses of each kind. */
-export interface Foreign {
+/** Resources of another host that the recorder did not record: how many addresses of each kind. */
+export interface ExternalResources {
   host: string;
   images: number;
   styles: number;
   fonts: number;
 }
 
-/** Adds what is at an address, in a text of the recording. */
-type AddForeign = (kind: "images" | "styles" | "fonts", address: unknown) => void;
+/** Adds the resource at an address. */
+type AddExternal = (kind: "images" | "styles" | "fonts", address: unknown) => void;
 
 /**
- * Images, style sheets and fonts that the pages of a recording have from hosts, those with most first.
+ * Images, style sheets and fonts that a recording's pages load from other hosts; hosts with most come first.
  * @param loaded hosts whose images and style sheets are left out.
  */
-export function foreignIn(events: readonly RecordedEvent[], loaded: readonly string[] = []): Foreign[] {
-  const hosts = new Map<string, Foreign>();
+export function externalIn(
+  events: readonly RecordedEvent[],
+  loaded: readonly string[] = [],
+): ExternalResources[] {
+  const hosts = new Map<string, ExternalResources>();
   const known = new Set<string>();
   let page = "";
-  const add: AddForeign = (kind, address) => {
+  const add: AddExternal = (kind, address) => {
     const text = textOf(address);
     const url = text !== "" && URL.canParse(text, page) ? new URL(text, page) : undefined;
     if (!url || !/^https?:$/.test(url.protocol) || known.has(`${kind} ${url.href}`)) return;
@@ -32,7 +35,7 @@ export function foreignIn(events: readonly RecordedEvent[], loaded: readonly str
     found[kind]++;
     hosts.set(url.host, found);
   };
-  /** Elements whose address may be changed later, as that of an image when it comes into view. */
+  /** Elements whose address may change later, such as an image that loads when it comes into view. */
   const elements = new Map<unknown, unknown>();
   const visit = (...roots: unknown[]) => {
     for (const { tagName, attributes, id, isStyle, textContent } of elementsOf(roots)) {
@@ -51,27 +54,27 @@ export function foreignIn(events: readonly RecordedEvent[], loaded: readonly str
       addAttributes(add, elements.get(id), fieldsOf(attributes));
     }
   }
-  const sum = ({ images, styles, fonts }: Foreign) => images + styles + fonts;
+  const sum = ({ images, styles, fonts }: ExternalResources) => images + styles + fonts;
   return [...hosts.values()].sort((one, other) => sum(other) - sum(one));
 }
 
-function addAttributes(add: AddForeign, tagName: unknown, attributes: Fields): void {
+function addAttributes(add: AddExternal, tagName: unknown, attributes: Fields): void {
   const { src, srcset, href, rel, poster, style, _cssText: css } = attributes;
   if (/^(?:img|image)$/i.test(String(tagName))) {
     add("images", src ?? href ?? textOf(srcset).trim().split(/\s/)[0]);
   }
   if (poster) add("images", poster);
-  // A style sheet that was recorded stands in `_cssText`, without an address.
+  // A recorded style sheet is in `_cssText`, and has no address.
   if (/^link$/i.test(String(tagName)) && rel === "stylesheet" && href) add("styles", href);
   // A change of a style names its properties.
   for (const text of [css, style, ...Object.values(fieldsOf(style))]) addStyle(add, textOf(text));
 }
 
 /**
- * Fonts, imported sheets and images, in this order, of a style sheet or a part of one. Whoever recorded wrote it: each
- * expression is bounded, and goes over a character once.
+ * Fonts, imported sheets and images, in this order, of a style sheet or a part of one. It is untrusted: each expression
+ * is bounded, and goes over a character once.
  */
-function addStyle(add: AddForeign, text: string): void {
+function addStyle(add: AddExternal, text: string): void {
   if (!/url\(|@import/i.test(text)) return;
   const rest = text.replace(/@font-face\s{0,20}\{[^{}]{0,5000}\}/gi, (font) => {
     // Browsers load one of a font's files: the first that they can read.
@@ -94,15 +97,15 @@ function addressesIn(style: string): string[] {
 }
 
 /**
- * Takes out of recorded pages what would send more than a plain request for an image or a style sheet: who asks from
- * where, credentials, and connections to hosts of links that are no style sheets. Changes the events.
+ * Removes from recorded pages what would send more than a plain request for an image or a style sheet: referrers,
+ * credentials, and connections to hosts of links that are no style sheets. Changes the events.
  */
-export function withoutReach(events: readonly RecordedEvent[]): void {
+export function removeRequests(events: readonly RecordedEvent[]): void {
   const clean = (tagName: unknown, attributes: Record<string, unknown>) => {
     for (const name of Object.keys(attributes)) {
       if (/^(?:referrerpolicy|crossorigin|ping)$/i.test(name)) delete attributes[name];
     }
-    // A link without `rel` is none, also when its address is changed later.
+    // A link without `rel` loads nothing, also when its address is changed later.
     const isSheet = String(attributes["rel"]).trim().toLowerCase() === "stylesheet";
     if (/^link$/i.test(String(tagName)) && !isSheet) delete attributes["rel"];
     if (/^meta$/i.test(String(tagName))) {
@@ -121,7 +124,7 @@ export function withoutReach(events: readonly RecordedEvent[]): void {
     for (const { tagName, attributes } of elementsOf(roots)) {
       clean(tagName, fieldsOf(attributes) as Record<string, unknown>);
     }
-    // A change does not say of which element it is: none becomes a link.
+    // A change does not name its kind of element: none may become a link.
     for (const one of type === 3 ? listOf(fields["attributes"]).map(fieldsOf) : []) {
       const changed = fieldsOf(one["attributes"]) as Record<string, unknown>;
       clean("", changed);
@@ -130,7 +133,7 @@ export function withoutReach(events: readonly RecordedEvent[]): void {
   }
 }
 
-/** All elements of recorded pages, however deep: without recursion, since they come from whoever recorded. */
+/** All elements of recorded pages, however deep: without recursion, since they are untrusted. */
 function* elementsOf(roots: readonly unknown[]): Generator<Fields> {
   const waiting = [...roots];
   for (let node = waiting.pop(); waiting.length > 0 || node !== undefined; node = waiting.pop()) {
@@ -140,7 +143,7 @@ function* elementsOf(roots: readonly unknown[]): Generator<Fields> {
   }
 }
 
-/** The picture of a canvas that an event of rrweb brings: the canvas's id and a `data:` address. */
+/** The picture of a canvas in an event of rrweb: the canvas's id and a `data:` address. */
 export function canvasPicture({ type, data }: RecordedEvent): { id: number; url: string } | undefined {
   const { source, id, commands, property, args } = fieldsOf(data);
   if (type !== 3 || source !== 9 || typeof id !== "number") return undefined;
@@ -153,7 +156,7 @@ export function canvasPicture({ type, data }: RecordedEvent): { id: number; url:
   return isPicture(url) ? { id, url } : undefined;
 }
 
-/** Whether an address is a picture by itself, and nothing else: it comes from whoever recorded. */
+/** Whether an address, which is untrusted, is a picture in a `data:` address. */
 export function isPicture(url: unknown): url is string {
   return typeof url === "string" && /^data:image\/(?:png|jpeg|webp);base64,[\w+/]+={0,2}$/.test(url);
 }

@@ -33,11 +33,21 @@ const lengths = [
   ["1800", "More than 30 min"],
 ] as const;
 
-const names = ["range", "from", "to", "name", "distinct_id", "person", "page", "event", "longer"] as const;
-type Filter = Readonly<Record<(typeof names)[number], string>>;
+const filterNames = [
+  "range",
+  "from",
+  "to",
+  "name",
+  "distinct_id",
+  "person",
+  "page",
+  "event",
+  "longer",
+] as const;
+type Filter = Readonly<Record<(typeof filterNames)[number], string>>;
 
-/** What the API is asked of the fields. */
-export function recordingsAsked(filter: Filter): Query {
+/** The API's parameters of the fields. */
+export function recordingsQuery(filter: Filter): Query {
   const { range, from, to, name, distinct_id, person, page, event, longer } = filter;
   const properties = [
     ...(name ? [{ type: "OR", values: nameKeys.map((key) => containing("person", key, name)) }] : []),
@@ -56,10 +66,10 @@ export function recordingsAsked(filter: Filter): Query {
   };
 }
 
-/** Fields that stand behind a button until the address has one of them. */
-const rare = ["page", "event", "from", "to", "distinct_id"] as const;
+/** Fields that a button shows; they are open when the address has one of them. */
+const rareFields = ["page", "event", "from", "to", "distinct_id"] as const;
 
-/** Properties that persons are named by. */
+/** Properties that may be a person's name. */
 const nameKeys = ["email", "name", "username"];
 const containing = (type: string, key: string, value: string) => ({
   type,
@@ -68,7 +78,7 @@ const containing = (type: string, key: string, value: string) => ({
   operator: "icontains",
 });
 
-/** The beginning of a day in the reader's zone, as the list has times. */
+/** The beginning of a day in the reader's zone, in the list's form. */
 function startOfDay(day: string, after = 0): string | undefined {
   const at = new Date(`${day}T00:00:00`);
   if (Number.isNaN(at.getTime())) return undefined;
@@ -79,8 +89,8 @@ function startOfDay(day: string, after = 0): string | undefined {
 function RecordingList() {
   const { project } = useSession();
   const seesPersons = useAllowed("person:read");
-  const list = useList<RecordingRow>("session_recordings/", 30, {}, names, (filter) =>
-    recordingsAsked(filter as Filter),
+  const list = useList<RecordingRow>("session_recordings/", 30, {}, filterNames, (filter) =>
+    recordingsQuery(filter as Filter),
   );
   return (
     <ListPage
@@ -135,8 +145,8 @@ function Filters({ filter, show }: { filter: Filter; show: (filter: Record<strin
   const text = (name: keyof Filter, label: string, more: { type?: string; list?: string } = {}) => (
     <TextField label={label} value={fields[name] ?? ""} set={set(name)} {...more} />
   );
-  const [isOpen] = useState(() => rare.some((name) => filter[name] !== ""));
-  const trimmed = () => Object.fromEntries(names.map((name) => [name, (fields[name] ?? "").trim()]));
+  const [isOpen] = useState(() => rareFields.some((name) => filter[name] !== ""));
+  const trimmed = () => Object.fromEntries(filterNames.map((name) => [name, (fields[name] ?? "").trim()]));
   return (
     <>
       <Form send={() => show(trimmed())}>
@@ -147,7 +157,7 @@ function Filters({ filter, show }: { filter: Filter; show: (filter: Record<strin
         <details class="whole" open={isOpen}>
           <summary>More filters</summary>
           <div class="form">
-            {text("page", "A page’s address has")}
+            {text("page", "A page’s address contains")}
             {text("event", "With the event", { list: id })}
             {text("from", "From the day", { type: "date" })}
             {text("to", "To the day", { type: "date" })}
@@ -162,7 +172,7 @@ function Filters({ filter, show }: { filter: Filter; show: (filter: Record<strin
       </Form>
       {filter.person && (
         <p class="quiet">
-          Recordings of one person only. <Button onClick={() => show({ person: "" })}>Of everybody</Button>
+          Recordings of one person only. <Button onClick={() => show({ person: "" })}>Show all</Button>
         </p>
       )}
     </>

@@ -13,10 +13,10 @@ interface SnapshotPage {
   next: string | null;
 }
 
-/** Pages that are read, of a few megabytes each: beyond them a browser runs out of memory. */
+/** Pages that are read, of a few megabytes each: with more, a browser runs out of memory. */
 const pagesMax = 25;
 
-/** @param read a page by its path. */
+/** @param read reads a page by its path. */
 export async function readSnapshots(
   path: string,
   read: (path: string) => Promise<SnapshotPage>,
@@ -47,11 +47,11 @@ export type PlayerMessage =
   | { kind: "ready" }
   | { kind: "show"; windows: Windows; isWhole: boolean }
   | { kind: "problem"; text: string }
-  /** To a moment, in ms since 1970. */
+  /** The player goes to a moment, in ms since 1970. */
   | { kind: "seek"; at: number }
   /** A key that was pressed beside the player. */
   | { kind: "press"; key: string }
-  /** Where the player was stopped or sent to. */
+  /** The moment at which the player was stopped, or to which it went. */
   | { kind: "time"; at: number };
 
 /** When the first of a recording's windows begins, in ms since 1970. */

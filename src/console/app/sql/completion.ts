@@ -1,6 +1,6 @@
-// What the editor of SQL offers where the caret is: tables, columns, properties, functions, names of events.
+// The names that the SQL editor offers at the caret: tables, columns, properties, functions, events.
 
-/** The words of the language, as the server lists them. */
+/** The words of the language, as listed by the server. */
 export interface SqlWords {
   tables: Record<string, SqlTable>;
   functions: string[];
@@ -14,13 +14,13 @@ interface SqlTable {
 
 type Owner = "event" | "person" | "group";
 
-/** Names of the project: of events, and of properties by whose they are. */
+/** Names of the project's events, and of its properties by owner. */
 export type SqlNames = Readonly<Record<Owner | "name", readonly string[]>>;
 
 export interface Offer {
-  /** What is put into the text. */
+  /** The text that is inserted. */
   text: string;
-  /** What it is called in the list. */
+  /** Its name in the list. */
   name: string;
   kind: "table" | "column" | "property" | "function" | "keyword" | "event";
 }
@@ -36,7 +36,7 @@ const keywords = (
   "distinct with case when then else end union all asc desc offset interval day week month hour"
 ).split(" ");
 
-/** Of a list: more than that nobody reads. */
+/** Names in one list. */
 const offersMax = 40;
 
 export function offeredAt(text: string, caret: number, words: SqlWords, names: SqlNames): Offered {
@@ -50,7 +50,10 @@ export function offeredAt(text: string, caret: number, words: SqlWords, names: S
   const from = wordStart(before);
   const path = before.slice(from).split(".");
   const [typed, owners] = [path.at(-1)!, path.slice(0, -1)];
-  const found = owners.length > 0 ? below(owners, text, words, names) : anywhere(text, before, from, words);
+  const found =
+    owners.length > 0
+      ? offersAfterDot(owners, text, words, names)
+      : offersAnywhere(text, before, from, words);
   return { from: caret - typed.length, offers: ranked(found, typed) };
 }
 
@@ -58,7 +61,7 @@ function offerOf(kind: Offer["kind"], name: string, text = name): Offer {
   return { kind, name, text };
 }
 
-/** Where a string begins that is open at the end of the text. */
+/** The start of a string that is still open at the end of the text. */
 function openQuote(text: string): number | undefined {
   let open: number | undefined;
   for (let i = 0; i < text.length; i++) {
@@ -68,7 +71,7 @@ function openQuote(text: string): number | undefined {
   return open;
 }
 
-/** Whether a string that begins here is compared with the name of an event. */
+/** Whether a string that begins behind this text is compared with the name of an event. */
 function isEventBefore(text: string): boolean {
   const last = wordsIn(text).slice(-2);
   return last.at(-1) === "event" || (last[0] === "event" && ["in", "not", "like"].includes(last[1]!));
@@ -89,7 +92,7 @@ function wordsIn(text: string): string[] {
     .map((word) => word.toLowerCase());
 }
 
-/** The tables that the query reads, by the names that they have there. */
+/** The tables that the query reads, by their names in it. */
 function tablesIn(text: string, { tables }: SqlWords): Map<string, SqlTable> {
   const found = new Map<string, SqlTable>();
   const all = wordsIn(text);
@@ -103,7 +106,7 @@ function tablesIn(text: string, { tables }: SqlWords): Map<string, SqlTable> {
   return found;
 }
 
-function anywhere(text: string, before: string, from: number, words: SqlWords): Offer[] {
+function offersAnywhere(text: string, before: string, from: number, words: SqlWords): Offer[] {
   const last = wordsIn(before.slice(0, from)).at(-1);
   const tables = Object.keys(words.tables).map((name) => offerOf("table", name));
   if (last === "from" || last === "join") return tables;
@@ -120,8 +123,8 @@ function anywhere(text: string, before: string, from: number, words: SqlWords): 
   ];
 }
 
-/** The part after the dot. */
-function below(owners: readonly string[], text: string, words: SqlWords, names: SqlNames): Offer[] {
+/** Names for the part after the dot. */
+function offersAfterDot(owners: readonly string[], text: string, words: SqlWords, names: SqlNames): Offer[] {
   const read = tablesIn(text, words);
   const named = read.get(owners[0]!.toLowerCase());
   let table = named ?? [...read.values()][0] ?? words.tables["events"];
@@ -143,7 +146,7 @@ function propertiesOf(names: readonly string[]): Offer[] {
   });
 }
 
-/** Those that begin with what was typed, then those that have it within. */
+/** Names that begin with what was typed, then names that contain it. */
 function ranked(offers: readonly Offer[], typed: string): Offer[] {
   const wanted = typed.toLowerCase();
   const at = (offer: Offer) => offer.name.toLowerCase().indexOf(wanted);

@@ -1,17 +1,17 @@
-// A field for SQL: it offers names while somebody types, and marks what is wrong.
+// A field for SQL: it offers names while somebody types, and highlights the error.
 
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Offered, offeredAt, type SqlNames, type SqlWords } from "./completion.ts";
-import type { SqlPlace } from "./sql_query.ts";
+import type { ErrorRange } from "./sql_query.ts";
 
 interface EditorProps {
   value: string;
   set: (value: string) => void;
   run: () => void;
   /** The error of the query that ran; nothing once the text has changed. */
-  fault: SqlPlace | undefined;
+  errorRange: ErrorRange | undefined;
   /** The id of the element that shows the error. */
-  saidBy: string;
+  errorId: string;
   words: SqlWords | undefined;
   names: SqlNames;
 }
@@ -19,10 +19,10 @@ interface EditorProps {
 /** Lines of the field. */
 const [linesMin, linesMax] = [6, 24];
 
-export function SqlEditor({ value, set, run, fault, saidBy, words, names }: EditorProps) {
+export function SqlEditor({ value, set, run, errorRange, errorId, words, names }: EditorProps) {
   const id = useId();
   const field = useRef<HTMLTextAreaElement>(null);
-  const under = useRef<HTMLPreElement>(null);
+  const underlay = useRef<HTMLPreElement>(null);
   const { offered, offers, active, onTyped, close, accept, onKeyDown } = useOffers({
     field,
     set,
@@ -31,12 +31,12 @@ export function SqlEditor({ value, set, run, fault, saidBy, words, names }: Edit
     names,
   });
   useEffect(() => {
-    if (fault) field.current?.setSelectionRange(fault.start, fault.end);
-  }, [fault?.start, fault?.end]);
+    if (errorRange) field.current?.setSelectionRange(errorRange.start, errorRange.end);
+  }, [errorRange?.start, errorRange?.end]);
   const rows = Math.min(linesMax, Math.max(linesMin, value.split("\n").length + 1));
   return (
     <div class="editor">
-      <Under text={value} fault={fault} from={offered?.from} place={under} />
+      <Underlay text={value} errorRange={errorRange} from={offered?.from} element={underlay} />
       <textarea
         id={`${id}-sql`}
         ref={field}
@@ -46,8 +46,8 @@ export function SqlEditor({ value, set, run, fault, saidBy, words, names }: Edit
         autocomplete="off"
         autocapitalize="off"
         aria-label="Query in SQL"
-        aria-describedby={fault ? saidBy : undefined}
-        aria-invalid={fault !== undefined}
+        aria-describedby={errorRange ? errorId : undefined}
+        aria-invalid={errorRange !== undefined}
         aria-autocomplete="list"
         aria-haspopup="listbox"
         {...(offers.length > 0 && {
@@ -62,11 +62,11 @@ export function SqlEditor({ value, set, run, fault, saidBy, words, names }: Edit
         onClick={close}
         onBlur={close}
         onScroll={(event) => {
-          if (under.current) under.current.scrollTop = event.currentTarget.scrollTop;
+          if (underlay.current) underlay.current.scrollTop = event.currentTarget.scrollTop;
         }}
       />
       {offered && offers.length > 0 && (
-        <Offers id={id} offered={offered} active={active} accept={accept} under={under} />
+        <Offers id={id} offered={offered} active={active} accept={accept} underlay={underlay} />
       )}
       <span class="visually-hidden" role="status">
         {offers.length > 0 &&
@@ -76,12 +76,12 @@ export function SqlEditor({ value, set, run, fault, saidBy, words, names }: Edit
   );
 }
 
-interface OffersAsked extends Pick<EditorProps, "set" | "run" | "words" | "names"> {
+interface OffersOptions extends Pick<EditorProps, "set" | "run" | "words" | "names"> {
   field: { current: HTMLTextAreaElement | null };
 }
 
-/** Which names are offered, which of them is chosen, and what keys do. */
-function useOffers({ field, set, run, words, names }: OffersAsked) {
+/** The names that are offered, the chosen one, and the keys. */
+function useOffers({ field, set, run, words, names }: OffersOptions) {
   const [offered, setOffered] = useState<Offered>();
   const [active, setActive] = useState(0);
   const isTyping = useRef(false);
@@ -90,20 +90,20 @@ function useOffers({ field, set, run, words, names }: OffersAsked) {
     isTyping.current = false;
     setOffered(undefined);
   };
-  const open = (isAsked: boolean) => {
+  const open = (isRequested: boolean) => {
     const { value: text, selectionStart: caret, selectionEnd } = field.current!;
     if (!words || caret !== selectionEnd) return setOffered(undefined);
     const next = offeredAt(text, caret, words, names);
     const isTyped = next.from < caret || text[caret - 1] === "." || text[caret - 1] === "'";
     const isWhole = next.offers.length === 1 && next.offers[0]!.name === text.slice(next.from, caret);
     setActive(0);
-    setOffered((isAsked || isTyped) && !isWhole && next.offers.length > 0 ? next : undefined);
+    setOffered((isRequested || isTyped) && !isWhole && next.offers.length > 0 ? next : undefined);
   };
   const onTyped = () => {
     isTyping.current = true;
     open(false);
   };
-  // Names that come while somebody types are offered at once.
+  // Names that are loaded while somebody types are offered at once.
   useEffect(() => {
     if (isTyping.current) open(false);
   }, [words, names]);
@@ -132,20 +132,22 @@ function useOffers({ field, set, run, words, names }: OffersAsked) {
   return { offered, offers, active, onTyped, close, accept, onKeyDown };
 }
 
-interface UnderProps {
+interface UnderlayProps {
   text: string;
-  fault: SqlPlace | undefined;
-  /** Where the word begins that names are offered for. */
+  errorRange: ErrorRange | undefined;
+  /** The start of the word that names are offered for. */
   from: number | undefined;
-  place: { current: HTMLPreElement | null };
+  element: { current: HTMLPreElement | null };
 }
 
-/** An invisible copy of the text beneath the field: it carries the error mark, and shows where a letter is. */
-function Under({ text, fault, from, place }: UnderProps) {
-  const at = from ?? fault?.start ?? 0;
-  const end = from === undefined && fault ? fault.end : at;
+/**
+ * An invisible copy of the text beneath the field: it carries the error's highlight, and positions the offered names.
+ */
+function Underlay({ text, errorRange, from, element }: UnderlayProps) {
+  const at = from ?? errorRange?.start ?? 0;
+  const end = from === undefined && errorRange ? errorRange.end : at;
   return (
-    <pre class="under" aria-hidden="true" ref={place}>
+    <pre class="under" aria-hidden="true" ref={element}>
       {text.slice(0, at)}
       <mark class={end > at ? "wrong" : ""}>{text.slice(at, end)}</mark>
       {`${text.slice(end)}\n`}
@@ -158,17 +160,17 @@ interface OffersProps {
   offered: Offered;
   active: number;
   accept: (i: number) => void;
-  under: { current: HTMLPreElement | null };
+  underlay: { current: HTMLPreElement | null };
 }
 
-function Offers({ id, offered: { offers, from }, active, accept, under }: OffersProps) {
+function Offers({ id, offered: { offers, from }, active, accept, underlay }: OffersProps) {
   const list = useRef<HTMLUListElement>(null);
   useLayoutEffect(() => {
-    const mark = under.current?.querySelector("mark");
-    if (!mark || !list.current) return;
-    const room = under.current!.clientWidth - list.current.offsetWidth;
-    list.current.style.left = `${Math.max(0, Math.min(mark.offsetLeft, room))}px`;
-    list.current.style.top = `${mark.offsetTop - under.current!.scrollTop + 24}px`;
+    const highlight = underlay.current?.querySelector("mark");
+    if (!highlight || !list.current) return;
+    const leftMax = underlay.current!.clientWidth - list.current.offsetWidth;
+    list.current.style.left = `${Math.max(0, Math.min(highlight.offsetLeft, leftMax))}px`;
+    list.current.style.top = `${highlight.offsetTop - underlay.current!.scrollTop + 24}px`;
   }, [from, offers.length]);
   useEffect(() => {
     list.current?.children[active]?.scrollIntoView({ block: "nearest" });
@@ -181,7 +183,7 @@ function Offers({ id, offered: { offers, from }, active, accept, under }: Offers
           id={`${id}-offer-${i}`}
           role="option"
           aria-selected={i === active}
-          // Not a click, before which the field would lose the focus.
+          // Not onClick: the field would lose the focus first.
           onMouseDown={(event) => {
             event.preventDefault();
             accept(i);

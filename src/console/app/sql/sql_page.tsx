@@ -10,10 +10,10 @@ import { useProjectNames } from "../session/project_names.ts";
 import { hrefOf, navigate, type Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
 import { type Loaded, useLoaded } from "../session/use_loaded.ts";
-import { Button, Card, ErrorText, PageHead, Shown } from "../ui/parts.tsx";
+import { Button, Card, ErrorText, PageHead, WhenLoaded } from "../ui/parts.tsx";
 import type { SqlWords } from "./completion.ts";
 import { SqlEditor } from "./editor.tsx";
-import { displays, nodeWith, placeIn, savedSqlOf, sourceWith } from "./sql_query.ts";
+import { displays, errorRangeIn, nodeWith, savedSqlOf, sourceWith } from "./sql_query.ts";
 
 const firstQuery = `select toDate(timestamp) as day, count() as events, count(distinct person_id) as persons
 from events
@@ -47,9 +47,9 @@ export function Sql({ route }: { route: Route }) {
   return (
     <>
       <PageHead title={insight > 0 ? "Edit an insight" : "SQL"} />
-      <Shown asked={saved}>
+      <WhenLoaded loaded={saved}>
         {(row) => <Workbench key={insight} route={route} insight={insight} row={row} />}
-      </Shown>
+      </WhenLoaded>
     </>
   );
 }
@@ -67,14 +67,14 @@ function Workbench({ route, insight, row }: WorkbenchProps) {
   const given = route.query.get("query") ?? saved?.text ?? "";
   const display = route.query.get("display") ?? saved?.display ?? "ActionsTable";
   const [edited, setEdited] = useState({ of: given, text: given || firstQuery });
-  // Another address, such as by the browser's way back, is another text.
+  // Another address, as after going back, has another text.
   const text = edited.of === given ? edited.text : given || firstQuery;
   const { events, properties } = useProjectNames();
   const names = useMemo(() => {
     const { event = [], person = [] } = properties;
     return { name: events.map((one) => one.name), event, person, group: [] };
   }, [events]);
-  const saidBy = useId();
+  const errorId = useId();
   const show = (query: string, drawn: string) =>
     navigate(
       hrefOf(project.id, "sql", [], {
@@ -83,16 +83,18 @@ function Workbench({ route, insight, row }: WorkbenchProps) {
         display: drawn,
       }),
     );
-  const asked = useLoaded(
+  const loaded = useLoaded(
     async (signal) => {
       if (given === "") return null;
       return await api.send<SqlReply>("POST", `${home}/query/`, { query: sourceWith(saved, given) }, signal);
     },
     [home, given],
   );
-  const run = () => (text === given ? asked.again() : show(text, display));
-  const fault =
-    asked.error && !asked.loading && text === given ? placeIn(messageOf(asked.error), text) : undefined;
+  const run = () => (text === given ? loaded.reload() : show(text, display));
+  const errorRange =
+    loaded.error && !loaded.loading && text === given
+      ? errorRangeIn(messageOf(loaded.error), text)
+      : undefined;
   return (
     <>
       <Card>
@@ -100,8 +102,8 @@ function Workbench({ route, insight, row }: WorkbenchProps) {
           value={text}
           set={(next) => setEdited({ of: given, text: next })}
           run={run}
-          fault={fault}
-          saidBy={saidBy}
+          errorRange={errorRange}
+          errorId={errorId}
           words={useWords()}
           names={names}
         />
@@ -120,8 +122,8 @@ function Workbench({ route, insight, row }: WorkbenchProps) {
       </Card>
       {given !== "" && (
         <Card>
-          <div id={saidBy}>{!asked.loading && <ErrorText error={asked.error} />}</div>
-          <Answer asked={asked} display={display} choose={(drawn) => show(given, drawn)} />
+          <div id={errorId}>{!loaded.loading && <ErrorText error={loaded.error} />}</div>
+          <Answer loaded={loaded} display={display} choose={(drawn) => show(given, drawn)} />
         </Card>
       )}
     </>
@@ -129,20 +131,20 @@ function Workbench({ route, insight, row }: WorkbenchProps) {
 }
 
 interface AnswerProps {
-  asked: Loaded<SqlReply | null>;
+  loaded: Loaded<SqlReply | null>;
   display: string;
   choose: (display: string) => void;
 }
 
-function Answer({ asked, display, choose }: AnswerProps) {
-  const reply = asked.value;
-  if (asked.loading && !reply) return <p class="quiet">Loading …</p>;
-  if (!reply || asked.error) return null;
+function Answer({ loaded, display, choose }: AnswerProps) {
+  const reply = loaded.value;
+  if (loaded.loading && !reply) return <p class="quiet">Loading …</p>;
+  if (!reply || loaded.error) return null;
   const { results, columns, hasMore, limit } = reply;
   const types = reply.types.map(([, type]) => type);
   const mayDraw = chartRowsOf(columns, types, results as unknown[][]) !== undefined;
   return (
-    <div aria-busy={asked.loading}>
+    <div aria-busy={loaded.loading}>
       <div class="tabs" role="group" aria-label="Shown as">
         {displays.map(([name, title]) => (
           <button
@@ -160,12 +162,12 @@ function Answer({ asked, display, choose }: AnswerProps) {
           {hasMore && `, and there are more: the limit is ${limit}`}
         </span>
       </div>
-      <ResultView results={results} columns={columns} types={types} look={{ display }} empty="No rows." />
+      <ResultView results={results} columns={columns} types={types} drawing={{ display }} empty="No rows." />
     </div>
   );
 }
 
-/** The words of the language: the editor works without them, but offers nothing. */
+/** The words of the language. Without them the editor offers nothing. */
 function useWords(): SqlWords | undefined {
   return useLoaded(
     async (signal) => (await (await sendRequest("/console/assets/sql.json", { signal })).json()) as SqlWords,

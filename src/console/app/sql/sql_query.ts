@@ -1,4 +1,4 @@
-// SQL as it runs and is saved, and the place of an error in it.
+// SQL as it runs and as it is saved, and the position of an error in it.
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -11,14 +11,14 @@ export const displays = [
   ["ActionsBar", "Bars"],
 ] as const;
 
-/** What is saved of a query in SQL: its whole node, and its text. */
+/** A saved query in SQL: its whole node, and its text. */
 export interface SavedSql {
   node: Fields;
   text: string;
   display: string;
 }
 
-/** Undefined for what is no SQL. */
+/** Undefined for other kinds of queries. */
 export function savedSqlOf(query: unknown): SavedSql | undefined {
   const node = fieldsIn(query);
   const source = "source" in node ? fieldsIn(node["source"]) : node;
@@ -28,13 +28,13 @@ export function savedSqlOf(query: unknown): SavedSql | undefined {
   return { node, text, display: typeof display === "string" ? display : "ActionsTable" };
 }
 
-/** The query that runs: everything else that was saved of it is unchanged. */
+/** The query that runs: the saved one with another text. */
 export function sourceWith(saved: SavedSql | undefined, text: string): Fields {
   const source = saved && "source" in saved.node ? fieldsIn(saved.node["source"]) : saved?.node;
   return { ...source, kind: "HogQLQuery", query: text };
 }
 
-/** What is saved: in the node that PostHog's app saves SQL in. */
+/** The query that is saved, in the node in which PostHog's app saves SQL. */
 export function nodeWith(saved: SavedSql | undefined, text: string, display: string): Fields {
   const isNode = saved?.node["kind"] === "DataVisualizationNode";
   return {
@@ -45,13 +45,13 @@ export function nodeWith(saved: SavedSql | undefined, text: string, display: str
   };
 }
 
-export interface SqlPlace {
+export interface ErrorRange {
   start: number;
   end: number;
 }
 
-/** The word that a refusal names by `(Line 2, column 8.)`, as positions in the text. */
-export function placeIn(message: string, text: string): SqlPlace | undefined {
+/** The word at the position in an error's message, `(Line 2, column 8.)`, as offsets in the text. */
+export function errorRangeIn(message: string, text: string): ErrorRange | undefined {
   const [, line, column] = /\(Line (\d+), column (\d+)\.\)$/.exec(message) ?? [];
   if (line === undefined || column === undefined) return undefined;
   const lines = text.split("\n");

@@ -32,30 +32,30 @@ export function FirstRun() {
             <Arrivals />
           </Card>
         )}
-        {isWhole && <ComeBack />}
+        {isWhole && <ChoosePassword />}
       </div>
     </>
   );
 }
 
-/** For people without a password: with this one they sign in tomorrow. */
-function ComeBack() {
-  const asked = useGet<OwnUser>("/api/users/@me/");
+/** For users without a password, who need one to sign in again. */
+function ChoosePassword() {
+  const loaded = useGet<OwnUser>("/api/users/@me/");
   const [wasWithout, setWasWithout] = useState(false);
   useEffect(() => {
-    if (asked.value?.has_password === false) setWasWithout(true);
-  }, [asked.value]);
-  if (!asked.value || (asked.value.has_password && !wasWithout)) return null;
-  if (asked.value.has_password) {
+    if (loaded.value?.has_password === false) setWasWithout(true);
+  }, [loaded.value]);
+  if (!loaded.value || (loaded.value.has_password && !wasWithout)) return null;
+  if (loaded.value.has_password) {
     return (
       <Card title="4. Come back" wide>
         <p class="notice good" role="status">
-          From now on you sign in as {asked.value.email}, with your password.
+          From now on you sign in as {loaded.value.email}, with your password.
         </p>
       </Card>
     );
   }
-  return <PasswordCard user={asked.value} changed={asked.again} title="4. Come back: choose a password" />;
+  return <PasswordCard user={loaded.value} changed={loaded.reload} title="4. Come back: choose a password" />;
 }
 
 function Snippets() {
@@ -85,7 +85,7 @@ function stateText(
 ): string {
   if (arrived[0]) return `Arrived: ${arrived[0].event}.`;
   if (events.length > 0) return "Events have arrived.";
-  if (connection === "away") return "The server does not answer. This page tries again by itself.";
+  if (connection === "unreachable") return "The server does not answer. This page tries again by itself.";
   return isLoading ? "Loading …" : "Waiting for the first event …";
 }
 

@@ -5,7 +5,7 @@ export interface Snippet {
   text: string;
 }
 
-/** @param url of this server, as the browser reached it. */
+/** @param url the server's, as the browser reached it. */
 export function snippetsOf(url: string, key: string): Snippet[] {
   return [
     { name: "Web page", text: webPage(url, key) },

@@ -20,7 +20,7 @@ const targets = [
 ] as const;
 const frequencies = ["daily", "weekly", "monthly", "yearly"].map((name) => [name, name] as const);
 
-export function NewSubscription({ made }: { made: () => void }) {
+export function NewSubscription({ created }: { created: () => void }) {
   const { home } = useSession();
   const [what, setWhat] = useState("");
   const [target_type, setType] = useState("email");
@@ -37,8 +37,8 @@ export function NewSubscription({ made }: { made: () => void }) {
   };
   const make = () =>
     action.send("POST", `${home}/subscriptions/`, body, "Created.", () => {
-      made();
-      // A second press makes no second one.
+      created();
+      // A second press creates no second one.
       setWhat("");
       setTitle("");
     });
@@ -54,10 +54,10 @@ export function NewSubscription({ made }: { made: () => void }) {
   );
 }
 
-/** Insights and dashboards, as far as the key may read them. */
+/** The insights and dashboards that the key may read. */
 function useSendable(): [string, string][] {
   const { api, home } = useSession();
-  const asked = useLoaded(
+  const loaded = useLoaded(
     async (signal) => {
       const list = async (kind: string): Promise<[string, string][]> => {
         const { results } = await api.get<ListReply<Named>>(`${home}/${kind}s/`, { limit: 200 }, signal);
@@ -72,5 +72,5 @@ function useSendable(): [string, string][] {
     },
     [home],
   );
-  return asked.value ?? [];
+  return loaded.value ?? [];
 }

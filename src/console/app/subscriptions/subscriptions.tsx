@@ -3,10 +3,19 @@
 import type { ListReply } from "../session/api.ts";
 import { hrefOf, type Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useAction, useAgainWhile, useLoaded } from "../session/use_loaded.ts";
+import { useAction, useLoaded, usePolling } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";
 import { ListPage } from "../ui/list_page.tsx";
-import { Button, Card, NoSuch, Outcome, PageHead, ShownPage, Status, SureButton } from "../ui/parts.tsx";
+import {
+  Button,
+  Card,
+  ConfirmButton,
+  NoSuch,
+  Outcome,
+  PageHead,
+  PageWhenLoaded,
+  Status,
+} from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 import { NewSubscription } from "./new_subscription.tsx";
 
@@ -40,11 +49,11 @@ function nextText({ deleted, next_delivery_date }: SubscriptionRow): string {
 
 function SubscriptionList() {
   const { api, home, project } = useSession();
-  const asked = useLoaded(
+  const loaded = useLoaded(
     async (signal) => {
       const read = (deleted: boolean) =>
         api.get<ListReply<SubscriptionRow>>(`${home}/subscriptions/`, { limit: 200, deleted }, signal);
-      // Paused ones are shown, so that they can be resumed. The API calls them deleted, and lists them apart.
+      // Paused ones are shown, so that they can be resumed. The API calls them deleted, and lists them separately.
       const [running, paused] = await Promise.all([read(false), read(true)]);
       return {
         ...running,
@@ -58,7 +67,7 @@ function SubscriptionList() {
   return (
     <ListPage
       title="Subscriptions"
-      asked={asked}
+      loaded={loaded}
       id={(row) => row.id}
       empty="No subscriptions yet. One sends an insight or a dashboard on a schedule."
       columns={[
@@ -72,7 +81,7 @@ function SubscriptionList() {
         { name: "Next", cell: nextText, fixed: true },
       ]}
     >
-      {mayWrite && <NewSubscription made={asked.again} />}
+      {mayWrite && <NewSubscription created={loaded.reload} />}
     </ListPage>
   );
 }
@@ -90,7 +99,7 @@ interface DeliveryRow {
 function OneSubscription({ id }: { id: number }) {
   const { api, home } = useSession();
   const path = `${home}/subscriptions/${id}`;
-  const asked = useLoaded(
+  const loaded = useLoaded(
     async (signal) => {
       const [row, deliveries] = await Promise.all([
         api.get<SubscriptionRow>(`${path}/`, {}, signal),
@@ -100,20 +109,20 @@ function OneSubscription({ id }: { id: number }) {
     },
     [path],
   );
-  useAgainWhile(asked.value?.deliveries.some(isOpen) ?? false, asked.value, asked.again);
+  usePolling(loaded.value?.deliveries.some(isOpen) ?? false, loaded.value, loaded.reload);
   return (
-    <ShownPage asked={asked} title="Subscription">
+    <PageWhenLoaded loaded={loaded} title="Subscription">
       {({ row, deliveries }) => (
         <>
           <PageHead title={titleOf(row)}>
             <Status text={row.deleted ? "paused" : "running"} />
           </PageHead>
-          <Acts path={path} row={row} changed={asked.again} />
+          <SubscriptionActions path={path} row={row} changed={loaded.reload} />
           <Card>
             <dl class="facts">
               <dt>What</dt>
               <dd>
-                <What row={row} />
+                <TargetLink row={row} />
               </dd>
               <dt>When</dt>
               <dd>{row.summary}</dd>
@@ -130,7 +139,7 @@ function OneSubscription({ id }: { id: number }) {
           </Card>
         </>
       )}
-    </ShownPage>
+    </PageWhenLoaded>
   );
 }
 
@@ -139,7 +148,7 @@ function isOpen({ status }: DeliveryRow): boolean {
   return ["pending", "retrying"].includes(status);
 }
 
-function What({ row: { insight, dashboard } }: { row: SubscriptionRow }) {
+function TargetLink({ row: { insight, dashboard } }: { row: SubscriptionRow }) {
   const { project } = useSession();
   if (insight) return <a href={hrefOf(project.id, "insights", [insight])}>Insight {insight}</a>;
   return <a href={hrefOf(project.id, "dashboards", [dashboard ?? 0])}>Dashboard {dashboard}</a>;
@@ -169,7 +178,7 @@ interface ActsProps {
   changed: () => void;
 }
 
-function Acts({ path, row, changed }: ActsProps) {
+function SubscriptionActions({ path, row, changed }: ActsProps) {
   const mayWrite = useAllowed("subscription:write");
   const action = useAction();
   if (!mayWrite) return null;
@@ -188,7 +197,7 @@ function Acts({ path, row, changed }: ActsProps) {
         {row.deleted ? (
           <Button onClick={() => stop(false)}>Resume</Button>
         ) : (
-          <SureButton label="Pause" sure="Deliver nothing until it is resumed?" act={() => stop(true)} />
+          <ConfirmButton label="Pause" sure="Deliver nothing until it is resumed?" act={() => stop(true)} />
         )}
       </p>
       <Outcome action={action} />

@@ -7,10 +7,10 @@ export interface Bar {
   label: ComponentChildren;
   /** Draws the bar. */
   value: number;
-  /** What it says. */
+  /** The number as text. */
   text: string;
   colour?: string;
-  /** Where its number leads to. */
+  /** The link of its number. */
   href?: string | undefined;
 }
 

@@ -13,7 +13,7 @@ interface ChartProps {
   label: string;
   /** Seconds since 1970, ascending. */
   times: readonly number[];
-  /** What the times are called, beside the values of one; without names no values are shown. */
+  /** The names of the times, as shown with their values; without names no values are shown. */
   names?: readonly string[];
   lines: readonly Line[];
   height?: number;
@@ -26,28 +26,28 @@ interface ChartProps {
   pick?: (line: number, at: number) => void;
 }
 
-/** What arrow keys choose: a time, and one of its lines. */
-const ways: Readonly<Record<string, { time?: number; line?: number }>> = {
+/** How arrow keys move: over times, and over the lines of one. */
+const arrowMoves: Readonly<Record<string, { time?: number; line?: number }>> = {
   ArrowLeft: { time: -1 },
   ArrowRight: { time: 1 },
   ArrowUp: { line: -1 },
   ArrowDown: { line: 1 },
 };
 
-/** Of one line of names beneath a chart, in pixels. */
+/** Height of one row of names beneath a chart, in pixels. */
 const legendHeight = 30;
 
 export function Chart(props: ChartProps) {
   const { label, times, names, height = 260, bare = false, pick } = props;
-  const { place, drawn, at, isDark } = useDrawn(props);
+  const { element, drawn, at, isDark } = useDrawn(props);
   const { named, choice, press } = useChoice(props, at, drawn);
   const picture = (
     <div
       class={bare ? "chart bare" : "chart"}
       role="img"
       aria-label={label}
-      ref={place}
-      // It is drawn after the page: its room is there before it.
+      ref={element}
+      // The chart is drawn after the page: its height is kept free.
       style={{ minHeight: bare ? height : height + legendHeight }}
     />
   );
@@ -71,7 +71,7 @@ export function Chart(props: ChartProps) {
   );
 }
 
-/** Draws in the element of `place`; `at` is the time that is pointed at. */
+/** Draws in `element`; `at` is the index of the time under the pointer. */
 function useDrawn({
   times,
   lines,
@@ -81,7 +81,7 @@ function useDrawn({
   unfinished,
   pick,
 }: ChartProps) {
-  const place = useRef<HTMLDivElement>(null);
+  const element = useRef<HTMLDivElement>(null);
   const isDark = useDark();
   const [at, setAt] = useState<number>();
   const picked = useRef(pick);
@@ -96,7 +96,7 @@ function useDrawn({
     ...series.map(({ line, isTail }) => [line.label, line.dashed, isTail]),
   ];
   useEffect(() => {
-    const target = place.current;
+    const target = element.current;
     if (!target) return;
     const size = () => ({ width: Math.max(120, target.clientWidth), height });
     const { color: ink, columnRuleColor: rule } = getComputedStyle(target);
@@ -114,10 +114,10 @@ function useDrawn({
     };
   }, [JSON.stringify(shape), height, isDark]);
   useEffect(() => drawn.current?.setData(data), [times, lines]);
-  return { place, drawn, at, isDark };
+  return { element, drawn, at, isDark };
 }
 
-/** The values of a time, and which of them Enter picks. Arrow keys choose another time, and another line. */
+/** The values of a time, and the one that Enter opens. Arrow keys choose another time or line. */
 function useChoice(
   { times, lines, pick }: ChartProps,
   at: number | undefined,
@@ -131,7 +131,7 @@ function useChoice(
   const named = at === undefined ? [] : valuesAt(lines, at);
   const choice = Math.min(chosen, named.length - 1, namedMax - 1);
   const press = (event: KeyboardEvent) => {
-    const way = ways[event.key];
+    const way = arrowMoves[event.key];
     if (way?.time)
       move(Math.min(times.length - 1, Math.max(0, (at ?? (way.time > 0 ? -1 : times.length)) + way.time)));
     if (!pick || at === undefined) return;
@@ -143,7 +143,7 @@ function useChoice(
   return { named, choice, press };
 }
 
-/** Lines whose values are named beside the pointer. */
+/** Lines whose values are shown beside the pointer. */
 const namedMax = 12;
 
 /** The values of one time, the largest first. */
@@ -159,7 +159,7 @@ interface ValuesProps {
   values: ReturnType<typeof valuesAt>;
   isLeft: boolean;
   isDark: boolean;
-  /** The one that Enter picks. */
+  /** The one that Enter opens. */
   choice?: number;
 }
 
@@ -178,7 +178,9 @@ function Values({ title, values, isLeft, isDark, choice }: ValuesProps) {
   );
 }
 
-/** Makes a click on a chart the choice of a line: the nearest one, or the part of a bar or area that is clicked. */
+/**
+ * Turns a click on a chart into the choice of a line: the nearest one, or that of the clicked part of a bar or area.
+ */
 function clicksOf(
   chart: uPlot,
   series: readonly DrawnSeries[],
@@ -189,7 +191,7 @@ function clicksOf(
   return (event) => {
     const { idx, top = 0 } = chart.cursor;
     if (typeof idx !== "number") return;
-    // A finger that touches a time for the first time asks for its values.
+    // A finger's first touch of a time shows its values.
     const isFirst = (event as PointerEvent).pointerType === "touch" && tapped !== idx;
     tapped = idx;
     if (isFirst) return;
@@ -200,21 +202,21 @@ function clicksOf(
       picked.current?.(Math.min(count - 1, Math.max(0, Math.floor(offset / width))), idx);
       return;
     }
-    const places = series.flatMap(({ index }, i) => {
+    const points = series.flatMap(({ index }, i) => {
       const value = chart.data[i + 1]?.[idx];
       return typeof value === "number" ? [{ index, y: chart.valToPos(value, "y") }] : [];
     });
-    const below = places.filter(({ y }) => y <= top);
-    const candidates = drawing === "line" || below.length === 0 ? places : below;
+    const below = points.filter(({ y }) => y <= top);
+    const candidates = drawing === "line" || below.length === 0 ? points : below;
     const [nearest] = candidates.toSorted((one, other) => Math.abs(one.y - top) - Math.abs(other.y - top));
     if (nearest) picked.current?.(nearest.index, idx);
   };
 }
 
-/** Of lines; each may be several series. */
+/** The number of lines; each may be several series. */
 const countOf = (series: readonly DrawnSeries[]) => new Set(series.map(({ index }) => index)).size;
 
-/** In units of the axis of times: where the bars of one time begin, seen from it, and how wide each of them is. */
+/** The offset of the first bar of a time, and the width of each, in units of the time axis. */
 function barsOf(chart: uPlot, count: number): { from: number; width: number } {
   const [times] = chart.data;
   const steps = Array.from(times.slice(1), (time, i) => time - times[i]!);
@@ -226,29 +228,29 @@ function barsOf(chart: uPlot, count: number): { from: number; width: number } {
 
 const barPixelsMax = 60;
 
-/** Bars that stand beside `count - 1` others, as the one at `place`. */
-function barPaths(count: number, place: number): uPlot.Series.PathBuilder {
+/** Paths of bars beside `count - 1` others; `index` is their position among these. */
+function barPaths(count: number, index: number): uPlot.Series.PathBuilder {
   const of = (value: (chart: uPlot, time: number) => number) => ({
     unit: 1 as const,
     values: (chart: uPlot) => Array.from(chart.data[0], (time) => value(chart, time)),
   });
   const shownAt = (chart: uPlot, time: number) => {
     const { from, width } = barsOf(chart, count);
-    return time + from + place * width;
+    return time + from + index * width;
   };
   return uPlot.paths.bars!({ disp: { x0: of(shownAt), size: of((chart) => barsOf(chart, count).width) } });
 }
 
-interface Look {
+interface ChartStyle {
   bare: boolean;
   drawing: Drawing;
-  /** A canvas cannot use variables of a style sheet: colours of text and grid, as the element around it has them. */
+  /** Colours of text and grid. They are read from the element: a canvas cannot use a style sheet's variables. */
   ink: string;
   rule: string;
   isDark: boolean;
 }
 
-function optionsOf(series: readonly DrawnSeries[], { bare, drawing, ink, rule, isDark }: Look) {
+function optionsOf(series: readonly DrawnSeries[], { bare, drawing, ink, rule, isDark }: ChartStyle) {
   const grid = { stroke: rule, width: 1 };
   const axis = { stroke: ink, grid, ticks: grid, show: !bare };
   return {
@@ -260,13 +262,13 @@ function optionsOf(series: readonly DrawnSeries[], { bare, drawing, ink, rule, i
         dash: (_: uPlot, i: number) => (series[i - 1]?.line.dashed ? "dashed" : "solid"),
       },
     },
-    // A zoom by dragging would need a way back that everybody finds.
+    // Zooming by dragging would need an obvious way back.
     cursor: { show: !bare, y: false, drag: { x: false, y: false } },
     padding: bare ? ([4, 0, 0, 0] as uPlot.Padding) : ([12, 24, 0, 0] as uPlot.Padding),
     // The API's days are shown as they are, not in the reader's time zone.
     tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
     scales: {
-      // A bar is as wide as its interval: half of the first and of the last lie beyond their times.
+      // A bar is as wide as its interval: half of the first and of the last are beyond their times.
       ...((drawing === "bar" || drawing === "beside") && {
         x: {
           range: ({ data: [times] }: uPlot, min: number, max: number): uPlot.Range.MinMax => {
@@ -299,7 +301,7 @@ function optionsOf(series: readonly DrawnSeries[], { bare, drawing, ink, rule, i
 function optionsOfSeries(
   { line, index, values, colour, isTail }: DrawnSeries,
   count: number,
-  { bare, drawing, isDark }: Pick<Look, "bare" | "drawing" | "isDark">,
+  { bare, drawing, isDark }: Pick<ChartStyle, "bare" | "drawing" | "isDark">,
 ): uPlot.Series {
   const stroke = inkAt(colour, isDark);
   const isFilled = drawing !== "line";

@@ -1,15 +1,15 @@
-// What a table shows, for spreadsheets: as a file (RFC 4180), and as a text to paste.
+// A table's rows for spreadsheets: as a file (RFC 4180), and as a text to paste.
 
 export type Cell = string | number | boolean | null | undefined | object;
 
-/** A spreadsheet computes a text that begins like a formula: an apostrophe in front prevents that. */
+/** A spreadsheet computes texts that begin like a formula; an apostrophe before them prevents that. */
 const formulaStarts = new Set("=+-@＝＋－＠\t\r\n");
 
 export function csvOf(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
   return [columns, ...rows].map((row) => `${row.map(cellText).join(",")}\r\n`).join("");
 }
 
-/** Cells with tabs between them, which pasting puts into columns: tabs and ends of lines within a cell are spaces. */
+/** Cells separated by tabs, which spreadsheets paste into columns. Tabs and line ends in a cell become spaces. */
 export function tsvOf(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const plain = (cell: Cell) => bareText(cell).replaceAll(/[\t\r\n]+/g, " ");
   return [columns, ...rows].map((row) => `${row.map(plain).join("\t")}\n`).join("");

@@ -10,12 +10,12 @@ export function numberText(value: number): string {
   return Math.abs(value) < 100 ? fine.format(value) : whole.format(value);
 }
 
-/** A text of at most `most` letters, the last of which says that there are more. */
-export function shortText(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+/** A text of at most `lettersMax` letters; a cut one ends with "…". */
+export function shortText(text: string, lettersMax: number): string {
+  return text.length > lettersMax ? `${text.slice(0, lettersMax - 1)}…` : text;
 }
 
-/** What stands between blanks and commas. */
+/** The parts of a text between blanks and commas. */
 export function partsOfText(text: string): string[] {
   return text.split(/[\s,]+/).filter(Boolean);
 }
@@ -68,17 +68,17 @@ export function durationText(seconds: number): string {
 
 /** `Jan 2, 2026, 03:04:05` in the reader's zone; "" for none. */
 export function timeText(iso: string | null | undefined): string {
-  const [day = "", time = ""] = ownTime(iso);
+  const [day = "", time = ""] = localTime(iso);
   return time === "" ? day : `${dayText(day)}, ${time}`;
 }
 
 /** `03:04:05` in the reader's zone. */
 export function clockTimeText(iso: string): string {
-  return ownTime(iso)[1] ?? "";
+  return localTime(iso)[1] ?? "";
 }
 
-/** Day and time in the reader's zone; a text that is no moment alone. */
-function ownTime(iso: string | null | undefined): string[] {
+/** Day and time in the reader's zone; a text that is no moment as it is. */
+function localTime(iso: string | null | undefined): string[] {
   const time = new Date(iso ?? "");
   if (!iso || Number.isNaN(time.getTime())) return [iso ?? ""];
   const own = new Date(time.getTime() - time.getTimezoneOffset() * 60_000);
@@ -103,7 +103,7 @@ export function agoText(iso: string | null | undefined): string {
   return `${Math.floor(seconds / day / 365.25)} years ago`;
 }
 
-/** A browser's name for itself, in two words. */
+/** A browser and its system, in two words, from a user agent. */
 export function browserText(agent: string): string {
   const browser = /(Firefox|Edg|OPR|Chrome|Safari)\//.exec(agent)?.[1] ?? "A browser";
   const system = /(Windows|Android|iPhone|iPad|Mac OS X|Linux)/.exec(agent)?.[1];

@@ -1,7 +1,7 @@
-// Colours of lines and bars: no two of a chart are alike.
+// Colours of lines and bars: those of a chart are all different.
 
 /**
- * Those that most people can tell apart, colour-blind people included. Each has a contrast of at least 4.5 to 1 with
+ * Colours that most people can distinguish, colour-blind people included. Each has a contrast of at least 4.5 to 1 with
  * its background.
  */
 const first = {
@@ -22,7 +22,7 @@ export function inkAt(i: number, isDark: boolean): string {
   return hexOf(hue, isDark ? 0.6 : 0.75, isDark ? 0.64 + level * 0.08 : 0.24 + level * 0.04);
 }
 
-/** The colour of line `i`, half as strong and opaque, as `#rrggbb`: what is drawn over another hides it. */
+/** The colour of line `i` at half strength, as `#rrggbb`; it is opaque, so that a bar hides what it is drawn over. */
 export function paleInkAt(i: number, isDark: boolean): string {
   const [ink, ground] = [inkAt(i, isDark), isDark ? "#181c22" : "#ffffff"];
   const half = (from: number): string => {

@@ -1,14 +1,14 @@
-// A page that lists things in a table. The form that creates another stands below.
+// A page that lists things in a table. The form that creates another is below.
 
 import { type ComponentChildren } from "preact";
 import type { ListReply } from "../session/api.ts";
 import type { Loaded } from "../session/use_loaded.ts";
-import { Card, PageHead, Shown } from "./parts.tsx";
+import { Card, PageHead, WhenLoaded } from "./parts.tsx";
 import { type Column, Pager, Table } from "./table.tsx";
 
 interface ListPageProps<Row> {
   title: string;
-  asked: Loaded<ListReply<Row>>;
+  loaded: Loaded<ListReply<Row>>;
   columns: readonly Column<Row>[];
   id: (row: Row) => string | number;
   /** Shown when there are no rows. */
@@ -23,23 +23,23 @@ interface ListPageProps<Row> {
 }
 
 export function ListPage<Row>(props: ListPageProps<Row>) {
-  const { title, asked, columns, id, empty, actions, search, page, children } = props;
+  const { title, loaded, columns, id, empty, actions, search, page, children } = props;
   return (
     <>
       <PageHead title={title}>{actions}</PageHead>
       <Card>
         {search}
-        <Shown asked={asked}>
+        <WhenLoaded loaded={loaded}>
           {({ results, count }) => (
             <>
               <Table caption={title} rows={results} id={id} empty={empty} columns={columns} />
               {page && <Pager {...page} count={count} />}
             </>
           )}
-        </Shown>
+        </WhenLoaded>
       </Card>
-      {/* What stands below comes with the list, which would move it. */}
-      {(asked.value !== undefined || !asked.loading) && children}
+      {/* What is below appears with the list, which would move it. */}
+      {(loaded.value !== undefined || !loaded.loading) && children}
     </>
   );
 }

@@ -7,7 +7,7 @@ import { navigate } from "../session/route.ts";
 import type { Action, Loaded } from "../session/use_loaded.ts";
 import { agoText, shortText, timeText } from "./format.ts";
 
-/** Whether the heading that was removed last had the focus: that of a page to come hands it to the page's own. */
+/** Whether the heading that was removed last had the focus: the heading that replaces it gets the focus. */
 let headHadFocus = false;
 
 /** Letters of a page's heading: names that clients send may be long. */
@@ -29,7 +29,7 @@ export function PageHead({ title, children }: { title: string; children?: Compon
   return (
     <header class="page-head">
       <h1 tabIndex={-1} ref={head}>
-        <Cut text={title} most={titleLettersMax} />
+        <Cut text={title} lettersMax={titleLettersMax} />
       </h1>
       <div class="page-actions">{children}</div>
     </header>
@@ -53,7 +53,7 @@ export function Card({
   );
 }
 
-/** A page of an address that names nothing. */
+/** The page of an address that names nothing. */
 export function NoSuch({ title, what, name }: { title: string; what: string; name: string }) {
   return (
     <>
@@ -74,42 +74,42 @@ export function ErrorText({ error }: { error: unknown }) {
   );
 }
 
-/** A reply when it is there; until then, that it is loading, or why it failed. */
-export function Shown<Value>({
-  asked,
+/** Shows a reply once it is loaded; until then "Loading …", or the error. */
+export function WhenLoaded<Value>({
+  loaded,
   children,
 }: {
-  asked: Loaded<Value>;
+  loaded: Loaded<Value>;
   children: (value: Value) => ComponentChildren;
 }) {
   return (
     <>
-      <ErrorText error={asked.error} />
-      {asked.value !== undefined ? (
-        <div aria-busy={asked.loading} {...(asked.isOld && { class: "old", onClickCapture: refuseClick })}>
-          {children(asked.value)}
+      <ErrorText error={loaded.error} />
+      {loaded.value !== undefined ? (
+        <div aria-busy={loaded.loading} {...(loaded.isOld && { class: "old", onClickCapture: refuseClick })}>
+          {children(loaded.value)}
         </div>
       ) : (
-        asked.loading && <p class="quiet">Loading …</p>
+        loaded.loading && <p class="quiet">Loading …</p>
       )}
     </>
   );
 }
 
-/** As Shown, for a page whose heading is in the reply: until then it has this one. */
-export function ShownPage<Value>({
+/** As WhenLoaded, for a page whose heading is in the reply: until then it has this one. */
+export function PageWhenLoaded<Value>({
   title,
   ...shown
-}: Parameters<typeof Shown<Value>>[0] & { title: string }) {
+}: Parameters<typeof WhenLoaded<Value>>[0] & { title: string }) {
   return (
     <>
-      {shown.asked.value === undefined && <PageHead title={title} />}
-      <Shown {...shown} />
+      {shown.loaded.value === undefined && <PageHead title={title} />}
+      <WhenLoaded {...shown} />
     </>
   );
 }
 
-/** What is opened from a list must be of the question that was asked last, by pointer and by keyboard. */
+/** Rows of an outdated list cannot be opened, by pointer or by keyboard. */
 function refuseClick(event: MouseEvent): void {
   const isOfRow = (event.target as Element).closest("tbody, .events, .side-bars, .bars, .u-over");
   if (!isOfRow) return;
@@ -117,7 +117,7 @@ function refuseClick(event: MouseEvent): void {
   event.stopPropagation();
 }
 
-/** The outcome of what a button did. */
+/** The outcome of a button's action. */
 export function Outcome({ action }: { action: Action }) {
   return (
     <>
@@ -133,20 +133,20 @@ export function Button({ kind = "plain", ...rest }: JSX.IntrinsicElements["butto
   return <button type="button" {...rest} class={`button ${kind}`} />;
 }
 
-/** A button that asks again before it does what cannot be undone. The keyboard focus moves with the question. */
-export function SureButton({ label, sure, act }: { label: string; sure: string; act: () => void }) {
-  const [asking, setAsking] = useState<boolean>();
-  const place = useRef<HTMLSpanElement>(null);
+/** A button that asks for confirmation before it does what cannot be undone. The keyboard focus moves with it. */
+export function ConfirmButton({ label, sure, act }: { label: string; sure: string; act: () => void }) {
+  const [confirming, setConfirming] = useState<boolean>();
+  const element = useRef<HTMLSpanElement>(null);
   useEffect(() => {
-    if (asking !== undefined) place.current?.querySelector("button")?.focus();
-  }, [asking]);
+    if (confirming !== undefined) element.current?.querySelector("button")?.focus();
+  }, [confirming]);
   const answer = (yes: boolean) => {
-    setAsking(false);
+    setConfirming(false);
     if (yes) act();
   };
   return (
-    <span class="sure" ref={place}>
-      {asking ? (
+    <span class="sure" ref={element}>
+      {confirming ? (
         <>
           <Button
             kind="danger"
@@ -159,7 +159,7 @@ export function SureButton({ label, sure, act }: { label: string; sure: string; 
           <span>{sure}</span>
         </>
       ) : (
-        <Button kind="danger" onClick={() => setAsking(true)}>
+        <Button kind="danger" onClick={() => setConfirming(true)}>
           {label}
         </Button>
       )}
@@ -215,7 +215,7 @@ export function TextField({ label, value, set, hint, ...rest }: TextProps) {
   );
 }
 
-/** `options`: values and what they are called. */
+/** `options`: values and their texts. */
 export function ChoiceField({
   label,
   value,
@@ -278,13 +278,13 @@ interface FormCardProps {
   title: string;
   send: () => void;
   action: Action;
-  /** What the button says. */
+  /** The button's text. */
   button?: string;
   disabled?: boolean;
   children: ComponentChildren;
 }
 
-/** A form in a card of its own, with the outcome of sending it. */
+/** A form in a card, with the outcome of sending it. */
 export function FormCard({ title, send, action, button = "Create", disabled, children }: FormCardProps) {
   return (
     <Card title={title}>
@@ -299,12 +299,12 @@ export function FormCard({ title, send, action, button = "Create", disabled, chi
   );
 }
 
-/** A text that is cut where it is long; the whole of it is at hand. */
-export function Cut({ text, most }: { text: string; most: number }) {
-  return text.length > most ? <span title={text}>{shortText(text, most)}</span> : <>{text}</>;
+/** A text that is cut where it is long; the whole text is its title. */
+export function Cut({ text, lettersMax }: { text: string; lettersMax: number }) {
+  return text.length > lettersMax ? <span title={text}>{shortText(text, lettersMax)}</span> : <>{text}</>;
 }
 
-/** How long ago something was; the exact time at hand, by pointer and for screen readers. */
+/** How long ago something was; the exact time is its title. */
 export function Time({ at }: { at: string | null | undefined }) {
   return at ? (
     <time dateTime={at} title={timeText(at)}>
@@ -334,5 +334,5 @@ interface RemoveProps {
 
 export function RemoveButton({ path, sure, action, back }: RemoveProps) {
   const remove = () => action.send("DELETE", path, undefined, "Deleted.", () => navigate(back));
-  return <SureButton label="Delete" sure={sure} act={remove} />;
+  return <ConfirmButton label="Delete" sure={sure} act={remove} />;
 }

@@ -5,7 +5,7 @@ import { rangeText } from "./format.ts";
 import { ChoiceField, TextField } from "./parts.tsx";
 
 interface RangeProps {
-  /** As the API takes it: relative like `-7d`, or a day. */
+  /** In the API's form: relative like `-7d`, or a day. */
   from: string;
   /** The last day; "" for today. */
   to: string;
@@ -21,7 +21,7 @@ const isDay = (text: string) => text.length === 10 && !Number.isNaN(Date.parse(t
 export function RangeField({ from, to, set, options }: RangeProps) {
   const [choosing, choose] = useState(false);
   const isOwn = isDay(from) || choosing;
-  // A saved question may have any range.
+  // A saved query may have any range.
   const others = isOwn || options.some(([value]) => value === from) ? [] : [[from, rangeText(from)] as const];
   return (
     <>
@@ -42,7 +42,7 @@ export function RangeField({ from, to, set, options }: RangeProps) {
 function Days({ from, to, set }: Omit<RangeProps, "options">) {
   const [first, setFirst] = useState(from);
   const [last, setLast] = useState(to);
-  // The browser's way back changes the days, too.
+  // Going back changes the days, too.
   useEffect(() => {
     setFirst(from);
     setLast(to);

@@ -1,4 +1,4 @@
-// The link by which a thing is shared: made, shown, copied, replaced, revoked.
+// A sharing link: created, shown, copied, replaced, revoked.
 
 import { useEffect, useState } from "preact/hooks";
 import { useAllowed, useSession } from "../session/session.ts";
@@ -12,7 +12,7 @@ interface SharingReply {
 }
 
 interface SharingProps {
-  /** The thing in the API, without a slash at its end. */
+  /** The API's path of what is shared, without a slash at its end. */
   path: string;
   /** As in "can see the recording". */
   what: string;
@@ -30,10 +30,10 @@ export function Sharing({ path, what }: SharingProps) {
   if (!shared) return null;
   const share = (enabled: boolean) => {
     const shown = `Shared: everybody with the link can see the ${what}.`;
-    const done = enabled ? shown : "No longer shared: the link opens nothing.";
+    const done = enabled ? shown : "No longer shared: the link is not valid any more.";
     action.send("PATCH", `${path}/sharing/`, { enabled }, done, setShared);
   };
-  const done = "There is a new link. The old one opens nothing.";
+  const done = "There is a new link. The old one is not valid any more.";
   const renew = () => action.send("POST", `${path}/sharing/refresh/`, undefined, done, setShared);
   return (
     <Card title="Sharing" wide>

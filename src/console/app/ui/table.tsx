@@ -1,4 +1,4 @@
-// Tables, as files too, and lists that are read a page at a time.
+// Tables, their download as a file, and lists that are read a page at a time.
 
 import { type ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
@@ -27,7 +27,7 @@ interface TableProps<Row> {
   foot?: Row | undefined;
 }
 
-/** Rows of one table: more slow a page down, and are read in a file. */
+/** Rows shown of one table: more would slow the page down; the file has them all. */
 const rowsShownMax = 500;
 
 export function Table<Row>({ caption, columns, rows, id, empty = "Nothing yet.", foot }: TableProps<Row>) {
@@ -41,7 +41,7 @@ export function Table<Row>({ caption, columns, rows, id, empty = "Nothing yet.",
           <tr>
             {columns.map(({ name, number }) => (
               <th key={name} scope="col" class={number ? "number" : ""}>
-                <Cut text={name} most={headLettersMax} />
+                <Cut text={name} lettersMax={headLettersMax} />
               </th>
             ))}
           </tr>
@@ -81,7 +81,7 @@ export function Pager({ offset, limit, count, set }: PagerProps) {
   if (count <= limit) return null;
   const last = Math.min(offset + limit, count);
   return (
-    // Not `disabled`, which would take the focus away.
+    // Not `disabled`: the button would lose the focus.
     <nav class="pager" aria-label="Pages">
       <Button aria-disabled={offset === 0} onClick={() => offset > 0 && set(Math.max(0, offset - limit))}>
         Previous
@@ -103,7 +103,7 @@ interface DataProps {
   rows: readonly (readonly Cell[])[];
 }
 
-/** What a table shows, as a file and as a text to paste into a spreadsheet. */
+/** A table's rows as a file, and as a text to paste into a spreadsheet. */
 export function DataButtons({ name, columns, rows }: DataProps) {
   const [copied, setCopied] = useState("");
   const save = () => {
@@ -115,7 +115,7 @@ export function DataButtons({ name, columns, rows }: DataProps) {
   const copy = () => {
     copyText(tsvOf(columns, rows)).then(
       () => setCopied("Copied."),
-      () => setCopied("Browsers copy on https and localhost only; the file has the same."),
+      () => setCopied("Browsers only copy on https and localhost; the file has the same rows."),
     );
   };
   return (

@@ -1,12 +1,11 @@
-// Light or dark: the system's setting, or the reader's own choice. The choice is kept in localStorage, which holds
-// nothing else.
+// Light or dark: the system's setting, or the reader's own choice. The choice is in localStorage.
 
 import { useEffect, useState } from "preact/hooks";
 
 export type Theme = "system" | "light" | "dark";
 
 const stored = "sluice_theme";
-/** The event that tells this document of a change. Other tabs and frames get the browser's own event, `storage`. */
+/** The event of a change in this document. Other tabs and frames get the browser's own event, `storage`. */
 const changed = "sluice-theme";
 const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -50,7 +49,7 @@ export function useTheme(): [Theme, (theme: Theme) => void] {
   return [useFollowed(chosenTheme), chooseTheme];
 }
 
-/** Whether the page is dark, for what a style sheet cannot colour. */
+/** Whether the page is dark, for canvases, which a style sheet cannot colour. */
 export function useDark(): boolean {
   return useFollowed(() => {
     const theme = chosenTheme();

@@ -1,4 +1,4 @@
-// The switch between light and dark: one button that goes through the three choices.
+// The switch between light and dark: one button that cycles through the three choices.
 
 import { type Theme, useTheme } from "./theme.ts";
 

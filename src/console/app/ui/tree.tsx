@@ -56,7 +56,7 @@ export function Properties({ of }: { of: Readonly<Record<string, unknown>> }) {
   const [isAll, setAll] = useState(false);
   const said = Object.entries(of).filter(([, value]) => value !== null);
   if (said.length === 0) return <p class="quiet">No properties.</p>;
-  // Those of a project's own come first: the ones that libraries add begin with a dollar sign.
+  // The project's own properties come first; those that libraries add begin with a dollar sign.
   const isOwn = ([name]: [string, unknown]) => !name.startsWith("$");
   const sorted = [...said.filter(isOwn), ...said.filter((one) => !isOwn(one))];
   const shown = isAll ? sorted : sorted.slice(0, firstMax);

@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
 import {
-  addressOf,
+  addressOfQuery,
   type InsightQuery,
   kindNames,
-  queryOf,
-  questionOf,
+  queryBodyOf,
+  queryOfAddress,
 } from "../../../../src/console/app/explore/query.ts";
 
-const question: InsightQuery = {
+const insightQuery: InsightQuery = {
   kind: "trend",
   series: [
     { event: "$pageview", math: "dau", property: "", conditions: [] },
@@ -45,19 +45,19 @@ const question: InsightQuery = {
 
 test("a question's address holds all of it", () => {
   for (const kind of kindNames) {
-    const asked = { ...question, kind };
-    expect(questionOf(new URLSearchParams(addressOf(asked)))).toEqual(asked);
+    const next = { ...insightQuery, kind };
+    expect(queryOfAddress(new URLSearchParams(addressOfQuery(next)))).toEqual(next);
   }
 });
 
 test("an address that says nothing asks for a trend of any event", () => {
-  const asked = questionOf(new URLSearchParams("kind=nonsense"));
-  expect(asked).toMatchObject({ kind: "trend", series: [{ event: "", math: "total" }], compare: false });
-  expect(queryOf(asked)).toMatchObject({ series: [{ event: null, math: "total" }], breakdownFilter: null });
+  const next = queryOfAddress(new URLSearchParams("kind=nonsense"));
+  expect(next).toMatchObject({ kind: "trend", series: [{ event: "", math: "total" }], compare: false });
+  expect(queryBodyOf(next)).toMatchObject({ series: [{ event: null, math: "total" }], breakdownFilter: null });
 });
 
 test("each kind of question becomes its query", () => {
-  expect(queryOf(question)).toMatchObject({
+  expect(queryBodyOf(insightQuery)).toMatchObject({
     kind: "TrendsQuery",
     interval: "week",
     compareFilter: { compare: true },
@@ -74,7 +74,7 @@ test("each kind of question becomes its query", () => {
     ],
     trendsFilter: { display: "ActionsBar" },
   });
-  expect(queryOf({ ...question, kind: "funnel" })).toMatchObject({
+  expect(queryBodyOf({ ...insightQuery, kind: "funnel" })).toMatchObject({
     kind: "FunnelsQuery",
     series: [{ event: "$pageview" }, { event: 'a "b" & c=d' }],
     funnelsFilter: {
@@ -83,30 +83,30 @@ test("each kind of question becomes its query", () => {
       funnelOrderType: "strict",
     },
   });
-  const [paid] = question.series.map((series) => ({ ...series, event: "paid" }));
-  expect(queryOf({ ...question, kind: "retention", series: [paid!] })).toMatchObject({
+  const [paid] = insightQuery.series.map((series) => ({ ...series, event: "paid" }));
+  expect(queryBodyOf({ ...insightQuery, kind: "retention", series: [paid!] })).toMatchObject({
     kind: "RetentionQuery",
     retentionFilter: { period: "Week", targetEntity: { id: "paid" }, returningEntity: { id: "paid" } },
   });
 });
 
 test("lifecycles, stickiness and paths become their queries", () => {
-  const plain = { ...question, conditions: [], withoutTests: false };
+  const plain = { ...insightQuery, conditions: [], withoutTests: false };
   const dateRange = { date_from: "-30d", date_to: "2026-03-01" };
   const paid = { kind: "EventsNode", event: "$pageview" };
-  expect(queryOf({ ...plain, kind: "lifecycle" })).toEqual({
+  expect(queryBodyOf({ ...plain, kind: "lifecycle" })).toEqual({
     kind: "LifecycleQuery",
     series: [paid],
     interval: "week",
     dateRange,
   });
-  expect(queryOf({ ...plain, kind: "stickiness", series: question.series.slice(0, 1) })).toEqual({
+  expect(queryBodyOf({ ...plain, kind: "stickiness", series: insightQuery.series.slice(0, 1) })).toEqual({
     kind: "StickinessQuery",
     series: [paid],
     interval: "week",
     dateRange,
   });
-  expect(queryOf({ ...plain, kind: "paths" })).toEqual({
+  expect(queryBodyOf({ ...plain, kind: "paths" })).toEqual({
     kind: "PathsQuery",
     dateRange,
     pathsFilter: { includeEventTypes: ["custom_event"], startPoint: "/a?b=c", endPoint: "/b", stepLimit: 10 },
@@ -119,12 +119,12 @@ test("each series is counted in its own way", () => {
     { event: "", math: "p90", property: "price", conditions: [] },
     { event: "b", math: "unique_group:2", property: "left over", conditions: [] },
   ];
-  expect(queryOf({ ...question, series })["series"]).toEqual([
+  expect(queryBodyOf({ ...insightQuery, series })["series"]).toEqual([
     { kind: "EventsNode", event: "a", math: "total" },
     { kind: "EventsNode", event: null, math: "p90", math_property: "price" },
     { kind: "EventsNode", event: "b", math: "unique_group", math_group_type_index: 2 },
   ]);
   // An address of somebody's making.
-  const odd = questionOf(new URLSearchParams("event=a&event=b&math=dau&values=-3"));
+  const odd = queryOfAddress(new URLSearchParams("event=a&event=b&math=dau&values=-3"));
   expect(odd).toMatchObject({ series: [{ math: "dau" }, { math: "total" }], values: 6 });
 });

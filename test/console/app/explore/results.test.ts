@@ -5,7 +5,7 @@ import {
   funnelsIn,
   isCohorts,
   isPaths,
-  isTimes,
+  isConversionTimes,
   isTrends,
   nameOfSeries,
   ratesIn,
@@ -42,6 +42,6 @@ test("shares by interval, times and paths are told by their shape", () => {
   const times = [{ bins: [[0, 1]], average_conversion_time: 3 }];
   const paths = [{ source: "1_a", target: "2_b", value: 1, average_conversion_time: 9 }];
   const shapes = [rates, times, paths, []];
-  expect(shapes.map(isTimes)).toEqual([false, true, false, false]);
+  expect(shapes.map(isConversionTimes)).toEqual([false, true, false, false]);
   expect(shapes.map(isPaths)).toEqual([false, false, true, false]);
 });

@@ -1,8 +1,8 @@
 // Saved queries as questions: all that the form makes comes back as it was, and what it does not know is left alone.
 
 import { expect, test } from "bun:test";
-import { type InsightQuery, kindNames, queryOf } from "../../../../src/console/app/explore/query.ts";
-import { questionOfQuery, savedWith } from "../../../../src/console/app/explore/saved_query.ts";
+import { type InsightQuery, kindNames, queryBodyOf } from "../../../../src/console/app/explore/query.ts";
+import { formQueryOf, savedWith } from "../../../../src/console/app/explore/saved_query.ts";
 import {
   needsValue,
   operators,
@@ -11,7 +11,7 @@ import {
 } from "../../../../src/console/app/filters/conditions.ts";
 import { filterSentences } from "../../../../src/console/app/filters/filter_text.ts";
 
-const question: InsightQuery = {
+const insightQuery: InsightQuery = {
   kind: "trend",
   series: [
     { event: "$pageview", math: "dau", property: "", conditions: [] },
@@ -41,25 +41,25 @@ const question: InsightQuery = {
 };
 
 test("a question that was saved is the same when it is opened", () => {
-  expect(questionOfQuery(queryOf(question))).toEqual(question);
-  expect(questionOfQuery({ kind: "InsightVizNode", source: queryOf(question) })).toEqual(question);
-  const plain = { ...question, breakdown: "", compare: false, interval: "day", range: "-7d", values: 6 };
-  expect(questionOfQuery(queryOf(plain))).toEqual(plain);
+  expect(formQueryOf(queryBodyOf(insightQuery))).toEqual(insightQuery);
+  expect(formQueryOf({ kind: "InsightVizNode", source: queryBodyOf(insightQuery) })).toEqual(insightQuery);
+  const plain = { ...insightQuery, breakdown: "", compare: false, interval: "day", range: "-7d", values: 6 };
+  expect(formQueryOf(queryBodyOf(plain))).toEqual(plain);
   for (const kind of kindNames) {
-    const saved = queryOf({ ...question, kind, pathType: "$screen", start: "/", steps: 3 });
-    expect(queryOf(questionOfQuery(saved)!)).toEqual(saved);
+    const saved = queryBodyOf({ ...insightQuery, kind, pathType: "$screen", start: "/", steps: 3 });
+    expect(queryBodyOf(formQueryOf(saved)!)).toEqual(saved);
   }
 });
 
 test("what a query leaves out is what the API takes for granted", () => {
   const least = { kind: "TrendsQuery", series: [{ event: "paid" }] };
-  expect(questionOfQuery(least)).toMatchObject({
+  expect(formQueryOf(least)).toMatchObject({
     series: [{ event: "paid", math: "total" }],
     interval: "day",
     range: "-7d",
   });
   const brokenDown = { ...least, breakdownFilter: { breakdown: "plan" } };
-  expect(questionOfQuery(brokenDown)).toMatchObject({ breakdown: "plan", values: 25 });
+  expect(formQueryOf(brokenDown)).toMatchObject({ breakdown: "plan", values: 25 });
 });
 
 test("what says nothing new does not stand in the way", () => {
@@ -73,7 +73,7 @@ test("what says nothing new does not stand in the way", () => {
     properties: null,
     samplingFactor: 1,
   };
-  expect(questionOfQuery(query)).toMatchObject({ kind: "trend", series: [{ event: "paid" }] });
+  expect(formQueryOf(query)).toMatchObject({ kind: "trend", series: [{ event: "paid" }] });
 });
 
 test("filters mean the same in each of PostHog's forms", () => {
@@ -86,9 +86,9 @@ test("filters mean the same in each of PostHog's forms", () => {
     { type: "AND", values: [{ type: "AND", values: [one] }] },
   ];
   for (const properties of forms)
-    expect(questionOfQuery({ ...trend, properties })).toMatchObject({ conditions: [condition], to: "-1d" });
+    expect(formQueryOf({ ...trend, properties })).toMatchObject({ conditions: [condition], to: "-1d" });
   const isSet = { key: "plan", operator: "is_set", value: "is_set", type: "person" };
-  expect(questionOfQuery({ ...trend, properties: [isSet] })?.conditions).toEqual([
+  expect(formQueryOf({ ...trend, properties: [isSet] })?.conditions).toEqual([
     { type: "person", key: "plan", operator: "is_set", values: [] },
   ]);
 });
@@ -96,12 +96,12 @@ test("filters mean the same in each of PostHog's forms", () => {
 test("several values and every operator of the form come back", () => {
   const trend = { kind: "TrendsQuery", series: [{ event: "paid" }] };
   const values = ["free", "gold"];
-  const several = questionOfQuery({ ...trend, properties: [{ key: "plan", value: values }] })!;
+  const several = formQueryOf({ ...trend, properties: [{ key: "plan", value: values }] })!;
   expect(several.conditions).toEqual([{ type: "event", key: "plan", operator: "exact", values }]);
   for (const [operator] of operators) {
     const condition = withOperator(several.conditions[0]!, operator);
-    const asked = { ...several, conditions: [condition] };
-    expect([operator, questionOfQuery(queryOf(asked))]).toEqual([operator, asked]);
+    const next = { ...several, conditions: [condition] };
+    expect([operator, formQueryOf(queryBodyOf(next))]).toEqual([operator, next]);
     expect(condition.values.length).toBe(takesSeveral(operator) ? 2 : needsValue(operator) ? 1 : 0);
   }
 });
@@ -109,7 +109,7 @@ test("several values and every operator of the form come back", () => {
 test("one breakdown means the same in both of PostHog's forms", () => {
   const trend = { kind: "TrendsQuery", series: [{ event: "paid" }] };
   const breakdowns = [{ property: "size", type: "group", group_type_index: 1 }];
-  expect(questionOfQuery({ ...trend, breakdownFilter: { breakdowns } })).toMatchObject({
+  expect(formQueryOf({ ...trend, breakdownFilter: { breakdowns } })).toMatchObject({
     breakdown: "size",
     breakdownType: "group:1",
     values: 25,
@@ -124,9 +124,9 @@ test("what says only how a query is drawn does not stand in the way, and stays w
     trendsFilter: { showLegend: true, display: "ActionsBar", goalLines: [{ value: 3 }] },
   };
   const saved = { kind: "InsightVizNode", full: true, source };
-  const asked = questionOfQuery(saved)!;
-  expect(asked).toMatchObject({ display: "ActionsBar" });
-  expect(savedWith(saved, { ...asked, display: "ActionsPie" })).toMatchObject({
+  const next = formQueryOf(saved)!;
+  expect(next).toMatchObject({ display: "ActionsBar" });
+  expect(savedWith(saved, { ...next, display: "ActionsPie" })).toMatchObject({
     full: true,
     source: {
       version: 2,
@@ -134,8 +134,8 @@ test("what says only how a query is drawn does not stand in the way, and stays w
     },
   });
   // Another kind of question is drawn in another way.
-  expect(JSON.stringify(savedWith(saved, { ...asked, kind: "funnel" }))).not.toContain("showLegend");
-  expect(savedWith(undefined, asked)).toEqual({ kind: "InsightVizNode", source: queryOf(asked) });
+  expect(JSON.stringify(savedWith(saved, { ...next, kind: "funnel" }))).not.toContain("showLegend");
+  expect(savedWith(undefined, next)).toEqual({ kind: "InsightVizNode", source: queryBodyOf(next) });
 });
 
 test("filters of one event, of groups and of sessions come back, and a formula in each of PostHog's forms", () => {
@@ -143,12 +143,12 @@ test("filters of one event, of groups and of sessions come back, and a formula i
     { type: "group:1", key: "industry", operator: "exact", values: ["tea"] },
     { type: "session", key: "$session_duration", operator: "gt", values: ["60"] },
   ];
-  const series = [{ ...question.series[0]!, conditions }, question.series[1]!];
-  const asked = { ...question, series, breakdownType: "group:0", withoutTests: true, formula: "A / B" };
-  expect(questionOfQuery(queryOf(asked))).toEqual(asked);
+  const series = [{ ...insightQuery.series[0]!, conditions }, insightQuery.series[1]!];
+  const next = { ...insightQuery, series, breakdownType: "group:0", withoutTests: true, formula: "A / B" };
+  expect(formQueryOf(queryBodyOf(next))).toEqual(next);
   for (const kind of ["funnel", "retention"] as const) {
-    const saved = queryOf({ ...asked, kind });
-    expect(queryOf(questionOfQuery(saved)!)).toEqual(saved);
+    const saved = queryBodyOf({ ...next, kind });
+    expect(queryBodyOf(formQueryOf(saved)!)).toEqual(saved);
     expect(JSON.stringify(saved)).toContain('"group_type_index":1');
   }
   for (const trendsFilter of [
@@ -156,7 +156,7 @@ test("filters of one event, of groups and of sessions come back, and a formula i
     { formulas: ["A / 2"] },
     { formulaNodes: [{ formula: "A / 2", custom_name: "" }] },
   ])
-    expect(questionOfQuery({ kind: "TrendsQuery", series: [{ event: "a" }], trendsFilter })).toMatchObject({
+    expect(formQueryOf({ kind: "TrendsQuery", series: [{ event: "a" }], trendsFilter })).toMatchObject({
       formula: "A / 2",
     });
 });
@@ -198,14 +198,14 @@ test("windows of funnels, their order, and the length and end of retention come 
     series: [{ event: "a" }, { event: "b" }],
     funnelsFilter: { funnelWindowInterval: 7, funnelOrderType: "strict" },
   };
-  expect(questionOfQuery(funnel)).toMatchObject({ window: "7 day", order: "strict" });
+  expect(formQueryOf(funnel)).toMatchObject({ window: "7 day", order: "strict" });
   const entity = { id: "a", type: "events" };
   const retention = {
     kind: "RetentionQuery",
     dateRange: { date_to: "2026-03-01" },
     retentionFilter: { totalIntervals: 4, targetEntity: entity, returningEntity: entity },
   };
-  expect(questionOfQuery(retention)).toMatchObject({ columns: 4, to: "2026-03-01" });
+  expect(formQueryOf(retention)).toMatchObject({ columns: 4, to: "2026-03-01" });
 });
 
 test("a query that says more than the form shows is no question", () => {
@@ -227,10 +227,10 @@ test("a query that says more than the form shows is no question", () => {
     { breakdownFilter: { breakdowns: [{ property: "plan" }, { property: "size" }] } },
   ];
   for (const change of more)
-    expect([change, questionOfQuery({ ...trend, ...change })]).toEqual([change, undefined]);
-  expect(questionOfQuery({ kind: "EventsQuery", select: ["event"] })).toBeUndefined();
+    expect([change, formQueryOf({ ...trend, ...change })]).toEqual([change, undefined]);
+  expect(formQueryOf({ kind: "EventsQuery", select: ["event"] })).toBeUndefined();
   // Without events it is of page views, which is not the same as of any event.
-  expect(questionOfQuery({ kind: "RetentionQuery", retentionFilter: {} })).toBeUndefined();
+  expect(formQueryOf({ kind: "RetentionQuery", retentionFilter: {} })).toBeUndefined();
   for (const none of [null, "TrendsQuery", [], {}, { source: null }])
-    expect(questionOfQuery(none)).toBeUndefined();
+    expect(formQueryOf(none)).toBeUndefined();
 });

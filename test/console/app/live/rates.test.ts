@@ -3,8 +3,8 @@ import type { FiguresMessage } from "../../../../src/console/app/live/messages.t
 import {
   historyMax,
   importOf,
-  latelyOf,
   ratesOf,
+  recentRate,
   timesOf,
   withMessage,
 } from "../../../../src/console/app/live/rates.ts";
@@ -21,8 +21,8 @@ test("rates are differences by the second, at the time of the later message", ()
   const history = [message(1000, 0), message(2000, 50), message(4000, 60), message(4000, 70)];
   expect(ratesOf(history, live)).toEqual([50, 5, 0]);
   expect(timesOf(history)).toEqual([2, 4, 4]);
-  expect(latelyOf([1, 2, 3, 4], 2)).toBe(3.5);
-  expect(latelyOf([])).toBe(0);
+  expect(recentRate([1, 2, 3, 4], 2)).toBe(3.5);
+  expect(recentRate([])).toBe(0);
 });
 
 test("the history is two minutes, and begins anew with a server that counts from zero", () => {

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import {
   canvasPicture,
-  foreignIn,
+  externalIn,
   isPicture,
-  withoutReach,
+  removeRequests,
 } from "../../../../src/console/app/session_recordings/recorded_pages.ts";
 import type { RecordedEvent } from "../../../../src/console/app/session_recordings/snapshots.ts";
 import { event } from "../../../support/recordings.ts";
@@ -22,7 +22,7 @@ test("images and style sheets of hosts are counted, in whole pages and in change
     { type: 3, timestamp: 3, data: { source: 0, adds: [{ node: image("//cdn.example/b.png") }, null] } },
     { type: 3, timestamp: 4, data: { source: 0, adds: "hostile" } },
   ];
-  expect(foreignIn(events)).toEqual([
+  expect(externalIn(events)).toEqual([
     { host: "cdn.example", images: 1, styles: 1, fonts: 0 },
     { host: "shop.example", images: 1, styles: 0, fonts: 0 },
   ]);
@@ -66,8 +66,8 @@ test("images that come later or stand in styles, imported sheets and fonts are c
     { host: "fonts.example", images: 0, styles: 0, fonts: 1 },
     { host: "cdn.example", images: 5, styles: 1, fonts: 0 },
   ];
-  expect(foreignIn(events)).toEqual([cdn, fonts]);
-  expect(foreignIn(events, ["cdn.example", "fonts.example"])).toEqual([fonts]);
+  expect(externalIn(events)).toEqual([cdn, fonts]);
+  expect(externalIn(events, ["cdn.example", "fonts.example"])).toEqual([fonts]);
 });
 
 test("styles that were made to be slow are read in a moment", () => {
@@ -86,7 +86,7 @@ test("styles that were made to be slow are read in a moment", () => {
   }));
   const page = { type: 2, timestamp: 1, data: { node: { childNodes: nodes } } };
   // A second of the quadratic kind would be hours.
-  expect(foreignIn([page])).toEqual([]);
+  expect(externalIn([page])).toEqual([]);
 });
 
 test("of a canvas the last picture of an event is shown, and nothing that is no picture", () => {
@@ -152,7 +152,7 @@ test("recorded pages keep their images and style sheets, and nothing else that r
       },
     },
   ];
-  withoutReach(events);
+  removeRequests(events);
   expect(page.childNodes).toEqual([
     node("link", { href: "https://spy.example" }),
     node("link", { rel: "stylesheet", href: "https://cdn.example/a.css" }),

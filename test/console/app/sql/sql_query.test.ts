@@ -1,14 +1,14 @@
 // The place of a fault, and what is saved of a query in SQL.
 
 import { expect, test } from "bun:test";
-import { nodeWith, placeIn, savedSqlOf, sourceWith } from "../../../../src/console/app/sql/sql_query.ts";
+import { nodeWith, errorRangeIn, savedSqlOf, sourceWith } from "../../../../src/console/app/sql/sql_query.ts";
 
 test("a fault is marked at its word, in characters as people count them", () => {
   const text = "select 1,\n  '😀', nam from events";
-  const place = placeIn('Unable to resolve field: "nam". (Line 2, column 8.)', text)!;
+  const place = errorRangeIn('Unable to resolve field: "nam". (Line 2, column 8.)', text)!;
   expect(text.slice(place.start, place.end)).toBe("nam");
-  expect(placeIn("A function has too many arguments.", text)).toBeUndefined();
-  expect(placeIn("It ends too early. (Line 9, column 90.)", text)).toEqual({
+  expect(errorRangeIn("A function has too many arguments.", text)).toBeUndefined();
+  expect(errorRangeIn("It ends too early. (Line 9, column 90.)", text)).toEqual({
     start: text.length,
     end: text.length,
   });

@@ -1,4 +1,4 @@
-// The fields of a question's events: which, what is counted of each, and the filters of each alone.
+// The fields of a query's events: which they are, what is counted, and each one's own filters.
 
 import { type ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -6,17 +6,17 @@ import { AddCondition, ConditionFields, listIdOf } from "../../filters/condition
 import type { Condition } from "../../filters/conditions.ts";
 import type { ProjectNames } from "../../session/project_names.ts";
 import { Button, ChoiceField, TextField } from "../../ui/parts.tsx";
-import { maths, needsProperty, seriesMax, withOwn } from "../choices.ts";
+import { maths, needsProperty, seriesMax, withCurrent } from "../choices.ts";
 import { anyEvent, type InsightQuery, type Kind, type Series } from "../query.ts";
 
 interface SeriesFieldsProps {
-  question: InsightQuery;
+  query: InsightQuery;
   set: (series: Series[]) => void;
   lists: string;
   names: ProjectNames;
 }
 
-/** How many events a kind of question has, at least and at most. */
+/** How many events a kind of query has, at least and at most. */
 const countsOf: Readonly<Record<Kind, readonly [least: number, most: number]>> = {
   trend: [1, seriesMax],
   funnel: [2, seriesMax],
@@ -26,23 +26,23 @@ const countsOf: Readonly<Record<Kind, readonly [least: number, most: number]>> =
   paths: [0, 0],
 };
 
-export function SeriesFields({ question: { kind, series }, set, lists, names }: SeriesFieldsProps) {
+export function SeriesFields({ query: { kind, series }, set, lists, names }: SeriesFieldsProps) {
   const [least, most] = countsOf[kind];
   const shown = shownSeries(kind, series);
-  const place = useRef<HTMLFieldSetElement>(null);
+  const fieldset = useRef<HTMLFieldSetElement>(null);
   const isAdded = useRef(false);
   const add = () => {
     isAdded.current = true;
     set([...shown, anyEvent]);
   };
   useEffect(() => {
-    // Whoever adds an event names it next; the button that was pressed is in another row by now.
+    // The name of an added event is typed next; the button that was pressed is in another row by now.
     if (isAdded.current)
-      place.current?.querySelector<HTMLInputElement>(".series:last-of-type input")?.focus();
+      fieldset.current?.querySelector<HTMLInputElement>(".series:last-of-type input")?.focus();
     isAdded.current = false;
   }, [shown.length]);
   return (
-    <fieldset class="whole" ref={place}>
+    <fieldset class="whole" ref={fieldset}>
       <legend>{kind === "funnel" ? "Steps, in their order" : most > 1 ? "Events" : "Event"}</legend>
       {shown.map((one, i, all) => (
         <OneSeries
@@ -117,7 +117,7 @@ function OneSeries({ kind, label, series, set, lists, of, names, children }: One
             label={`Count${of}`}
             value={math}
             set={(chosen) => set({ math: chosen })}
-            options={withOwn(mathsWith(names), math)}
+            options={withCurrent(mathsWith(names), math)}
           />
         )}
         {kind === "trend" && needsProperty(math) && (
@@ -129,7 +129,7 @@ function OneSeries({ kind, label, series, set, lists, of, names, children }: One
             required
           />
         )}
-        {/* The filters of an only event are those of the question. */}
+        {/* A single event has the filters of its query. */}
         {of !== "" && <AddCondition {...filters} />}
         {children}
       </div>

@@ -1,4 +1,4 @@
-// Rows of a table as what a chart needs: what stands at its foot, and the numbers above it.
+// Rows of a table as a chart's data: the names on its axis, and their numbers.
 
 export interface ChartRows {
   /** Whether the first column is a time: the chart is over time, else side by side. */
@@ -7,14 +7,14 @@ export interface ChartRows {
   series: { label: string; values: (number | null)[] }[];
 }
 
-/** What the columns of rows are called: those without a name by their number. */
+/** The names of columns; those without a name are called by their number. */
 export function namesOfColumns(rows: readonly (readonly unknown[])[], columns: readonly string[]): string[] {
   const width = rows.reduce((most, row) => Math.max(most, row.length), 0);
   const nameOf = (_: unknown, i: number) => columns[i]?.replace("context.columns.", "") ?? `Column ${i + 1}`;
   return Array.from({ length: width }, nameOf);
 }
 
-/** Names side by side, and series, that one picture can show. */
+/** How many names side by side, and series, one picture shows. */
 const [namesMax, seriesShownMax] = [2000, 30];
 
 /** The type below `Nullable(…)` and `LowCardinality(…)`. */
@@ -29,8 +29,8 @@ const isTimeType = (type: string) => bareType(type).startsWith("Date");
 const isText = (type: string) => /^(?:String|FixedString|Enum|UUID|Bool)/.test(bareType(type));
 
 /**
- * The first column is a time or a text, the others numbers; or the second is a text, which parts one column of
- * numbers into series. Undefined for other tables, and where a name would stand there twice.
+ * The first column is a time or a text, the others numbers; or the second is a text, which splits one column of numbers
+ * into series. Undefined for other tables, and where a name would appear twice.
  */
 export function chartRowsOf(
   columns: readonly string[],
@@ -81,7 +81,7 @@ function numberIn(value: unknown): number | null {
 
 /** A cell as a table shows it. */
 export function shownCell(value: unknown): string {
-  // A pair is a number and the one of the time before, which is null where nothing is compared.
+  // A pair is a number and that of the time before, which is null where nothing is compared.
   if (Array.isArray(value) && value.length === 2 && value[1] === null) return shownCell(value[0]);
   if (value === undefined) return "";
   return typeof value === "string" ? value : JSON.stringify(value);

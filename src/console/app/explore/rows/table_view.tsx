@@ -63,7 +63,7 @@ function RowsTable({ names, types, lists }: RowsTableProps) {
       id={(row) => ids.get(row) ?? 0}
       columns={names.map((name, i) => ({
         name,
-        cell: (row: unknown[]) => <Cut text={shownCell(row[i])} most={cellLettersMax} />,
+        cell: (row: unknown[]) => <Cut text={shownCell(row[i])} lettersMax={cellLettersMax} />,
         number: lists.every((row) => typeof row[i] === "number" || row[i] === null),
         fixed: types[i]?.includes("Date") ?? false,
       }))}

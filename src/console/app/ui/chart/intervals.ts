@@ -1,8 +1,8 @@
-// Intervals as the API's days name them: their times, what they are called, which is not over, and the time before.
+// The intervals of the API's `days`: their times, their names, which is unfinished, and the range before them.
 
 /**
- * Seconds since 1970 of the starts of intervals, as the days of a series name them; none where these are no times. What
- * clocks show twice is half an interval apart.
+ * The starts of a series' intervals, in seconds since 1970; empty where its `days` are no times. An hour that clocks
+ * show twice is half an interval later.
  */
 export function timesOfDays(series: readonly (string | number)[]): number[] {
   const texts = series.filter((day) => typeof day === "string");
@@ -11,12 +11,12 @@ export function timesOfDays(series: readonly (string | number)[]): number[] {
   return times.map((time, i) => (isTwice(i) ? (time + (times[i + 1] ?? time + 3600)) / 2 : time));
 }
 
-/** What a text of a moment shows, as if it were in UTC: without its offset. */
+/** The wall-clock time in a moment's text, as if it were UTC: without its offset. */
 function shownTime(text: string): number {
   return new Date(text.includes(":") ? `${text.slice(0, 19).replace(" ", "T")}Z` : text).getTime();
 }
 
-/** What intervals are called: an hour that clocks show twice says so. */
+/** The names of intervals; an hour that clocks show twice is named as such. */
 export function namesOfTimes(days: readonly (string | number)[]): string[] {
   return days.map((day, i) =>
     i > 0 && day === days[i - 1] ? `${day} (again, clocks went back)` : String(day),
@@ -33,14 +33,14 @@ interface ResolvedRange {
   date_to: string | null;
 }
 
-/** The range of the same length before one that the API has resolved; undefined where that has no certain time. */
+/** The range of equal length before one that the API has resolved; undefined where that has no definite times. */
 export function rangeBefore({ date_from: from, date_to: to }: ResolvedRange): object | undefined {
   if (!from || !to) return undefined;
   // The end is inclusive.
   const lengthMs = Date.parse(to) - Date.parse(from) + 1000;
   const days = Math.round(lengthMs / dayMs);
   if (days >= 1 && from.slice(11, 19) === "00:00:00" && to.slice(11, 16) === "23:59") {
-    // Days, not hours: clocks may change between.
+    // Days, not hours: clocks may change in between.
     const dayAt = (back: number) =>
       new Date(Date.parse(from.slice(0, 10)) - back * dayMs).toISOString().slice(0, 10);
     return { date_from: dayAt(days), date_to: dayAt(1) };
@@ -50,7 +50,7 @@ export function rangeBefore({ date_from: from, date_to: to }: ResolvedRange): ob
   return { date_from: at(start - lengthMs), date_to: at(start), explicitDate: true };
 }
 
-/** Which interval has begun and is not over, if any. @param now by shownNow(). */
+/** The index of the interval that has begun and is not over, if any. @param now by wallClockNow(). */
 export function unfinishedAt(times: readonly number[], now: number): number | undefined {
   const at = times.findLastIndex((time) => time <= now);
   const [time, next] = [times[at], times[at + 1]];

@@ -1,20 +1,20 @@
-// Lines of a chart as the series that are drawn: stacked, and with what is not over apart.
+// The series that are drawn of a chart's lines: stacked, and with unfinished values as series of their own.
 
 export interface Line {
   label: string;
   values: readonly (number | null)[];
   dashed?: boolean;
-  /** An index into the colours; the line's own index unless it is given. */
+  /** An index into the colours; by default the line's index. */
   colour?: number;
 }
 
-/** How values are drawn: bars and areas stand on each other, unless bars stand beside each other. */
+/** How values are drawn: bars and areas are stacked; "beside" are bars side by side. */
 export type Drawing = "line" | "bar" | "beside" | "area";
 
 /** A series as it is drawn. */
 export interface DrawnSeries {
   line: Line;
-  /** Of the line among all. */
+  /** The line's index. */
   index: number;
   values: (number | null)[];
   colour: number;
@@ -22,7 +22,7 @@ export interface DrawnSeries {
   isTail?: boolean;
 }
 
-/** In the order of drawing: of a stack the highest first, since the others are drawn over it. */
+/** The series in the order of drawing: the top of a stack first, since the others are drawn over it. */
 export function seriesOf(lines: readonly Line[], drawing: Drawing, unfinished?: number): DrawnSeries[] {
   const all = lines.map((line, index) => ({
     line,
@@ -35,7 +35,7 @@ export function seriesOf(lines: readonly Line[], drawing: Drawing, unfinished?: 
   const ordered = isStack ? all.toReversed() : all;
   const isOfBars = drawing === "bar" || drawing === "beside";
   if (unfinished === undefined || (unfinished === 0 && !isOfBars)) return ordered;
-  // A line leads to its unfinished value, a bar stands alone.
+  // A line is connected to its unfinished value, a bar is not.
   const from = isOfBars ? unfinished : unfinished - 1;
   return ordered.flatMap((one) => {
     if (one.line.dashed && !isOfBars) return [one];
@@ -48,7 +48,7 @@ export function seriesOf(lines: readonly Line[], drawing: Drawing, unfinished?: 
   });
 }
 
-/** Puts values on the ones before them: those above zero on each other, those below it under each other. */
+/** Stacks values: positive ones upwards, negative ones downwards. */
 function stack(all: readonly { values: (number | null)[] }[]): void {
   const [above, below]: [number[], number[]] = [[], []];
   for (const { values } of all) {

@@ -1,4 +1,4 @@
-// Where the axes of a chart have their ticks, and what stands there.
+// The ticks of a chart's axes, and their texts.
 
 const [minute, hour] = [60, 3600];
 /** In seconds. */
@@ -8,13 +8,13 @@ const shortSteps = [1, 5, 15, 30, minute, 5 * minute, 15 * minute, 30 * minute, 
   [3, 6, 12].map((hours) => hours * hour),
 );
 
-/** Steps between ticks of time, in seconds: none finer than from one value to the next where those are days. */
+/** Steps between ticks of time, in seconds; where values are days apart, a day at least. */
 export function timeSteps(times: ArrayLike<number>): number[] {
   const isDaily = (times[1] ?? 0) - (times[0] ?? 0) >= day;
   return isDaily ? daySteps : [...shortSteps, ...daySteps];
 }
 
-/** Steps between ticks of values: whole ones where all values are whole, since there is no half an event. */
+/** Steps between ticks of values; whole numbers where all values are. */
 export function valueSteps(lines: readonly ArrayLike<unknown>[]): number[] {
   const isWhole = lines.every((values) => Array.from(values).every((value) => Number.isInteger(value ?? 0)));
   const powers = Array.from({ length: isWhole ? 13 : 19 }, (_, i) => 10 ** (isWhole ? i : i - 6));
@@ -23,7 +23,7 @@ export function valueSteps(lines: readonly ArrayLike<unknown>[]): number[] {
 
 const dayFormat = new Intl.DateTimeFormat("en", { month: "short", day: "numeric", timeZone: "UTC" });
 
-/** A day, or the time of day where ticks are closer. */
+/** The text of a tick: a day, or the time of day where ticks are closer. */
 export function tickText(tick: number, ticks: readonly number[]): string {
   const at = new Date(tick * 1000);
   const step = (ticks[1] ?? tick) - (ticks[0] ?? tick);

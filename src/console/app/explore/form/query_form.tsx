@@ -1,4 +1,4 @@
-// The fields of a question: its events, what is counted of each, over which time, by which property.
+// The fields of a query: its events, what is counted of each, over which time, by which property.
 
 import { useId } from "preact/hooks";
 import { AddCondition, ConditionFields, listIdOf, ownerOptions } from "../../filters/condition_fields.tsx";
@@ -16,21 +16,21 @@ import {
   trendDisplays,
   views,
   windows,
-  withOwn,
+  withCurrent,
 } from "../choices.ts";
 import type { InsightQuery } from "../query.ts";
 import { SeriesFields } from "./series_fields.tsx";
 
 interface FormProps {
-  /** As the fields have it. */
+  /** The query in the fields. */
   next: InsightQuery;
-  edit: (question: InsightQuery) => void;
-  submit: (question: InsightQuery) => void;
-  /** Whether what is shown is of another question. */
+  edit: (query: InsightQuery) => void;
+  submit: (query: InsightQuery) => void;
+  /** Whether the result that is shown is of another query. */
   isEdited: boolean;
 }
 
-export function QuestionForm({ next, edit, submit, isEdited }: FormProps) {
+export function QueryForm({ next, edit, submit, isEdited }: FormProps) {
   const set = (change: Partial<InsightQuery>) => edit({ ...next, ...change });
   const { kind } = next;
   const [lists, names] = [useId(), useProjectNames()];
@@ -42,7 +42,7 @@ export function QuestionForm({ next, edit, submit, isEdited }: FormProps) {
     <Form send={() => submit(next)}>
       <Names lists={lists} names={names} />
       {kind !== "paths" && (
-        <SeriesFields question={next} set={(series) => set({ series })} lists={lists} names={names} />
+        <SeriesFields query={next} set={(series) => set({ series })} lists={lists} names={names} />
       )}
       {kind === "trend" && <TrendFields next={next} set={set} />}
       {kind === "funnel" && <FunnelFields next={next} set={set} />}
@@ -50,7 +50,7 @@ export function QuestionForm({ next, edit, submit, isEdited }: FormProps) {
       {(kind === "lifecycle" || kind === "stickiness") && <IntervalFields next={next} set={set} />}
       {kind === "paths" && <PathFields next={next} set={set} />}
       {(kind === "trend" || kind === "funnel") && (
-        <BreakdownFields question={next} set={set} lists={lists} names={names} />
+        <BreakdownFields query={next} set={set} lists={lists} names={names} />
       )}
       <fieldset class="whole plain">
         <legend>Only where</legend>
@@ -106,7 +106,7 @@ function PathFields({ next, set }: KindProps) {
         label="Steps are"
         value={next.pathType}
         set={(pathType) => set({ pathType })}
-        options={withOwn(pathTypes, next.pathType)}
+        options={withCurrent(pathTypes, next.pathType)}
       />
       <TextField
         label="Begin with"
@@ -119,7 +119,7 @@ function PathFields({ next, set }: KindProps) {
         label="Length"
         value={String(next.steps)}
         set={(steps) => set({ steps: Number(steps) })}
-        options={withOwn(stepCounts, String(next.steps))}
+        options={withCurrent(stepCounts, String(next.steps))}
       />
     </>
   );
@@ -133,7 +133,7 @@ function TrendFields({ next, set }: KindProps) {
         label="Shown as"
         value={next.display}
         set={(display) => set({ display })}
-        options={withOwn(trendDisplays, next.display)}
+        options={withCurrent(trendDisplays, next.display)}
       />
       {(next.series.length > 1 || next.formula !== "") && (
         <TextField
@@ -155,19 +155,19 @@ function FunnelFields({ next, set }: KindProps) {
         label="Within"
         value={next.window}
         set={(window) => set({ window })}
-        options={withOwn(windows, next.window)}
+        options={withCurrent(windows, next.window)}
       />
       <ChoiceField
         label="Steps follow"
         value={next.order}
         set={(order) => set({ order })}
-        options={withOwn(orders, next.order)}
+        options={withCurrent(orders, next.order)}
       />
       <ChoiceField
         label="Shown as"
         value={next.view}
         set={(view) => set({ view })}
-        options={withOwn(views, next.view)}
+        options={withCurrent(views, next.view)}
       />
       {next.view === "trends" && (
         <ChoiceField
@@ -194,7 +194,7 @@ function RetentionFields({ next, set }: KindProps) {
         label="Periods shown"
         value={String(next.columns)}
         set={(columns) => set({ columns: Number(columns) })}
-        options={withOwn(columnCounts, String(next.columns))}
+        options={withCurrent(columnCounts, String(next.columns))}
       />
       <TextField label="Until" type="date" value={next.to} set={(to) => set({ to })} />
       <ChoiceField
@@ -214,14 +214,14 @@ const columnCounts = ["4", "8", "12", "16"].map((count) => [count, count] as con
 const valueCounts = ["6", "10", "25"].map((count) => [count, `The ${count} most frequent`] as const);
 
 interface BreakdownProps {
-  question: InsightQuery;
+  query: InsightQuery;
   set: (change: Partial<InsightQuery>) => void;
   lists: string;
   names: ProjectNames;
 }
 
-function BreakdownFields({ question, set, lists, names }: BreakdownProps) {
-  const { breakdown, breakdownType, values } = question;
+function BreakdownFields({ query, set, lists, names }: BreakdownProps) {
+  const { breakdown, breakdownType, values } = query;
   return (
     <>
       <TextField
@@ -243,7 +243,7 @@ function BreakdownFields({ question, set, lists, names }: BreakdownProps) {
             label="Values"
             value={String(values)}
             set={(count) => set({ values: Number(count) })}
-            options={withOwn(valueCounts, String(values))}
+            options={withCurrent(valueCounts, String(values))}
           />
         </>
       )}
@@ -251,7 +251,7 @@ function BreakdownFields({ question, set, lists, names }: BreakdownProps) {
   );
 }
 
-/** Names that are offered while somebody types: of the whole project, events with how many there were. */
+/** Names of the project that are offered while somebody types; events with their number. */
 function Names({ lists, names }: { lists: string; names: ProjectNames }) {
   return (
     <>
