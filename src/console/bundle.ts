@@ -1,5 +1,5 @@
-// The console's scripts and styles, bundled on the first request for one of them and kept in memory. Until then nothing
-// of the pages is loaded.
+// The console's scripts and styles, bundled on the first request for one of them and kept in memory. Before that none
+// of their code is loaded.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -43,13 +43,15 @@ export function openPages(log: Log): Pages {
 
 const names = new Set<string>(wordsIn("main.js style.css player.js player.css shared.js icon.svg sql.json"));
 
-/** What several scripts share, and pages that are loaded when they are opened: named by what they hold. */
+/**
+ * Parts that several scripts share, and pages that are loaded when they are opened; the name is a hash of the content.
+ */
 const partName = /^part-[0-9a-z]{8}\.js$/;
 
 async function bundle(): Promise<Map<string, Bundled>> {
   const files = new Map<string, Bundled>([
     ["icon.svg", bundledOf(icon, "image/svg+xml")],
-    // What the editor of SQL offers: of the language, not of any project.
+    // The names that the SQL editor offers: those of the language, of no project.
     ["sql.json", bundledOf(JSON.stringify(sqlWords()), "application/json")],
   ]);
   const built = builtFile("console");

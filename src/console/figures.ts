@@ -1,5 +1,5 @@
-// What the live page shows of the whole server, out of the metrics of all its processes. Counters are sent as they
-// stand; the page takes differences.
+// The live page's figures of the whole server, from the metrics of all its processes. Counters are sent as they are;
+// the page computes differences.
 
 import type { MetricsRead } from "../http/metrics/metrics.ts";
 
@@ -16,13 +16,13 @@ export interface Figures {
   quarantined: number;
   spikes: number;
   disk_free_bytes: number;
-  /** Replies to captures: how many, and the seconds of all together. */
+  /** Replies to captures: their number, and the sum of their seconds. */
   captures: { count: number; seconds: number };
   /** Events accepted before now minus this, in ms, can be read; null when that is not known. */
   behind_ms: number | null;
 }
 
-/** @param readings one for each process. */
+/** @param readings the metrics of each process. */
 export function figuresOf(
   readings: readonly MetricsRead[],
   { at, behind_ms }: Pick<Figures, "at" | "behind_ms">,

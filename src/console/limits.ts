@@ -3,13 +3,13 @@
 export const consoleLimits = {
   /** How long the sign-in link of a first start is valid, in ms: enough to read the terminal and open a browser. */
   signInMsMax: 3_600_000,
-  /** Pages that follow at once, each with a stream. Of these one project has at most half, a second one a quarter. */
+  /** Open streams, one for each page. One project has at most half of them, a second one a quarter. */
   streamsMax: 100,
   /** Streams of one personal key: the tabs of one person. */
   keyStreamsMax: 10,
   /**
-   * Time between two checks whether a stream is still allowed, in ms: with the age of a look-up
-   * (accessLimits.foundAgeMsMax) less than the 5 s that a revoked key may be valid.
+   * The pause between two checks whether a stream is still allowed, in ms: with the age of a look-up
+   * (accessLimits.foundAgeMsMax), less than the 5 s for which a revoked key may be valid.
    */
   readmitMs: 1000,
   /** Time between two messages of a stream, in ms. */
@@ -19,17 +19,17 @@ export const consoleLimits = {
    */
   newestMs: 2000,
   /**
-   * How long after its arrival an event may become readable and still be shown by itself, in ms: a flush takes a
-   * second, on a busy machine several.
+   * How long after its arrival an event may become readable and still be sent to pages, in ms: a flush takes a second,
+   * on a busy machine several.
    */
   lateMsMax: 30_000,
-  /** The rest after a question for new events, as a multiple of its time: a store that is busy is asked less often. */
+  /** The pause after a query for new events, as a multiple of its duration: a busy store is queried less often. */
   newestRestFactor: 4,
   /** Events in one message. */
   newestMax: 30,
   /** Bytes of an event's properties in a message; longer ones are fetched when somebody opens the event. */
   propertiesBytesMax: 8192,
-  /** How long the newest events may take to read, in ms; the next question is asked later. */
+  /** How long a query for the newest events may take, in ms; after that it is tried again later. */
   newestMsMax: 5000,
   /** Bytes that a slow page may leave unread; it gets no further message until it has read them. */
   unreadBytesMax: 262_144,

@@ -1,4 +1,4 @@
-// The console's three HTML pages, and what browsers may do in them. None has a script or a style of its own inside.
+// The console's three HTML pages, and what browsers may do in them. None has an inline script or style.
 
 import { isPublicHost, loadHostsMax } from "../core/public_host.ts";
 import { pagePolicy, sendAsset, textAsset } from "../http/asset.ts";
@@ -18,8 +18,8 @@ export function sendPlayer(request: Request, hosts: readonly string[]): Promise<
 }
 
 /**
- * The page of a link, for a browser: the player for a recording, the board for all else, with a 404 where a token opens
- * nothing. A program gets no page.
+ * The page of a sharing link, for a browser: the player for a recording, the board for all else, with a 404 for an
+ * unknown token. A program gets no page.
  */
 export function sendShared(
   request: Request,
@@ -39,9 +39,9 @@ export function wantsPage({ headers }: Request): boolean {
 }
 
 interface PageOptions {
-  /** Its address is a secret: it is in no cache and in no index. */
+  /** Whether its address is a secret: it is neither cached nor indexed. */
   isSecret?: boolean;
-  /** It loads from other hosts: requests to them have no credentials. */
+  /** Whether it loads from other hosts: requests to them have no credentials. */
   isLoading?: boolean;
   status?: number;
 }
@@ -69,8 +69,8 @@ async function sendPage(
 const consolePolicy = pagePolicy(["style-src 'self'", "img-src 'self' data:", "frame-src 'self'"]);
 
 /**
- * What was recorded is rebuilt in a frame that inherits this: its styles stand in it, its pictures only when they were
- * recorded too. It has no scripts, and fetches nothing but images and style sheets of these hosts.
+ * Recordings are rebuilt in a frame that inherits this policy: recorded styles and pictures are inline. It has no
+ * scripts, and fetches nothing but images and style sheets of these hosts.
  */
 function playerPolicyOf(hosts: readonly string[]): string {
   const loaded = hosts.map((host) => ` https://${host}`).join("");

@@ -1,5 +1,5 @@
-// The console over HTTP: its pages, signing in by a link, and the stream of what happens now. All else that the pages
-// show they ask of the API.
+// The console over HTTP: its pages, signing in by a link, and the live stream. Everything else that the pages show
+// comes from the API.
 
 import { Elysia } from "elysia";
 import { type Access, type Gate, keyInHeader } from "../access/gate.ts";

@@ -7,10 +7,10 @@ import { randomBase62 } from "../core/id.ts";
 import { consoleLimits } from "./limits.ts";
 
 export interface SignIn {
-  /** The code that will be exchanged for `key`. Only the latest one is valid. */
+  /** Returns a code that can be exchanged for `key`. Only the latest one is valid. */
   offer(key: string): string;
   /**
-   * The key of a code, which is used up by this.
+   * Returns the key of a code, which is used up.
    * @throws Fault authentication_failed
    */
   exchange(code: string): string;

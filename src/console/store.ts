@@ -24,8 +24,8 @@ export interface NewEvent {
 }
 
 /**
- * Events that arrived after `since`, newest first. Rows are read as they are: the page leaves out what it has, and a
- * view without duplicates would have to look at more than the newest rows.
+ * Events that arrived after `since`, newest first. Rows are read with their duplicates: pages drop those, and a view
+ * without duplicates would read more than the newest rows.
  */
 export async function newestEvents(
   clickhouse: ClickHouse,
@@ -40,7 +40,7 @@ export async function newestEvents(
   ];
   const where = clauses.join(" AND ");
   return await clickhouse.query<NewEvent>(
-    // The time of the oldest of them first: an import may bring millions of rows, whose properties are not read.
+    // The time of the oldest one is read first: of an import's millions of rows, no properties are read.
     `WITH (
        SELECT min(at) FROM (
          SELECT event_rows.created_at AS at FROM event_rows WHERE ${where} ORDER BY at DESC LIMIT {limit:UInt32}

@@ -1,5 +1,5 @@
-// Streams of what happens now, one for each open page: figures of the server each second, and new events. They are read
-// once for all pages with the same filter, and not at all while no page is open.
+// Live streams, one for each open page: figures of the server each second, and new events. They are read once for all
+// pages with the same filter, and not at all while no page is open.
 
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
@@ -15,13 +15,13 @@ export interface StreamOptions extends Uses<"clock" | "log"> {
   newest: (followed: Followed, since: string) => Promise<NewEvent[]>;
 }
 
-/** Who opens a stream. */
+/** The key that opens a stream. */
 export interface Follower {
   /** Of the personal key. */
   key_id: string;
   /** Whether it may show figures of the whole server. */
   showsFigures: boolean;
-  /** Whether the same may be followed with the key as it is now. Rejects where that is not known. */
+  /** Whether the key, as it is now, may still follow the project. Rejects when that cannot be checked. */
   isAllowed(): Promise<boolean>;
 }
 
@@ -31,24 +31,24 @@ export interface Streams {
    * @throws Fault unavailable when the key, the project or the server has too many already.
    */
   open(followed: Followed, follower: Follower, gone: AbortSignal): Response;
-  /** Ends all streams; their pages come back when a server is there again. */
+  /** Ends all streams; their pages reconnect when a server is available again. */
   close(): Promise<void>;
 }
 
 interface Page extends Follower {
   followed: Followed;
-  /** Whether it has not yet been sent what the other pages have. */
+  /** Whether it still lacks what the other pages have been sent. */
   isNew: boolean;
   /** Of clock.elapsed(): when it ends. */
   until: number;
   controller: ReadableStreamDefaultController<Uint8Array>;
 }
 
-/** What the pages with one filter have been sent. */
+/** The events that the pages with one filter have been sent. */
 interface Told {
-  /** Of clock.elapsed(): when the store was asked last, or later where it took long. */
+  /** Of clock.elapsed(): when the store was last queried, or later where that took long. */
   at: number;
-  /** What it answered. */
+  /** The events that it returned. */
   uuids: Set<string>;
 }
 
@@ -62,7 +62,7 @@ export function openStreams({ figures, newest, clock, log }: StreamOptions): Str
     for (const page of pages) if (now > page.until) end(page);
     if (pages.size === 0) return stopTicking();
     const seen = [...pages].some((page) => page.showsFigures) && messageOf("figures", await figures());
-    // A connection on which nothing is sent would be taken for dead.
+    // A silent connection would be closed as dead.
     for (const page of pages) send(page, (page.showsFigures && seen) || beat);
     await telling.sendNew(groupsOf(pages), now);
   };
@@ -104,7 +104,7 @@ export function openStreams({ figures, newest, clock, log }: StreamOptions): Str
   };
 }
 
-/** The open pages, and how many a key and a project may have. */
+/** The open pages, and the limits of a key and a project. */
 function openPages() {
   const pages = new Set<Page>();
   const pagesOpen = new FairShare(consoleLimits.streamsMax, 1);
@@ -122,7 +122,7 @@ function openPages() {
     try {
       page.controller.close();
     } catch {
-      // The reader has closed it already.
+      // The client has closed it already.
     }
   };
   const refusal = ({ key_id }: Follower, { project_id }: Followed): string | undefined => {
@@ -131,7 +131,7 @@ function openPages() {
     if (!pagesOpen.mayTake(project_id)) return "Too many pages follow this server or this project.";
     return undefined;
   };
-  /** Ends the pages whose key, or project, no longer allows them. It waits for no figure of a tick. */
+  /** Ends the pages whose key, or project, no longer allows them. It does not wait for the figures. */
   const readmit = async (): Promise<void> => {
     const checks = [...pages].map(async (page) => (await page.isAllowed()) || end(page));
     const failed = (await Promise.allSettled(checks)).find(({ status }) => status === "rejected");
@@ -148,7 +148,7 @@ function openTelling(newest: StreamOptions["newest"], clock: Clock) {
     for (const [question, pages] of groups) {
       const known = told.get(question);
       if (known && now - known.at < consoleLimits.newestMs) continue;
-      // Events become readable in another order than they arrived in: a moment is read again and again.
+      // Events become readable in another order than they arrived in, so the last seconds are read repeatedly.
       const since = storedTime(clock.now() - consoleLimits.lateMsMax);
       const began = clock.elapsed();
       const events = await newest(pages[0]!.followed, since);
@@ -165,7 +165,7 @@ function openTelling(newest: StreamOptions["newest"], clock: Clock) {
   return { sendNew, forget: () => told.clear() };
 }
 
-/** A page that has not read what it got is left out: figures are sums, so that the next message says all. */
+/** A page with unread messages is skipped: figures are totals, so the next message makes up for it. */
 function send({ controller }: Page, message: Uint8Array): void {
   if ((controller.desiredSize ?? 0) > 0) controller.enqueue(message);
 }
@@ -195,6 +195,6 @@ const beat = messageOf("beat", {});
 const streamHeaders = {
   "content-type": "text/event-stream",
   "cache-control": "no-store",
-  // Proxies must not collect messages.
+  // Proxies must not buffer messages.
   "x-accel-buffering": "no",
 };

@@ -15,7 +15,7 @@ export interface QueryBounds {
 
 export interface QueryMachine {
   cores: number;
-  /** The processes that wanted a core in the last minute, on average; queries that have ended are among them. */
+  /** The average number of processes that wanted a core in the last minute; queries that have ended count, too. */
   load(): number;
   /** How many cores work at this moment. */
   working(): Promise<number>;
@@ -53,12 +53,12 @@ async function measureWorking(): Promise<number> {
   return (workedMs() - before) / (performance.now() - began);
 }
 
-/** What all cores have worked since the machine's start, in ms. */
+/** The time that all cores have worked since the machine's start, in ms. */
 function workedMs(): number {
   return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
 }
 
-/** On any machine, however busy. */
+/** The bounds on the busiest machine. */
 export const leastBounds: QueryBounds = { seconds: limits.querySecondsMax, threads: 1, isBusy: false };
 
 /** @param others queries that run at this moment. */
@@ -72,7 +72,7 @@ export async function boundsOfQuery(
   return { ...leastBounds, seconds: Math.min(seconds, leastBounds.seconds), isBusy };
 }
 
-/** The last minute may have been busy with a query that has ended: then this moment decides. */
+/** The last minute may have been busy with a query that has ended: then the present load decides. */
 async function isIdle({ cores, load, working }: QueryMachine): Promise<boolean> {
   const most = cores * queryLimits.idleLoadMax;
   return load() <= most || (await working()) <= most;

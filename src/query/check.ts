@@ -37,7 +37,7 @@ export function checkQuery(query: unknown, attr = "query"): KnownQuery {
 }
 
 /**
- * The code is not one of a validation error: clients show of those only the code, and of others the sentence.
+ * Not a validation error: clients show only the code of those, but the sentence of others.
  * @throws Fault not_supported always.
  */
 function refuseKind(kind: unknown, attr: string): never {
@@ -50,13 +50,13 @@ function refuseKind(kind: unknown, attr: string): never {
 
 /**
  * The query as it was sent, with each value as its check reads it: a number that was sent as text is a number, as the
- * API's description says. Nothing is added or left out, so that whoever compares finds what they sent.
+ * API's description says. Nothing is added or left out, so that a client finds what it sent.
  * @param query one that was checked.
  */
 export function storedQuery(query: Readonly<Fields>): Fields {
   const wrapper = named(wrappers, query["kind"]);
   const schema = wrapper ?? named(queryKinds, query["kind"])?.schema;
-  // Queries of some kinds have a `source` of their own, which is refused where it says anything.
+  // Some kinds have a `source` field of their own, which is refused where it has a meaning.
   const { source, ...rest } = query;
   const own = wrapper ? rest : query;
   const read = schema ? asRead(own, checkFields(withoutRequired(schema), own, "change")) : own;

@@ -1,5 +1,5 @@
-// Runs queries, a few at a time, in the time zone of their project. Results that took a while are kept for some minutes
-// for callers that accept them.
+// Runs queries, a few at a time, in the time zone of their project. Results that took long to compute are cached for
+// some minutes, for callers that accept them.
 
 import type { Clock } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
@@ -23,7 +23,7 @@ import { findQueriedProject, openQueryRunners, type QueriedProject, type QueryCo
 
 export interface QueryEngine {
   /**
-   * The kind of a query, the type of its results, a title of at most 400 characters, and how an insight keeps it,
+   * The kind of a query, the type of its results, a title of at most 400 characters, and its form in a saved insight,
    * without running it.
    * @throws Fault for the first thing that is wrong in it, named below `attr`.
    */
@@ -42,7 +42,7 @@ export interface QueryEngine {
    */
   run(project_id: number, query: unknown, caller?: QueryCaller): Promise<QueryResult>;
   /**
-   * Runs a query, or returns a kept result of it.
+   * Runs a query, or returns a cached result.
    * @throws as run.
    */
   answer(
@@ -51,7 +51,7 @@ export interface QueryEngine {
     options: AnswerOptions,
   ): Promise<(QueryResult | FoundResult) & { is_cached: boolean }>;
   /**
-   * Does what reads events as queries do, with one of their permits and within their bounds.
+   * Runs `work`, which reads events as queries do, with a query's permit and bounds.
    * @throws what `work` throws; otherwise as run.
    */
   within<Value>(
@@ -59,13 +59,13 @@ export interface QueryEngine {
     caller: QueryCaller,
     work: (context: QueryContext) => Promise<Value>,
   ): Promise<Value>;
-  /** The result of it that was kept, if any. @throws Fault for what is wrong in it. */
+  /** The query's cached result, if any. @throws Fault for what is wrong in the query. */
   findKept(
     project_id: number,
     query: unknown,
     caller?: QueryCaller,
   ): Promise<(FoundResult & { is_cached: true }) | undefined>;
-  /** Drops all results that were kept: events they count were deleted. */
+  /** Drops all cached results: events that they count were deleted. */
   forgetResults(): void;
 }
 
@@ -80,16 +80,16 @@ export interface EngineOptions extends Uses<"sql" | "clickhouse" | "clock"> {
   texts?: MemoryBudget;
 }
 
-/** Who waits for the answer; by default no key. */
+/** The caller that waits for the answer; by default without a key. */
 export interface QueryCaller {
   /** Scopes of the request's key. */
   scopes?: readonly string[];
   abort?: AbortSignal;
 }
 
-/** What a request asks besides the query. */
+/** What a request has besides the query. */
 interface AnswerOptions extends QueryCaller {
-  /** Whether a result of the last minutes will do. */
+  /** Whether a result of the last minutes is accepted. */
   mayBeKept: boolean;
   /** How long it may wait to run, in ms; queryLimits.queriesWaitMsMax by default. */
   waitMsMax?: number;
@@ -181,7 +181,7 @@ export function openQueryEngine({
       const began = clock.elapsed();
       const result = await compute({ ...prepared, now: clock.now() }, abort);
       const isWorth = clock.elapsed() - began >= queryLimits.resultWorthMsMin;
-      // A deletion that was ordered meanwhile has a key of its own from now on.
+      // After a deletion that was ordered meanwhile, keys are different.
       if (isWorth && !prepared.isDeleting) kept.retain(key, project_id, await writtenResult(result));
       return { ...result, is_cached: false };
     };
@@ -246,7 +246,7 @@ interface PreparedQuery extends QueryScope {
   filters: PropertyFilter[];
 }
 
-/** What makes two questions the same: also what the key may see, the last deletion, filters of test accounts. */
+/** The cache key: also by the key's scopes, the last deletion, and the filters of test accounts. */
 function keyOf(
   { project_id, timezone, now, filters, deletion, scopes }: PreparedQuery & QueriedProject,
   query: unknown,

@@ -25,7 +25,7 @@ export interface CheckedQuery {
   query: { filterTestAccounts?: boolean | null };
   /** They apply to every event of the query. The engine adds the project's own for `filterTestAccounts`. */
   filters: readonly PropertyFilter[];
-  /** What of it has filters of its own; undefined where filters are of SQL's own tables. */
+  /** Its parts that have filters of their own; undefined where filters are of SQL's own tables. */
   entities?: readonly Pick<Entity, "filters">[];
   breakdown?: Breakdown | undefined;
   /** Its math in SQL. */
@@ -35,11 +35,11 @@ export interface CheckedQuery {
 interface KindParts<Schema extends QuerySchema, Type extends ResultType, Checked extends CheckedQuery> {
   /** Its `kind` is the kind's name. The body has passed it when `check` is called. */
   schema: Schema;
-  /** How its results are drawn, where that depends on the query by what it is. */
+  /** The type of its results, which may depend on the query. */
   result: Type | ((checked: Checked) => Type);
   /** @throws Fault for what the schema cannot refuse, named below `attr`. */
   check(query: CreateInput<Schema>, attr: string): Checked;
-  /** What a query is called where nobody gave it a name. */
+  /** The title of a query without a name. */
   title(checked: Checked): string;
   /** @throws Fault when it is too heavy. */
   answer(context: QueryContext, checked: Checked): Promise<QueryAnswer<ResultShapes[Type]>>;
@@ -48,7 +48,7 @@ interface KindParts<Schema extends QuerySchema, Type extends ResultType, Checked
    * @throws Fault for what is wrong in one, named by it.
    */
   read?: (reader: TextReader, checked: Checked) => Promise<unknown>;
-  /** Of kinds that count persons. */
+  /** For kinds that count persons. */
   persons?: PersonsBehind<QueryContext, Checked>;
 }
 

@@ -10,7 +10,7 @@ export const queryLimits = {
   machineSeenMs: 100,
   /** For how long that is believed, in ms: a query that it lets have all cores may run longer. */
   machineSeenForMs: 2000,
-  /** When a query that a busy machine had no time for is to be sent again, in seconds. */
+  /** After how long a query that a busy machine had no time for may be sent again, in seconds. */
   busyRetrySeconds: 15,
   /** Queries that wait to run, at most half of them of one project; more get 503. */
   queriesWaitingMax: 128,

@@ -21,7 +21,7 @@ import { aboutSender, anything, drawing, maybe, unanswered, unreadFields } from 
 const bare = Object.values(queryKinds).map(({ schema }) => schema);
 const source = variants("QuerySource", "kind", bare, { description: "A query that another node shows." });
 
-/** What shows another query. */
+/** Nodes that show another query. */
 export const wrapperModels = {
   InsightVizNode: strictModel("InsightVizNode", {
     kind: choice(["InsightVizNode"]),
@@ -57,7 +57,7 @@ export const wrapperModels = {
   }),
 };
 
-/** Of each kind that there is. */
+/** A line for each kind. */
 export const queryDescription =
   `${Object.keys(queryKinds)
     .join(", ")
@@ -69,7 +69,7 @@ const queryModel = variants("Query", "kind", [...bare, ...Object.values(wrapperM
   description: queryDescription,
 });
 
-/** PostHog's modes: whether a kept result will do, and whether the answer is waited for. */
+/** PostHog's modes: whether a cached result is accepted, and whether the client waits. */
 const refreshModes = {
   async: { isForced: false, isAsync: true },
   async_except_on_cache_miss: { isForced: false, isAsync: false },

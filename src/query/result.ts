@@ -1,17 +1,16 @@
-// Types of results, in PostHog's format: every kind of query answers in one of them, and whoever draws results draws
-// by type.
+// Types of results, in PostHog's format: every kind of query answers in one of them, and results are drawn by type.
 
 /** The members of `results`, by type. */
 export interface ResultShapes {
   series: TrendLine;
-  /** With a breakdown the steps of each value. */
+  /** With a breakdown, the steps of each value. */
   steps: FunnelStep | FunnelStep[];
   conversions: FunnelTrend;
   times: FunnelTimes;
   grid: RetentionCohort;
   flow: PathLink;
   figures: WebFigure;
-  /** Cells, as `columns` names them. */
+  /** Cells in the order of `columns`. */
   table: unknown[];
 }
 
@@ -20,7 +19,7 @@ export type ResultType = keyof ResultShapes;
 export interface TrendLine {
   /** The series it belongs to; null for a formula. */
   action: Record<string, unknown> | null;
-  /** Of a formula: which one. */
+  /** Of a formula: its index. */
   order?: number;
   label: string;
   /** The sum of `data`. */
@@ -75,7 +74,7 @@ export interface FunnelTrend {
 export interface FunnelTimes {
   /** The seconds at which each begins, and its persons. */
   bins: [seconds: number, persons: number][];
-  /** In seconds; null where nobody finished. */
+  /** In seconds; null when nobody finished. */
   average_conversion_time: number | null;
 }
 

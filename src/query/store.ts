@@ -41,7 +41,7 @@ export type QueryRunner = <Row>(text: string, params: Record<string, unknown>) =
  */
 export type TableRunner = (text: string, params: Record<string, unknown>) => Promise<SqlTableRows>;
 
-/** The engine's name for what is wrong. Its message is dropped: it may show values, of whichever rows were read. */
+/** The engine's name of an error. Its message is dropped: it may show values of the rows that were read. */
 export class SqlFailure extends Error {
   readonly type: string;
 
@@ -100,7 +100,7 @@ export function throwSqlFailure(thrown: unknown): never {
   throw thrown instanceof ClickHouseError && isOfSql(thrown) ? new SqlFailure(thrown.type) : thrown;
 }
 
-/** Errors of the network, the server and its limits are not the text's. */
+/** Whether an error is in the SQL, not of the network, the server or its limits. */
 function isOfSql({ type, code }: ClickHouseError): boolean {
   return /^\d+$/.test(code) && !ofServer.has(type) && !type.startsWith("MEMORY_LIMIT");
 }
@@ -132,12 +132,12 @@ function tooBusy(): Fault {
   return new Fault("unavailable", detail, { retryAfterSeconds: queryLimits.busyRetrySeconds });
 }
 
-/** What a result depends on beside events. */
+/** What a result depends on besides events. */
 export interface QueriedProject {
   timezone: string;
   /** The last order to delete persons, and when the last recording was deleted within some minutes. */
   deletion: string;
-  /** Whether such an order is still being carried out, or a kept result may have a recording that was deleted. */
+  /** Whether such an order is still being carried out, or a cached result may have a recording that was deleted. */
   isDeleting: boolean;
 }
 
@@ -168,20 +168,20 @@ async function firstEventMs(run: QueryRunner, project_id: number): Promise<numbe
   return row && Number(row.count) > 0 ? Number(row.first) : undefined;
 }
 
-/** What the code of each kind of query receives. */
+/** The context in which a kind answers a query. */
 export interface QueryContext {
   run: QueryRunner;
   table: TableRunner;
   parse: SqlParser["parse"];
-  /** Milliseconds since it holds its place. */
+  /** Milliseconds since it has its permit. */
   elapsed(): number;
-  /** Scopes of the key that asks; none for a query that nobody asks at this moment. */
+  /** Scopes of the caller's key; none for a scheduled query. */
   scopes: readonly string[];
   project_id: number;
   timezone: string;
   /** The time at which it is answered, in ms since 1970. */
   now: number;
-  /** The expressions of SQL that the query has. */
+  /** The query's SQL expressions. */
   expressions?: RowExpressions;
 }
 
@@ -191,17 +191,17 @@ export interface QueryTiming {
   t: number;
 }
 
-/** What the code of each kind of query returns: results of its type, in PostHog's format. */
+/** A kind's answer: results of its type, in PostHog's format. */
 export interface QueryAnswer<Result = unknown> {
   /** For kinds that have intervals. */
   interval?: Interval;
-  /** undefined: of no certain time. */
+  /** undefined: without a definite time range. */
   span?: DateSpan;
   results: Result[];
   table?: ShownTable;
 }
 
-/** The columns of a table's rows, and which page of it this is. */
+/** The columns of a table's rows, and the page. */
 export interface ShownTable {
   columns: string[];
   /** ClickHouse's types of the columns. */
@@ -209,7 +209,7 @@ export interface ShownTable {
   hasMore: boolean;
   limit: number;
   offset: number;
-  /** Of SQL: as it was asked, as ClickHouse was asked (for keys that may do everything), and what took how long. */
+  /** Of SQL: the query as sent, the statement (for keys with all scopes), and the durations of its steps. */
   hogql?: string;
   clickhouse?: string;
   timings?: QueryTiming[];
@@ -288,7 +288,7 @@ export function filterCondition(draft: Draft, filters: readonly PropertyFilter[]
 /**
  * The index of a moment's bucket, from 0.
  * @param first the start of the first bucket.
- * @param column the moment; of an event unless it is another.
+ * @param column the moment; by default the event's.
  */
 export function bucketIndex(
   draft: Draft,

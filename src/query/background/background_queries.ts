@@ -1,6 +1,6 @@
-// Queries that are answered later: who asks gets an id at once, and under it the result for some minutes. An id belongs
-// to a key and its project. A query ends with the right of its key to ask it, and when its id is deleted. All of it is
-// in memory: a restart, or another server on the same stores, knows none of them.
+// Background queries: the caller gets an id at once, and under it the result for some minutes. An id belongs to a key
+// and its project. A query ends when its key may no longer send it, and when its id is deleted. All of it is in memory:
+// a restart, or another server on the same stores, knows none of them.
 
 import { type Access, covers, requireScopes, type Scope } from "../../access/scope.ts";
 import { Fault } from "../../core/fault.ts";
@@ -33,7 +33,7 @@ export interface BackgroundParts extends Uses<"sql" | "clock" | "log"> {
 /** A query for the background. */
 interface BackgroundAsk {
   query: unknown;
-  /** What the gate admits for the key now; undefined where it is refused. */
+  /** The key's access as the gate decides now; undefined where it is refused. */
   readmit: () => Promise<{ access: Access; project: { id: number } } | undefined>;
   /** Computes the result until the signal aborts; the query's bytes are counted. */
   compute: (abort: AbortSignal) => Promise<QueryResult | FoundResult>;
@@ -43,18 +43,18 @@ interface BackgroundQuery {
   key: string;
   id: string;
   project_id: number;
-  /** Of the key when it started the query: whoever reads the result has them still. */
+  /** The key's scopes when it started the query: it must still have them to read the result. */
   scopes: readonly string[];
   /** Of its text. */
   hash: bigint;
   /** Undefined when it has ended: it refers to the query, whose text is no longer counted. */
   running: { cancel: AbortController; readmit: BackgroundAsk["readmit"] } | undefined;
   startedAt: Date;
-  /** As AskedProject has them, when it began. */
+  /** As QueriedProject had them when the query began. */
   deletion: string;
   wasDeleting: boolean;
   end?: { at: Date; elapsed: number; fault?: Fault };
-  /** Whether its asker has seen how it ended. */
+  /** Whether its caller has read its result. */
   isRead?: boolean;
 }
 
@@ -68,9 +68,9 @@ export interface FoundQuery extends Pick<BackgroundQuery, "id" | "project_id" | 
 export class BackgroundQueries {
   readonly #parts: BackgroundParts;
   readonly #permits = new FairShare(queryLimits.backgroundRunningMax, 1);
-  /** Of those that ended, the one that ended first first. */
+  /** Ended ones in the order of their end. */
   readonly #queries = new Map<string, BackgroundQuery>();
-  /** Queries whose askers wait for them, by the same keys. */
+  /** Queries whose callers wait for them, by the same keys. */
   readonly #awaited = new Map<string, Set<AbortController>>();
   #ticking: IntervalTask | undefined;
   #closed = false;
@@ -120,7 +120,7 @@ export class BackgroundQueries {
     return found(own);
   }
 
-  /** Runs a query whose asker waits for it, and that its id cancels. @throws Fault conflict when it was cancelled. */
+  /** Runs a query whose caller waits, and which its id cancels. @throws Fault conflict when it was cancelled. */
   async attend<Result>(
     name: QueryName,
     left: AbortSignal,
@@ -151,7 +151,7 @@ export class BackgroundQueries {
     if (!end || end.fault) return found(query);
     const result = this.#parts.results.find(query.key);
     const now = await findQueriedProject(this.#parts.sql, query.project_id);
-    // What was deleted since is not shown, nor what was read while a deletion was carried out that has ended.
+    // A result from before a deletion is not returned, nor one from during a deletion that has ended.
     const isStale = now?.deletion !== query.deletion || now.isDeleting !== query.wasDeleting;
     if (!result || isStale) {
       this.#drop(query.key);
@@ -227,7 +227,7 @@ export class BackgroundQueries {
     for (const { key, end } of this.#queries.values()) if (end && end.elapsed < before) this.#drop(key);
   }
 
-  /** Forgets one that ended where a project, or all, have too many: one that was read, else the first. */
+  /** Drops an ended one where a project, or all, have too many: one that was read, else the oldest. */
   #dropMany(project_id: number): void {
     const ended = [...this.#queries.values()].filter(({ end }) => end);
     const own = ended.filter((one) => one.project_id === project_id);

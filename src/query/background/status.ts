@@ -15,7 +15,7 @@ export async function statusReply(query: FoundQuery): Promise<Response> {
   if (query.result) return await slicedJson({ query_status }, rowLevels);
   if (!query.fault) return Response.json({ query_status }, { status: 202 });
   const { code, detail, attr } = query.fault;
-  // Whatever it is, asking for this id again makes it no better.
+  // Not a 5xx: a retry with this id has the same outcome.
   const status = code === "error" ? problems[code].status : 400;
   return Response.json({ type: problems[code].type, code, detail, attr, query_status }, { status });
 }
@@ -37,7 +37,7 @@ function statusOf({ id, project_id, startedAt, endedAt, result, fault }: FoundQu
   };
 }
 
-/** Fields of PostHog's without meaning here: queries of insights and dashboards are not run in the background. */
+/** PostHog's fields without a meaning here: queries of insights and dashboards do not run in the background. */
 const notKnown = {
   insight_id: null,
   dashboard_id: null,

@@ -47,7 +47,7 @@ export function columnsOf(select: readonly string[]): Column[] | undefined {
   const columns = select.map((name): Column | undefined => {
     const [, plain, single, double] = property.exec(name) ?? [];
     const key = plain ?? single ?? double;
-    // A group is not among the properties that were sent.
+    // `$group_0` and the like are not among the properties that were sent.
     if (key !== undefined && groupIndexOf(key) !== undefined) return undefined;
     if (key !== undefined) return { type: "String", of: ({ parsed }) => propertyOf(parsed, key) };
     return Object.hasOwn(fixed, name) ? fixed[name] : undefined;
@@ -65,7 +65,7 @@ function propertyOf(value: unknown, key: string): unknown {
   return has ? (value as Record<string, unknown>)[key] : null;
 }
 
-/** Whether the order is by descending time, as it is without `orderBy`; undefined for any order but by time. */
+/** Whether the order is by descending time, as without `orderBy`; undefined for other orders than by time. */
 export function isNewestFirst(orderBy: readonly string[] | null | undefined): boolean | undefined {
   const [order = "timestamp DESC", ...others] = orderBy ?? [];
   const [column, direction = "asc", ...rest] = order.trim().toLowerCase().split(/\s+/, 3);

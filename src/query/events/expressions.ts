@@ -35,7 +35,7 @@ export const madeColumns: Readonly<Record<string, MadeColumn>> = {
   },
 };
 
-/** No two events have both alike. */
+/** No two events have both in common. */
 export const eventOrder = ["timestamp", "uuid"];
 
 /** @throws Fault, as expressionRows. */

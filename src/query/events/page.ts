@@ -1,5 +1,5 @@
-// Events of the API's own list in expressions of SQL: which they are, their order, and what is shown of them. Problems
-// are named by the list's parameters.
+// The API's list of events with SQL expressions: conditions, order and columns. Problems are named by the list's
+// parameters.
 
 import { Fault } from "../../core/fault.ts";
 import type { Page } from "../../http/pages/page.ts";
@@ -24,7 +24,7 @@ export interface ListedEvents {
   properties: readonly PropertyFilter[];
 }
 
-/** How each of these fields is asked for in SQL. */
+/** The condition of each field in SQL. */
 const compared = {
   event: "event = {event}",
   distinct_id: "distinct_id = {distinct_id}",
@@ -43,7 +43,7 @@ const keyParts = [
 
 /**
  * Keys of the events of a page in their order, and the number of all events.
- * @throws Fault for what is wrong in an expression, named by its place, and for a scope that the key lacks.
+ * @throws Fault for what is wrong in an expression, named by its parameter, and for a scope that the key lacks.
  */
 export async function findEventKeys(
   context: QueryContext,

@@ -24,7 +24,7 @@ export interface FunnelScope {
 
 /**
  * The events of a funnel's steps and exclusions, of a strict one all events: as the walk has them, and their `value`.
- * @param bucket the index of an event's interval, where that is asked for, as an expression.
+ * @param bucket the index of an event's interval, as an expression, where it is needed.
  */
 export function stepRows(
   draft: Draft,
@@ -54,17 +54,18 @@ export function stepRows(
 
 /** The value that a person counts for: the first or last one that an event of the funnel has. */
 export function valueOfPerson({ touch }: FunnelScope): string {
-  // Of one moment the value decides, so that the answer is the same each time.
+  // The value breaks ties, so that the result is the same each time.
   const order = "(at, mask, assumeNotNull(value))";
   return `${touch === "first" ? "argMinIf" : "argMaxIf"}(value, ${order}, value IS NOT NULL AND mask > 0)`;
 }
 
 /**
- * Rows of persons who began the funnel: `person_id`, `line`, where asked for the `buckets` of their events, and
+ * Rows of persons who began the funnel: `person_id`, `line`, where needed the `buckets` of their events, and
  * `attempts`, an array of tuples with an element for each event: twice the number of steps that it came to, and one
- * more unless an exclusion ended it; minus when it was at the last of them; when it began, 0 of a funnel without order;
- * minus when it was at each step. The largest tuple is the attempt that came furthest, of these the first to be there,
- * and of these the last to begin, without order the first. Events of one moment are in the order of the funnel.
+ * more unless an exclusion ended it; minus the time of the last of them; the time at which it began, 0 in an unordered
+ * funnel; minus the time of each step. The largest tuple is the attempt that came furthest, of these the first to get
+ * there, and of these the last to begin (in an unordered funnel, the first). Events of one moment are in the order of
+ * the funnel.
  * @param rows as stepRows(). @param line an expression over the rows of a person.
  */
 export function attemptRows(

@@ -1,4 +1,4 @@
-// What the schema of a FunnelsQuery cannot refuse: math, and exclusions that stand between no steps.
+// What the schema of a FunnelsQuery cannot refuse: math, and exclusions that are between no steps.
 
 import { Fault } from "../../core/fault.ts";
 import { breakdownOf } from "../parts/breakdown.ts";
@@ -41,7 +41,7 @@ export function checkFunnel(query: FunnelsQuery, attr: string) {
   };
 }
 
-/** How each of PostHog's pictures of a funnel is drawn. */
+/** The result of each of PostHog's views of a funnel. */
 const results = { steps: "steps", trends: "conversions", time_to_convert: "times" } as const;
 
 /** The steps between which conversion is counted, by their indexes. */

@@ -155,7 +155,7 @@ function stepsOf({ series, order }: CheckedFunnel, row: FunnelRow | undefined): 
 
 const shownStep = ({ event, name, custom_name }: Series) => ({ action_id: event ?? null, name, custom_name });
 
-/** A step of a funnel without order is a number of its steps, in PostHog's words. */
+/** A step of an unordered funnel is a number of completed steps, in PostHog's words. */
 const completed = (steps: number) => ({
   action_id: null,
   name: `Completed ${steps} step${steps === 1 ? "" : "s"}`,

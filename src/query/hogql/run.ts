@@ -1,4 +1,4 @@
-// Runs a query in SQL: compiled, held against its scopes, read again by the engine, and sent.
+// Runs a query in SQL: compiles it, checks its scopes, has the engine read it back, and sends it.
 
 import { requireScopes, type Scope } from "../../access/scope.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
@@ -41,7 +41,7 @@ export async function runTree(
     tree,
     ...[...filterTrees.values()].map((one) => one.tree),
   ]);
-  // Of the longest texts each step takes some 20 ms: others have turns in between.
+  // Each step takes some 20 ms for the longest texts: the event loop gets turns in between.
   await yieldToEventLoop();
   const of = { project_id, timezone, now, ...source, propertyType, filterTrees };
   // The names of both statements are in one.
@@ -61,7 +61,7 @@ export async function runTree(
 }
 
 /**
- * Holds a compiled statement against the key's scopes, the project's persons and the list of what it may name.
+ * Checks a compiled statement against the key's scopes, the project's persons and the list of what it may name.
  * @throws Fault for scopes, SqlProblem for a property that no person has, SqlFailure for what the engine finds wrong.
  */
 export async function admit(
@@ -75,7 +75,7 @@ export async function admit(
   await checkStatement(context, statement, parameters).catch(throwSqlFailure);
 }
 
-/** Who reads texts of SQL, and for which project. */
+/** The parser, and the project that it parses for. */
 export type TextReader = Pick<QueryContext, "parse" | "project_id">;
 
 /** The tree of a text. @throws Fault for what is wrong in it, named by `attr`. */
@@ -92,7 +92,7 @@ export async function treeOfText<Kind extends TextKind>(
   }
 }
 
-/** What filters in SQL mean, by their texts. @throws as treeOfText. */
+/** The trees of filters in SQL, by their texts. @throws as treeOfText. */
 export async function filterTreesOf(
   reader: TextReader,
   filters: readonly PropertyFilter[],
@@ -106,7 +106,7 @@ export async function filterTreesOf(
 
 /**
  * The fault for what runTree() throws, named by `attr`; anything else unchanged.
- * @param text the query, for the place of what is wrong in it.
+ * @param text the query, for the position of the error.
  */
 export function sqlFault(thrown: unknown, attr: string, text?: string): unknown {
   if (thrown instanceof SqlProblem) {
@@ -117,14 +117,14 @@ export function sqlFault(thrown: unknown, attr: string, text?: string): unknown 
   return thrown;
 }
 
-/** Its sentence, with the place as people count it. */
+/** Its message, with line and column. */
 function placed({ message, start }: SqlProblem, text: string | undefined): string {
   if (start === undefined || text === undefined) return message;
   const before = [...text].slice(0, start).join("").split("\n");
   return `${message} (Line ${before.length}, column ${[...before.at(-1)!].length + 1}.)`;
 }
 
-/** What ClickHouse found wrong in running it, by its own name of the error. */
+/** The message for an error of ClickHouse, by its name there. */
 function failed({ type }: SqlFailure): string {
   return sentences[type] ?? `The query cannot be computed: ${type.toLowerCase().replaceAll("_", " ")}.`;
 }

@@ -1,19 +1,19 @@
-// The second wall: a finished statement of somebody's SQL is read again by the engine itself, before anything of it
-// runs. It does not trust the compiler: what it finds wrong is our mistake, an assertion.
+// A second check: the engine itself reads a finished statement of a client's SQL before it runs. It does not trust the
+// compiler: what it finds wrong is our mistake, an assertion.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { wordsIn } from "../../core/words.ts";
 import type { QueryContext } from "../store.ts";
 import { mayCall } from "./statement_functions.ts";
 
-/** What the compiler reads: tables and views of ours that have a project_id. */
+/** The tables and views that compiled statements read; all have a project_id. */
 const tables: ReadonlySet<string> = new Set(
   wordsIn(`
     events stored_events event_rows persons person_texts person_values person_distinct_ids groups group_types
     sessions session_recordings ingestion_warnings persons_behind
   `),
 );
-/** They make rows of numbers, and read nothing. */
+/** Functions that make rows of numbers, and read nothing. */
 const tableFunctions: ReadonlySet<string> = new Set([
   "numbers",
   "generateSeries",
@@ -63,7 +63,7 @@ export function wrongIn(printed: readonly string[], project_id: number): string 
 }
 
 function treeLines(printed: readonly string[]): TreeLine[] {
-  /** The last line and those that it is below, the first of all first. */
+  /** The last line and its ancestors, from the root. */
   const open: number[] = [];
   const lines: TreeLine[] = [];
   for (const [i, line] of printed.entries()) {

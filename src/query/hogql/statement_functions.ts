@@ -1,9 +1,9 @@
-// What a finished statement may call: the lists of the language, and what the compiler writes for its own use.
+// The functions that a finished statement may call: those of the language, and those that the compiler uses.
 
 import { sqlAggregate } from "../sql/compile/lists/aggregates.ts";
 import { sqlFunctions } from "../sql/compile/lists/functions.ts";
 
-/** Operators as the engine names them, and functions of shapes, columns and filters that the lists have not. */
+/** Operators as the engine names them, and functions of shapes, columns and filters that the lists do not have. */
 const own =
   "and or not equals notEquals less lessOrEquals greater greaterOrEquals like notLike ilike notILike in globalIn " +
   "globalNotIn exists CAST _CAST accurateCastOrNull toBool toInt64 toUInt128 toFloat64OrNull toDate toDate32 " +

@@ -1,5 +1,5 @@
-// Answers a LifecycleQuery: of the persons of each interval, who is new, who was there in the one before, who came back
-// after a while; and who of the one before did not come.
+// Answers a LifecycleQuery: of the persons of each interval, who is new, who was active in the one before, who came
+// back after a pause; and who of the one before was not active.
 
 import { queryKind } from "../kind.ts";
 import { personCounts, personsWhere } from "../parts/behind_store.ts";
@@ -36,7 +36,7 @@ async function answer(context: QueryContext, checked: CheckedLifecycle): Promise
     for (const { bucket, persons, ...row } of rows) {
       if (row.status === status && bucket in data) data[bucket] = Number(persons);
     }
-    // Who did not come is below the line.
+    // Dormant persons are negative numbers.
     const signed = status === "dormant" ? data.map((count) => 0 - count) : data;
     const label = `${series.custom_name ?? series.name} - ${status}`;
     return {

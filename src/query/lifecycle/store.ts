@@ -24,7 +24,7 @@ interface LifecycleScope {
   filters: readonly PropertyFilter[];
 }
 
-/** Rows of `person_id`, `bucket` and `status`. New is who was first seen, by any event, in the interval itself. */
+/** Rows of `person_id`, `bucket` and `status`. A person is new in the interval of their first event, of any name. */
 export function statusText(
   context: QueryContext,
   { interval, series: [series], filters }: LifecycleScope,

@@ -10,7 +10,7 @@ const { columns, ...table } = sqlTables["persons"]!;
 /** The name of their table in SQL, and in a statement after behindText(). */
 export const behindName = "persons_behind";
 
-/** As the table of persons; whoever has events only has no moment of beginning. */
+/** As the table of persons; those without a profile have no created_at. */
 export function behindTable({ hasAppearances = false }: PersonStatement): SqlTable {
   return {
     ...table,

@@ -1,5 +1,5 @@
-// What the lines of a trend and the persons of a funnel are broken down by: up to three properties of events, persons,
-// groups and sessions, or expressions of SQL.
+// Breakdowns of the lines of a trend and the persons of a funnel: up to three properties of events, persons, groups and
+// sessions, or expressions of SQL.
 
 import { requireScopes } from "../../access/scope.ts";
 import { Fault } from "../../core/fault.ts";
@@ -14,9 +14,9 @@ interface BreakdownPart {
   /** Its name; of type hogql the expression. */
   property: string;
   type: "event" | "person" | "group" | "session" | "hogql";
-  /** What `property` is called in a fault. */
+  /** The name of `property` in a fault. */
   attr: string;
-  /** Of a group: the place of its type. */
+  /** Of a group: the index of its type. */
   place: number;
 }
 
@@ -85,7 +85,7 @@ function breakdownValue({ parts }: Breakdown, value: string | null | undefined):
   return (JSON.parse(value ?? "[]") as (string | null)[]).map((one) => one ?? noValue);
 }
 
-/** Of each line; the last one is all others'. */
+/** The value of each line; the last line is all others. */
 export function valuesShown(
   breakdown: Breakdown,
   { values, more }: { values: readonly (string | null)[]; more: boolean },
@@ -94,7 +94,7 @@ export function valuesShown(
   return lines.map((value) => breakdownValue(breakdown, value));
 }
 
-/** What labels call it. */
+/** The value in labels. */
 export function shownBreakdown(value: string | string[]): string {
   if (Array.isArray(value)) return value.map(shownBreakdown).join("::");
   return value === noValue ? "None" : value === otherValues ? "Other" : value;

@@ -94,7 +94,7 @@ export async function treesOf(
   return trees;
 }
 
-/** @throws Fault where one number of all events is needed and a value of each is given, or the other way round. */
+/** @throws Fault where an aggregate is needed and the expression has a value for each event, or vice versa. */
 function refuseKind(tree: ExpressionNode, { attr, isAggregate = false }: QueryExpression): void {
   if (isAggregated(tree) === isAggregate) return;
   const detail = isAggregate

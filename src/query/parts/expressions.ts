@@ -14,7 +14,7 @@ import type { QueryAnswer, QueryContext } from "../store.ts";
 import { isAggregated } from "./aggregated.ts";
 import type { PersonStatement } from "./figure.ts";
 
-/** A column that is no SQL: what is read for it, and the cell that is made of that. */
+/** A column that is no SQL: the columns that are read for it, and the cell made of them. */
 export interface MadeColumn {
   reads: readonly string[];
   cell: (...read: unknown[]) => unknown;
@@ -27,15 +27,15 @@ export interface ExpressionList {
   table: string;
   made: Readonly<Record<string, MadeColumn>>;
   select: readonly string[];
-  /** What rows must pass beside the filters, each with the field that it is of. */
+  /** Conditions besides the filters, each with its field. */
   conditions: readonly (readonly [text: string, field: string])[];
-  /** What conditions have in braces. */
+  /** Values of the names in braces. */
   values?: Readonly<Record<string, unknown>>;
   orderBy?: readonly string[] | null | undefined;
-  /** Columns of which no two rows have all alike: rows without an order, and those of one rank, are by these. */
+  /** Columns that together identify a row: they order rows without an order, and rows of equal rank. */
   usualOrder: readonly string[];
   filters: SqlFilters;
-  /** Of the table of persons behind a number: their statement. */
+  /** The statement of persons behind a number, where the table is theirs. */
   behind?: PersonStatement;
 }
 
@@ -92,7 +92,7 @@ type Reader = <Kind extends TextKind>(
 
 /**
  * With an aggregate among the columns the others group the rows, and without an order the largest come first. No two
- * rows are of one rank, so that each is on one page.
+ * rows have equal rank, so that each is on one page.
  * @throws Fault for what is wrong in an expression, named by its field.
  */
 export async function expressionRows(
@@ -142,7 +142,7 @@ export async function expressionRows(
 /** PostHog's pages name columns with a comment after them: `person_display_name -- Person`. */
 const nameOf = (text: string): string => text.split("--", 1)[0]!.trim();
 
-/** What is selected, and which of it each column has: `count` from `at` on. */
+/** The expressions that are selected, and those of each column: `count` of them from `at` on. */
 async function columnsRead({ select: names, made }: ExpressionList, read: Reader) {
   const select: ExpressionNode[] = [];
   const columns: { at: number; count: number; cell: MadeColumn["cell"] | undefined }[] = [];
@@ -156,7 +156,7 @@ async function columnsRead({ select: names, made }: ExpressionList, read: Reader
   return { select, columns };
 }
 
-/** The rank of rows; those of groups end with what makes the groups. */
+/** The order of rows; that of groups ends with the grouped columns. */
 async function orderRead(
   { orderBy, usualOrder }: ExpressionList,
   aggregate: ExpressionNode | undefined,

@@ -1,4 +1,4 @@
-// Which number of a result is meant, when its persons are listed.
+// The number of a result whose persons are listed.
 
 import { Fault } from "../../core/fault.ts";
 
@@ -6,15 +6,15 @@ import { Fault } from "../../core/fault.ts";
 export interface ChosenFigure {
   /** Names the query in faults. */
   attr: string;
-  /** As the result names it: a date, or of stickiness a number of intervals. */
+  /** As in the result: a date, or a number of intervals for stickiness. */
   day?: unknown;
-  /** Which of the series, from 0. */
+  /** The index of the series. */
   series?: number | null;
   breakdown?: unknown;
   /** Of a lifecycle. */
   status?: string | null;
   compare?: string | null;
-  /** Of retention: which of the rows, from 0. */
+  /** Of retention: the index of the row. */
   interval?: number | null;
   /** Of a funnel: from 1 on, negative for those who did not reach it. */
   funnelStep?: number | null;
@@ -31,9 +31,9 @@ export interface PersonStatement {
   hasAppearances?: boolean;
 }
 
-/** How the persons of a kind's numbers are found. */
+/** How a kind finds the persons behind its numbers. */
 export interface PersonsBehind<Context, Checked> {
-  /** Other fields are refused. */
+  /** The fields that it accepts. */
   takes: readonly FigureField[];
   /** @throws Fault for a number that the result does not have. */
   of: (
@@ -49,7 +49,7 @@ export function noFigure({ attr }: ChosenFigure, field: FigureField, detail: str
 }
 
 /**
- * The place of a member of `of`.
+ * The index of a member of `of`.
  * @throws Fault for a number beyond them, and for none where one is needed.
  */
 export function figureIndex(
@@ -63,7 +63,7 @@ export function figureIndex(
   return noFigure(figure, field, `A number from 0 to ${of.length - 1} is needed.`);
 }
 
-/** The place of the line with a breakdown's value, as the result shows them. @throws Fault when it is none of them. */
+/** The index of the line with a breakdown's value, as the result shows it. @throws Fault when it is none of them. */
 export function figureLine(
   figure: ChosenFigure,
   field: "breakdown" | "funnelStepBreakdown",
@@ -74,7 +74,7 @@ export function figureLine(
   return line < 0 ? noFigure(figure, field, "The result has no line of this value.") : line;
 }
 
-/** The place of a day among those of the result. @throws Fault when it is none of them. */
+/** The index of a day among those of the result. @throws Fault when it is none of them. */
 export function figureDay(figure: ChosenFigure, days: readonly (string | number)[]): number {
   const index = days.findIndex((day) => String(day) === String(figure.day));
   if (index >= 0) return index;

@@ -1,4 +1,4 @@
-// What lines of different kinds share: their series as older insights have it, and the names of their intervals.
+// Lines of all kinds: their series in the format of older insights, and the names of their intervals.
 
 import { Fault } from "../../core/fault.ts";
 import { clickhouseTime } from "../date_range.ts";

@@ -15,13 +15,13 @@ import {
 import { queryLimits } from "../limits.ts";
 
 export const maybe = <Schema extends TSchema>(schema: Schema) => Type.Optional(nullable(schema));
-/** Not answered; `also`: values that mean the same as none. */
+/** A field that is refused; `also`: values that mean the same as none. */
 export const unanswered = (called: string, also?: readonly (string | number)[]) =>
   unsupported(`${called} is not supported.`, also);
 /** Anything; checked where it is used. */
 export const anything = () => Type.Optional(Type.Unknown());
 
-/** Fields that change no result: they are accepted, and an insight keeps them. @param names with blanks between. */
+/** Fields that change no result: they are accepted, and an insight keeps them. @param names separated by blanks. */
 export function unreadFields(reason: string, names: string): Record<never, never> {
   return Object.fromEntries(names.split(" ").map((name) => [name, unread(reason)])) as Record<never, never>;
 }
@@ -32,7 +32,7 @@ export const aboutSender = "Accepted without effect: about the client, or an ear
 export const aboutRefused =
   "About something refused itself: a trend's calendar, a funnel's breakdowns by one step's values, their order.";
 
-/** Of every query. */
+/** Fields of every query. */
 export const ofEveryQuery = {
   modifiers: unanswered("A modifier"),
   ...unreadFields(aboutSender, "response tags version"),
@@ -76,7 +76,7 @@ export const expressionList = (minItems = 0) =>
     maxItems: queryLimits.queryColumnsMax,
   });
 
-/** Of lists in expressions of SQL. */
+/** Fields of lists with SQL expressions. */
 export const listFields = {
   orderBy: maybe(expressionList()),
   limit: maybe(integer({ minimum: 1, maximum: queryLimits.queryRowsMax })),
@@ -84,7 +84,7 @@ export const listFields = {
   ...ofEveryQuery,
 };
 
-/** Of lists of what has a moment. */
+/** Fields of lists whose rows have a moment. */
 export const timedListFields = {
   select: expressionList(1),
   where: maybe(expressionList()),

@@ -8,7 +8,7 @@ import type { DateRange, Interval } from "./model.ts";
 export interface Period {
   label: "current" | "previous" | undefined;
   span: DateSpan;
-  /** Of the intervals; none where there is one number of all of it. */
+  /** The starts of the intervals; empty where one number is of the whole period. */
   starts: Temporal.ZonedDateTime[];
 }
 
@@ -19,7 +19,7 @@ interface PeriodQuery {
     compareFilter?: { compare?: boolean | null | undefined } | null | undefined;
   };
   interval: Interval;
-  /** Whether there is one number of all of it. */
+  /** Whether one number is of the whole period. */
   total?: boolean;
 }
 
@@ -55,7 +55,7 @@ function previous({ span, starts }: Period, interval: Interval, isExplicit: bool
   return { label, span: own, starts: before };
 }
 
-/** The one that a number is of. @throws Fault for one that there is not. */
+/** The period of a number. @throws Fault for a period that the query does not have. */
 export function figurePeriod(figure: ChosenFigure, periods: readonly Period[]): Period {
   const period = periods.find(({ label }) => (label ?? "current") === (figure.compare ?? "current"));
   return period ?? noFigure(figure, "compare", "This query does not compare with the time before.");

@@ -1,4 +1,4 @@
-// What kinds have in common that count the persons of each interval: Lifecycle, Stickiness.
+// Kinds that count the persons of each interval: Lifecycle, Stickiness.
 
 import type { DateRange, EventsNode, Interval } from "./model.ts";
 import { filtersOf, seriesOf, unsupportedField } from "./series.ts";

@@ -1,12 +1,12 @@
 // Expressions of SQL within other queries: filters, math and breakdowns. The statements of such a query read events
 // that have what its expressions need.
 
-/** An expression that a query has somewhere. */
+/** An SQL expression of a query. */
 export interface QueryExpression {
   text: string;
-  /** What it is called in a fault. */
+  /** Its name in a fault. */
   attr: string;
-  /** Whether it is one number of many events, and not of each a value. */
+  /** Whether it is one number of many events, not a value of each. */
   isAggregate?: boolean;
 }
 

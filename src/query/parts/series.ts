@@ -1,4 +1,4 @@
-// Series, entities and filters of a query, checked, and what titles call them.
+// Series, entities and filters of a query, checked, and their names in titles.
 
 import { Fault } from "../../core/fault.ts";
 import {
@@ -71,7 +71,7 @@ export function isGiven(value: unknown): boolean {
   return !(Array.isArray(value) && value.length === 0);
 }
 
-/** What titles call an entity. */
+/** The name of an entity in titles. */
 export function shownName({ name, custom_name }: Pick<Entity, "name" | "custom_name">): string {
   return custom_name ?? (name === "$pageview" ? "Pageview" : name);
 }

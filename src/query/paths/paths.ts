@@ -1,4 +1,4 @@
-// Answers a PathsQuery: which step persons took after which.
+// Answers a PathsQuery: how often each step of persons' paths followed another.
 
 import { queryKind } from "../kind.ts";
 import type { PersonStatement } from "../parts/figure.ts";
@@ -46,7 +46,7 @@ async function answer(context: QueryContext, checked: CheckedPaths): Promise<Que
   return { span: scope.span, results: withBeginning(links) };
 }
 
-/** Links whose paths are shown from their first step on: others' earlier ones are beyond the most that are shown. */
+/** The links whose paths are shown from their first step: of other paths, the earlier links are beyond the limit. */
 function withBeginning(links: readonly PathLink[]): PathLink[] {
   const sources = Map.groupBy(links, ({ source }) => source);
   const waiting = [...sources.keys()].filter((source) => source.startsWith("1_"));

@@ -8,7 +8,7 @@ export interface QueryResult extends Pick<QueryAnswer, "results" | "table"> {
   /** How `results` are drawn. */
   type: ResultType;
   interval: string | null;
-  /** ISO 8601 in the project's time zone; the end is inclusive. Null for a query of no certain time. */
+  /** ISO 8601 in the project's time zone; the end is inclusive. Null for a query without a definite time range. */
   date_from: string | null;
   date_to: string | null;
   timezone: string;

@@ -1,5 +1,5 @@
-// The last results of queries, so that the same query within some minutes is answered at once. In memory, the least
-// lately read are dropped first. Nothing is kept of a project while persons of it are being deleted.
+// The last results of queries, so that the same query within some minutes is answered at once. In memory; the least
+// recently read are dropped first. While persons of a project are being deleted, none of its results is kept.
 
 import { bytesOf } from "../../core/bytes.ts";
 import { bytesIn } from "../../core/chunks.ts";
@@ -15,7 +15,7 @@ export interface WrittenResult {
   rows: WrittenRows;
 }
 
-/** A result that was kept. Its rows are parsed only where they are read one by one. */
+/** A cached result. Its rows are parsed only where they are read one by one. */
 export type FoundResult = Omit<QueryResult, "results"> & { results: WrittenRows };
 
 interface CachedResult {
@@ -28,7 +28,7 @@ interface CachedResult {
 
 export class ResultCache {
   readonly #clock: Clock;
-  /** The least lately read first. */
+  /** The least recently read first. */
   readonly #kept = new Map<string, CachedResult>();
   readonly #bytesOf = new Map<number, number>();
   #bytes = 0;
@@ -50,7 +50,7 @@ export class ResultCache {
     return { ...(JSON.parse(Buffer.from(head).toString()) as FoundResult), results: rows };
   }
 
-  /** Whether it is kept: one that is longer than all of a project may be is not. */
+  /** Returns whether it is kept: one that is longer than a project's bound is not. */
   retain(key: string, project_id: number, result: WrittenResult | undefined): boolean {
     if (!result) return false;
     // A text may take two bytes a character.
@@ -91,7 +91,7 @@ export class ResultCache {
   }
 }
 
-/** The result as it is kept; undefined when it is too long for that. Others have turns of the event loop in between. */
+/** The result in its cached form; undefined when it is too long for that. The event loop gets turns in between. */
 export async function writtenResult({
   results,
   ...rest

@@ -20,13 +20,13 @@ export const tableFormatParameter = {
 
 type TableFormat = "csv" | "jsonl";
 
-/** Media types of each format; the first is what it is sent as. */
+/** Media types of each format; it is sent as the first. */
 const mediaTypes = {
   csv: ["text/csv"],
   jsonl: ["application/x-ndjson", "application/jsonl", "application/x-jsonlines"],
 } as const;
 
-/** How a table is wanted; undefined for JSON. */
+/** The requested format of a table; undefined for JSON. */
 export function wantedTable(
   request: Request,
   named: TableFormat | "json" | undefined,
@@ -35,7 +35,7 @@ export function wantedTable(
   return format === "json" ? undefined : format;
 }
 
-/** @throws Fault for what has no rows and columns, and for what is not waited for. */
+/** @throws Fault for results without rows and columns, and for background queries. */
 export function refuseTable({ kind, type }: { kind: string; type: ResultType }, isAsync: boolean): void {
   if (type === "table" && !isAsync) return;
   const why =
@@ -46,7 +46,7 @@ export function refuseTable({ kind, type }: { kind: string; type: ResultType }, 
 }
 
 /**
- * @param name what the file is called, without its ending.
+ * @param name the file's name, without its extension.
  * @throws Fault for columns that an object cannot both have.
  */
 export async function tableReply(

@@ -46,7 +46,7 @@ export async function tableRowsOf(answer: Uint8Array): Promise<SqlTableRows> {
   return { types, rows: await rowsOf(new Response(bytes.subarray(rowsFrom)), parse, sqlSliceBytes) };
 }
 
-/** What follows a slice's bytes belongs to its last row. */
+/** Text beyond a slice's bytes belongs to its last row. */
 function refuseManyValues(text: string): void {
   let count = 0;
   for (let at = queryLimits.sqlSliceBytes; (at = text.indexOf(",", at) + 1) > 0;) {
@@ -67,7 +67,7 @@ const longDecimal = /\d[\d.]{15}/;
 
 type Reviver = (key: string, value: unknown) => unknown;
 
-/** A number that is not the one that was written becomes the text that was, which JSON.stringify() writes again. */
+/** A number that JavaScript would change becomes its original text, which JSON.stringify() writes again. */
 function withAllDigits(spend: () => void): Reviver {
   const revive = (_key: string, value: unknown, { source }: { source?: string }): unknown => {
     spend();
@@ -93,7 +93,7 @@ const json = JSON as typeof JSON & { rawJSON(text: string): object };
 
 type Show = (value: unknown) => unknown;
 
-/** How values of a type are shown, where not as the engine wrote them. */
+/** How values of a type are shown; undefined where they stay as the engine wrote them. */
 function shownAs(type: string, spend: () => void): Show | undefined {
   const open = type.indexOf("(");
   if (open < 0) return undefined;
@@ -143,7 +143,7 @@ function partsOf(text: string): string[] {
 /** Zones change their offset at quarters of an hour. */
 const quarterMs = 900_000;
 
-/** Moments of a zone with its offset. @param quoted the zone of a type; of a type without one, a number or nothing. */
+/** Moments of a zone with its offset. @param quoted the zone of a type; for a type without one, a number or nothing. */
 function momentShown(quoted: string, spend: () => void): Show | undefined {
   const zone = quoted.startsWith("'") ? quoted.slice(1, -1) : "UTC";
   if (zone === "UTC") return undefined;

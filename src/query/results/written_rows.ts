@@ -13,14 +13,14 @@ export class WrittenRows extends WrittenJson implements Iterable<unknown> {
     this.parts = parts;
   }
 
-  /** Undefined when they have more than `bytesMax`. Others have turns of the event loop in between. */
+  /** Undefined when they have more than `bytesMax`. The event loop gets turns in between. */
   static async of(rows: Iterable<unknown>, bytesMax: number): Promise<WrittenRows | undefined> {
     if (rows instanceof WrittenRows) return rows;
     const parts = await partsWithin(rowTexts(rows), bytesMax, queryLimits.sqlSliceBytes);
     return parts && new WrittenRows(parts);
   }
 
-  /** As a list. */
+  /** The rows as a JSON list. */
   *jsonChunks(): Generator<string | Uint8Array, undefined> {
     yield "[";
     yield* this.parts.slice(0, -1);
@@ -29,7 +29,7 @@ export class WrittenRows extends WrittenJson implements Iterable<unknown> {
     yield "]";
   }
 
-  /** For whoever writes it within something else. */
+  /** For JSON.stringify() of what contains it. */
   toJSON(): unknown[] {
     return [...this];
   }

@@ -42,7 +42,7 @@ function entityOf(entity: RetentionQuery["retentionFilter"]["targetEntity"], att
 /** The number of intervals, the one of date_to included, unless the query has another. */
 const intervalsDefault = 8;
 
-/** Its rows: their number, the length of their interval, and the time from the first to the last. */
+/** The number of rows, the length of their interval, and the span from the first to the last. */
 function rowsOf(context: QueryContext, { query, attr }: CheckedRetention) {
   const { retentionFilter: filter, dateRange } = query;
   const period = filter.period ?? "Day";

@@ -23,7 +23,7 @@ interface RetentionScope {
   filters: readonly PropertyFilter[];
 }
 
-/** All who began in interval `start`, and how many intervals later each returned, 0 for the first. */
+/** Persons who began in interval `start`, and how many intervals later each returned; 0 for the first. */
 export function retentionPersons({ text, params }: PersonStatement, start: number): PersonStatement {
   return {
     text: `SELECT person_id, arraySort(groupUniqArray(later)) AS appearances

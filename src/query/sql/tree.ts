@@ -1,13 +1,13 @@
 // The tree that PostHog's HogQL parser returns as JSON, as types. Members that are null there are absent or null here.
 
-/** A place in the text: `offset` counts characters (code points) from 0. */
+/** A position in the text: `offset` counts characters (code points) from 0. */
 interface Position {
   line: number;
   column: number;
   offset: number;
 }
 
-/** Nodes that the parser makes up, such as the call of `INTERVAL 1 DAY`, have no place. */
+/** Nodes that the parser makes up, such as the call of `INTERVAL 1 DAY`, have no position. */
 export interface Placed {
   start?: Position | null | undefined;
   end?: Position | null | undefined;
@@ -35,7 +35,7 @@ export interface CallNode extends Node<"Call", { name: string; args: ExpressionN
 
 export interface WindowFrame extends Node<"WindowFrameExpr"> {
   frame_type?: Maybe<"PRECEDING" | "FOLLOWING" | "CURRENT ROW">;
-  /** Absent: unbounded. What is no whole number is an expression. */
+  /** Absent: unbounded. Anything but a whole number is an expression. */
   frame_value?: Maybe<number | ExpressionNode>;
 }
 
@@ -107,7 +107,7 @@ export interface CommonTable extends Node<"CTE", { name: string; expr: Expressio
 }
 
 export interface JoinExpr extends Node<"JoinExpr"> {
-  /** Those that are refused by name among them. */
+  /** Including those that are refused by name. */
   table?: Maybe<
     | FieldNode
     | SelectQuery

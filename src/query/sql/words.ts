@@ -1,4 +1,4 @@
-// The words of the language, for whoever helps to write it: tables with their columns, and functions.
+// The words of the language, for editors: tables with their columns, and functions.
 
 import { aggregateNames } from "./compile/lists/aggregates.ts";
 import { functionShapes } from "./compile/lists/function_shapes.ts";
@@ -10,9 +10,9 @@ export interface SqlWords {
     string,
     {
       columns: string[];
-      /** Tables that are named after a dot, by their name there. */
+      /** Joined tables, by their names after a dot. */
       joins: Record<string, string>;
-      /** Whose properties it has. */
+      /** The owner of its properties. */
       owner?: "event" | "person" | "group";
     }
   >;

@@ -47,7 +47,7 @@ async function answer(context: QueryContext, checked: CheckedStickiness): Promis
   return { interval, span, results };
 }
 
-/** In how many intervals: the days of its lines. */
+/** The `days` of its lines: in how many intervals. */
 const timesOf = (starts: readonly unknown[]): number[] => starts.map((_, i) => i + 1);
 
 async function persons(

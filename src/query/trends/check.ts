@@ -1,4 +1,4 @@
-// What the schema of a TrendsQuery cannot refuse: math without what it needs, breakdowns by several properties.
+// What the schema of a TrendsQuery cannot refuse: math without its property, breakdowns by several properties.
 
 import { Fault } from "../../core/fault.ts";
 import { breakdownOf } from "../parts/breakdown.ts";
@@ -34,7 +34,7 @@ export function checkTrends(query: TrendsQuery, attr: string) {
   };
 }
 
-/** PostHog's three ways to write them: the newest that says anything counts. */
+/** PostHog's three ways to write them: the newest that is not empty counts. */
 function formulasOf({ series, trendsFilter }: TrendsQuery, attr: string): Formula[] {
   const { formula, formulas, formulaNodes } = trendsFilter ?? {};
   const read = (text: string, name: string, custom_name: string | null = null) =>

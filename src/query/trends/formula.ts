@@ -3,11 +3,11 @@
 import { Fault } from "../../core/fault.ts";
 import { queryLimits } from "../limits.ts";
 
-/** What it computes from the series' numbers at one place. */
+/** The result for the series' numbers of one interval. */
 export interface Formula {
   text: string;
   custom_name: string | null;
-  /** Nothing divided by nothing, and anything by zero, is 0, as at PostHog. */
+  /** A division by zero is 0, as at PostHog. */
   of(numbers: readonly number[]): number;
 }
 
@@ -24,7 +24,7 @@ const operators: Readonly<Record<string, [rank: number, compute: (a: number, b: 
 const tokens = /\s*(?:(\d{1,15}(?:\.\d{1,15})?)|([A-Za-z])(?![A-Za-z0-9_])|([-+*/%()]))/y;
 
 /**
- * @param series how many there are.
+ * @param series the number of series.
  * @throws Fault for what is no formula over them.
  */
 export function readFormula(text: string, custom_name: string | null, series: number, attr: string): Formula {
@@ -62,7 +62,7 @@ class Reader {
     return this.#at === this.#text.length;
   }
 
-  /** Sums of products; with a rank, only what binds as closely. */
+  /** A sum of products; with a rank, only operators that bind as closely. */
   sum(depth: number, rank = 1): Step {
     let left = this.#operand(depth);
     for (;;) {

@@ -16,7 +16,7 @@ import type { CheckedTrends } from "./check.ts";
 import { breakdownValues, trendPersonsText, trendScope } from "./store.ts";
 
 /**
- * Those of all values where no breakdown is named, of the whole time where no day is.
+ * Without a breakdown value those of all values, without a day those of the whole time.
  * @throws Fault, as PersonsBehind.
  */
 export async function trendPersons(

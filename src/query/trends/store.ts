@@ -97,7 +97,7 @@ export interface BrokenTrend {
 /** Properties are read once where they have few values; else first for the values with the most events. */
 export async function brokenTrend(scope: TrendScope, breakdown: Breakdown): Promise<BrokenTrend> {
   const { math } = scope.series;
-  // Of SQL's aggregates not every one has states, and persons' first events are as much work as the rest.
+  // Not every SQL aggregate has states, and finding persons' first events is as much work as the rest.
   const mayOnce = math !== "hogql" && !math.startsWith("first_") && (await hasFewValues(scope, breakdown));
   const once = mayOnce ? await readOnce(scope, breakdown).catch(unlessHeavy) : undefined;
   if (once) return once;
@@ -105,12 +105,12 @@ export async function brokenTrend(scope: TrendScope, breakdown: Breakdown): Prom
   return { ...found, rows: await trendRows(scope, { ...breakdown, values: found.values }) };
 }
 
-/** Later events may have many more values: they are read in two passes then. */
+/** Later events may have many more values: then there are two passes. */
 function unlessHeavy(thrown: unknown): undefined {
   if (!(thrown instanceof Fault) || thrown.code !== "invalid_input") throw thrown;
 }
 
-/** Whether the first events that are read have few values: then there are few states to hold. */
+/** Whether the first events that are read have few values: then few states are needed. */
 async function hasFewValues(scope: TrendScope, breakdown: Breakdown): Promise<boolean> {
   const draft = newDraft(scope.context);
   const { from, value } = brokenRows(draft, rowsOf(draft, withoutPersons(scope), breakdown), breakdown);
@@ -168,7 +168,7 @@ export async function breakdownValues(
   return { values: found.slice(0, limit).map((row) => row.value), more: found.length > limit };
 }
 
-/** Where events are counted and not their persons: joining these would cost more than the rest. */
+/** Without persons where only events are counted: the join would cost more than the rest. */
 function withoutPersons(scope: TrendScope): TrendScope {
   const { series } = scope;
   return series.math.startsWith("first_") ? scope : { ...scope, series: { ...series, math: "total" } };
@@ -213,7 +213,9 @@ function rowsOf(
      ) WHERE ${span_condition} AND ${first}`;
 }
 
-/** The rows, the expression of a row's line, and a condition that leaves out the others where they are not wanted. */
+/**
+ * The rows, the expression of a row's line, and a condition that omits rows of other values where they have no line.
+ */
 function linedRows(
   draft: Draft,
   rows: string,
@@ -262,8 +264,8 @@ function aggregate(
 }
 
 /**
- * Of math that counts who was active on a day or in the week or month before, the persons of each day: `person_id` and
- * `bucket`. Undefined for other math.
+ * For math that counts persons active on a day, or in the week or month before it: rows of `person_id` and `bucket` for
+ * each day. Undefined for other math.
  */
 function activeText(draft: Draft, { series, filters, span, buckets }: TrendScope): string | undefined {
   const days = activeDays[series.math];
@@ -280,7 +282,7 @@ function activeText(draft: Draft, { series, filters, span, buckets }: TrendScope
 
 const activeDays: Partial<Record<Math, number>> = { weekly_active: 7, monthly_active: 30 };
 
-/** The persons of one bucket and line, of all without them. */
+/** The persons of one bucket and line; without them, of all. */
 export function trendPersonsText(
   scope: TrendScope,
   {

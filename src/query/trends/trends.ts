@@ -48,7 +48,7 @@ async function answer(context: QueryContext, checked: CheckedTrends): Promise<Qu
 
 /**
  * One line for each value of the breakdown and each period that any series has; a series without it counts 0. It yields
- * to other requests after each line.
+ * to the event loop after each line.
  */
 async function formulaLines(
   formula: Formula,

@@ -22,7 +22,7 @@ async function answer(
   const { breakdownBy, includeBounceRate, limit = limits.pageDefault, offset = 0 } = checked.query;
   const spans = await visitSpans(context, checked);
   const isOfSession = breakdownBy.startsWith("Initial");
-  // A page is bounced from by those who entered the site there.
+  // A page's bounces are those of visits that entered the site there.
   const entered = breakdownBy === "Page" ? " and entry = value" : "";
   const columns: [name: string, of: (condition: string) => string][] = [
     ["visitors", (condition) => `uniqExactIf(person, ${condition})`],

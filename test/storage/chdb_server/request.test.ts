@@ -36,13 +36,13 @@ test("a statement is the query of the URL with a body of data, or else the body"
 test("parameters and settings are told apart, and what concerns HTTP alone is neither", async () => {
   const ask = await readRequest(
     requestOf("SELECT {a:String}"),
-    url({ param_a: "x", max_threads: "1", wait_end_of_query: "1", log_comment: "mark", database: "d" }),
+    url({ param_a: "x", max_threads: "1", wait_end_of_query: "1", log_comment: "one", database: "d" }),
   );
   expect([...ask.params, ...ask.settings]).toEqual([
     ["a", "x"],
     ["max_threads", "1"],
   ]);
-  expect(ask).toMatchObject({ mark: "mark", database: "d", whole: true, format: "TabSeparated" });
+  expect(ask).toMatchObject({ tag: "one", database: "d", whole: true, format: "TabSeparated" });
 });
 
 test("a form brings the query and its parameters, of bounded size", async () => {

@@ -141,13 +141,13 @@ test("small reads go on while large ones hold all of their places", async () => 
   await ending;
 });
 
-test("a place is held until a statement that was given up is gone from the engine", async () => {
+test("a permit is held until an abandoned statement has left the engine", async () => {
   const stopped: string[] = [];
   let alive = true;
   begin(({ text, settings }) => {
-    const mark = settings.get("param_mark") ?? "";
+    const tag = settings.get("param_tag") ?? "";
     if (text.startsWith("KILL")) {
-      stopped.push(mark);
+      stopped.push(tag);
       return new Response("");
     }
     if (text.includes("system.processes")) return new Response(alive ? "1\n" : "0\n");
@@ -156,7 +156,7 @@ test("a place is held until a statement that was given up is gone from the engin
   const leaving = new AbortController();
   const until = readsUntil(clickhouse, leaving.signal);
   const endless = Promise.allSettled(
-    // One project alone has not all places.
+    // One project alone does not get all permits.
     Array.from({ length: clickhouseLimits.readSmallPermits }, (_, project_id) =>
       until.query("SELECT 'endless'", { project_id }),
     ),
@@ -165,7 +165,7 @@ test("a place is held until a statement that was given up is gone from the engin
   leaving.abort();
   for (const one of await endless)
     expect(one).toMatchObject({ status: "rejected", reason: { type: "ABORTED" } });
-  // Each is told to stop by the mark it went with, again and again, as long as the engine has it.
+  // Each is killed by its tag, again and again, as long as the engine runs it.
   while (stopped.length < clickhouseLimits.readSmallPermits * 2) await Bun.sleep(1);
   expect(new Set(stopped)).toEqual(new Set(reads().map(({ settings }) => settings.get("log_comment")!)));
   const next = clickhouse.query("SELECT 'next'");

@@ -84,14 +84,14 @@ function plainCall(found: SqlFunction, args: readonly Sql[]): Sql {
   return { sql: `${found.name}(${texts.join(", ")})`, type, nullable, ...rounded };
 }
 
-/** What a function of moments gives: days later than a day, and the start of a week or longer, are days. */
+/** The type of a function of moments: a day plus days, and the start of a week or longer, are days. */
 function momentType({ name }: SqlFunction, [first, second]: readonly Sql[]): SqlType {
   if (/^(?:add|subtract|plus$|minus$)/.test(name)) return first?.type === "date" ? "date" : "datetime";
   const unit = name === "dateTrunc" ? first?.constant : name === "toStartOfInterval" ? second?.sql : "";
   return /week|month|quarter|year/i.test(String(unit)) ? "date" : "datetime";
 }
 
-/** A property of a known type is its text again for functions of texts, as one of no known type is. */
+/** For functions of texts, a property of a known type is its text again, like one without a known type. */
 function argument(found: SqlFunction, one: Sql): Sql {
   if (found.isNumeric) return asType(one, "number");
   if (found.needsMoment && one.type === "date") return midnightOf(one);
@@ -100,7 +100,7 @@ function argument(found: SqlFunction, one: Sql): Sql {
   return one.type === "datetime" && !givesText ? one : asType(one, "string");
 }
 
-/** How many days a moment may lie behind what it is rounded down to, with a day for changes of clocks and zones. */
+/** How many days a moment may be after its rounded value, with a day for changes of clocks and zones. */
 const floorDays: Readonly<Record<string, number>> = {
   toStartOfSecond: 2,
   toStartOfMinute: 2,
@@ -132,7 +132,7 @@ function aggregateSql(
   let isDistinct = node.distinct === true;
   if (isDistinct && name === "count") [name, isDistinct] = ["uniqExact", false];
   const sql = read.map((one) => one.sql);
-  // It takes whole seconds only.
+  // It accepts whole seconds only.
   if (name.startsWith("windowFunnel") && first?.type === "datetime") sql[0] = `toDateTime(${sql[0]})`;
   if (node.filter_expr) {
     name = `${name}If`;
@@ -148,7 +148,9 @@ function aggregateSql(
   };
 }
 
-/** Numbers before the arguments, which the engine takes as they are; `windowFunnel` takes names of modes as well. */
+/**
+ * Parameters before the arguments, which the engine accepts as literals; `windowFunnel` accepts names of modes, too.
+ */
 export function parametersOf(
   node: CallNode | WindowFunction,
   params: readonly ExpressionNode[],

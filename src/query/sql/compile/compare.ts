@@ -27,7 +27,7 @@ const patterns: Readonly<Record<string, { ignoresCase: boolean; isNegated: boole
   "!~*": { ignoresCase: true, isNegated: true },
 };
 
-/** The operands may be written twice, and beside others. */
+/** The operands may be written twice. */
 export function comparison(draft: SqlDraft, op: string, left: Sql, right: Sql, at: Placed): Sql {
   return draft.made(compared(draft, op, left, right, at), at);
 }
@@ -81,8 +81,8 @@ function isFixed(node: ExpressionNode): boolean {
 const flipped: Readonly<Record<string, string>> = { "<": ">", "<=": ">=", ">": "<", ">=": "<=" };
 
 /**
- * Compares an event's moment so that the engine's index sees the stored column: in the project's zone, or rounded down,
- * the comparison would read all events. Undefined for anything else.
+ * Compares an event's moment so that the engine's index applies to the stored column: in the project's zone, or rounded
+ * down, the comparison would read all events. Undefined for anything else.
  * @param isMet every row of the SELECT meets it.
  */
 function byIndex(op: string, one: Sql, two: Sql, isMet: boolean): string | undefined {

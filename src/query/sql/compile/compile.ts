@@ -18,10 +18,10 @@ export type { PropertyTypes, SqlContext, SqlFilters } from "./draft.ts";
 export type { KnownType } from "./value.ts";
 
 export interface CompiledSelect {
-  /** Gives one row more than `limit` when there are more. */
+  /** Returns one row more than `limit` when there are more. */
   statement: string;
   parameters: Record<string, unknown>;
-  /** What the query calls its columns, in their order. */
+  /** The query's names of its columns, in their order. */
   columns: string[];
   limit: number;
   offset: number;
@@ -39,7 +39,7 @@ function draftOf(context: SqlContext): SqlDraft {
   return draft;
 }
 
-/** @throws SqlProblem with the place, and what was perhaps meant. */
+/** @throws SqlProblem with the position, and a suggestion. */
 export function compileSelect(tree: SelectTree, context: SqlContext): CompiledSelect {
   if (tree.node !== "SelectQuery" && tree.node !== "SelectSetQuery") refuse("A SELECT is needed.", tree);
   if (tree.node === "SelectSetQuery") refuseSplitLimit(tree);
@@ -83,11 +83,11 @@ export interface ExpressionsOfEvents {
   expressions: Sql[];
   /** All of them in one statement, to be read again. */
   statement: string;
-  /** The events as text after FROM, with the columns asked for, and what the expressions read of them. */
+  /** The events as text after FROM, with the columns in `exposed` and those that the expressions read. */
   rows: string;
   /** As `rows`, with the column `person_id`. */
   rowsWithPersons: string;
-  /** The names of what the expressions read. */
+  /** The columns that the expressions read. */
   columns: string[];
   parameters: Record<string, unknown>;
   scopes: Set<string>;

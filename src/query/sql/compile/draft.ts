@@ -1,4 +1,4 @@
-// What one compilation carries: parameters, counters of names, required scopes, and its budget.
+// The state of one compilation: parameters, counters of names, required scopes, and its budget.
 
 import type { PropertyFilter } from "../../../storage/events/property_filter.ts";
 import { queryLimits } from "../../limits.ts";
@@ -15,10 +15,10 @@ import type { SqlTable } from "./lists/table.ts";
 import { refuse } from "./problem.ts";
 import type { KnownType, Sql, SqlType } from "./value.ts";
 
-/** The type that is known of a property, of what has it. */
+/** The known type of an owner's property. */
 export type PropertyTypes = (owner: "event" | "person" | "group", name: string) => KnownType | undefined;
 
-/** What a query is asked about, and by whom. */
+/** What a query is compiled for: its project, and the values that its text names. */
 export interface SqlContext {
   project_id: number;
   timezone: string;
@@ -30,11 +30,11 @@ export interface SqlContext {
   values?: Readonly<Record<string, unknown>> | undefined;
   /** Values of `{variables.name}`, by code name. */
   variables?: Readonly<Record<string, unknown>> | undefined;
-  /** What `{filters}` stands for; filters of test accounts are among `properties`. */
+  /** The filters that `{filters}` stands for; those of test accounts are among `properties`. */
   filters?: SqlFilters | undefined;
-  /** The type that is known of a property; properties without one are compared by what stands beside them. */
+  /** Known types of properties; a property without one is compared as the type of the other side. */
   propertyType?: PropertyTypes | undefined;
-  /** The trees of SQL filters among `properties`, by text, and what faults call them. */
+  /** The trees of SQL filters among `properties`, by text, and their names in faults. */
   filterTrees?: ReadonlyMap<string, { tree: ExpressionNode; attr: string }> | undefined;
   /** Further tables that the query may name. */
   tables?: Readonly<Record<string, SqlTable>> | undefined;
@@ -122,7 +122,7 @@ export interface SqlDraft {
   spend: (at: Placed | undefined) => void;
   /** A part that was made, if neither it nor all of them together are too long. */
   made: <Part extends { sql: string }>(part: Part, at: Placed | undefined) => Part;
-  /** Whether comparisons are of single rows: there they may name the stored column beside a moment. */
+  /** Whether comparisons are of single rows, where they may also use a moment's stored column. */
   reachesKey: boolean;
   expression: (node: ExpressionNode, scope: SqlScope) => Sql;
   /** A SELECT within the statement. */
@@ -143,9 +143,7 @@ export function newSqlDraft(
   let characters: readonly string[] | undefined;
   const own = context.names ?? "";
   const fresh = (prefix: string): string => `${prefix}${own}${names++}`;
-  /**
-   * What is written twice on each level of a query doubles with each: the query is refused before the text is joined.
-   */
+  /** A part that is written twice on each level doubles with each: the query is refused before the text is joined. */
   const made: SqlDraft["made"] = (part, at) => {
     madeChars += part.sql.length;
     if (part.sql.length > queryLimits.sqlStatementCharsMax || madeChars > queryLimits.sqlMadeCharsMax) {
@@ -235,7 +233,7 @@ export function constantSql(draft: SqlDraft, value: unknown, at?: Placed): Sql {
 /** The moment of the query in the project's zone. */
 export const nowSql = "toTimeZone(toDateTime64({now:String}, 6, 'UTC'), {tz:String})";
 
-/** A day as its midnight in the project's zone: of a day and hours the engine would make a moment of UTC. */
+/** A day as its midnight in the project's zone: the engine would add hours to a day in UTC. */
 export function midnightOf(one: Sql): Sql {
   return one.type === "date"
     ? { ...one, sql: `toDateTime64(${one.sql}, 6, {tz:String})`, type: "datetime" }
@@ -254,7 +252,7 @@ export function textAs(text: string, type: SqlType): string {
 /** A property beside a value of another type is compared as that type; everything else as it is. */
 export function asType(one: Sql, type: SqlType): Sql {
   if (one.text === undefined || one.type === type) return one;
-  // A truth counts as 0 and 1.
+  // A boolean is 0 or 1.
   if (one.type === "boolean" && type === "number") return one;
   if (type === "string") return { sql: one.text, type, nullable: true, text: one.text };
   if (!["number", "boolean", "datetime", "date"].includes(type)) return one;

@@ -1,4 +1,4 @@
-// The tables of a SELECT: which they are, how they are joined, and at last their text.
+// The tables of a SELECT, how they are joined, and finally their text.
 
 import { queryLimits } from "../../limits.ts";
 import type { ExpressionNode, JoinExpr, SelectQuery } from "../tree.ts";
@@ -86,7 +86,7 @@ function tableOf(draft: SqlDraft, node: JoinExpr, scope: SqlScope): NamedTable {
   const alias = node.alias ?? undefined;
   if (node.column_aliases?.length) refuse("Names of columns after a table are not supported.", node);
   if (table?.node === "SelectQuery" || table?.node === "SelectSetQuery") {
-    // A SELECT in FROM names nothing of the one around it.
+    // A SELECT in FROM cannot name columns of the one around it.
     return subquery(
       draft,
       alias,

@@ -37,7 +37,7 @@ function filtersSql(node: PlaceholderNode, scope: SqlScope): Sql {
   return truth(found.filters(node).sql);
 }
 
-/** By time, or by properties of their own. */
+/** Whether filters by time or by its properties apply to a table. */
 function isFiltered({ columns, owner }: SqlTable): boolean {
   return (
     columns["timestamp"] !== undefined || columns["$start_timestamp"] !== undefined || owner === "person"

@@ -1,4 +1,4 @@
-// What is wrong with a query, and where.
+// A problem of a query, and its position.
 
 import type { Placed } from "../tree.ts";
 
@@ -6,7 +6,7 @@ import type { Placed } from "../tree.ts";
 export class SqlProblem extends Error {
   readonly start: number | undefined;
   readonly end: number | undefined;
-  /** The filter in SQL that it is in, where the query has it beside its own text. */
+  /** The SQL filter that has the problem, where it is not in the query's text. */
   filter?: { text: string; attr: string };
 
   constructor(message: string, at?: Placed) {
@@ -30,7 +30,7 @@ export function quotedName(name: string): string {
 const namesComparedMax = 1000;
 const nameComparedCharsMax = 40;
 
-/** ` Did you mean "x"?` when one of the first known names is near; empty otherwise. */
+/** ` Did you mean "x"?` when one of the first known names is similar; empty otherwise. */
 export function meant(name: string, known: Iterable<string>): string {
   if (name.length > nameComparedCharsMax) return "";
   const wanted = name.toLowerCase();
@@ -46,7 +46,7 @@ export function meant(name: string, known: Iterable<string>): string {
   return best === undefined ? "" : ` Did you mean "${best}"?`;
 }
 
-/** Insertions, deletions and replacements that make one text the other. */
+/** The number of insertions, deletions and replacements between two texts. */
 function editsBetween(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, i) => i);
   for (let i = 1; i <= from.length; i++) {

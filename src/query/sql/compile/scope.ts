@@ -1,4 +1,4 @@
-// What names mean in one SELECT: its tables, aliases, common tables, and the arguments of lambdas.
+// The names in one SELECT: its tables, aliases, common tables, and the arguments of lambdas.
 
 import type { FieldNode } from "../tree.ts";
 import { constantSql, type NamedTable, type SqlDraft, type SqlScope, type TableLike } from "./draft.ts";

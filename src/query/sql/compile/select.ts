@@ -1,4 +1,4 @@
-// Compiles a SELECT: names first become numbers, the tables are written last, when all that is read of them is known.
+// Compiles a SELECT: names become numbers first; tables are written last, when all columns that are read are known.
 
 import type { ExpressionNode, OrderExpr, SelectQuery, SelectSetQuery } from "../tree.ts";
 import { condition } from "./calls.ts";
@@ -25,7 +25,7 @@ export function selectSql(draft: SqlDraft, node: SelectQuery | SelectSetQuery, o
   return node.node === "SelectQuery" ? oneSql(draft, node, outer) : setSql(draft, node, outer);
 }
 
-/** The parser gives the LIMIT behind a set without brackets to the last SELECT, and the OFFSET behind that to all. */
+/** After a set without brackets, the parser attributes the LIMIT to the last SELECT, but the OFFSET to all. */
 export function refuseSplitLimit({ subsequent_select_queries: parts, limit, offset }: SelectSetQuery): void {
   const last = parts.at(-1)?.select_query;
   if (!offset || limit || !last?.limit || last.offset) return;
@@ -34,7 +34,7 @@ export function refuseSplitLimit({ subsequent_select_queries: parts, limit, offs
 
 function setSql(draft: SqlDraft, node: SelectSetQuery, outer: SqlScope): SelectSql {
   refuseSplitLimit(node);
-  // What the first SELECT names with WITH is known to the others.
+  // The WITH of the first SELECT applies to the others.
   const scope = innerScope(outer);
   const first = node.initial_select_query;
   if (first.node === "SelectQuery") scope.commonTables = withCommonTables(first, scope);
@@ -92,7 +92,7 @@ function oneSql(draft: SqlDraft, node: SelectQuery, outer: SqlScope): SelectSql 
     listed.push(`${value.sql} AS ${sql}`);
     const column: Sql = { ...value, sql };
     if (isPlain && floor?.days === 0) {
-      // Beside a moment its stored column, for conditions of the SELECT around: the engine's index knows no other.
+      // With a moment, its stored column is selected for conditions of the outer SELECT: the engine's index needs it.
       const raw = draft.fresh("c");
       listed.push(`${floor.raw()} AS ${raw}`);
       column.floor = { raw: () => raw, days: 0 };
@@ -137,7 +137,7 @@ function oneSql(draft: SqlDraft, node: SelectQuery, outer: SqlScope): SelectSql 
   };
 }
 
-/** An expression of GROUP BY and ORDER BY; a whole number is the place of a column. */
+/** An expression of GROUP BY and ORDER BY; a whole number is the number of a column. */
 function placed(
   draft: SqlDraft,
   node: ExpressionNode,

@@ -31,7 +31,7 @@ export class TableRead {
   readonly #draft: SqlDraft;
   readonly #isInPlace: boolean;
   readonly #exposed: readonly string[];
-  /** Stands before the names of columns. */
+  /** Precedes the names of columns. */
   readonly #prefix: string;
   #source: string;
   /** SQL over the source → the column of the subquery. */
@@ -180,7 +180,7 @@ export class TableRead {
     return listed.length > 0 ? listed.join(", ") : "1 AS one";
   }
 
-  /** The join that provides `keys` of the other table: a property has a join of its own, which reads no other. */
+  /** The join that provides `keys` of the other table: a property has its own join, which reads no other. */
   #joinFor(name: string, join: LazyJoin, [column, key]: readonly PathKey[]) {
     if (column === "properties" && key !== undefined && join.propertySource !== undefined) {
       const where = `key = ${this.#draft.bind("String", String(key))}`;

@@ -3,10 +3,10 @@
 export type SqlType =
   "string" | "number" | "boolean" | "datetime" | "date" | "uuid" | "json" | "array" | "interval" | "unknown";
 
-/** A step of a path: the name of a column or member, or a place in a list. */
+/** A step of a path: the name of a column or member, or an index in a list. */
 export type PathKey = string | number;
 
-/** What definitions call the type of a property. */
+/** The type of a property, as definitions name it. */
 export type KnownType = "String" | "Numeric" | "Boolean" | "DateTime";
 
 /** An expression of the statement. */
@@ -18,15 +18,15 @@ export interface Sql {
   text?: string;
   /** Of a constant: its value. */
   constant?: string | number | bigint | boolean | null;
-  /** Of a moment of an event, or what it is rounded down to: the column that the engine's index knows. */
+  /** Of an event's moment, or a rounded one: the column of the engine's index. */
   floor?: Floor;
 }
 
 export interface Floor {
   /** The column in UTC, as the engine stores it. */
   raw: () => string;
-  /** How many days the value may lie before it, 0 when it is the column itself. */
+  /** How many days the value may be before it; 0 when it is the column itself. */
   days: number;
-  /** Lets the table know a condition that every row meets: `raw` is compared with what names no column. */
+  /** Adds a condition that every row meets to the table: `raw` compared with a constant. */
   limit?: (sign: string, bound: string) => void;
 }

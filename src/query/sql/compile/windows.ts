@@ -31,7 +31,7 @@ export function windowSql(draft: SqlDraft, node: WindowFunction, scope: SqlScope
   };
 }
 
-/** What stands behind OVER, or what its name stands for. */
+/** The window behind OVER, or the one that it names. */
 function windowOf(node: WindowFunction, { windows = {} }: SqlScope): WindowExpr | undefined {
   const { over_identifier: name } = node;
   if (!name) return node.over_expr ?? undefined;

@@ -13,11 +13,11 @@ export const parserLimits = {
   textMsMax: 10_000,
   /** How often the child's processor time and memory are read while it parses, in ms. */
   watchMs: 25,
-  /** The child's memory, in bytes: it begins with 80 MB, and what it learns of the grammar grows it. */
+  /** The child's memory, in bytes: it begins with 80 MB, and it grows as its cache of the grammar fills. */
   childBytesMax: 320 * 1024 * 1024,
   /** The child's memory after a text was read, in bytes: a child with more is replaced. */
   childBytesKept: 200 * 1024 * 1024,
-  /** Processor time of one child's whole life, in seconds: a loop that its owner did not live to kill ends. */
+  /** Processor time of one child's whole life, in seconds: it ends a loop when the owner died before it could. */
   childCpuSecondsMax: 600,
   /** Steps of nice by which the child ranks below the server once it has started: captures come first. */
   childStepsBehind: 5,
@@ -28,8 +28,8 @@ export const parserLimits = {
   /** Texts that wait to be read, at most half of them of one project, and for how long, in ms. */
   textsWaitingMax: 256,
   textsWaitMsMax: 15_000,
-  /** Characters of trees and of texts that were read and are kept: saved queries ask the same again and again. */
+  /** Characters of trees and of texts that were read and are kept: saved queries repeat them. */
   treesCharsMax: 8 * 1024 * 1024,
-  /** The place of one kept tree beside its characters. */
+  /** What one cached tree counts at least, in characters. */
   treeCharsMin: 512,
 };

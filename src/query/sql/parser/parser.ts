@@ -57,7 +57,7 @@ export function openSqlParser(log: Log): SqlParser {
   };
 }
 
-/** The parser does not see what follows an order. */
+/** The parser ignores text after an order. */
 function refuseRest(text: string, { end }: OrderExpr): void {
   const rest = [...text]
     .slice(end?.offset ?? 0)
@@ -80,7 +80,7 @@ const failures = {
     "The query cannot be read: its parts nest too deeply. Use fewer OR, AND and operators in a row, or IN.",
 };
 
-/** The child of the moment: started when it is needed, ended after parserLimits.childIdleMs without a text. */
+/** The current child: started when it is needed, ended after parserLimits.childIdleMs without a text. */
 function openParserChild(log: Log) {
   let current: ParserProcess | undefined;
   let idle: NodeJS.Timeout | undefined;
@@ -109,7 +109,7 @@ function openParserChild(log: Log) {
   };
 }
 
-/** The latest texts and what became of them: one that broke the parser does so once. */
+/** The latest texts and their outcomes: a text that crashes the parser does so only once. */
 class KnownTexts {
   /** The latest last. */
   readonly #texts = new Map<string, Parsed>();

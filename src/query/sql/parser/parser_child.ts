@@ -14,7 +14,7 @@ export interface ParserRequest {
   text: string;
 }
 
-/** `json`: the tree, or the parser's error. `broken`: the parser threw, and every later answer of it is wrong. */
+/** `json`: the tree, or the parser's error. `broken`: the parser threw, and all its later answers are wrong. */
 export interface ParserReply {
   id: number;
   json?: string;
@@ -51,7 +51,7 @@ async function serve(): Promise<void> {
     }
     process.send?.(reply);
   });
-  // The start is not slowed down: on a busy machine it would take minutes, and all who ask would wait for it.
+  // The start has the usual priority: on a busy machine it would take minutes otherwise, while queries wait.
   setPriority(parserLimits.childStepsBehind);
   process.send?.({ id: 0 } satisfies ParserReply);
 }

@@ -1,4 +1,4 @@
-// One child that parses, as its owner sees it: started, given one text at a time, killed when a text takes too much.
+// The owner's side of a parser child: it is started, gets one text at a time, and is killed when a text uses too much.
 
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -6,7 +6,7 @@ import { withinMs } from "../../../core/deadline.ts";
 import { parserLimits } from "./limits.ts";
 import type { ParserReply, ParserRequest, TextKind } from "./parser_child.ts";
 
-/** The tree as JSON; or why there is none. */
+/** The tree as JSON, or the reason for its absence. */
 export type Parsed = { json: string } | { failed: "time" | "depth" };
 
 export class ParserProcess {
@@ -19,7 +19,7 @@ export class ParserProcess {
   private constructor() {
     this.#child = Bun.spawn(command, {
       env: { PATH: "/usr/local/bin:/usr/bin:/bin", TZ: "UTC", BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
-      // There is no configuration of ours in the root folder.
+      // The root folder has no configuration of ours, which the runtime would read.
       cwd: "/",
       stdio: ["ignore", "ignore", "ignore"],
       serialization: "advanced",
@@ -29,7 +29,7 @@ export class ParserProcess {
     void this.#child.exited.then((code) => this.#end(`the parser's process ended with ${code}`));
   }
 
-  /** Resolves when it is ready. @throws when it does not get so. */
+  /** Resolves when it is ready. @throws when it does not start. */
   static async start(): Promise<ParserProcess> {
     const started = new ParserProcess();
     try {
@@ -86,7 +86,7 @@ export class ParserProcess {
     this.#waiting?.done.reject(new Error(reason));
   }
 
-  /** Ends a text that uses more than it may; returns what ends the watch. */
+  /** Ends a text that exceeds its bounds; returns what ends the watch. */
   #watch(done: PromiseWithResolvers<Parsed>): () => void {
     const before = usageOf(this.#child.pid);
     const began = performance.now();
@@ -124,7 +124,7 @@ const command = [
 const tickMs = 10;
 const pageBytes = 4096;
 
-/** What a process has used until now, and its memory; undefined where the system does not show it. */
+/** The processor time and memory of a process; undefined where the system does not show them. */
 function usageOf(pid: number): { cpuMs: number; bytes: number } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

@@ -1,5 +1,5 @@
-// What is known of a HogQL text before it is parsed: its length, its tokens, and how deep its brackets nest. One pass,
-// linear in its length. It need not agree with the parser on unusual texts: the clock ends a text that fools it.
+// Checks a HogQL text before it is parsed: its length, its tokens, and the depth of its brackets. One pass, linear in
+// its length. It need not agree with the parser on unusual texts: the clock ends a text that fools it.
 
 import { SqlProblem } from "../compile/problem.ts";
 import type { Placed } from "../tree.ts";
@@ -10,7 +10,7 @@ const closing = new Set([")", "]", "}"].map((one) => one.charCodeAt(0)));
 const quotes = new Set(["'", '"', "`"].map((one) => one.charCodeAt(0)));
 const [backslash, minus, slash, star, textQuote] = [0x5c, 0x2d, 0x2f, 0x2a, 0x27];
 
-/** Words in a row that the parser reads past: without them the query would be answered as another one. */
+/** Sequences of words that the parser ignores: the query would be answered as another one. */
 const refused: ReadonlySet<string> = new Set([
   "nulls first",
   "ignore nulls",

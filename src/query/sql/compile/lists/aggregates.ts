@@ -53,7 +53,7 @@ const combinators: readonly [suffix: string, args: number, type?: SqlType][] = [
   ["Distinct", 0],
 ];
 
-/** Three at most, such as `sumArrayOrNullIf`. */
+/** The aggregate of a name with at most three suffixes, such as `sumArrayOrNullIf`. */
 export function sqlAggregate(called: string, deep = 0): SqlAggregate | undefined {
   const name = called.toLowerCase();
   const found = aggregates.get(name);

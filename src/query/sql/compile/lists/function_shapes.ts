@@ -1,4 +1,4 @@
-// Functions whose SQL is not a plain call of the engine's, and those that are refused with their reason.
+// Functions whose SQL is no plain call in the engine, and those that are refused, with the reason.
 
 import type { CallNode } from "../../tree.ts";
 import { momentOf } from "../compare.ts";
@@ -15,7 +15,7 @@ interface Shape {
 const of = (sql: string, type: SqlType, nullable: boolean): Sql => ({ sql, type, nullable });
 const anyNull = (args: readonly Sql[]): boolean => args.some(({ nullable }) => nullable);
 
-/** What cannot be converted is null. */
+/** A conversion that yields null for what cannot be converted. */
 function cast(args: readonly Sql[], to: string, type: SqlType): Sql {
   const [one] = args;
   return of(`accurateCastOrNull(${one!.text ?? one!.sql}, '${to}')`, type, true);
@@ -74,7 +74,7 @@ function propertiesType(values: readonly Sql[]): SqlType {
   return values.every((one) => one.type === first?.type) ? (first?.type ?? "unknown") : "string";
 }
 
-/** Values of which one is the result: properties beside numbers are numbers. */
+/** Functions that return one of their values: properties beside numbers are numbers. */
 const alike =
   (name: string, first: number, step = 1): Shape["sql"] =>
   (_, args) => {
@@ -101,7 +101,7 @@ const concat: Shape["sql"] = (_, args) => {
   return of(`concat(${texts.join(", ")}, '')`, "string", false);
 };
 
-/** Only these types: a text of others is read by the engine's less tried readers. */
+/** Only these types: the engine's parsers of other types are less tested. */
 const plainType =
   /^(?:(?:Array|Nullable|Tuple|Map)\(|\)|, ?|U?Int(?:8|16|32|64)|Float(?:32|64)|String|Bool|Date|DateTime|UUID)+$/;
 
@@ -195,7 +195,7 @@ const reasons: Readonly<Record<string, string>> = {
   recordingbutton: "It draws in PostHog's own pages only.",
 };
 
-/** Why PostHog has a function of this name that is refused here. */
+/** Refuses a function that PostHog has, with the reason. */
 export function refuseFunction(name: string, near: string, at: CallNode): never {
   const known = name.toLowerCase();
   const reason = Object.hasOwn(reasons, known) ? reasons[known] : undefined;

@@ -1,5 +1,5 @@
-// The functions that a query may call: PostHog's, less what reads anything but its arguments, or works long on few of
-// them. Those of another name or shape than the engine's are in `function_shapes.ts`, aggregates in `aggregates.ts`.
+// The functions that a query may call: PostHog's, except those that read more than their arguments, or run long on few
+// of them. Those of another name or shape than the engine's are in `function_shapes.ts`, aggregates in `aggregates.ts`.
 
 import type { SqlType } from "../value.ts";
 
@@ -8,7 +8,7 @@ interface Traits {
   isNumeric?: boolean;
   /** A day among its arguments is read as a moment. */
   needsMoment?: boolean;
-  /** It gives a text of a moment. */
+  /** Its result is a text of a moment. */
   isOfMoments?: boolean;
   /** The engine refuses null for these arguments: a null text is read as an empty one. */
   noNulls?: boolean;

@@ -7,7 +7,7 @@ export interface TableColumn {
   sql: string;
   type: SqlType;
   nullable?: boolean;
-  /** The source that has the column, where the usual one does not. */
+  /** The source of the column, where the usual one does not have it. */
   source?: string;
 }
 
@@ -31,9 +31,9 @@ export interface SqlTable {
   /** The scope that a key needs to read it. */
   scope?: string;
   columns: Readonly<Record<string, TableColumn>>;
-  /** What `*` stands for. */
+  /** The columns of `*`. */
   star: readonly string[];
-  /** Who has these properties. */
+  /** The owner of its properties. */
   owner?: "event" | "person" | "group";
   joins?: Readonly<Record<string, LazyJoin>>;
 }

@@ -100,7 +100,7 @@ const person_distinct_ids: SqlTable = {
   joins: { person: personOf },
 };
 
-/** The place of each type of groups. */
+/** The index of each type of groups. */
 const placesOfTypes = `(
   SELECT mapFromArrays(groupArray(group_type), groupArray(place)) FROM group_types WHERE ${ofProject}
 )`;
