@@ -1,5 +1,5 @@
 // Resources of PostHog's that do not exist here. Their lists are empty, so that programs that read every list of a
-// project finish; every other request to them is refused.
+// project can finish; every other request is refused.
 
 import Type from "typebox";
 import type { Scope } from "../access/scope.ts";
@@ -8,14 +8,14 @@ import { wordsIn } from "../core/words.ts";
 import { listSchema } from "../http/fields/schema.ts";
 
 interface AbsentResource {
-  /** What a refusal calls them. */
+  /** Their name in a refusal. */
   called: string;
   scope: Scope;
-  /** PostHog's filters of the list: no row is there to fail any of them. */
+  /** PostHog's filters of the list, which an empty list satisfies. */
   filters: readonly string[];
 }
 
-/** PostHog documents it of some lists; Estuary's extractor sends it with each. */
+/** PostHog documents it for some lists; Estuary's extractor sends it with each. */
 const order = "order";
 
 /** By the segment of their path. */
@@ -55,7 +55,10 @@ const anyRow = Type.Record(Type.String(), Type.Unknown());
 
 export const emptyListModel = Type.Object(listSchema(anyRow).properties, { title: "EmptyList" });
 
-/** What else PostHog's clients ask for by default that does not exist here, as a refusal begins. */
+/**
+ * Other resources that PostHog's clients request by default and that do not exist here, with the beginning of the
+ * refusal.
+ */
 const absentFamilies: Readonly<Record<string, string>> = {
   access_controls: "Access controls do",
   advanced_activity_logs: "Queries over the activity log do",
@@ -115,7 +118,7 @@ const absentFamilies: Readonly<Record<string, string>> = {
   workflows: "Workflows do",
 };
 
-/** Those of an organization. */
+/** Absent resources of an organization. */
 const absentOfOrganizations: Readonly<Record<string, string>> = {
   domains: "Verified domains do",
   integrations: "Integrations do",

@@ -1,5 +1,5 @@
-// The log of changes made through the API. A row is written before its change and completed after it: a change may
-// reach ClickHouse or a store of its own, which no transaction of Postgres spans, and none may be without its row.
+// The log of changes made through the API. A row is written before its change and completed after it: a change may be
+// in ClickHouse, outside Postgres's transaction, and no change may lack its row.
 
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { accessLimits } from "./limits.ts";
@@ -14,7 +14,7 @@ export interface BegunChange {
   request_id: string;
   /** `created`, `updated`, `deleted`, or the last word of the operation's path. */
   activity: string;
-  /** What kind of thing, in PostHog's word, e.g. `Insight`. */
+  /** The kind of thing, by PostHog's name, e.g. `Insight`. */
   scope: string;
   item_id: string | undefined;
   /** Names of the fields that a PATCH sent. */
@@ -32,7 +32,7 @@ export async function beginChange(sql: Postgres, change: BegunChange): Promise<s
   return id;
 }
 
-/** Records that the change was made. `made`: the id of what it made. */
+/** Records that the change was made. `made`: the id of what it created. */
 export async function endChange(
   sql: Postgres,
   id: string,

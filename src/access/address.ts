@@ -6,7 +6,7 @@ import { withinMs } from "../core/deadline.ts";
 import { accessLimits } from "./limits.ts";
 
 interface AddressOptions {
-  /** Allows private addresses: a setting of the operator. */
+  /** Whether private addresses are allowed, a setting of the operator. */
   allowPrivate: boolean;
   /** All addresses of a name; the system's resolver by default. */
   resolve?: (name: string) => Promise<string[]>;
@@ -54,7 +54,7 @@ export function openAddresses({ allowPrivate, resolve = resolveName }: AddressOp
     const refused = refusalOf(host);
     if (refused !== undefined) throw new Error(refused);
     const addresses = await addressesOf(host);
-    // One private address among public ones is a known attack (DNS rebinding).
+    // A private address among public ones is a known attack (DNS rebinding).
     if (addresses.some(isRefused)) throw new Error(refusal(host));
     const [address] = addresses;
     if (address === undefined) throw new Error(`The host "${host}" does not resolve to an address.`);

@@ -93,7 +93,7 @@ function networkOf(text: string): [base: Address, bits: number] | undefined {
   return /^\d{1,3}$/.test(bits) && Number(bits) <= bitsMax ? [address, Number(bits)] : undefined;
 }
 
-/** What counts as one client: an IPv4 address, or the network of an IPv6 one, of which a household has 2^64. */
+/** The network that counts as one client: an IPv4 address, or an IPv6 network, since a household has 2^64 addresses. */
 export function networkOfClient(address: string): string {
   const known = addressOf(address);
   if (known?.kind() !== "ipv6") return address;

@@ -32,7 +32,7 @@ import { type Found, type KeyHolder, type Named, recordKeyUse } from "./store.ts
 
 export type { Access, AccessOrganization, AccessProject } from "./scope.ts";
 
-/** `readmit()` returns what the route is given now, or undefined where it would be refused. */
+/** `readmit()` returns what the route would be given now, or undefined where the request would be refused. */
 export type Readmit<Given = object> = () => Promise<Given | undefined>;
 
 export interface GateOptions extends Uses<"sql" | "clock" | "log"> {
@@ -46,7 +46,7 @@ export interface GateOptions extends Uses<"sql" | "clock" | "log"> {
   memory?: MemoryBudget | undefined;
 }
 
-/** Where routes about one project are mounted: PostHog's older and newer spelling of the same thing. */
+/** Where routes about one project are mounted: PostHog's older and newer spelling. */
 export const projectHomes = ["/api/projects/:project_id", "/api/environments/:project_id"] as const;
 
 export type Gate = ReturnType<typeof openGate>;
@@ -65,24 +65,21 @@ function isLevelled(needed: Needed): needed is Exclude<Needed, NeededScope> {
 /**
  * The plugin under every operation. A route names exactly one of these options:
  * - `scope: "project:read"` gives the route `access`; null asks for a valid key and no scope.
- * - `project_scope: "query:read"`, for paths with `:project_id` (a number or `@current`), also gives `project`. A
- *   route that writes what shows other data names the scope to read that data as well: `["insight:write",
- *   "query:read"]`.
+ * - `project_scope: "query:read"`, for paths with `:project_id` (a number or `@current`), also gives `project`. A route
+ * that writes what shows other data names the scope to read that data as well: `["insight:write", "query:read"]`.
  * - `organization_scope: "batch_export:read"`, for paths with `:organization_id` (a UUID or `@current`), also gives
- *   `organization`.
+ * `organization`.
  * - `organization_project_scope: "project:read"`, for paths with both, is as `project_scope`, for a project of that
- *   organization.
+ * organization.
  * - `account_scope: "organization:read"`, for the organizations themselves, is as `scope`, but refuses keys that are
- *   restricted to projects. `own()` gives the organization of `:organization_id`, or a 404 when the key does not
- *   reach it.
- * Each takes `{ scope, level }`, too, and refuses members below the level: in the project or organization of the path,
- * else in the user's current organization.
- * - `console: null`, for people who sign in, asks for no key, but refuses all but the console's own script.
- * The others take a session in a key's place, where no key is presented.
- * Each also gives `readmit()`, for replies that live long: it repeats the checks with the key, its scopes and the
- * project as they are now, by look-ups of at most accessLimits.foundAgeMsMax.
- * Bodies stay unread (`parse: "none"`), so that bad JSON without a valid key is a 401, not a 400. Requests that are
- * refused here do not count towards the key's rate limit.
+ * restricted to projects. `own()` gives the organization of `:organization_id`, or a 404 when the key does not reach
+ * it. Each takes `{ scope, level }`, too, and refuses members below the level: in the project or organization of the
+ * path, else in the user's current organization.
+ * - `console: null`, for people who sign in, asks for no key, but refuses all but the console's own script. The others
+ * take a session in a key's place, where no key is presented. Each also gives `readmit()`, for long replies: it repeats
+ * the checks with the key, its scopes and the project as they are now, by look-ups of at most
+ * accessLimits.foundAgeMsMax. Bodies stay unread (`parse: "none"`), so that bad JSON without a valid key is a 401, not
+ * a 400. Requests that are refused here do not count towards the key's rate limit.
  */
 export function openGate(options: GateOptions) {
   const { clock, recent, requestsPerMinute, sessions = sessionCookieFor(undefined) } = options;
@@ -169,12 +166,12 @@ const forConsole =
   "Only the console signs people in: open this server's address in a browser, over https or on localhost, since " +
   "browsers tell the origin of a request only there. Programs send a personal API key.";
 
-/** Charges the request's body from now on, to nobody's share until its sender is known. */
+/** Charges the request's body to the budget, to no share until its sender is known. */
 function chargeWrite(request: Request, memory: MemoryBudget, owner?: string): void {
   if (!isRead(request)) chargeBody(request, memory, owner);
 }
 
-/** Releases what was read ahead of its body: whoever reads the body charges it to the sender. */
+/** Releases the part of the body that was read ahead: reading the body charges it to the sender. */
 function releaseWrite(request: Request): void {
   if (!isRead(request)) releaseAhead(request);
 }
@@ -183,10 +180,7 @@ function isRead({ method }: Request): boolean {
   return method === "GET" || method === "HEAD";
 }
 
-/**
- * Empties this server's cache at once, so that its next answer is right; other servers hear of the change from
- * Postgres.
- */
+/** Empties this server's cache at once, so that its next answer is right; other servers are notified by Postgres. */
 function forgetting(recent: Pick<KeyCache, "forget">) {
   return ({ request }: GateContext) => void (isRead(request) || recent.forget());
 }
@@ -196,7 +190,7 @@ function changesAccess([required = ""]: readonly Scope[] | [""]): boolean {
   return required === "*" || /^(organization|organization_member|project|user):write$/.test(required);
 }
 
-// Elysia accepts this word in a macro as in a route, but its types know it only in a route.
+// Elysia accepts this word in a macro, too, but its types only have it for routes.
 const unread = "none" as never;
 
 interface GateContext {
@@ -238,7 +232,7 @@ async function findHolder(
   return found;
 }
 
-/** Undefined where a check refuses with a Fault; any other failure is thrown, since it is not about the key. */
+/** Undefined when a check throws a Fault; any other failure is thrown, since it is not about the key. */
 async function unlessRefused<Given>(check: () => Promise<Given>): Promise<Given | undefined> {
   try {
     return await check();

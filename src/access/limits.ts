@@ -19,7 +19,7 @@ export const accessLimits = {
   foundMax: 2000,
   /** The window over which a personal key's requests are counted, in ms: MANAGEMENT_RATE_LIMIT is per minute. */
   rateWindowMs: 60_000,
-  /** Recorded changes of an organization, at about 300 bytes each; the oldest go first. */
+  /** Recorded changes of an organization, about 300 bytes each; the oldest are removed first. */
   activityRowsMax: 100_000,
   /** How long a recorded change is kept, in ms: a year, as audits require. */
   activityAgeMsMax: 366 * 86_400_000,

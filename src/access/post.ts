@@ -1,5 +1,5 @@
-// One HTTP request to an address of a user: to the very address that was checked, without redirects. Only the beginning
-// of the answer is read.
+// One HTTP request to a user's URL, sent to the address that was checked, without redirects. Only the beginning of the
+// answer is read.
 
 import { request as plain } from "node:http";
 import { request as secure } from "node:https";
@@ -55,7 +55,7 @@ export function postTo(
   const isSecure = url.protocol === "https:";
   const request = (isSecure ? secure : plain)(url, {
     method,
-    // A connection that is kept could be one to another address.
+    // A kept connection could be to another address.
     agent: false,
     signal: abort ? AbortSignal.any([deadline, abort]) : deadline,
     lookup: (_name, { all }, found) => {

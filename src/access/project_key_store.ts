@@ -1,4 +1,4 @@
-// Project keys in Postgres, with what capture knows of their projects.
+// Project keys in Postgres, with the settings that capture needs.
 
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { listenTo } from "./store.ts";
@@ -6,7 +6,7 @@ import { listenTo } from "./store.ts";
 export interface ProjectKeySource {
   /** Every key with its project. */
   all(): Promise<KeyEntry[]>;
-  /** Those of `keys` that exist. */
+  /** The existing ones among `keys`. */
   some(keys: string[]): Promise<KeyEntry[]>;
   /** As listenTo(). */
   listen(changed: () => void): () => Promise<void>;

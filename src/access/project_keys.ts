@@ -27,7 +27,7 @@ export interface ProjectKeys {
   records(project_id: number): boolean;
   /** How a project handles cookieless events; for a project whose key was found or admitted. */
   cookieless(project_id: number): CookielessSetting;
-  /** How many events of a day a project may send, infinitely many by default; for a project as above. */
+  /** How many events a project may send in a day, infinitely many by default; for a project as above. */
   dailyEventQuota(project_id: number): number;
   close(): Promise<void>;
 }
@@ -67,7 +67,7 @@ export async function openKeyTable(options: KeyTableOptions): Promise<ProjectKey
   return table;
 }
 
-/** Why a text cannot be a project key, without asking Postgres; undefined when it may be one. */
+/** Why a text cannot be a project key, without a look-up; undefined when it may be one. */
 export function misshapenKey(key: string): string | undefined {
   if (key === "") return "empty";
   if (Buffer.byteLength(key) > limits.projectKeyBytesMax) return "too_long";
@@ -158,7 +158,7 @@ class KeyTable implements ProjectKeys {
     if (this.#closed) return;
     this.#closed = true;
     clearInterval(this.#timer);
-    // Postgres may be gone already; there is nothing left to stop listening to then.
+    // Postgres may have stopped already: then there is nothing to stop listening to.
     await withinMs(this.#unlisten(), this.#readMsMax).catch(() => {});
     await this.#reads;
   }

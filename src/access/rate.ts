@@ -26,7 +26,7 @@ export interface RateLimit {
 interface RateOptions {
   /** In ms; by default accessLimits.rateWindowMs. */
   windowMs?: number;
-  /** Keys that are counted: of more, those that were silent longest are forgotten. Unlimited by default. */
+  /** Keys that are counted: of more, those silent longest are forgotten. Unlimited by default. */
   keysMax?: number;
 }
 
@@ -77,7 +77,7 @@ function throttled(seconds: number): Fault {
   return new Fault("throttled", detail, { retryAfterSeconds: seconds });
 }
 
-/** Timestamps in order. Those that were removed stay in front until they are half of all. */
+/** Timestamps in order. Removed ones stay at the front until they are half of all. */
 class Window {
   #moments: number[] = [];
   #first = 0;

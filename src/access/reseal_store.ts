@@ -1,11 +1,11 @@
-// Stored secrets that the key before SECRET_KEY sealed: opened and sealed anew, at a start that knows both.
+// Re-encrypts stored secrets from SECRET_KEY_BEFORE to SECRET_KEY, at a start that has both.
 
 import { UserError } from "../core/fault.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { Secrets } from "./secret.ts";
 
-/** Where sealed texts are stored. */
+/** The columns with sealed texts. */
 const columns = [
   ["batch_exports", "destination_secrets"],
   ["sharing_configurations", "token_sealed"],
@@ -23,7 +23,7 @@ export async function resealAll(sql: Postgres, secrets: Secrets, log: Log): Prom
   }
 }
 
-/** Seals anew what `secrets` can open. Resolves to how many texts that were, and how many no known key opens. */
+/** Seals again what `secrets` can open. Resolves to the number of such texts, and of those that no known key opens. */
 async function reseal(sql: Postgres, secrets: Secrets): Promise<{ sealed: number; unreadable: number }> {
   const count = { sealed: 0, unreadable: 0 };
   for (const [table, column] of columns) {

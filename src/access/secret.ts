@@ -10,14 +10,14 @@ import { codeOf } from "../core/log.ts";
 interface SecretOptions {
   /** SECRET_KEY. Without it, a key is generated once in DATA_DIR/secret.key, readable by its owner only. */
   secretKey?: string | undefined;
-  /** SECRET_KEY_BEFORE: opens what it has sealed, and seals nothing. */
+  /** SECRET_KEY_BEFORE: only opens what it has sealed. */
   secretKeyBefore?: string | undefined;
   dataDir: string;
 }
 
 /** An encrypted text: version (1 byte), key id (8), nonce (12), tag (16), ciphertext. */
 export interface Secrets {
-  /** The id of the key that seals, which is stored in what it has sealed. */
+  /** The id of the sealing key, which sealed texts contain. */
   readonly keyId: Uint8Array;
   seal(secret: Record<string, unknown>): Uint8Array;
   /** @throws UserError when it was encrypted with another key, or is damaged. */

@@ -1,5 +1,5 @@
-// Holders of personal keys and of sessions, their memberships, and the project keys of capture. Nothing is written but
-// when a key was last used.
+// Holders of personal keys and of sessions, their memberships, and the project keys of capture. Only the last use of a
+// key is written.
 
 import type { Postgres } from "../storage/postgres/postgres.ts";
 
@@ -47,7 +47,7 @@ export interface Named {
   organization_id?: string | undefined;
 }
 
-/** The holder, and what was named as far as it exists: in one statement, since every request needs it. */
+/** The holder, and the project and organization that exist: in one statement, since every request needs it. */
 export interface Found {
   holder: KeyHolder;
   project: ReachedProject | undefined;
@@ -173,7 +173,7 @@ export function listenTo(
   channel: "sluice_access" | "sluice_project_keys",
   changed: () => void,
 ): () => Promise<void> {
-  // The client repeats a first attempt that fails, as it does when a connection breaks later.
+  // The client repeats a failed first attempt, as after a lost connection.
   const listening = sql.listen(channel, changed, changed).catch(() => undefined);
   return async () => (await listening)?.unlisten();
 }

@@ -16,7 +16,7 @@ export interface Bootstrapped {
   personalApiKey: string | undefined;
 }
 
-/** Settings of the operator; what is undefined is generated. */
+/** Settings of the operator; undefined ones are generated. */
 export interface BootstrapInput {
   bootstrapProjectApiKey: string | undefined;
   bootstrapPersonalApiKey: string | undefined;
@@ -27,8 +27,8 @@ export interface BootstrapInput {
 const firstEmail = "admin@example.com";
 
 /**
- * Creates the first accounts, with the keys of BOOTSTRAP_* when given. Until a start has served, later ones replace the
- * personal key, since nobody has seen it; after that the result is undefined.
+ * Creates the first accounts, with the keys of BOOTSTRAP_* when given. Until a start has served, later starts replace
+ * the personal key, which nobody has seen; after that the result is undefined.
  * @param alone whether no other process can be starting on this database; by default false.
  * @throws UserError when BOOTSTRAP_PROJECT_API_KEY cannot be a project's key.
  */

@@ -47,7 +47,7 @@ export async function prepare(
   } catch (thrown) {
     if (insist || thrown instanceof UserError) throw thrown;
     warnUnreachable(thrown, log);
-    // Keys that a retry creates are shown by the next start: this one has printed its greeting already.
+    // Keys that a retry creates are shown by the next start: this one has already printed its greeting.
     const again = async (ending: AbortSignal) => {
       await migrate(stores, { log, ...migrating, ending });
       await hideOrdered(stores.sql, stores.clickhouse);
@@ -89,7 +89,7 @@ function startLater(
   };
 }
 
-/** The time between two tries to prepare stores that do not answer, in ms. */
+/** The pause between two attempts to prepare stores that do not answer, in ms. */
 const prepareAgainMs = 2000;
 
 function warnUnreachable(thrown: unknown, log: Log): void {

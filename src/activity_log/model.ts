@@ -1,4 +1,4 @@
-// What was done through the API, in the shape of PostHog's activity log.
+// Changes made through the API, in the format of PostHog's activity log.
 
 import Type from "typebox";
 import { model, moment, nullable } from "../http/fields/field.ts";

@@ -26,7 +26,7 @@ const record = {
   replies: { 200: reply("The changes.", activityLogModel) },
 };
 
-/** A project's log has what concerns it; the organization's has also keys, members and other projects. */
+/** A project's log has its own changes; the organization's also those of keys, members and other projects. */
 export function activityLogRoutes({ gate, sql, clock }: RoomParts<"gate" | "sql" | "clock">) {
   return mounted(gate, "Activity log", [
     projectOperation("GET /activity_log/", "activity_log:read", {

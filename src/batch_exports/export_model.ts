@@ -1,4 +1,4 @@
-// What can be exported: rows of events, or of persons.
+// The models that can be exported: events and persons.
 
 export const exportModels = ["events", "persons"] as const;
 export type ExportModel = (typeof exportModels)[number];

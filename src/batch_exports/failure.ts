@@ -1,4 +1,4 @@
-// Why a delivery failed, and whether a retry may help. What is shown holds no secret and can be stored.
+// Why a delivery failed, and whether a retry may help. The shown text contains no secret and can be stored.
 
 import { foreignText } from "../core/foreign_text.ts";
 import { reasonOf } from "../core/log.ts";
@@ -34,7 +34,7 @@ const wrongForGood: ReadonlySet<string> = new Set(
   `),
 );
 
-/** The failure that the run, its log and its owner are shown. `secrets`: what the destination was sent. */
+/** The failure as shown in the run and its log. `secrets`: those sent to the destination. */
 export function shownFailure(
   thrown: unknown,
   secrets: readonly string[],

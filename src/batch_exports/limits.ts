@@ -38,7 +38,10 @@ export const exportLimits = {
   namesMax: 1000,
   /** The largest size at which an export splits its files, in megabytes: an object of S3 may be larger. */
   fileMegabytesMax: 1_000_000,
-  /** Tries of one request to an object store, and its time limits in ms: by default a dead store hangs for minutes. */
+  /**
+   * Tries of one request to an object store, and its time limits in ms: the engine's defaults would wait for minutes on
+   * a dead store.
+   */
   storeRequestAttemptsMax: 4,
   storeConnectMsMax: 5000,
   storeRequestMsMax: 60_000,
@@ -75,13 +78,13 @@ export const exportLimits = {
   runsAtOnceMax: 6,
   /** The lease of a run, in ms. */
   leaseMs: 20_000,
-  /** How often the lease is extended, in ms; a cancelled run stops as soon. */
+  /** How often the lease is renewed, in ms; a cancelled run stops within this time. */
   beatMs: 2000,
   /** Schedules and backfills that are advanced in one tick; the rest follow in the next. */
   exportsPerTickMax: 200,
   /** The longest pause after a run's failed attempt, in ms. */
   retryMsMax: 600_000,
-  /** How long a run may be due, in ms, before it shows that no process can serve its destination. */
+  /** How long a run may be due, in ms, before it is marked as unservable. */
   untakenMsMax: 60_000,
   /** Failed attempts after which a run fails: about three hours. */
   attemptsMax: 25,
@@ -90,7 +93,7 @@ export const exportLimits = {
   failuresAmong: 50,
   /** How often old log lines are deleted, in ms. */
   logsPollMs: 3_600_000,
-  /** A backfill's run counts as two of its project's, so that scheduled runs find a place beside backfills. */
+  /** A backfill's run counts as two of its project's, so that scheduled runs get permits beside backfills. */
   backfillWeight: 2,
   /** Destinations tested at once, each for up to 30 s; how many more may wait, and how long, in ms. */
   probesAtOnceMax: 6,

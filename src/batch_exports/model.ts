@@ -71,7 +71,7 @@ const destinationBody = {
     destinationModel,
   ),
   examples: [destinationExample],
-  // The export's own fields are refused before the fields in here.
+  // The export's own fields are checked first.
   "x-checked-last": true,
 };
 
@@ -152,7 +152,7 @@ export const unpauseBody = strictModel(
   { backfill: flag({ default: false, description: "Run what was missed while it was paused." }) },
   exportModel,
 );
-/** Of a run that is run again, too. */
+/** Also the reply to a retried run. */
 export const startedBackfillModel = model("BatchExportBackfillStarted", { backfill_id: uuid() });
 export const cancelledModel = model("BatchExportCancelled", { cancelled: Type.Boolean() });
 

@@ -12,7 +12,7 @@ import type { CliContext } from "./command.ts";
  */
 export async function withAccounts<T>(context: CliContext, work: (sql: Postgres) => Promise<T>): Promise<T> {
   const { dataDir, databaseUrl, logLevel, logFormat } = context.config;
-  // Notices of the store would mix with the output of the command; its warnings are printed.
+  // The store's notices would mix with the command's output; its warnings are printed.
   const level = logLevel === "info" ? "warn" : logLevel;
   const log = openLog({ level, format: logFormat, write: (line) => context.printError(line) });
   const accounts = await attachPostgres({

@@ -74,7 +74,7 @@ export function refuseRemote({ databaseUrl, clickhouseUrl }: Config, verb: "back
   );
 }
 
-/** Notices of the stores would mix with the output of the command; their warnings are printed. */
+/** The stores' notices would mix with the command's output; their warnings are printed. */
 export function logOf({ logLevel, logFormat }: Config): ReturnType<typeof openLog> {
   return openLog({ level: logLevel === "info" ? "warn" : logLevel, format: logFormat });
 }

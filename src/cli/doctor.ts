@@ -1,4 +1,4 @@
-// `sluice doctor`: one page that says what is wrong and what to do.
+// `sluice doctor`: one page with what is wrong, and what to do.
 
 import { accessSync, constants, existsSync, readdirSync, statfsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -95,7 +95,7 @@ function settingsFindings(config: Config): Finding[] {
     : [{ part, state: "ok", text: "every setting is known and has a valid value" }];
 }
 
-/** A folder that every start refuses; the reason says what to do, and nothing else counts until then. */
+/** A folder that every start refuses; the reason has the remedy, and nothing else matters until then. */
 function unusableFolder(dataDir: string): Finding | undefined {
   try {
     refuseHalfRestored(dataDir);
@@ -164,7 +164,7 @@ async function serverFindings(config: Config, dataDir: string): Promise<Finding[
   return [{ part, state: "wrong", text: `another program answers at ${url}`, remedy }];
 }
 
-/** Events that wait: a project is refused past its share of the journal, while the journal itself is ready. */
+/** Pending events: a project beyond its share of the journal is refused, although the journal is ready. */
 async function pendingFinding({ metricsToken, journalBytesMax }: Config, url: string): Promise<Finding[]> {
   const metrics = await fetch(`${url}/metrics`, {
     signal: AbortSignal.timeout(2 * limits.healthMsMax),
@@ -176,13 +176,16 @@ async function pendingFinding({ metricsToken, journalBytesMax }: Config, url: st
   const [, bytes] = /^sluice_journal_pending_bytes (\d+)$/m.exec(metrics) ?? [];
   if (bytes === undefined) return [];
   const text = `${megabytes(Number(bytes))} wait in the journal, which takes ${megabytes(journalBytesMax)}`;
-  if (Number(bytes) < journalBytesMax / pendingShareMax) return [{ part: "journal", state: "ok", text }];
+  if (Number(bytes) < journalBytesMax / pendingDivisor) return [{ part: "journal", state: "ok", text }];
   const remedy = "see why ClickHouse stores less than arrives; a project past its share gets 503";
   return [{ part: "journal", state: "wrong", text, remedy }];
 }
 
-/** The part of the journal that may wait. A project alone has nine tenths of what is free, so nearly half of it. */
-const pendingShareMax = 3;
+/**
+ * Pending events may fill a third of the journal: a single project, with nine tenths of the free bytes, fills nearly
+ * half.
+ */
+const pendingDivisor = 3;
 
 /** What to do where readiness names the reason. */
 const remedies: Readonly<Record<string, string>> = {
@@ -219,7 +222,7 @@ async function storeFindings(config: Config): Promise<Finding[]> {
   const log = openLog({ level: "silent", format: "json" });
   const { dataDir, databaseUrl, clickhouseUrl, clickhouseCluster } = config;
   const part = "stores";
-  // Stores that the first start makes.
+  // The first start will create the stores.
   if (databaseUrl === undefined && !existsSync(dataDir)) return [];
   let stores: Stores;
   try {

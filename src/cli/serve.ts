@@ -30,7 +30,7 @@ async function run(args: string[], { config, print, terminal }: CliContext): Pro
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop.resolve(signal));
   const ignore = (signal: string) =>
     log.warn("signal ignored: settings are read at the start only, logs are not rotated", { signal });
-  // A terminal that closes ends what runs in it; a service manager's "reload" must not.
+  // A closed terminal ends its programs; a service manager's "reload" must not.
   process.on("SIGHUP", () => (terminal ? stop.resolve("SIGHUP") : ignore("SIGHUP")));
   for (const signal of ["SIGUSR1", "SIGUSR2"] as const) process.on(signal, () => ignore(signal));
   for (const [name, setting] of config.misspelt) {
@@ -55,8 +55,8 @@ async function run(args: string[], { config, print, terminal }: CliContext): Pro
 }
 
 /**
- * One line of JSON. Logs are stored and shipped, so it holds nothing that signs anybody in: neither the personal key
- * nor the link, which is worth as much until it is opened. The command that it names makes a key for the console, too.
+ * One line of JSON. Logs are stored and shipped, so it contains no credential: neither the personal key nor the sign-in
+ * link. The command that it names makes a key for the console, too.
  */
 function greetJson({ url, bootstrapped: made }: App, print: (line: string) => void): void {
   const fields: LogFields = { url };

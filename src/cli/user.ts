@@ -1,4 +1,4 @@
-// `sluice user`: lists users, and sets a password when nobody can sign in any more.
+// `sluice user`: lists users, and sets a password when nobody can sign in.
 
 import { normalizedEmail } from "../accounts/sign_in/attempts.ts";
 import { openPasswords } from "../accounts/sign_in/passwords.ts";

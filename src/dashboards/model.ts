@@ -1,4 +1,4 @@
-// A dashboard in replies, and what of it can be set. The room of insights describes its insights.
+// A dashboard in replies, and the fields that can be set. The room of insights describes its insights.
 
 import Type, { type Static } from "typebox";
 import { limits } from "../core/limits.ts";
@@ -114,7 +114,7 @@ export const dashboardBody = strictModel(
   dashboardModel,
 );
 
-/** PostHog's clients send whole tiles back: what a tile shows beside this is not changed by it. */
+/** PostHog's clients send whole tiles back: the other fields of a tile are ignored. */
 const tileBody = strictModel(
   "DashboardTileRequest",
   {

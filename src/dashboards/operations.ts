@@ -27,7 +27,7 @@ import { listTiles } from "./tile_store.ts";
 
 interface DashboardParts {
   sql: Postgres;
-  /** Shows insights of a project by id; to an asker with scopes, with their results. */
+  /** Shows insights of a project by id; with their results for a caller with scopes. */
   insights: (
     project_id: number,
     ids: readonly number[],
@@ -51,7 +51,7 @@ export function dashboardRoutes({
   ]);
 }
 
-/** A link shows results, too: whoever shares a dashboard must be allowed to see them. */
+/** A link shows results, too, which the sharing user must be allowed to see. */
 function shareableDashboards({ sql }: DashboardParts): Shareable<"dashboards"> {
   return {
     kind: "dashboard",
@@ -141,7 +141,7 @@ function oneOperations(parts: DashboardParts) {
 }
 
 /**
- * A change may leave out fields at every depth, but a place has all its numbers.
+ * A change may omit fields at every depth, but a tile's position must have all its numbers.
  * @throws Fault required
  */
 function checkWhole(tiles: DashboardUpdate["tiles"] = []): void {
@@ -156,7 +156,7 @@ function checkWhole(tiles: DashboardUpdate["tiles"] = []): void {
   }
 }
 
-/** With results for an asker. */
+/** With results for a caller. */
 async function show(
   { sql, insights }: DashboardParts,
   project_id: number,

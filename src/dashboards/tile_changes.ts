@@ -1,4 +1,4 @@
-// What a request makes of a dashboard's tiles: which are removed, changed and added.
+// The changes of a request to a dashboard's tiles: removed, changed and added ones.
 
 import { Fault } from "../core/fault.ts";
 import { fieldFault, missingReference } from "../http/fields/field_fault.ts";

@@ -17,7 +17,7 @@ export interface TileRow {
   text: Tile["text"];
 }
 
-/** The tiles from the top, row by row; those without a place last, oldest first. Deleted insights have none. */
+/** The tiles from the top, row by row; those without a position last, oldest first. Deleted insights have none. */
 export async function listTiles(sql: Postgres, dashboard_id: number): Promise<TileRow[]> {
   type Row = Omit<TileRow, "text"> & {
     text_body: string | null;

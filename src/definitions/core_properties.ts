@@ -1,5 +1,5 @@
-// Properties that PostHog's SDKs set, beside those that begin with `$`; and members of `properties` that mean something
-// else.
+// Properties that PostHog's SDKs set, besides those that begin with `$`; and members of `properties` with another
+// meaning.
 
 /** Advertising parameters and what libraries add without a `$`. */
 export const coreProperties: readonly string[] = (

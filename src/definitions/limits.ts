@@ -1,9 +1,9 @@
-// Bounds of questions about names.
+// Bounds of requests for names.
 
 export const definitionQueryLimits = {
-  /** Names that one parameter lists: more than people choose. */
+  /** Names in one parameter: more than people choose. */
   namesMax: 1000,
-  /** Words that a search has. */
+  /** Words of a search. */
   wordsMax: 20,
   /** Days of `volume_30_day`, today included. */
   volumeDays: 30,

@@ -1,4 +1,4 @@
-// What the names of events and properties look like in a reply.
+// Names of events and properties in replies.
 
 import Type from "typebox";
 import { model, nullable } from "../http/fields/field.ts";

@@ -104,7 +104,7 @@ const propertyQuery = {
 };
 
 function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
-  /** The indexes of the types of groups that these properties are of. */
+  /** The indexes of the group types of these properties. */
   const placesOf = async (project_id: number, rows: readonly StoredPropertyName[]) => {
     if (!rows.some(({ group_type }) => group_type !== "")) return new Map<string, number>();
     return new Map((await groupTypesOf(sql, project_id)).map(({ name, place }) => [name, place]));

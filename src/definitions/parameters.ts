@@ -16,7 +16,7 @@ export function wordsOf(search: string | undefined): string[] {
   throw fieldFault("max_length", detail, ["search"]);
 }
 
-/** @throws Fault for more names than one question may list. */
+/** @throws Fault for more names than one request may list. */
 function checkedNames(names: readonly string[], name: string): readonly string[] {
   if (names.length <= definitionQueryLimits.namesMax) return names;
   const detail = `At most ${definitionQueryLimits.namesMax} names can be listed.`;

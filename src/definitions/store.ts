@@ -13,7 +13,7 @@ interface Page {
 /** As in `definitions.kind`. */
 const kinds = { event: 1, person: 2, group: 3 } as const;
 
-/** Of a definition, computed as the ids of persons are. */
+/** The id of a definition, computed like the ids of persons. */
 const idOf = (project: string, kind: string, groupType: string, name: string) => {
   const half = (from: number, mask: string, version: string) =>
     `reinterpretAsFixedString(bitOr(bitAnd(reinterpretAsUInt64(reverse(substring(
@@ -121,7 +121,7 @@ interface Counted<Row> {
   rows: Row[];
 }
 
-/** A page of what `found` selects, and how many there are: in one statement, as each costs the engine some ms. */
+/** A page of the rows of `found`, and their number, in one statement, since each costs the engine some ms. */
 async function pageOf<Row>(
   clickhouse: ClickHouse,
   found: string,
@@ -180,7 +180,7 @@ function eventConditions({ id, names, isPostHogs }: EventNameFilter): string {
 
 export interface PropertyNameFilter {
   id?: string;
-  /** What has them; undefined: anything. */
+  /** Their owner; undefined: any. */
   type?: keyof typeof kinds;
   group_type_index?: number | undefined;
   words?: readonly string[];
@@ -207,7 +207,7 @@ export interface StoredPropertyName {
   is_seen: number;
 }
 
-/** The names of properties that match, and how many there are: those that the events had first. */
+/** The names of properties that match, and their number; those of `event_names` come first. */
 export async function listPropertyNames(
   clickhouse: ClickHouse,
   project_id: number,
@@ -243,7 +243,7 @@ export async function listPropertyNames(
   });
 }
 
-/** Properties of groups whose type is gone are not listed, as the groups are not. */
+/** Properties of groups whose type was deleted are not listed, like the groups. */
 function propertyConditions(filter: PropertyNameFilter): string {
   const { id, type, group_type_index: place, names, isFeatureFlag, excludeCore } = filter;
   const ofType = place === undefined ? "" : " AND place = {place:UInt8}";

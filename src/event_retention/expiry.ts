@@ -1,4 +1,4 @@
-// Which events have expired: whole days (UTC), by project; and whether the clock may be relied on.
+// Which events have expired: whole days (UTC), by project; and whether the clock is reliable.
 
 import type { Clock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
@@ -59,7 +59,7 @@ export class SteadyClock {
     this.#steadySince = this.#elapsed;
   }
 
-  /** To be called regularly: whether the clock was not set between any two calls of the last ten minutes. */
+  /** Whether the clock was not set between any two calls of the last ten minutes. To be called regularly. */
   isSteady(): boolean {
     const [now, elapsed] = [this.#clock.now(), this.#clock.elapsed()];
     const skew = Math.abs(now - this.#now - (elapsed - this.#elapsed));

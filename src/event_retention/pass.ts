@@ -33,7 +33,7 @@ export async function expireEvents(options: PassOptions, masked_since: Date | nu
   return { is: "passed", ...deleted, rewritten };
 }
 
-/** Deletes what has expired; resolves to the rows that were deleted. */
+/** Deletes expired rows; resolves to their numbers. */
 async function deleteExpired(
   options: PassOptions,
   rows: ExpiredRows,
@@ -45,7 +45,7 @@ async function deleteExpired(
     stopping.throwIfAborted();
     await recordMasked(sql, now);
   };
-  // Events first: rows that are derived from them meanwhile go with the sessions, or with the next pass.
+  // Events first: rows derived from them meanwhile are deleted with the sessions, or by the next pass.
   const expire = async (expiry: Expiry): Promise<void> => {
     for (const { year, rows: events } of await rows.findEvents(expiry)) {
       await mayDelete();

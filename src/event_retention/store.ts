@@ -1,5 +1,5 @@
 // Expired rows in ClickHouse: counted, deleted, and removed from the files. Every statement may be repeated. Conditions
-// of deletions hold plain values, since the engine may run them later.
+// of deletions have literal values, since the engine may run them later.
 
 import type { ClickHouse, QueryOptions } from "../storage/clickhouse/clickhouse.ts";
 import type { Expiry } from "./expiry.ts";

@@ -1,5 +1,5 @@
-// Deletes expired events, in one process at a time: checks every minute whether a pass is due: every hour, after
-// midnight (UTC), and once after a start or a change of a project's retention.
+// Deletes expired events, in one process at a time: checks every minute whether a pass is due, which is every hour,
+// after midnight (UTC), and once after a start or a change of a project's retention.
 
 import type { Metrics } from "../http/metrics/metrics.ts";
 import { openPass } from "../storage/postgres/passes.ts";

@@ -1,5 +1,5 @@
-// Reads a page of events with long properties: first keys and sizes, so that a page that is too large is refused before
-// the reply begins; then properties, block by block.
+// Reads a page of events with long properties: keys and sizes first, so that too large a page is refused before the
+// reply begins; then properties, block by block.
 
 import { blocksOf, checkFits } from "../http/pages/page.ts";
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";

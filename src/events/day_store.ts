@@ -1,6 +1,6 @@
-// How many events of a list there are on each day. Making rows final costs several times what counting them does. It is
-// needed only where an event may lie in two rows: on days whose rows are in several parts, or in a part that was never
-// merged, since INSERTs leave equal rows as they are.
+// The number of a list's events on each day. FINAL costs several times as much as counting. It is needed only where an
+// event may have two rows: on days whose rows are in several parts, or in a part that was never merged, since INSERTs
+// leave equal rows as they are.
 
 import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import { queryOptions } from "../storage/clickhouse/query_options.ts";
@@ -16,13 +16,13 @@ export interface DayCount {
 interface CountedDay extends DayCount {
   /** Whether all rows are in one merged part: then no two of them are equal. */
   is_merged: number;
-  /** The day as the table's key has it, which wraps before 1970 and after 2149. */
+  /** The day in the table's key, which wraps before 1970 and after 2149. */
   key_day: string;
 }
 
 /**
- * Rows by day and part. A part is called by its partition, first and last block and level, as 2024_1_9_2; at level 0 it
- * was never merged.
+ * Rows by day and part. A part's name has its partition, first and last block, and level, as in 2024_1_9_2; at level 0
+ * it was never merged.
  */
 const partsOfDays = (where: string) => `
   SELECT toDate32(timestamp) AS date, count() AS rows, splitByChar('_', any(_part))[4] AS level,
@@ -56,7 +56,7 @@ export async function countDays(
     queryOptions,
   );
   const countOf = new Map(finals.map(({ day, count }) => [day, count]));
-  // A day that is gone meanwhile has none.
+  // A day whose rows were deleted meanwhile has none.
   return days.map(({ day, count, is_merged }) => ({
     day,
     count: is_merged ? count : (countOf.get(day) ?? 0),

@@ -1,4 +1,4 @@
-// The elements of an autocaptured event, as PostHog shows them: made of what the browser sent, a list or a chain.
+// The elements of an autocaptured event, as PostHog shows them, made from the list or the chain that the browser sent.
 
 import { eventLimits } from "./limits.ts";
 import type { ShownElement } from "./model.ts";

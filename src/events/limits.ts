@@ -1,7 +1,7 @@
 // Limits of events that are read back.
 
 export const eventLimits = {
-  /** How far an event's time may be from that in its uuid to be searched for there first, in ms. */
+  /** How far an event's time may be from the time in its uuid, around which it is searched first, in ms. */
   uuidTimeMsMax: 2 * 86_400_000,
   /** Days of events whose values are counted, as PostHog counts them. */
   valuesDays: 7,

@@ -1,4 +1,4 @@
-// What an event looks like in a reply.
+// An event in replies.
 
 import Type, { type Static } from "typebox";
 import { model, nullable } from "../http/fields/field.ts";

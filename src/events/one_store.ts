@@ -22,9 +22,9 @@ interface Located {
 }
 
 /**
- * The event of a uuid; undefined when there is none. The uuid is last in the sorting key, so that a search by it alone
- * reads the uuids of all the project's events. Most uuids hold the time at which they were made: events of that time,
- * and events that arrived then, are searched first.
+ * The event of a uuid; undefined when there is none. The uuid is last in the sorting key, so a search by it alone reads
+ * the uuids of all the project's events. Most uuids contain the time of their creation: events of that time, and those
+ * that arrived then, are searched first.
  */
 export async function findEvent(reads: ProjectReads, uuid: string): Promise<FoundEvent | undefined> {
   const made = madeAt(uuid);

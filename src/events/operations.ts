@@ -84,7 +84,7 @@ async function eventPage(
 
 const selectsPerson = "With select the column person shows an event's person.";
 
-/** Columns of events, as a list's page has them: how many there are of all is not counted. */
+/** A page of selected columns of events; the number of all events is not counted. */
 async function selectedReply(
   { url, page: asked, isTable }: { url: URL; page: Page; isTable: boolean },
   read: (page: Page) => Promise<QueryAnswer<unknown[]>>,

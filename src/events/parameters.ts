@@ -1,4 +1,4 @@
-// What a request for events filters, orders and shows.
+// The filters, the order and the columns of a request for events.
 
 import type { Clock } from "../core/clock.ts";
 import { textsParameter } from "../http/fields/list_parameters.ts";
@@ -52,7 +52,7 @@ function expressionsParameter(description: string, minItems = 1) {
   return textsParameter(description, { minItems, maxItems, maxLength });
 }
 
-/** How an order by time alone may be written, in small letters. */
+/** The spellings of an order by time alone, in small letters. */
 const timeOrders: ReadonlyMap<string, string> = new Map([
   ["timestamp", "timestamp"],
   ["timestamp asc", "timestamp"],

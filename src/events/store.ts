@@ -21,7 +21,7 @@ interface EventFilter {
   project_id: number;
   event?: string | undefined;
   distinct_id?: string | undefined;
-  /** The UUID that events show of their person. */
+  /** The UUID of their person. */
   person_id?: string | undefined;
   after?: string | undefined;
   before?: string | undefined;
@@ -77,7 +77,7 @@ export async function listEvents(
   return { count, rows: await pageRows(clickhouse, filter.project_id, page, span.rows > pageSpanRowsMax) };
 }
 
-/** @param isLong whether its properties are read in blocks at once: only its keys tell which rows these are. */
+/** @param isLong whether its properties are read in blocks immediately: its rows are known by their keys only. */
 async function pageRows(
   clickhouse: ClickHouse,
   project_id: number,
@@ -88,10 +88,10 @@ async function pageRows(
   return whole ? inOneChunk(whole) : await blockedEvents(clickhouse, project_id, page);
 }
 
-/** Reads events as queries do, on a place of theirs. */
+/** Reads events as queries do, with a query's permit. */
 export type Within = <Value>(work: (context: QueryContext) => Promise<Value>) => Promise<Value>;
 
-/** What is chosen or ordered in SQL is found as queries find it, and shown as all events are. @throws as listEvents. */
+/** Events that are filtered or ordered in SQL: found as by queries, shown like all events. @throws as listEvents. */
 export async function listEventsInSql(
   { clickhouse, project_id }: ProjectReads,
   within: Within,
@@ -155,7 +155,7 @@ interface PersonCondition extends Conditions {
   joins: boolean;
 }
 
-/** Events of a person are found by its distinct ids, unless none of its events made it one. */
+/** Events of a person are found by its distinct ids; a person without a profile, by its id. */
 async function personCondition(
   clickhouse: ClickHouse,
   { project_id, person_id }: EventFilter,

@@ -1,4 +1,4 @@
-// Adds to each event of a page its person. Events stay as the store wrote them: they are cut apart, not parsed.
+// Adds to each event of a page its person. Events stay as the store wrote them: they are split, not parsed.
 
 import { JsonCursor, pastValue } from "../core/json/json_cursor.ts";
 import { personText } from "../persons/model.ts";

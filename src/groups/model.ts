@@ -1,4 +1,4 @@
-// What a group, its type and its properties look like in a reply.
+// A group, its type and its properties in replies.
 
 import Type from "typebox";
 import { model } from "../http/fields/field.ts";

@@ -18,7 +18,7 @@ import { gone, listSchema, reply } from "../http/fields/schema.ts";
 import { notFound, present } from "../http/found.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { streamedPage } from "../http/pages/page.ts";
-import { begunTexts, slicedReply } from "../http/pages/sliced.ts";
+import { primedTexts, slicedReply } from "../http/pages/sliced.ts";
 import { deleteGroupType, type GroupType, groupTypesOf } from "../persons/group_type_store.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../storage/clickhouse/query_options.ts";
@@ -61,11 +61,11 @@ function listOperations({ sql, clickhouse, counts }: GroupParts) {
         const filter = groupFilterOf(types, query);
         const abortable = readsUntil(clickhouse, request.signal);
         const question = JSON.stringify(filter);
-        // Others use the count as well: it is read to its end.
+        // Other requests use the count, too: it is read to its end.
         const [count, groups] = await Promise.all([
           counts.count(project.id, question, () => countGroups(clickhouse, project.id, filter)),
           listGroupKeys(abortable, project.id, filter, query).then((keys) =>
-            begunTexts(groupBlocks(abortable, project.id, keys), textOfGroups(types)),
+            primedTexts(groupBlocks(abortable, project.id, keys), textOfGroups(types)),
           ),
         ]);
         return await streamedPage(url, query, count, groups);
@@ -191,8 +191,8 @@ interface GroupQuery {
 }
 
 /**
- * The filter of a list. A type is named by its index as at PostHog, and then the list has PostHog's order and meaning
- * of a key; a request without it is our own.
+ * The filter of a list. With a type's index, as at PostHog, the list has PostHog's order and meaning of `group_key`;
+ * without it, our own.
  */
 function groupFilterOf(types: readonly GroupType[], query: GroupQuery): GroupFilter {
   const { group_type_index: index, group_type, group_key, search } = query;

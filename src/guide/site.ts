@@ -8,7 +8,7 @@ import { css, script } from "./assets.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Pages in the order in which they are read. A test finds each file of src/docs here. */
+/** Pages in reading order. A test checks that every file of src/docs is here. */
 export const guidePages = [
   "getting_started",
   "moving_in",
@@ -37,13 +37,13 @@ interface Section {
 interface Page {
   name: string;
   html: string;
-  /** Of each heading; the first is the page's. */
+  /** One for each heading; the first is the page's. */
   sections: Section[];
 }
 
 /**
  * All files of the site.
- * @param apiUrl where the page of the API is; without it no page links to one.
+ * @param apiUrl the API's page; without it no page links to one.
  */
 export function readSite(apiUrl?: string): SiteFiles {
   const docs = join(root, "src/docs");
@@ -83,7 +83,7 @@ function pageOf(name: string, markdown: string, linked: (href: string) => string
 const element = (name: string) => (children: string) => `<${name}>${children}</${name}>`;
 const block = (name: string) => (children: string) => `<${name}>${children}</${name}>\n`;
 
-/** What Markdown becomes; markup in it is shown as text, images are left out. */
+/** The HTML of Markdown's elements; markup is shown as text, images are omitted. */
 const elements = {
   text: (text: string) => Bun.escapeHTML(text),
   paragraph: block("p"),
@@ -128,7 +128,7 @@ function sectionsOf(markdown: string): Section[] {
   });
 }
 
-/** A heading's name in links, as Markdown's usual readers make it. */
+/** A heading's name in links, as Markdown's usual renderers make it. */
 function slugOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -136,7 +136,7 @@ function slugOf(heading: string): string {
     .replaceAll(" ", "-");
 }
 
-/** A link of a page as the site has it; undefined where it leads to a file that is not on the site. */
+/** A page's link on the site; undefined for a file that is not on the site. */
 function linkOf(href: string, deploy: readonly string[]): string | undefined {
   if (/^(https?:|#)/.test(href)) return href;
   const [path = "", hash] = href.split("#", 2);

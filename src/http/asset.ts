@@ -1,11 +1,11 @@
-// Files served as they are, with an ETag, and compressed once for clients that accept gzip.
+// Static files, with an ETag, and compressed once for clients that accept gzip.
 
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { bytesOf } from "../core/bytes.ts";
 
-/** The policy of a page whose scripts are files of this server. @param more what else it loads. */
+/** The policy of a page whose scripts are files of this server. @param more further directives. */
 export function pagePolicy(more: readonly string[], frameAncestors = "'none'"): string {
   const own = ["default-src 'none'", "script-src 'self'", "connect-src 'self'"];
   const closed = ["base-uri 'none'", "form-action 'none'", `frame-ancestors ${frameAncestors}`];
@@ -21,7 +21,10 @@ export interface Asset {
 
 const compress = promisify(gzip);
 
-/** Of assets. `no-cache`: clients ask every time, so that an upgrade shows at once; a 304 is cheap. */
+/**
+ * Headers of assets. `no-cache`: clients revalidate every time, so that an upgrade takes effect at once; a 304 is
+ * cheap.
+ */
 export const assetHeaders = {
   "cache-control": "no-cache",
   "x-content-type-options": "nosniff",

@@ -26,8 +26,8 @@ export const httpLimits = {
   /** Bytes of properties on one page; a longer page is refused with 400 and a limit that fits. */
   pageBytesMax: 67_108_864,
   /**
-   * Bytes of a reply that is sent whole. The system buffers as many for a client that does not read; what is beyond
-   * stays in this process and is counted.
+   * Bytes of a reply that is sent whole. The system buffers as many for a client that does not read; longer replies
+   * stay in this process and are counted.
    */
   replyWholeBytesMax: 16_384,
   /** How long a long reply may take to be read, in ms: the largest page at 110 kB/s. */
@@ -38,7 +38,7 @@ export const httpLimits = {
   heldReplyBytesMax: 67_108_864,
   /** The age below which no reply is ended for others, in ms. */
   heldReplyAgeMsMin: 2000,
-  /** When a request for whose reply there was no memory is to be sent again, in seconds. */
+  /** After how long a request whose reply found no memory may be sent again, in seconds. */
   heldRetrySeconds: 5,
   /** Different properties of the rows of a CSV page, each a column: what a spreadsheet shows. */
   csvPropertiesMax: 2000,

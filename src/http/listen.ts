@@ -38,7 +38,7 @@ interface ListenOptions {
   shared?: boolean;
   /** Gets the server, to look up addresses of clients. */
   peers: PeerAddresses;
-  /** Whether the other end of a connection is a proxy whose request ids are taken over; see openProxies. */
+  /** Whether the peer of a connection is a proxy whose request ids are adopted; see openProxies. */
   isProxy: (peer: string | undefined) => boolean;
 }
 
@@ -57,7 +57,7 @@ export function listen(
     reusePort: shared,
     // Bun's error page shows source code to any client.
     development: false,
-    // The application refuses first, with a body that says why; Bun would send an empty 413.
+    // The application refuses first, with a reason; Bun would send an empty 413.
     maxRequestBodySize: bodyBytesMax * (limits.drainFactor + 1),
     idleTimeout: httpLimits.idleSecondsMax,
     ...targetRoutes(paths, (request) => app.fetch(request), trusts),

@@ -31,7 +31,7 @@ interface AllParts extends Services {
   gate: Gate;
 }
 
-/** What a room's operations are made with. */
+/** The services of a room's operations. */
 export type RoomParts<Names extends keyof AllParts> = Pick<AllParts, Names>;
 
 /** Where operations are mounted, and the gate's option for them. */
@@ -86,11 +86,11 @@ type Bodies<R extends Replies> = {
   [S in keyof R & Success]: R[S] extends Reply<infer Schema> ? Static<Schema> : void;
 };
 
-/** POST makes a thing, PUT replaces and PATCH changes one. */
+/** POST creates a thing, PUT replaces and PATCH changes one. */
 type Input<M extends Method, B extends TObject> = M extends "POST" ? CreateInput<B> : UpdateInput<B>;
 
 export type OperationRequest<H extends Home, P extends string = string> = Admitted[H] & {
-  /** For what outlives its request. */
+  /** For work that outlives its request. */
   readmit: Readmit<Admitted[H]>;
   request: Request;
   /** The URL as its client sees it; links begin with it. */
@@ -193,7 +193,7 @@ type Intersection<Union> = (Union extends unknown ? (one: Union) => void : never
   ? All
   : never;
 
-/** The routes of these operations, as a typed client sees them. */
+/** The types of the routes, for a typed client. */
 type RoutesOf<O extends readonly Operation[]> =
   Intersection<NonNullable<O[number]["route"]>> extends infer Routes extends Record<string, unknown>
     ? Routes
@@ -233,7 +233,7 @@ type MountedElysia<Routes extends Record<string, unknown>> = Elysia<
   Routes
 >;
 
-/** What the gate may have resolved; undefined for an operation of another home. */
+/** What the gate has resolved; undefined for an operation of another home. */
 type Context = Record<"access" | "project" | "organization" | "own", unknown> & {
   readmit: Readmit;
   services: Uses<"sql" | "clock" | "log">;
@@ -295,7 +295,7 @@ async function written(answered: object, success: number): Promise<Response> {
   return await slicedJson(answered, 2, success);
 }
 
-/** Who holds the memory of a long reply. */
+/** The owner of a long reply's memory. */
 function ownerOf({ access, project }: { access: unknown; project: unknown }): ReplyOwner {
   return (project as AccessProject | undefined)?.id ?? `key ${(access as Access).key.id}`;
 }

@@ -1,5 +1,5 @@
-// Facts about a request that are not in it: the client's IP address, as the server that accepted the connection knows
-// it, and the id that the answer has in X-Request-Id.
+// Facts about a request that are not in it: the client's IP address, as seen by the server that accepted the
+// connection, and the X-Request-Id of the answer.
 
 /** The servers of this process; each registers when it starts to listen. */
 export class PeerAddresses {
@@ -33,7 +33,7 @@ export function receivedOf(request: Request): Request {
   return originals.get(request) ?? request;
 }
 
-/** Ids that are known before the answer: a proxy's, and those that a log line named. By requests as received. */
+/** Ids assigned before the answer, by received request: a proxy's, and those that a log line has named. */
 export const requestIds = new WeakMap<Request, string>();
 
 /** The id of a request that is not answered yet. */

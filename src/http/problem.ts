@@ -57,9 +57,9 @@ interface ProblemParts {
   log: Log;
   /** Read only when a path is not found, to tell a wrong method from a wrong path. */
   routes: Routes;
-  /** Told of requests to change something that are refused. */
+  /** Called for refused requests that would change something. */
   refused?: (code: FaultCode) => void;
-  /** What is said of a path that is not found, where more is known of it. */
+  /** The fault of an unknown path, where there is a better one than not_found. */
   absent?: (path: string) => Fault | undefined;
 }
 
@@ -71,7 +71,7 @@ interface Failure {
   request: Request;
 }
 
-/** Counts them as a metric. */
+/** Counts refused changes as a metric. */
 export function changeRefusals(registry: Registry): (code: FaultCode) => void {
   const counters = registry.counters<FaultCode>(
     "sluice_changes_refused_total",
@@ -91,8 +91,8 @@ export function openProblems(parts: ProblemParts): (failure: Failure) => Respons
     const expected = expectedFault(error, code, request, parts);
     if (expected && request.method === "OPTIONS") {
       // A CORS preflight of a public endpoint; the request itself may be refused later.
-      const asksFirst = request.headers.has("access-control-request-method");
-      if (asksFirst && isForAnyOrigin(pathOf(request.url))) return preflight(request);
+      const isPreflight = request.headers.has("access-control-request-method");
+      if (isPreflight && isForAnyOrigin(pathOf(request.url))) return preflight(request);
       if (expected.code === "method_not_allowed") return allowed(expected);
     }
     if (expected) {
@@ -106,7 +106,7 @@ export function openProblems(parts: ProblemParts): (failure: Failure) => Respons
       reason: reasonOf(error),
     };
     if (unavailable) {
-      // The statement of a client that left was ended with it; nobody reads the answer, and no store is at fault.
+      // The client has left, which ended its statement: nobody reads the answer, and no store is at fault.
       if (request.signal.aborted) log.debug("a client left before its answer", about);
       else if (isBusy(error)) log.info("a request found no free permit to read", about);
       else log.warn("a request found a store unavailable", about);
@@ -188,16 +188,16 @@ export function storeFault(error: unknown): Fault | undefined {
         : error.type === "TIMEOUT"
           ? "The event store does not answer. Please retry."
           : "The event store cannot be reached. Please retry.";
-    if (!clickhouseAway.has(error.type)) return undefined;
+    if (!clickhouseUnavailable.has(error.type)) return undefined;
     return unavailable(detail);
   }
-  if (postgresAway.has(codeOf(error))) {
+  if (postgresUnavailable.has(codeOf(error))) {
     return unavailable("The account store cannot be reached. Please retry.");
   }
   return undefined;
 }
 
-/** Whether its own queue, or the engine's, was full. */
+/** Whether our queue, or the engine's, was full. */
 function isBusy(error: unknown): boolean {
   return error instanceof ClickHouseError && error.type === "TOO_MANY_SIMULTANEOUS_QUERIES";
 }
@@ -205,9 +205,9 @@ function isBusy(error: unknown): boolean {
 const heavyQuery = "The query needs too much time or memory. Narrow it, for example with after and before.";
 
 /** ClickHouse's errors that a retry may overcome; any other is an error of this server. */
-const clickhouseAway: ReadonlySet<string> = new Set([
+const clickhouseUnavailable: ReadonlySet<string> = new Set([
   "ABORTED",
-  // Its operator gives the grant, which the log names.
+  // Its operator can give the grant that the log names.
   "ACCESS_DENIED",
   "ALL_CONNECTION_TRIES_FAILED",
   // The memory of all statements together; a single heavy statement is handled above.
@@ -221,7 +221,7 @@ const clickhouseAway: ReadonlySet<string> = new Set([
 ]);
 
 /** Codes of Postgres and of its client that a retry may overcome. */
-const postgresAway: ReadonlySet<string> = new Set([
+const postgresUnavailable: ReadonlySet<string> = new Set([
   "CONNECTION_CLOSED",
   "CONNECTION_DESTROYED",
   "CONNECTION_ENDED",

@@ -8,7 +8,7 @@ import type { Uses } from "../storage/services.ts";
 import { requestIdOf } from "./peer.ts";
 import { problems } from "./problem.ts";
 
-/** PostHog's word for what a path names, where it is not the singular of its segment. */
+/** PostHog's scopes that are not the singular of the path's segment. */
 const scopesOf: Readonly<Record<string, string>> = {
   groups_types: "GroupType",
   members: "OrganizationMembership",
@@ -37,7 +37,7 @@ interface Named {
   path: string;
 }
 
-/** What happened to what, in PostHog's words. */
+/** The activity and its scope, in PostHog's words. */
 export function activityOf({ home, method, path }: Named): { activity: string; scope: string } {
   const [first, ...rest] = words(path);
   const isOwn = first === undefined || ownVerbs.has(first);
@@ -62,14 +62,14 @@ export interface RecordedChange extends Named {
   access: Access;
   project: AccessProject | undefined;
   organization: AccessOrganization | undefined;
-  /** The organization of the path, where it is what the operation is about. */
+  /** The organization in the path, where the operation is about it. */
   own: (() => AccessOrganization) | undefined;
   params: Readonly<Record<string, string>>;
   body: object | undefined;
 }
 
 /**
- * The answer of a change, recorded. A change that is refused leaves no row, one whose end is not known does.
+ * The answer of a change, recorded. A refused change leaves no row, one with an unknown outcome does.
  * @throws what `answer` throws; and an error of Postgres, before the change, when it cannot be recorded.
  */
 export async function recorded<Answered>(
@@ -79,7 +79,7 @@ export async function recorded<Answered>(
   answer: () => Promise<Answered> | Answered,
 ): Promise<Answered> {
   const { sql, clock, log } = services;
-  const id = await beginChange(sql, begunOf(change, new Date(clock.now())));
+  const id = await beginChange(sql, begunChangeOf(change, new Date(clock.now())));
   let answered: Answered;
   try {
     answered = await answer();
@@ -105,7 +105,7 @@ export async function recorded<Answered>(
 }
 
 /** @throws Fault not_found for an organization that the key does not reach. */
-function begunOf(change: RecordedChange, at: Date): BegunChange {
+function begunChangeOf(change: RecordedChange, at: Date): BegunChange {
   const { home, path, access, project, organization, own, params, body, request } = change;
   const { project_id: _, organization_id, ...rest } = params;
   const named = organization ?? (organization_id === undefined || project ? undefined : own?.());
@@ -129,7 +129,7 @@ function begunOf(change: RecordedChange, at: Date): BegunChange {
   };
 }
 
-/** The id of what was made, as its reply has it. */
+/** The id of the created thing, from its reply. */
 function madeId(answered: unknown): string | undefined {
   const { id } = Object(answered) as { id?: unknown };
   return typeof id === "string" || typeof id === "number" ? String(id) : undefined;

@@ -41,12 +41,12 @@ export function withRequestId<R extends Request>(
 
 interface TargetRoutes {
   routes: Record<string, (request: RoutedRequest) => Response | Promise<Response>>;
-  /** For all that `routes` do not take. */
+  /** For all other requests. */
   fetch: Answer;
 }
 
 /**
- * What Bun.serve is given, so that `answer` only sees requests whose address is what their client wrote.
+ * The options of Bun.serve with which `answer` only gets requests whose address is what their client sent.
  *
  * `request.url` does not show it: Bun resolves `.`, `..` and their spellings with %2e, and turns `\` into `/`, before
  * any handler runs. Bun's own router matches the path as it came, so a pattern for each count of segments shows it.
@@ -60,7 +60,7 @@ export function targetRoutes(
   trusts: (request: Request) => boolean,
 ): TargetRoutes {
   const answered: Answer = (request) =>
-    namesHosts(request) ? problemFor(request, twoHosts) : answer(request);
+    hasTwoHosts(request) ? problemFor(request, twoHosts) : answer(request);
   const known = withRequestId(answered, trusts);
   const looked = withRequestId<RoutedRequest>(
     (request) => (isPlain(request) ? answered(request) : problemFor(request, notPlain)),
@@ -68,7 +68,7 @@ export function targetRoutes(
   );
   const repeated = withRequestId<RoutedRequest>((request) => {
     if (!isPlain(request)) return problemFor(request, notPlain);
-    const single = singled(request);
+    const single = singleSlashed(request);
     return single ? answered(copyPeer(single, request)) : problemFor(request, unknown);
   }, trusts);
   const routes: TargetRoutes["routes"] = { "/": known };
@@ -90,7 +90,7 @@ export function targetRoutes(
 }
 
 /** A copy of the request whose path has single slashes; undefined when SDKs request no such path. */
-function singled(request: Request): Request | undefined {
+function singleSlashed(request: Request): Request | undefined {
   const { url } = request;
   const path = pathOf(url);
   const single = withSingleSlashes(path);
@@ -113,7 +113,7 @@ function isPlain({ params, url }: RoutedRequest): boolean {
 }
 
 /** Whether there are two Host headers: the runtime joins them by a comma, which no host has. */
-function namesHosts({ headers }: Request): boolean {
+function hasTwoHosts({ headers }: Request): boolean {
   return headers.get("host")?.includes(",") ?? false;
 }
 

@@ -1,4 +1,4 @@
-// Which insights a list shows, and in which order: the parameters of PostHog's list.
+// The filters and orders of a list of insights: the parameters of PostHog's list.
 
 import type { Clock } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
@@ -33,7 +33,7 @@ type OrderField = (typeof orderedBy)[number];
 export type InsightOrder = OrderField | `-${OrderField}`;
 const orders = orderedBy.flatMap((field) => [field, `-${field}`] as const);
 
-/** Absent parameters filter nothing. */
+/** Absent parameters do not filter. */
 export function insightFilter(clock: Clock) {
   return {
     short_id: textParameter("Only the one with this short_id."),

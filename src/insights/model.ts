@@ -1,4 +1,4 @@
-// An insight in replies, and what of it can be set. The query room checks its query.
+// An insight in replies, and the fields that can be set. The query room checks its query.
 
 import Type, { type Static } from "typebox";
 import { limits } from "../core/limits.ts";

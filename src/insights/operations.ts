@@ -26,7 +26,7 @@ import {
   updateInsight,
 } from "./store.ts";
 
-/** Whoever reads an insight sees what its query answers: whoever writes one must be allowed to query. */
+/** Readers of an insight see its query's result, so its writer must be allowed to query. */
 const writing = ["insight:write", "query:read"] as const;
 const shownOne = { 200: reply("The insight.", insightModel) };
 const { refreshedRowsMax, listSecondsMax } = insightLimits;
@@ -109,7 +109,7 @@ function oneOperations(parts: InsightParts) {
     projectOperation("PATCH /insights/:id/", writing, {
       summary: "Change an insight, add it to dashboards, delete or restore it",
       put: "Change an insight, as PATCH does",
-      // A deleted one is there to be brought back.
+      // A deleted insight is found, too, so that it can be restored.
       find: async ({ project, params }) =>
         present(await getInsight(sql, project.id, insightNameOf(params.id), { deletedToo: true })),
       body: insightBody,

@@ -1,4 +1,4 @@
-// Insights and dashboards as a link shows them: the numbers of pictures, without their events and persons.
+// Insights and dashboards behind a link: the numbers of pictures, without events and persons.
 
 import { Fault } from "../core/fault.ts";
 import { fieldFault } from "../http/fields/field_fault.ts";
@@ -67,7 +67,7 @@ function namesOf({ name, derived_name, description }: InsightRow) {
   return { name: name || derived_name || "Insight", description: description ?? "" };
 }
 
-/** How results are drawn, and which kind of retention they are; nothing else of the query leaves. */
+/** How results are drawn, and their kind of retention; nothing else of the query is sent. */
 function drawingOfShared(query: unknown): NonNullable<SharedInsight["look"]> {
   const { source, ...own } = partOf({ query }, "query");
   const innerQuery = source === undefined ? own : partOf({ source }, "source");
@@ -103,7 +103,7 @@ async function answerOf(queries: QueryEngine, row: InsightRow, inTime: boolean):
   }
 }
 
-/** The members of results that pictures need. All else, like filters and what counts are made of, stays here. */
+/** The members of results that pictures need. Others, such as filters and persons, are not sent. */
 const shownMembers: ReadonlySet<string> = new Set(
   (
     "label labels days data count aggregated_value breakdown_value compare_label action order name custom_name math " +

@@ -1,4 +1,4 @@
-// What an insight's query answers, and insights as dashboards and subscriptions show them.
+// Results of insights' queries, for replies, dashboards and subscriptions.
 
 import { Fault } from "../core/fault.ts";
 import type { QueryCaller, QueryEngine } from "../query/engine.ts";
@@ -75,7 +75,7 @@ function failed(error_message: string): ShownResult {
   return { ...notRun, query_status: { complete: true, error: true, error_message } };
 }
 
-/** The insights with results. Their queries run one after another; after `secondsMax` none begins. */
+/** The insights with results. Queries run one after another; after `secondsMax` no further one begins. */
 export async function withResults(
   { queries, clock }: Pick<InsightParts, "queries" | "clock">,
   project_id: number,
@@ -99,7 +99,7 @@ export async function withResults(
   return shown;
 }
 
-/** Returns a function that shows insights to other rooms: those that exist, by id; to an asker, with their results. */
+/** Returns a function that shows insights to other rooms: existing ones by id, with their results for a caller. */
 export function openInsightShow({ sql, ...parts }: InsightParts) {
   return async (
     project_id: number,
@@ -112,7 +112,7 @@ export function openInsightShow({ sql, ...parts }: InsightParts) {
   };
 }
 
-/** What its query answers; the times, the time zone and the type are null, and `results` empty, when it failed. */
+/** The result of its query; times, time zone and type are null, and `results` is empty, when it failed. */
 interface InsightResult extends Pick<QueryResult, "results" | "interval"> {
   id: number;
   short_id: string;
@@ -173,7 +173,7 @@ async function read(queries: QueryEngine, row: InsightRow): Promise<InsightResul
     const read = { ...named, type, interval, date_from, date_to, timezone, results };
     return table ? { ...read, columns: table.columns } : read;
   } catch (thrown) {
-    // Other errors may contain a store's own words, which are not shown.
+    // Other errors may contain a store's message, which is not shown.
     const error = thrown instanceof Fault ? thrown.detail : "The event store cannot be reached.";
     const nothing = { interval: null, date_from: null, date_to: null, timezone: null, results: [] };
     return { ...named, type: null, ...nothing, error };

@@ -13,7 +13,7 @@ import { type InsightFilter, type InsightOrder, kindsByType } from "./filter.ts"
 import { insightLimits } from "./limits.ts";
 import type { Insight, InsightInput, InsightUpdate } from "./model.ts";
 
-/** The part of a reply that the query answers. */
+/** The fields of a reply that come from the query. */
 export type ShownResult = Pick<
   Insight,
   "result" | "columns" | "types" | "hasMore" | "last_refresh" | "timezone" | "is_cached" | "query_status"
@@ -68,7 +68,7 @@ function source(sql: Postgres) {
 
 /**
  * A page of a project's insights, newest first by default, and how many match.
- * @param user_id whose insights `user` means.
+ * @param user_id the owner that `user` filters by.
  * @throws Fault with attr `limit` when they exceed httpLimits.pageBytesMax.
  */
 export async function listInsights(
@@ -269,7 +269,7 @@ export async function getSharedDashboard(
 
 /**
  * Conditions to append to others, each with its AND.
- * @param user_id whose insights `user` means.
+ * @param user_id the owner that `user` filters by.
  */
 function insightConditions(sql: Postgres, filter: InsightFilter, user_id: number): PostgresFragment {
   const { short_id = null, favorited = null, saved = null, user = null } = filter;

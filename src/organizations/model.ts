@@ -1,4 +1,4 @@
-// An organization in replies, what of it can be set, and how its slug is made.
+// An organization in replies, the fields that can be set, and its slug.
 
 import Type, { type Static } from "typebox";
 import { randomBase62 } from "../core/id.ts";

@@ -6,14 +6,14 @@ import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
 import type { Postgres, PostgresTransaction as Transaction } from "../storage/postgres/postgres.ts";
 
 /** A group type that a process saw for the first time. */
-export interface SightedType {
+export interface AnnouncedType {
   project_id: number;
   name: string;
 }
 
-export interface RefusedType extends SightedType {
+export interface RefusedType extends AnnouncedType {
   /** True: the project does not allow it. False: all indexes are assigned. */
-  barred: boolean;
+  forbidden: boolean;
 }
 
 /** A project's group types, for capture. */
@@ -30,7 +30,7 @@ export interface GroupType {
   place: number;
 }
 
-/** An arbitrary number that no other lock uses. */
+/** An arbitrary number; no other lock uses it. */
 const lockKey = "7308332182925";
 
 /**
@@ -51,7 +51,7 @@ export async function listGroupTypes(sql: Postgres): Promise<ProjectGroupTypes[]
     ) p ON p.id = t.project_id`;
 }
 
-/** A project's group types by place. */
+/** A project's group types by index. */
 export async function groupTypesOf(sql: Postgres, project_id: number): Promise<GroupType[]> {
   return await sql<GroupType[]>`
     SELECT name, place FROM group_types WHERE project_id = ${project_id} ORDER BY place`;
@@ -60,25 +60,25 @@ export async function groupTypesOf(sql: Postgres, project_id: number): Promise<G
 /** Assigns each type the first free index, in order. Resolves to the types that got none. */
 export async function addTypes(
   transaction: Transaction,
-  types: readonly SightedType[],
+  types: readonly AnnouncedType[],
   version: string,
 ): Promise<RefusedType[]> {
   const refused: RefusedType[] = [];
   for (const { project_id, name } of types) {
-    const barred = transaction`EXISTS (
+    const forbidden = transaction`EXISTS (
       SELECT 1 FROM projects WHERE id = ${project_id} AND NOT ${name} = ANY(allowed_group_types))`;
     await transaction`
       INSERT INTO group_types (project_id, name, place, version)
       SELECT ${project_id}::integer, ${name}, min(f.place), ${version}::bigint
       FROM generate_series(0, ${limits.groupTypesMax - 1}::integer) AS f(place)
       WHERE NOT EXISTS (SELECT 1 FROM group_types g WHERE g.project_id = ${project_id} AND g.place = f.place)
-        AND NOT ${barred}
+        AND NOT ${forbidden}
       HAVING count(*) > 0
       ON CONFLICT (project_id, name) DO NOTHING`;
-    const [found] = await transaction<{ kept: boolean; barred: boolean }[]>`
+    const [found] = await transaction<{ kept: boolean; forbidden: boolean }[]>`
       SELECT EXISTS (SELECT 1 FROM group_types WHERE project_id = ${project_id} AND name = ${name}) AS kept,
-        ${barred} AS barred`;
-    if (found?.kept !== true) refused.push({ project_id, name, barred: found?.barred === true });
+        ${forbidden} AS barred`;
+    if (found?.kept !== true) refused.push({ project_id, name, forbidden: found?.forbidden === true });
   }
   return refused;
 }
@@ -92,8 +92,8 @@ export async function mirrorTypes(sql: Postgres, clickhouse: ClickHouse, version
 }
 
 /**
- * Frees a place; false when no type has it. Groups of the type remain stored, and are shown again when a type of the
- * same name gets a place.
+ * Frees an index; false when no type has it. Groups of the type remain stored, and are shown again when a type of that
+ * name gets an index.
  */
 export async function deleteGroupType(
   sql: Postgres,

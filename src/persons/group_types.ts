@@ -6,7 +6,7 @@ import { limits } from "../core/limits.ts";
 import type { Log } from "../core/log.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { type IntervalTask, startInterval } from "../work/interval.ts";
-import { listGroupTypes, type ProjectGroupTypes, type SightedType } from "./group_type_store.ts";
+import { type AnnouncedType, listGroupTypes, type ProjectGroupTypes } from "./group_type_store.ts";
 import { personLimits } from "./limits.ts";
 
 /** A name as bytes of a body. */
@@ -17,7 +17,7 @@ interface Bytes {
 }
 
 interface Known {
-  /** Types that have a place and are allowed. */
+  /** Types that have an index and are allowed. */
   types: Uint8Array[];
   /** Number of assigned indexes. */
   assigned: number;
@@ -31,14 +31,14 @@ const newProject = (): Known => ({ types: [], assigned: 0, allowed: undefined, a
 
 export class KnownGroupTypes {
   #projects = new Map<number, Known>();
-  readonly #announce: (type: SightedType) => void;
+  readonly #announce: (type: AnnouncedType) => void;
 
   /** `announce` is called for an undecided type, once after each reading of the table, until it is decided. */
-  constructor(announce: (type: SightedType) => void) {
+  constructor(announce: (type: AnnouncedType) => void) {
     this.#announce = announce;
   }
 
-  /** Whether the type belongs to the project or may get a place; in the latter case it is announced. */
+  /** Whether the project has the type, or may still assign it an index; in the latter case it is announced. */
   admit(project_id: number, type: Bytes): boolean {
     const known = this.#projects.getOrInsertComputed(project_id, newProject);
     if (isAmong(known.types, type)) return true;
@@ -63,7 +63,7 @@ export class KnownGroupTypes {
     return this.#projects.get(project_id)?.types ?? [];
   }
 
-  /** Replaces the cache with what Postgres has now. */
+  /** Replaces the cache with the rows of Postgres. */
   replace(projects: readonly ProjectGroupTypes[]): void {
     const fresh = new Map<number, Known>();
     const encoder = new TextEncoder();

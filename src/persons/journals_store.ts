@@ -1,11 +1,11 @@
-// Whether journals may still bring rows of an earlier time.
+// Whether journals may still deliver rows of an earlier time.
 
 import type { Postgres, PostgresFragment } from "../storage/postgres/postgres.ts";
 import { personLimits } from "./limits.ts";
 
 /**
- * Whether every journal has passed the moment, so that no older row arrives any more. A journal that was not seen for
- * long does not count.
+ * Whether every journal has passed the moment, so that no older row can arrive. A journal that was not seen for long
+ * does not count.
  */
 export function isPassed(sql: Postgres, moment: PostgresFragment): PostgresFragment {
   return sql`NOT EXISTS (

@@ -20,7 +20,7 @@ export const personLimits = {
   /** How often pending deletions are searched for, in ms, and how many are claimed at once. */
   deletionPollMs: 2000,
   deletionsAtOnce: 1000,
-  /** Moments of orders that reads name while their persons are hidden; with more, a deletion is awaited. */
+  /** Moments of orders that reads filter by while persons are hidden; with more, requests wait for the deletion. */
   hiddenOrdersMax: 100,
   /** How often each process reads which persons are hidden by orders of others, in ms. */
   hiddenPollMs: 1000,
@@ -28,7 +28,7 @@ export const personLimits = {
   processSeenSeconds: 60,
   /** Ids in one request to delete persons; PostHog's number. */
   deletedAtOnceMax: 1000,
-  /** Days after which a journal that was not seen again no longer delays a deletion. */
+  /** Days after which an unseen journal no longer delays a deletion. */
   journalGoneDays: 30,
   /** Seconds for which a deleted project's key may still work in some process, and its events be on their way. */
   goneKeySeconds: 60,
@@ -36,7 +36,7 @@ export const personLimits = {
   keysChangedMax: 1000,
   keyBytesMax: 400,
   changeBytesMax: 524_288,
-  /** How long an answer waits until a change can be read, in ms. The change is kept already. */
+  /** How long an answer waits until a change can be read, in ms. The change is already durable. */
   changeShownMsMax: 5000,
   /** The newest changes of persons that are listed of a project; deletions are kept apart. */
   activityRowsMax: 10_000,

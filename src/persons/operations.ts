@@ -7,7 +7,7 @@ import { present } from "../http/found.ts";
 import { mounted, projectOperation } from "../http/operation.ts";
 import { csvDescription, csvReply, formatParameter, wantsCsv } from "../http/pages/csv.ts";
 import { type Page, pageReply, streamedPage } from "../http/pages/page.ts";
-import { begunTexts } from "../http/pages/sliced.ts";
+import { primedTexts } from "../http/pages/sliced.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, readsOf } from "../storage/clickhouse/query_options.ts";
 import { filterFault } from "../storage/events/filter_fault.ts";
@@ -90,7 +90,7 @@ async function personPage(
   reads: ProjectReads,
   query: PersonQuery,
 ): Promise<{ count: number; rows: AsyncGenerator<Uint8Array, void> }> {
-  const textsOf = (mains: string[]) => begunTexts(personBlocks(reads, mains), personText);
+  const textsOf = (mains: string[]) => primedTexts(personBlocks(reads, mains), personText);
   const filter = await personFilterOf(reads, query, clock.now());
   if (filter) {
     const { count, mains } = await filterMainIds(reads, filter, query).catch((thrown: unknown) => {

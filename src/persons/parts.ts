@@ -1,4 +1,4 @@
-// What the operations of persons are made with.
+// The services of the operations of persons.
 
 import { present, uuidOf } from "../http/found.ts";
 import { readsOf } from "../storage/clickhouse/query_options.ts";
@@ -12,7 +12,7 @@ export interface PersonEvent {
   event: string;
   distinct_id: string;
   properties: Record<string, unknown>;
-  /** How long its row is waited for, in ms. */
+  /** How long to wait for its row, in ms. */
   waitMsMax: number;
 }
 

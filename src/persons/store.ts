@@ -8,27 +8,27 @@ import type {
   PostgresTransaction as Transaction,
 } from "../storage/postgres/postgres.ts";
 import { slices } from "../work/slices.ts";
-import { addTypes, lockMerges, type RefusedType, type SightedType } from "./group_type_store.ts";
+import { addTypes, type AnnouncedType, lockMerges, type RefusedType } from "./group_type_store.ts";
 import { type AddedId, type KnownId, type Merge, MergePlan, type Moved } from "./merge.ts";
 
 export interface Applied {
   /** Version of the rows that this transaction wrote, for mirrorMerges(). */
   version: string;
   refused: Merge[];
-  /** Group types that got no place: the project has five already, or does not allow them. */
+  /** Group types that got no index: the project has five already, or does not allow them. */
   refusedTypes: RefusedType[];
 }
 
 /**
  * Applies a segment's merges in order, then its group types; `types` may still be filled while merges are read. A
- * segment that was applied before changes and refuses nothing. It is one transaction: all or nothing. Merges are read
- * in slices, so that few are in memory at once.
+ * segment that was applied before has no effect. It is one transaction. Merges are read in slices, so that few are in
+ * memory at once.
  */
 export async function applyMerges(
   sql: Postgres,
   name: string,
   merges: AsyncIterable<readonly Merge[]> | Iterable<readonly Merge[]>,
-  types: readonly SightedType[],
+  types: readonly AnnouncedType[],
 ): Promise<Applied> {
   return await sql.begin(async (transaction) => {
     await lockMerges(transaction);
@@ -54,7 +54,7 @@ export async function applyMerges(
     const write = async () => {
       const written = await writeMerges(transaction, slice, version);
       for (const one of written.refused) refused.push(one);
-      // A person with thousands of ids that is merged again and again is then moved once, not once a slice.
+      // A person with thousands of ids that is merged repeatedly is then moved once, not once a slice.
       isChain = written.moved * 2 > slice.length;
       await grown(slice.length);
       slice = [];
@@ -165,7 +165,7 @@ export async function forgetSegment(sql: Postgres, name: string): Promise<void> 
   await sql`DELETE FROM merge_segments WHERE name = ${name}`;
 }
 
-/** Forgets all segments whose names end so: those of a journal that has none. */
+/** Forgets all segments whose names end so: those of a journal without any. */
 export async function forgetSegments(sql: Postgres, ending: string): Promise<void> {
   await sql`DELETE FROM merge_segments WHERE right(name, ${ending.length}::integer) = ${ending}`;
 }

@@ -27,7 +27,7 @@ export function readIds(query: URLSearchParams, name: string): string[] | undefi
   return ids;
 }
 
-/** The ids that a request must name. @throws Fault required, or max_length past propertiesAskedMax. */
+/** The ids that a request must name. @throws Fault required, or max_length past propertiesOfSessionsMax. */
 export function readRequiredIds(query: URLSearchParams, name: string): string[] {
   const ids = readIds(query, name);
   if (!ids) throw new Fault("required", "This query parameter is required.", { attr: name });

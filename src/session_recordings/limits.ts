@@ -9,15 +9,15 @@ export const sessionRecordingLimits = {
    * Extra recordings read for the first page, as a divisor of the limit: some began before midnight and are dropped.
    */
   recordingsRecycledDivisor: 12,
-  /** Ids that a list of recordings may be narrowed to. */
+  /** Ids in a filter of recordings. */
   recordingIdsMax: 1000,
-  /** Events that one list may be narrowed to: each costs a statement over the project's events. */
+  /** Events in a filter of recordings: each costs a statement over the project's events. */
   eventFiltersMax: 10,
   /** UTF-16 units of an event's name in a filter: a name is a label, not a text. */
   eventNameCharsMax: 1000,
   /** Seconds between a recording's start and any event of its session: posthog-js ends a session after a day. */
   sessionSecondsMax: 86_400,
-  /** Sessions whose properties one request may ask for: each may have a megabyte. */
+  /** Sessions whose properties one request may read: each may have a megabyte. */
   propertiesOfSessionsMax: 100,
   /** Properties of persons on one page of recordings, in UTF-16 units: twenty-five of the largest persons. */
   recordingsPageCharsMax: 16 * 1024 * 1024,
@@ -28,8 +28,8 @@ export const sessionRecordingLimits = {
   /** A recording is ongoing while its last piece is younger than this, in ms; PostHog's number. */
   recordingOngoingMs: 300_000,
   /**
-   * How long the deletion of an unknown recording waits until what arrived before it is stored, in ms: a live flush
-   * and the report of its journal take two seconds.
+   * How long the deletion of an unknown recording waits until earlier arrivals are stored, in ms: a live flush and the
+   * report of its journal take two seconds.
    */
   recordingUnknownMsMax: 4000,
   /** How often deleted recordings are hidden in ClickHouse, in ms. */

@@ -1,4 +1,4 @@
-// What session recordings, their events and their sharing look like in replies, and what of them can be set.
+// Session recordings, their events and their sharing in replies, and the fields that can be set.
 
 import Type, { type Static } from "typebox";
 import { flag, model, moment, nullable, strictModel, uuid } from "../http/fields/field.ts";
@@ -39,7 +39,7 @@ export const recordingModel = model("SessionRecording", {
 export type Recording = Static<typeof recordingModel>;
 export type RecordingPerson = Static<typeof minimalPersonModel>;
 
-/** What a request may set. `person` is accepted and has no effect. */
+/** The fields that a request may set. `person` is accepted without effect. */
 export const recordingBody = strictModel(
   "SessionRecordingRequest",
   {

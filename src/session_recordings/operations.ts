@@ -48,7 +48,7 @@ type Counted = RecordingParts & { counts: CountCache };
 
 export function sessionRecordingRoutes({ gate, ...parts }: RecordingParts & { gate: Gate }) {
   const counted = { ...parts, counts: new CountCache(parts.clock) };
-  // One budget for all who read recordings, with a key or through a link.
+  // One budget for all readers of recordings, with a key or through a link.
   const reading = { ...parts, budget: new ReadingBudget() };
   return mounted(gate, "Session recordings", [
     ...listOperations(counted),
@@ -177,7 +177,7 @@ function oneOperations(parts: Counted) {
       replies: shownOne,
       answer: async ({ access, project, params: { id }, found, body: { viewed } }) => {
         const viewer = { project_id: project.id, user_id: access.user.id };
-        // Nothing is stored for an unknown id, which anybody may make up: a recording that arrives later is new.
+        // Nothing is stored for an unknown id, which may be made up: a recording that arrives later is new.
         if (found && viewed !== undefined) await markViewed(sql, project.id, viewer.user_id, id, viewed);
         return await getRecording(parts, viewer, id, found ?? emptyRecording(id));
       },
@@ -201,7 +201,7 @@ function oneOperations(parts: Counted) {
   ];
 }
 
-/** Whether there is no recording among all that arrived before now; false where that is not known in time. */
+/** Whether no recording that arrived before now has this id; false when that cannot be determined in time. */
 async function isUnknown(parts: RecordingReaderOptions, project_id: number, id: string): Promise<boolean> {
   const { sql, clock } = parts;
   if (!(await recordingsStoredWithin(sql, clock, sessionRecordingLimits.recordingUnknownMsMax))) return false;

@@ -1,4 +1,4 @@
-// One project's recordings as a user of it sees them: without deleted ones, with their persons, seen or not.
+// One project's recordings for a user: without deleted ones, with their persons, and whether they were viewed.
 
 import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
@@ -28,7 +28,7 @@ interface Viewer {
 
 export const nowhere = "Recording not found";
 
-/** @throws Fault not_found for an id that no recorder can have given. */
+/** @throws Fault not_found for an id that no recorder assigns. */
 function readSessionId(id: string): string {
   if (id === "" || id.length > limits.sessionIdCharsMax || id.includes("\0") || !id.isWellFormed())
     throw notFound(nowhere);
@@ -66,7 +66,7 @@ export async function getRow(
 }
 
 /**
- * The recording's row; undefined for a session without pieces, since they may be on their way.
+ * The recording's row; undefined for a session without pieces, which may still arrive.
  * @throws Fault not_found when it is deleted or the id is invalid.
  */
 export async function findRow(
@@ -121,7 +121,7 @@ export async function listPage(
   return { count, recordings };
 }
 
-/** Starts reading persons before it is known exactly which are needed. */
+/** Reads persons before it is certain which are needed. */
 function prefetchPersons(reads: ProjectReads) {
   let requested = new Set<string>();
   let found = Promise.resolve(new Map<string, Person>());
@@ -129,7 +129,7 @@ function prefetchPersons(reads: ProjectReads) {
     request: (distinct_ids: readonly string[]) => {
       requested = new Set(distinct_ids);
       found = findPersonsOfPage(reads, distinct_ids);
-      // A rejection reaches whoever calls `of`. If nobody does, it must not count as unhandled.
+      // A rejection reaches the caller of `of`. Without a caller it must not count as unhandled.
       found.catch(() => {});
     },
     of: async (distinct_ids: readonly string[]) => {

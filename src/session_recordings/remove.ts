@@ -38,7 +38,7 @@ export async function hideDeleted({ sql, clickhouse, clock, log }: RemovalOption
       log.info("hid deleted recordings", { project_id, recordings: remains.length });
     }
     hidden += remains.length;
-    // A recording without rows is recorded as hidden too, without a rewrite of files.
+    // A recording without rows counts as hidden, too, without a rewrite of files.
     await recordHidden(sql, project_id, session_ids, remains, new Date(clock.now()));
   }
   return hidden;

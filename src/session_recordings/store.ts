@@ -90,7 +90,7 @@ export async function findRemains(reads: ProjectReads, session_ids: readonly str
   return rows.map(({ session_id }) => session_id);
 }
 
-/** Tables of recordings, each with the condition that is needed beside the session hash. */
+/** Tables of recordings, each with its condition besides the session hash. */
 const tables = {
   snapshot_chunks: "AND session_id IN {session_ids:Array(String)}",
   session_recording_days: "",
@@ -100,7 +100,7 @@ const timeoutMs = sessionRecordingLimits.recordingRemovalMsMax;
 
 /** Marks all rows of these sessions as deleted, so that no query finds them. */
 export async function hideSessions(reads: ProjectReads, session_ids: readonly string[]): Promise<void> {
-  // A deletion takes plain values only: the engine may run it later.
+  // A deletion must have literal values: the engine may run it later.
   const rows = await reads.query<{ hash: string }>(
     "SELECT sipHash64(arrayJoin({session_ids:Array(String)})) AS hash",
     { session_ids },
@@ -135,9 +135,8 @@ interface FirstEvent {
 }
 
 /**
- * Sessions without events are left out. A session's start is its first event's moment, so that only the events of these
- * moments are read.
- * @throws Fault max_length when the properties exceed what a page may have.
+ * Sessions without events are omitted. A session starts with its first event, so only events of these moments are read.
+ * @throws Fault max_length when the properties exceed a page.
  */
 export async function readFirstProperties(
   reads: ProjectReads,

@@ -1,4 +1,4 @@
-// Tables of what users did with recordings: views and deletions. The recordings themselves are not checked.
+// The views and deletions of recordings by users. Whether a recording exists is not checked.
 
 import type { Postgres, PostgresFragment } from "../storage/postgres/postgres.ts";
 import { sessionRecordingLimits } from "./limits.ts";
@@ -48,8 +48,8 @@ export async function findDeleted(
 }
 
 /**
- * Ids of deleted recordings that ClickHouse may still return, sorted: the latest that are not hidden yet, and the
- * latest of which late pieces may arrive.
+ * Sorted ids of deleted recordings that ClickHouse may still return: the latest ones not hidden yet, and the latest
+ * ones whose pieces may still arrive.
  */
 export async function listLeftOut(sql: Postgres, project_id: number, now: number): Promise<string[]> {
   const rows = await sql<{ session_id: string }[]>`
@@ -155,7 +155,7 @@ export async function hasOldHidden(sql: Postgres, now: number): Promise<boolean>
   return (await sql`SELECT ${toRemove(sql, now)} LIMIT 1`).length > 0;
 }
 
-/** Records that what was hidden until `before` is gone from the files. Resolves to how many deletions that were. */
+/** Records that rows hidden until `before` are gone from the files. Resolves to the number of deletions. */
 export async function recordRemoved(sql: Postgres, before: Date, at: Date): Promise<number> {
   const rows = await sql`
     UPDATE session_recording_deletions SET removed_at = ${at}

@@ -25,7 +25,7 @@ export const storageLimits = {
   /** After how many idle seconds a Postgres connection is closed: long enough to stay open between requests. */
   postgresIdleSecondsMax: 120,
   /**
-   * How often the end of an attempt is written when Postgres fails, and the first pause in ms: together less than any
+   * Attempts to store the end of an attempt while Postgres fails, and the first pause in ms: together less than any
    * lease.
    */
   leaseEndTriesMax: 4,
@@ -51,7 +51,7 @@ export const storageLimits = {
   propertyValueCharsMax: 10_000,
   /** Values listed for one property, the most frequent ones; PostHog's number. */
   listedValuesMax: 20,
-  /** Characters shown of one value: a list of values is no place for documents. */
+  /** Characters shown of one value: a list of values should not contain documents. */
   listedValueCharsMax: 1000,
   /** A journal unseen for so long, in ms, no longer delays exports: its process is gone. */
   journalUnseenMsMax: 300_000,

@@ -52,12 +52,12 @@ export function ownDataDir(dataDir: string): Owning {
   };
 }
 
-/** The file that is there while a restore fills the folder: nobody else may own it until then. */
+/** The file that exists while a restore fills the folder: no other process may own it until then. */
 export function restoringPath(dataDir: string): string {
   return join(dataDir, "restoring");
 }
 
-/** @throws UserError when a restore of the folder was cut short, or lasts. */
+/** @throws UserError when a restore of the folder was interrupted, or is running. */
 export function refuseHalfRestored(dataDir: string): void {
   if (!existsSync(restoringPath(dataDir))) return;
   throw new UserError(`DATA_DIR ${dataDir} has an incomplete restore: empty it, then restore again`);
@@ -87,7 +87,7 @@ function makeFolder(dataDir: string): string {
   }
 }
 
-/** SQLite says of a file only that it cannot open it. */
+/** The reason why a folder cannot be used: SQLite only reports that it cannot open a file. */
 function folderProblem(folder: string, thrown: unknown): string {
   try {
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);

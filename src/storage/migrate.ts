@@ -1,5 +1,5 @@
-// Migrations: applies the numbered files in sql/ to both stores, forward only, each once. A file that was changed
-// after it was applied, a gap in the numbers, or a store that another version made stops the start.
+// Migrations: applies the numbered files in sql/ to both stores, forward only, each once. A file that was changed after
+// it was applied, a gap in the numbers, or a store of an incompatible version stops the start.
 
 import { join } from "node:path";
 import { UserError } from "../core/fault.ts";
@@ -45,8 +45,8 @@ interface MigrateOptions extends OlderOptions {
 type Counts = Record<StoreName, number>;
 
 /**
- * Applies the files that are missing, Postgres first, and resolves to how many there were. Processes that start at
- * once take turns. Before a file that older servers are not compatible with, waits until none of them runs.
+ * Applies the files that are missing, Postgres first, and resolves to how many there were. Processes that start at once
+ * migrate one after the other. Before a file that older servers are not compatible with, waits until none of them runs.
  * @throws UserError naming the file at fault; any other error when a store does not answer.
  */
 export async function migrate(
@@ -280,7 +280,7 @@ const schemaTable = `
 
 interface AppliedToClickHouse {
   recorded: AppliedMigration[];
-  /** Whether a server of a cluster lacks tables that others have. */
+  /** Whether a server of the cluster lacks tables that others have. */
   isIncomplete?: boolean;
 }
 

@@ -77,7 +77,7 @@ export async function attachStores(options: StoreOptions): Promise<Stores> {
   if (options.databaseUrl && options.clickhouseUrl) {
     return reachable(connectStores(options, {}), options);
   }
-  // Checked first, since even a look at its lock creates the folder.
+  // Checked first, since even checking the lock creates the folder.
   if (options.existing && !options.databaseUrl) requireData(options.dataDir);
   refuseNewerFolder(options.dataDir);
   const connection = await findOwner(options.dataDir);
@@ -258,7 +258,7 @@ function unreachable(variable: string, url: string | undefined, thrown: unknown)
   return new UserError(`${variable} (${address}) does not answer: ${reasonOf(thrown).split("\n")[0]}`);
 }
 
-/** Resolves when ClickHouse answers; on a cluster to what is wrong with its replicas, if anything. */
+/** Resolves when ClickHouse answers; on a cluster to the problem of its replicas, if any. */
 export async function checkClickHouse(clickhouse: ClickHouse): Promise<string | undefined> {
   if (clickhouse.cluster) return await checkReplicas(clickhouse, clickhouse.cluster);
   await clickhouse.ping();

@@ -4,7 +4,7 @@ import { type Clock, sleep } from "../core/clock.ts";
 import { storageLimits } from "./limits.ts";
 import type { Postgres } from "./postgres/postgres.ts";
 
-/** Arrival times in ms: what came before is stored, as far as living journals report. */
+/** Arrival times in ms: rows that arrived before are stored, as far as living journals report. */
 interface Watermarks {
   /** Of events, merges included. */
   through: number;
@@ -17,7 +17,7 @@ interface Watermarks {
 /** @param now ms since 1970. */
 export async function readWatermarks(sql: Postgres, now: number): Promise<Watermarks> {
   const oldest = new Date(now - storageLimits.journalUnseenMsMax);
-  // A journal that has not reported yet holds nothing older than its own creation, but for clock differences. One of an
+  // A journal that has not reported yet has nothing older than its creation, except for clock differences. One of an
   // older process reports `watermark` only, which is never ahead of the others, and nothing of recordings.
   const rows = await sql<{ name: string; stored: Date; recordings: Date; seen: boolean }[]>`
     WITH known AS (
@@ -45,7 +45,9 @@ export async function readSilences(
   return rows.map(({ name, seen }) => [name, Math.max(0, (now - seen.getTime()) / 1000)]);
 }
 
-/** Waits until every piece of a recording that arrived before now is stored. False where that takes over `msMax`. */
+/**
+ * Waits until every piece of a recording that arrived before now is stored. False when that takes more than `msMax`.
+ */
 export async function recordingsStoredWithin(sql: Postgres, clock: Clock, msMax: number): Promise<boolean> {
   const now = clock.now();
   const until = clock.elapsed() + msMax;

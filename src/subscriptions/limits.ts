@@ -23,7 +23,7 @@ export const subscriptionLimits = {
   emailGapMs: 12,
   /** Insights and charts of deliveries that are computed at the same time; few, so that captures have the cores. */
   deliveryReadsMax: 2,
-  /** Insights and charts that wait for that. */
+  /** Insights and charts that wait to be computed. */
   deliveryReadsWaitingMax: 1000,
   /** How long the links of an email work, in ms: half a year. */
   emailLinkMs: 180 * 86_400_000,
@@ -49,7 +49,7 @@ export const subscriptionLimits = {
   deliveryReadsKeptMax: 100,
   /** How long making one report may take, in ms: a dashboard of ten heavy insights that wait for each other. */
   reportMsMax: 300_000,
-  /** How long a process's claim on a delivery holds unless it is extended, in ms; longer than any send. */
+  /** How long a claim on a delivery lasts unless it is renewed, in ms; longer than any send. */
   deliveryClaimMs: 60_000,
   /** The waits between attempts at one delivery, in ms, each ± 20 %; after the last one it has failed. */
   deliveryRetriesMs: [10_000, 60_000, 300_000, 1_200_000, 3_600_000],

@@ -1,4 +1,4 @@
-// What a subscription and its deliveries look like in a reply, and what of a subscription can be set.
+// A subscription and its deliveries in replies, and the fields of a subscription that can be set.
 
 import Type, { type Static } from "typebox";
 import { wordsIn } from "../core/words.ts";

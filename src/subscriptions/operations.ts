@@ -110,7 +110,7 @@ function oneOperations(parts: SubscriptionParts) {
   ];
 }
 
-/** @param whole the subscription as it will be, as far as its target goes. */
+/** @param whole the subscription after the change, with the fields that concern its target. */
 async function checkInput(
   { sql, addresses }: SubscriptionParts,
   project_id: number,

@@ -135,7 +135,7 @@ export async function reviseSubscription(
   decide: (now: StoredSubscription) => Revision | Promise<Revision>,
 ): Promise<Subscription | undefined> {
   return await sql.begin(async (within) => {
-    // A transaction has the methods of a pool that are used here.
+    // A transaction has all the methods that are used here.
     const tx = within as unknown as Postgres;
     await tx`SELECT id FROM subscriptions WHERE id = ${id} AND project_id = ${project_id} FOR UPDATE`;
     const now = await findSubscription(tx, project_id, id);
@@ -159,7 +159,7 @@ function columnsOf(changes: SubscriptionUpdate): Record<string, string | number 
   return set;
 }
 
-/** As replies show it. The summary has its place in the row, and is written here. */
+/** The subscription as replies show it. The summary is computed here. */
 export function shownOf(row: StoredSubscription): Subscription {
   const { project_id: _project, disabled_at: _disabled, ...shown } = row;
   return { ...shownRow(shown), summary: summaryOf(row) };

@@ -98,7 +98,7 @@ inBrowser(
   "the page of a shared recording has the switch, and pages follow whatever the system has",
   async () => {
     const shared = await visit(browser, `${server.url}/shared/nobody/`, { colorScheme: "light" });
-    await shared.page.getByText("This link shows nothing").waitFor();
+    await shared.page.getByText("This link is not valid").waitFor();
     await theme(shared.page).press("Enter");
     await theme(shared.page).press("Enter");
     expect(await brightness(shared.page)).toBeLessThan(60);

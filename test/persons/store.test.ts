@@ -222,7 +222,7 @@ test("a type that is not allowed finds no place, though it was announced before;
   expect(await deleteGroupType(sql, clickhouse, id, 1)).toBe(true);
   expect(await deleteGroupType(sql, clickhouse, id, 1)).toBe(false);
   const second = await applyMerges(sql, "places-2", [], sighted(["b", "d"]));
-  expect(second.refusedTypes).toEqual([{ project_id: id, name: "b", barred: true }]);
+  expect(second.refusedTypes).toEqual([{ project_id: id, name: "b", forbidden: true }]);
   await mirrorMerges(sql, clickhouse, second.version);
   // A copy that was on its way while the type was deleted comes too late.
   await clickhouse.command(

@@ -1,4 +1,4 @@
-// Levels of members, and the lowest level that each operation requires: the one list of them. The gate refuses lower
+// Levels of members, and the lowest level that each operation requires: this is their only list. The gate refuses lower
 // ones.
 
 import { Fault } from "../../core/fault.ts";
@@ -10,8 +10,8 @@ export type Level = (typeof membershipLevels)[keyof typeof membershipLevels];
 const { member, admin, owner } = membershipLevels;
 
 /**
- * Operations that require more than a member, by method and path. A PUT requires what its PATCH does, and a project
- * what it does under its other paths.
+ * Operations that require more than a member, by method and path. A PUT requires the level of its PATCH, and a project
+ * has the same levels under its other paths.
  */
 const leastLevels: Readonly<Record<string, Level>> = {
   "PATCH /api/organizations/:organization_id/": admin,

@@ -2,7 +2,7 @@
 
 import { randomBase62 } from "../../core/id.ts";
 
-/** What a reply sets and a request is searched for. */
+/** Writes and reads the cookie of a session. */
 export interface SessionCookie {
   /** The Set-Cookie of a new session. */
   set(token: string): string;
@@ -36,7 +36,7 @@ export function sessionCookieFor(siteUrl: string | undefined): SessionCookie {
   };
 }
 
-/** A cookie that no script reads and no other site sends: how it is set, and what a request has of it. */
+/** A cookie that no script can read and no other site can send. */
 export function openCookie(bareName: string, siteUrl: string | undefined) {
   const isSecure = siteUrl?.startsWith("https:") ?? false;
   const name = isSecure ? `__Host-${bareName}` : bareName;
@@ -59,7 +59,7 @@ export function isFromConsole({ headers }: Request): boolean {
   return headers.get("sec-fetch-site") === "same-origin" && headers.get("x-sluice-console") === "1";
 }
 
-/** The value of a cookie that was sent once; one that was sent twice was set by somebody else as well. */
+/** The value of a cookie that was sent once; a second one was set by somebody else. */
 function valueOf(cookies: string, name: string): string | undefined {
   const values = cookies.split(";").flatMap((pair) => {
     const [key = "", value = ""] = pair.trim().split("=", 2);

@@ -6,7 +6,7 @@ import { model, moment, readOnly, strictModel, strictWritable, text, uuid } from
 import { userModel } from "../../http/fields/user.ts";
 import { email, password } from "../sign_in/model.ts";
 
-/** Open invitations of one organization; the oldest give way to no other. */
+/** Open invitations of one organization; further ones are refused. */
 export const invitesMax = 100;
 
 const level = (description: string) =>

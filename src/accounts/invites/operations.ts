@@ -1,4 +1,4 @@
-// Invitations over HTTP: made by administrators, accepted by whoever has the link.
+// Invitations over HTTP: created by administrators, accepted by anybody who has the link.
 
 import { keyInHeader } from "../../access/gate.ts";
 import { insufficient, type Level, requireLevel } from "../../access/people/levels.ts";
@@ -122,7 +122,7 @@ function signupOperations(signing: Signing) {
   ];
 }
 
-/** @throws Fault authentication_failed when the link is not valid, whyever. */
+/** @throws Fault authentication_failed when the link is not valid, for whatever reason. */
 async function requireInvite(
   { sql }: Signing,
   request: Request,

@@ -1,5 +1,5 @@
-// Invitations in Postgres. One is valid for three days, while whoever made it may still make it, and until it is
-// accepted: then it is gone.
+// Invitations in Postgres. One is valid for three days, while its maker may still invite, and until it is accepted:
+// then it is deleted.
 
 import { membershipLevels } from "../../access/people/levels.ts";
 import { hashKey, newUuid, randomBase62 } from "../../core/id.ts";
@@ -48,7 +48,7 @@ interface NewInvite {
 }
 
 /**
- * Makes an invitation, in place of an earlier one to the address, and returns it with the token of its link.
+ * Creates an invitation, which replaces an earlier one to the address; returns it with the token of its link.
  * @returns why there is none: the address is a member's, or too many are open.
  */
 export async function makeInvite(
@@ -112,10 +112,10 @@ interface Acceptance {
 }
 
 /**
- * Makes a member of whoever accepts, and the account where there is none; once, also when two accept at the same time.
- * Who is a member already stays one of the same level.
- * @returns the user's id; undefined when the invitation is not valid any more, or somebody else has got the address:
- * then it is not used up.
+ * Makes the accepting user a member, and creates the account if there is none; once, even if two accept at the same
+ * time. A member's level does not change.
+ * @returns the user's id; undefined when the invitation is no longer valid, or another account has the address: then it
+ *   is not used up.
  */
 export async function acceptInvite(sql: Postgres, acceptance: Acceptance): Promise<number | undefined> {
   const accepting = sql.begin(async (tx) => {

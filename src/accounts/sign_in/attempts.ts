@@ -1,5 +1,5 @@
-// How often somebody may try to sign in: counted by account and by address, in this process. Successful attempts count
-// as well, so that many at once are no way around. Who is known is counted apart: strangers block nobody known.
+// Bounds attempts to sign in, by account and by address, in this process. Successful attempts count, too, so that many
+// at once do not evade the bound. Known users are counted separately, so that strangers cannot block them.
 
 import { networkOfClient } from "../../access/client_address.ts";
 import { openRateLimit } from "../../access/rate.ts";
@@ -10,9 +10,9 @@ import { signInLimits } from "./limits.ts";
 export interface Attempt {
   /** The client's address, where it is known. */
   address: string | undefined;
-  /** Of the account, if one is named. */
+  /** The address of the account, if one is named. */
   email?: string | undefined;
-  /** Who has proved to belong to the account: a browser in which it signed in, or a user with a session or a key. */
+  /** The id of a proved owner of the account: a browser in which it signed in, or a user with a session or a key. */
   known?: string | undefined;
 }
 
@@ -49,7 +49,7 @@ export function openAttempts(clock: Clock): Attempts {
   };
 }
 
-/** An address as it is compared and stored: addresses differ in more than their case for nobody. */
+/** An address as it is compared and stored: case does not distinguish addresses. */
 export function normalizedEmail(email: string): string {
   return email.trim().normalize("NFKC").toLowerCase();
 }

@@ -1,5 +1,5 @@
-// Browsers in which an account has signed in, known by a cookie that opens nothing: attempts from elsewhere do not
-// count against them, so that no stranger locks anybody out of a browser in use. OWASP calls it a device cookie.
+// Browsers in which an account has signed in, known by a cookie that grants no access: attempts from elsewhere do not
+// count against them, so that no stranger can lock a user out of a browser in use. OWASP calls it a device cookie.
 
 import { openCookie } from "../../access/people/session.ts";
 import type { Secrets } from "../../access/secret.ts";
@@ -9,11 +9,11 @@ import { signInLimits } from "./limits.ts";
 export interface KnownBrowsers {
   /** The Set-Cookie of a browser in which the account of a normalized address signs in. Its id stays the same. */
   cookieFor(request: Request, email: string): string;
-  /** The id of the browser that asks; undefined where the account of the normalized address has not signed in there. */
+  /** The id of the request's browser; undefined when the account of the normalized address has not signed in there. */
   idOf(request: Request, email: string): string | undefined;
 }
 
-/** @param secrets seal the cookie, so that only a sign-in makes one. */
+/** @param secrets seal the cookie, so that it cannot be forged. */
 export function openKnownBrowsers(secrets: Secrets, siteUrl: string | undefined): KnownBrowsers {
   const { text, valueIn } = openCookie("sluice_browser", siteUrl);
   const idOf = (request: Request, email: string): string | undefined => {

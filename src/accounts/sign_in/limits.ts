@@ -1,7 +1,7 @@
 // Limits of signing in, with their units and reasons.
 
 export const signInLimits = {
-  /** Characters of a password: fewer are guessed, more are no better. */
+  /** Characters of a password: shorter ones can be guessed, longer ones are no safer. */
   passwordCharsMin: 8,
   passwordCharsMax: 128,
   /** Bytes of a password as it is hashed: normalized text may be longer than what was typed. */
@@ -12,26 +12,28 @@ export const signInLimits = {
   hashKibibytes: 19_456,
   hashPasses: 2,
   /**
-   * Passwords that are hashed at once, and those that wait for it, of strangers and as many of who is known: events are
-   * captured meanwhile. One address has half of the places that are free.
+   * Passwords hashed at once, and those that wait, of strangers and as many of known users: events are captured
+   * meanwhile. One address gets half of the free places in the queue.
    */
   hashesMax: 1,
   hashesWaitingMax: 32,
   /** How long a password waits for its hash, in ms. */
   hashWaitMsMax: 5000,
-  /** The rest after a stranger's hash, as a multiple of its time: all strangers together get a quarter of one core. */
+  /**
+   * The pause after a stranger's hash, as a multiple of its duration: all strangers together get a quarter of one core.
+   */
   strangersRestFactor: 3,
-  /** The longest rest, in ms: a machine that hashes slowly because it is busy is not slowed down further. */
+  /** The longest pause, in ms: where hashing is slow because the machine is busy, longer pauses would not help. */
   strangersRestMsMax: 300,
   /**
    * Attempts in any attemptsWindowMs, of strangers: for one account, whether it exists or not, from one address; for
-   * one account from all addresses; and from one address. Who is known has the first number, and counts alone.
+   * one account from all addresses; and from one address. Known users have the first number, each counted alone.
    */
   accountAttemptsMax: 10,
   accountAttemptsAnywhereMax: 50,
   addressAttemptsMax: 60,
   attemptsWindowMs: 600_000,
-  /** How long a browser stays known after a sign-in, in s: half a year. */
+  /** How long a browser is known after a sign-in, in s: half a year. */
   browserKnownSeconds: 15_552_000,
   /** Characters of the cookie of a known browser that are read: an address of 254 characters makes 570. */
   browserCookieCharsMax: 1000,

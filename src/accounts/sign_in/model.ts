@@ -1,4 +1,4 @@
-// What people send to sign in and to change their own account, and what a session looks like in a reply.
+// Requests to sign in and to change one's own account, and a session in replies.
 
 import Type, { type Static } from "typebox";
 import { refusal } from "../../http/docs/document.ts";
@@ -8,7 +8,7 @@ import { signInLimits } from "./limits.ts";
 
 const { passwordCharsMin, passwordCharsMax, emailCharsMax } = signInLimits;
 
-/** Bounded alike for all accounts: a longer one is nobody's password. */
+/** The bound of all accounts' passwords. */
 export const password = (description: string) =>
   exactText({ maxLength: passwordCharsMax, description, examples: ["correct horse battery"] });
 

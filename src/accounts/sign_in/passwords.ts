@@ -6,7 +6,7 @@ import { Fault, unavailable } from "../../core/fault.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import { signInLimits } from "./limits.ts";
 
-/** For whom a password is hashed: known people share a queue, strangers have one of their own. */
+/** The caller for whom a password is hashed: known users share one queue, strangers another. */
 export interface PasswordCaller {
   owner: string;
   isKnown: boolean;
@@ -61,7 +61,7 @@ function openQueues(clock: Clock) {
   };
 }
 
-/** The text that is hashed: equal for a password typed on two keyboards. @throws Fault */
+/** The text that is hashed, normalized, so that it does not depend on the keyboard. @throws Fault */
 function checkedPassword(password: string, attr: string): string {
   const { passwordCharsMin: least, passwordCharsMax: most, passwordBytesMax } = signInLimits;
   const chars = [...password].length;

@@ -8,24 +8,24 @@ import type { Postgres, PostgresTransaction } from "../../storage/postgres/postg
 import { signInLimits } from "./limits.ts";
 import type { BrowserSession } from "./model.ts";
 
-/** Who signs in with a password, which must still be the one that was hashed. `email`: normalized. */
+/** A user who signs in with a password; its hash must still be the stored one. `email`: normalized. */
 export interface PasswordSigner {
   user_id: number;
   email: string;
   password_hash: string;
 }
 
-/** Who signs in, by a password or by a key as it is stored, which must still be theirs. */
+/** A user who signs in by a password, or by a key in its stored form, which must still be valid. */
 export type Signer = PasswordSigner | { user_id: number; key: { id: string; secure_value: string } };
 
 interface NewSession {
   user_agent: string;
-  /** The stored form of the session that ends with this: the browser's before. */
+  /** The stored form of the browser's previous session, which this one replaces. */
   replaces: string | undefined;
 }
 
 /**
- * Makes a session, and returns what the cookie holds; undefined when the password or the key is no longer valid.
+ * Creates a session, and returns the cookie's value; undefined when the password or the key is no longer valid.
  * Sessions that are over are removed, and the user's oldest when there are signInLimits.sessionsMax others.
  */
 export async function startSession(
@@ -51,8 +51,8 @@ export async function startSession(
 }
 
 /**
- * Locks what signs in until the session is there, so that what ends the sessions of a password or a key ends this one,
- * too. False when it is not valid any more.
+ * Locks the password or key until the session exists, so that revoking it ends this session, too. False when it is no
+ * longer valid.
  */
 async function lockSigner(tx: PostgresTransaction, signer: Signer): Promise<boolean> {
   const hash = "password_hash" in signer ? signer.password_hash : null;
@@ -79,7 +79,7 @@ export async function endOwnSession(sql: Postgres, user_id: number, id: string):
 
 type SessionRow = Stored<BrowserSession, "created_at" | "last_used_at" | "expires_at">;
 
-/** The sessions of a user, the newest first. `current`: the id of the one that asks. */
+/** The sessions of a user, the newest first. `current`: the id of the request's session. */
 export async function listSessions(
   sql: Postgres,
   user_id: number,
@@ -125,7 +125,7 @@ export async function changeUser(sql: Postgres, id: number, changes: UserChanges
     return true;
   });
   return await changing.catch((thrown: unknown) => {
-    // unique_violation: the index of addresses decides, also between two who want one at once.
+    // unique_violation: the index of addresses decides, even between two simultaneous requests.
     if (codeOf(thrown) === "23505") return false;
     throw thrown;
   });

@@ -1,4 +1,4 @@
-// What signing in, changing an account and accepting an invitation share: checks of passwords, and new sessions.
+// Checks of passwords, and new sessions, for signing in, changing an account and accepting an invitation.
 
 import type { SessionCookie } from "../../access/people/session.ts";
 import type { Secrets } from "../../access/secret.ts";
@@ -30,7 +30,7 @@ export interface Signing extends SigningOptions {
    */
   authenticate(request: Request, email: string, password: string): Promise<PasswordSigner>;
   /**
-   * The reply that signs in: with a new session, in place of the browser's before.
+   * The reply that signs in, with a new session that replaces the browser's previous one.
    * @throws Fault invalid_credentials when the password was changed, or the key rolled or revoked, meanwhile.
    */
   signedIn(request: Request, signer: Signer, reply: Response): Promise<Response>;

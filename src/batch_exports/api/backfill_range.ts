@@ -28,8 +28,8 @@ export function readRange(body: { start_at?: unknown; end_at?: unknown }, now: D
 }
 
 /**
- * Where a backfill of this range ends. Without an end it goes until now, but leaves an interval that has not ended to
- * the schedule, if the schedule will run it.
+ * The end of a backfill of this range. Without an end it runs until now, but leaves the unfinished interval to the
+ * schedule, if the schedule will run it.
  */
 export function endOfRange(
   { start, end }: BackfillRange,

@@ -67,7 +67,7 @@ export async function checkExport(
 
 type OwnFields = Omit<ExportFields, "destination_type" | "destination_config" | "destination_secrets">;
 
-/** An export's own fields, which are complained of before its destination's. */
+/** Checks an export's own fields, which are reported before its destination's. */
 async function checkOwnPart(
   { clickhouse, parse, project_id }: Checks,
   changes: ExportUpdate,
@@ -131,8 +131,8 @@ async function checkDestinationPart(
 }
 
 /**
- * The stored destination with its secrets. If they were encrypted with a key that is gone, the request must contain all
- * of them.
+ * The stored destination with its secrets. If they were encrypted with a lost key, the request must contain all of
+ * them.
  */
 function openStored(
   secrets: Secrets,

@@ -9,7 +9,7 @@ import { gone, listSchema, reply } from "../../http/fields/schema.ts";
 import { notFound } from "../../http/found.ts";
 import { operationsOf, projectOperation } from "../../http/operation.ts";
 import { streamedPage } from "../../http/pages/page.ts";
-import { begunTexts } from "../../http/pages/sliced.ts";
+import { primedTexts } from "../../http/pages/sliced.ts";
 import type { SqlParser } from "../../query/sql/parser/parser.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import type { Uses } from "../../storage/services.ts";
@@ -41,7 +41,7 @@ import { checkExport, type Checks } from "./export_input.ts";
 import { exportOf, exportOperation, type ExportRequest, scopeOf } from "./request.ts";
 
 export interface ExportParts extends Omit<Checks, "project_id">, Uses<"sql" | "clock"> {
-  /** Tests a project's destination; resolves to why it does not work, or to undefined when it does. */
+  /** Tests a project's destination; resolves to the reason why it does not work, or to undefined. */
   probe: (destination: Destination, project_id: number) => Promise<string | undefined>;
 }
 
@@ -60,7 +60,7 @@ function readOperations({ sql, parse }: ExportParts) {
       answer: async (request) => {
         const { query, url } = request;
         const { count, rows } = await listExports(sql, scopeOf(request), query);
-        const shown = await begunTexts(shownBlocks(sql, parse, rows), (one) => JSON.stringify(one));
+        const shown = await primedTexts(shownBlocks(sql, parse, rows), (one) => JSON.stringify(one));
         return await streamedPage(url, query, count, shown);
       },
     }),
@@ -73,7 +73,7 @@ function readOperations({ sql, parse }: ExportParts) {
   ];
 }
 
-/** Exports with their runs are ten times as many rows: some are read while others are sent. */
+/** With their runs, exports are ten times as many rows: they are read while others are sent. */
 async function* shownBlocks(
   sql: Postgres,
   parse: Checks["parse"],
@@ -142,7 +142,7 @@ function tooMany(): Fault {
   return new Fault("invalid_input", "This project has as many batch exports as it can have.");
 }
 
-/** The parts of an export that a dry run shows although nothing was created. */
+/** The fields of an export that a dry run makes up, since nothing is created. */
 function wouldBe(now: Date) {
   return {
     id: "00000000-0000-0000-0000-000000000000",
@@ -196,7 +196,7 @@ function changeOperations(parts: ExportParts) {
 
 const attemptsMax = 5;
 
-/** Reads the export again when somebody else changed it meanwhile, so that no change is lost. */
+/** Repeats the change when another request changed the export meanwhile, so that no change is lost. */
 async function change(
   parts: ExportParts,
   request: OneExportRequest,

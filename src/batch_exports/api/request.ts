@@ -1,4 +1,4 @@
-// What the operations on batch exports share, which are the same in projects and in organizations.
+// Requests about batch exports, which are equal in projects and in organizations.
 
 import { present, uuidOf } from "../../http/found.ts";
 import { type OperationRequest, operationsOf } from "../../http/operation.ts";

@@ -1,4 +1,4 @@
-// What a destination of batch exports is. Each has a folder and a line in destinations.ts.
+// The type of destinations of batch exports. Each has a folder and a line in destinations.ts.
 
 import type { ExportColumn } from "../source/columns.ts";
 import type { ExportServices, ExportWork, Writing } from "../source/statements.ts";
@@ -13,7 +13,7 @@ export interface DestinationParts<Config> {
   read?(given: Settings): Settings;
   /** Checks what the rules of single fields cannot. @param settings without defaults. @throws Fault */
   check?(settings: Settings): void;
-  /** The field with the place of the data, and its host; undefined where there is none. */
+  /** The field with the host of the data, and the host; undefined where there is none. */
   hostOf?(settings: Settings): { field: string; host: string } | undefined;
   /** The columns of events, unless the owner selects others. */
   columns: readonly ExportColumn[];
@@ -28,7 +28,7 @@ export interface DestinationParts<Config> {
   probe(work: Writing, config: Config): Promise<void>;
 }
 
-/** Of any configuration: it was read by `fields` before. */
+/** A kind with any configuration, which `fields` has read. */
 export type DestinationKind = DestinationParts<Settings>;
 
 export function destinationKind<const Own extends DestinationFields>(
@@ -43,6 +43,6 @@ export interface Destination {
   config: Settings;
   /** The events that it includes. */
   choice: ExportedNames;
-  /** Values that it is sent and that must not be shown when its answer repeats them. */
+  /** Values that are sent to it, and must not be shown when its answer repeats them. */
   secrets: readonly string[];
 }

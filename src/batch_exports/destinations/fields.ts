@@ -1,5 +1,5 @@
-// The fields of destinations: types of values, rules, secrets, defaults, and which are the place of the data; refusals
-// of settings, in PostHog's words.
+// The fields of destinations: types of values, rules, secrets, defaults, and which are the data's target; refusals of
+// settings, in PostHog's words.
 
 import { Fault } from "../../core/fault.ts";
 import { shown } from "../../http/fields/field_fault.ts";
@@ -21,11 +21,11 @@ export interface Field {
   /** The default; null where the field may be absent. */
   otherwise?: unknown;
   /**
-   * Whether it is the place of the data: when it changes, the secrets are required again, so that nobody sends them
+   * Whether it is the data's target: when it changes, the secrets are required again, so that nobody can send them
    * elsewhere.
    */
   isTarget?: true;
-  /** What a value of the right type must be. */
+  /** The rule for values of the right type. */
   rule?: rules.ValueRule;
 }
 
@@ -42,7 +42,7 @@ export const files = {
   compression: optional,
   /** Files are split at about this size, in megabytes; null: one file for each run. */
   max_file_size_mb: { kind: "int", otherwise: null, rule: rules.fileMegabytes },
-  // The name is that of other CSV writers. Off by default, since it alters the data.
+  // Other CSV writers use this name. Off by default, since it alters the data.
   /** In CSV, an apostrophe is put before cells that spreadsheets would take for formulas. */
   escape_formulas: { kind: "bool", otherwise: false },
 } as const satisfies Record<string, Field>;

@@ -63,7 +63,7 @@ const relativePath: ValueRule = (value) => {
 export const keyPrefix: ValueRule = (value) =>
   plain.test(String(value)) ? prefixFault(String(value)) : "must not contain control characters";
 
-/** URLs are normalized, so such steps would lead out of the container. */
+/** URLs are normalized, so such steps would leave the container. */
 export const containerPrefix: ValueRule = (value) => {
   const steps = String(value).split("/");
   if (steps.some((step) => step === "." || step === "..")) return 'must not hold "." or ".." as a step';

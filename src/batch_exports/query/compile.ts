@@ -20,7 +20,7 @@ export interface CompiledQuery {
   params: Record<string, unknown>;
 }
 
-/** Whose query it is, and of which rows. */
+/** The query's project and model. */
 export interface QueryOwner {
   model: ExportModel;
   project_id: number;

@@ -1,5 +1,5 @@
-// What a native_query may be: one SELECT of expressions over one table, with an optional condition. HogQL has more:
-// whatever else is in the tree is refused by its name.
+// Reads a native_query: one SELECT of expressions over one table, with an optional condition. HogQL has more;
+// everything else in the tree is refused by name.
 
 import type { SqlParser } from "../../query/sql/parser/parser.ts";
 import { partEnd } from "../../query/sql/parser/text_bounds.ts";
@@ -80,7 +80,7 @@ function refuseInner(): never {
   return refuseQuery("Subqueries or CTEs are not supported");
 }
 
-/** What the parser has found beside these members. */
+/** Refuses members of a node other than these. */
 function refuseOthers(node: object, known: ReadonlySet<string>): void {
   for (const [name, value] of Object.entries(node)) {
     const isThere = value !== null && value !== undefined && value !== false;
@@ -123,7 +123,7 @@ class ExpressionCheck {
   #within(node: ExpressionNode): readonly ExpressionNode[] {
     switch (node.node) {
       case "Constant":
-        // Those come as text; of so many digits none has a type of 64 bits.
+        // These are texts; a number of so many digits exceeds 64 bits.
         if (node.value_type && /^-?\d{20}/.test(String(node.value)))
           refuseUnsupported("a number is too large.");
         return [];

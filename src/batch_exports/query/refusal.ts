@@ -1,4 +1,4 @@
-// How a native_query is refused.
+// Refusals of a native_query.
 
 import { Fault } from "../../core/fault.ts";
 import { SqlProblem } from "../../query/sql/compile/compile.ts";
@@ -8,7 +8,7 @@ export function refuseQuery(detail: string): never {
   throw new Fault("invalid_input", detail, { attr: "native_query" });
 }
 
-/** Refuses HogQL with its problem and its place. */
+/** Refuses HogQL with its problem and position. */
 export function refuseProblem(what: string, thrown: unknown): never {
   if (!(thrown instanceof SqlProblem)) throw thrown;
   const { message, start } = thrown;

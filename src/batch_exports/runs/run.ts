@@ -55,7 +55,7 @@ export interface RunServices extends ExportServices, Uses<"sql" | "log"> {
   counts: RunCounts;
 }
 
-/** One attempt at a claimed run. What a step throws is the attempt's end. */
+/** One attempt at a claimed run. An error of a step ends the attempt. */
 export async function attemptRun(run: ClaimedRun, services: RunServices, lease: Lease): Promise<void> {
   const { signal: abort } = lease;
   if (abort.aborted) return;
@@ -117,7 +117,7 @@ function filterOf(filters: unknown, { model: rows, project_id }: ClaimedRun, now
   return { text, params };
 }
 
-/** Persons are in a table of their own until `use` has ended: the rows that are written must be those counted. */
+/** Persons are copied to a table until `use` has ended: the rows that are written must be those counted. */
 async function read(work: UncountedWork, use: (work: ExportWork) => Promise<number>): Promise<number> {
   if (work.source.model === "events") return await use(await counted(work));
   const held = crypto.randomUUID();

@@ -1,5 +1,4 @@
-// Runs in Postgres while they are worked on: which are due, who claims them, how they end. All moments come from the
-// caller's clock.
+// Runs in Postgres while they are open: due ones, claims, results. All moments come from the caller's clock.
 
 import { storableText } from "../../core/foreign_text.ts";
 import type { LeasedRows } from "../../storage/postgres/lease_queue.ts";
@@ -23,7 +22,7 @@ export function statusesBefore(status: RunStatus): readonly RunStatus[] {
   return earlierStatuses[status] ?? [];
 }
 
-/** What of an export its runs do not need. */
+/** Fields of an export that its runs do not need. */
 type OwnOfExports = "name" | "interval" | "paused" | "last_paused_at" | "start_at" | "end_at";
 
 /** A run with everything that its delivery needs. Moments in ms since 1970. */
@@ -94,7 +93,7 @@ export function leasedRuns(sql: Postgres, { now, watermark, unsupported }: Due):
 }
 
 /**
- * Marks runs that were due for untakenMsMax and that no process seems to serve, this one included. They stay due.
+ * Marks runs that have been due for untakenMsMax and that no process seems able to serve. They stay due.
  * @returns those that were not marked before.
  */
 export async function markUnservable(
@@ -168,7 +167,7 @@ export async function pauseFailing(sql: Postgres, batch_export_id: string, now: 
   });
 }
 
-/** A line of an export's log, which its owner sees: no secret may be in it. */
+/** A line of an export's log. Its owner sees it, so it must contain no secret. */
 interface NewLogEntry {
   batch_export_id: string;
   /** Null for what concerns the export itself. */

@@ -16,8 +16,8 @@ export interface DueExport {
 }
 
 /**
- * Advances schedules: for every export whose next interval has ended and that has no open run, `decide` names the
- * interval to run, or how far there is nothing to run.
+ * Advances schedules: for every export whose next interval has ended and that has no open run, `decide` returns the
+ * interval to run, or the moment up to which there is nothing to run.
  * @returns how many runs were created.
  */
 export async function scheduleRuns(
@@ -104,7 +104,7 @@ export async function waitingBackfills(sql: Postgres): Promise<OpenBackfill[]> {
     LIMIT ${exportLimits.exportsPerTickMax}`;
 }
 
-/** Sets the range of a backfill, once, and how many runs it means. */
+/** Sets the range of a backfill, once, and its number of runs. */
 export async function setRange(
   sql: Postgres,
   id: string,
@@ -119,7 +119,7 @@ export async function setRange(
     WHERE id = ${id} AND (range_start IS NULL OR total_runs IS NULL)`;
 }
 
-/** Creates the next run of a backfill; one of several processes does. */
+/** Creates the next run of a backfill, in one of several processes. */
 export async function advanceBackfill(
   sql: Postgres,
   backfill: OpenBackfill,

@@ -33,7 +33,7 @@ import {
   waitingBackfills,
 } from "./schedule_store.ts";
 
-/** One text in every process, so that it is logged once. */
+/** Equal in all processes, so that it is logged once. */
 const unservableReason =
   "No server can run this: files are written by one with EXPORT_FILE_DIR and the embedded ClickHouse";
 
@@ -68,7 +68,7 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
   }
 
   /**
-   * Tests a destination; why it does not work, or undefined when it does.
+   * Tests a destination; resolves to the reason why it does not work, or to undefined.
    * @throws Fault unavailable when too many are being tested, of this project or in all.
    */
   async probe(destination: Destination, project_id: number): Promise<string | undefined> {
@@ -109,7 +109,7 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
     return run ? { run } : { until: alignedBefore(now, lengthMs) };
   }
 
-  /** Backfills are no queue of leases: one is moved on by a single comparing UPDATE, so there is nothing to hold. */
+  /** Backfills are no queue of leases: one is advanced by a single conditional UPDATE, so there is nothing to lease. */
   async #backfill(): Promise<void> {
     for (const backfill of await waitingBackfills(this.#services.sql)) {
       try {
@@ -128,7 +128,7 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
     const lengthMs = intervalMs(backfill.interval);
     let end = backfill.range_end.getTime();
     const start = backfill.range_start?.getTime() ?? (await this.#firstMoment(backfill, lengthMs)) ?? end;
-    // All data arrived in the interval that has not ended: what is there is run at once.
+    // All data arrived in the unfinished interval: it is exported at once.
     if (backfill.end_at === null && start >= end) end = Math.max(end, backfill.created_at.getTime());
     await setRange(sql, backfill.id, { start, end }, intervalsIn(start, end, lengthMs), clock.now());
     const run = nextOfRange(backfill.scheduled_until?.getTime() ?? start, end, lengthMs);
@@ -163,7 +163,7 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
     return { now, watermark: this.#watermark, unsupported: this.#unsupported };
   }
 
-  /** Once for each run, whichever process reports it. */
+  /** Reports each run once, whichever process does. */
   async #reportUnservable(due: Due): Promise<void> {
     const { sql, log } = this.#services;
     for (const { id, batch_export_id } of await markUnservable(sql, due, unservableReason)) {
@@ -173,7 +173,7 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
     }
   }
 
-  /** Once for each journal that is gone: its last events may be missing in exports. */
+  /** Reports each journal that is gone once: its last events may be missing in exports. */
   #report(unseen: readonly string[]): void {
     for (const journal of unseen) {
       if (this.#unseen.has(journal)) continue;

@@ -68,7 +68,7 @@ const elementsChain =
 /** The columns that eventsWithPersons adds to an event's own. */
 export const personProperties = "person_properties";
 
-/** Null for a person of whom nothing is known. */
+/** Null for a person without properties. */
 const knownOfPerson: ExportColumn = {
   ...json(personProperties),
   sql: `if(empty(${personProperties}), '{}', ${personProperties})`,

@@ -1,5 +1,5 @@
-// What every destination gets, and how the statements of an export run in ClickHouse: on one thread, in limited memory,
-// killed on abort.
+// The services of destinations, and the statements of an export in ClickHouse: on one thread, in limited memory, killed
+// on abort.
 
 import type { Addresses } from "../../access/address.ts";
 import { sleep } from "../../core/clock.ts";
@@ -32,7 +32,7 @@ export type Writing = ExportServices & Pick<ExportWork, "abort" | "tag">;
 
 type Settings = Record<string, string | number>;
 
-/** For all statements of an export: captures must not be slowed down. */
+/** Settings of all statements of an export: captures must not be slowed down. */
 const reading: Settings = {
   max_threads: 1,
   max_insert_threads: 1,
@@ -77,8 +77,8 @@ export function rowStream(
 }
 
 /**
- * Runs a statement that writes, to its end. On abort it is killed, and this waits until it is gone: a retry must not
- * run beside it.
+ * Runs a statement that writes, to its end. On abort it is killed, and this waits for its end: a retry must not run
+ * beside it.
  */
 export async function runInsert(
   work: Pick<ExportWork, "clickhouse" | "abort" | "tag">,

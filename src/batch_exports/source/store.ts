@@ -46,7 +46,7 @@ export interface Selection {
   identity: string;
 }
 
-/** A statement made of another one's text, with its parameters and more. */
+/** A statement around the text of another one, with the parameters of both. */
 export function wrapStatement(
   { text, params }: ExportStatement,
   around: (text: string) => string,
@@ -176,7 +176,7 @@ function cell({ sql, type }: ExportColumn): string {
   return type === "String" ? `ifNull(${sql}, '')` : `ifNull(toString(${sql}), '')`;
 }
 
-/** Characters that spreadsheets take for the begin of a formula, in both widths, and those they skip before it. */
+/** Characters with which spreadsheets begin a formula, in both widths, and those that they skip before it. */
 const formulaStarts = "['=', '+', '-', '@', '＝', '＋', '－', '＠', '\\t', '\\r', '\\n']";
 
 /** Puts an apostrophe before what may be a formula, also before a negative number. */
@@ -236,8 +236,8 @@ function eventRows(source: ExportSource, days: readonly string[], view = "events
 }
 
 /**
- * Each id of the persons whose last change arrived in the interval, with their properties as they are now, or were when
- * copied.
+ * Each id of the persons whose last change arrived in the interval, with their current properties, or those when they
+ * were copied.
  */
 function personRows(source: ExportSource): ExportStatement {
   const { held, project_id } = source;

@@ -19,7 +19,7 @@ export interface BackfillRange {
 }
 
 /**
- * @param range as it was requested; it is run up to `end`.
+ * @param range as requested; it is run up to `end`.
  * @param total_runs null until the start is known.
  */
 export async function createBackfill(

@@ -1,4 +1,4 @@
-// Cursors of pages without a count: the position of the row before the page, as the links of a page hold it.
+// Cursors of pages without a count: the position of the row before the page, as in a page's links.
 
 import { Fault } from "../../core/fault.ts";
 import { isUuid } from "../../core/id.ts";

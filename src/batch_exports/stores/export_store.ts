@@ -83,7 +83,7 @@ export async function showExport(sql: Postgres, stored: StoredExport): Promise<S
 }
 
 /**
- * Writes a file export while no other process can take the same folder.
+ * Writes a file export under a lock, so that no other process can choose the same folder.
  * @param stored the export before the change; it may keep its folder.
  * @throws Fault invalid_input when another export, of any project, writes its files there.
  */
@@ -246,7 +246,7 @@ function jsonOf(sql: Postgres | PostgresTransaction, value: unknown) {
   return value === null || value === undefined ? null : sql.json(value as never);
 }
 
-/** Of the row e. The moments that requests set replace the columns of their names. */
+/** The columns of the row e; moments that requests set are formatted exactly. */
 function columns(sql: Postgres | PostgresTransaction) {
   const set = ["last_paused_at", "start_at", "end_at"].map((name) => sql`, ${exactMoment(sql, "e", name)}`);
   return sql`e.*, e.xmin::text AS revision${set}`;

@@ -1,4 +1,4 @@
-// Runs as their owners list, read and cancel them.
+// Runs as the API lists, reads and cancels them.
 
 import { shownRow, type Stored } from "../../http/fields/field_time.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
@@ -11,7 +11,7 @@ type RunRow = Stored<
   "data_interval_start" | "data_interval_end" | "created_at" | "finished_at" | "last_updated_at"
 >;
 
-/** Of a run, as replies show it. */
+/** The columns of a run in replies. */
 function columns(sql: Postgres) {
   return sql`
     r.id, r.status, r.records_completed, r.latest_error, r.data_interval_start, r.data_interval_end, r.cursor,
@@ -70,7 +70,7 @@ export async function getRun(sql: Postgres, batch_export_id: string, id: string)
   return row && shownRow(row);
 }
 
-/** False when it had ended already. The process that runs it notices at its next extension of the lease. */
+/** False when it had ended already. The process that runs it notices when it next renews its lease. */
 export async function cancelRun(sql: Postgres, id: string, now: Date): Promise<boolean> {
   const rows = await sql`
     UPDATE batch_export_runs

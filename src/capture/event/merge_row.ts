@@ -2,7 +2,7 @@
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
-import type { SightedType } from "../../persons/group_type_store.ts";
+import type { AnnouncedType } from "../../persons/group_type_store.ts";
 import { type Merge, mergeKind } from "../../persons/merge.ts";
 import { ByteColumn } from "../../storage/native/native.ts";
 import type { RowAppender } from "../journal/lane.ts";
@@ -84,7 +84,7 @@ const decoder = new TextDecoder();
  */
 export async function* readMergeRows(
   payloads: Iterable<Uint8Array>,
-  types: SightedType[],
+  types: AnnouncedType[],
   atOnce: number,
 ): AsyncGenerator<Merge[], void, undefined> {
   let merges: Merge[] = [];

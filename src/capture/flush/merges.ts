@@ -3,7 +3,7 @@
 
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
-import type { SightedType } from "../../persons/group_type_store.ts";
+import type { AnnouncedType } from "../../persons/group_type_store.ts";
 import { mirrorMerges } from "../../persons/mirror_store.ts";
 import { type Applied, applyMerges, forgetSegment, forgetSegments } from "../../persons/store.ts";
 import type { Uses } from "../../storage/services.ts";
@@ -62,7 +62,7 @@ export class MergeFlush {
   async #apply(segment: Segment): Promise<void> {
     const { journal, sql, clickhouse, refused } = this.#options;
     const name = basename(segment.path);
-    const types: SightedType[] = [];
+    const types: AnnouncedType[] = [];
     const bytes = new Uint8Array(await readFile(segment.path));
     const frames = segment.batches.flatMap((batch) => batch.frames);
     const payloads = frames.map(({ offset, length }) => bytes.subarray(offset, offset + length));

@@ -105,7 +105,7 @@ export class WarningBook {
       const { project_id, from, into } = merge;
       warn("cannot_merge_already_identified", project_id, { merged_id: from, into_id: into }, from);
     }
-    for (const { project_id, name, barred } of refusedTypes) {
+    for (const { project_id, name, forbidden: barred } of refusedTypes) {
       const type = barred ? "group_type_not_allowed" : "group_types_limit_exceeded";
       warn(type, project_id, { group_type: name }, "");
     }

@@ -1,5 +1,5 @@
-// A place in a bucket of an S3-compatible store. Objects are read and written whole, each in one request: no upload is
-// ever half there, and what failed is simply done again.
+// A prefix in a bucket of an S3-compatible store. Objects are read and written whole, each in one request, so that no
+// upload is ever incomplete, and a failed one is repeated.
 
 import { setTimeout } from "node:timers/promises";
 import { withinMs } from "../../core/deadline.ts";
@@ -12,7 +12,7 @@ export interface BucketAccess {
   secretAccessKey: string | undefined;
   sessionToken: string | undefined;
   region: string;
-  /** Undefined: Amazon's, of the region. */
+  /** Undefined: Amazon's, in the region. */
   endpoint: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface BucketAddress {
 
 const addressShape = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([\w.+/-]{1,512}))?$/;
 
-/** @returns undefined for what is a folder. @throws UserError (exit 2) for an address that names no place. */
+/** @returns undefined for a folder. @throws UserError (exit 2) for an invalid address. */
 export function readBucketAddress(text: string): BucketAddress | undefined {
   if (!/^s3:/i.test(text)) return undefined;
   const [, bucket, path = ""] = addressShape.exec(text) ?? [];
@@ -36,7 +36,7 @@ export function readBucketAddress(text: string): BucketAddress | undefined {
 }
 
 export class BackupBucket {
-  /** As people write it. */
+  /** The address as text. */
   readonly name: string;
   readonly #client: Bun.S3Client;
   readonly #prefix: string;
@@ -61,13 +61,13 @@ export class BackupBucket {
     });
   }
 
-  /** The place below this one; this one for an empty path. */
+  /** The bucket at a path below this prefix; this one for an empty path. */
   below(path: string): BackupBucket {
     if (path === "") return this;
     return new BackupBucket({ bucket: this.#bucket, prefix: this.#prefix + path }, this.#settings);
   }
 
-  /** The bytes may change once it has resolved: also a request that got no answer has its own copy of them. */
+  /** The caller may reuse the bytes once it has resolved: even a request without an answer has its own copy. */
   async put(path: string, bytes: Uint8Array): Promise<void> {
     const key = this.#prefix + path;
     await this.#retried(key, () =>
@@ -77,7 +77,7 @@ export class BackupBucket {
 
   /**
    * The object's bytes; undefined when there is none.
-   * @param check throws when they are not right: they are read again, since a transfer may have ended early.
+   * @param check throws when they are wrong: then they are read again, since a transfer may have ended early.
    * @throws UserError when there are more bytes than `bytesMax`.
    */
   async get(
@@ -113,7 +113,7 @@ export class BackupBucket {
     return await this.#retried(key, () => this.#client.exists(key));
   }
 
-  /** Whether there are objects below. */
+  /** Whether there are objects below the prefix. */
   async hasAny(): Promise<boolean> {
     const { contents = [] } = await this.#list({ prefix: this.#prefix, maxKeys: 1 });
     return contents.length > 0;
@@ -133,7 +133,7 @@ export class BackupBucket {
     for (const name of names) {
       for await (const { contents = [] } of this.#pages({ prefix: this.#prefix + name })) {
         for (const { key } of contents) {
-          // The prefix of a name is that of longer ones, too.
+          // Names that begin with this one have its prefix, too.
           const [first] = key.slice(this.#prefix.length).split("/");
           if (!key.startsWith(this.#prefix) || first !== name) continue;
           await this.#retried(key, () => this.#client.delete(key));
@@ -181,6 +181,6 @@ function codeOf(thrown: unknown): string {
   return thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
 }
 
-/** Answers that another attempt gets again. */
+/** Errors that a retry cannot avoid. */
 const lasting =
   /^(NoSuch|Access|Invalid|Signature|AuthorizationHeader|Expired|PermanentRedirect|NotImplemented|ERR_S3)/;

@@ -1,5 +1,5 @@
-// Where several backups lie, each under a name of its own: a folder, or a place in a bucket. The newest stay. Whose a
-// backup is, is in its name, so that servers may share a place, and what else lies there is never removed.
+// Several backups, each under its own name, in a folder or below a prefix of a bucket. The newest are kept. A backup's
+// name contains its database's, so that servers may share a collection; other files in it are never removed.
 
 import { existsSync } from "node:fs";
 import { readdir, rename } from "node:fs/promises";
@@ -11,11 +11,11 @@ import { type BackupTarget, FolderTarget, partialEnding, removeParts } from "./t
 
 export interface BackupCollection {
   target(name: string): BackupTarget;
-  /** The names of the folders in it; one that is no backup, or not yet, may come twice. */
+  /** The names of the folders in it; one that is no backup, or an incomplete one, may appear twice. */
   names(): AsyncIterable<string>;
   /** Whether it has a manifest. */
   isWhole(name: string): Promise<boolean>;
-  /** Removes a backup or a half one; what else is in its folder stays. */
+  /** Removes a backup, complete or not; other files in its folder stay. */
   remove(name: string): Promise<void>;
 }
 
@@ -32,14 +32,14 @@ export function folderCollection(folder: string): BackupCollection {
     remove: async (name) => {
       const partial = join(folder, name + partialEnding);
       await removeParts(partial);
-      // Half removed it is no backup.
+      // A partly removed backup must not look complete.
       if (existsSync(join(folder, name))) await rename(join(folder, name), partial);
       await removeParts(partial);
     },
   };
 }
 
-/** @param staging a folder that does not exist, for what cannot be written to the bucket at once. */
+/** @param staging a folder that does not exist, for files that cannot be written to the bucket directly. */
 export function bucketCollection(bucket: BackupBucket, staging: string): BackupCollection {
   return {
     target: (name) => new BucketTarget(bucket.below(name), staging),
@@ -58,8 +58,8 @@ export function backupName(at: number, database: string): string {
 }
 
 /**
- * Removes backups of the database of `newest` but for that one and the `kept - 1` newest others, and halves that were
- * left: one backup of a database runs at a time, and it is complete.
+ * Removes backups of the database of `newest`, except that one and the `kept - 1` newest others, and incomplete ones:
+ * one backup of a database runs at a time, and `newest` is complete.
  * @returns how many.
  */
 export async function removeOlder(

@@ -8,7 +8,7 @@ import { backupLimits } from "./limits.ts";
 /** The name of the list. */
 export const listName = "files";
 
-/** What is written of one file, or one object. */
+/** What was written of one file, or one object. */
 export interface Written {
   bytes: number;
   sum: string;
@@ -16,10 +16,12 @@ export interface Written {
 
 export const manifestName = "manifest.json";
 
-/** What is directly below the folder or the address of a backup; the manifest first, without which it is none. */
+/**
+ * The names directly below a backup's folder or address; the manifest is first, since without it there is no backup.
+ */
 export const backupParts: readonly string[] = [manifestName, listName, "data", "postgres", "clickhouse"];
 
-/** Writes chunks to a new file at `to`, or behind what is there, durably; makes its folder. */
+/** Writes chunks durably to a new file at `to`, or appends them; creates its folder. */
 export async function writeSummed(
   chunks: AsyncIterable<Uint8Array>,
   to: string,
@@ -48,7 +50,7 @@ export async function writeSummed(
 export async function* chunksOf(path: string): AsyncGenerator<Uint8Array> {
   const file = await open(path, "r");
   try {
-    // Most files are small, and there are many: memory that is not used waits for the collector all the same.
+    // Most files are small, and there are many: a full buffer for each would wait for the garbage collector.
     const { size } = await file.stat();
     const chunk = new Uint8Array(Math.min(backupLimits.chunkBytes, size + 1));
     for (;;) {
@@ -98,7 +100,7 @@ export async function syncOne(path: string): Promise<void> {
   }
 }
 
-/** @throws UserError for what is no file, such as a pipe that nobody writes to. */
+/** @throws UserError for anything but a file, such as a pipe without a writer. */
 export async function summed(path: string): Promise<Written> {
   if (!(await lstat(path)).isFile()) throw new UserError(`${path} is no file`);
   const hasher = new Bun.CryptoHasher("sha256");

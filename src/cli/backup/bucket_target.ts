@@ -1,4 +1,4 @@
-// A backup in a bucket: written while it is made, without a copy on the disk, and fetched again for a restore.
+// A backup in a bucket: written without a copy on the disk, and fetched for a restore.
 
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,10 +13,10 @@ import type { BackupTarget } from "./target.ts";
 export class BucketTarget implements BackupTarget {
   readonly folder: string;
   readonly #bucket: BackupBucket;
-  /** Of one object at a time, since what waits for the collector would add up. */
+  /** Reused for every object: buffers that wait for the garbage collector would add up. */
   readonly #memory = new Uint8Array(backupLimits.objectBytes);
 
-  /** @param folder one that does not exist, for what cannot be written to the bucket at once. */
+  /** @param folder one that does not exist, for files that cannot be written to the bucket directly. */
   constructor(bucket: BackupBucket, folder: string) {
     [this.#bucket, this.folder] = [bucket, folder];
   }
@@ -84,7 +84,7 @@ export async function fetchManifest(bucket: BackupBucket, version: string): Prom
 
 /**
  * Fetches the files into a folder that does not exist, each part of a long one as a file of its own. Names come from
- * the list alone, and are checked; what else is in the bucket is not read.
+ * the list, and are checked; other objects in the bucket are not read.
  * @throws UserError for what is missing, damaged, or more than the manifest says.
  */
 export async function fetchFiles(bucket: BackupBucket, { files }: Manifest, folder: string): Promise<void> {
@@ -95,7 +95,7 @@ export async function fetchFiles(bucket: BackupBucket, { files }: Manifest, fold
   let bytesLeft = files.bytes;
   for await (const { path, sum } of listedFiles(folder, "", bucket.name)) {
     const bytes = await bucket.get(path, Math.min(bytesLeft, backupLimits.objectBytes), (got) => {
-      // Another attempt follows.
+      // Retried.
       if (sumOf(got) !== sum) throw new Error("it is not as it was written");
     });
     if (!bytes) throw new UserError(`${bucket.name} is damaged: ${path} is missing`);

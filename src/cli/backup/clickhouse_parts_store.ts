@@ -15,14 +15,14 @@ const frozenBelow = "clickhouse/shadow";
 const frozenName = "sluice_backup";
 
 /**
- * Tables that are not copied: what migrations write themselves, mirrors of Postgres, which a restore writes anew, and
- * scratch.
+ * Tables that are not copied: those that migrations fill, mirrors of Postgres, which a restore fills again, and
+ * temporary ones.
  */
 const leftOut: ReadonlySet<string> = new Set(
   wordsIn("schema_migrations merged_ids group_type_rows deleting_ids exported_person_rows"),
 );
 
-/** Tables that others are derived from, frozen last: what the others lack of their rows is derived by deriveSince(). */
+/** Tables from which others are derived, frozen last: deriveSince() derives what the others lack. */
 const sources = ["event_rows", "snapshot_chunks"];
 
 export interface PartTable {
@@ -62,17 +62,23 @@ export async function frozenParts(
   return (await readdir(frozen)).map((part) => ({ part, path: join(frozen, part) }));
 }
 
-/** Where a backup into a bucket puts what it cannot send at once: what a killed one left goes with frozen parts. */
+/**
+ * The folder of a backup into a bucket for files that it cannot send directly; thaw() also removes what a killed backup
+ * left.
+ */
 export function stagingFolder(dataDir: string): string {
   return join(dataDir, frozenBelow, "sluice_backup_files");
 }
 
-/** Deletes frozen parts, those that a backup before has left, too: they keep the room of parts that are gone. */
+/**
+ * Deletes frozen parts, including those that an earlier backup left: they use the disk space of parts that were
+ * removed.
+ */
 export async function thaw(dataDir: string): Promise<void> {
   await rm(join(dataDir, frozenBelow), { recursive: true, force: true });
 }
 
-/** Where the parts of a table are put for attach(). */
+/** The folder into which a table's parts are copied for attach(). */
 export function detachedFolder(dataDir: string, { folder }: PartTable): string {
   return join(dataDir, "clickhouse", folder, "detached");
 }
@@ -85,8 +91,8 @@ export async function attach(clickhouse: ClickHouse, dataDir: string, table: Par
 }
 
 /**
- * Derives again what arrived from `since` on, in ms: the tables were frozen one after the other, and an INSERT writes
- * its views one after the other.
+ * Derives rows that arrived from `since` (ms) on again: tables were frozen one after the other, and an INSERT fills its
+ * views one after the other.
  */
 export async function deriveSince(clickhouse: ClickHouse, since: number): Promise<void> {
   for (const table of sources) {

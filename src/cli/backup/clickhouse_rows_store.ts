@@ -11,7 +11,9 @@ interface Part {
   bytes: number;
 }
 
-/** Views that write into tables: while rows are copied table by table, they would derive what was deleted since. */
+/**
+ * Views that write into tables: while rows are copied table by table, they would derive rows that were deleted since.
+ */
 const writingViews = "engine = 'MaterializedView'";
 
 /** @throws UserError when one of the tables has rows. */
@@ -45,7 +47,7 @@ export async function withoutViews(clickhouse: ClickHouse, work: () => Promise<v
 
 /** Copies a table that has no other writer; resolves to the number of rows. */
 export async function copyRowsOf(table: string, from: ClickHouse, to: ClickHouse): Promise<number> {
-  // A part that was merged away could not be read on.
+  // A part that was merged meanwhile could not be read to its end.
   await from.command("SYSTEM STOP MERGES {table:Identifier}", { table });
   const parts = await from.query<{ part: string; rows: string; bytes: string }>(
     `SELECT name AS part, rows, data_uncompressed_bytes AS bytes FROM ${from.tables.system("parts")}

@@ -63,13 +63,13 @@ export function partPath(file: string, number: number): string {
   return number === 0 ? file : `${file}@${number}`;
 }
 
-/** What backups consist of. Of DATA_DIR they have journals, refused rows and the key. */
+/** The files of backups. From DATA_DIR these are journals, refused rows and the key. */
 const pathShapes = [
   /^data\/(?:workers\/[\w.-]+\/)?journal\/[\w.-]+$/,
   /^data\/quarantine\/[\w.-]+$/,
   /^data\/secret\.key$/,
   /^postgres\/\w+$/,
-  // ClickHouse writes the other bytes of a name as %XX.
+  // ClickHouse escapes other bytes of a name as %XX.
   /^clickhouse\/\w+\/[\w.%@+/-]+$/,
 ];
 
@@ -84,9 +84,9 @@ function isBelow(path: string): boolean {
 export interface ListedFile {
   path: string;
   sum: string;
-  /** The path of the file that it is, or is a part of. */
+  /** The path of the file, or of the one that it is a part of. */
   file: string;
-  /** Whether it is a part behind the first one, which goes behind those before it. */
+  /** Whether it is a later part, which is appended. */
   isFurther: boolean;
 }
 
@@ -94,8 +94,8 @@ const partSuffix = /@([1-9]\d{0,8})$/;
 
 /**
  * The listed paths below `part`, or all.
- * @param name what the backup is called in messages.
- * @throws UserError for a line that leads elsewhere, or has no part before it.
+ * @param name of the backup, for messages.
+ * @throws UserError for a path outside the backup, or a part without the one before it.
  */
 export async function* listedFiles(
   folder: string,

@@ -15,7 +15,7 @@ export const backupLimits = {
   copiedBytes: 16 * 1024 * 1024,
   /** How long one of its statements may take, in ms. */
   copyMsMax: 600_000,
-  /** Bytes of an object, which is in memory at once: a few MB make the time that a request takes count little. */
+  /** Bytes of an object, which is in memory: with several MB, the latency of a request matters little. */
   objectBytes: 16 * 1024 * 1024,
   /** Bytes of the list of files in a bucket, which is one object: some 500,000 files. */
   listBytesMax: 64 * 1024 * 1024,
@@ -25,12 +25,12 @@ export const backupLimits = {
   listPagesMax: 10_000,
   /** How long a request to a bucket may take, in ms: an object at a megabit a second. */
   requestMsMax: 150_000,
-  /** How often a request to a bucket is made until it counts as failed. */
+  /** Attempts at one request to a bucket. */
   requestsMax: 5,
   /** The pause before the second request, in ms; each further one is twice as long. */
   requestPauseMs: 250,
-  /** How many backups may be asked to stay. */
+  /** The largest number of backups that can be kept. */
   keptMax: 10_000,
-  /** How far before its first moment a backup's batches are derived again, in ms: clocks are set at times. */
+  /** How far before a backup's beginning its batches are derived again, in ms: clocks may be set back. */
   derivedAgainMs: 60_000,
 };

@@ -1,5 +1,5 @@
-// The manifest of a backup: what made it, when, of which tables. It is written last, so that a folder without one is no
-// backup.
+// The manifest of a backup: the program's version, the time, and the tables. It is written last, so that a folder
+// without one is no backup.
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ const backupFormat = 1;
 export interface Manifest {
   /** The program's version. */
   version: string;
-  /** ISO 8601: what was acknowledged before it is in the backup. */
+  /** ISO 8601: events acknowledged before it are in the backup. */
   begun_at: string;
   postgres: AppliedMigration[];
   clickhouse: AppliedMigration[];
@@ -36,7 +36,7 @@ export function readManifest(folder: string, version: string): Manifest {
   return parseManifest(readFileSync(path, "utf8"), folder, version);
 }
 
-/** @param isThere whether there is anything else. */
+/** @param isThere whether the folder has other files. */
 export function noBackup(source: string, isThere: boolean): UserError {
   const why = ", which is written last; a backup that was cut short cannot be restored";
   return new UserError(`${source} is no backup: it has no ${manifestName}${isThere ? why : ""}`);

@@ -1,5 +1,5 @@
 // A move: the rows of both embedded stores go to empty remote ones. ClickHouse's first, then Postgres's in one
-// transaction: until that is committed the remote stores have no accounts, and nothing is lost where it was.
+// transaction: until it is committed, the remote stores have no accounts, and the embedded ones are unchanged.
 
 import { resolve } from "node:path";
 import { UserError } from "../../core/fault.ts";
@@ -36,7 +36,7 @@ export async function moveStores(options: MoveOptions): Promise<number> {
   const { dataDir: folder, log, ...remote } = options;
   const dataDir = resolve(folder);
   checkEmbedded(dataDir);
-  // Owns the folder: no server runs on it meanwhile.
+  // Owns the folder, so that no server runs on it meanwhile.
   const from = await openStores({ dataDir, log, requireReachable: true });
   try {
     await migrate(from, { log, alone: true, exact: true });

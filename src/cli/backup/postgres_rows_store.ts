@@ -1,19 +1,19 @@
 // The rows of the embedded Postgres, which comes without pg_dump: every table as lines of JSON, read in one
-// transaction, and put back into the tables that the migrations have made. A line is an array of the columns' values as
-// Postgres writes them, and the first line has the columns' names. COPY is not used: postgres.js stops reading the
-// connection when the last rows of one come faster than they are taken.
+// transaction, and inserted into the tables that the migrations have created. A line is an array of the columns' values
+// as Postgres writes them, and the first line has the columns' names. COPY is not used: postgres.js stops reading the
+// connection when the last rows of one arrive faster than they are consumed.
 
 import { UserError } from "../../core/fault.ts";
 import { reasonOf } from "../../core/log.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { backupLimits } from "./limits.ts";
 
-/** A connection that is held while something lasts. */
+/** A reserved connection. */
 export type HeldConnection = Awaited<ReturnType<Postgres["reserve"]>>;
 
 /**
- * Tables that are not copied: what migrations write themselves, and the secrets of the last days, with which somebody
- * could compute who a visitor without a cookie was.
+ * Tables that are not copied: those that migrations fill, and the salts of the last days, with which visitors without a
+ * cookie could be identified.
  */
 const leftOut: ReadonlySet<string> = new Set(["schema_migrations", "migrations_begun", "cookieless_salts"]);
 
@@ -27,7 +27,7 @@ export async function lockBackups(connection: HeldConnection): Promise<void> {
   if (got?.locked !== true) throw new UserError("another backup of this DATA_DIR is running");
 }
 
-/** A UUID that no other database has but its copies. */
+/** A UUID that only this database and its copies have. */
 export async function readDatabaseId(connection: HeldConnection): Promise<string> {
   const [found] = await connection<{ id: string }[]>`SELECT id::text FROM database_identity`;
   if (found === undefined) throw new UserError("the database has no identity: start the server on it first");
@@ -37,7 +37,7 @@ export async function readDatabaseId(connection: HeldConnection): Promise<string
 /** From here on the connection sees one moment, until endSnapshot(). */
 export async function beginSnapshot(connection: HeldConnection): Promise<void> {
   await connection`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`;
-  // The first statement takes the snapshot.
+  // The snapshot is that of the first statement.
   await connection`SELECT 1 FROM pg_class LIMIT 1`;
 }
 
@@ -58,7 +58,7 @@ export async function listRowTables(sql: Postgres): Promise<string[]> {
   const ordered = new Set<string>();
   const add = (name: string): void => {
     const ahead = targets.get(name) ?? [];
-    // Each is taken once, also if two should refer to each other.
+    // Each is listed once, even if two refer to each other.
     targets.delete(name);
     for (const other of ahead) add(other);
     ordered.add(name);

@@ -1,5 +1,5 @@
-// A restore: an empty data folder is filled from a backup. While it lasts a marker is in the folder, so that no server
-// starts on half of it.
+// A restore: an empty data folder is filled from a backup. Until it is complete the folder has a marker, so that no
+// server starts on it.
 
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { chmod, copyFile as copyPlain, mkdir, rm, writeFile } from "node:fs/promises";
@@ -42,7 +42,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Manifest> 
   return manifest;
 }
 
-/** All files are fetched and checked before the first one is put in its place. */
+/** All files are fetched and checked before the first one is copied to its destination. */
 async function restoreBucket(bucket: BackupBucket, dataDir: string, log: Log): Promise<Manifest> {
   const manifest = await fetchManifest(bucket, readVersion());
   checkEmpty(dataDir);
@@ -80,7 +80,7 @@ interface Filling {
   dataDir: string;
   /** The backup's. */
   folder: string;
-  /** Whether its files are removed as they are copied: it takes room where the copies go. */
+  /** Whether its files are removed as they are copied: they are on the disk of the copies. */
   isSpent: boolean;
   log: Log;
 }
@@ -88,7 +88,7 @@ interface Filling {
 async function fill(filling: Filling, manifest: Manifest): Promise<void> {
   const { dataDir, folder, log } = filling;
   for await (const one of listedFiles(folder, "data/")) {
-    await put(filling, one, join(dataDir, one.file.slice("data/".length)));
+    await copyListed(filling, one, join(dataDir, one.file.slice("data/".length)));
   }
   const stores = await openStores({ dataDir, log, requireReachable: true });
   try {
@@ -98,18 +98,22 @@ async function fill(filling: Filling, manifest: Manifest): Promise<void> {
   }
 }
 
-async function put({ folder, isSpent }: Filling, { path, isFurther }: ListedFile, to: string): Promise<void> {
+async function copyListed(
+  { folder, isSpent }: Filling,
+  { path, isFurther }: ListedFile,
+  to: string,
+): Promise<void> {
   await copyFile(join(folder, path), to, isFurther);
   if (isSpent) await rm(join(folder, path));
 }
 
-/** What a new volume has by itself, and what a restore makes that was killed before it began. */
-const nobodys: ReadonlySet<string> = new Set(["lost+found", "lock", "owner"]);
+/** The files of a new volume, and those of a restore that was killed before it began. */
+const ignoredNames: ReadonlySet<string> = new Set(["lost+found", "lock", "owner"]);
 
 function checkEmpty(dataDir: string): void {
   if (!existsSync(dataDir)) return;
   refuseHalfRestored(dataDir);
-  const [found] = readdirSync(dataDir).filter((name) => !nobodys.has(name));
+  const [found] = readdirSync(dataDir).filter((name) => !ignoredNames.has(name));
   if (found !== undefined)
     throw new UserError(`DATA_DIR ${dataDir} is not empty (it has ${found}); restore into a new one`);
 }
@@ -131,7 +135,7 @@ async function fillStores(filling: Filling, stores: Stores, manifest: Manifest):
     const [, name = "", ...rest] = one.file.split("/");
     const table = tables.get(name);
     if (!table) throw new UserError(`${folder} has rows of ${name}, a table that does not exist`);
-    await put(filling, one, join(detachedFolder(dataDir, table), ...rest));
+    await copyListed(filling, one, join(detachedFolder(dataDir, table), ...rest));
   }
   for (const table of tables.values()) await attach(clickhouse, dataDir, table);
   await mirrorMerges(sql, clickhouse);

@@ -1,4 +1,4 @@
-// Where a backup is written. Both kinds get the manifest last: until then what is there is no backup.
+// Where a backup is written. Both kinds write the manifest last: until then there is no backup.
 
 import { existsSync, readdirSync } from "node:fs";
 import { mkdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
@@ -8,9 +8,9 @@ import { backupParts, manifestName, summed, syncTree, writeSummed } from "./back
 import { type WrittenParts } from "./file_list.ts";
 
 export interface BackupTarget {
-  /** A folder of this machine: the list lies in it, and files that others write, until adopt(). */
+  /** A folder of this machine for the list, and for files that others write, until adopt(). */
   readonly folder: string;
-  /** @throws UserError when something is there that is no half backup of its own. */
+  /** @throws UserError when there is anything but an incomplete backup of its own. */
   begin(): Promise<void>;
   write(file: string, chunks: AsyncIterable<Uint8Array>): WrittenParts;
   /** Makes a file of `folder` the backup's. */
@@ -21,7 +21,7 @@ export interface BackupTarget {
   discard(): Promise<void>;
 }
 
-/** A folder, which has another name until it is complete: it is renamed when all is durable. */
+/** A folder under another name, which is renamed when all is durable. */
 export class FolderTarget implements BackupTarget {
   readonly folder: string;
   readonly #final: string;
@@ -60,10 +60,10 @@ export class FolderTarget implements BackupTarget {
   }
 }
 
-/** What a folder's name ends with while it is no backup. */
+/** The ending of a folder's name while the backup is incomplete. */
 export const partialEnding = ".partial";
 
-/** Removes what backups consist of, and the folder if nothing else is in it. */
+/** Removes a backup's files, and the folder if nothing else is in it. */
 export async function removeParts(folder: string): Promise<void> {
   for (const part of backupParts) await rm(join(folder, part), { recursive: true, force: true });
   await rmdir(folder).catch((thrown: NodeJS.ErrnoException) => {

@@ -1,5 +1,5 @@
-// A backup: what DATA_DIR and the two embedded stores hold, while a server may run. The journal is copied first, then
-// the stores: an event that was acknowledged before is in one of them, and recovery tells those that are in both.
+// A backup of DATA_DIR and the two embedded stores, while a server may run. The journal is copied first, then the
+// stores: an event that was acknowledged before is in one of them, and recovery detects those that are in both.
 
 import { existsSync, readdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -121,7 +121,7 @@ async function write(source: Source, target: BackupTarget): Promise<Manifest> {
     await target.finish(backupManifestText(manifest));
     return manifest;
   } catch (thrown) {
-    // The reason is that of the failure.
+    // The failure itself is reported.
     await target.discard().catch(() => {});
     throw thrown;
   } finally {
@@ -161,8 +161,8 @@ async function fill(source: Source, target: BackupTarget): Promise<Manifest> {
 }
 
 /**
- * What is kept outside of the stores. Refused rows are copied before the journals, to which they may return, and after
- * them, since rows may come from there.
+ * The data outside of the stores. Refused rows are copied before the journals, to which they may return, and after
+ * them, since rows may have come from there.
  */
 async function copyData(dataDir: string, target: string): Promise<void> {
   await copyNew(dataDir, target, "quarantine");
@@ -186,7 +186,7 @@ function workerFolders(dataDir: string): string[] {
   return existsSync(folder) ? readdirSync(folder).map((name) => join("workers", name)) : [];
 }
 
-/** Copies a file, or those of a folder, but for those that were copied before and those that go meanwhile. */
+/** Copies a file, or those of a folder, except those copied before and those removed meanwhile. */
 async function copyNew(dataDir: string, target: string, name: string): Promise<void> {
   const from = join(dataDir, name);
   const isFolder =

@@ -25,9 +25,9 @@ interface ServerReply {
 }
 
 /** `rows`: how many rows the body had. */
-export function judgeReply(answer: ServerReply, rows: number): ReplyVerdict {
+export function verdictOf(answer: ServerReply, rows: number): ReplyVerdict {
   const { status } = answer;
-  if (status === 200) return judgeTaken(answer, rows);
+  if (status === 200) return verdictOfAccepted(answer, rows);
   const reason = `${status}${detailOf(answer)}`;
   if (status === 413) return { is: "too large", reason };
   if (status === 408 || status === 429 || status >= 500) {
@@ -36,7 +36,7 @@ export function judgeReply(answer: ServerReply, rows: number): ReplyVerdict {
   return { is: "refused", reason };
 }
 
-function judgeTaken(answer: ServerReply, rows: number): ReplyVerdict {
+function verdictOfAccepted(answer: ServerReply, rows: number): ReplyVerdict {
   const reply = jsonObject(answer.body);
   if (reply === undefined || !(reply["status"] === 1 || /^ok$/i.test(String(reply["status"])))) {
     return {

@@ -8,7 +8,7 @@ import { addCounts, type ImportCounts, noCounts } from "./counts.ts";
 import { importLimits } from "./limits.ts";
 import type { ImportOptions, ImportParts } from "./options.ts";
 import type { Reporter } from "./progress.ts";
-import { judgeReply, type ReplyVerdict } from "./reply.ts";
+import { type ReplyVerdict, verdictOf } from "./reply.ts";
 
 /** Thrown when the import is stopped before a body is accepted. */
 export class Stopped extends Error {}
@@ -99,7 +99,7 @@ export class Sender {
         signal: AbortSignal.timeout(importLimits.requestMsMax),
       });
       this.#reached = true;
-      return judgeReply(
+      return verdictOf(
         { status: response.status, headers: response.headers, body: await response.text() },
         rows,
       );

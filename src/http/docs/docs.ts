@@ -1,4 +1,4 @@
-// The API's description of itself: OpenAPI for programs, a page for people. Routes with `hide` are left out.
+// The API's description: OpenAPI for programs, a page for people. Routes with `hide` are left out.
 
 import { join } from "node:path";
 import { swagger } from "@elysiajs/swagger";

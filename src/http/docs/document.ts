@@ -1,4 +1,4 @@
-// What the operations of the API's description share: how a key is sent, how a refusal looks, which scope is required.
+// Common parts of the operations in the API's description: authentication, refusals, required scopes.
 
 import Type from "typebox";
 import { problems } from "../problem.ts";
@@ -217,7 +217,7 @@ const verbs: Record<string, string> = {
   delete: "destroy",
 };
 
-/** Verbs where PostHog's differ from the form of the answer, by the last word of the path. */
+/** PostHog's verbs that do not follow from the form of the answer, by the last word of the path. */
 const reading: Record<string, string> = {
   activity: "retrieve",
   logs: "retrieve",
@@ -232,7 +232,7 @@ const ofProjects = new Set(["reset_token"]);
 /**
  * For example `batch_exports_runs_list` for GET /api/projects/{project_id}/batch_exports/{id}/runs/. Ids of paths
  * elsewhere begin with their home: `environments_batch_exports_runs_list`.
- * @param isList whether the answer has several things.
+ * @param isList whether the answer is a list.
  */
 function operationIdOf(method: string, path: string, isList: boolean): string {
   const words = path
@@ -240,7 +240,7 @@ function operationIdOf(method: string, path: string, isList: boolean): string {
     .filter((word) => word !== "" && word !== "api" && !word.startsWith("{"))
     .map((word) => word.replace(/\W/g, ""));
   const last = words.at(-1) ?? "";
-  // PostHog's name for the activity of all, which that of one is beside.
+  // PostHog's name of the activity of all, beside that of one.
   if (last === "activity" && !path.endsWith("}/activity/")) words.splice(-1, 1, "all", last);
   if (words[0] === "projects" && words.length > 1 && !ofProjects.has(words[1]!)) words.shift();
   const isOwn = words.filter((word) => word !== "environments").length === 1;

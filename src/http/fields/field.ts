@@ -10,7 +10,7 @@ import Type, {
 } from "typebox";
 import { harmlessFieldsOf } from "./harmless_fields.ts";
 
-/** What any field may say of itself. A field with a `default` may be left out when a thing is made. */
+/** Options of any field. One with a `default` may be left out when a thing is created. */
 type FieldNotes = {
   description?: string;
   examples?: unknown[];
@@ -55,7 +55,7 @@ export function choice<const Choice extends string>(choices: readonly Choice[], 
   return Type.Enum<Choice[]>([...choices], { type: "string", ...notes });
 }
 
-/** An object that the API's description calls by this name, said once and referred to from everywhere. */
+/** An object with a name in the API's description: defined once, and referred to from everywhere. */
 export function model<Properties extends TProperties>(title: string, properties: Properties) {
   return Type.Object(properties, { title });
 }
@@ -91,17 +91,14 @@ export function variants<Models extends TObject[]>(
   return Type.Union(models, { title, discriminator: { propertyName: property }, ...notes });
 }
 
-/**
- * The id of another thing. Only its form is checked: whether there is such a thing is the room's to say, with
- * `missingReference`.
- */
+/** The id of another thing. Only its form is checked: its existence is checked by the room, with `missingReference`. */
 export function reference(notes: FieldNotes = {}) {
   return Type.Integer({ minimum: 1, maximum: 2_147_483_647, "x-reference": true, ...notes });
 }
 
 /**
  * A field of PostHog's without a meaning here: an object that must be empty, since it would be ignored.
- * @param refusal what a value that is not empty is answered with.
+ * @param refusal the error for a value that is not empty.
  */
 export function emptyObject(refusal: string) {
   return Type.Record(Type.String(), Type.Unknown(), {
@@ -114,7 +111,7 @@ export function emptyObject(refusal: string) {
 
 /**
  * A field of requests that PostHog has and that has no meaning here: left out or empty, since it would be ignored.
- * @param refusal what any other value is answered with.
+ * @param refusal the error for any other value.
  * @param also values that are accepted too, because they mean the same as none.
  */
 export function unsupported(refusal: string, also: readonly (string | number | boolean)[] = []) {
@@ -154,8 +151,7 @@ type Writable<Properties extends TProperties> = {
 };
 
 /**
- * What a request may set of a resource: its model without the fields that are read-only, in its order. A model called
- * Thing makes a ThingRequest.
+ * The body of a request: the model without its read-only fields, in its order. A model Thing becomes a ThingRequest.
  */
 export function writable<Properties extends TProperties>(
   model: TObject<Properties>,

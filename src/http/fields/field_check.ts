@@ -21,7 +21,7 @@ import {
 } from "./field_rule.ts";
 
 /**
- * What a request does with a thing. "make": every field without a default is required, the others get their defaults.
+ * The purpose of a request. "make": every field without a default is required, the others get their defaults.
  * "replace": the same fields are required, the others stay. "change": no field is required.
  */
 export type Purpose = "make" | "replace" | "change";
@@ -55,7 +55,7 @@ function checkObject(rule: Rule, value: unknown, path: FieldPath, purpose: Purpo
     } else if (field.default !== undefined) {
       if (purpose === "make") checked[name] = structuredClone(field.default);
     } else if (purpose !== "change" && rule.required?.includes(name)) {
-      // A name that is misspelt is refused before the one that is missing for it.
+      // A misspelt name is refused before the one that it was meant for is reported as missing.
       refuseUnknown(rule, value, path);
       throw fieldFault("required", "This field is required.", [...path, name]);
     }

@@ -1,4 +1,4 @@
-// One value against one rule: what is accepted, what it becomes, and the text for a wrong one. The texts are those of
+// One value against one rule: what is accepted, what it becomes, and the error for a wrong one. The errors are those of
 // Django REST framework, since scripts for that API read them.
 
 import type { Fault } from "../../core/fault.ts";
@@ -24,19 +24,19 @@ export interface Rule {
   items?: Rule;
   properties?: Record<string, Rule>;
   required?: readonly string[];
-  /** false: a name that `properties` does not have is refused; by default it is dropped. */
+  /** false: names that `properties` does not have are refused; by default they are dropped. */
   additionalProperties?: unknown;
-  /** Names that are dropped all the same, since they change nothing. */
+  /** Names that are dropped even then, since they change nothing. */
   "x-dropped"?: readonly string[];
   default?: unknown;
   "x-reference"?: boolean;
-  /** Only an empty value is accepted; any other is refused with this. */
+  /** Only an empty value is accepted; any other is refused with this text. */
   "x-empty"?: string;
   /** Further values that are accepted where only an empty one is, and mean the same. */
   "x-also"?: readonly unknown[];
   /** Its presence is checked in the schema's order, its content after all other fields. */
   "x-checked-last"?: boolean;
-  /** The text as it is: not trimmed, and a number is none. */
+  /** The text is not trimmed, and numbers are refused. */
   "x-exact"?: boolean;
 }
 
@@ -68,7 +68,7 @@ function tooLong(maxLength: number, path: FieldPath): Fault {
   return fieldFault("max_length", `Ensure this field has no more than ${maxLength} characters.`, path);
 }
 
-/** NUL, which Postgres cannot hold, and halves of surrogate pairs, which UTF-8 cannot. */
+/** Refuses NUL, which Postgres cannot store, and halves of surrogate pairs, which UTF-8 cannot encode. */
 export function refuseUnstorable(text: string, path: FieldPath): void {
   if (text.includes("\0")) {
     throw fieldFault("null_characters_not_allowed", "Null characters are not allowed.", path);
@@ -102,12 +102,12 @@ function integerIn(value: unknown): number | undefined {
   const text = value.trim();
   const whole = text.includes(".") ? withoutLast(text, "0") : `${text}.`;
   const number = whole.slice(0, -1);
-  if (!whole.endsWith(".") || !digits.test(number) || !parted(number)) return undefined;
+  if (!whole.endsWith(".") || !digits.test(number) || !hasPlainUnderscores(number)) return undefined;
   return Number(number.replaceAll("_", "")) + 0;
 }
 
 /** Whether every underscore has a digit on each side. */
-function parted(number: string): boolean {
+function hasPlainUnderscores(number: string): boolean {
   const first = number.startsWith("+") || number.startsWith("-") ? 1 : 0;
   return number[first] !== "_" && !number.endsWith("_") && !number.includes("__");
 }
@@ -123,7 +123,7 @@ function withinBounds(number: number, minimum: number, maximum: number, path: Fi
   return number;
 }
 
-/** A reference out of range is refused as one to nothing. */
+/** A number out of range is refused as a missing reference. */
 export function checkReference(value: unknown, path: FieldPath): number {
   const number = typeof value === "string" && value.length > textDigitsMax ? undefined : integerIn(value);
   if (number === undefined) {
@@ -215,7 +215,7 @@ export function checkEmpty(rule: Rule, value: unknown, path: FieldPath): undefin
   if (!isEmpty && !also.includes(value)) throw fieldFault("invalid_input", refusal, path);
 }
 
-/** Any JSON that can be stored, no deeper than its readers take. */
+/** Any JSON that can be stored, no deeper than its readers accept. */
 export function checkFree(value: unknown, path: FieldPath): unknown {
   const waiting: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
   for (let next = waiting.pop(); next; next = waiting.pop()) {

@@ -1,4 +1,4 @@
-// Moments and zones as request bodies give them, and moments as replies do.
+// Moments and zones in request bodies, and moments in replies.
 
 import { withoutLast } from "../../core/trim.ts";
 

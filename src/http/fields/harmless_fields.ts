@@ -1,9 +1,9 @@
-// Fields of bodies that PostHog has, that its clients send and that change nothing here. Every other field is shown by
-// a reply of ours, answered, or refused by name.
+// PostHog's fields of bodies that its clients send and that change nothing here. Every other field is in our replies,
+// has an effect, or is refused by name.
 
 import { wordsIn } from "../../core/words.ts";
 
-/** By why nothing would be another with it; then by the model that has them. */
+/** By the reason for which they change nothing, then by model. */
 const harmlessByReason: Record<string, Record<string, readonly string[]>> = {
   "PostHog shows it and nobody can set it: it may be sent back as it was read.": {
     Insight: wordsIn(`

@@ -2,7 +2,7 @@
 // declared by its operation or refused.
 
 interface Harmless {
-  /** Why no answer would be another with it. */
+  /** Why it changes no answer. */
   reason: string;
   /** The only value that is harmless; any by default. */
   only?: string;

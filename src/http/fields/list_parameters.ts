@@ -5,7 +5,7 @@ import { fieldFault } from "./field_fault.ts";
 import { checkReference, checkText, type Rule } from "./field_rule.ts";
 import { type Parameter, parameter } from "./query.ts";
 
-/** Ids of other things, `[1,42]` or one of them. Ids that nobody has are answered: with nothing. */
+/** Ids of other things, `[1,42]` or one of them. Unknown ids select nothing. */
 export function referencesParameter(description: string, itemsMax: number): Parameter<number[] | undefined> {
   return listParameter(`${description} A JSON list, or one of them.`, itemsMax, checkReference);
 }
@@ -23,7 +23,7 @@ export function namesParameter(
   };
 }
 
-/** Texts of which no blank may be lost, such as expressions, likewise. A wrong one is named by its place. */
+/** As namesParameter(), for texts that must not be trimmed. A wrong one is named by its index. */
 export function textsParameter(
   description: string,
   { minItems = 0, maxItems, maxLength }: { minItems?: number; maxItems: number; maxLength: number },
@@ -44,7 +44,7 @@ export function textsParameter(
   };
 }
 
-/** An empty list, or an empty text, is none: nothing is left out by it. */
+/** An empty list, or an empty text, does not filter. */
 function listParameter<Item>(
   description: string,
   itemsMax: number,

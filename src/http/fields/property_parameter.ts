@@ -14,7 +14,7 @@ export function propertiesParameter(description: string, types: FilterRules["typ
   return parameter(description, (query, name): PropertyFilter[] => {
     const text = query.get(name);
     if (text === null) return [];
-    // null, which a body may have for no filter, is none of a query: a program that lost its filter sends it.
+    // null, which means no filter in a body, is refused in a query: a program that lost its filter sends it.
     const value = jsonIn(text) ?? undefined;
     if (value !== undefined) return checkPropertyFilters(value, name, { types });
     throw new Fault("invalid_input", "Expected a JSON list of property filters.", { attr: name });

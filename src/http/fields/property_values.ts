@@ -9,7 +9,7 @@ export const valuesQuery = {
   value: searchParameter("Only values that contain this text, in any case."),
 };
 
-/** @param thing what the model of one value is called, without `Value`. @param count what is counted. */
+/** @param thing the name of the model of one value, without `Value`. @param count what is counted. */
 export function propertyValuesModel(thing: string, count: string) {
   return model(`${thing}Values`, {
     results: Type.Array(

@@ -1,6 +1,5 @@
-// The parameters of an operation's query: each has its description and the function that reads it. What is not
-// declared, given twice or cannot be read is refused: a filter that was ignored would answer with what it should leave
-// out.
+// The parameters of an operation's query: each has its description and the function that reads it. A parameter that is
+// not declared, is given twice or cannot be read is refused: an ignored filter would return what it should exclude.
 
 import type { Clock } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
@@ -11,7 +10,7 @@ import { checkChoice, checkFlag, checkInteger, checkUuid, refuseUnstorable } fro
 import { harmlessParameters } from "./harmless_parameters.ts";
 import { readMoment } from "./moment.ts";
 
-/** A type: an interface would not pass for a JsonSchema. */
+/** A type: an interface would not be assignable to a JsonSchema. */
 type QuerySchema = {
   type?: "string" | "integer" | "boolean";
   format?: string;
@@ -27,11 +26,11 @@ export interface Parameter<Value> {
   schema: QuerySchema;
   /** It may be given several times. */
   repeats?: boolean;
-  /** Why it is refused; the API's description does not have it. */
+  /** Why it is refused; it is not in the API's description. */
   refused?: string;
-  /** The API's description does not have it, although it is answered. */
+  /** It works, but is not in the API's description. */
   hidden?: boolean;
-  /** Not read where it is not given. */
+  /** Read only where it is given. */
   optional?: true;
   /** @throws Fault with `name` as its attr, where a wrong value is refused. */
   read(query: URLSearchParams, name: string): Value;
@@ -90,7 +89,7 @@ export function describedQuery(parameters: Query) {
   }));
 }
 
-/** A text that something is compared with. An empty one is refused: nothing is called so. */
+/** A text that is compared with names. An empty one is refused: no name is empty. */
 export function textParameter(
   description: string,
   schema: QuerySchema = { type: "string" },
@@ -118,7 +117,7 @@ export function uuidParameter(description: string): Parameter<string | undefined
   return checkedParameter(description, { type: "string", format: "uuid" }, checkUuid);
 }
 
-/** A text that others contain, without blanks around it; all contain an empty one. */
+/** A text to search for, trimmed; an empty one is in all texts. */
 export function searchParameter(description: string): Parameter<string | undefined> {
   const read = (query: URLSearchParams, name: string) => {
     const text = query.get(name)?.trim() || undefined;
@@ -179,7 +178,7 @@ export function flagParameter(description: string): Parameter<boolean | undefine
   return checkedParameter(description, { type: "boolean" }, check);
 }
 
-/** The number of something else. */
+/** The id of another thing. */
 export function referenceParameter(description: string): Parameter<number | undefined> {
   return integerParameter(description, { minimum: 0, maximum: 2_147_483_647 });
 }
@@ -193,18 +192,18 @@ export function integerParameter(
   return checkedParameter(description, { type: "integer", ...bounds }, check);
 }
 
-/** `limit`; `unasked`: how many rows are listed without it. */
-export function limitParameter(rows: string, unasked: number = limits.pageDefault): Parameter<number> {
+/** `limit`; `rowsDefault`: how many rows are listed without it. */
+export function limitParameter(rows: string, rowsDefault: number = limits.pageDefault): Parameter<number> {
   return numberParameter(`${rows} on the page.`, {
     minimum: 1,
     maximum: httpLimits.pageMax,
-    default: unasked,
+    default: rowsDefault,
   });
 }
 
-export function pageParameters(rows: string, unasked?: number) {
+export function pageParameters(rows: string, rowsDefault?: number) {
   const bounds = { minimum: 0, maximum: httpLimits.pageOffsetMax, default: 0 };
-  return { limit: limitParameter(rows, unasked), offset: numberParameter(`${rows} before it.`, bounds) };
+  return { limit: limitParameter(rows, rowsDefault), offset: numberParameter(`${rows} before it.`, bounds) };
 }
 
 /** A whole number within bounds. */

@@ -29,7 +29,7 @@ export function numberedListSchema<Result extends TSchema>(result: Result, title
   return Type.Object({ ...listSchema(result).properties, total_count }, { title });
 }
 
-/** What the envelope of a list of these is called. */
+/** The name of the envelope of a list of these. */
 export function listTitle(result: TSchema): { title?: string } {
   const { title } = result as { title?: string };
   return title === undefined ? {} : { title: `Paginated${title}List` };
@@ -53,12 +53,12 @@ export function orEmpty<Schema extends TSchema>({ description, content }: Reply<
   return { description, content: both };
 }
 
-/** What such a reply is without a body. */
+/** Such a reply without a body. */
 export function emptyReply(): Response {
   return new Response(null, { headers: { "content-type": "text/plain" } });
 }
 
-/** What most deletions answer. */
+/** The answer of most deletions. */
 export const gone = { 204: { description: "It is deleted." } } as const;
 
 /** A pattern for every name: TypeBox writes a record with it, client generators expect `additionalProperties`. */
@@ -67,7 +67,7 @@ const anyName = "^.*$";
 /**
  * A schema as plain JSON, without the markers of validators. The members of `x-shown` are added: they describe what is
  * checked elsewhere. Variants become a oneOf with the name of each variant's model, which generators of clients follow.
- * That a model has no other members is left out: some generators make a type of null beside it.
+ * That a model has no other members is left out: some generators would add a type null.
  */
 function plainSchema(schema: TSchema): Record<string, unknown> {
   return JSON.parse(JSON.stringify(schema), (_, value: unknown) => {

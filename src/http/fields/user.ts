@@ -1,4 +1,4 @@
-// Who made a thing, and projects, as replies of several rooms show them.
+// Users and projects in the replies of several rooms.
 
 import Type, { type Static } from "typebox";
 import { model, timezone, uuid } from "./field.ts";

@@ -12,8 +12,8 @@ import { httpLimits } from "../limits.ts";
 import type { Registry } from "./metrics.ts";
 
 /**
- * Resolves when the part works: to a short text if something of it is amiss, else to undefined; rejects when it does
- * not work. Limited to `limits.healthMsMax`.
+ * Resolves when the part works: to a short text about a problem, or to undefined without one; rejects when it does not
+ * work. Limited to `limits.healthMsMax`.
  */
 type HealthCheck = () => Promise<string | undefined | void>;
 
@@ -36,7 +36,7 @@ interface PartHealth {
   ok: boolean;
   /** Why it is not ready: a code of at most 40 characters. */
   error?: string;
-  /** What is amiss although it is ready. */
+  /** A problem of a part that is ready. */
   amiss?: string;
 }
 
@@ -100,7 +100,7 @@ function openStored(
 }
 
 /**
- * Compares digests, so that the time taken shows nothing of the token.
+ * Compares digests, so that the duration reveals nothing about the token.
  * @throws Fault not_authenticated, authentication_failed
  */
 function requireBearer(request: Request, token: string): void {

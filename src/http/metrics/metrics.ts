@@ -93,7 +93,7 @@ export class Registry {
     return counters;
   }
 
-  /** A metric whose value `read` returns whenever it is shown; the value of a counter must not decrease. */
+  /** A metric whose value is read on each request; the value of a counter must not decrease. */
   followed(kind: "counter" | "gauge", name: string, help: string, read: () => number): void {
     this.#register(name, { kind, help, read: () => [[name, read()]] });
   }
@@ -173,7 +173,7 @@ function addUp(sources: readonly MetricLines["lines"][]): Map<string, number> {
 
 /**
  * The counts of a process that ended, added to `before`, those of processes that ended earlier. Gauges are dropped,
- * since they showed a state that is gone.
+ * since they show a state that no longer exists.
  */
 export function countedBy(ended: MetricsRead, before: MetricsRead): MetricsRead {
   const kept: MetricsRead = { ...before };

@@ -1,4 +1,4 @@
-// How long ago the server of each journal reported: another server that is gone is seen by those that are left.
+// How long ago the server of each journal reported, so that the remaining servers notice one that is gone.
 
 import type { Clock } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";

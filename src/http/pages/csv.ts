@@ -13,7 +13,7 @@ import { wantedFormat } from "./format.ts";
 import { type Page, pageLinks } from "./page.ts";
 import { streamedReply } from "./sliced.ts";
 
-/** Told in words: a reply of two content types would be a union of both in the types of generated clients. */
+/** Described in words: with two content types, the reply would be a union in generated clients. */
 export const formatParameter = { ...choiceParameter("As JSON or CSV.", ["json", "csv"]), hidden: true };
 
 export const csvDescription =
@@ -35,7 +35,7 @@ interface Rows {
 
 interface CsvPage {
   url: URL;
-  /** What the file is called, without its ending. */
+  /** The file's name, without its extension. */
   name: string;
   model: TObject;
   page: Page;
@@ -43,8 +43,8 @@ interface CsvPage {
 }
 
 /** @throws Fault with attr `format` for too many columns, and what `read` throws. */
-export async function csvReply({ url, name, model, page: asked, read }: CsvPage): Promise<Response> {
-  const page = tablePage(url, asked);
+export async function csvReply({ url, name, model, page: requested, read }: CsvPage): Promise<Response> {
+  const page = tablePage(url, requested);
   const fixed = Object.keys(model.properties).filter((column) => column !== "properties");
   const named = await propertyNames((await read(page)).rows);
   const { count, rows } = await read(page);
@@ -57,7 +57,7 @@ export async function csvReply({ url, name, model, page: asked, read }: CsvPage)
   });
 }
 
-/** The page that is shown as a table: a whole one unless `limit` says fewer. */
+/** The page that is sent as a table: a whole one unless `limit` is less. */
 export function tablePage(url: URL, { limit, offset }: Page): Page {
   return { limit: url.searchParams.has("limit") ? limit : httpLimits.pageMax, offset };
 }
@@ -90,7 +90,8 @@ async function* linesOf(
   const known = new Set(named);
   let text = "";
   for await (const { members, properties } of rowsIn(rows)) {
-    // Changed since the header was written: the reply is cut off, so that nobody takes it for the whole.
+    // Properties have changed since the header was written: the reply is cut off, so that it cannot be taken for
+    // complete.
     for (const name of properties.keys()) if (!known.has(name)) throw new Error("a row has a new property");
     const own = fixed.map((column) => members.get(column) ?? "");
     text += csvLineOf([...own, ...named.map((name) => properties.get(name) ?? "")]);
@@ -151,7 +152,7 @@ function cellAt(bytes: Buffer, from: number, end: number): string {
   return cellOf(bytes.toString("utf8", from, end));
 }
 
-/** Of JSON, a text as it is, null as nothing, anything else as its JSON: numbers keep all their digits. */
+/** A cell from JSON: a text as it is, null as "", anything else as its JSON, so that numbers keep all their digits. */
 export function cellOf(json: string): string {
   if (json === "null") return "";
   return json.startsWith('"') ? cellOfText(JSON.parse(json) as string) : quoted(json);

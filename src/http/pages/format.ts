@@ -1,7 +1,7 @@
-// In which format a reply is wanted.
+// The format that a request wants.
 
 /**
- * As the query names it; else, without JSON among what the Accept header accepts, the first format that is.
+ * The format in the query; else, when the Accept header does not accept JSON, the first that it accepts.
  * @param types the media types of each format but JSON, in small letters.
  */
 export function wantedFormat<Format extends string>(

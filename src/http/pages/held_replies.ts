@@ -1,13 +1,13 @@
-// Bytes of long replies that stay in memory until their clients have read them. Asking costs little and not reading
-// costs nothing, so that they are bounded for all together and for each owner: where there is no room for another, of
-// the owner who holds most the reply ends that was read slowest for its age.
+// Bytes of long replies that stay in memory until their clients have read them. A client that does not read costs
+// memory, so they are bounded in all and for each owner: where there is no memory for another, the owner with most
+// bytes loses the reply that was read most slowly.
 
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { Fault, unavailable } from "../../core/fault.ts";
 import { Tally } from "../../work/maps.ts";
 import { httpLimits } from "../limits.ts";
 
-/** Who a reply is counted for: a project, or a text for what belongs to none. */
+/** The owner of a reply: a project, or a text for what belongs to none. */
 export type ReplyOwner = number | string;
 
 /** One reply, from its first bytes to its last. */
@@ -17,7 +17,7 @@ export class HeldReply {
   readonly #end = new AbortController();
   /** Undefined until it is sent. */
   owner: ReplyOwner | undefined;
-  /** What is still in memory of it. */
+  /** Its bytes that are still in memory. */
   bytes = 0;
   #read = 0;
 
@@ -26,31 +26,31 @@ export class HeldReply {
     this.#began = began;
   }
 
-  /** Aborts when it is ended for others. */
+  /** Aborts when it is ended to free memory. */
   get ended(): AbortSignal {
     return this.#end.signal;
   }
 
-  /** @throws Fault invalid_input when it gets too long for anybody, unavailable when there is no room for more. */
+  /** @throws Fault invalid_input when it is too long for any client, unavailable when there is no memory for more. */
   add(bytes: number): void {
-    this.#all.makeFree(this, bytes);
+    this.#all.freeMemory(this, bytes);
     this.#change(bytes);
   }
 
   /** From now on it is sent to its owner, and may be ended. @throws Fault unavailable when the owner holds too much. */
   send(owner: ReplyOwner): void {
-    this.#all.makeFreeFor(this, owner);
+    this.#all.freeMemoryOf(this, owner);
     this.owner = owner;
     this.#all.count(owner, this.bytes, false);
   }
 
-  /** So many bytes are no longer in memory. */
+  /** Counts bytes that are no longer in memory. */
   free(bytes: number): void {
     this.#change(-bytes);
     this.#read += bytes;
   }
 
-  /** Bytes in a millisecond that were read of it; undefined while it is too young to be ended. */
+  /** Bytes of it read in a millisecond; undefined while it is too young to be ended. */
   rateAt(now: number): number | undefined {
     const age = now - this.#began;
     return this.owner === undefined || age < httpLimits.heldReplyAgeMsMin ? undefined : this.#read / age;
@@ -61,7 +61,7 @@ export class HeldReply {
     this.#end.abort();
   }
 
-  /** To be called when it was read, or will not be. */
+  /** To be called when it was read to its end, or will not be. */
   close(): void {
     this.#change(-this.bytes);
     this.#all.forget(this);
@@ -95,19 +95,19 @@ export class HeldReplies {
   }
 
   /** For replies: see HeldReply.add(). */
-  makeFree(reply: HeldReply, bytes: number): void {
+  freeMemory(reply: HeldReply, bytes: number): void {
     if (reply.bytes + bytes > httpLimits.heldReplyBytesMax) throw tooLong();
     const beyond = this.#bytes + bytes - httpLimits.heldRepliesBytesMax;
     if (beyond > 0 && !this.#endSome(beyond)) throw tooManyHeld();
   }
 
   /** For replies: see HeldReply.send(). */
-  makeFreeFor(reply: HeldReply, owner: ReplyOwner): void {
+  freeMemoryOf(reply: HeldReply, owner: ReplyOwner): void {
     const beyond = this.heldBy(owner) + reply.bytes - httpLimits.heldReplyBytesMax;
     if (beyond > 0 && !this.#endSome(beyond, owner)) throw tooManyHeld();
   }
 
-  /** For replies: so many bytes more are held, or fewer. */
+  /** For replies: counts bytes that are held, or, when negative, freed. */
   count(owner: ReplyOwner | undefined, bytes: number, isNew = true): void {
     if (isNew) this.#bytes += bytes;
     if (owner !== undefined) this.#bytesOf.add(owner, bytes);
@@ -119,7 +119,7 @@ export class HeldReplies {
   }
 
   /**
-   * Ends replies of this owner, or of whoever holds most at each step, the slowest first, until so many bytes
+   * Ends replies of this owner, or of the owner with most bytes at each step, the slowest first, until so many bytes
    * are free; false when too few may be ended.
    */
   #endSome(bytes: number, only?: ReplyOwner): boolean {
@@ -131,16 +131,16 @@ export class HeldReplies {
       if (rate === undefined || owner === undefined || (only !== undefined && owner !== only)) continue;
       byOwner.getOrInsertComputed(owner, () => []).push({ reply, rate });
     }
-    for (const its of byOwner.values()) its.sort((a, b) => b.rate - a.rate);
+    for (const replies of byOwner.values()) replies.sort((a, b) => b.rate - a.rate);
     const end = this.#bytes - bytes;
     while (this.#bytes > end) {
       let most: ReplyOwner | undefined;
       for (const owner of byOwner.keys())
         if (most === undefined || this.heldBy(owner) > this.heldBy(most)) most = owner;
       if (most === undefined) return false;
-      const its = byOwner.get(most)!;
-      its.pop()!.reply.end();
-      if (its.length === 0) byOwner.delete(most);
+      const replies = byOwner.get(most)!;
+      replies.pop()!.reply.end();
+      if (replies.length === 0) byOwner.delete(most);
     }
     return true;
   }

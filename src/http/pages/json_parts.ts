@@ -1,4 +1,4 @@
-// Values as JSON, chunk by chunk, and texts as bytes in parts, with turns of the event loop for others in between.
+// Values as JSON, chunk by chunk, and texts as bytes in parts, with turns of the event loop in between.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
@@ -48,8 +48,8 @@ function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 /**
- * The texts as bytes in parts of about `partBytes`; undefined when they are more than `bytesMax`. Others have turns in
- * between.
+ * The texts as bytes in parts of about `partBytes`; undefined when they are more than `bytesMax`. Yields to the event
+ * loop in between.
  */
 export async function partsWithin(
   texts: Iterable<string | Uint8Array>,

@@ -1,24 +1,24 @@
-// Replies that are sent while they are read, for as long as their reader may read them.
+// Replies that are sent while they are read, for as long as their reader is admitted.
 
 import type { Readmit } from "../../access/gate.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import type { HeldReply, ReplyOwner } from "./held_replies.ts";
 
-/** What a long reply is made of. */
+/** The source of a long reply. */
 export interface LongReplySource {
   /** The next slice; undefined at the end. */
   next: (renew: () => void) => Uint8Array | undefined | Promise<Uint8Array | undefined>;
   /** Called once, at the latest `msMax` milliseconds after the start or after `next` last called `renew`. */
   release: () => void;
   msMax: number;
-  /** What of it is in memory, if it is there before it is read. */
+  /** Its bytes in memory, if they are there before it is read. */
   held?: HeldReply | undefined;
 }
 
 /** A reply that is sent as it is read. It is cut off, and its connection closed, once its reader is not admitted. */
 export class LongReply extends Response {
-  /** Undefined: who began to read may read it all. */
+  /** Undefined: a reader who has begun may read it to its end. */
   #readmit: Readmit | undefined;
   readonly #held: HeldReply | undefined;
   readonly #end: () => void;
@@ -72,7 +72,7 @@ export class LongReply extends Response {
    * @throws Fault unavailable when they hold too much.
    */
   admit(owner: ReplyOwner, readmit?: Readmit): this {
-    // One that is sent in a slice or two is over before a right can end.
+    // A reply of a slice or two ends before a right can be revoked.
     if (!this.#held || this.#held.bytes > limits.replySliceBytes) this.#readmit = readmit;
     try {
       this.#held?.send(owner);

@@ -92,8 +92,8 @@ function pageUrl(url: URL, limit: number, offset: number): string {
 
 /**
  * @param sizes bytes of each row of the page, in order.
- * @throws Fault with `limit` as its attr and the number of rows that fit, when all rows together exceed a page. One row
- * always fits.
+ * @throws Fault with `limit` as its attr and the number of rows that fit, when all rows together exceed a page. A
+ *   single row always fits.
  */
 export function checkFits(sizes: readonly number[]): void {
   const bytesMax = httpLimits.pageBytesMax;

@@ -1,4 +1,4 @@
-// Long replies, written and sent a slice at a time, so that a capture beside them waits for one slice only.
+// Long replies, written and sent a slice at a time, so that a concurrent capture waits for one slice only.
 
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
@@ -31,8 +31,8 @@ export function slicedReply(parts: readonly Uint8Array[], headers: Headers = jso
 
 /**
  * A reply, JSON by default, whose middle is generated while it is sent: the next chunk is requested when the last was
- * taken, so that one chunk is in memory. A failure half way closes the connection, so that no client takes the part for
- * the whole. A short reply is sent whole.
+ * taken, so that one chunk is in memory. A failure half way closes the connection, so that no client takes it for
+ * complete. A short reply is sent whole.
  */
 export async function streamedReply(
   head: Uint8Array,
@@ -67,7 +67,7 @@ function sentAsRead(
   held?: HeldReply,
 ): LongReply {
   const next = async () => (await slices.next()).value ?? undefined;
-  // The client disconnected, reads too slowly, or others needed the room: the generator ends.
+  // The client disconnected or reads too slowly, or its memory was needed: the generator ends.
   const release = (): void => {
     held?.close();
     void slices.return(undefined);
@@ -84,7 +84,7 @@ export async function slicedJson(value: object, levels = 2, status = 200): Promi
 }
 
 /**
- * A reply of these texts and bytes joined, JSON by default; others have turns in between. Bytes are not copied.
+ * A reply of these texts and bytes joined, JSON by default; yields to the event loop in between. Bytes are not copied.
  * @throws as slicedReply().
  */
 export async function slicedTexts(
@@ -125,7 +125,7 @@ function* slicesOf(parts: readonly Uint8Array[]): Generator<Uint8Array, undefine
  * Rows as JSON texts, each with a comma before it, in slices; yields to the event loop in between. The first block is
  * read before this resolves, so that its failure can still set the status.
  */
-export async function begunTexts<Row>(
+export async function primedTexts<Row>(
   blocks: AsyncGenerator<Row[], void>,
   textOf: (row: Row) => string,
 ): Promise<AsyncGenerator<Uint8Array, void>> {

@@ -25,13 +25,13 @@ export const memberOrders = ["-joined_at", "joined_at"] as const;
 
 export type Member = Static<typeof memberModel>;
 
-/** A membership as the rules below see it. */
+/** The fields of a membership that the rules below need. */
 export interface Membership {
   user_id: number;
   level: number;
 }
 
-/** @throws Fault when `asking` may not give the member `level`. */
+/** @throws Fault when `actor` may not give the member `level`. */
 export function requireMayChange(actor: Membership, member: Membership, level: number): void {
   requireLevel(actor.level, membershipLevels.admin);
   if (actor.user_id === member.user_id) {
@@ -42,7 +42,7 @@ export function requireMayChange(actor: Membership, member: Membership, level: n
   }
 }
 
-/** @param owners how many the organization has. @throws Fault when `asking` may not remove the member. */
+/** @param owners how many the organization has. @throws Fault when `actor` may not remove the member. */
 export function requireMayRemove(actor: Membership, member: Membership, owners: number): void {
   const isSelf = actor.user_id === member.user_id;
   if (!isSelf && (actor.level < membershipLevels.admin || actor.level < member.level)) {

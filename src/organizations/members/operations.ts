@@ -1,4 +1,4 @@
-// Members of an organization over HTTP. Accounts are made by the operator; here their levels change, and they leave.
+// Members of an organization over HTTP. Their levels are changed, and they are removed.
 
 import { checkChoice } from "../../http/fields/field_rule.ts";
 import { pageParameters, parameter } from "../../http/fields/query.ts";

@@ -63,11 +63,11 @@ interface MemberChange {
   organization_id: string;
   /** The user of the request. */
   actor_id: number;
-  /** Whose membership it is. */
+  /** The member. */
   user_id: number;
 }
 
-/** @throws Fault when the asking user may not, or the member is gone. */
+/** @throws Fault when the actor may not, or the member no longer exists. */
 export async function changeMember(sql: Postgres, change: MemberChange, level: number): Promise<void> {
   await sql.begin(async (tx) => {
     const { actor, member } = await lockedMembers(tx, change);
@@ -79,15 +79,15 @@ export async function changeMember(sql: Postgres, change: MemberChange, level: n
 }
 
 /**
- * Ends a membership, and with it the user's sessions, their invitations, their keys that are restricted to what the
- * organization has, and all their keys when it was the last one. @throws Fault as changeMember.
+ * Ends a membership, and with it the user's sessions, their invitations, their keys that are restricted to the
+ * organization or its projects, and all their keys when it was the last one. @throws Fault as changeMember.
  */
 export async function removeMember(sql: Postgres, change: MemberChange): Promise<void> {
   const { organization_id, user_id } = change;
   await sql.begin(async (tx) => {
     const { actor, member, owners } = await lockedMembers(tx, change);
     requireMayRemove(actor, member, owners);
-    // Before the sessions, as signing in does: neither waits for the other in a circle.
+    // Locked before the sessions, as in signing in, so that the two cannot deadlock.
     await tx`SELECT FROM users WHERE id = ${user_id} FOR UPDATE`;
     await tx`
       DELETE FROM organization_memberships WHERE organization_id = ${organization_id} AND user_id = ${user_id}`;

@@ -1,4 +1,4 @@
-// What was done to persons, in the shape of PostHog's activity log.
+// Changes of persons, in the format of PostHog's activity log.
 
 import Type, { type Static } from "typebox";
 import { model, moment, nullable, uuid } from "../../http/fields/field.ts";

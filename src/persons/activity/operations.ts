@@ -1,4 +1,4 @@
-// What was done to persons over HTTP. PostHog counts the pages of this list from 1.
+// Changes of persons over HTTP. PostHog counts the pages of this list from 1.
 
 import { isoOf } from "../../http/fields/field_time.ts";
 import { reply } from "../../http/fields/schema.ts";

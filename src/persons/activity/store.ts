@@ -1,5 +1,5 @@
-// What was done to persons through the API: who, when, and to whom. Changes have a table, deletions are read from their
-// orders.
+// Changes of persons through the API: by whom, when, and of which person. Changes have a table, deletions are read from
+// their orders.
 
 import type { Access } from "../../access/gate.ts";
 import type { User } from "../../http/fields/user.ts";
@@ -9,7 +9,7 @@ import { type Counted, countedPage, userJson } from "../../storage/postgres/rows
 import { ownPersonId } from "../identity.ts";
 import { personLimits } from "../limits.ts";
 
-/** What the table keeps; deletions have other words. */
+/** The activities in the table; deletions have others. */
 export type PersonChange = "updated" | "delete_property" | "split_person";
 
 export interface Changed {
@@ -42,12 +42,12 @@ export interface ActivityRow {
   person_id: string;
   activity: PersonChange | "deleted" | "deleted_events" | "deleted_recordings";
   created_at: Date;
-  /** Of a deletion: whether nothing is left, and no journal can bring anything back. */
+  /** Of a deletion: whether nothing is left, and no journal can restore anything. */
   is_erased: boolean | null;
   user: User | null;
 }
 
-/** A page of what was done to the persons of a project, or to one of them, the newest first. */
+/** A page of the changes of a project's persons, or of one person, newest first. */
 export async function listActivity(
   sql: Postgres,
   project_id: number,

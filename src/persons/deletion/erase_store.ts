@@ -1,4 +1,4 @@
-// What a deletion of persons does in both stores. Every step may be repeated.
+// Deletes persons in both stores. Every step may be repeated.
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { sessionsOfStored } from "../../storage/events/sessions.ts";
@@ -6,7 +6,7 @@ import { arrayText } from "../../storage/postgres/array_text.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { type ListedIds, withListedIds } from "../listed_ids_store.ts";
 
-/** What of a person is deleted. */
+/** The data of a person that is deleted. */
 export interface DeletionScope {
   delete_events: boolean;
   delete_recordings: boolean;
@@ -19,7 +19,7 @@ export interface Erasure extends DeletionScope {
   project_id: number;
   /** Of the stored orders, one for each person. */
   ids: string[];
-  /** What arrived until then is deleted; microseconds since 1970. */
+  /** Rows that arrived until then are deleted; microseconds since 1970. */
   ordered_at: number;
 }
 
@@ -27,7 +27,9 @@ const moment = "fromUnixTimestamp64Micro({at:Int64}, 'UTC')";
 const fed = `uuid, project_id, event, distinct_id, properties, timestamp, created_at, historical_migration,
   person_mode, pk, pw, pv, gt, gk`;
 
-/** Deletes the data of these persons, in one pass for all. What arrived after the order stays, or is derived again. */
+/**
+ * Deletes the data of these persons, in one pass for all. Rows that arrived after the order stay, or are derived again.
+ */
 export async function erase(sql: Postgres, clickhouse: ClickHouse, erasure: Erasure): Promise<void> {
   const { project_id, ordered_at, keep_person } = erasure;
   const ids = arrayText(erasure.ids);
@@ -47,7 +49,7 @@ export async function erase(sql: Postgres, clickhouse: ClickHouse, erasure: Eras
     WHERE id = ANY (${ids}::text::bigint[])`;
 }
 
-/** Lists the persons' ids as deleted, which their rows are hidden by before they are gone. */
+/** Lists the persons' ids as deleted, which hides their rows until they are removed. */
 export async function listDeleted(
   sql: Postgres,
   clickhouse: ClickHouse,
@@ -102,7 +104,7 @@ async function eraseListed(
     await remove("snapshot_chunks", params, arrived);
     await remove("session_recording_days");
   }
-  // Of the rows deleted above some were of events that stay.
+  // Some of the rows deleted above belong to events that stay.
   if (!keep_person)
     await command(`INSERT INTO event_feed (${fed}) SELECT ${fed} FROM event_rows WHERE ${later}`, params);
   if (delete_events) await command(sessionsOfStored(later), params);

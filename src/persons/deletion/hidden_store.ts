@@ -1,4 +1,4 @@
-// Persons whose deletion is ordered and not carried out: reads leave their rows out until the rows are gone.
+// Persons whose deletion is ordered and not yet carried out: reads omit their rows until these are removed.
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import type { HiddenRows } from "../../storage/clickhouse/hidden_rows.ts";
@@ -14,8 +14,8 @@ interface Ordered {
 }
 
 /**
- * Reads anew which rows are hidden. @returns whether all ordered persons are: not on a cluster, where filters of reads
- * do not reach the shards' tables, not where the engine cannot, and not with too many orders to name in each read.
+ * Updates which rows are hidden. @returns whether all ordered persons are: not on a cluster, where filters of reads do
+ * not reach the shards' tables, not where the engine cannot, and not with too many orders to name in each read.
  */
 export async function hideOrdered(sql: Postgres, clickhouse: ClickHouse): Promise<boolean> {
   if (clickhouse.cluster) return false;
@@ -31,7 +31,7 @@ export async function hideOrdered(sql: Postgres, clickhouse: ClickHouse): Promis
   return orders.length <= personLimits.hiddenOrdersMax;
 }
 
-/** By table: the rows that a deletion will remove, of what had arrived by its order. */
+/** By table, the rows that a deletion will remove: those that had arrived by its order. */
 function hiddenRows(project_id: number, orders: readonly Ordered[]): HiddenRows {
   const rows: HiddenRows = {};
   const hide = (own: readonly Ordered[], tables: Readonly<Record<string, TableRows>>) => {
@@ -64,6 +64,6 @@ function hiddenRows(project_id: number, orders: readonly Ordered[]): HiddenRows 
 interface TableRows {
   /** The distinct id of a row. */
   id?: string;
-  /** When it arrived; without one, what arrives until the deletion is carried out is hidden, too. */
+  /** The row's arrival; without one, rows that arrive until the deletion is carried out are hidden, too. */
   arrived?: string;
 }

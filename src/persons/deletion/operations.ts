@@ -73,7 +73,7 @@ function scopeOf({
   return { delete_events, delete_recordings, keep_person };
 }
 
-/** The uuids of those that were deleted, or have nothing to be deleted. */
+/** The uuids of persons that were deleted, or had nothing to delete. */
 async function deleteMains(
   { sql, clickhouse, clock, counts }: CountedParts,
   access: Access,

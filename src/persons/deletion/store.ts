@@ -1,5 +1,5 @@
-// Orders to delete persons. An order is stored, and from then on reads leave its persons out; it is carried out a
-// moment later, and again when no older event can arrive any more.
+// Orders to delete persons. An order is stored, and from then on reads omit its persons; it is carried out a moment
+// later, and again when no older event can arrive.
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { arrayText } from "../../storage/postgres/array_text.ts";
@@ -109,7 +109,7 @@ export async function finishDeletions(
   return finished;
 }
 
-/** What the orders of one request share: they are carried out together. */
+/** The common fields of one request's orders, which are carried out together. */
 function requestOf({
   project_id,
   ordered_at,

@@ -1,4 +1,4 @@
-// What a request for persons filters by. All of it must hold of a person as it is now.
+// The filters of a request for persons. All must match a person's current state.
 
 import { propertiesParameter } from "../../http/fields/property_parameter.ts";
 import {

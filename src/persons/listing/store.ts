@@ -1,13 +1,13 @@
-// Which persons are on a page, and how many there are, as ClickHouse has them.
+// The persons of a page, and their number, from ClickHouse.
 
 import type { Page } from "../../http/pages/page.ts";
 import { type ProjectReads, queryOptions } from "../../storage/clickhouse/query_options.ts";
 import { compilePropertyFilters, type PropertyFilter } from "../../storage/events/property_filter.ts";
 import { mainsHolding } from "./current_store.ts";
 
-/** Which persons are listed: those for whom all of this holds. */
+/** Conditions that listed persons must all meet. */
 export interface PersonFilter {
-  /** Of the person of this distinct id, the main one. */
+  /** Only the person with this main id. */
   main_id?: string | undefined;
   /** A text that a distinct id, an e-mail address or a name contains. */
   search?: string | undefined;

@@ -1,4 +1,4 @@
-// Requests that change a person's properties, and what is answered about their values.
+// Requests that change a person's properties, and replies about values.
 
 import Type from "typebox";
 import { exactText, model, strictModel } from "../../http/fields/field.ts";

@@ -95,7 +95,7 @@ async function change(
 
 /**
  * Checks before the change becomes an event: one with more or longer properties would be cut, with a warning only.
- * @throws Fault for properties that one event cannot set, or that would not be kept as they were sent.
+ * @throws Fault for properties that one event cannot set, or that would not be stored as they were sent.
  */
 function checkChange(properties: Record<string, unknown>, attr: string): void {
   const entries = Object.entries(properties);
@@ -123,7 +123,7 @@ function checkPropertyKey(key: string, attr: string): void {
   throw fieldFault("max_length", `A property's name can have at most ${keyBytesMax} bytes as JSON.`, [attr]);
 }
 
-/** Whole numbers beyond 2^53 are rounded when JSON is read: they are refused, not kept as others. */
+/** Whole numbers beyond 2^53 are rounded when JSON is read: they are refused instead. */
 function checkNumbers(value: unknown, key: string, attr: string): void {
   const waiting = [value];
   while (waiting.length > 0) {

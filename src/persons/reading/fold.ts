@@ -17,7 +17,7 @@ export interface Person {
 }
 
 /** A row of person_props, aggregated by ClickHouse. */
-export interface KeptChange {
+export interface StoredChange {
   distinct_id: string;
   key: string;
   /** 0: the latest set or unset; 1: the first set_once; 2: the latest set_once. */
@@ -35,9 +35,11 @@ export interface KeptChange {
 type MergedAt = (distinct_id: string) => number | undefined;
 
 interface Change {
-  /** Of two changes the one of the higher rank is the later; of those before the merge, an id merged earlier wins. */
+  /**
+   * The change with the higher rank is the later one; among changes before a merge, that of the id merged earlier wins.
+   */
   rank: Order;
-  /** When it joined the person: the lower entry is the earlier. */
+  /** When it joined the person: a lower entry is earlier. */
   entry: Order;
   at: number;
   op: number;
@@ -50,7 +52,7 @@ type Order = readonly [number, number, number, bigint];
 const tieMax = (1n << 128n) - 1n;
 
 /** JSON text of an object, the latest changed key first, cut at personLimits.personBytesMax. */
-export function foldProperties(rows: readonly KeptChange[], mergedAt: MergedAt): string {
+export function foldProperties(rows: readonly StoredChange[], mergedAt: MergedAt): string {
   const members: { key: string; at: number; value: string }[] = [];
   for (const [key, kept] of Map.groupBy(rows, (row) => row.key)) {
     const found = foldKey(kept, mergedAt);
@@ -67,7 +69,7 @@ export function foldProperties(rows: readonly KeptChange[], mergedAt: MergedAt):
   return `{${texts.join(",")}}`;
 }
 
-function foldKey(rows: readonly KeptChange[], mergedAt: MergedAt): Change | undefined {
+function foldKey(rows: readonly StoredChange[], mergedAt: MergedAt): Change | undefined {
   let last: Change | undefined;
   const onces: Change[] = [];
   for (const row of rows) {
@@ -84,7 +86,7 @@ function foldKey(rows: readonly KeptChange[], mergedAt: MergedAt): Change | unde
   );
 }
 
-function changeOf({ kind, at, tie, op, value }: KeptChange, merged: number | undefined): Change {
+function changeOf({ kind, at, tie, op, value }: StoredChange, merged: number | undefined): Change {
   const micros = kind === 1 ? -Number(at) : Number(at);
   const number = kind === 1 ? tieMax - BigInt(tie) : BigInt(tie);
   const isSenior = merged === undefined || micros >= merged;

@@ -6,7 +6,7 @@ import type { QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, queryOptions } from "../../storage/clickhouse/query_options.ts";
 import { ownPersonId } from "../identity.ts";
 import { personLimits } from "../limits.ts";
-import { foldProperties, type KeptChange, type Person } from "./fold.ts";
+import { foldProperties, type Person, type StoredChange } from "./fold.ts";
 
 const own = "project_id = {project_id:UInt32}";
 
@@ -73,7 +73,7 @@ const afterUnsets = `SELECT main, key, one FROM (
     WHERE kind > 0 AND rank > last GROUP BY main, key ${latestKeys}
   )`;
 
-interface DecisiveRow extends KeptChange {
+interface DecisiveRow extends StoredChange {
   main: string;
   merged: string;
 }
@@ -131,7 +131,10 @@ async function readNow(reads: ProjectReads, mains: readonly string[]): Promise<M
 /**
  * Bytes of stored changes of each person, by main id. Rows that ClickHouse has not merged yet are counted separately.
  */
-export async function keptBytes(reads: ProjectReads, mains: readonly string[]): Promise<Map<string, number>> {
+export async function changeBytes(
+  reads: ProjectReads,
+  mains: readonly string[],
+): Promise<Map<string, number>> {
   const rows = await reads.query<{ main: string; bytes: string }>(
     `SELECT if(m.main_id = '', p.distinct_id, m.main_id) AS main, sum(p.bytes) AS bytes
      FROM (

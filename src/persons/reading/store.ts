@@ -7,7 +7,7 @@ import type { QueryOptions } from "../../storage/clickhouse/clickhouse.ts";
 import type { ProjectReads } from "../../storage/clickhouse/query_options.ts";
 import { ownPersonId } from "../identity.ts";
 import { personLimits } from "../limits.ts";
-import { foldProperties, type KeptChange, type Person } from "./fold.ts";
+import { foldProperties, type Person, type StoredChange } from "./fold.ts";
 import { readLarge } from "./large_store.ts";
 
 interface MergedId {
@@ -18,7 +18,7 @@ interface MergedId {
   requested: number;
 }
 
-/** How persons are read. Tests use smaller bounds. */
+/** Bounds of a reading. Tests use smaller ones. */
 export interface Reading {
   /** Merged ids of one person; a person with more is read by large_store.ts. */
   idsEachMax?: number;
@@ -111,8 +111,8 @@ function readKept(
   reads: ProjectReads,
   ids: readonly string[],
   options?: QueryOptions,
-): Promise<KeptChange[]> {
-  return reads.query<KeptChange>(
+): Promise<StoredChange[]> {
+  return reads.query<StoredChange>(
     `SELECT distinct_id, '' AS key, toUInt8(${idKind}) AS kind, toString(min(first)) AS at,
        '' AS tie, toInt8(0) AS op, '' AS value
      FROM seen
@@ -138,7 +138,7 @@ async function foldPersons(
   project_id: number,
   mains: readonly string[],
   merged: readonly MergedId[],
-  kept: readonly KeptChange[],
+  kept: readonly StoredChange[],
 ): Promise<Map<string, Person>> {
   const mainOf = new Map(mains.map((main) => [main, main]));
   for (const { distinct_id, main_id } of merged) mainOf.set(distinct_id, main_id);

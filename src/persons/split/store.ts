@@ -1,6 +1,6 @@
 // Splits of persons: merges undone, so that each distinct id is a person of its own again. A split is decided in
-// Postgres under the lock of merges and stored with what it undid; then the mirror in ClickHouse follows. It is carried
-// out again when no merge that arrived before it can be applied any more.
+// Postgres under the lock of merges and stored with the merges that it undid; then the mirror in ClickHouse follows. It
+// is carried out again when no merge that arrived before it can still be applied.
 
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { arrayText } from "../../storage/postgres/array_text.ts";
@@ -18,7 +18,7 @@ interface SplitRequest {
   distinct_ids: readonly string[] | undefined;
 }
 
-/** What became of a request. Nothing is done where ids are unknown, or the person is gone. */
+/** The outcome of a request. Nothing is done when ids are unknown, or the person is gone. */
 interface SplitOutcome {
   /** Ids of the request that are not the person's. */
   unknown: string[];
@@ -33,7 +33,7 @@ interface Split {
   main_id: string;
   /** Of the transaction that undid the merges last: later merges have higher ones. */
   version: string;
-  /** Merges that arrived until then are undone; microseconds since 1970. */
+  /** Merges that arrived up to this moment are undone; microseconds since 1970. */
   split_at: number;
 }
 
@@ -122,8 +122,8 @@ const splitAt = (sql: Postgres) => sql`to_timestamp(split_at / 1e6)`;
 export const dueSplits = (sql: Postgres) => sql`FROM person_splits WHERE ${isOrderDue(sql, splitAt(sql))}`;
 
 /**
- * Carries out what a killed process left, and again, for the last time, splits that every journal has passed. Resolves
- * to the number of splits finished. `now` is in microseconds.
+ * Carries out splits that a killed process left, and once more those that every journal has passed. Resolves to the
+ * number of splits finished. `now` is in microseconds.
  */
 export async function finishSplits(sql: Postgres, clickhouse: ClickHouse, now: number): Promise<number> {
   const due = await sql<(Split & { passed: boolean })[]>`

@@ -1,5 +1,4 @@
-// What the two helpers take and answer, and the check of a language model's answer: what does not fit exactly is
-// refused.
+// The requests and answers of the two helpers, and the check of a language model's answer, which must fit exactly.
 
 import Type, { type Static, type TProperties, type TSchema } from "typebox";
 import { Check } from "typebox/schema";
@@ -19,7 +18,7 @@ function orNull<Schema extends TSchema>(schema: Schema, notes: object = {}) {
   return Type.Optional(nullable(schema, notes));
 }
 
-/** What a filter may ask of a session: PostHog's kinds of properties and comparisons. */
+/** PostHog's kinds of properties and comparisons in filters of sessions. */
 const kinds = wordsIn(`
   meta event person element session cohort recording log_entry group hogql data_warehouse
   data_warehouse_person_property
@@ -106,7 +105,7 @@ export const regexPrompt = Type.Object({ regex: text({ maxLength: aiLimits.promp
 
 const person = Type.Optional(Type.Unknown({ description: "Accepted, and not used." }));
 
-/** No field is required: without a prompt nothing is made. */
+/** No field is required: without a prompt there are no filters. */
 export const filtersBody = strictModel("AIFiltersRequest", {
   person,
   messages: Type.Optional(

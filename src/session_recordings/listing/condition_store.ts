@@ -1,5 +1,5 @@
-// The conditions of a question about recordings as SQL over `session_hash`, with their parameters. Each filter becomes
-// a set of recordings that it finds or excludes.
+// The conditions of a query for recordings as SQL over `session_hash`, with their parameters. Each filter becomes a set
+// of recordings that it finds or excludes.
 
 import { Fault } from "../../core/fault.ts";
 import {
@@ -129,7 +129,7 @@ function sessionSet(draft: Draft, filter: PropertyCondition): string {
   });
 }
 
-/** Figures are summed of the pieces of those recordings only that the span may have. */
+/** Only pieces of recordings that may be in the span are summed. */
 function recordingsIn(draft: Draft): string {
   const clauses = [own];
   if (draft.from !== undefined) clauses.push(`day >= toDate32(${moment("from")})`);
@@ -138,7 +138,7 @@ function recordingsIn(draft: Draft): string {
     SELECT session_hash FROM session_recording_days WHERE ${clauses.join(" AND ")})`;
 }
 
-/** The filter on one column of these rows, which is read as a property is; an empty text is not set. */
+/** A filter on one column of these rows, which is read like a property; an empty text counts as not set. */
 function ownSet(
   draft: Draft,
   filter: PropertyCondition,
@@ -152,7 +152,7 @@ function ownSet(
   return `(SELECT hash FROM (SELECT ${hash} AS hash, ${properties} AS properties FROM ${from}) WHERE ${condition})`;
 }
 
-/** Levels are checked: their columns are there. */
+/** Levels were checked, so their columns exist. */
 function levelCondition({ values }: PropertyCondition): string {
   const columns = new Set(values.map((one) => logColumns[String(one)]!));
   return `(${[...columns].map((column) => `${column} > 0`).join(" OR ")})`;

@@ -39,7 +39,7 @@ export const recordingColumns: Readonly<Record<string, string>> = {
 
 export const orders: Readonly<Record<string, string>> = { start_time: "start_time", ...numbers };
 
-/** Columns that count what was logged at a level. */
+/** Columns that count log lines of a level. */
 export const logColumns: Readonly<Record<string, string>> = {
   info: "console_log_count",
   log: "console_log_count",

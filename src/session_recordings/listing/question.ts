@@ -1,5 +1,5 @@
-// The query of a list of recordings: filters as PostHog's clients send them, and the order. What cannot be answered is
-// refused by name.
+// The filters and the order of a list of recordings, as PostHog's clients send them. Unsupported ones are refused by
+// name.
 
 import { Fault } from "../../core/fault.ts";
 import { choiceParameter, flagParameter, parameter } from "../../http/fields/query.ts";
@@ -8,14 +8,14 @@ import { personKeysIn, refuseUnset } from "../../storage/events/lifted_propertie
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { type EventFilter, orders, readEvents, readFilters, readJson } from "./filter_check.ts";
 
-/** What a recording must match beside its dates, persons and ids. */
+/** Conditions of a recording besides its dates, persons and ids. */
 export interface RecordingQuestion {
   /** Whether all or any of `events`, `properties` and `logged` must match. */
   operand: "AND" | "OR";
   events: readonly EventFilter[];
   properties: readonly PropertyFilter[];
   logged: readonly PropertyFilter[];
-  /** These must match in any case. */
+  /** These must match whatever the operand is. */
   having: readonly PropertyFilter[];
 }
 
@@ -56,7 +56,7 @@ export const orderParameters = {
   order_direction: choiceParameter("By default DESC.", ["ASC", "DESC"]),
 };
 
-/** undefined: the newest first, which is what tables are ordered for. */
+/** undefined: the newest first, which is the tables' order. */
 export function orderOf(
   order = "start_time",
   direction: "ASC" | "DESC" = "DESC",
@@ -94,7 +94,7 @@ export async function refuseUnsetIn(reads: ProjectReads, question: RecordingQues
   await refuseUnset(reads.query, reads.project_id, personKeysIn(filters), attrOf(question));
 }
 
-/** The parameter that a refusal of the engine is about. */
+/** The parameter that caused a refusal of the engine. */
 export function attrOf({ properties, events, logged }: RecordingQuestion): string {
   if (properties.length > 0) return "properties";
   return events.length > 0 ? "events" : logged.length > 0 ? "console_log_filters" : "having_predicates";

@@ -15,7 +15,7 @@ export interface RecordingFilter {
   /** Main id of a person: only recordings of that person, under any of its distinct ids. */
   person_main_id?: string | undefined;
   session_ids?: readonly string[] | undefined;
-  /** Session ids to leave out: deleted recordings that ClickHouse may still hold. */
+  /** Session ids to omit: deleted recordings that ClickHouse may still have. */
   without: readonly string[];
   question?: RecordingQuestion | undefined;
   /** undefined: the newest first. */
@@ -57,7 +57,7 @@ export async function listRecordings(
 /**
  * SQL of the days that hold the latest rows. `bound` is a pair: the first of these days, and the number of rows
  * counted; fewer than the limit means that there are no others. Every recording that began since then has its rows on
- * these days; a recording that began earlier went on past midnight.
+ * these days; one that began earlier continued past midnight.
  */
 function latestDays(filter: RecordingFilter): { bound: string; onThem: string } {
   const { where, since } = conditions(filter, filter.to === undefined);
@@ -74,7 +74,7 @@ function isNarrow({ distinct_ids, person_main_id, session_ids, question }: Recor
   return [distinct_ids, person_main_id, session_ids, question].some((one) => one !== undefined);
 }
 
-/** The page in another order: the figures of all recordings that match are compared. */
+/** The page in another order: the figures of all matching recordings are compared. */
 async function orderedPage(
   reads: ProjectReads,
   filter: RecordingFilter,
@@ -126,7 +126,7 @@ async function firstPage(
   return sure.sort(byStart).slice(0, limit);
 }
 
-/** Further back, where only what is on the page is read; of all recordings, beyond a bound. */
+/** Later pages: only rows of the page are read or, beyond a bound, those of all recordings. */
 async function findPage(reads: ProjectReads, filter: RecordingFilter, page: Page): Promise<string[]> {
   const { where, began, params } = conditions(filter, false);
   const select = (bound: string, narrowed: string, having: string) => `${bound}

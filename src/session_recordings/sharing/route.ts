@@ -1,4 +1,4 @@
-// The rrweb events of a shared recording, for whoever has its token.
+// The rrweb events of a shared recording, for clients with its token.
 
 import { Elysia } from "elysia";
 import { readQuery } from "../../http/fields/query.ts";
@@ -11,7 +11,7 @@ import { getRow, type RecordingReaderOptions } from "../recording_reader.ts";
 import { answerSnapshots, snapshotQuery } from "../snapshots/answer.ts";
 import type { ReadingBudget } from "../snapshots/reading_budget.ts";
 
-/** Without a key, since the token is one. */
+/** These need no key: the token grants access. */
 export function sharedSnapshotRoutes({
   links,
   ...reader

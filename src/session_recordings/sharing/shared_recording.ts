@@ -1,10 +1,10 @@
-// Recordings as what a link may show.
+// Recordings as shareable things.
 
 import type { Shareable } from "../../sharing/operations.ts";
 import type { SharedLink } from "../../sharing/store.ts";
 import { findRow, getRecording, nowhere, type RecordingReaderOptions } from "../recording_reader.ts";
 
-/** A session's pieces may be on their way: it is not shared before they are there. */
+/** A session's pieces may still arrive: it cannot be shared before. */
 export function shareableRecordings(reader: RecordingReaderOptions): Shareable<"session_recordings"> {
   return {
     kind: "recording",

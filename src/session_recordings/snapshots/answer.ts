@@ -15,7 +15,7 @@ import type { ReadingBudget } from "./reading_budget.ts";
 import { type Parts, slicesOf } from "./slice_stream.ts";
 import { listPieces, type RecordedSession } from "./store.ts";
 
-/** One blob, or the blobs from one key to another, both included; without a source, a page. */
+/** One blob, or those from one key to another, inclusive; without a source, a page. */
 export const snapshotQuery = {
   source: parameter("blob_v2 for JSON lines.", readSource),
   blob_key: parameter("One blob of the sources.", readKey),
@@ -67,8 +67,8 @@ async function sendPage(reading: PieceReading, blobs: Blob[], from: number, url:
 }
 
 /**
- * The reply with these blobs, ready to be sent. The memory of reading them is released: who does not read a reply takes
- * none from other readers of recordings.
+ * The reply with these blobs, ready to be sent. The memory of reading them is released: a client that does not read its
+ * reply uses none of other readers'.
  */
 async function readySlices(
   reading: PieceReading,
@@ -134,7 +134,7 @@ function nextOf(url: URL, blob: number): string {
   return next.href;
 }
 
-/** JSON lines, one event each: `[window_id, event]`. A blob is read when the client has read the one before it. */
+/** JSON lines, one event each: `[window_id, event]`. A blob is read once the client has read the previous one. */
 async function sendLines(reading: PieceReading, blobs: readonly Blob[]): Promise<Response> {
   const count = blobs.reduce((sum, blob) => sum + blob.count, 0);
   const held = heldReplies.open();
@@ -143,7 +143,7 @@ async function sendLines(reading: PieceReading, blobs: readonly Blob[]): Promise
   const close = (): void => held.close();
   const release = (): void => {
     close();
-    // A blob that is being read now is held until it was read.
+    // The blob that is being read stays in memory until it is read.
     void slices.return(undefined).then(close, close);
   };
   // The first blob is read before the status is sent, so that a refusal has its own status.
@@ -165,7 +165,7 @@ async function sendLines(reading: PieceReading, blobs: readonly Blob[]): Promise
   return new LongReply({ next, release, msMax: snapshotLimits.snapshotSendMsMax, held }, { headers });
 }
 
-/** `onBlob` is called when a blob was read. */
+/** `onBlob` is called after each blob. */
 async function* blobSlices(
   reading: PieceReading,
   blobs: readonly Blob[],

@@ -18,8 +18,8 @@ export interface InflateBudget {
 
 /**
  * Inflates the JSON string at `range`. Resolves to its JSON text, or undefined when it is not gzip of JSON or exceeds
- * the budget. A text whose real length differs from the declared one empties the budget: no recorder writes such
- * texts, and more of them would cost as much again.
+ * the budget. A text whose real length differs from the declared one empties the budget: no recorder writes such texts,
+ * and each further one would cost as much.
  */
 export async function inflateText(
   bytes: Uint8Array,

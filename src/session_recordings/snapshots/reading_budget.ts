@@ -30,7 +30,7 @@ export class ReadingBudget {
     1,
   );
   readonly #waiting = new Set<Waiting>();
-  /** Which project's turn it is; what it may have is decided by bytes. */
+  /** The order of projects; bytes are bounded by #reserved. */
   readonly #order = new FairShare(Number.POSITIVE_INFINITY);
   /** Reserved bytes by project. */
   readonly #reserved = new Tally<number>();
@@ -51,7 +51,7 @@ export class ReadingBudget {
   }
 
   /**
-   * Runs `read` on a place.
+   * Runs `read` with a permit.
    * @throws Fault unavailable when none becomes free; what `read` throws.
    */
   async within<Read>(project_id: number, gone: AbortSignal, read: () => Promise<Read>): Promise<Read> {
@@ -59,7 +59,7 @@ export class ReadingBudget {
     return await this.#semaphore.run(wait, read);
   }
 
-  /** @throws Fault unavailable when so many bytes do not become free. */
+  /** @throws Fault unavailable when the bytes do not become free in time. */
   async reserve(project_id: number, bytes: number, gone: AbortSignal): Promise<Reservation> {
     if (this.#mayAcquire(project_id, bytes)) this.#acquire(project_id, bytes);
     else {
@@ -88,7 +88,9 @@ export class ReadingBudget {
     await promise.finally(() => abort.removeEventListener("abort", onAbort));
   }
 
-  /** A project waits with fewer readers than there is room for, so that some is always left for another. */
+  /**
+   * A project may have fewer waiting readers than the queue has free places, so that one is always left for another.
+   */
   #isQueueFull(project_id: number): boolean {
     const free = snapshotLimits.snapshotReadsWaitingMax - this.#waiting.size;
     let reservedOfProject = 0;
@@ -109,7 +111,7 @@ export class ReadingBudget {
     this.#bytes += bytes;
   }
 
-  /** Lets in as many of those that wait as then find room. */
+  /** Admits as many waiting readers as then find memory. */
   #release(project_id: number, bytes: number): void {
     this.#reserved.add(project_id, -bytes);
     this.#bytes -= bytes;
@@ -120,7 +122,7 @@ export class ReadingBudget {
     }
   }
 
-  /** Of those that find room, the one whose project reads least, or was let in longest ago. */
+  /** Of the waiting readers that find memory, the one whose project reads least, or was admitted longest ago. */
   #next(): Waiting | undefined {
     return this.#order.next([...this.#waiting].filter(({ owner, bytes }) => this.#mayAcquire(owner, bytes)));
   }

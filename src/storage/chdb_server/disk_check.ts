@@ -1,6 +1,6 @@
-// Whether the engine's files hold what it wrote. It treats a write(2) that fails as one that succeeded: on a full disk
-// an INSERT or a merge makes a part of cut files and reports no error. It counts those failures, though, and each start
-// sets such parts aside. So the process ends itself at the first one, before any statement is answered.
+// Checks that the engine's writes have reached its files. It treats a failed write(2) as a successful one: on a full
+// disk an INSERT or a merge makes a part of truncated files and reports no error. But it counts those failures, and
+// each start sets such parts aside. So the process ends itself at the first one, before any statement is answered.
 
 import { writeSync } from "node:fs";
 import type { Engine } from "./chdb.ts";
@@ -19,7 +19,7 @@ export class DiskCheck {
     this.#engine = engine;
   }
 
-  /** On a full disk opening fails to write a text to the lock file, which nothing reads. */
+  /** On a full disk, opening cannot write to the lock file, which nothing reads. */
   async start(): Promise<void> {
     this.#failedAtOpen = await this.#engine.failedWrites();
     // Parts that a merge replaces are kept for 45 s at least (`old_parts_lifetime`): a start within them loses nothing.
@@ -42,7 +42,7 @@ export class DiskCheck {
     }
   }
 
-  /** Checks again: a check under way may be older than the failure. One check serves all who wait for it. */
+  /** Checks again: a check under way may be older than the failure. One check serves all that wait for it. */
   #check(): Promise<void> {
     this.#next ??= this.#current.then(() => {
       const check = this.#checkWrites();
@@ -56,7 +56,7 @@ export class DiskCheck {
   async #checkWrites(): Promise<void> {
     if ((await this.#engine.failedWrites()) === this.#failedAtOpen) return;
     writeSync(2, "a write to the disk failed: the engine starts again without what it could not write\n");
-    // A crash: an orderly end might write, and delete, more.
+    // A crash: an orderly end might write and delete more.
     process.kill(process.pid, "SIGKILL");
   }
 }

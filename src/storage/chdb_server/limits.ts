@@ -7,9 +7,9 @@ export const chdbServerLimits = {
   endMsMax: 5000,
   /** How often failed writes of merges are searched for, in ms: replaced parts are kept for 45 s at least. */
   diskCheckMs: 10_000,
-  /** Free space without which no table is changed, in bytes: far more than others write to the disk in those few ms. */
+  /** Free space below which no table is changed, in bytes: far more than other programs write in those few ms. */
   definitionRoomBytes: 8 * 1024 * 1024,
-  /** Statements that may wait for a place; no sound client sends more at once. */
+  /** Statements that may wait for a permit; no sound client sends more at once. */
   waitingMax: 256,
   /** A statement's text, in bytes. */
   statementBytesMax: 16 * 1024 * 1024,
@@ -20,7 +20,7 @@ export const chdbServerLimits = {
   /** As insertLateMs, while reads run: they keep the cores busy themselves, but an import beside them continues. */
   insertLateBesideReadsMs: 10_000,
   /**
-   * How long the engine is then not ranked below, in ms: a busy machine stays busy, and INSERTs of an import follow.
+   * How long the engine then has the server's rank, in ms: a busy machine stays busy, and INSERTs of an import follow.
    */
   frontMs: 10_000,
 };

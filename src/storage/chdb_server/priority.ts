@@ -1,8 +1,8 @@
 // The engine has a lower priority than the server while its INSERTs are on time. On few cores a live capture waits
 // several times for an INSERT's threads (socket, write, sync, answer): its p99 at 500 a second was 20 to 40 ms, and is
 // 5. An INSERT that takes too long, because other programs keep the cores busy, gives the engine its usual priority
-// back. Beside the engine's own reads, which would delay captures at that priority, it gets more time, but not without
-// end.
+// back. Beside the engine's own reads, which would delay captures at that priority, an INSERT gets more time, but not
+// without limit.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import type { Clock } from "../../core/clock.ts";
@@ -49,7 +49,10 @@ export class EnginePriority {
     }
   }
 
-  /** Runs a read: after the first INSERT at the lower priority, too. A start and its migrations have the usual one. */
+  /**
+   * Runs a read, after the first INSERT also at the lower priority. Before that, a start and its migrations have the
+   * usual one.
+   */
   async beside<T>(read: () => Promise<T>): Promise<T> {
     if (this.#hasStored) this.#stepBack();
     this.#reads++;

@@ -19,7 +19,7 @@ export class ServerError extends Error {
   }
 }
 
-/** A statement behind whose FORMAT, in an INSERT, data may follow. */
+/** A statement; in an INSERT, data may follow its FORMAT. */
 export interface EngineRequest extends Omit<EngineStatement, "abort"> {
   queryId: string;
   /** The rest of the data; undefined when the body was the statement. */
@@ -123,7 +123,7 @@ function inflated(request: IncomingMessage): Readable {
     throw new ServerError(48, "NOT_IMPLEMENTED", "This content-encoding is not spoken here.");
   }
   const inflate = encoding === "gzip" ? createGunzip() : createZstdDecompress();
-  // Who reads it hears of errors. A statement may end before anybody does: without a listener the process would end.
+  // Errors reach the reader. A statement may end before there is one: without a listener the process would end.
   inflate.on("error", () => {});
   // An error of the upload is passed on to the reader of the inflated stream.
   request.on("error", (error) => inflate.destroy(error));

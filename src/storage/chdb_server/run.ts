@@ -128,7 +128,7 @@ export class Runner {
   }
 
   /**
-   * Checked here because the engine reads a missing file, or a name that looks like a pattern, as no rows, and reports
+   * Checked here because the engine treats a missing file, or a name that looks like a pattern, as no rows, and reports
    * success.
    */
   #checkFile(path: string): void {
@@ -159,7 +159,7 @@ const readingVerbs: ReadonlySet<string> = new Set([
   "",
 ]);
 
-/** Statements with these verbs write files of their own, beside the parts. */
+/** Statements with these verbs write files besides parts. */
 const definingVerbs: ReadonlySet<string> = new Set(["CREATE", "ALTER", "DELETE", "UPDATE"]);
 
 /**

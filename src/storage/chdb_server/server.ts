@@ -156,7 +156,7 @@ export async function runServer(intercept: Intercept = noIntercept): Promise<voi
     process.exit(0);
   };
   process.on("SIGTERM", () => void end());
-  // A terminal sends Ctrl-C to every process: this one ends when its owner has written what it still has.
+  // A terminal sends Ctrl-C to every process: this one ends after its owner has written everything.
   process.on("SIGINT", () => void (alone && end()));
   const port = await server.listen(Number(values.port));
   process.stdout.write(`${JSON.stringify({ port })}\n`);

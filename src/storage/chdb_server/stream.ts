@@ -14,7 +14,7 @@ interface Sent {
 /** How long the engine waits for a slow client, in seconds; clients have time-outs of their own. */
 const patienceSeconds = 86_400;
 
-/** A listener on 127.0.0.1 that takes what the engine sends, under random names. */
+/** A listener on 127.0.0.1 that receives what the engine sends, under random names. */
 export class AnswerListener {
   readonly #awaited = new Map<string, (sent: Sent) => void>();
   readonly #server: Server;

@@ -39,7 +39,7 @@ export type NativeBody = { path: string } | { bytes: Uint8Array[] };
 export interface DerivedInsert {
   /** The body's columns that are read, with their types; others are skipped. */
   structure: string;
-  /** The statement; `rows` is what stands behind FROM. */
+  /** The statement; `rows` is the text after FROM. */
   text: (rows: string) => string;
 }
 
@@ -63,13 +63,13 @@ export interface ClickHouse {
    * stream or without: the caller must know how much to expect.
    */
   stream(text: string, params?: Record<string, unknown>, options?: QueryOptions): AsyncGenerator<Uint8Array>;
-  /** From now on `query`, `bytes` and `stream` with the parameter `project_id` leave out these rows of the project. */
+  /** From now on `query`, `bytes` and `stream` with the parameter `project_id` omit these rows of the project. */
   hide(rows: ReadonlyMap<number, HiddenRows>): void;
   /** Whether the engine can. */
   canHide(): Promise<boolean>;
   /** Permits for pages that are read block by block. */
   readonly longReads: LongReads;
-  /** `where`: what stands behind its name, where other servers make it, too. */
+  /** `where`: text behind its name, such as ON CLUSTER. */
   createDatabase(where?: string): Promise<void>;
   /** Writes the rows as one INSERT and one block, so one part for each partition; resolves when they are stored. */
   insertNative(table: string, body: NativeBody, options?: QueryOptions): Promise<void>;
@@ -208,7 +208,7 @@ export function readsUntil(clickhouse: ClickHouse, end: AbortSignal): ClickHouse
   };
 }
 
-/** Settings of an INSERT that only some engine versions know; used where they are known and can be set. */
+/** Settings of an INSERT that only some engine versions have; used where they exist and can be set. */
 const insertingWhereKnown: Readonly<Record<string, string>> = {
   // Newer engines switch deduplication off by this name, which wins over the one in `inserting`.
   deduplicate_insert: "disable",
@@ -217,7 +217,7 @@ const insertingWhereKnown: Readonly<Record<string, string>> = {
   enable_analyzer: "0",
 };
 
-/** The settings of `insertingWhereKnown` that the engine knows. Read once. */
+/** The settings of `insertingWhereKnown` that the engine has. Read once. */
 function findKnown(admin: Client): () => Promise<Record<string, string>> {
   let known: Promise<Record<string, string>> | undefined;
   const query = () =>

@@ -1,5 +1,5 @@
-// What a ClickHouse must have to serve us: asked at the start of a server on a remote one, so that what is missing is
-// one line there instead of a failing statement later. README.md lists it with its reasons.
+// What a ClickHouse must have to serve us. It is checked when a server starts on a remote one, so that what is missing
+// is one line there, instead of a failing statement later. README.md lists it with its reasons.
 
 import { UserError } from "../../core/fault.ts";
 import { wordsIn } from "../../core/words.ts";
@@ -7,7 +7,7 @@ import { type ClickHouse, ClickHouseError } from "./clickhouse.ts";
 
 const versionMin = [24, 8] as const;
 
-/** Settings of statements. Those that only some versions know are not here: see clickhouse.ts. */
+/** Settings of statements, except those that only some versions have: see clickhouse.ts. */
 export const engineSettings: readonly string[] = wordsIn(`
   additional_table_filters apply_deleted_mask async_insert cancel_http_readonly_queries_on_client_close
   compile_aggregate_expressions connect_timeout_with_failover_ms connections_with_failover_max_tries
@@ -47,13 +47,13 @@ interface Found {
 }
 
 /**
- * Asks what the engine lacks.
+ * Checks what the engine lacks.
  * @throws UserError in one line; any other error when it does not answer.
  */
 export async function checkEngine(clickhouse: ClickHouse): Promise<void> {
   const names = { settings: engineSettings, table_settings: tableSettings, functions: engineFunctions };
   const rows = await clickhouse.query<Found>(featuresQuery, names).catch((thrown: unknown) => {
-    // A user who may not read these tables may have all the same what is in them.
+    // A user who may not read these tables may still have what they list.
     if (thrown instanceof ClickHouseError && thrown.type === "ACCESS_DENIED") return [];
     throw thrown;
   });

@@ -41,7 +41,7 @@ const refusals: ReadonlySet<string> = new Set(
 
 /**
  * Whether the statement exceeded a limit, so that repeating it makes things worse. TIMEOUT is not among them: an engine
- * that does not answer may be frozen, out of reach or busy with others.
+ * that does not answer may be frozen, unreachable or busy with others.
  */
 export function isTooHeavy(error: ClickHouseError): boolean {
   return heavy.has(error.type) || exceedsItsMemory(error);

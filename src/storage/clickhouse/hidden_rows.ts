@@ -1,4 +1,4 @@
-// Rows that reads leave out although they are still there: their deletion is ordered.
+// Rows that still exist but are omitted by reads: their deletion is ordered.
 
 import { quoteText } from "./statement.ts";
 
@@ -25,7 +25,7 @@ export class HiddenRowsOfProjects {
     return (this.#isKnownToHide = rows?.length === 0);
   }
 
-  /** The options of a read, so that it leaves out the rows of the project that `params` names. */
+  /** The options of a read that omits the hidden rows of the project in `params`. */
   of<Options extends { settings?: Record<string, string | number> }>(
     params?: Record<string, unknown>,
     options = {} as Options,

@@ -18,19 +18,19 @@ export const clickhouseLimits = {
   readLargeBytesMax: 352_000_000,
   readLargePermits: 2,
   /**
-   * A question that needs more than that: so many bytes at most, and this part of the memory that there is. One permit:
-   * together with the others it stays below what the embedded engine may take.
+   * A client's query that needs more: at most so many bytes, and this part of the machine's memory. One permit:
+   * together with the others it stays below the embedded engine's limit.
    */
   readHugeBytesMax: 1_500_000_000,
   readHugeMemoryFraction: 0.15,
   readHugePermits: 1,
-  /** Bytes that one question may write to the disk while it sorts and groups. */
+  /** Bytes that one client's query may write to the disk while it sorts and groups. */
   readTemporaryBytesMax: 4_000_000_000,
   readExportBytesMax: 80_000_000,
   readExportPermits: 2,
   readFlushBytesMax: 56_000_000,
   readFlushPermits: 1,
-  /** Questions remembered to need more than the small bound, and for how long, in ms: their data change. */
+  /** Queries remembered to need more than the small bound, and for how long, in ms: their data change. */
   readNeedsMax: 1000,
   readNeedKeptMs: 600_000,
   /** Reads that may wait for one of these permits: dashboards of a busy server send hundreds at once. */
@@ -51,7 +51,7 @@ export const clickhouseLimits = {
   readBlockRowsMax: 16_384,
   /** How often an abandoned statement is killed and searched for, in ms; its permit is held meanwhile. */
   readKillAgainMs: 200,
-  /** For how long, in ms: a user who may not kill or list statements gets the permit back after it. */
+  /** For how long, in ms; then the permit is released even if the user may not kill or list statements. */
   readGoneMsMax: 60_000,
   /** How long one such check may take, in ms. */
   readKillMsMax: 5000,

@@ -1,5 +1,5 @@
 // Long pages are read block by block, each by a statement of its own. A page holds a permit from its first block to its
-// last: as many at once as come to their end, and the others are refused before they cost much.
+// last: only as many run at once as can finish in time, and others are refused before they cost much.
 
 import { limits } from "../../core/limits.ts";
 import { Semaphore } from "../../work/semaphore.ts";
@@ -9,7 +9,7 @@ import { clickhouseLimits } from "./limits.ts";
 export interface LongReads {
   /**
    * Yields the blocks, read under a permit that is held until the last was read or the generator ends.
-   * @throws ClickHouseError TOO_MANY_SIMULTANEOUS_QUERIES where the first block is asked for and no permit is free.
+   * @throws ClickHouseError TOO_MANY_SIMULTANEOUS_QUERIES where the first block is requested and no permit is free.
    */
   withPermit<Block>(
     project_id: number,

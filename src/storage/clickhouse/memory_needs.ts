@@ -1,4 +1,4 @@
-// Which statements needed more memory than the smallest level allows: asked again, they do not fail there first.
+// Statements that needed more memory than the smallest level allows: repeated, they skip the levels that failed.
 
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { putNewest } from "../../work/maps.ts";
@@ -18,7 +18,7 @@ export class MemoryNeeds {
     this.#clock = clock;
   }
 
-  /** The index of the level to begin with; 0, the smallest, for what is not known or was seen long ago. */
+  /** The index of the level to begin with; 0, the smallest, for an unknown statement, or one seen long ago. */
   levelOf(statement: Statement): number {
     const found = this.#levels.size > 0 ? this.#levels.get(keyOf(statement)) : undefined;
     return found && this.#clock.elapsed() < found.untilMs ? found.level : 0;
@@ -30,7 +30,7 @@ export class MemoryNeeds {
   }
 }
 
-/** All but `now`, which each moment has its own of. Keys of events are whole numbers that JSON does not have. */
+/** A key of text and parameters without `now`, which always differs. Bigints of events' keys are not JSON. */
 function keyOf({ text, params }: Statement): string {
   const plain = (_: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value);
   return Bun.hash(`${text}\0${JSON.stringify({ ...params, now: undefined }, plain)}`).toString(36);

@@ -64,7 +64,7 @@ export function openReader(options: ReaderOptions): Reader {
     reading: ReadRequest,
     readReply: (reply: Response) => Promise<Taken>,
   ): Promise<Taken> {
-    // A read whose time was up in the queue gets the error that allows a retry.
+    // A read that timed out in the queue gets the error that allows a retry.
     const release = await permits.enter(ownerOf(reading), reading.abort).catch(() => undefined);
     if (!release) throw tooManyWait();
     const tag = crypto.randomUUID();
@@ -109,7 +109,7 @@ export function openReader(options: ReaderOptions): Reader {
 /** The levels of each kind in the order they are tried: the next one when memory does not suffice. */
 type Allowances = Readonly<Record<ReadKind, readonly Allowance[]>>;
 
-/** The levels of one reader, for each kind of read. @param memory what the machine has, in bytes. */
+/** The levels of one reader, for each kind of read. @param memory of the machine, in bytes. */
 export function openAllowances(memory = memoryHere()): Allowances {
   const allow = (permits: number, bytes: number): Allowance => ({
     permits: new Semaphore(permits, clickhouseLimits.readsWaitingMax, limits.workingFreeMultiple),
@@ -124,7 +124,7 @@ export function openAllowances(memory = memoryHere()): Allowances {
   const huge = allow(clickhouseLimits.readHugePermits, Math.floor(hugeBytes));
   return {
     page: [small, large],
-    // A small machine has no more than for a page.
+    // A small machine has the levels of a page only.
     question: huge.bytes > large.bytes ? [small, large, huge] : [small, large],
     export: [allow(clickhouseLimits.readExportPermits, clickhouseLimits.readExportBytesMax), large],
     flush: [allow(clickhouseLimits.readFlushPermits, clickhouseLimits.readFlushBytesMax), large],
@@ -156,7 +156,7 @@ function ownBytes({ settings }: ReadRequest): number {
   return Number(settings["max_memory_usage"] ?? Number.POSITIVE_INFINITY);
 }
 
-/** The settings with the time that is left of the statement's limit. */
+/** The settings with the remaining time of the statement's limit. */
 function without(settings: ReadRequest["settings"], began: number): ReadRequest["settings"] {
   const seconds = Number(settings["max_execution_time"] ?? 0);
   if (seconds === 0) return settings;

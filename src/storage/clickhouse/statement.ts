@@ -1,4 +1,4 @@
-// A lexer for ClickHouse's SQL, and what is read from its tokens: where a statement ends, what it inserts.
+// A lexer for ClickHouse's SQL, and facts about a statement from its tokens: its end, its INSERT.
 
 interface SqlToken {
   kind: "word" | "string" | "name" | "symbol";
@@ -159,7 +159,7 @@ interface StatementShape {
   outfile: boolean;
 }
 
-/** The properties of a statement that decide how it is run. */
+/** Facts about a statement that decide how it is run. */
 export function shapeOf(text: string): StatementShape {
   const shape: StatementShape = {
     verb: "",

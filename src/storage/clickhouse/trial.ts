@@ -1,4 +1,4 @@
-// Tries a statement that reads no table, to hear whether the engine would refuse it.
+// Tries a statement that reads no table, to learn whether the engine refuses it.
 
 import { limits } from "../../core/limits.ts";
 import { wordsIn } from "../../core/words.ts";
@@ -9,7 +9,7 @@ const trialOptions: QueryOptions = {
   settings: { max_execution_time: 2, max_threads: 1, max_memory_usage: "100000000" },
 };
 
-/** Why the engine refuses the statement, in its words; undefined when it does not, or does not answer. */
+/** The engine's reason for refusing the statement; undefined when it does not refuse, or does not answer. */
 export async function refusalOf(
   clickhouse: ClickHouse,
   text: string,

@@ -1,4 +1,4 @@
-// What a cluster must be to serve us, asked at each start: what is wrong is one line there.
+// The requirements of a cluster, checked at each start: a problem is one line there.
 
 import { UserError } from "../../core/fault.ts";
 import type { ClickHouse } from "../clickhouse/clickhouse.ts";
@@ -34,7 +34,7 @@ export interface FoundDatabase {
   engine: string;
   /** Of event_rows; "" when there is none. */
   tableEngine: string;
-  /** What schema_migrations has as its comment. */
+  /** The comment of schema_migrations. */
   comment: string;
   isCloud: boolean;
 }
@@ -80,7 +80,7 @@ async function findCluster(clickhouse: ClickHouse, { name }: Cluster): Promise<F
   return { replicas: all.filter(({ cluster }) => cluster === name), clusters, macros };
 }
 
-/** The numbers and weights of the shards: by them rows are divided. */
+/** The numbers and weights of the shards, by which rows are distributed. */
 export function shardsText(replicas: readonly ReplicaRow[]): string {
   const shards = new Map(replicas.map((row) => [row.shard_num, row.shard_weight]));
   const sorted = [...shards].toSorted(([one], [other]) => one - other);
@@ -91,7 +91,7 @@ export function shardsText(replicas: readonly ReplicaRow[]): string {
 
 const shapeStart = "made for the shards ";
 
-/** The comment of schema_migrations that keeps the shape. */
+/** The statement that stores the shape as the comment of schema_migrations. */
 export async function shapeComment(clickhouse: ClickHouse, cluster: Cluster): Promise<string> {
   return `${shapeStart}${shardsText((await findCluster(clickhouse, cluster)).replicas)}`;
 }

@@ -6,9 +6,9 @@ import type { Cluster } from "./placement.ts";
 import { clusterTables } from "./tables.ts";
 
 /**
- * The first replica of each shard, in the cluster's configuration, that answers is written and read, through whichever
- * server: so a stored row is readable at once. An unavailable shard is an error, never a shorter answer. Tables of
- * several shards inside IN and JOIN are read once and sent to the shards.
+ * Every server writes to and reads from the first replica of each shard that answers, in the order of the cluster's
+ * configuration: so a stored row is readable at once. An unavailable shard is an error, never a shorter answer. Tables
+ * of several shards inside IN and JOIN are read once and sent to the shards.
  */
 const reading = {
   load_balancing: "in_order",

@@ -6,13 +6,13 @@ import { quoteText } from "../clickhouse/statement.ts";
 import { clusterLimits } from "./limits.ts";
 import type { Cluster } from "./placement.ts";
 
-/** A replica as the cluster's configuration numbers it. */
+/** A replica, as numbered in the cluster's configuration. */
 export interface Replica {
   shard_num: number;
   replica_num: number;
 }
 
-/** Why a replica cannot be used: it does not answer, or its tables take no INSERT. */
+/** Why a replica cannot be used: it does not answer, or its tables accept no INSERT. */
 export type ReplicaProblem = "AWAY" | "READONLY";
 
 export class ShardAway extends Error {
@@ -42,10 +42,10 @@ export async function checkReplicas(clickhouse: ClickHouse, cluster: Cluster): P
   return problemOfReplicas(replicas, answers);
 }
 
-/** An answer of the replica at a place, from 1, among all in their order. */
+/** The answer of a replica; `place` counts all replicas in their order, from 1. */
 interface ReplicaAnswer {
   place: number;
-  /** How many of its tables take no INSERT. */
+  /** How many of its tables accept no INSERT. */
   readonly: number;
 }
 

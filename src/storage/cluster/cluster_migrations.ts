@@ -1,4 +1,4 @@
-// What migrations do otherwise on a cluster: definitions for every server, and a record of them that any server shows.
+// Migrations on a cluster: definitions for every server, and a record of them that any server has.
 
 import { UserError } from "../../core/fault.ts";
 import { reasonOf } from "../../core/log.ts";
@@ -41,7 +41,7 @@ export async function prepareCluster(
   }
 }
 
-/** What is wrong with the keeper of a cluster, in one line, where a definition failed by that. */
+/** A problem of the cluster's keeper, in one line, where a definition failed because of it. */
 export function problemOfKeeper(thrown: unknown): UserError | undefined {
   if (!(thrown instanceof ClickHouseError)) return undefined;
   const problem = keeperProblems[thrown.type];

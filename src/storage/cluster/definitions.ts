@@ -1,11 +1,11 @@
-// Definitions of tables and views as a cluster needs them: what one machine makes once, each server makes, with
-// replicated tables and Distributed ones in front. All statements can be repeated.
+// Definitions of tables and views on a cluster: each server creates them, as replicated tables with Distributed ones in
+// front. All statements can be repeated.
 
 import { quoteText } from "../clickhouse/statement.ts";
 import { type Cluster, isSharded, localName, tables, views } from "./placement.ts";
 import { onAll } from "./tables.ts";
 
-/** A statement, parted at the name that it defines. */
+/** A statement, split at the name that it defines. */
 interface Definition {
   before: string;
   name: string;
@@ -95,7 +95,7 @@ function createFeedingView({ before, name, after }: Definition, cluster: Cluster
   return [`${before}${name}${onAll(cluster)}${written}`];
 }
 
-/** A SELECT over tables of shards reads those of one shard only. ARRAY JOIN names columns. */
+/** A SELECT that reads the tables of one shard only. ARRAY JOIN names columns. */
 function withinShard(select: string): string {
   return select.replaceAll(
     /\b(FROM|(?<!ARRAY )JOIN)(\s+)(\w+)/g,
@@ -121,7 +121,7 @@ function drop(definition: Definition, cluster: Cluster): string[] {
   return isSharded(name) ? [`DROP TABLE IF EXISTS ${name}${onAll(cluster)} SYNC`, own] : [own];
 }
 
-/** A change of a table is one of its shards' tables, and a new Distributed one with the columns they have then. */
+/** A change of a table changes the shards' tables, and replaces the Distributed one with their new columns. */
 function alter(definition: Definition, cluster: Cluster): string[] {
   const { before, name, after } = definition;
   if (/^ MODIFY QUERY\b/.test(after)) return [`${before}${name}${onAll(cluster)}${withinShard(after)}`];

@@ -6,14 +6,14 @@ export const clusterLimits = {
    * text escaped once more, and parse it by `max_query_size`, 256 KiB by default.
    */
   listedBytesMax: 200_000,
-  /** Values that are read at once, of 200 characters at most each; a table is read through for each reading. */
+  /** Values read at once, of 200 characters at most each; each reading scans the table. */
   listedRowsMax: 50_000,
-  /** Portions that are queued before one is waited for: with 500 in a table, the engine delays further ones. */
+  /** Portions queued before one is awaited: with 500 in a table, the engine delays further ones. */
   queuedDeletionsMax: 50,
-  /** How long a look at all servers may take, in ms: it must end before readiness does without it. */
+  /** How long a check of all servers may take, in ms: it must end before readiness times out. */
   checkMsMax: 1500,
-  /** How long each connection of that look may take to open, in ms. */
+  /** How long each connection of that check may take to open, in ms. */
   checkConnectMsMax: 500,
-  /** Servers that readiness names. */
+  /** Unavailable servers that readiness names. */
   awayNamedMax: 5,
 };

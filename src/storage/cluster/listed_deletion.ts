@@ -9,7 +9,7 @@ export interface ListedDeletion {
   table: string;
   /** Further conditions of the rows. */
   where: string;
-  /** What of a row is in the list: a text. */
+  /** The text of a row that is compared with the list. */
   value: string;
   /** The SELECT that makes the list. */
   list: string;
@@ -31,9 +31,9 @@ export async function deleteListed(
 }
 
 /**
- * Replicas apply deletions later, each by itself, so that a deletion must hold plain values. They are searched for on
- * all replicas, since one may have rows that the others have not yet, and sent in portions that fit an entry of the
- * keeper. A portion is queued; queued ones are applied in one pass over a part, when the last is waited for.
+ * Replicas apply deletions later, each by itself, so a deletion must have literal values. They are read from all
+ * replicas, since one may have rows that others still lack, and sent in portions that fit an entry of the keeper. A
+ * portion is queued; queued ones are applied in one pass over a part, when the last is waited for.
  */
 async function deleteOnCluster(
   clickhouse: ClickHouse,
@@ -66,7 +66,7 @@ async function deleteOnCluster(
       const settings = { ...options.settings, lightweight_deletes_sync: waits ? 2 : 0 };
       await clickhouse.command(deletion, { ...params, listed_values }, { ...options, settings });
     }
-    // What was deleted is not found again.
+    // Deleted values are not found again.
     if (found.length < listedRowsMax) return;
   }
 }
@@ -74,7 +74,7 @@ async function deleteOnCluster(
 /** Values as one text, separated by NUL, which no text in a column holds. */
 export function listedText(values: readonly string[]): string {
   if (values.some((value) => value.includes("\0"))) throw new Error("a value of a deletion holds NUL");
-  // One value twice is the same list; alone, an empty one would be none.
+  // The first value is repeated, which changes nothing: a single empty one would be no list.
   return [...values, values[0]].join("\0");
 }
 
@@ -99,5 +99,5 @@ function textBytes(value: string): number {
   return Buffer.byteLength(value) + (value.match(escapedPattern)?.length ?? 0) + 2;
 }
 
-/** Control characters among them. */
+/** Includes control characters. */
 const escapedPattern = /[\\'\p{Cc}]/gu;

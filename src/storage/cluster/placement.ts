@@ -7,13 +7,13 @@ export interface Cluster {
 }
 
 /**
- * sharded: each row on one shard, chosen by `by`; the table `t` is a Distributed one over `t_local`.
- * everywhere: every row on every server, for joins that must not ask other servers.
- * here: a feed without rows, whose views run on the server that takes an INSERT.
+ * sharded: each row on one shard, chosen by `by`; the table `t` is a Distributed one over `t_local`. everywhere: every
+ * row on every server, for joins that must not query other servers. here: a feed without rows, whose views run on the
+ * server that takes an INSERT.
  */
 export type Placement = { kind: "sharded"; by: string } | { kind: "everywhere" | "here" };
 
-/** Events, and all that is derived from the events of one distinct id, meet on one shard. */
+/** Events of one distinct id, and everything derived from them, are on one shard. */
 const byDistinctId: Placement = { kind: "sharded", by: "cityHash64(project_id, distinct_id)" };
 const byGroup: Placement = { kind: "sharded", by: "cityHash64(project_id, group_type, group_key)" };
 const byEvent: Placement = { kind: "sharded", by: "cityHash64(project_id, event)" };
@@ -26,7 +26,7 @@ export const tables: Readonly<Record<string, Placement>> = {
   change_feed: byDistinctId,
   seen: byDistinctId,
   person_props: byDistinctId,
-  // Groups have events of many distinct ids: their rows lie where the events do, and are grouped when they are read.
+  // Groups have events of many distinct ids: their rows are where the events are, and are grouped when they are read.
   groups_seen: byGroup,
   group_props: byGroup,
   // Events of one name lie on many shards, too.
@@ -38,7 +38,7 @@ export const tables: Readonly<Record<string, Placement>> = {
   session_facts: { kind: "sharded", by: "cityHash64(project_id, session_id)" },
   snapshot_chunks: { kind: "sharded", by: "cityHash64(project_id, sipHash64(session_id))" },
   session_recording_days: { kind: "sharded", by: "cityHash64(project_id, session_hash)" },
-  // Nothing collapses these, so that a batch must be one part: all of it goes to one shard.
+  // Nothing deduplicates these, so a batch must be one part: all of it goes to one shard.
   ingestion_warnings: byBatch,
   deleting_ids: { kind: "sharded", by: "cityHash64(distinct_id)" },
   exported_person_rows: { kind: "sharded", by: "cityHash64(distinct_id)" },
@@ -49,8 +49,8 @@ export const tables: Readonly<Record<string, Placement>> = {
 };
 
 /**
- * shard: what it reads together lies on one shard, so each shard answers for itself, as one machine would.
- * server: it joins or groups rows of several shards, on the server that was asked.
+ * shard: rows that it reads together are on one shard, so each shard answers by itself, as one machine would. server:
+ * it joins or groups rows of several shards, on the server that runs the query.
  */
 export const views: Readonly<Record<string, "shard" | "server">> = {
   stored_events: "shard",

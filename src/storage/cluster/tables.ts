@@ -1,9 +1,9 @@
-// Names of tables in statements that change rows, and of system tables: as they are on one machine, or on a cluster.
+// Names of tables in statements that change rows, and of system tables, on one machine or on a cluster.
 
 import { quoteName, quoteText } from "../clickhouse/statement.ts";
 import { type Cluster, localEnding, localName } from "./placement.ts";
 
-/** What statements name, beside the tables and views that they read and insert into. */
+/** Names for statements, besides the tables and views that they read and insert into. */
 export interface Tables {
   /** Appended to the subject of a statement that all servers run; empty on one machine. */
   readonly onAll: string;

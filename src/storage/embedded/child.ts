@@ -24,7 +24,7 @@ export interface ChildPlan {
   ready(child: ChildProcess, lines: AsyncIterator<string>): Promise<void>;
   /** Whether it failed to start because an earlier process still locks its folder. */
   isBusy?(reason: string): boolean;
-  /** Receives the messages that the child sends by Bun's own channel, which is opened for that. */
+  /** Receives the child's messages over Bun's channel between processes, which is opened for it. */
   received?(message: unknown): void;
   /** Asks a running child to stop, before its standard input ends; never rejects. */
   farewell?(): Promise<void>;
@@ -196,7 +196,7 @@ async function endLife(plan: ChildPlan, child: ChildProcess): Promise<void> {
   }
 }
 
-/** The store's own log goes to debug; its last lines are kept for error messages. */
+/** The store's log is logged at debug; its last lines are kept for error messages. */
 async function forward(
   { name, log }: ChildPlan,
   stream: ReadableStream<Uint8Array>,

@@ -1,4 +1,4 @@
-// The embedded ClickHouse as its owner sees it: a child process with an address.
+// The owner's side of the embedded ClickHouse: a child process with an address.
 
 import { mkdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -34,7 +34,7 @@ export async function startEmbeddedClickHouse({ dataDir, log }: EmbeddedOptions)
   // The engine reads these characters as patterns in file names, and then finds no rows instead of failing.
   if (/[*?{}]/.test(folder)) throw new UserError(`DATA_DIR ${folder} must not contain any of * ? { }`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  // What a killed backup has frozen keeps the space of parts that are gone.
+  // Parts that a killed backup has frozen use the disk space of parts that were removed.
   rmSync(join(folder, "clickhouse", "shadow"), { recursive: true, force: true });
   const password = randomBase62(32);
   let port = 0;

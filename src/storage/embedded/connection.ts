@@ -31,7 +31,7 @@ export function removeConnection(dataDir: string): void {
   rmSync(pathOf(dataDir), { force: true });
 }
 
-/** The name of an embedded Postgres in place of its address: its port changes with each start. */
+/** The name of an embedded Postgres, instead of its address: its port changes with each start. */
 export const embeddedAddress = "embedded";
 
 /** The address of a Postgres: host:port/name, without user, password and options. */

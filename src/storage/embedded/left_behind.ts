@@ -1,4 +1,4 @@
-// Warns of embedded stores that a DATA_DIR still holds while the settings name remote ones.
+// Warns of embedded stores that a DATA_DIR still has while the settings name remote ones.
 
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";

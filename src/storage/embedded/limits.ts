@@ -8,11 +8,11 @@ export const embeddedLimits = {
   freeMemoryMs: 1000,
   /** The engine's part of the machine's or container's memory, in percent; the rest is for the server and Postgres. */
   engineMemoryFraction: 0.5,
-  /** The least memory that it works with, in bytes: inserts take some 150 MB each, reads their places. */
+  /** The least memory that it works with, in bytes: inserts use some 150 MB each, reads their permits. */
   engineMemoryBytesMin: 1_610_612_736,
   /** The part of the machine's memory that even this least may take. */
   engineMemoryFractionMax: 0.8,
-  /** The part of its memory for marks, and for primary keys, and the most of each, in bytes. */
+  /** The part of its memory for the mark cache and the primary key cache each, and their limit in bytes. */
   engineCacheFraction: 0.02,
   engineCacheBytesMax: 268_435_456,
   /** The part of its memory that merges may take before no further one starts. */

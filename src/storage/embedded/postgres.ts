@@ -65,7 +65,7 @@ async function findBinaries(): Promise<Binaries> {
   throw new UserError(`the package ${name} contains no Postgres; set DATABASE_URL`);
 }
 
-/** Packages hold no links: a script of this one makes them, where the installer runs scripts. */
+/** Packages contain no links: a script of this one creates them, where the installer runs scripts. */
 function linkLibraries(folder: string): void {
   const list = join(folder, "native/pg-symlinks.json");
   if (!existsSync(list)) return;
@@ -75,13 +75,13 @@ function linkLibraries(folder: string): void {
   }
 }
 
-/** Generated once; whoever may read the file may read the data beside it. */
+/** Generated once; those who can read the file can read the data beside it. */
 function ensurePassword(path: string): string {
   if (!existsSync(path)) writeFileSync(path, randomBase62(32), { mode: 0o600, flush: true });
   return readFileSync(path, "utf8").trim();
 }
 
-/** Initialized in a folder beside its place and renamed, so that an interrupted start leaves nothing incomplete. */
+/** Initialized in a folder beside its own and renamed, so that an interrupted start leaves nothing incomplete. */
 async function makeCluster(
   initdb: string,
   data: string,
@@ -128,7 +128,7 @@ async function makeCluster(
   }
 }
 
-/** A folder that may not be entered looks like one without a Postgres, beside which another would be made. */
+/** A folder that may not be entered looks like one without a Postgres, and another would be created. */
 function refuseUnreadable(data: string): void {
   if (!existsSync(data)) return;
   try {

@@ -63,7 +63,7 @@ function findAccount(): { name: string; uid: number; gid: number } | undefined {
   return undefined;
 }
 
-/** Tried with a command: a container may lack the tool, or the right to pass rights on. */
+/** Tried with a command: a container may lack the tool, or the right to grant rights. */
 function reaches(become: string[], binary: string, folder: string): boolean {
   const script = '[ -x "$1" ] && "$1" --version >/dev/null && cd "$2"';
   const tried = [...become, "sh", "-c", script, "sh", binary, folder];

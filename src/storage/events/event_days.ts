@@ -1,12 +1,12 @@
-// When events of a name happen, and how many a day: derived as sessions are, from the journal's own blocks or from
-// stored events. The sets of uuids fold: deriving the same events again changes nothing.
+// The days on which events of a name happen, and how many: derived as sessions are, from the journal's own blocks or
+// from stored events. The sets of uuids fold: deriving the same events again changes nothing.
 
 import type { DerivedInsert } from "../clickhouse/clickhouse.ts";
 
 /** Days before now for which events are counted. sql/clickhouse/0009_definitions.sql keeps as many. */
 const recent = "timestamp > now() - INTERVAL 32 DAY";
 
-/** Every event of a name has part in the row of day 0; recent ones are in a row of their day as well. */
+/** Every event of a name counts in the row of day 0; recent ones also in the row of their day. */
 const insert = (rows: string) => `INSERT INTO event_days (project_id, event, day, last, uuids)
 SELECT
   project_id,

@@ -6,7 +6,7 @@ import { ClickHouseError, isTooHeavy } from "../clickhouse/clickhouse.ts";
 /**
  * A fault for an error of the engine that the client's filters caused; any other error as it is.
  * @param attr the parameter with the filters.
- * @param narrower names what makes the question smaller.
+ * @param narrower names what makes the query smaller.
  */
 export function filterFault(thrown: unknown, attr: string, narrower: string): unknown {
   if (!(thrown instanceof ClickHouseError)) return thrown;

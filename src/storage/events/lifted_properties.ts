@@ -1,6 +1,6 @@
-// Properties of events that PostHog's ingestion makes properties of their persons, as they are and, of the first event
-// that has one, as `$initial_…`. Here a person has them only where a client sets them. What asks for one that no person
-// of the project has is refused by name: an empty answer would look as if nobody came from anywhere.
+// Properties of events that PostHog's ingestion copies to their persons: the latest value and, as `$initial_…`, the
+// first. Here a person has them only where a client sets them. A query for one that no person of the project has is
+// refused by name: an empty answer would look as if nobody had any.
 
 import { Fault } from "../../core/fault.ts";
 import { wordsIn } from "../../core/words.ts";
@@ -21,7 +21,10 @@ const lifted: ReadonlySet<string> = new Set(
 /** Runs a statement over a project's rows. */
 type Read = <Row>(text: string, params: Record<string, unknown>) => Promise<Row[]>;
 
-/** The first of these properties of persons that is such a one and that no person of the project ever had, and why. */
+/**
+ * The first of these properties that PostHog would copy and that no person of the project ever had, with the refusal's
+ * text.
+ */
 export async function findUnset(
   read: Read,
   project_id: number,
@@ -54,7 +57,7 @@ export async function refuseUnset(
   if (unset) throw new Fault("invalid_input", unset.detail, { attr });
 }
 
-/** The properties of persons that filters are of. */
+/** The properties of persons in filters. */
 export function personKeysIn(filters: readonly PropertyFilter[]): string[] {
   return filters.flatMap((one) => {
     if (!("key" in one)) return personKeysIn(one.values);

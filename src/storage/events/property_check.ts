@@ -8,7 +8,7 @@ import { groupIndexes } from "./group_columns.ts";
 import { checkValues, operators, type PropertyOperator, type PropertyValue } from "./property_value.ts";
 import { sessionExpressions } from "./session_property.ts";
 
-/** What has the property. */
+/** The owner of the property. */
 type Owner = "event" | "person" | "group" | "session" | "element" | "recording" | "log_entry";
 
 /** A condition on one property of an event, of its person or group, or of something else where that can be filtered. */
@@ -18,7 +18,7 @@ export interface PropertyCondition {
   operator: PropertyOperator;
   /** One of these must match; none for is_set and is_not_set, two for between. */
   values: readonly PropertyValue[];
-  /** The place of the group's type; of a group's property only. */
+  /** The index of the group's type; for a group's property only. */
   groupTypeIndex?: number;
 }
 
@@ -27,7 +27,7 @@ interface SqlCondition {
   type: "hogql";
   /** The expression. */
   key: string;
-  /** What it is called in a refusal. */
+  /** Its name in a refusal. */
   attr: string;
 }
 
@@ -46,7 +46,7 @@ export interface FilterRules {
 }
 
 const filtersOfEvents: FilterRules = { types: ["event", "person", "group"] };
-/** Of queries, which can read all of them. */
+/** The rules of queries, which can read all types. */
 export const filtersOfQueries: FilterRules = {
   types: ["event", "person", "group", "session", "element", "hogql"],
 };
@@ -54,14 +54,14 @@ export const filtersOfQueries: FilterRules = {
 /** The fields of PostHog's filters; `label` is for people. */
 const filterFields = ["key", "value", "operator", "type", "label"];
 const groupFields = ["type", "values"];
-/** Of a filter on a group's property: which of the project's types of groups, 0 to 4. */
+/** The index of the group's type, 0 to 4, in a filter on a group's property. */
 const indexField = "group_type_index";
 
 /**
- * What a request calls `properties`: a list of filters that must all hold, a group, or nothing.
- * Bounds: storageLimits.propertyFiltersMax filters, storageLimits.propertyValuesMax values each.
- * @param attr what the field is called in a refusal.
- * @throws Fault for what is malformed, and for what is not supported by name.
+ * Checks the `properties` of a request: a list of filters that must all match, a group, or nothing. Bounds:
+ * storageLimits.propertyFiltersMax filters, storageLimits.propertyValuesMax values each.
+ * @param attr the field's name in a refusal.
+ * @throws Fault for malformed filters, and for unsupported ones by name.
  */
 export function checkPropertyFilters(
   value: unknown,
@@ -175,7 +175,7 @@ function bit(value: PropertyValue): PropertyValue {
   return value === true || value === "true" ? "1" : value === false || value === "false" ? "0" : value;
 }
 
-/** PostHog's filters in SQL have a `value` that means nothing. */
+/** The `value` of PostHog's SQL filters has no meaning. */
 function checkExpression(value: Record<string, unknown>, attr: string): SqlCondition {
   refuseOthers(value, ["key", "value", "type", "label"], attr);
   const { key, value: given } = value;
@@ -212,7 +212,7 @@ function checkElement(key: string, operator: PropertyOperator, attr: string): vo
   throw new Fault("invalid_input", detail, { attr: `${attr}__operator` });
 }
 
-/** @throws Fault for a field that would be ignored; null is as good as none. */
+/** @throws Fault for a field that would be ignored; null counts as absent. */
 function refuseOthers(value: object, fields: readonly string[], attr: string): void {
   const other = Object.entries(value).find(([name, given]) => !fields.includes(name) && given !== null);
   if (!other) return;

@@ -26,9 +26,9 @@ interface CompileOptions {
   timezone?: string;
   /** How the persons of a property are looked up; without it, persons have their `properties` in the row. */
   lookup?: PersonLookup;
-  /** What an expression of SQL becomes; without it there can be none. */
+  /** Compiles an SQL expression; without it there can be none. */
   expression?: (text: string) => string;
-  /** What the condition of one filter over the rows becomes; itself by default. */
+  /** Wraps the condition of one filter; by default it is unchanged. */
   read?: (condition: string) => string;
 }
 
@@ -175,7 +175,7 @@ function groupsAt(index: number, holds: string): string {
     WHERE project_id = {project_id:UInt32} AND group_type = ${groupTypeAt(index)} AND ${holds}`;
 }
 
-/** Numbers that the engine's parser refuses, with the whole object around them: too many digits, or too large. */
+/** Numbers with too many digits, or too large ones, for which the engine's parser refuses the whole object. */
 const oversized = String.raw`([:,\\[]\\s*)(-?\\d{18,}(?:\\.\\d+)?(?:[eE][+-]?\\d+)?|-?\\d+(?:\\.\\d+)?[eE]\\+?\\d{3,})`;
 
 /**
@@ -195,7 +195,7 @@ export const sessionOfEvent = `ifNull(${propertyText("'$session_id'")}, '')`;
 
 /**
  * An event's property as text. `$group_0` to `$group_4` are the keys of its groups, which clients send by their types;
- * without such a group what the client called so.
+ * without such a group, the client's own property of that name.
  * @param name the property's name. @param key an expression: the parameter with it.
  */
 export function eventPropertyText(name: string, key: string): string {
@@ -290,7 +290,7 @@ const valuesOf = (names: string): string => String.raw`arrayMap(
   extractAll(${chain}, '(?:[:"])(?:${names})=${quoted}')
 )`;
 
-/** Without its values a chain has no other dots, colons and semicolons than its own. */
+/** Without its values, all dots, colons and semicolons of a chain are separators. */
 const tags = String.raw`arrayMap(
   part -> extract(part, '^([^.:]*)'),
   if(${chain} = '', [], splitByChar(';', replaceRegexpAll(${chain}, '${quoted}', '')))

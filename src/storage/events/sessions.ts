@@ -20,7 +20,7 @@ export const sessionSettings = {
   min_insert_block_size_bytes: String(storageLimits.sessionBytesMax),
 } as const;
 
-/** What is read of an event's properties: `sent.1` to `sent.6`, the last a number. */
+/** The properties that are read of an event: `sent.1` to `sent.6`, the last a number. */
 export const sessionNames = [
   "$session_id",
   "$current_url",
@@ -39,7 +39,7 @@ export const adNames: readonly string[] = (
   "msclkid twclid li_fat_id mc_cid igshid ttclid _kx irclid"
 ).split(" ");
 
-/** Parts of their keys that together find all: one search for them spares most events the reading. */
+/** Substrings of their keys that find them all: one search spares reading them from most events. */
 const adParts = `"utm_ clid" "gad_source" "gclsrc" "gbraid" "wbraid" "msclkid" "li_fat_id" "mc_cid" "igshid" "_kx"`;
 
 const textsOf = (names: readonly string[]) => names.map((name) => `\`${name}\` String`).join(", ");
@@ -47,8 +47,8 @@ const literals = (texts: readonly string[]) => texts.map((text) => `'${text}'`).
 const joinedAds = adNames.map((_, i) => `'\\0', ads.${i + 1}`).join(", ");
 
 /**
- * What a session needs to know of an event's properties, which are read once and not carried further. Those without ads
- * are read as an empty text: within a condition, the engine would read the others once for each ad.
+ * The properties of an event that a session needs, read once. Events without ads are read as an empty text: within a
+ * condition, the engine would read the properties once for each ad.
  */
 const read = `
   WITH
@@ -62,7 +62,7 @@ const read = `
     if(sent.1 != '', sent.1, extract(properties, '"\\\\$session_id"\\\\s*:\\\\s*"([^"\\\\\\\\]+)"')) AS session,
     if(length(all_ads) > ${adNames.length}, all_ads, '') AS ad`;
 
-/** Events that arrived before their person was deleted are left out. */
+/** Events that arrived before their person was deleted are omitted. */
 const kept = (rows: string, which: string) => `
   SELECT
     e.uuid AS uuid, e.project_id AS project_id, e.event AS event, e.distinct_id AS distinct_id,
@@ -107,8 +107,8 @@ GROUP BY project_id, session_id`;
 export const sessionsOfBlocks: DerivedInsert = { structure, text: (rows) => insert(rows) };
 
 /**
- * Derives sessions of Native blocks of events that were folded before, by session and distinct id. Of a person who was
- * deleted in between only some events may count: then it is refused, and the events are read one by one.
+ * Derives sessions of Native blocks of events that were folded before, by session and distinct id. After a deletion of
+ * persons in between, only some of the events may count: then it is refused, and the events are read one by one.
  */
 export const sessionsOfFolds: DerivedInsert = {
   structure:

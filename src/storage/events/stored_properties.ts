@@ -1,5 +1,5 @@
-// Properties of single events by their keys in the table, so that only these rows are read, and their sizes before any
-// of them.
+// Properties of single events by their keys in the table, so that only these rows are read; and their sizes, which are
+// read first.
 
 import { textRows } from "../clickhouse/row_binary.ts";
 
@@ -10,7 +10,7 @@ export interface EventKey {
   /** cityHash64 of its distinct id. */
   id_hash: string;
   uuid: string;
-  /** Its arrival, in microseconds since 1970; of an event that was sent twice, the first arrival. */
+  /** Its arrival, in microseconds since 1970; the first one of an event that was sent twice. */
   arrived: string;
 }
 
@@ -31,7 +31,7 @@ export const hasKey = `(toDate(timestamp), event, cityHash64(distinct_id), uuid)
       ))
     )`;
 
-/** The place of a row's key among the keys. */
+/** The index of a row's key among the keys. */
 export const keyRank = `transform(
       toString(uuid), arrayMap(one -> toString(one), {uuids:Array(UUID)}), arrayEnumerate({uuids:Array(UUID)}), 0
     )`;

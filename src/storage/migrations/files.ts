@@ -1,5 +1,5 @@
-// The numbered files of sql/: read, checked, and compared with those of a store; and what each says of older servers
-// and of its duration.
+// The numbered files of sql/: read, checked, and compared with those of a store; and their headers about older servers
+// and duration.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -22,7 +22,7 @@ export interface Migration {
   checksum: string;
   /** Whether servers that do not know the file can run beside it. */
   olderGoOn: boolean;
-  /** Undefined for a file of the first release, which says nothing of it. */
+  /** Undefined for a file of the first release, which has none. */
   duration: MigrationDuration | undefined;
 }
 
@@ -43,10 +43,10 @@ export type MigrationFiles = Readonly<Record<StoreName, Migration[]>>;
 /** By store, the number of the last migration. */
 export type Versions = Readonly<Record<StoreName, number>>;
 
-/** Files before this number say nothing of older servers, which must stop for them. */
+/** Files before this number have no header about older servers, which must stop for them. */
 export const firstHeaded = 9;
 
-/** Files before these numbers, which are released, say nothing of the time that they take. */
+/** Files before these numbers, which are released, have no duration. */
 const firstTimed: Versions = { postgres: 21, clickhouse: 15 };
 
 const headers: ReadonlyMap<string | undefined, boolean> = new Map([
@@ -58,7 +58,7 @@ export function packageFolder(store: StoreName): string {
   return fileURLToPath(new URL(`../../../sql/${store}`, import.meta.url));
 }
 
-/** What this program knows; with other folders, what is in them. */
+/** This program's files, or those of other folders. */
 export function readMigrations(folders: { [Name in StoreName]?: string | undefined } = {}): MigrationFiles {
   const read = (store: StoreName) => readFolder(folders[store] ?? packageFolder(store));
   return { postgres: read("postgres"), clickhouse: read("clickhouse") };

@@ -1,5 +1,5 @@
 // Waits for older servers before a migration that they are not compatible with. The lock of migrations is not held
-// meanwhile: an older server may start again, a newer one may be first.
+// meanwhile: an older server may start again, or a newer one may migrate first.
 
 import { type Clock, sleep, systemClock } from "../../core/clock.ts";
 import { UserError } from "../../core/fault.ts";
@@ -42,7 +42,7 @@ export class OlderServers {
     this.#log = new RepeatedLog(log, this.#clock);
   }
 
-  /** What is in the way of these files, which are not applied yet; undefined when they can be. */
+  /** The servers that block these unapplied files; undefined when there are none. */
   async findBlocking(
     sql: Postgres,
     pending: Readonly<Record<StoreName, Migration[]>>,

@@ -116,7 +116,7 @@ export class ByteColumn {
 const borrowedBytesMin = 16 * 1024;
 
 interface Borrowed {
-  /** Its place among the own bytes. */
+  /** Its offset in the own bytes. */
   at: number;
   bytes: Uint8Array;
 }
@@ -146,7 +146,7 @@ export class Pieces extends ByteColumn {
     return this.length + this.#borrowedBytes;
   }
 
-  /** All bytes in order, from place `from` of the own ones on; valid until the next write. */
+  /** All bytes in order, from offset `from` of the own ones on; valid until the next write. */
   list(from = 0): Uint8Array[] {
     const list: Uint8Array[] = [];
     let own = from;
@@ -186,7 +186,7 @@ export function writeColumnHead(out: ByteColumn, name: string, type: string): vo
   out.text(type);
 }
 
-/** Writes the two columns that name a stored row: the number of its batch, and its place in that. */
+/** Writes the two columns that name a stored row: the number of its batch, and its index in that. */
 export function writeRowKeys(out: ByteColumn, rows: number, batch: bigint, firstRow: number): void {
   writeColumnHead(out, "_batch", "UInt64");
   out.u64Repeated(batch, rows);

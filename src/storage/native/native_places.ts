@@ -1,4 +1,4 @@
-// Where things lie in a Native block, for those who read its values in place.
+// The offsets of columns in a Native block, for readers of its bytes.
 
 import { BlockReader, columnHeads, cutColumn } from "./native_cut.ts";
 
@@ -8,7 +8,10 @@ interface ColumnPlace {
   to: number;
 }
 
-/** A Native block's rows, and where these columns of it lie. @throws Error as cutBlock(), or without one of them. */
+/**
+ * A Native block's number of rows, and the offsets of these columns. @throws Error as cutBlock(), or without one of
+ * them.
+ */
 export function placesIn<Name extends string>(
   block: Uint8Array,
   wanted: readonly Name[],
@@ -27,14 +30,16 @@ export function placesIn<Name extends string>(
   return { rows, places: places as Record<Name, ColumnPlace> };
 }
 
-/** The values of a LowCardinality(String) column of at least one row: its names, and where each row's number lies. */
+/**
+ * The values of a LowCardinality(String) column of at least one row: its names, and the offset of each row's number.
+ */
 export interface NumberedNames {
   names: readonly Uint8Array[];
   indexesAt: number;
   indexBytes: number;
 }
 
-/** Reads such a column of a block from the place where its values begin. @throws Error as cutBlock(). */
+/** Reads such a column of a block from the offset of its values. @throws Error as cutBlock(). */
 export function numberedNamesAt(block: Uint8Array, from: number): NumberedNames {
   const read = new BlockReader(block);
   read.at = from + 8;

@@ -1,6 +1,6 @@
 // A queue of work in a table of Postgres, shared by several processes: due work is claimed in fair shares, each claim
-// is a lease that is renewed while the attempt runs, and whoever lost it writes nothing. All moments come from the
-// caller's clock.
+// is a lease that is renewed while the attempt runs, and a process that lost its lease writes nothing. All moments come
+// from the caller's clock.
 
 import { type Clock, sleep } from "../../core/clock.ts";
 import { newUuid } from "../../core/id.ts";
@@ -12,13 +12,11 @@ import { storageLimits } from "../limits.ts";
 import { arrayText } from "./array_text.ts";
 import type { Postgres, PostgresFragment } from "./postgres.ts";
 
-/**
- * A claimed row, as the queue needs it. The end and all other writes of an attempt name its claim, which fences them.
- */
+/** A claimed row. All writes of an attempt, its end included, name its claim, which fences them. */
 export interface ClaimedJob {
   id: string | number;
   claim: string;
-  /** Whose share of the permits it uses. */
+  /** The project whose share of the permits it uses. */
   project_id: number;
 }
 
@@ -137,7 +135,7 @@ export class LeaseQueue<Job extends ClaimedJob> {
         for (let tries = 0; tries < limits.claimTriesMax; tries++) if (await this.#begin()) break;
       }
     } finally {
-      // In the turn in which no further call was seen, so that none is lost in between.
+      // In the turn that saw no further call, so that none is lost in between.
       this.#polling = undefined;
     }
   }

@@ -1,5 +1,5 @@
-// SQL that several stores share: a page of rows with the count of all, the sizes of rows, users and projects as replies
-// show them.
+// SQL of several stores: a page of rows with the count of all, the sizes of rows, users and projects as replies show
+// them.
 
 import { mapInSlices } from "../../work/slices.ts";
 import type { Postgres, PostgresFragment, PostgresTransaction } from "./postgres.ts";
@@ -11,7 +11,7 @@ interface Listing<Row, Shown> {
   /** The list of ORDER BY. */
   order: PostgresFragment;
   page: { limit: number; offset: number };
-  /** What a reply shows of a row. */
+  /** The row in a reply. */
   show: (row: Row) => Shown;
   /** Refuses a page by the bytes of its rows. */
   check?: (sizes: number[]) => void;
@@ -24,8 +24,8 @@ export interface Counted<Row> {
 }
 
 /**
- * The rows of the page and the count of all rows, in one statement while the page is not empty: two statements wait
- * twice for their turn when the database is busy.
+ * The rows of the page and the count of all rows, in one statement while the page is not empty: two statements would
+ * wait twice when the database is busy.
  * @throws what `check` throws, before the rows are read: a thousand long rows would fill the memory.
  */
 export async function countedPage<Row, Shown>(
@@ -34,7 +34,7 @@ export async function countedPage<Row, Shown>(
 ): Promise<Counted<Shown>> {
   const rest = sql`${seen} ORDER BY ${order} LIMIT ${page.limit} OFFSET ${page.offset}`;
   if (check) check(await rowBytes(sql, sql`SELECT ${columns} ${rest}`));
-  // Under a name that no column has: a subscription has a `count` of its own.
+  // Under a name that no column has: a subscription has a column `count`.
   const all = sql`SELECT count(*)::integer AS rows_in_all ${seen}`;
   const rows = await sql<(Row & { rows_in_all: number })[]>`SELECT ${columns}, (${all}) ${rest}`;
   const [first] = rows;
@@ -58,7 +58,7 @@ export function exactMoment(sql: Postgres | PostgresTransaction, alias: string, 
   return sql`replace(${text}, '.000000Z', 'Z') AS ${sql(column)}`;
 }
 
-/** A pattern of ILIKE for texts with this in them; null for none. Its wildcards are plain characters. */
+/** A pattern of ILIKE for texts that contain this one, with its wildcards escaped; null for none. */
 export function containing(text: string | undefined): string | null {
   return text === undefined ? null : `%${text.replace(/[\\%_]/g, String.raw`\$&`)}%`;
 }

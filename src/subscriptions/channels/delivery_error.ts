@@ -9,7 +9,7 @@ type DeliveryFate = "refused" | "again" | "doubt";
 
 export class DeliveryError extends Error {
   readonly fate: DeliveryFate;
-  /** Whose fault it is. Only failures of the target count towards disabling a subscription. */
+  /** The side at fault. Only failures of the target count towards disabling a subscription. */
   readonly blame: "target" | "server";
 
   constructor(message: string, fate: DeliveryFate, blame: "target" | "server") {

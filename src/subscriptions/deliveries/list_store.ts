@@ -1,4 +1,4 @@
-// Deliveries as their owners list and order them.
+// Deliveries as the API lists and requests them.
 
 import { newUuid } from "../../core/id.ts";
 import { shownRow, type Stored } from "../../http/fields/field_time.ts";

@@ -58,7 +58,7 @@ export async function enqueueDue(
 export interface Recipient {
   state: "sending" | "sent" | "again" | "refused" | "doubt";
   error?: string;
-  /** Whose fault the error is. */
+  /** The side at fault. */
   blame?: "target" | "server";
 }
 
@@ -125,7 +125,7 @@ export interface DeliveryResult {
   status: "delivered" | "failed" | "retrying";
   error: string | null;
   recipients: Record<string, Recipient>;
-  /** For retrying: when. */
+  /** When it is retried; null for other states. */
   next_attempt_at: Date | null;
   delivered_at: Date | null;
   /** Whether it counts towards disabling the subscription. */

@@ -16,7 +16,7 @@ export function shortText(value: number, unit: "" | "%" = ""): string {
   return `${Math.abs(value) < 1000 ? plain.format(value) : compact.format(value)}${unit}`;
 }
 
-/** How a figure moved since the last delivery; undefined for the first. */
+/** The change of a figure since the last delivery; undefined for the first. */
 export function changeOf({ value, before, unit }: Figure): { up: boolean | null; text: string } | undefined {
   if (before === null) return undefined;
   const was = numberText(before, unit);

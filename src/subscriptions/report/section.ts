@@ -1,5 +1,4 @@
-// One insight's results as a section of a report. Results are in the format of PostHog's API; what is in another
-// format is left out.
+// One insight's results as a section of a report. Results are in the format of PostHog's API; others are left out.
 
 import { isDictionary, numberIn } from "../../core/json/dictionary.ts";
 import type { ResultType } from "../../query/result.ts";
@@ -99,7 +98,7 @@ function trendsContent(results: Fields[]): Content {
   return { figures, chart: { kind: "line", labels, series, unit: "" }, table: trendsTable(all, labels) };
 }
 
-/** A site's figures: what each was before is of the query's own comparison, not of the last delivery. */
+/** A site's figures: their changes come from the query's own comparison, not from the last delivery. */
 function figuresContent(results: Fields[]): Content {
   const rows = results.map((one): Cell[] => [
     labelOf(one["key"]),
@@ -159,7 +158,7 @@ function funnelContent(results: unknown): Content {
   };
 }
 
-/** Conversion by time: a share is not added up, so its figure is the last one. */
+/** Conversion over time: rates do not add up, so the figure is the last one. */
 function ratesContent(results: Fields[]): Content {
   const all = results.map((one) => ({
     label: one["breakdown_value"] === undefined ? "conversion" : labelOf(one["breakdown_value"]),

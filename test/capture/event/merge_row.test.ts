@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { MergeBlock, type MergeRow, readMergeRows } from "../../../src/capture/event/merge_row.ts";
 import { flushLimits } from "../../../src/capture/flush/limits.ts";
 import { limits } from "../../../src/core/limits.ts";
-import type { SightedType } from "../../../src/persons/group_type_store.ts";
+import type { AnnouncedType } from "../../../src/persons/group_type_store.ts";
 import { mergeKind } from "../../../src/persons/merge.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
 import { countTurns } from "../../support/turns.ts";
@@ -31,7 +31,7 @@ function rowAt(i: number): MergeRow {
 
 test("a long segment's rows come in order, lot by lot, while others have their turn", async () => {
   const rows = Array.from({ length: 2 * flushLimits.mergesDecidedMax + 5000 }, (_, i) => rowAt(i));
-  const types: SightedType[] = [];
+  const types: AnnouncedType[] = [];
   const lots: unknown[][] = [];
   const turns = await countTurns(async () => {
     const payloads = [frame(rows.slice(0, 12_345)), frame(rows.slice(12_345))];

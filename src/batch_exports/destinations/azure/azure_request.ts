@@ -57,7 +57,7 @@ function azureAddress({ account_name, endpoint_url }: AzureBlobConfig): string {
 
 function urlOf(config: AzureBlobConfig, { key, query }: AzureRequest): URL {
   const steps = key.split("/");
-  // Such steps would lead out of the container, since URLs are normalized before they are sent.
+  // Such steps would leave the container, since URLs are normalized before they are sent.
   if (steps.some((step) => step === "." || step === "..")) {
     throw new ExportError('A prefix must not hold "." or ".." as a step', true);
   }

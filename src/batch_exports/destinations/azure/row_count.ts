@@ -1,8 +1,8 @@
-// Counts the rows of a file as its bytes pass, so that an incomplete answer is detected.
+// Counts the rows of a file while it is sent, so that an incomplete answer is detected.
 
 export interface RowCount {
   add(chunk: Uint8Array): void;
-  /** The number of rows; undefined for a format whose rows cannot be counted so. */
+  /** The number of rows; undefined for a format whose rows cannot be counted. */
   rows(): number | undefined;
   /** Whether the file is complete, as far as its format shows. */
   ended(): boolean;

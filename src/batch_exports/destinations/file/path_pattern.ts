@@ -29,8 +29,8 @@ export function pathPatternsOverlap(one: PathPattern, other: PathPattern): boole
 }
 
 /**
- * Where a step has any text, only the parts before and after it are compared: this may report two patterns that never
- * meet, but misses none.
+ * Where a step has any text, only the parts before and after it are compared: this may report patterns that never
+ * overlap, but misses none that do.
  */
 function stepsMeet(one: string[], other: string[]): boolean {
   const open = one.includes(anything) || other.includes(anything);

@@ -1,4 +1,4 @@
-// A destination that is written nothing to: a run counts its rows.
+// A destination to which nothing is written: a run only counts its rows.
 
 import { eventColumns } from "../../source/columns.ts";
 import { destinationKind } from "../destination.ts";

@@ -7,7 +7,7 @@ import { ExportError } from "../../failure.ts";
 import { type ExportInterval, isoText } from "../../interval.ts";
 import { exportLimits } from "../../limits.ts";
 
-/** Each format's end of names, compressions by their names in requests, and how the engine writes it. */
+/** For each format: the file extension, compressions by their names in requests, and the engine's format. */
 export const fileFormats = {
   Parquet: {
     ending: "parquet",
@@ -64,7 +64,7 @@ export function checkKey(prefix: string): string {
   return `${folder}sluice-check/connection.txt`;
 }
 
-/** The longest names that an interval makes, to test a prefix with. */
+/** The longest names of an interval, to test a prefix. */
 const longest: ObjectNaming = {
   prefix: "",
   model: "persons",
@@ -108,7 +108,7 @@ function placeholderFault(prefix: string): string | undefined {
   return `'{${shown(unknown)}}' is no placeholder. There are ${placeholders}`;
 }
 
-/** ClickHouse reads globs as many files, and writes to none of them. */
+/** Whether ClickHouse would read a name as a glob, which it cannot write to. */
 export function readsAsPattern(text: string): boolean {
   return /[*?{}]/.test(text);
 }

@@ -28,7 +28,7 @@ export interface ObjectStore {
   writeText(work: Writing, key: string, content: string): Promise<void>;
   /** Runs before the first file; gets the key up to its last slash. */
   open?(folder: string): Promise<void>;
-  /** Finds out more about an error; undefined when it cannot. */
+  /** Explains an error; undefined when it cannot. */
   explain?(thrown: unknown, work: Writing): Promise<ExportError | undefined>;
   /** Runs after the last file: only now files get their names. */
   close?(keys: readonly string[]): Promise<void>;
@@ -47,7 +47,7 @@ export interface FileRows {
 
 const wholeFile: Readonly<Record<string, string>> = { gzip: "gzip", brotli: "br" };
 
-/** How many rows were written: all. @throws ExportError */
+/** Resolves to the number of rows written: all of them. @throws ExportError */
 export async function deliverObjects(
   work: ExportWork,
   store: ObjectStore,
@@ -96,7 +96,7 @@ export async function probeObjects(
   }
 }
 
-/** The failure of a delivery to a store, as its owner reads it. */
+/** The failure of a delivery to a store, for the export's owner. */
 async function failureOf(thrown: unknown, store: ObjectStore, work: Writing): Promise<ExportError> {
   return (await store.explain?.(thrown, work)) ?? exportError(thrown);
 }
@@ -164,7 +164,7 @@ async function shrinking(work: ExportWork, selection: Selection, choice: FileCho
   const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 3 } };
   const small =
     choice.compression === "brotli" ? brotliCompressSync(bytes, quality) : gzipSync(bytes, { level: 3 });
-  // The fast compressions leave about half as much again.
+  // The fast compressions yield files about half as large again.
   const quick = choice.compression === "lz4" || choice.compression === "snappy" ? 1.6 : 1;
   return Math.min(1, (small.length / bytes.length) * quick);
 }
@@ -175,7 +175,7 @@ function settingsOf(choice: FileChoice): Record<string, string | number> {
     output_format_parquet_compression_method: choice.compression ?? "none",
     output_format_parquet_row_group_size: exportLimits.parquetGroupRowsMax,
     output_format_parquet_row_group_size_bytes: exportLimits.parquetGroupBytesMax,
-    // More threads would be faster, but slow down every capture meanwhile.
+    // More threads would be faster, but would slow down captures.
     output_format_parquet_parallel_encoding: 0,
   };
 }

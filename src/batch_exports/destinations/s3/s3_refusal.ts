@@ -1,4 +1,4 @@
-// Why an S3 server refused. Its own words are not shown: only known codes, the status of an answer, or the connection's
+// The reason of an S3 server's refusal. Its own text is not shown: only known codes, the status, or the connection's
 // error.
 
 import type { ForeignAnswer } from "../../../access/post.ts";
@@ -158,5 +158,5 @@ async function repeatWrite(config: S3Config, explaining: Explaining): Promise<Fo
   return await post(new URL(address), new Uint8Array(), headers, { addresses, abort, method: "PUT" });
 }
 
-/** Not the checksum of an empty body. */
+/** A checksum that no empty body has. */
 const wrongSum = Buffer.alloc(16).toString("base64");

@@ -44,7 +44,7 @@ export class Converter implements JsonRecord {
     this.#nowMs = nowMs;
   }
 
-  /** What becomes of a record; undefined for the header of a CSV file. */
+  /** The outcome of a record; undefined for the header of a CSV file. */
   convert(record: FileRecord): RecordOutcome | undefined {
     const { table } = this.#kind;
     if (table !== undefined && !this.#headerPassed) {

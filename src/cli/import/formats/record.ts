@@ -1,4 +1,4 @@
-// What becomes of a record.
+// The outcome of a record.
 
 import { type RawFields, writeRawFields } from "../reading/raw_fields.ts";
 
