@@ -55,10 +55,7 @@ const anyRow = Type.Record(Type.String(), Type.Unknown());
 
 export const emptyListModel = Type.Object(listSchema(anyRow).properties, { title: "EmptyList" });
 
-/**
- * Other resources that PostHog's clients request by default and that do not exist here, with the beginning of the
- * refusal.
- */
+/** Other resources that PostHog's clients request by default, by the beginning of the refusal. */
 const absentFamilies: Readonly<Record<string, string>> = {
   access_controls: "Access controls do",
   advanced_activity_logs: "Queries over the activity log do",

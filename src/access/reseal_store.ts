@@ -11,7 +11,6 @@ const columns = [
   ["sharing_configurations", "token_sealed"],
 ] as const;
 
-/** Rows read at once. */
 const rowsMax = 500;
 
 /** As reseal(), and logs the result. */

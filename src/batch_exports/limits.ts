@@ -3,7 +3,6 @@
 export const exportLimits = {
   /** Characters of an export's native_query: a hundred columns and their conditions. */
   queryCharsMax: 10_000,
-  /** Columns that it selects. */
   columnsMax: 200,
   /** Names, values, calls and operators in it: enough for a pasted list of ids. */
   queryPartsMax: 2000,
@@ -11,7 +10,6 @@ export const exportLimits = {
   queryGrowthMax: 4,
   /** N in "every N minutes": a day. */
   minutesMax: 1440,
-  /** Exports of one project. */
   exportsPerProjectMax: 1000,
   /** Runs of one backfill: ten years of hours. */
   backfillRunsMax: 100_000,
@@ -22,7 +20,6 @@ export const exportLimits = {
   retryMsMin: 2000,
   /** Memory of one statement of an export, in bytes: mostly buffers of files. */
   memoryBytesMax: 3 * 1024 * 1024 * 1024,
-  /** Characters of one line of an export's log. */
   lineCharsMax: 2000,
   /** How long log lines are kept, in ms: a month. */
   logsAgeMsMax: 2_592_000_000,
@@ -38,10 +35,7 @@ export const exportLimits = {
   namesMax: 1000,
   /** The largest size at which an export splits its files, in megabytes: an object of S3 may be larger. */
   fileMegabytesMax: 1_000_000,
-  /**
-   * Tries of one request to an object store, and its time limits in ms: the engine's defaults would wait for minutes on
-   * a dead store.
-   */
+  /** Tries of one request to an object store, and its time limits in ms: by default the engine waits for minutes. */
   storeRequestAttemptsMax: 4,
   storeConnectMsMax: 5000,
   storeRequestMsMax: 60_000,

@@ -181,10 +181,7 @@ async function pendingFinding({ metricsToken, journalBytesMax }: Config, url: st
   return [{ part: "journal", state: "wrong", text, remedy }];
 }
 
-/**
- * Pending events may fill a third of the journal: a single project, with nine tenths of the free bytes, fills nearly
- * half.
- */
+/** Pending events may fill a third of the journal: one project, with nine tenths of what is free, fills nearly half. */
 const pendingDivisor = 3;
 
 /** What to do where readiness names the reason. */

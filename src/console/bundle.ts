@@ -43,9 +43,7 @@ export function openPages(log: Log): Pages {
 
 const names = new Set<string>(wordsIn("main.js style.css player.js player.css shared.js icon.svg sql.json"));
 
-/**
- * Parts that several scripts share, and pages that are loaded when they are opened; the name is a hash of the content.
- */
+/** Parts of several scripts, and pages that are loaded when they are opened; the name is a hash of the content. */
 const partName = /^part-[0-9a-z]{8}\.js$/;
 
 async function bundle(): Promise<Map<string, Bundled>> {

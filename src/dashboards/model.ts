@@ -78,7 +78,6 @@ const tileModel = model("DashboardTile", {
 });
 export type Tile = Static<typeof tileModel>;
 
-/** A dashboard as lists show it. */
 export const dashboardRowModel = model("DashboardBasic", properties);
 
 export const dashboardModel = model("Dashboard", {

@@ -73,7 +73,7 @@ export async function changeTiles(
     INSERT INTO dashboard_tiles
       (dashboard_id, layouts, color, show_description, text_body, text_created_by, text_modified_at)
     SELECT ${dashboard_id}, n.layouts, n.color, n.show_description, n.text_body, ${user_id}, now()
-    FROM jsonb_to_recordset(${sql.json(added.map((tile, position) => ({ ...tile, position })) as never)})
+    FROM jsonb_to_recordset(${sql.json(added.map((tile, place) => ({ ...tile, place })) as never)})
       AS n (layouts jsonb, color text, show_description boolean, text_body text, place integer)
     ORDER BY n.place`;
 }

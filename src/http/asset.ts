@@ -21,10 +21,7 @@ export interface Asset {
 
 const compress = promisify(gzip);
 
-/**
- * Headers of assets. `no-cache`: clients revalidate every time, so that an upgrade takes effect at once; a 304 is
- * cheap.
- */
+/** `no-cache`: clients revalidate every time, so that an upgrade takes effect at once; a 304 is cheap. */
 export const assetHeaders = {
   "cache-control": "no-cache",
   "x-content-type-options": "nosniff",

@@ -134,7 +134,6 @@ export async function getInsights(
 interface InsightMaker {
   project_id: number;
   user_id: number;
-  /** The name derived from the query. */
   derived_name: string;
 }
 

@@ -77,7 +77,7 @@ export async function addTypes(
       ON CONFLICT (project_id, name) DO NOTHING`;
     const [found] = await transaction<{ kept: boolean; forbidden: boolean }[]>`
       SELECT EXISTS (SELECT 1 FROM group_types WHERE project_id = ${project_id} AND name = ${name}) AS kept,
-        ${forbidden} AS barred`;
+        ${forbidden} AS forbidden`;
     if (found?.kept !== true) refused.push({ project_id, name, forbidden: found?.forbidden === true });
   }
   return refused;

@@ -19,7 +19,7 @@ import type { ResultType } from "./result.ts";
 import type { QueryResult } from "./results/query_result.ts";
 import { type FoundResult, ResultCache, writtenResult } from "./results/result_cache.ts";
 import type { SqlParser } from "./sql/parser/parser.ts";
-import { findQueriedProject, openQueryRunners, type QueriedProject, type QueryContext } from "./store.ts";
+import { openQueryRunners, type QueriedProject, queriedProject, type QueryContext } from "./store.ts";
 
 export interface QueryEngine {
   /**
@@ -142,7 +142,7 @@ export function openQueryEngine({
   };
 
   const projectOf = async (project_id: number): Promise<QueriedProject> => {
-    const project = await findQueriedProject(sql, project_id);
+    const project = await queriedProject(sql, project_id);
     if (project === undefined) throw new Fault("not_found", "Project not found.");
     return project;
   };

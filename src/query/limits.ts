@@ -81,7 +81,6 @@ export const queryLimits = {
   eventNamesMax: 1000,
   /** Rows of one table of a site's pages, sources and the like. */
   webRowsMax: 1000,
-  /** Rows of one list of events. */
   queryRowsMax: 1000,
   /** Bytes of properties on one page of events: reading them must not delay captures. */
   queryPageBytesMax: 16 * 1024 * 1024,

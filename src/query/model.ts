@@ -101,7 +101,6 @@ const exampleQuery = {
   dateRange: { date_from: "-7d" },
 };
 
-/** The body of a request to run a query. */
 export const queryBody = strictModel("QueryRequest", {
   query: Type.Unknown({
     "x-shown": queryModel,

@@ -142,10 +142,7 @@ export interface QueriedProject {
 }
 
 /** undefined when there is no such project. */
-export async function findQueriedProject(
-  sql: Postgres,
-  project_id: number,
-): Promise<QueriedProject | undefined> {
+export async function queriedProject(sql: Postgres, project_id: number): Promise<QueriedProject | undefined> {
   const [row] = await sql<QueriedProject[]>`
     SELECT timezone,
       concat_ws(' ', (SELECT max(id) FROM person_deletion_orders WHERE project_id = p.id), r.latest) AS deletion,

@@ -45,9 +45,7 @@ export async function readSilences(
   return rows.map(({ name, seen }) => [name, Math.max(0, (now - seen.getTime()) / 1000)]);
 }
 
-/**
- * Waits until every piece of a recording that arrived before now is stored. False when that takes more than `msMax`.
- */
+/** Waits until every piece of a recording that arrived before now is stored; false after `msMax`. */
 export async function recordingsStoredWithin(sql: Postgres, clock: Clock, msMax: number): Promise<boolean> {
   const now = clock.now();
   const until = clock.elapsed() + msMax;

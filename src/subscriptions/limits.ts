@@ -3,13 +3,12 @@
 export const subscriptionLimits = {
   /** Characters of a subscription's target_value: fifty addresses. */
   targetCharsMax: 4096,
-  /** Characters of a subscription's invite_message. */
   inviteCharsMax: 4000,
   /** Entries of byweekday: a week has no more. */
   weekdaysMax: 7,
   /** Addresses of one subscription; each gets an email of its own. */
   recipientsMax: 50,
-  /** Subscriptions of one project, including deleted ones. */
+  /** Deleted ones count, too. */
   subscriptionsPerProjectMax: 20_000,
   /** Unfinished test deliveries of one subscription. */
   testDeliveriesMax: 5,
@@ -17,7 +16,6 @@ export const subscriptionLimits = {
   testDeliveriesPerMinuteMax: 10,
   /** The least time from now to a computed next_delivery_date, in ms; the same as PostHog's. */
   deliveryLeadMs: 15 * 60_000,
-  /** Characters of the error of one recipient. */
   deliveryErrorCharsMax: 1000,
   /** The time between composing two emails, in ms: each takes about 2 ms of the thread that captures events. */
   emailGapMs: 12,
@@ -61,9 +59,7 @@ export const subscriptionLimits = {
   reportInsightsMax: 10,
   /** Lines of one chart: more colours cannot be distinguished. */
   reportSeriesMax: 8,
-  /** Bars of one chart. */
   reportBarsMax: 12,
-  /** Figures above one chart. */
   reportFiguresMax: 4,
   /** Rows and columns of one table in a delivery. */
   reportRowsMax: 31,

@@ -19,9 +19,7 @@ export const signInLimits = {
   hashesWaitingMax: 32,
   /** How long a password waits for its hash, in ms. */
   hashWaitMsMax: 5000,
-  /**
-   * The pause after a stranger's hash, as a multiple of its duration: all strangers together get a quarter of one core.
-   */
+  /** The pause after a stranger's hash, as a multiple of its duration: all strangers get a quarter of one core. */
   strangersRestFactor: 3,
   /** The longest pause, in ms: where hashing is slow because the machine is busy, longer pauses would not help. */
   strangersRestMsMax: 300,

@@ -16,9 +16,7 @@ export interface Written {
 
 export const manifestName = "manifest.json";
 
-/**
- * The names directly below a backup's folder or address; the manifest is first, since without it there is no backup.
- */
+/** The names directly below a backup's folder or address; the manifest first: without it there is no backup. */
 export const backupParts: readonly string[] = [manifestName, listName, "data", "postgres", "clickhouse"];
 
 /** Writes chunks durably to a new file at `to`, or appends them; creates its folder. */

@@ -62,18 +62,12 @@ export async function frozenParts(
   return (await readdir(frozen)).map((part) => ({ part, path: join(frozen, part) }));
 }
 
-/**
- * The folder of a backup into a bucket for files that it cannot send directly; thaw() also removes what a killed backup
- * left.
- */
+/** For files that a backup into a bucket cannot send directly; thaw() also removes those of a killed backup. */
 export function stagingFolder(dataDir: string): string {
   return join(dataDir, frozenBelow, "sluice_backup_files");
 }
 
-/**
- * Deletes frozen parts, including those that an earlier backup left: they use the disk space of parts that were
- * removed.
- */
+/** Deletes frozen parts, also those of an earlier backup: they use the disk space of removed parts. */
 export async function thaw(dataDir: string): Promise<void> {
   await rm(join(dataDir, frozenBelow), { recursive: true, force: true });
 }

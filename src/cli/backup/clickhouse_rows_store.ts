@@ -11,9 +11,7 @@ interface Part {
   bytes: number;
 }
 
-/**
- * Views that write into tables: while rows are copied table by table, they would derive rows that were deleted since.
- */
+/** Views that write into tables: while rows are copied table by table, they would derive deleted rows again. */
 const writingViews = "engine = 'MaterializedView'";
 
 /** @throws UserError when one of the tables has rows. */

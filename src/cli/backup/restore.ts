@@ -88,7 +88,7 @@ interface Filling {
 async function fill(filling: Filling, manifest: Manifest): Promise<void> {
   const { dataDir, folder, log } = filling;
   for await (const one of listedFiles(folder, "data/")) {
-    await copyListed(filling, one, join(dataDir, one.file.slice("data/".length)));
+    await copyOne(filling, one, join(dataDir, one.file.slice("data/".length)));
   }
   const stores = await openStores({ dataDir, log, requireReachable: true });
   try {
@@ -98,7 +98,7 @@ async function fill(filling: Filling, manifest: Manifest): Promise<void> {
   }
 }
 
-async function copyListed(
+async function copyOne(
   { folder, isSpent }: Filling,
   { path, isFurther }: ListedFile,
   to: string,
@@ -135,7 +135,7 @@ async function fillStores(filling: Filling, stores: Stores, manifest: Manifest):
     const [, name = "", ...rest] = one.file.split("/");
     const table = tables.get(name);
     if (!table) throw new UserError(`${folder} has rows of ${name}, a table that does not exist`);
-    await copyListed(filling, one, join(detachedFolder(dataDir, table), ...rest));
+    await copyOne(filling, one, join(detachedFolder(dataDir, table), ...rest));
   }
   for (const table of tables.values()) await attach(clickhouse, dataDir, table);
   await mirrorMerges(sql, clickhouse);

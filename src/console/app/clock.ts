@@ -11,7 +11,6 @@ export function fieldTime(offsetMs: number): string {
   return own.toISOString().slice(0, 16);
 }
 
-/** The reader's time zone. */
 export function localZone(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }

@@ -141,7 +141,6 @@ function Windowed({ shown: { windows, isWhole }, seek }: WindowedProps) {
 /** The hosts in the page's address, which its policy allows. */
 const loadedHosts = isShared ? [] : new URLSearchParams(location.search).getAll("load");
 
-/** Hosts in the notice. */
 const hostsMax = 5;
 
 /** Lists images, style sheets and fonts that are missing in the picture. */

@@ -10,7 +10,6 @@ import { streamedReply } from "./sliced.ts";
 export interface Page {
   /** Rows on the page, from 1 to `httpLimits.pageMax`. */
   limit: number;
-  /** Rows to skip. */
   offset: number;
 }
 

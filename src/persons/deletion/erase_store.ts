@@ -27,9 +27,7 @@ const moment = "fromUnixTimestamp64Micro({at:Int64}, 'UTC')";
 const fed = `uuid, project_id, event, distinct_id, properties, timestamp, created_at, historical_migration,
   person_mode, pk, pw, pv, gt, gk`;
 
-/**
- * Deletes the data of these persons, in one pass for all. Rows that arrived after the order stay, or are derived again.
- */
+/** Deletes these persons' data, in one pass for all. Rows that arrived after the order stay, or are derived again. */
 export async function erase(sql: Postgres, clickhouse: ClickHouse, erasure: Erasure): Promise<void> {
   const { project_id, ordered_at, keep_person } = erasure;
   const ids = arrayText(erasure.ids);

@@ -35,9 +35,7 @@ export interface StoredChange {
 type MergedAt = (distinct_id: string) => number | undefined;
 
 interface Change {
-  /**
-   * The change with the higher rank is the later one; among changes before a merge, that of the id merged earlier wins.
-   */
+  /** The change with the higher rank is later; of changes before a merge, that of the id merged earlier wins. */
   rank: Order;
   /** When it joined the person: a lower entry is earlier. */
   entry: Order;

@@ -131,10 +131,7 @@ async function readNow(reads: ProjectReads, mains: readonly string[]): Promise<M
 /**
  * Bytes of stored changes of each person, by main id. Rows that ClickHouse has not merged yet are counted separately.
  */
-export async function changeBytes(
-  reads: ProjectReads,
-  mains: readonly string[],
-): Promise<Map<string, number>> {
+export async function sizesOf(reads: ProjectReads, mains: readonly string[]): Promise<Map<string, number>> {
   const rows = await reads.query<{ main: string; bytes: string }>(
     `SELECT if(m.main_id = '', p.distinct_id, m.main_id) AS main, sum(p.bytes) AS bytes
      FROM (

@@ -5,7 +5,7 @@ import { unlessTooBig } from "../../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, wholePageOptions } from "../../storage/clickhouse/query_options.ts";
 import { personLimits } from "../limits.ts";
 import type { Person } from "./fold.ts";
-import { changeBytes } from "./large_store.ts";
+import { sizesOf } from "./large_store.ts";
 import { findPersons, readPersons } from "./store.ts";
 
 /**
@@ -44,7 +44,7 @@ export async function findPersonsOfPage(
 
 /** @throws Fault when all of them, with at most `personBytesMax` of each, exceed a page. */
 async function fittingBlocks(reads: ProjectReads, ids: readonly string[]): Promise<string[][]> {
-  const bytes = await changeBytes(reads, ids);
+  const bytes = await sizesOf(reads, ids);
   const sizeOf = (id: string) => bytes.get(id) ?? 0;
   checkFits(ids.map((id) => Math.min(sizeOf(id), personLimits.personBytesMax)));
   return blocksOf(ids, sizeOf);

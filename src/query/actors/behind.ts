@@ -6,7 +6,7 @@ import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { funnelsKind } from "../funnel/funnel.ts";
 import { type Fields, fieldsOf, queryFields, type QueryKind } from "../kind.ts";
 import { lifecycleKind } from "../lifecycle/lifecycle.ts";
-import type { ChosenFigure, PersonStatement } from "../parts/figure.ts";
+import type { FigureRef, PersonStatement } from "../parts/figure.ts";
 import { isGiven } from "../parts/series.ts";
 import { pathsKind } from "../paths/paths.ts";
 import { retentionKind } from "../retention/retention.ts";
@@ -52,8 +52,7 @@ export function behindOf(source: unknown, attr: string): Behind | undefined {
   }
   return {
     filtersTestAccounts,
-    persons: async (context, filters) =>
-      await of(context, filters, { ...figure, attr } satisfies ChosenFigure),
+    persons: async (context, filters) => await of(context, filters, { ...figure, attr } satisfies FigureRef),
   };
 }
 

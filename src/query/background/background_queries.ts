@@ -14,7 +14,7 @@ import { countQuery } from "../engine.ts";
 import { queryLimits } from "../limits.ts";
 import type { QueryResult } from "../results/query_result.ts";
 import { type FoundResult, type ResultCache, writtenResult } from "../results/result_cache.ts";
-import { findQueriedProject } from "../store.ts";
+import { queriedProject } from "../store.ts";
 
 /** The key, and the id of a query. */
 export interface QueryName {
@@ -83,7 +83,7 @@ export class BackgroundQueries {
   async begin(name: QueryName, { query, readmit, compute }: BackgroundAsk): Promise<FoundQuery> {
     const { project_id, access, id } = name;
     const { sql, clock, log } = this.#parts;
-    const project = await findQueriedProject(sql, project_id);
+    const project = await queriedProject(sql, project_id);
     if (this.#closed || !project) throw new Fault("not_found", "Project not found.");
     const key = keyOf(name);
     const hash = Bun.hash.xxHash64(JSON.stringify(query));
@@ -150,7 +150,7 @@ export class BackgroundQueries {
     query.isRead = end !== undefined;
     if (!end || end.fault) return found(query);
     const result = this.#parts.results.find(query.key);
-    const now = await findQueriedProject(this.#parts.sql, query.project_id);
+    const now = await queriedProject(this.#parts.sql, query.project_id);
     // A result from before a deletion is not returned, nor one from during a deletion that has ended.
     const isStale = now?.deletion !== query.deletion || now.isDeleting !== query.wasDeleting;
     if (!result || isStale) {

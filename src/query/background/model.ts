@@ -3,7 +3,6 @@
 import Type from "typebox";
 import { integer, model, moment, nullable } from "../../http/fields/field.ts";
 
-/** The reply about a query in the background. */
 export const queryStatusReply = model("QueryStatusResponse", {
   query_status: model("BackgroundQueryStatus", {
     id: Type.String(),

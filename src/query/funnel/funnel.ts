@@ -3,7 +3,7 @@
 import { addIntervals, bucketsOf } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { type Breakdown, requireBreakdownScopes, valuesShown } from "../parts/breakdown.ts";
-import { type ChosenFigure, figureLine, noFigure, type PersonStatement } from "../parts/figure.ts";
+import { figureLine, type FigureRef, noFigure, type PersonStatement } from "../parts/figure.ts";
 import { namesOf, refuseNumbers } from "../parts/lines.ts";
 import type { Series } from "../parts/series.ts";
 import type { FunnelStep, FunnelTimes, FunnelTrend } from "../result.ts";
@@ -75,7 +75,7 @@ async function answer(context: QueryContext, checked: CheckedFunnel): Promise<Qu
 async function persons(
   context: QueryContext,
   checked: CheckedFunnel,
-  figure: ChosenFigure,
+  figure: FigureRef,
 ): Promise<PersonStatement> {
   const { series, breakdown, result } = checked;
   const { funnelStep = null, funnelStepBreakdown: value } = figure;

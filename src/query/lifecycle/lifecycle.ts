@@ -3,7 +3,7 @@
 
 import { queryKind } from "../kind.ts";
 import { personCounts, personsWhere } from "../parts/behind_store.ts";
-import { type ChosenFigure, figureDay, noFigure, type PersonStatement } from "../parts/figure.ts";
+import { figureDay, type FigureRef, noFigure, type PersonStatement } from "../parts/figure.ts";
 import { namesOf, seriesLine } from "../parts/lines.ts";
 import { periodsOf } from "../parts/periods.ts";
 import { checkPersons } from "../parts/person_series.ts";
@@ -50,7 +50,7 @@ async function answer(context: QueryContext, checked: CheckedLifecycle): Promise
 async function persons(
   context: QueryContext,
   checked: CheckedLifecycle,
-  figure: ChosenFigure,
+  figure: FigureRef,
 ): Promise<PersonStatement> {
   const { starts, span } = await periodsOf(context, checked);
   const status = statuses.find((one) => one === figure.status);

@@ -3,7 +3,7 @@
 import { Fault } from "../../core/fault.ts";
 
 /** PostHog's fields for it; each kind accepts some. */
-export interface ChosenFigure {
+export interface FigureRef {
   /** Names the query in faults. */
   attr: string;
   /** As in the result: a date, or a number of intervals for stickiness. */
@@ -21,7 +21,7 @@ export interface ChosenFigure {
   funnelStepBreakdown?: unknown;
 }
 
-export type FigureField = Exclude<keyof ChosenFigure, "attr">;
+export type FigureField = Exclude<keyof FigureRef, "attr">;
 
 /** A statement whose rows have a `person_id`, one of each person or several. */
 export interface PersonStatement {
@@ -36,15 +36,11 @@ export interface PersonsBehind<Context, Checked> {
   /** The fields that it accepts. */
   takes: readonly FigureField[];
   /** @throws Fault for a number that the result does not have. */
-  of: (
-    context: Context,
-    checked: Checked,
-    figure: ChosenFigure,
-  ) => Promise<PersonStatement> | PersonStatement;
+  of: (context: Context, checked: Checked, figure: FigureRef) => Promise<PersonStatement> | PersonStatement;
 }
 
 /** @throws Fault named by the field. */
-export function noFigure({ attr }: ChosenFigure, field: FigureField, detail: string): never {
+export function noFigure({ attr }: FigureRef, field: FigureField, detail: string): never {
   throw new Fault("invalid_input", detail, { attr: `${attr}__${field}` });
 }
 
@@ -53,7 +49,7 @@ export function noFigure({ attr }: ChosenFigure, field: FigureField, detail: str
  * @throws Fault for a number beyond them, and for none where one is needed.
  */
 export function figureIndex(
-  figure: ChosenFigure,
+  figure: FigureRef,
   field: "series" | "interval",
   of: readonly unknown[],
   otherwise?: number,
@@ -65,7 +61,7 @@ export function figureIndex(
 
 /** The index of the line with a breakdown's value, as the result shows it. @throws Fault when it is none of them. */
 export function figureLine(
-  figure: ChosenFigure,
+  figure: FigureRef,
   field: "breakdown" | "funnelStepBreakdown",
   shown: readonly (string | string[])[],
 ): number {
@@ -75,7 +71,7 @@ export function figureLine(
 }
 
 /** The index of a day among those of the result. @throws Fault when it is none of them. */
-export function figureDay(figure: ChosenFigure, days: readonly (string | number)[]): number {
+export function figureDay(figure: FigureRef, days: readonly (string | number)[]): number {
   const index = days.findIndex((day) => String(day) === String(figure.day));
   if (index >= 0) return index;
   return noFigure(

@@ -2,7 +2,7 @@
 
 import { addIntervals, bucketsOf, type DateSpan, startOf } from "../date_range.ts";
 import { type QueryContext, spanOf } from "../store.ts";
-import { type ChosenFigure, noFigure } from "./figure.ts";
+import { type FigureRef, noFigure } from "./figure.ts";
 import type { DateRange, Interval } from "./model.ts";
 
 export interface Period {
@@ -56,7 +56,7 @@ function previous({ span, starts }: Period, interval: Interval, isExplicit: bool
 }
 
 /** The period of a number. @throws Fault for a period that the query does not have. */
-export function figurePeriod(figure: ChosenFigure, periods: readonly Period[]): Period {
+export function figurePeriod(figure: FigureRef, periods: readonly Period[]): Period {
   const period = periods.find(({ label }) => (label ?? "current") === (figure.compare ?? "current"));
   return period ?? noFigure(figure, "compare", "This query does not compare with the time before.");
 }

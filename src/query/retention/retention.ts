@@ -3,7 +3,7 @@
 import { addIntervals, dateSpanOf, earliest, startOf, zonedIso } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { personCounts } from "../parts/behind_store.ts";
-import { type ChosenFigure, figureIndex, type PersonStatement } from "../parts/figure.ts";
+import { figureIndex, type FigureRef, type PersonStatement } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
 import { type Entity, entityNamed, filtersOf, refuseBreakdown, shownName } from "../parts/series.ts";
 import type { RetentionCohort } from "../result.ts";
@@ -75,7 +75,7 @@ async function answer(
   return { interval, span, results };
 }
 
-function persons(context: QueryContext, checked: CheckedRetention, figure: ChosenFigure): PersonStatement {
+function persons(context: QueryContext, checked: CheckedRetention, figure: FigureRef): PersonStatement {
   const { interval, count, span } = rowsOf(context, checked);
   const start = figureIndex(figure, "interval", Array.from({ length: count }));
   return retentionPersons(returnsText(context, checked, interval, span), start);

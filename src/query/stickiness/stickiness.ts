@@ -2,7 +2,7 @@
 
 import { queryKind } from "../kind.ts";
 import { personCounts, personsWhere } from "../parts/behind_store.ts";
-import { type ChosenFigure, figureDay, figureIndex, type PersonStatement } from "../parts/figure.ts";
+import { figureDay, figureIndex, type FigureRef, type PersonStatement } from "../parts/figure.ts";
 import { refuseNumbers, seriesLine } from "../parts/lines.ts";
 import { figurePeriod, periodsOf } from "../parts/periods.ts";
 import { checkPersons } from "../parts/person_series.ts";
@@ -53,7 +53,7 @@ const timesOf = (starts: readonly unknown[]): number[] => starts.map((_, i) => i
 async function persons(
   context: QueryContext,
   checked: CheckedStickiness,
-  figure: ChosenFigure,
+  figure: FigureRef,
 ): Promise<PersonStatement> {
   const series = checked.series[figureIndex(figure, "series", checked.series, 0)]!;
   const { periods, starts } = await periodsOf(context, checked);

@@ -2,10 +2,10 @@
 
 import { requireBreakdownScopes, valuesShown } from "../parts/breakdown.ts";
 import {
-  type ChosenFigure,
   figureDay,
   figureIndex,
   figureLine,
+  type FigureRef,
   noFigure,
   type PersonStatement,
 } from "../parts/figure.ts";
@@ -22,7 +22,7 @@ import { breakdownValues, trendPersonsText, trendScope } from "./store.ts";
 export async function trendPersons(
   context: QueryContext,
   checked: CheckedTrends,
-  figure: ChosenFigure,
+  figure: FigureRef,
 ): Promise<PersonStatement> {
   const { interval, breakdown } = checked;
   const index = figureIndex(figure, "series", checked.series, 0);

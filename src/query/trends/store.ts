@@ -213,9 +213,7 @@ function rowsOf(
      ) WHERE ${span_condition} AND ${first}`;
 }
 
-/**
- * The rows, the expression of a row's line, and a condition that omits rows of other values where they have no line.
- */
+/** The rows, the expression of a row's line, and a condition that omits rows without a line. */
 function linedRows(
   draft: Draft,
   rows: string,

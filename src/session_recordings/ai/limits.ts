@@ -1,12 +1,10 @@
 // Limits of the language model's helpers: filters and regular expressions from words.
 
 export const aiLimits = {
-  /** Characters of all messages of one prompt. */
   promptCharsMax: 20_000,
   promptMessagesMax: 50,
   /** Time for one answer, in ms: a person waits for it. */
   completionMsMax: 30_000,
-  /** Bytes of one answer. */
   completionBytesMax: 262_144,
   /** Characters of a failure's reason in the log. */
   completionReasonCharsMax: 500,

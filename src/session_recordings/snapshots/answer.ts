@@ -180,7 +180,6 @@ async function* blobSlices(
   }
 }
 
-/** Bytes of one piece in a list. */
 const pieceRowBytes = 400;
 
 function* lineParts(pieces: ExpandedPieces["pieces"]): Parts {

@@ -45,7 +45,6 @@ export class ReadingBudget {
     this.#waitMsMax = waitMsMax;
   }
 
-  /** Bytes reserved now. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -88,9 +87,7 @@ export class ReadingBudget {
     await promise.finally(() => abort.removeEventListener("abort", onAbort));
   }
 
-  /**
-   * A project may have fewer waiting readers than the queue has free places, so that one is always left for another.
-   */
+  /** A project may have fewer waiting readers than the queue has free places: some are left for another. */
   #isQueueFull(project_id: number): boolean {
     const free = snapshotLimits.snapshotReadsWaitingMax - this.#waiting.size;
     let reservedOfProject = 0;

@@ -49,10 +49,7 @@ export class EnginePriority {
     }
   }
 
-  /**
-   * Runs a read, after the first INSERT also at the lower priority. Before that, a start and its migrations have the
-   * usual one.
-   */
+  /** Runs a read, after the first INSERT at the lower priority, too; a start and its migrations have the usual one. */
   async beside<T>(read: () => Promise<T>): Promise<T> {
     if (this.#hasStored) this.#stepBack();
     this.#reads++;

@@ -73,7 +73,7 @@ export class Runner {
   async #run(request: EngineRequest, abort: AbortSignal): Promise<EngineAnswer> {
     const insert = insertOf(request.text);
     if (insert?.file !== undefined) return this.#insertFile(request, insert.file);
-    if (insert?.format !== undefined && hasDataInBody(request, insert))
+    if (insert?.format !== undefined && hasBodyData(request, insert))
       return this.#insertData(request, insert);
     const rest = request.body ? (await readBounded(request.body)).toString() : "";
     const text = onlyStatement(rest ? `${request.text}\n${rest}` : request.text);
@@ -173,7 +173,7 @@ const nothing = new Uint8Array(0);
 const neverAborted = new AbortController().signal;
 
 /** Whether rows follow in the body. After VALUES they may be in the statement, which the engine reads itself. */
-function hasDataInBody(request: EngineRequest, insert: Insert): boolean {
+function hasBodyData(request: EngineRequest, insert: Insert): boolean {
   if (insert.format?.toUpperCase() !== "VALUES") return true;
   return request.body !== undefined && request.text.slice(insert.dataAt).trim() === "";
 }

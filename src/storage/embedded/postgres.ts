@@ -95,18 +95,9 @@ async function makeCluster(
   writeFileSync(secret, password, { mode: 0o600 });
   servant.own(partial);
   servant.own(secret);
-  const clusterFlags = [
-    "--pgdata",
-    partial,
-    "--username",
-    user,
-    "--pwfile",
-    secret,
-    "--auth",
-    "scram-sha-256",
-  ];
+  const flags = ["--pgdata", partial, "--username", user, "--pwfile", secret, "--auth", "scram-sha-256"];
   const shape = ["--encoding", "UTF8", "--locale", "C", "--lc-messages", "C", "--data-checksums"];
-  const command = [...servant.command, initdb, ...clusterFlags, ...shape];
+  const command = [...servant.command, initdb, ...flags, ...shape];
   try {
     const made = Bun.spawn(command, {
       env: postgresEnv,

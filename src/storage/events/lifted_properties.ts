@@ -21,10 +21,7 @@ const lifted: ReadonlySet<string> = new Set(
 /** Runs a statement over a project's rows. */
 type Read = <Row>(text: string, params: Record<string, unknown>) => Promise<Row[]>;
 
-/**
- * The first of these properties that PostHog would copy and that no person of the project ever had, with the refusal's
- * text.
- */
+/** The first of these properties that PostHog would copy and no person of the project ever had; with the refusal. */
 export async function findUnset(
   read: Read,
   project_id: number,

@@ -19,7 +19,7 @@ export interface PropertyCondition {
   /** One of these must match; none for is_set and is_not_set, two for between. */
   values: readonly PropertyValue[];
   /** The index of the group's type; for a group's property only. */
-  groupTypeIndex?: number;
+  typeIndex?: number;
 }
 
 /** An expression of SQL that must hold. */
@@ -166,7 +166,7 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
     key,
     operator,
     values,
-    groupTypeIndex: indexOfType(value[indexField], `${attr}__${indexField}`),
+    typeIndex: typeIndexOf(value[indexField], `${attr}__${indexField}`),
   };
 }
 
@@ -221,9 +221,9 @@ function refuseOthers(value: object, fields: readonly string[], attr: string): v
   throw new Fault("invalid_input", detail, { attr: `${attr}__${name}` });
 }
 
-function indexOfType(value: unknown, attr: string): number {
-  const groupTypeIndex = groupIndexes.find((one) => one === value);
-  if (groupTypeIndex !== undefined) return groupTypeIndex;
+function typeIndexOf(value: unknown, attr: string): number {
+  const typeIndex = groupIndexes.find((one) => one === value);
+  if (typeIndex !== undefined) return typeIndex;
   throw value === undefined || value === null
     ? new Fault("required", "This field is required.", { attr })
     : new Fault("invalid_input", "A type of groups has an index from 0 to 4.", { attr });

@@ -164,7 +164,7 @@ function compileRows(compiler: Compiler, filter: PropertyCondition): string {
   if (isOfEvent || (rows === "persons" && !lookup)) return `${not}${yes}`;
   // A negated filter also matches events without such a group.
   if (filter.type === "group")
-    return `${groupKeyAt(filter.groupTypeIndex!)} GLOBAL ${not}IN (${groupsAt(filter.groupTypeIndex!, yes)})`;
+    return `${groupKeyAt(filter.typeIndex!)} GLOBAL ${not}IN (${groupsAt(filter.typeIndex!, yes)})`;
   // A negated filter also matches persons without any property, who are in no list: the excluded persons are looked up.
   const { column, of } = lookup ?? personsOfEvents;
   return `${column} GLOBAL ${not}IN (${of(key, yes)})`;

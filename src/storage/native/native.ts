@@ -221,7 +221,6 @@ export class Dictionary {
   /** It is secret, so nobody can send names that all fall into one slot. */
   readonly #seed = crypto.getRandomValues(new Uint32Array(1))[0]!;
 
-  /** Bytes of all names. */
   get bytes(): number {
     return this.#keys.length;
   }

@@ -8,10 +8,7 @@ interface ColumnPlace {
   to: number;
 }
 
-/**
- * A Native block's number of rows, and the offsets of these columns. @throws Error as cutBlock(), or without one of
- * them.
- */
+/** A Native block's number of rows, and the offsets of these columns. @throws Error as cutBlock(). */
 export function placesIn<Name extends string>(
   block: Uint8Array,
   wanted: readonly Name[],
@@ -30,9 +27,7 @@ export function placesIn<Name extends string>(
   return { rows, places: places as Record<Name, ColumnPlace> };
 }
 
-/**
- * The values of a LowCardinality(String) column of at least one row: its names, and the offset of each row's number.
- */
+/** The values of a LowCardinality(String) column of at least one row: names, and the offset of each row's number. */
 export interface NumberedNames {
   names: readonly Uint8Array[];
   indexesAt: number;

@@ -9,7 +9,6 @@ import { Pager, Table } from "../ui/table.tsx";
 import type { PersonsQuery } from "./figures.ts";
 
 const shownMax = 50;
-/** Letters of a number's title. */
 const titleLettersMax = 200;
 
 type Cells = [
@@ -89,7 +88,6 @@ function List({ query: persons }: { query: PersonsQuery }) {
   );
 }
 
-/** Letters of a name in a row. */
 const nameLettersMax = 120;
 
 function PersonsTable({ rows }: { rows: readonly Cells[] }) {

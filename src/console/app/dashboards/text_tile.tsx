@@ -18,7 +18,7 @@ export function textName({ body }: TileText): string {
 }
 
 interface TextTileProps {
-  /** Of the dashboard. */
+  /** The dashboard's. */
   path: string;
   id: number;
   text: TileText;

@@ -62,7 +62,6 @@ export const intervals: readonly (readonly [string, string])[] = [
 export const seriesMax = 6;
 export const valuesDefault = 6;
 
-/** The API's defaults. */
 export const [windowDefault, orderDefault, columnsDefault] = ["14 day", "ordered", 8] as const;
 export const viewDefault = "steps";
 

@@ -31,7 +31,6 @@ export function TimesView({ times: { bins, average_conversion_time: average } }:
   );
 }
 
-/** Letters of a step's name in a row. */
 const stepLettersMax = 60;
 
 export function PathsView({ links }: { links: PathLink[] }) {

@@ -11,7 +11,6 @@ import { Table } from "../ui/table.tsx";
 import { sourceOf } from "./drawing.ts";
 import { funnelsIn, type FunnelStep, nameOfStep, type Results, shownValue } from "./results.ts";
 
-/** Letters of a step's name, or of the value of a breakdown. */
 const stepLettersMax = 100;
 
 const titleOf = (step: FunnelStep) => `${step.order + 1}. ${nameOfStep(step)}`;

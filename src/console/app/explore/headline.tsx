@@ -8,10 +8,8 @@ import { numberText } from "../ui/format.ts";
 import { sourceOf } from "./drawing.ts";
 import { nameOfSeries, namesOfSeries, type TrendSeries } from "./results.ts";
 
-/** Numbers that stand above a chart. */
 const headlinesMax = 6;
 
-/** In the title of the persons behind a sum. */
 export const wholeTime = "the whole time";
 
 /** The address of the persons of a line's whole time. */

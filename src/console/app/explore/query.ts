@@ -68,9 +68,7 @@ export interface InsightQuery {
   columns: number;
   /** Of retention: whether only a person's first time counts. */
   first: boolean;
-  /**
-   * Of paths: PostHog's name of the kind of their steps, where they begin and end ("" for anywhere), and their length.
-   */
+  /** Of paths: PostHog's name of the kind of steps, their begin and end ("" for anywhere), and their length. */
   pathType: string;
   start: string;
   end: string;

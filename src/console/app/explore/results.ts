@@ -95,7 +95,6 @@ export function isPaths(results: Results): results is PathLink[] {
   return typeof first === "object" && first !== null && "source" in first && "target" in first;
 }
 
-/** A figure of a site. */
 export interface Figure {
   key: string;
   kind: "unit" | "duration_s" | "percentage";
@@ -123,7 +122,6 @@ export function namesOfSeries(series: readonly TrendSeries[]): string[] {
   });
 }
 
-/** The name of a series. */
 export function nameOfSeries(series: TrendSeries): string {
   const { label, action, breakdown_value, compare_label, status } = series;
   const event = action?.custom_name ?? action?.name ?? label;

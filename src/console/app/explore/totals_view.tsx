@@ -53,7 +53,6 @@ export function TotalsView({ series, display, query }: TotalsProps) {
   );
 }
 
-/** Letters of a line's name. */
 const nameLettersMax = 120;
 
 function TotalsTable({ totals }: { totals: { label: string; value: number; href: string | undefined }[] }) {

@@ -42,7 +42,6 @@ function drawingOf(series: readonly TrendSeries[], display: string): Drawing {
   return drawing === "area" && (isBelow || !isStackable) ? "line" : drawing;
 }
 
-/** The name of the last row in a trend's table. */
 const sum = "Sum";
 
 /** Letters of a line's name beneath the chart; the table's head has the whole name. */

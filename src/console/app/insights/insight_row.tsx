@@ -29,7 +29,7 @@ interface ResultProps {
   insight: InsightRow;
   /** On a dashboard: the table is closed. */
   small?: boolean;
-  /** Of the picture, in pixels. */
+  /** In pixels. */
   height?: number;
 }
 

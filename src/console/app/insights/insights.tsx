@@ -79,5 +79,4 @@ function InsightList() {
   );
 }
 
-/** Letters of a name in a row. */
 const nameLettersMax = 120;

@@ -61,7 +61,6 @@ interface SavedInsight {
   query: unknown;
 }
 
-/** Letters of an insight's name. */
 const nameLettersMax = 60;
 
 function SaveChanges({ queryOf, insight, isReady = true }: SavingProps) {

@@ -2,7 +2,6 @@
 
 type Properties = Readonly<Record<string, unknown>>;
 
-/** Letters of a text. */
 const lettersMax = 120;
 
 /** "" where there is nothing to show. */

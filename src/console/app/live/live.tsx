@@ -14,7 +14,6 @@ import { total, withMessage } from "./rates.ts";
 import { type Connection, useStream } from "./stream.ts";
 import { WarningCard } from "./warnings.tsx";
 
-/** Events on the page. */
 const shownMax = 50;
 
 const noEvents: readonly ShownEvent[] = [];

@@ -78,7 +78,6 @@ export function subjectOf(by: string): Subject | undefined {
 
 export interface SiteFilter {
   by: string;
-  /** "" for none. */
   value: string;
 }
 
@@ -101,7 +100,6 @@ export const siteRanges: readonly (readonly [string, string])[] = [
 ];
 
 const rangeDefault = "-7d";
-/** Filters of one address. */
 const filtersMax = 10;
 
 export function siteOf(query: URLSearchParams): Site {

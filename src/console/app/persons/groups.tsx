@@ -80,7 +80,6 @@ function GroupList() {
   );
 }
 
-/** Letters of a key or a name in a row. */
 const nameLettersMax = 120;
 
 function OneGroup({ type, group }: { type: string; group: string }) {

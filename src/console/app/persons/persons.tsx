@@ -113,7 +113,6 @@ function PersonList() {
   );
 }
 
-/** Letters of a name in a row. */
 const nameLettersMax = 120;
 
 function nameOf({ name, distinct_ids, uuid }: PersonRow): string {

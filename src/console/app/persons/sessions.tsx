@@ -13,10 +13,8 @@ import { Table } from "../ui/table.tsx";
 /** Sessions at first, and at most. */
 const [stepMax, listedMax] = [10, 500];
 
-/** Letters of an address. */
 const urlLettersMax = 120;
 
-/** The columns of Cells. */
 const columns = [
   "session_id",
   "$start_timestamp",

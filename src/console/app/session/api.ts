@@ -15,7 +15,6 @@ export class Refusal extends Error {
   }
 }
 
-/** The server did not answer. */
 export class ServerUnreachable extends Error {
   constructor() {
     super("The server does not answer. Is it running? This page tries again by itself.");
@@ -137,7 +136,6 @@ export function parsedJson(text: string): unknown {
   return JSON.parse(text, exact as (key: string, value: unknown) => unknown);
 }
 
-/** The message about an error, for people. */
 export function messageOf(thrown: unknown): string {
   if (thrown instanceof Refusal && thrown.status === 429) return `${thrown.message} (too many requests)`;
   return thrown instanceof Error ? thrown.message : String(thrown);

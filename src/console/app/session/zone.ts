@@ -3,7 +3,6 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 
-/** The project's time zone. */
 export const ZoneContext = createContext("UTC");
 
 export function useZone(): string {

@@ -68,9 +68,7 @@ interface Moment {
   uuid?: string;
 }
 
-/** Moments that are listed. */
 const momentsMax = 500;
-/** Letters of a moment's text. */
 const lettersMax = 1000;
 
 /** Moments with links to their time in the player. */

@@ -24,7 +24,6 @@ const ranges = [
   ["-30d", "30 days"],
 ] as const;
 
-/** In seconds. */
 const lengths = [
   ["", "Any length"],
   ["10", "More than 10 s"],
@@ -33,18 +32,8 @@ const lengths = [
   ["1800", "More than 30 min"],
 ] as const;
 
-const filterNames = [
-  "range",
-  "from",
-  "to",
-  "name",
-  "distinct_id",
-  "person",
-  "page",
-  "event",
-  "longer",
-] as const;
-type Filter = Readonly<Record<(typeof filterNames)[number], string>>;
+const names = ["range", "from", "to", "name", "distinct_id", "person", "page", "event", "longer"] as const;
+type Filter = Readonly<Record<(typeof names)[number], string>>;
 
 /** The API's parameters of the fields. */
 export function recordingsQuery(filter: Filter): Query {
@@ -89,7 +78,7 @@ function startOfDay(day: string, after = 0): string | undefined {
 function RecordingList() {
   const { project } = useSession();
   const seesPersons = useAllowed("person:read");
-  const list = useList<RecordingRow>("session_recordings/", 30, {}, filterNames, (filter) =>
+  const list = useList<RecordingRow>("session_recordings/", 30, {}, names, (filter) =>
     recordingsQuery(filter as Filter),
   );
   return (
@@ -146,7 +135,7 @@ function Filters({ filter, show }: { filter: Filter; show: (filter: Record<strin
     <TextField label={label} value={fields[name] ?? ""} set={set(name)} {...more} />
   );
   const [isOpen] = useState(() => rareFields.some((name) => filter[name] !== ""));
-  const trimmed = () => Object.fromEntries(filterNames.map((name) => [name, (fields[name] ?? "").trim()]));
+  const trimmed = () => Object.fromEntries(names.map((name) => [name, (fields[name] ?? "").trim()]));
   return (
     <>
       <Form send={() => show(trimmed())}>

@@ -18,9 +18,7 @@ type Owner = "event" | "person" | "group";
 export type SqlNames = Readonly<Record<Owner | "name", readonly string[]>>;
 
 export interface Offer {
-  /** The text that is inserted. */
   text: string;
-  /** Its name in the list. */
   name: string;
   kind: "table" | "column" | "property" | "function" | "keyword" | "event";
 }

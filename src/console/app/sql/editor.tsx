@@ -140,9 +140,7 @@ interface UnderlayProps {
   element: { current: HTMLPreElement | null };
 }
 
-/**
- * An invisible copy of the text beneath the field: it carries the error's highlight, and positions the offered names.
- */
+/** An invisible copy of the text beneath the field, with the error's highlight; it positions the offered names. */
 function Underlay({ text, errorRange, from, element }: UnderlayProps) {
   const at = from ?? errorRange?.start ?? 0;
   const end = from === undefined && errorRange ? errorRange.end : at;

@@ -56,7 +56,6 @@ export function Sql({ route }: { route: Route }) {
 
 interface WorkbenchProps {
   route: Route;
-  /** 0 for none. */
   insight: number;
   row: SavedInsight | null;
 }

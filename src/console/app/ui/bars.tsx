@@ -5,12 +5,9 @@ import { FigureLink } from "../actors/figure_link.tsx";
 
 export interface Bar {
   label: ComponentChildren;
-  /** Draws the bar. */
   value: number;
-  /** The number as text. */
   text: string;
   colour?: string;
-  /** The link of its number. */
   href?: string | undefined;
 }
 

@@ -178,9 +178,7 @@ function Values({ title, values, isLeft, isDark, choice }: ValuesProps) {
   );
 }
 
-/**
- * Turns a click on a chart into the choice of a line: the nearest one, or that of the clicked part of a bar or area.
- */
+/** Turns a click into the choice of a line: the nearest one, or that of the clicked part of a bar or area. */
 function clicksOf(
   chart: uPlot,
   series: readonly DrawnSeries[],

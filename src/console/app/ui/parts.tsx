@@ -117,7 +117,6 @@ function refuseClick(event: MouseEvent): void {
   event.stopPropagation();
 }
 
-/** The outcome of a button's action. */
 export function Outcome({ action }: { action: Action }) {
   return (
     <>
@@ -278,7 +277,6 @@ interface FormCardProps {
   title: string;
   send: () => void;
   action: Action;
-  /** The button's text. */
   button?: string;
   disabled?: boolean;
   children: ComponentChildren;
@@ -324,11 +322,10 @@ export function Status({ text }: { text: string }) {
 }
 
 interface RemoveProps {
-  /** Its path in the API. */
+  /** The API's path. */
   path: string;
   sure: string;
   action: Action;
-  /** The page to go to afterwards. */
   back: string;
 }
 

@@ -10,7 +10,6 @@ import { Button, Cut } from "./parts.tsx";
 export interface Column<Row> {
   name: string;
   cell: (row: Row) => ComponentChildren;
-  /** Numbers are aligned to the right. */
   number?: boolean;
   /** Never broken into lines, like a time. */
   fixed?: boolean;
@@ -67,7 +66,6 @@ export function Table<Row>({ caption, columns, rows, id, empty = "Nothing yet.",
   );
 }
 
-/** Letters of a column's head. */
 const headLettersMax = 90;
 
 interface PagerProps {

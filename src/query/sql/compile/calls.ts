@@ -148,9 +148,7 @@ function aggregateSql(
   };
 }
 
-/**
- * Parameters before the arguments, which the engine accepts as literals; `windowFunnel` accepts names of modes, too.
- */
+/** Parameters before the arguments, as literals for the engine; `windowFunnel` accepts names of modes, too. */
 export function parametersOf(
   node: CallNode | WindowFunction,
   params: readonly ExpressionNode[],

@@ -25,7 +25,6 @@ export function namesOfTimes(days: readonly (string | number)[]): string[] {
 
 const daySeconds = 86_400;
 
-/** In ms. */
 const dayMs = daySeconds * 1000;
 
 interface ResolvedRange {
