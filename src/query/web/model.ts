@@ -42,7 +42,7 @@ export const webOverviewModel = strictModel("WebOverviewQuery", {
   ...shared,
 });
 
-/** What the rows of a table can be, as expressions over events or sessions. */
+/** The breakdowns of a table, as expressions over events or sessions. */
 export const webBreakdowns = {
   Page: ofEvent("$pathname"),
   ScreenName: ofEvent("$screen_name"),

@@ -1,4 +1,4 @@
-// Answers a WebOverviewQuery: the figures of a site, and what they were before.
+// Answers a WebOverviewQuery: the figures of a site, and those of the time before.
 
 import { queryKind } from "../kind.ts";
 import { filtersOf } from "../parts/series.ts";
@@ -15,7 +15,7 @@ export const webOverviewKind = queryKind({
   answer,
 });
 
-/** In PostHog's order: their keys, kinds, and the figure of visits under a condition. */
+/** The figures in PostHog's order: key, kind, and the figure of visits under a condition. */
 const figures: readonly [key: string, kind: WebFigure["kind"], of: (condition: string) => string][] = [
   ["visitors", "unit", (condition) => `uniqExactIf(person, ${condition})`],
   ["views", "unit", (condition) => `sumIf(views, ${condition})`],

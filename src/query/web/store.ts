@@ -1,4 +1,4 @@
-// What both queries about a site read: visits. A visit is a session that began in the span and has a page view or a
+// The visits that both queries about a site read. A visit is a session that began in the span and has a page view or a
 // screen in it.
 
 import { type PropertyFilter, sessionOfEvent } from "../../storage/events/property_filter.ts";
@@ -7,7 +7,7 @@ import type { SqlTableRows } from "../results/table_rows.ts";
 import { eventTable, filterCondition, newDraft, type QueryContext, spanCondition, spanOf } from "../store.ts";
 import type { WebOverviewQuery, WebStatsTableQuery } from "./model.ts";
 
-/** As the check of these kinds gives it. */
+/** The checked query of these kinds. */
 export interface VisitScope<Query = WebOverviewQuery | WebStatsTableQuery> {
   attr: string;
   query: Query;
@@ -20,7 +20,7 @@ export interface VisitSpans {
   before: DateSpan | undefined;
 }
 
-/** What visits are told apart by: an expression over events, or one over sessions. */
+/** The breakdown of visits: an expression over events, or one over sessions. */
 export type VisitValue = { event: string } | { session: string };
 
 export async function visitSpans(context: QueryContext, scope: VisitScope): Promise<VisitSpans> {
@@ -33,9 +33,9 @@ export async function visitSpans(context: QueryContext, scope: VisitScope): Prom
 
 /**
  * Columns over visits, which have `person`, `start`, `views`, `duration`, `bounced`, `entry`; with a value, a row for
- * each `value` of a visit. Views are counted by session before anything is joined to them: a join of events took
- * twice the time and ten times the memory. A person is named by its main distinct id, which is one for each person.
- * @param rest what follows FROM.
+ * each `value` of a visit. Views are counted by session before anything is joined to them: a join of events took twice
+ * the time and ten times the memory. A person is named by its main distinct id, which is one for each person.
+ * @param rest the text after FROM.
  */
 export function visitRows(
   context: QueryContext,
@@ -74,15 +74,15 @@ export function visitRows(
 }
 
 /**
- * A figure of the span, and the same of the one before; null where nothing is compared.
- * @param of the figure of the visits under a condition.
+ * A figure of the span, and that of the span before; null where nothing is compared.
+ * @param of makes the figure of the visits under a condition.
  */
 export function both(of: (condition: string) => string, { before }: VisitSpans): string {
   const current = "toDateTime64({current:String}, 6, 'UTC')";
   return `${of(`start >= ${current}`)}, ${before ? of(`start < ${current}`) : "NULL"}`;
 }
 
-/** The mean of nothing is no number. */
+/** A figure; null for the mean of no visits, which is no number. */
 export function shownFigure(value: unknown): number | null {
   return typeof value === "number" && Number.isFinite(value) ? value : null;
 }

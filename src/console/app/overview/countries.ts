@@ -1,4 +1,4 @@
-// The countries of time zones and of codes, by the names that the browser has for them.
+// The countries of time zones and of codes, by the browser's names.
 
 /** The country of a time zone, as a code of two letters; undefined where the browser does not know. */
 export function countryOfZone(zone: string): string | undefined {
@@ -20,7 +20,7 @@ function countriesByZone(): Map<string, string> {
   return found;
 }
 
-/** Older names, which Chromium writes for both; other browsers write each as it was given. The zones that have two. */
+/** Zones with two names, by the older one, which Chromium uses for both; other browsers keep the given one. */
 const olderNames: Readonly<Record<string, string>> = {
   "Africa/Asmara": "Africa/Asmera",
   "America/Argentina/Buenos_Aires": "America/Buenos_Aires",

@@ -53,7 +53,7 @@ test("nobody makes a member more than they are themselves", async () => {
 test("whoever leaves is signed out, and a refused removal says why", async () => {
   const page = await drawPage(<Members />, { answers: seenBy("mia") });
   await page.press("Leave");
-  await page.press("Yes, leave. You lose what the organization has.");
+  await page.press("Yes, leave. You lose access to the organization.");
   expect(page.asked.at(-1)?.method).toBe("SIGN OUT");
   await closePage();
   const refusing: Answers = {
@@ -62,7 +62,7 @@ test("whoever leaves is signed out, and a refused removal says why", async () =>
   };
   const last = await drawPage(<Members />, { answers: refusing });
   await last.press("Leave");
-  await last.press("Yes, leave. You lose what the organization has.");
+  await last.press("Yes, leave. You lose access to the organization.");
   expect(last.texts('[role="alert"]')).toEqual(["It needs an owner."]);
   expect(last.asked.some(({ method }) => method === "SIGN OUT")).toBe(false);
 });

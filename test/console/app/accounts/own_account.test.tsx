@@ -42,7 +42,7 @@ test("a first password comes with the address that signs in", async () => {
     password: "new secret",
     email: "ann@new.example",
   });
-  expect(page.text()).toContain("Set. Sign in as ann@new.example from now on.");
+  expect(page.text()).toContain("Password set. Sign in as ann@new.example from now on.");
 });
 
 test("a password that is refused stays in its field, with the reason", async () => {

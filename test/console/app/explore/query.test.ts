@@ -53,7 +53,10 @@ test("a question's address holds all of it", () => {
 test("an address that says nothing asks for a trend of any event", () => {
   const next = queryOfAddress(new URLSearchParams("kind=nonsense"));
   expect(next).toMatchObject({ kind: "trend", series: [{ event: "", math: "total" }], compare: false });
-  expect(queryBodyOf(next)).toMatchObject({ series: [{ event: null, math: "total" }], breakdownFilter: null });
+  expect(queryBodyOf(next)).toMatchObject({
+    series: [{ event: null, math: "total" }],
+    breakdownFilter: null,
+  });
 });
 
 test("each kind of question becomes its query", () => {

@@ -4,8 +4,8 @@ import { expect, test } from "bun:test";
 import {
   funnelsIn,
   isCohorts,
-  isPaths,
   isConversionTimes,
+  isPaths,
   isTrends,
   nameOfSeries,
   ratesIn,

@@ -72,7 +72,7 @@ test("it is put on a dashboard beside the others and taken off one", async () =>
   const page = await drawPage(<OneInsight id="5" />, { answers: answersOf() });
   await page.fill("Put it on", "4");
   await page.submit("Put it there");
-  await page.press("Take off Sales");
+  await page.press("Remove from Sales");
   await page.press("★ Favorite");
   expect(page.asked.filter(({ method }) => method === "PATCH").map(({ body }) => body)).toEqual([
     { dashboards: [3, 4] },

@@ -81,7 +81,7 @@ test("one person has ids with the main one marked, and says how many more there 
 
 test("deleting asks first, and leads back to the list; a refusal stays on the page", async () => {
   const page = await drawn(`#/7/persons/${uuid}`);
-  const yes = "Yes, delete. Delete this person? The events stay, and a new one makes the person again.";
+  const yes = "Yes, delete. Delete this person? The events stay; a new event creates the person again.";
   await page.press("Delete");
   expect(page.asked.some(({ method }) => method === "DELETE")).toBe(false);
   await page.press(yes);

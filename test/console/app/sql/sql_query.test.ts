@@ -1,7 +1,7 @@
 // The place of a fault, and what is saved of a query in SQL.
 
 import { expect, test } from "bun:test";
-import { nodeWith, errorRangeIn, savedSqlOf, sourceWith } from "../../../../src/console/app/sql/sql_query.ts";
+import { errorRangeIn, nodeWith, savedSqlOf, sourceWith } from "../../../../src/console/app/sql/sql_query.ts";
 
 test("a fault is marked at its word, in characters as people count them", () => {
   const text = "select 1,\n  '😀', nam from events";

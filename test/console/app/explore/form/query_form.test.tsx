@@ -1,28 +1,26 @@
-// The form of a question: each kind has the fields that its query knows, and what is written is the next question.
+// The form of a query: each kind has its own fields, and what is typed is the next query.
 
 import { afterEach, expect, test } from "bun:test";
 import { useState } from "preact/hooks";
-import { QuestionForm } from "../../../../../src/console/app/explore/form/question_form.tsx";
+import { QueryForm } from "../../../../../src/console/app/explore/form/query_form.tsx";
 import {
   type InsightQuery,
   type Kind,
   kindNames,
-  questionOf,
+  queryOfAddress,
 } from "../../../../../src/console/app/explore/query.ts";
 import { type Answers, closePage, drawPage } from "../../drawn_page.tsx";
 
 afterEach(closePage);
 
-const plain = questionOf(new URLSearchParams("event=paid"));
+const plain = queryOfAddress(new URLSearchParams("event=paid"));
 let next: InsightQuery = plain;
 let sent: InsightQuery[] = [];
 
 function Form({ first }: { first: InsightQuery }) {
-  const [question, setQuestion] = useState(first);
-  next = question;
-  return (
-    <QuestionForm next={question} edit={setQuestion} submit={(one) => void sent.push(one)} isEdited={false} />
-  );
+  const [query, setQuery] = useState(first);
+  next = query;
+  return <QueryForm next={query} edit={setQuery} submit={(one) => void sent.push(one)} isEdited={false} />;
 }
 
 async function drawn(first: Partial<InsightQuery>, answers: Answers = {}) {
@@ -48,12 +46,12 @@ const fields: Record<Kind, string[]> = {
   paths: ["Time range", "Steps are", "Begin with", "End with", "Length"],
 };
 
-test.each(kindNames)("a question of the kind %s has its own fields, and no others", async (kind) => {
+test.each(kindNames)("a query of the kind %s has its own fields, and no others", async (kind) => {
   const page = await drawn({ kind });
   expect(page.texts("label")).toEqual([...fields[kind], "Without the project’s test accounts"]);
 });
 
-test("what is written is the next question, with numbers as numbers, and it is sent whole", async () => {
+test("what is typed is the next query, with numbers as numbers, and all of it is sent", async () => {
   const page = await drawn({ kind: "retention" });
   await page.fill("Period", "week");
   await page.fill("Periods shown", "12");
