@@ -4,7 +4,7 @@ import { endpoint, files, prefix, required, type Settings, type ValuesOf, wrongV
 import * as rules from "../value.ts";
 
 export const azureFields = {
-  account_name: { ...required, place: true, rule: rules.accountName },
+  account_name: { ...required, isTarget: true, rule: rules.accountName },
   account_key: { ...required, secret: true, rule: rules.base64 },
   container_name: { ...required, rule: rules.containerName },
   prefix: { ...prefix, rule: rules.containerPrefix },

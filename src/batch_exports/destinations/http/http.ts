@@ -14,7 +14,7 @@ import { post, retryAfterMs } from "../post.ts";
 import * as rules from "../value.ts";
 
 const fields = {
-  url: { ...required, place: true, rule: rules.webAddress(false) },
+  url: { ...required, isTarget: true, rule: rules.webAddress(false) },
   token: { ...required, secret: true, rule: rules.ascii },
   ...events,
 } as const;

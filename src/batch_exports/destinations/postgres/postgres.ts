@@ -17,9 +17,9 @@ import { createTable, identityOf, replaceRows } from "./table_store.ts";
 const fields = {
   user: { ...required, secret: true, rule: rules.filled },
   password: { ...required, secret: true },
-  host: { ...required, place: true, rule: rules.filled },
+  host: { ...required, isTarget: true, rule: rules.filled },
   database: { ...required, rule: rules.name },
-  port: { kind: "int", otherwise: 5432, place: true, rule: rules.portNumber },
+  port: { kind: "int", otherwise: 5432, isTarget: true, rule: rules.portNumber },
   schema: { kind: "str", otherwise: "public", rule: rules.name },
   table_name: { kind: "str", otherwise: "events", rule: rules.name },
   has_self_signed_cert: { kind: "bool", otherwise: false },
