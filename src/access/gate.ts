@@ -216,19 +216,19 @@ async function presentedHash(
   if (memory) chargeWrite(request, memory);
   const presented = await findPresentedKey(request);
   const secure_value = presented ? undefined : sessions.presentedBy(request);
-  if (secure_value !== undefined) return { secure_value, place: "session" };
+  if (secure_value !== undefined) return { secure_value, source: "session" };
   if (!presented) throw new Fault("not_authenticated", "Authentication credentials were not provided.");
-  return { secure_value: hashKey(presented.key), place: presented.place };
+  return { secure_value: hashKey(presented.key), source: presented.source };
 }
 
 /** @throws Fault authentication_failed for a key that does not exist. */
 async function findHolder(
   keys: CachedKey,
-  { secure_value, place }: PresentedHash,
+  { secure_value, source }: PresentedHash,
   named: Named,
 ): Promise<Found> {
   const found = await keys.holderOf(secure_value, named);
-  if (!found) throw new Fault("authentication_failed", keyRefusal(place));
+  if (!found) throw new Fault("authentication_failed", keyRefusal(source));
   return found;
 }
 
@@ -245,8 +245,9 @@ async function unlessRefused<Given>(check: () => Promise<Given>): Promise<Given 
 /** @throws Fault permission_denied for a member of the project or organization with less than the level. */
 function requireLevelIn({ project, organization }: Found, level: Level): void {
   if (level === membershipLevels.member) return;
-  const held = (project ?? organization)?.membership_level ?? null;
-  if (held !== null) requireLevel(held, level, insufficient[project ? "project" : "organization"]);
+  const memberLevel = (project ?? organization)?.membership_level ?? null;
+  if (memberLevel !== null)
+    requireLevel(memberLevel, level, insufficient[project ? "project" : "organization"]);
 }
 
 /**
@@ -308,12 +309,12 @@ function recordUse({ sql, clock, log }: GateOptions, { key }: KeyHolder): void {
 
 interface PresentedKey {
   key: string;
-  place: "Authorization header" | "body" | "query string";
+  source: "Authorization header" | "body" | "query string";
 }
 
 interface PresentedHash {
   secure_value: string;
-  place: PresentedKey["place"] | "session";
+  source: PresentedKey["source"] | "session";
 }
 
 // The scheme is case-sensitive and white space around the key is allowed, as clients of this API expect.
@@ -322,7 +323,7 @@ const bearer = /^Bearer\s+(\S.+)$/;
 /** The key of an Authorization header; undefined for other schemes. */
 export function keyInHeader(authorization: string | null): PresentedKey | undefined {
   const key = authorization === null ? undefined : bearer.exec(authorization)?.[1]?.trim();
-  return key ? { key, place: "Authorization header" } : undefined;
+  return key ? { key, source: "Authorization header" } : undefined;
 }
 
 /**
@@ -346,13 +347,13 @@ export function keyInQuery(query: URLSearchParams): PresentedKey | undefined {
   return present(query.get("personal_api_key"), "query string");
 }
 
-function present(value: unknown, place: PresentedKey["place"]): PresentedKey | undefined {
+function present(value: unknown, source: PresentedKey["source"]): PresentedKey | undefined {
   const key = typeof value === "string" ? value.trim() : "";
-  return key ? { key, place } : undefined;
+  return key ? { key, source } : undefined;
 }
 
 /** The detail of the 401 for a key or a session that does not exist. */
-export function keyRefusal(place: PresentedHash["place"]): string {
-  if (place === "session") return "Your session is over. Sign in again.";
-  return `Personal API key found in request ${place} is invalid.`;
+export function keyRefusal(source: PresentedHash["source"]): string {
+  if (source === "session") return "Your session is over. Sign in again.";
+  return `Personal API key found in request ${source} is invalid.`;
 }

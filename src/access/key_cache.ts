@@ -50,17 +50,17 @@ export class Remembered implements CachedKey {
 
   async holderOf(secure_value: string, named: Named): Promise<Found | undefined> {
     const { project_id = "", organization_id = "" } = named;
-    const question = `${secure_value} ${project_id} ${organization_id}`;
+    const cacheKey = `${secure_value} ${project_id} ${organization_id}`;
     const now = this.#clock.elapsed();
-    const known = this.#found.get(question);
-    if (known && now - known.askedAt < accessLimits.foundAgeMsMax) return known.found;
+    const cached = this.#found.get(cacheKey);
+    if (cached && now - cached.askedAt < accessLimits.foundAgeMsMax) return cached.found;
     const changes = this.#changes;
     const found = await this.#uncached.holderOf(secure_value, named);
-    this.#found.delete(question);
+    this.#found.delete(cacheKey);
     if (!found || !isReached(found, named) || changes !== this.#changes) return found;
     const [oldest] = this.#found.keys();
     if (this.#found.size >= accessLimits.foundMax && oldest !== undefined) this.#found.delete(oldest);
-    this.#found.set(question, { found, askedAt: now });
+    this.#found.set(cacheKey, { found, askedAt: now });
     return found;
   }
 

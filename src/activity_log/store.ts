@@ -43,7 +43,7 @@ export async function listActivities(
   const ofProject = sql`
     AND (a.project_id = ${project_id ?? null}
       OR (a.scope = 'Project' AND a.item_id = ${String(project_id)}))`;
-  const seen = sql`
+  const from = sql`
     FROM activity_log a LEFT JOIN users u ON u.id = a.user_id
     WHERE a.organization_id = ${organization_id} AND a.created_at >= ${oldest}
       ${project_id === undefined ? sql`` : ofProject}
@@ -56,7 +56,7 @@ export async function listActivities(
       a.id::text AS id, a.activity, a.scope, a.item_id, a.project_id, a.key_id, a.request_id, a.fields, a.status,
       a.created_at,
       ${userJson(sql, "u")} AS user`,
-    seen,
+    from,
     order: sql`a.id DESC`,
     page,
     show: shown,

@@ -51,11 +51,11 @@ async function sendPage(
   [html, policy]: readonly [html: string, policy: string],
   { isSecret = false, isLoading = false, status = 200 }: PageOptions = {},
 ): Promise<Response> {
-  const kept = isSecret
+  const caching = isSecret
     ? { "cache-control": "no-store", "x-robots-tag": "noindex, nofollow" }
     : { "cache-control": "no-cache", etag: `"${Bun.hash(html + policy).toString(36)}"` };
   const reply = await sendAsset(textAsset("text/html; charset=utf-8", html), request, {
-    ...kept,
+    ...caching,
     "content-security-policy": policy,
     ...(isLoading && { "cross-origin-embedder-policy": "credentialless" }),
     "referrer-policy": "no-referrer",

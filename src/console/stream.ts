@@ -45,7 +45,7 @@ interface Page extends Follower {
 }
 
 /** The events that the pages with one filter have been sent. */
-interface Told {
+interface SentEvents {
   /** Of clock.elapsed(): when the store was last queried, or later where that took long. */
   at: number;
   /** The events that it returned. */
@@ -54,21 +54,22 @@ interface Told {
 
 export function openStreams({ figures, newest, clock, log }: StreamOptions): Streams {
   const { pages, add, remove, end, refusal, readmit } = openPages();
-  const telling = openTelling(newest, clock);
+  const eventSender = openEventSender(newest, clock);
   let ticking: IntervalTask[] = [];
   let closed = false;
   const tick = async (): Promise<void> => {
     const now = clock.elapsed();
     for (const page of pages) if (now > page.until) end(page);
     if (pages.size === 0) return stopTicking();
-    const seen = [...pages].some((page) => page.showsFigures) && messageOf("figures", await figures());
+    const figuresMessage =
+      [...pages].some((page) => page.showsFigures) && messageOf("figures", await figures());
     // A silent connection would be closed as dead.
-    for (const page of pages) send(page, (page.showsFigures && seen) || beat);
-    await telling.sendNew(groupsOf(pages), now);
+    for (const page of pages) send(page, (page.showsFigures && figuresMessage) || beat);
+    await eventSender.sendNew(groupsOf(pages), now);
   };
   const stopTicking = (): void => {
     for (const one of ticking.splice(0)) void one.close();
-    telling.forget();
+    eventSender.forget();
   };
   return {
     open: (followed, follower, gone) => {
@@ -141,28 +142,28 @@ function openPages() {
 }
 
 /** Sends new events to the pages: one query serves all pages with the same filter. */
-function openTelling(newest: StreamOptions["newest"], clock: Clock) {
-  const told = new Map<string, Told>();
+function openEventSender(newest: StreamOptions["newest"], clock: Clock) {
+  const sentBy = new Map<string, SentEvents>();
   const sendNew = async (groups: Map<string, Page[]>, now: number): Promise<void> => {
-    for (const question of told.keys()) if (!groups.has(question)) told.delete(question);
-    for (const [question, pages] of groups) {
-      const known = told.get(question);
-      if (known && now - known.at < consoleLimits.newestMs) continue;
+    for (const filterKey of sentBy.keys()) if (!groups.has(filterKey)) sentBy.delete(filterKey);
+    for (const [filterKey, pages] of groups) {
+      const before = sentBy.get(filterKey);
+      if (before && now - before.at < consoleLimits.newestMs) continue;
       // Events become readable in another order than they arrived in, so the last seconds are read repeatedly.
       const since = storedTime(clock.now() - consoleLimits.lateMsMax);
       const began = clock.elapsed();
       const events = await newest(pages[0]!.followed, since);
       const restMs = (clock.elapsed() - began) * consoleLimits.newestRestFactor;
-      told.set(question, { at: now + restMs, uuids: new Set(events.map(({ uuid }) => uuid)) });
-      const unknown = events.filter(({ uuid }) => !known?.uuids.has(uuid));
+      sentBy.set(filterKey, { at: now + restMs, uuids: new Set(events.map(({ uuid }) => uuid)) });
+      const unknown = events.filter(({ uuid }) => !before?.uuids.has(uuid));
       for (const page of pages) {
-        const untold = page.isNew ? events : unknown;
+        const unsent = page.isNew ? events : unknown;
         page.isNew = false;
-        if (untold.length > 0) send(page, messageOf("events", untold));
+        if (unsent.length > 0) send(page, messageOf("events", unsent));
       }
     }
   };
-  return { sendNew, forget: () => told.clear() };
+  return { sendNew, forget: () => sentBy.clear() };
 }
 
 /** A page with unread messages is skipped: figures are totals, so the next message makes up for it. */
@@ -173,10 +174,10 @@ function send({ controller }: Page, message: Uint8Array): void {
 function groupsOf(pages: Iterable<Page>): Map<string, Page[]> {
   const groups = new Map<string, Page[]>();
   for (const page of pages) {
-    const question = JSON.stringify(page.followed);
-    const pages = groups.get(question);
+    const filterKey = JSON.stringify(page.followed);
+    const pages = groups.get(filterKey);
     if (pages) pages.push(page);
-    else groups.set(question, [page]);
+    else groups.set(filterKey, [page]);
   }
   return groups;
 }

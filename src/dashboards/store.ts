@@ -39,14 +39,14 @@ export async function listDashboards(
   page: Page,
 ): Promise<Counted<Dashboard>> {
   const pattern = containing(search);
-  const seen = sql`
+  const from = sql`
     ${source(sql)} WHERE d.project_id = ${project_id} AND NOT d.deleted
     AND (${pattern}::text IS NULL OR d.name ILIKE ${pattern} OR d.description ILIKE ${pattern}
       OR EXISTS (SELECT FROM unnest(d.tags) AS tag WHERE tag ILIKE ${pattern}))
     AND (${tags ?? null}::text[] IS NULL OR d.tags && ${tags ?? null})
     AND (${pinned ?? null}::boolean IS NULL OR d.pinned = ${pinned ?? null})
     AND (${createdBy ?? null}::integer[] IS NULL OR d.created_by = ANY(${createdBy ?? null}))`;
-  const listing = { columns: columns(sql), seen, order: sql`d.pinned DESC, d.id DESC`, page };
+  const listing = { columns: columns(sql), from, order: sql`d.pinned DESC, d.id DESC`, page };
   return await countedPage(sql, { ...listing, show: shownRow<DashboardRow> });
 }
 

@@ -105,7 +105,7 @@ const propertyQuery = {
 
 function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
   /** The indexes of the group types of these properties. */
-  const placesOf = async (project_id: number, rows: readonly StoredPropertyName[]) => {
+  const indexesOf = async (project_id: number, rows: readonly StoredPropertyName[]) => {
     if (!rows.some(({ group_type }) => group_type !== "")) return new Map<string, number>();
     return new Map((await groupTypesOf(sql, project_id)).map(({ name, place }) => [name, place]));
   };
@@ -134,8 +134,8 @@ function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
         };
         const reads = readsUntil(clickhouse, request.signal);
         const { count, rows } = await listPropertyNames(reads, project.id, filter, query);
-        const places = await placesOf(project.id, rows);
-        const shown = rows.map((row) => propertyReply(row, places, event_names !== undefined));
+        const indexes = await indexesOf(project.id, rows);
+        const shown = rows.map((row) => propertyReply(row, indexes, event_names !== undefined));
         return pageReply(url, query, { count, rows: shown });
       },
     }),
@@ -148,7 +148,7 @@ function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
         const { rows } = await listPropertyNames(reads, project.id, filter, onlyOne);
         return present(rows[0]);
       },
-      answer: async ({ project, found }) => propertyReply(found, await placesOf(project.id, [found]), false),
+      answer: async ({ project, found }) => propertyReply(found, await indexesOf(project.id, [found]), false),
     }),
   ] as const;
 }

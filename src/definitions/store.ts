@@ -215,12 +215,12 @@ export async function listPropertyNames(
   page: Page,
 ): Promise<Counted<StoredPropertyName>> {
   const { event_names } = filter;
-  const seen = `name IN (
+  const isSeen = `name IN (
     SELECT property FROM event_properties
     WHERE project_id = {project_id:UInt32} AND event IN {event_names:Array(String)})`;
   const found = `
     SELECT kind, group_type, name, min(created_at) AS created_at, substring(min(typed), 22) AS property_type,
-      ${event_names ? seen : "0"} AS is_seen
+      ${event_names ? isSeen : "0"} AS is_seen
     FROM definitions
     WHERE project_id = {project_id:UInt32} AND ${propertyConditions(filter)}
     GROUP BY kind, group_type, name

@@ -86,10 +86,10 @@ const selectsPerson = "With select the column person shows an event's person.";
 
 /** A page of selected columns of events; the number of all events is not counted. */
 async function selectedReply(
-  { url, page: asked, isTable }: { url: URL; page: Page; isTable: boolean },
+  { url, page: requested, isTable }: { url: URL; page: Page; isTable: boolean },
   read: (page: Page) => Promise<QueryAnswer<unknown[]>>,
 ): Promise<Response> {
-  const page = isTable ? tablePage(url, asked) : asked;
+  const page = isTable ? tablePage(url, requested) : requested;
   const { results, table } = await read(page);
   const { columns, types, hasMore = false } = table ?? {};
   const through = page.offset + page.limit + (hasMore ? 1 : 0);

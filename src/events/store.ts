@@ -95,10 +95,10 @@ export type Within = <Value>(work: (context: QueryContext) => Promise<Value>) =>
 export async function listEventsInSql(
   { clickhouse, project_id }: ProjectReads,
   within: Within,
-  asked: ListedEvents,
+  filter: ListedEvents,
   page: Page,
 ): Promise<EventPage> {
-  const { count, keys } = await within((context) => findEventKeys(context, asked, page));
+  const { count, keys } = await within((context) => findEventKeys(context, filter, page));
   if (keys.length === 0) return { count, rows: inOneChunk(new Uint8Array(0)) };
   const question: PageQuestion = {
     from: `FROM events WHERE project_id = {project_id:UInt32} AND ${hasKey} ORDER BY ${keyRank}`,

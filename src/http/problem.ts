@@ -150,8 +150,8 @@ function expectedFault(
 
 function unknownEndpoint(request: Request, { routes, absent }: ProblemParts): Fault {
   const { pathname } = new URL(request.url);
-  const known = request.method === "OPTIONS" ? undefined : absent?.(pathname);
-  if (known) return known;
+  const absence = request.method === "OPTIONS" ? undefined : absent?.(pathname);
+  if (absence) return absence;
   const requested = segmentsOf(pathname);
   const methods = new Set<string>();
   for (const { method, path } of routes()) {

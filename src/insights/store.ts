@@ -78,12 +78,12 @@ export async function listInsights(
   page: Page,
 ): Promise<Counted<Insight>> {
   const isPlain = Object.values(filter).every((one) => one === undefined);
-  const seen = sql`
+  const from = sql`
     ${source(sql)}
     WHERE i.project_id = ${project_id} AND NOT i.deleted
     ${isPlain ? sql`` : insightConditions(sql, filter, user_id)}`;
   const order = isPlain ? sql`i.id DESC` : insightOrder(sql, filter.order);
-  const listing = { columns: columns(sql), seen, order, page };
+  const listing = { columns: columns(sql), from, order, page };
   return await countedPage(sql, {
     ...listing,
     show: (row: InsightRow) => presentInsight(row),

@@ -66,11 +66,11 @@ export async function listOrganizations(
   reader: { user_id: number; scoped_organizations: string[] },
   page: Page,
 ): Promise<Counted<Organization>> {
-  const seen = sql`
+  const from = sql`
     FROM organizations o
     JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = ${reader.user_id}
     WHERE (${reader.scoped_organizations.length === 0} OR o.id = ANY(${reader.scoped_organizations}::uuid[]))`;
-  const listing = { columns: columns(sql), seen, order: sql`o.created_at, o.id`, page };
+  const listing = { columns: columns(sql), from, order: sql`o.created_at, o.id`, page };
   const { count, rows } = await countedPage(sql, { ...listing, show: (row: OrganizationRow) => row });
   return { count, rows: await withTeams(sql, rows) };
 }

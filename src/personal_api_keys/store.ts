@@ -52,8 +52,8 @@ export async function listKeysPage(
   user_id: number,
   page: Page,
 ): Promise<Counted<PersonalKey>> {
-  const seen = sql`FROM personal_api_keys k WHERE k.user_id = ${user_id}`;
-  const listing = { columns: columns(sql), seen, order: sql`k.created_at DESC, k.id`, page };
+  const from = sql`FROM personal_api_keys k WHERE k.user_id = ${user_id}`;
+  const listing = { columns: columns(sql), from, order: sql`k.created_at DESC, k.id`, page };
   return await countedPage(sql, { ...listing, show: shownRow<KeyRow> });
 }
 

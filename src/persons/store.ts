@@ -75,14 +75,14 @@ export async function applyMerges(
 async function watchGrowth(transaction: Transaction): Promise<(merges: number) => Promise<void>> {
   const [table] = await transaction<{ rows: number }[]>`
     SELECT greatest(reltuples, 0)::float8 AS rows FROM pg_class WHERE oid = 'merged_ids'::regclass`;
-  let known = table?.rows ?? 0;
+  let analyzedRows = table?.rows ?? 0;
   let added = 0;
   return async (merges) => {
     // A merge adds two ids at most.
     added += merges * 2;
-    if (added <= known) return;
+    if (added <= analyzedRows) return;
     await transaction`ANALYZE merged_ids`;
-    known += added;
+    analyzedRows += added;
     added = 0;
   };
 }

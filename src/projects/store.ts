@@ -54,11 +54,11 @@ export async function listProjects(
     scoped_organizations.length > 0
       ? sql`AND p.organization_id = ANY(${scoped_organizations}::uuid[])`
       : sql``;
-  const seen = sql`
+  const from = sql`
     FROM projects p
     JOIN organization_memberships m ON m.organization_id = p.organization_id AND m.user_id = ${user_id}
     WHERE true ${ofTeams} ${ofOrganizations}`;
-  const listing = { columns: columns(sql), seen, order: sql`p.id`, page };
+  const listing = { columns: columns(sql), from, order: sql`p.id`, page };
   const check = page.limit > projectLimits.uncheckedRowsMax ? { check: checkFits } : {};
   return await countedPage(sql, { ...listing, ...check, show: projectOf });
 }

@@ -121,27 +121,27 @@ function openComputedBoards({ sql, clock, log, metrics, reader }: ResultOptions)
 
 /** Results by link, those not used for longest leave first. */
 function openMemory() {
-  const held = new Map<number, { computed: ComputedBoard; bytes: number }>();
+  const entries = new Map<number, { computed: ComputedBoard; bytes: number }>();
   let bytes = 0;
   const drop = (id: number) => {
-    bytes -= held.get(id)?.bytes ?? 0;
-    held.delete(id);
+    bytes -= entries.get(id)?.bytes ?? 0;
+    entries.delete(id);
   };
   return {
     get: (id: number): ComputedBoard | undefined => {
-      const one = held.get(id);
+      const one = entries.get(id);
       if (!one) return undefined;
-      held.delete(id);
-      held.set(id, one);
+      entries.delete(id);
+      entries.set(id, one);
       return one.computed;
     },
     put: (id: number, computed: ComputedBoard) => {
       drop(id);
       let size = 0;
       for (const parts of computed.board.insights.values()) size += bytesIn(parts);
-      held.set(id, { computed, bytes: size });
+      entries.set(id, { computed, bytes: size });
       bytes += size;
-      for (const other of held.keys()) {
+      for (const other of entries.keys()) {
         if (bytes <= sharingLimits.memoryBytesMax || other === id) return;
         drop(other);
       }

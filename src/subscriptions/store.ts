@@ -43,12 +43,12 @@ export async function listSubscriptions(
   { project_id, deleted, insight = undefined, dashboard = undefined }: SubscriptionFilter,
   page: Page,
 ): Promise<Counted<Subscription>> {
-  const seen = sql`
+  const from = sql`
     FROM subscriptions s LEFT JOIN users u ON u.id = s.created_by
     WHERE s.project_id = ${project_id} AND s.deleted = ${deleted}
       AND (${insight ?? null}::integer IS NULL OR s.insight_id = ${insight ?? null})
       AND (${dashboard ?? null}::integer IS NULL OR s.dashboard_id = ${dashboard ?? null})`;
-  const listing = { columns: columns(sql), seen, order: sql`s.id DESC`, page, check: checkFits };
+  const listing = { columns: columns(sql), from, order: sql`s.id DESC`, page, check: checkFits };
   return await countedPage(sql, { ...listing, show: shownOf });
 }
 

@@ -23,8 +23,8 @@ test("any other header holds no key", () => {
 });
 
 test("a body holds its key in personal_api_key, as JSON or as a form", () => {
-  expect(keyInJson('{"personal_api_key":" phx_abc ","name":1}')).toEqual({ key: "phx_abc", place: "body" });
-  expect(keyInForm("a=1&personal_api_key=phx_abc")).toEqual({ key: "phx_abc", place: "body" });
+  expect(keyInJson('{"personal_api_key":" phx_abc ","name":1}')).toEqual({ key: "phx_abc", source: "body" });
+  expect(keyInForm("a=1&personal_api_key=phx_abc")).toEqual({ key: "phx_abc", source: "body" });
 });
 
 test("a body that is not an object with such a text holds no key", () => {

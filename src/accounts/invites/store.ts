@@ -33,9 +33,9 @@ export async function listInvites(
   organization_id: string,
   page: Page,
 ): Promise<Counted<Invite>> {
-  const seen = sql`FROM ${valid(sql)} WHERE i.organization_id = ${organization_id}`;
+  const from = sql`FROM ${valid(sql)} WHERE i.organization_id = ${organization_id}`;
   const order = sql`i.created_at DESC, i.id`;
-  return await countedPage(sql, { columns: columns(sql), seen, order, page, show: shownRow<InviteRow> });
+  return await countedPage(sql, { columns: columns(sql), from, order, page, show: shownRow<InviteRow> });
 }
 
 interface NewInvite {

@@ -178,8 +178,8 @@ function intervalOf(interval: string | undefined): string {
 /** The query under either name; a blank one counts as none. */
 function queryOf(changes: ExportUpdate, stored: StoredExport | undefined): string | null {
   const { native_query, hogql_query } = changes;
-  const said = native_query ?? (hogql_query === undefined ? native_query : hogql_query);
-  return said === undefined ? (stored?.native_query ?? null) : said || null;
+  const query = native_query ?? (hogql_query === undefined ? native_query : hogql_query);
+  return query === undefined ? (stored?.native_query ?? null) : query || null;
 }
 
 function filtersOf(changes: ExportUpdate, model: ExportModel, stored: StoredExport | undefined): unknown {

@@ -35,7 +35,7 @@ import {
   countOf,
   daysOf,
   describeOf,
-  dropHeldOf,
+  dropCopy,
   type ExportSource,
   type ExportStatement,
 } from "../source/store.ts";
@@ -120,12 +120,12 @@ function filterOf(filters: unknown, { model: rows, project_id }: ClaimedRun, now
 /** Persons are copied to a table until `use` has ended: the rows that are written must be those counted. */
 async function read(work: UncountedWork, use: (work: ExportWork) => Promise<number>): Promise<number> {
   if (work.source.model === "events") return await use(await counted(work));
-  const held = crypto.randomUUID();
+  const copyId = crypto.randomUUID();
   try {
-    await runInsert(work, copyStatement(work.source, held, work.tag), {});
-    return await use(await counted({ ...work, source: { ...work.source, held } }));
+    await runInsert(work, copyStatement(work.source, copyId, work.tag), {});
+    return await use(await counted({ ...work, source: { ...work.source, copyId } }));
   } finally {
-    const { text, params } = dropHeldOf(held, work.clickhouse.tables);
+    const { text, params } = dropCopy(copyId, work.clickhouse.tables);
     // A table that could not be dropped is dropped later, by its age.
     await work.clickhouse.command(text, params, { timeoutMs: limits.connectMsMax }).catch(() => {});
   }

@@ -28,7 +28,7 @@ export interface ExportSource {
   /** The compiled native_query, if any; `columns` are then its own. */
   own: CompiledQuery | undefined;
   /** The name of the table that persons are copied to. */
-  held?: string | undefined;
+  copyId?: string | undefined;
 }
 
 /**
@@ -132,21 +132,22 @@ export function fileOf({ select, identity }: Selection, files: number, file: str
   return wrapStatement(select, (rows) => `SELECT * FROM (${rows}) WHERE ${where}`, { files, file });
 }
 
-const heldColumns =
+const copiedColumns =
   "project_id, team_id, distinct_id, person_id, properties, person_distinct_id_version, person_version, created_at, " +
   "_inserted_at, is_deleted";
 
 /** Copies the persons of a source to a table, named by `held`. */
-export function copyStatement(source: ExportSource, held: string, tag: string): ExportStatement {
-  const into = `INSERT INTO exported_person_rows (attempt, ${heldColumns})`;
-  const text = (rows: string) => `${into} SELECT {held:UUID}, ${heldColumns} FROM ${rows} ${tagClause(tag)}`;
-  return wrapStatement(personRows({ ...source, held: undefined }), text, { held });
+export function copyStatement(source: ExportSource, copyId: string, tag: string): ExportStatement {
+  const into = `INSERT INTO exported_person_rows (attempt, ${copiedColumns})`;
+  const text = (rows: string) =>
+    `${into} SELECT {copyId:UUID}, ${copiedColumns} FROM ${rows} ${tagClause(tag)}`;
+  return wrapStatement(personRows({ ...source, copyId: undefined }), text, { copyId });
 }
 
-export function dropHeldOf(held: string, { local }: Tables): ExportStatement {
+export function dropCopy(copyId: string, { local }: Tables): ExportStatement {
   return {
-    text: `ALTER TABLE ${local("exported_person_rows")} DROP PARTITION {held:UUID}`,
-    params: { held },
+    text: `ALTER TABLE ${local("exported_person_rows")} DROP PARTITION {copyId:UUID}`,
+    params: { copyId },
   };
 }
 
@@ -240,10 +241,10 @@ function eventRows(source: ExportSource, days: readonly string[], view = "events
  * were copied.
  */
 function personRows(source: ExportSource): ExportStatement {
-  const { held, project_id } = source;
-  if (held !== undefined) {
-    const text = "exported_person_rows WHERE attempt = {held:UUID} AND project_id = {project:UInt32}";
-    return { text, params: { held, project: project_id } };
+  const { copyId, project_id } = source;
+  if (copyId !== undefined) {
+    const text = "exported_person_rows WHERE attempt = {copyId:UUID} AND project_id = {project:UInt32}";
+    return { text, params: { copyId, project: project_id } };
   }
   const { where, params } = arrival(source, "_inserted_at");
   return narrowed("exported_persons", [where], params, source.conditions);

@@ -55,8 +55,8 @@ export async function listExports(
   scope: ExportScope,
   page: Page,
 ): Promise<Counted<StoredExport>> {
-  const seen = sql`FROM batch_exports e WHERE NOT e.deleted AND ${within(sql, scope)}`;
-  const listing = { columns: columns(sql), seen, order: sql`e.created_at DESC, e.id DESC`, page };
+  const from = sql`FROM batch_exports e WHERE NOT e.deleted AND ${within(sql, scope)}`;
+  const listing = { columns: columns(sql), from, order: sql`e.created_at DESC, e.id DESC`, page };
   return await countedPage(sql, { ...listing, check: checkFits, show: (row: StoredExport) => row });
 }
 

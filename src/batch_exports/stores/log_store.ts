@@ -22,7 +22,7 @@ export async function listLogs(sql: Postgres, filter: LogFilter, page: Page): Pr
   const pattern = containing(filter.search);
   return await countedPage<Stored<LogEntry, "timestamp">, LogEntry>(sql, {
     columns: sql`l.batch_export_id AS log_source_id, l.run_id AS instance_id, l."timestamp", l.level, l.message`,
-    seen: sql`
+    from: sql`
       FROM batch_export_logs l
       WHERE l.batch_export_id = ${filter.batch_export_id}
         AND (${run_id}::uuid IS NULL OR l.run_id = ${run_id}::uuid)

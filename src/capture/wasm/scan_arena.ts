@@ -121,7 +121,7 @@ export class ScanArena {
     this.entries = new Int32Array(memory.buffer, entries, indexBytes >> 2);
     const names = {
       source: this.body,
-      places: new Uint32Array(memory.buffer, layout.NAME_LIST, 512),
+      offsets: new Uint32Array(memory.buffer, layout.NAME_LIST, 512),
       count: 0,
     };
     const counts = { rows: 0, idsBytes: 0, propertiesBytes: 0, created: 0 };
@@ -298,7 +298,7 @@ export class ScanArena {
       const at = layout.GROUP_TYPES + 16 + count * groupTypeBytes;
       this.#words[at >> 2] = type.length;
       this.#bytes.set(type, at + 16);
-      this.#identity.typeNames.places.set([at + 16, type.length], count++ * 2);
+      this.#identity.typeNames.offsets.set([at + 16, type.length], count++ * 2);
     }
     this.#words[layout.GROUP_TYPES >> 2] = count;
     this.#identity.typeNames.count = count;
@@ -327,12 +327,12 @@ function identityIn(bytes: Uint8Array, body: Uint8Array): IdentityBatch {
     changes: 0,
     changeEnds: new Uint32Array(memory, layout.OUT_CHANGE_ENDS, rows),
     keys: new Uint16Array(memory, layout.OUT_KEYS, sliceChangesMax),
-    keyNames: { source: body, places: new Uint32Array(memory, layout.KEY_LIST, keysMax * 2), count: 0 },
+    keyNames: { source: body, offsets: new Uint32Array(memory, layout.KEY_LIST, keysMax * 2), count: 0 },
     valuesBytes: 0,
     groups: 0,
     groupEnds: new Uint32Array(memory, layout.OUT_GROUP_ENDS, rows),
     types: new Uint8Array(memory, layout.OUT_GROUP_TYPES, rows * limits.groupTypesMax),
-    typeNames: { source: bytes, places: new Uint32Array(limits.groupTypesMax * 2), count: 0 },
+    typeNames: { source: bytes, offsets: new Uint32Array(limits.groupTypesMax * 2), count: 0 },
     groupKeysBytes: 0,
   };
 }

@@ -4,8 +4,8 @@
 
 import { readFileSync } from "node:fs";
 import { bytesOf } from "../../core/bytes.ts";
+import { columnOffsets, numberedNamesAt } from "../../storage/native/column_offsets.ts";
 import { ByteColumn, writeBlockHead, writeColumnHead } from "../../storage/native/native.ts";
-import { numberedNamesAt, placesIn } from "../../storage/native/native_places.ts";
 import { knownKeys } from "../scan/event_fields.ts";
 import { layout, paddingBytes } from "./layout.ts";
 import { writeKnownNames } from "./scan_arena.ts";
@@ -105,7 +105,7 @@ export class SessionFold {
    */
   add(from: number, length: number): void {
     const block = this.room.subarray(from, from + length);
-    const { rows, places } = placesIn(block, wanted);
+    const { rows, offsets: places } = columnOffsets(block, wanted);
     if (rows === 0) return;
     const { names, indexesAt, indexBytes } = numberedNamesAt(block, places.event.from);
     for (const [number, name] of names.entries()) this.#bytes[foldLayout.KINDS + number] = kindOf(name);

@@ -86,10 +86,11 @@ function openStored(
   clock: Clock,
   checkMsMax: number,
 ): () => Promise<Response> {
-  let latest: { asked: number; answer: Promise<number> } | undefined;
+  let latest: { requestedAt: number; answer: Promise<number> } | undefined;
   return async () => {
-    const [asked, now] = [clock.elapsed(), clock.now()];
-    if (!latest || asked - latest.asked > httpLimits.storedAgainMs) latest = { asked, answer: storedUntil() };
+    const [requestedAt, now] = [clock.elapsed(), clock.now()];
+    if (!latest || requestedAt - latest.requestedAt > httpLimits.storedAgainMs)
+      latest = { requestedAt, answer: storedUntil() };
     try {
       const until = await withinMs(latest.answer, checkMsMax);
       return Response.json({ stored_until: new Date(until).toISOString(), now: new Date(now).toISOString() });
@@ -123,18 +124,18 @@ export function openReadiness(
   log: Log,
 ): () => Promise<PartHealth[]> {
   const unwell = new Set<string>();
-  const told = new Map<string, string>();
+  const reported = new Map<string, string>();
   let running: Promise<PartHealth[]> | undefined;
 
   const checkPart = async ([part, check]: [string, HealthCheck]): Promise<PartHealth> => {
     try {
       const amiss = (await withinMs(check(), checkMsMax)) ?? "";
       if (unwell.delete(part)) log.info("a part answers again", { part });
-      if (amiss !== (told.get(part) ?? "")) {
+      if (amiss !== (reported.get(part) ?? "")) {
         if (amiss === "") log.info("all of a part answers again", { part });
         else log.warn("a part is degraded", { part, amiss });
       }
-      told.set(part, amiss);
+      reported.set(part, amiss);
       return { part, ok: true, ...(amiss !== "" && { amiss }) };
     } catch (reason) {
       if (!unwell.has(part)) log.warn("a part does not answer", { part, reason: reasonOf(reason) });

@@ -29,11 +29,11 @@ export async function listMembers(
   page: Page,
   oldestFirst: boolean,
 ): Promise<Counted<Member>> {
-  const seen = sql`
+  const from = sql`
     FROM organization_memberships m JOIN users u ON u.id = m.user_id
     WHERE m.organization_id = ${organization_id} AND u.is_active`;
   const order = oldestFirst ? sql`m.joined_at, m.user_id` : sql`m.joined_at DESC, m.user_id DESC`;
-  return await countedPage(sql, { columns: columns(sql), seen, order, page, show: shownRow<MemberRow> });
+  return await countedPage(sql, { columns: columns(sql), from, order, page, show: shownRow<MemberRow> });
 }
 
 /** The id of the member that a path names. @throws Fault not_found. */

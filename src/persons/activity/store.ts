@@ -57,7 +57,7 @@ export async function listActivity(
   const own = sql`project_id = ${project_id} ${person_id === undefined ? sql`` : sql`AND person_id = ${person_id}`}`;
   return await countedPage<ActivityRow, ActivityRow>(sql, {
     columns: sql`a.id, a.person_id, a.activity, a.created_at, a.is_erased, ${userJson(sql, "u")} AS user`,
-    seen: sql`FROM (${activities(sql, own)}) AS a LEFT JOIN users u ON u.id = a.user_id`,
+    from: sql`FROM (${activities(sql, own)}) AS a LEFT JOIN users u ON u.id = a.user_id`,
     order: sql`a.created_at DESC, a.id DESC`,
     page,
     show: (row) => row,

@@ -22,7 +22,7 @@ import {
   updatePropertyBody,
 } from "./model.ts";
 
-const kept =
+const changeDescription =
   "It is a server event of the person's main distinct id at this moment, stored when it is " +
   "answered. The answer waits until the change can be read, for a few seconds at most.";
 
@@ -39,7 +39,7 @@ export function propertyOperations(parts: CountedParts) {
     }),
     projectOperation("PATCH /persons/:uuid/", "person:write", {
       summary: "Set properties of a person",
-      description: kept,
+      description: changeDescription,
       find: ({ project, params: { uuid } }) => mainIdOf(parts, project, uuid),
       body: personChangeBody,
       replies: { 200: reply("The person.", personModel) },
@@ -54,7 +54,7 @@ export function propertyOperations(parts: CountedParts) {
     }),
     projectOperation("POST /persons/:uuid/update_property/", "person:write", {
       summary: "Set one property of a person",
-      description: kept,
+      description: changeDescription,
       find: ({ project, params: { uuid } }) => mainIdOf(parts, project, uuid),
       body: updatePropertyBody,
       replies: { 202: { description: "It is set." } },
@@ -67,7 +67,7 @@ export function propertyOperations(parts: CountedParts) {
     }),
     projectOperation("POST /persons/:uuid/delete_property/", "person:write", {
       summary: "Remove one property of a person",
-      description: kept,
+      description: changeDescription,
       find: ({ project, params: { uuid } }) => mainIdOf(parts, project, uuid),
       body: deletePropertyBody,
       replies: { 201: reply("It is removed, or did not exist.", successModel) },

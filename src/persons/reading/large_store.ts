@@ -162,11 +162,11 @@ export async function listDistinctIds(
   { limit, offset }: { limit: number; offset: number },
 ): Promise<{ count: number; distinct_ids: string[] }> {
   const params = { mains: [main_id] };
-  const seen = `FROM seen WHERE ${own} AND distinct_id IN ${idsOf(wanted)}`;
+  const from = `FROM seen WHERE ${own} AND distinct_id IN ${idsOf(wanted)}`;
   const [counted, rows] = await Promise.all([
-    reads.query<{ count: string }>(`SELECT uniqExact(distinct_id) AS count ${seen}`, params),
+    reads.query<{ count: string }>(`SELECT uniqExact(distinct_id) AS count ${from}`, params),
     reads.query<{ distinct_id: string }>(
-      `SELECT distinct_id ${seen} GROUP BY distinct_id
+      `SELECT distinct_id ${from} GROUP BY distinct_id
        ORDER BY distinct_id != {main_id:String}, distinct_id LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
       { ...params, main_id, limit, offset },
     ),

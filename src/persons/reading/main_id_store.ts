@@ -33,8 +33,8 @@ export async function findSeenMains(
      WHERE project_id = {project_id:UInt32} AND distinct_id IN {ids:Array(String)}`,
     { ids: distinct_ids },
   );
-  const seen = rows.map(({ distinct_id }) => distinct_id);
-  return await findMainIds(reads, seen);
+  const ids = rows.map(({ distinct_id }) => distinct_id);
+  return await findMainIds(reads, ids);
 }
 
 /** The main id of each distinct id: the id itself unless it was merged. */

@@ -17,7 +17,7 @@ interface BreakdownPart {
   /** The name of `property` in a fault. */
   attr: string;
   /** Of a group: the index of its type. */
-  place: number;
+  typeIndex: number;
 }
 
 export interface Breakdown {
@@ -44,7 +44,7 @@ export function breakdownOf(
     const detail = `A query is broken down by ${queryLimits.breakdownPartsMax} properties at most.`;
     throw new Fault("invalid_input", detail, { attr: field });
   }
-  const parts = list.map(({ property, type, group_type_index: place }, i): BreakdownPart => {
+  const parts = list.map(({ property, type, group_type_index: typeIndex }, i): BreakdownPart => {
     const at = isGiven(breakdowns) ? `${field}__${i}__property` : field;
     if (typeof property !== "string" || property.includes("\0")) {
       throw new Fault("invalid_input", "Not a valid property name.", { attr: field });
@@ -58,10 +58,15 @@ export function breakdownOf(
       const detail = `Ensure this field has no more than ${queryLimits.expressionCharsMax} characters.`;
       throw new Fault("max_length", detail, { attr: at });
     }
-    if (type === "group" && typeof place !== "number") {
+    if (type === "group" && typeof typeIndex !== "number") {
       throw new Fault("required", "A breakdown by a group's property needs a group type.", { attr: field });
     }
-    return { property, type: (type ?? "event") as BreakdownPart["type"], attr: at, place: place ?? 0 };
+    return {
+      property,
+      type: (type ?? "event") as BreakdownPart["type"],
+      attr: at,
+      typeIndex: typeIndex ?? 0,
+    };
   });
   return {
     parts,

@@ -24,7 +24,7 @@ export function brokenRows(
 ): { from: string; value: string } {
   const keys: string[] = [];
   const joins: string[] = [];
-  const values = parts.map(({ property, type, place }, i) => {
+  const values = parts.map(({ property, type, typeIndex }, i) => {
     if (type === "hogql") return draft.expressions!.value(property);
     if (type === "session") {
       keys.push(`, ${sessionOfEvent} AS key_${i}`);
@@ -44,7 +44,7 @@ export function brokenRows(
       ) AS b${i} ON e.person_id = b${i}.owner_${i}`);
       return `b${i}.value_${i}`;
     }
-    draft.params[`place_${i}`] = place;
+    draft.params[`place_${i}`] = typeIndex;
     const at = `{place_${i}:UInt8}`;
     keys.push(`, ${groupKeyAt(at)} AS key_${i}`);
     joins.push(`LEFT ANY JOIN (

@@ -83,9 +83,9 @@ function checkKeys(filters: readonly PropertyFilter[], attr: string): PropertyFi
     const at = `${attr}__${i}`;
     if (one.type === "hogql") return one;
     if (!("key" in one)) return { ...one, values: checkKeys(one.values, `${at}__values`) };
-    const known = keysOf[one.type];
-    if (known && !known.includes(one.key)) {
-      const detail = `"${one.key.slice(0, 100)}" cannot be filtered by. These can: ${known.join(", ")}.`;
+    const allowed = keysOf[one.type];
+    if (allowed && !allowed.includes(one.key)) {
+      const detail = `"${one.key.slice(0, 100)}" cannot be filtered by. These can: ${allowed.join(", ")}.`;
       throw fieldFault("invalid_choice", detail, [at, "key"]);
     }
     if (one.type === "log_entry") checkLevels(one, at);

@@ -198,7 +198,7 @@ export function writeRowKeys(out: ByteColumn, rows: number, batch: bigint, first
 export interface Names {
   source: Uint8Array;
   /** Start and length of each in `source`. */
-  places: Uint32Array;
+  offsets: Uint32Array;
   count: number;
 }
 
@@ -232,7 +232,7 @@ export class Dictionary {
 
   /** Appends many at once: the first `count` of `numbers` are the indexes in `names`. */
   appendNumbered(numbers: Uint8Array | Uint16Array, count: number, names: Names): void {
-    const { places, source } = names;
+    const { offsets, source } = names;
     while (this.#rows + count > this.#indexes.length) this.#indexes = grown(this.#indexes);
     if (this.#found.length < names.count) this.#found = new Int32Array(names.count);
     const found = this.#found.fill(-1, 0, names.count);
@@ -242,8 +242,8 @@ export class Dictionary {
       const number = numbers[i]!;
       let index = found[number]!;
       if (index < 0) {
-        const from = places[number * 2]!;
-        index = this.find(source, from, from + places[number * 2 + 1]!);
+        const from = offsets[number * 2]!;
+        index = this.find(source, from, from + offsets[number * 2 + 1]!);
         found[number] = index;
       }
       indexes[row++] = index;

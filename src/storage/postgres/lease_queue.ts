@@ -71,17 +71,17 @@ interface LeaseQueueOptions<Job extends ClaimedJob> {
   attempt: (job: Job, lease: Lease) => Promise<void>;
 }
 
-interface Held {
+interface RunningJob {
   job: ClaimedJob;
   lost: AbortController;
   /** When the lease was last known to be valid. */
-  keptAt: number;
+  renewedAt: number;
 }
 
 export class LeaseQueue<Job extends ClaimedJob> {
   readonly #options: LeaseQueueOptions<Job>;
-  readonly #places: FairShare;
-  readonly #held = new Map<Promise<void>, Held>();
+  readonly #permits: FairShare;
+  readonly #running = new Map<Promise<void>, RunningJob>();
   readonly #stopping = new AbortController();
   #polls: IntervalTask | undefined;
   #beats: IntervalTask | undefined;
@@ -90,7 +90,7 @@ export class LeaseQueue<Job extends ClaimedJob> {
 
   constructor(options: LeaseQueueOptions<Job>) {
     this.#options = options;
-    this.#places = new FairShare(options.atOnceMax, limits.waitingFreeMultiple);
+    this.#permits = new FairShare(options.atOnceMax, limits.waitingFreeMultiple);
   }
 
   start(): void {
@@ -114,8 +114,8 @@ export class LeaseQueue<Job extends ClaimedJob> {
 
   /** Resolves when no attempt runs. */
   async settle(): Promise<void> {
-    while (this.#held.size > 0 || this.#polling) {
-      await Promise.all([...this.#held.keys(), this.#polling?.catch(() => undefined)]);
+    while (this.#running.size > 0 || this.#polling) {
+      await Promise.all([...this.#running.keys(), this.#polling?.catch(() => undefined)]);
     }
   }
 
@@ -149,8 +149,8 @@ export class LeaseQueue<Job extends ClaimedJob> {
 
   /** Starts due work, shared by project; false when other processes claimed some of it. */
   async #begin(): Promise<boolean> {
-    const places = this.#places;
-    if (places.free === 0 || this.#stopping.signal.aborted) return true;
+    const permits = this.#permits;
+    if (permits.free === 0 || this.#stopping.signal.aborted) return true;
     const { sql, clock, leaseMs } = this.#options;
     const now = clock.now();
     const rows = this.#options.rows(now);
@@ -161,23 +161,23 @@ export class LeaseQueue<Job extends ClaimedJob> {
       const ids = wanted.map(({ id }) => id);
       for (const job of await claim<Job>(sql, rows, ids, now, now + leaseMs)) claimed.set(job.id, job);
     } finally {
-      for (const { id, owner } of wanted) if (!claimed.has(id)) places.leave(owner);
+      for (const { id, owner } of wanted) if (!claimed.has(id)) permits.leave(owner);
     }
     for (const job of claimed.values()) this.#run(job);
     return claimed.size === wanted.length;
   }
 
   #run(job: Job): void {
-    const held: Held = { job, lost: new AbortController(), keptAt: this.#options.clock.elapsed() };
+    const held: RunningJob = { job, lost: new AbortController(), renewedAt: this.#options.clock.elapsed() };
     const running = this.#attempt(job, held).finally(() => {
-      this.#held.delete(running);
-      this.#places.leave(job.project_id);
+      this.#running.delete(running);
+      this.#permits.leave(job.project_id);
       this.#pollAgain();
     });
-    this.#held.set(running, held);
+    this.#running.set(running, held);
   }
 
-  async #attempt(job: Job, { lost }: Held): Promise<void> {
+  async #attempt(job: Job, { lost }: RunningJob): Promise<void> {
     const { sql, clock, log, name: queue } = this.#options;
     const about = { queue, id: job.id };
     const stopping = this.#stopping.signal;
@@ -213,8 +213,8 @@ export class LeaseQueue<Job extends ClaimedJob> {
    */
   async beat(): Promise<void> {
     const { sql, clock, leaseMs } = this.#options;
-    const held = [...this.#held.values()];
-    if (held.length === 0) return;
+    const running = [...this.#running.values()];
+    if (running.length === 0) return;
     const now = clock.now();
     const jobs = held.map(({ job }) => job);
     const kept = await renewClaims(sql, this.#options.rows(now), jobs, now + leaseMs).catch(() => undefined);

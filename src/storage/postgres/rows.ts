@@ -7,7 +7,7 @@ import type { Postgres, PostgresFragment, PostgresTransaction } from "./postgres
 interface Listing<Row, Shown> {
   columns: PostgresFragment;
   /** FROM and WHERE. */
-  seen: PostgresFragment;
+  from: PostgresFragment;
   /** The list of ORDER BY. */
   order: PostgresFragment;
   page: { limit: number; offset: number };
@@ -30,12 +30,12 @@ export interface Counted<Row> {
  */
 export async function countedPage<Row, Shown>(
   sql: Postgres,
-  { columns, seen, order, page, show, check }: Listing<Row, Shown>,
+  { columns, from, order, page, show, check }: Listing<Row, Shown>,
 ): Promise<Counted<Shown>> {
-  const rest = sql`${seen} ORDER BY ${order} LIMIT ${page.limit} OFFSET ${page.offset}`;
+  const rest = sql`${from} ORDER BY ${order} LIMIT ${page.limit} OFFSET ${page.offset}`;
   if (check) check(await rowBytes(sql, sql`SELECT ${columns} ${rest}`));
   // Under a name that no column has: a subscription has a column `count`.
-  const all = sql`SELECT count(*)::integer AS rows_in_all ${seen}`;
+  const all = sql`SELECT count(*)::integer AS rows_in_all ${from}`;
   const rows = await sql<(Row & { rows_in_all: number })[]>`SELECT ${columns}, (${all}) ${rest}`;
   const [first] = rows;
   const [counted] = first || page.offset === 0 ? [first] : await sql<{ rows_in_all: number }[]>`${all}`;

@@ -16,8 +16,8 @@ export async function listDeliveries(
   subscription_id: number,
   page: Page,
 ): Promise<Counted<Delivery>> {
-  const seen = sql`FROM subscription_deliveries WHERE subscription_id = ${subscription_id}`;
-  const listing = { columns: columns(sql), seen, order: sql`id DESC`, page };
+  const from = sql`FROM subscription_deliveries WHERE subscription_id = ${subscription_id}`;
+  const listing = { columns: columns(sql), from, order: sql`id DESC`, page };
   return await countedPage(sql, { ...listing, show: shownRow<DeliveryRow> });
 }
 

@@ -8,7 +8,7 @@ import {
   copyStatement,
   countOf,
   daysOf,
-  dropHeldOf,
+  dropCopy,
   type ExportSource,
   type ExportStatement,
   selectionOf,
@@ -188,7 +188,7 @@ export function clusterDataPath(open: () => Promise<TestedCluster>): void {
       await clickhouse.command(text, params);
       const copied = { ...persons, held };
       expect(await ask<{ rows: string }>(countOf(copied, []))).toEqual([{ rows: "7" }]);
-      const dropped = dropHeldOf(held, clickhouse.tables);
+      const dropped = dropCopy(held, clickhouse.tables);
       await clickhouse.command(dropped.text, dropped.params);
       expect(await ask<{ rows: string }>(countOf(copied, []))).toEqual([{ rows: "0" }]);
     });

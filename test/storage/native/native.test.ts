@@ -163,7 +163,7 @@ test("rows that come as numbers of names are those that come as texts, beside ot
         at += bytesOf(name).length;
       }
       const many = Uint16Array.from(numbers);
-      dictionary.appendNumbered(many, numbers.length, { source, places, count: all.length });
+      dictionary.appendNumbered(many, numbers.length, { source, offsets: places, count: all.length });
       const expected = [...before, ...numbers.map((number) => all[number]!)];
       expect(valuesOf(dictionary, expected.length)).toEqual(expected);
     }),

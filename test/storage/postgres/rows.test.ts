@@ -12,8 +12,8 @@ beforeAll(async () => {
 afterAll(() => accounts.close());
 
 function numbers(sql: Postgres, end: number, page: { limit: number; offset: number }) {
-  const seen = sql`FROM generate_series(1, 9) AS one(number) WHERE number <= ${end}`;
-  const listing = { columns: sql`number`, seen, order: sql`number DESC`, page };
+  const from = sql`FROM generate_series(1, 9) AS one(number) WHERE number <= ${end}`;
+  const listing = { columns: sql`number`, from, order: sql`number DESC`, page };
   return countedPage(sql, { ...listing, show: (row: { number: number }) => row });
 }
 

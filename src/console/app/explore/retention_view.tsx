@@ -115,9 +115,9 @@ interface CellProps {
 
 function CohortCell({ count, first, href, isUnfinished }: CellProps) {
   if (count === undefined) return <td class="cell" />;
-  const share = first === 0 ? 0 : count / first;
+  const rate = first === 0 ? 0 : count / first;
   // At most 30 % of the accent, so that the text keeps its contrast on light and on dark.
-  const strength = Math.round(share * 30);
+  const strength = Math.round(rate * 30);
   return (
     <td
       class={isUnfinished ? "cell unfinished" : "cell"}

@@ -76,8 +76,8 @@ export function propertiesOf(conditions: readonly Condition[]) {
 
 /** The values that are not empty. */
 function nonEmpty(values: readonly string[]): string[] {
-  const said = values.filter((one) => one !== "");
-  return said.length > 0 ? said : [""];
+  const filled = values.filter((one) => one !== "");
+  return filled.length > 0 ? filled : [""];
 }
 
 function typeOf(owner: Owner) {

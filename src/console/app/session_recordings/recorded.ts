@@ -54,8 +54,8 @@ function logOf(at: number, { level, payload }: Fields): LogLine {
 function loggedText(argument: unknown): string {
   if (typeof argument !== "string") return JSON.stringify(argument) ?? "";
   try {
-    const said: unknown = JSON.parse(argument);
-    return typeof said === "string" ? said : argument;
+    const parsed: unknown = JSON.parse(argument);
+    return typeof parsed === "string" ? parsed : argument;
   } catch {
     return argument;
   }

@@ -28,7 +28,7 @@ export function Sharing({ path, what }: SharingProps) {
     if (seesSharing) api.get<SharingReply>(`${path}/sharing/`).then(setShared, () => undefined);
   }, [path]);
   if (!shared) return null;
-  const share = (enabled: boolean) => {
+  const changeSharing = (enabled: boolean) => {
     const shown = `Shared: everybody with the link can see the ${what}.`;
     const done = enabled ? shown : "No longer shared: the link is not valid any more.";
     action.send("PATCH", `${path}/sharing/`, { enabled }, done, setShared);
@@ -46,13 +46,13 @@ export function Sharing({ path, what }: SharingProps) {
           )}
           {mayShare && (
             <p class="page-actions">
-              <Button onClick={() => share(false)}>Stop sharing</Button>
+              <Button onClick={() => changeSharing(false)}>Stop sharing</Button>
               <Button onClick={renew}>Replace the link</Button>
             </p>
           )}
         </>
       ) : (
-        mayShare && <Button onClick={() => share(true)}>Share by a link</Button>
+        mayShare && <Button onClick={() => changeSharing(true)}>Share by a link</Button>
       )}
       <Outcome action={action} />
     </Card>

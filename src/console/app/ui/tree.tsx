@@ -54,11 +54,11 @@ const firstMax = 15;
 /** The properties that have a value: the first few, until "more" is clicked. */
 export function Properties({ of }: { of: Readonly<Record<string, unknown>> }) {
   const [isAll, setAll] = useState(false);
-  const said = Object.entries(of).filter(([, value]) => value !== null);
-  if (said.length === 0) return <p class="quiet">No properties.</p>;
+  const entries = Object.entries(of).filter(([, value]) => value !== null);
+  if (entries.length === 0) return <p class="quiet">No properties.</p>;
   // The project's own properties come first; those that libraries add begin with a dollar sign.
   const isOwn = ([name]: [string, unknown]) => !name.startsWith("$");
-  const sorted = [...said.filter(isOwn), ...said.filter((one) => !isOwn(one))];
+  const sorted = [...entries.filter(isOwn), ...entries.filter((one) => !isOwn(one))];
   const shown = isAll ? sorted : sorted.slice(0, firstMax);
   return (
     <>

@@ -39,7 +39,7 @@ const events: SqlTable = {
     $session_id: textOf("$session_id"),
     $window_id: textOf("$window_id"),
     ...Object.fromEntries(
-      groupIndexes.map((place) => [`$group_${place}`, { sql: groupKeyAt(place), type: "string" } as const]),
+      groupIndexes.map((index) => [`$group_${index}`, { sql: groupKeyAt(index), type: "string" } as const]),
     ),
     person_id: { sql: "person_id", type: "uuid", source: "events" },
     ...sqlColumns("boolean", "historical_migration"),
@@ -58,13 +58,13 @@ const events: SqlTable = {
     pdi: { table: "person_distinct_ids", left: "distinct_id", right: "distinct_id" },
     session: { table: "sessions", left: "$session_id", right: "session_id" },
     ...Object.fromEntries(
-      groupIndexes.map((place) => [
-        `group_${place}`,
+      groupIndexes.map((index) => [
+        `group_${index}`,
         {
           table: "groups",
-          left: `$group_${place}`,
+          left: `$group_${index}`,
           right: "key",
-          where: `group_type = ${groupTypeAt(place)}`,
+          where: `group_type = ${groupTypeAt(index)}`,
         },
       ]),
     ),
@@ -101,7 +101,7 @@ const person_distinct_ids: SqlTable = {
 };
 
 /** The index of each type of groups. */
-const placesOfTypes = `(
+const indexesOfTypes = `(
   SELECT mapFromArrays(groupArray(group_type), groupArray(place)) FROM group_types WHERE ${ofProject}
 )`;
 
@@ -110,7 +110,7 @@ const groups: SqlTable = {
   scope: "group:read",
   owner: "group",
   columns: {
-    index: { sql: `${placesOfTypes}[${withoutDictionary("group_type")}]`, type: "number" },
+    index: { sql: `${indexesOfTypes}[${withoutDictionary("group_type")}]`, type: "number" },
     ...sqlColumns("string", "key=group_key"),
     ...sqlColumns("datetime", "created_at updated_at=changed_at"),
     ...sqlColumns("json", "properties"),

@@ -3,28 +3,28 @@
 import { BlockReader, columnHeads, cutColumn } from "./native_cut.ts";
 
 /** Where a column's values begin and end in its block. */
-interface ColumnPlace {
+interface ColumnOffsets {
   from: number;
   to: number;
 }
 
 /** A Native block's number of rows, and the offsets of these columns. @throws Error as cutBlock(). */
-export function placesIn<Name extends string>(
+export function columnOffsets<Name extends string>(
   block: Uint8Array,
   wanted: readonly Name[],
-): { rows: number; places: Readonly<Record<Name, ColumnPlace>> } {
+): { rows: number; offsets: Readonly<Record<Name, ColumnOffsets>> } {
   const read = new BlockReader(block);
   const [count, rows] = [read.varuint(), read.varuint()];
-  const places: Partial<Record<string, ColumnPlace>> = {};
+  const offsets: Partial<Record<string, ColumnOffsets>> = {};
   let left = wanted.length;
   for (const { name, type } of columnHeads(read, count)) {
     const from = read.at;
     cutColumn(read, type, rows, 0, 0);
-    places[name] = { from, to: read.at };
+    offsets[name] = { from, to: read.at };
     if ((wanted as readonly string[]).includes(name) && --left === 0) break;
   }
   if (left > 0) throw new Error(`a block without one of ${wanted.join(", ")}`);
-  return { rows, places: places as Record<Name, ColumnPlace> };
+  return { rows, offsets: offsets as Record<Name, ColumnOffsets> };
 }
 
 /** The values of a LowCardinality(String) column of at least one row: names, and the offset of each row's number. */
