@@ -72,7 +72,7 @@ test("the page asks again by the tag of what it has, stays as it is on 304, and 
   expect([page.texts("h1"), page.texts('[role="alert"]')]).toEqual([["Sales"], []]);
   expect(page.texts("section")).toHaveLength(2);
   await turn();
-  expect(page.texts('[role="alert"]')).toEqual(["This link shows nothing, or not any more."]);
+  expect(page.texts('[role="alert"]')).toEqual(["This link is not valid, or was revoked."]);
   expect([page.texts("h1"), page.texts("section")]).toEqual([["A shared page"], []]);
   await turn();
   expect(page.asked.length).toBe(3);

@@ -4,12 +4,12 @@ import { afterEach, expect, jest, test } from "bun:test";
 import { useState } from "preact/hooks";
 import { Refusal, ServerUnreachable } from "../../../../src/console/app/session/api.ts";
 import {
-  awayAgainMs,
+  retryMs,
   useAction,
-  useAgainWhile,
   useDraft,
   useList,
   useLoaded,
+  usePolling,
 } from "../../../../src/console/app/session/use_loaded.ts";
 import { type Answers, closePage, drawPage, refused } from "../drawn_page.tsx";
 
@@ -31,7 +31,7 @@ function Loading({ load }: { load: (question: string, signal: AbortSignal) => Pr
       <button type="button" onClick={() => setQuestion("b")}>
         Next
       </button>
-      <button type="button" onClick={asked.again}>
+      <button type="button" onClick={asked.reload}>
         Again
       </button>
     </>
@@ -87,7 +87,7 @@ test.each([
     />,
   );
   for (let i = 0; i < 10; i++) {
-    jest.advanceTimersByTime(awayAgainMs);
+    jest.advanceTimersByTime(retryMs);
     await page.settled();
   }
   expect(asked).toBe(wanted);
@@ -105,19 +105,19 @@ test("another question of a busy server is asked again as often as the first", a
     />,
   );
   for (let i = 0; i < 4; i++) {
-    jest.advanceTimersByTime(awayAgainMs);
+    jest.advanceTimersByTime(retryMs);
     await page.settled();
   }
   await page.press("Next");
   for (let i = 0; i < 10; i++) {
-    jest.advanceTimersByTime(awayAgainMs);
+    jest.advanceTimersByTime(retryMs);
     await page.settled();
   }
   expect(asked.join("")).toBe("aaaaabbbbbb");
 });
 
 function Polling({ isOpen, again }: { isOpen: boolean; again: () => void }) {
-  useAgainWhile(isOpen, isOpen, again);
+  usePolling(isOpen, isOpen, again);
   return null;
 }
 

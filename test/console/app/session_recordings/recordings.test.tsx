@@ -4,7 +4,7 @@ import { afterEach, expect, test } from "bun:test";
 import { readRoute } from "../../../../src/console/app/session/route.ts";
 import { type Answers, closePage, drawPage, inDocument } from "../drawn_page.tsx";
 
-const { Recordings, recordingsAsked } = await inDocument(
+const { Recordings, recordingsQuery } = await inDocument(
   () => import("../../../../src/console/app/session_recordings/recordings.tsx"),
 );
 
@@ -23,12 +23,12 @@ const none = {
 };
 
 test("no field asks for anything, and each field for its own", () => {
-  const asked = Object.entries(recordingsAsked(none)).filter(
+  const asked = Object.entries(recordingsQuery(none)).filter(
     ([, value]) => value !== undefined && value !== "",
   );
   expect(asked).toEqual([]);
   expect(
-    recordingsAsked({ ...none, longer: "60", event: 'say "hi"', person: "u1", distinct_id: "zoe" }),
+    recordingsQuery({ ...none, longer: "60", event: 'say "hi"', person: "u1", distinct_id: "zoe" }),
   ).toMatchObject({
     having_predicates: '[{"key":"duration","operator":"gt","value":60}]',
     events: '[{"id":"say \\"hi\\"","type":"events"}]',
@@ -38,7 +38,7 @@ test("no field asks for anything, and each field for its own", () => {
 });
 
 test("a name is looked for in each property that persons are named by, and beside a page's address", () => {
-  const { properties } = recordingsAsked({ ...none, name: "zo", page: "/tea" });
+  const { properties } = recordingsQuery({ ...none, name: "zo", page: "/tea" });
   const like = (type: string, key: string, value: string) => ({ type, key, value, operator: "icontains" });
   expect(JSON.parse(String(properties))).toEqual({
     type: "AND",
@@ -53,11 +53,11 @@ test("a name is looked for in each property that persons are named by, and besid
 });
 
 test("days are whole days of the reader, before a range, and a text that is none is left out", () => {
-  expect(recordingsAsked({ ...none, range: "-7d", from: "2026-02-28", to: "2026-02-28" })).toMatchObject({
+  expect(recordingsQuery({ ...none, range: "-7d", from: "2026-02-28", to: "2026-02-28" })).toMatchObject({
     date_from: new Date(2026, 1, 28).toISOString(),
     date_to: new Date(2026, 2, 1).toISOString(),
   });
-  expect(recordingsAsked({ ...none, range: "-7d", from: "soon", to: "2026-13-01" })).toMatchObject({
+  expect(recordingsQuery({ ...none, range: "-7d", from: "soon", to: "2026-13-01" })).toMatchObject({
     date_from: "-7d",
     date_to: undefined,
   });
@@ -85,7 +85,7 @@ test("the address is what is asked, rare fields are open where it has one, and a
   const { query } = page.asked.find(({ path }) => path.endsWith("/session_recordings/"))!;
   expect(query).toMatchObject({ person_uuid: "u1", limit: "30", offset: "0" });
   expect(page.find("details").hasAttribute("open")).toBe(true);
-  await page.press("Of everybody");
+  await page.press("Show all");
   expect(location.hash).toBe("#/7/recordings?page=%2Ftea");
 });
 

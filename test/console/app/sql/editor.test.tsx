@@ -1,4 +1,4 @@
-// The field for SQL: names offered while somebody types, chosen by keys, and the mark of a fault.
+// The field for SQL: names offered while somebody types, chosen by keys, and the highlight of an error.
 
 import { afterEach, expect, test } from "bun:test";
 import { useState } from "preact/hooks";
@@ -16,7 +16,7 @@ let runs = 0;
 function Page({ first, more = {} }: { first: string; more?: object }) {
   const [text, setText] = useState(first);
   value = text;
-  const given = { words, names, fault: undefined, saidBy: "said", run: () => void runs++, ...more };
+  const given = { words, names, errorRange: undefined, errorId: "said", run: () => void runs++, ...more };
   return <SqlEditor value={text} set={setText} {...given} />;
 }
 
@@ -81,9 +81,9 @@ test("without the words of the language it is a field, and offers nothing", asyn
   expect(value).toBe("select properties.pr");
 });
 
-test("a fault is selected, marked beneath the text, and described for screen readers", async () => {
+test("an error is selected, highlighted beneath the text, and described for screen readers", async () => {
   const page = await drawPage(
-    <Page first="select nam from events" more={{ fault: { start: 7, end: 10 } }} />,
+    <Page first="select nam from events" more={{ errorRange: { start: 7, end: 10 } }} />,
   );
   const field = page.find("textarea") as HTMLTextAreaElement;
   expect([field.selectionStart, field.selectionEnd]).toEqual([7, 10]);

@@ -5,18 +5,18 @@ import { Refusal } from "../../../../src/console/app/session/api.ts";
 import type { Action, Loaded } from "../../../../src/console/app/session/use_loaded.ts";
 import {
   CheckField,
+  ConfirmButton,
   Cut,
   Field,
   FormCard,
   NoSuch,
   Outcome,
   PageHead,
+  PageWhenLoaded,
   RemoveButton,
-  Shown,
-  ShownPage,
   Status,
-  SureButton,
   Time,
+  WhenLoaded,
 } from "../../../../src/console/app/ui/parts.tsx";
 import { closePage, drawPage } from "../drawn_page.tsx";
 
@@ -30,7 +30,7 @@ const loaded = (more: Partial<Loaded<string>>): Loaded<string> => ({
   error: undefined,
   loading: false,
   isOld: false,
-  again: () => {},
+  reload: () => {},
   ...more,
 });
 const action = (more: Partial<Action> = {}): Action => ({
@@ -45,7 +45,7 @@ const refusal = new Refusal(400, { code: "x", detail: "Not that.", attr: null })
 
 test("a reply is loading, then there, and stays there beside the error of the next", async () => {
   const shown = async (more: Partial<Loaded<string>>) => {
-    const page = await drawPage(<Shown asked={loaded(more)}>{(value) => <b>{value}</b>}</Shown>);
+    const page = await drawPage(<WhenLoaded loaded={loaded(more)}>{(value) => <b>{value}</b>}</WhenLoaded>);
     return page.text();
   };
   expect(await shown({ loading: true })).toBe("Loading …");
@@ -70,20 +70,22 @@ test("rows of the question before open nothing, what stands beside them does", a
       </ul>
     </>
   );
-  const old = await drawPage(<Shown asked={loaded({ value: "x", isOld: true })}>{() => rows}</Shown>);
+  const old = await drawPage(
+    <WhenLoaded loaded={loaded({ value: "x", isOld: true })}>{() => rows}</WhenLoaded>,
+  );
   await old.press("Row");
   await old.press("Beside");
   expect(pressed).toEqual(["beside"]);
-  const next = await drawPage(<Shown asked={loaded({ value: "x" })}>{() => rows}</Shown>);
+  const next = await drawPage(<WhenLoaded loaded={loaded({ value: "x" })}>{() => rows}</WhenLoaded>);
   await next.press("Row");
   expect(pressed).toEqual(["beside", "row"]);
 });
 
 test("a page has one heading, before its reply and with it, and the document is titled by it", async () => {
   const page = (value?: string) => (
-    <ShownPage asked={loaded({ value, loading: value === undefined })} title="Export">
+    <PageWhenLoaded loaded={loaded({ value, loading: value === undefined })} title="Export">
       {(name) => <PageHead title={name} />}
-    </ShownPage>
+    </PageWhenLoaded>
   );
   expect((await drawPage(page())).texts("h1")).toEqual(["Export"]);
   const shown = await drawPage(page("Nightly"));
@@ -93,7 +95,7 @@ test("a page has one heading, before its reply and with it, and the document is 
 
 test("what cannot be undone asks first, and the focus goes with the question", async () => {
   let acts = 0;
-  const page = await drawPage(<SureButton label="Delete" sure="It is gone." act={() => void acts++} />);
+  const page = await drawPage(<ConfirmButton label="Delete" sure="It is gone." act={() => void acts++} />);
   await page.press("Delete");
   expect(acts).toBe(0);
   expect(page.document.activeElement?.getAttribute("aria-label")).toBe("Yes, delete. It is gone.");
@@ -131,10 +133,10 @@ test("a text that is cut has the whole of it at hand, one that fits has nothing"
   const page = await drawPage(
     <>
       <p>
-        <Cut text="twelve chars" most={5} />
+        <Cut text="twelve chars" lettersMax={5} />
       </p>
       <p>
-        <Cut text="five!" most={5} />
+        <Cut text="five!" lettersMax={5} />
       </p>
     </>,
   );
