@@ -75,16 +75,16 @@ import { openBodyMemory } from "./work/bodies/open.ts";
 import { endAll } from "./work/worker.ts";
 
 export interface App {
-  /** Where it listens, e.g. http://127.0.0.1:8000. */
+  /** The URL at which it listens, e.g. http://127.0.0.1:8000. */
   url: string;
   /** The accounts of the first start; undefined later. */
   bootstrapped: Bootstrapped | undefined;
   /**
-   * Makes the address that opens the console once, signed in with the key of the first start; undefined later. Whoever
-   * asks shows it to a person: until it is asked for, there is no code.
+   * Makes the address that opens the console once, signed in with the key of the first start; undefined later. The
+   * caller shows it to a person: there is no code before the call.
    */
   signInUrl(): string | undefined;
-  /** To be called after the keys were shown: later starts do not show keys. */
+  /** To be called after the keys are shown: later starts do not show keys. */
   shown(): Promise<void>;
   routes: readonly DescribedRoute[];
   /** Resolves to the reason when the server must stop. */
@@ -95,7 +95,7 @@ export interface App {
 
 /**
  * Starts the server. When that fails, the parts that are open are closed.
- * @param ending ends a start that waits for servers of an older version, with its reason.
+ * @param ending aborts, with a reason, a start that waits for servers of an older version.
  * @throws UserError with one line for the operator.
  */
 export async function openApp(config: Config, log: Log, ending?: AbortSignal): Promise<App> {
@@ -157,7 +157,7 @@ async function openParts(starting: Starting, closers: Closers): Promise<Omit<App
   closers.push(prepared.whenReady(() => void start()));
   const app = routes(parts);
   const server = await serve(app, { ...config, dataDir }, { count, pool, peers, closers });
-  // Before the server waits for its requests: a stream would never end by itself.
+  // Closed before the server waits for its requests: a stream never ends by itself.
   closers.push(() => consoleRoom.streams.close());
   site.url ??= server.url;
   const { bootstrapped } = prepared;

@@ -1,4 +1,4 @@
-// The settings of an operator, read from environment variables that main hands in, and checked.
+// The settings of an operator, read from the environment variables that main passes, and checked.
 
 import { wrongNetwork } from "./access/client_address.ts";
 import { UserError } from "./core/fault.ts";
@@ -32,7 +32,7 @@ export function readConfig(environment: Environment, terminal = false) {
     flushIntervalMs: read.integer("FLUSH_INTERVAL_MS", 1000, 10, 3_600_000),
     workers: read.optionalInteger("WORKERS", 1, 256),
     managementRateLimit: read.optionalInteger("MANAGEMENT_RATE_LIMIT", 1, 1_000_000),
-    /** Of a query on a machine that is idle. */
+    /** The time of a query on an idle machine. */
     querySecondsMax: read.integer("QUERY_SECONDS_MAX", 60, 1, 3600),
     queryThreadsMax: read.optionalInteger("QUERY_THREADS_MAX", 1, 256),
     exportFileDir: read.text("EXPORT_FILE_DIR"),
@@ -43,14 +43,14 @@ export function readConfig(environment: Environment, terminal = false) {
     bootstrapEmail: read.email("BOOTSTRAP_EMAIL"),
     allowPrivateDestinations: read.flag("ALLOW_PRIVATE_DESTINATIONS"),
     secretKey: read.secret("SECRET_KEY"),
-    /** The one before it: what it sealed is sealed anew at the start. */
+    /** The previous key: what it sealed is sealed again at the start. */
     secretKeyBefore: read.secret("SECRET_KEY_BEFORE"),
     siteUrl: read.url("SITE_URL", ["http:", "https:"]),
     smtpUrl: read.url("SMTP_URL", ["smtp:", "smtps:"]),
     emailFrom: read.sender("EMAIL_FROM"),
     /** The language model's server; undefined without its URL and without a key. */
     modelServer: readModelServer(read),
-    /** Of backups: the key and the place of an S3-compatible store. The names are those of Amazon's own tools. */
+    /** For backups: an S3-compatible store, with the variable names of Amazon's own tools. */
     bucketAccess: {
       accessKeyId: read.text("AWS_ACCESS_KEY_ID"),
       secretAccessKey: read.text("AWS_SECRET_ACCESS_KEY"),
@@ -92,7 +92,7 @@ function readModelServer(read: Reader) {
   return { url: withoutLast(url ?? "https://api.openai.com/v1", "/"), key, model };
 }
 
-/** Whether two names differ by one character too many, too few or wrong, or by two that changed places. */
+/** Whether two names differ by one character too many, too few or wrong, or by two that are swapped. */
 function isOneSlip(one: string, other: string): boolean {
   if (Math.abs(one.length - other.length) > 1) return false;
   let from = 0;
@@ -112,7 +112,7 @@ const secretCharsMin = 16;
 class Reader {
   readonly #environment: Environment;
   readonly #errors: string[] = [];
-  /** The names of all settings, once each was read. */
+  /** The names of all settings, after each was read. */
   readonly #known = new Set<string>();
 
   constructor(environment: Environment) {
@@ -128,7 +128,7 @@ class Reader {
     throw new UserError(`wrong configuration:\n  ${this.#errors.join("\n  ")}`);
   }
 
-  /** Variables that are no setting, each with the setting that its name is one slip away from. */
+  /** Variables that are no settings, each with the setting whose name is one slip away. */
   misspelt(): [name: string, setting: string][] {
     return Object.keys(this.#environment).flatMap((name) => {
       if (this.#known.has(name)) return [];
@@ -198,7 +198,7 @@ class Reader {
     return this.#checked(name, ({ length }) => length >= secretCharsMin, expected);
   }
 
-  /** As clusters are named in ClickHouse's configuration. */
+  /** The name of a cluster in ClickHouse's configuration. */
   cluster(name: string): string | undefined {
     const isRight = (text: string) => /^[\w.-]{1,100}$/.test(text);
     return this.#checked(name, isRight, (text) => `the name of a cluster, got "${text}"`);
@@ -221,7 +221,7 @@ class Reader {
     );
   }
 
-  /** The text; when it is not right, undefined and an error that says what is expected. */
+  /** Returns the text; when it is invalid, undefined, with an error that names what is expected. */
   #checked(
     name: string,
     isRight: (text: string) => boolean,

@@ -1,4 +1,4 @@
-// The parts of the server: stores, journal, rooms, and what works in the background.
+// The parts of the server: stores, journal, rooms and background workers.
 
 import { openAddresses } from "./access/address.ts";
 import { openKeyCache } from "./access/key_cache.ts";
@@ -34,7 +34,7 @@ export type Closers = (() => Promise<void> | void)[];
 export interface Starting {
   config: Config;
   log: Log;
-  /** When a stop has to be over, by systemClock.elapsed(). */
+  /** The deadline of a stop, by systemClock.elapsed(). */
   stop: { until: number };
   ending?: AbortSignal;
 }
@@ -99,7 +99,7 @@ export async function openCapturing(opening: Opening, count: number, closers: Cl
 }
 
 /**
- * The parts that queries, subscriptions and exports share or own.
+ * The parts of queries, subscriptions and exports, shared or not.
  * @param siteUrl the URL at which people reach this server; known once it listens.
  */
 export function openRooms({ config, dataDir, metrics, log }: Opening, stores: Stores, siteUrl: () => string) {

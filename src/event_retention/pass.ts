@@ -15,7 +15,7 @@ export interface PassOptions extends Uses<"sql" | "clickhouse" | "clock" | "log"
   stopping: AbortSignal;
 }
 
-/** The result of a pass: the engine is still at earlier deletions, and why; or the pass was made. */
+/** The result of a pass: the engine is busy with earlier deletions, and why; or the pass was made. */
 export type Looked =
   { is: "waiting"; reason: string } | { is: "passed"; events: number; sessions: number; rewritten: number };
 

@@ -1,4 +1,4 @@
-// A personal API key in replies, what of it can be set, and which key reaches further than which. Only the reply that
+// A personal API key in replies, the fields that can be set, and which of two keys has more access. Only the reply that
 // issues a key has its value.
 
 import Type, { type Static } from "typebox";
@@ -43,13 +43,13 @@ export const personalKeyModel = model("PersonalAPIKey", {
   }),
 });
 
-/** A key just issued: the only reply that holds the key itself. */
+/** A key just issued: the only reply with the key itself. */
 export const issuedKeyModel = model("IssuedPersonalAPIKey", {
   ...personalKeyModel.properties,
   value: Type.String({ description: "The key. Shown now and never again." }),
 });
 
-/** Strict: a restriction with a misspelled name would make a key that reaches everything. */
+/** Strict: a restriction with a misspelled name would make a key with access to everything. */
 export const personalKeyBody = strictWritable(personalKeyModel);
 
 export type PersonalKey = Static<typeof personalKeyModel>;
@@ -66,7 +66,7 @@ export function wrongScope(scopes: readonly string[]): string | undefined {
   return scopes.find((scope) => !isScope(scope));
 }
 
-/** Whether `inner` reaches nothing that `outer` does not. */
+/** Whether `inner` gives access to nothing that `outer` does not. */
 export function isWithin(inner: KeyAccess, outer: KeyAccess): boolean {
   return (
     inner.scopes.every((scope) => isScope(scope) && covers(outer.scopes, scope)) &&

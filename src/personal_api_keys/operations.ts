@@ -1,5 +1,5 @@
-// Personal API keys over HTTP: a user's own, by a key that may do everything. A key issues and changes only keys that
-// reach no further than itself.
+// Personal API keys over HTTP: a user's own, by a key that may do everything. A key issues and changes only keys with
+// no more access than its own.
 
 import type { Access } from "../access/gate.ts";
 import { Fault } from "../core/fault.ts";
@@ -120,7 +120,7 @@ const tooMany =
   `You can only have ${personalKeyLimits.personalKeysMax} personal API keys. ` +
   "Remove an existing key before creating a new one.";
 
-/** Ids are random letters and digits. Any other text names no key, and Postgres refuses some of them. */
+/** Ids are random letters and digits. Other text is the id of no key, and Postgres refuses some of it. */
 async function findKey(sql: Postgres, access: Access, id: string): Promise<PersonalKey | undefined> {
   return /^[0-9A-Za-z]{1,64}$/.test(id ?? "") ? await getKey(sql, id, access.user.id) : undefined;
 }

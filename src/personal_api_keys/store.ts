@@ -27,7 +27,7 @@ export async function issueKey(
   return issued;
 }
 
-/** As issueKey, but undefined when the user has `keysMax` keys already, also under concurrent calls. */
+/** Like issueKey(), but undefined when the user already has `keysMax` keys, also under concurrent calls. */
 export async function issueKeyWithin(
   sql: Postgres,
   user_id: number,
@@ -57,7 +57,7 @@ export async function listKeysPage(
   return await countedPage(sql, { ...listing, show: shownRow<KeyRow> });
 }
 
-/** `among`: `credentials` has the sessions of browsers, too. */
+/** `among`: `credentials` includes the sessions of browsers. */
 export async function getKey(
   sql: Postgres,
   id: string,
@@ -69,7 +69,7 @@ export async function getKey(
   return row && shownRow(row);
 }
 
-/** Changes fields of a user's key; undefined when there is none. Without changes nothing is written. */
+/** Changes fields of a user's key; undefined when there is none. Writes nothing without changes. */
 export async function updateKey(
   sql: Postgres,
   id: string,

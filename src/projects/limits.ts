@@ -7,9 +7,9 @@ export const projectLimits = {
   settingsBytesMax: 32_768,
   /** `daily_event_quota`, in events: the largest value of its column, 25,000 a second. */
   dailyEventQuotaMax: 2_147_483_647,
-  /** A text in a setting that is a list of texts, in characters: a long address. */
+  /** Characters of a text in a setting that is a list: a long address. */
   settingTextCharsMax: 1000,
-  /** Texts in such a list. */
+  /** Texts in a setting that is a list. */
   settingTextsMax: 100,
   /** Projects on a page whose bytes are not counted before it is read: 5 MB of filters and settings at most. */
   uncheckedRowsMax: 100,

@@ -116,7 +116,7 @@ async function changeProject(
   refuseStatefulMode(changes);
   const named = guarded.filter((name) => changes[name] !== undefined);
   const before = named.length > 0 ? await getProject(parts.sql, project.id) : undefined;
-  // The value that is already set changes nothing.
+  // Setting the present value changes nothing.
   const changed = named.filter((name) => changes[name] !== before?.[name]);
   if (changed.length > 0)
     requireLevel(project.membership_level, membershipLevels.admin, insufficient.project);
@@ -125,7 +125,7 @@ async function changeProject(
   return await updateProject(parts.sql, project.id, changes);
 }
 
-/** PostHog's third mode would keep what it knows of a visitor between two events. */
+/** PostHog's third mode would store state about a visitor between two events. */
 function refuseStatefulMode({ cookieless_server_hash_mode: mode }: ProjectUpdate): void {
   if (mode !== 2) return;
   const detail =
@@ -152,7 +152,7 @@ async function homeOf(sql: Postgres, access: Access, named: AccessOrganization |
 }
 const attr = "test_account_filters";
 
-/** @throws Fault for what no query could filter by: it would make each query fail that leaves test accounts out. */
+/** @throws Fault for a filter that does not compile: every query that excludes test accounts would fail. */
 async function checkTestAccountFilters(clickhouse: ClickHouse, value: unknown): Promise<void> {
   if (value === undefined) return;
   const filters = checkPropertyFilters(value, attr, filtersOfQueries);

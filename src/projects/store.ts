@@ -13,7 +13,7 @@ import { type KeptSettings, shownSettings, splitSettings, withoutDefaults } from
 /** Projects of one organization: every reply about it lists them all. */
 const projectsPerOrganizationMax = 1000;
 
-/** A project without the settings that are constant, and the others where they are stored. */
+/** A project without the constant settings, with the others in their column. */
 type ProjectRow = Stored<
   Omit<Project, keyof ReturnType<typeof shownSettings>>,
   "created_at" | "updated_at"
@@ -48,7 +48,7 @@ export async function listProjects(
   page: Page,
 ): Promise<Counted<Project>> {
   const { user_id, scoped_teams, scoped_organizations } = reader;
-  // A condition that does not restrict would make Postgres plan the query anew at each request.
+  // A condition that restricts nothing would make Postgres plan the query again at each request.
   const ofTeams = scoped_teams.length > 0 ? sql`AND p.id = ANY(${scoped_teams}::integer[])` : sql``;
   const ofOrganizations =
     scoped_organizations.length > 0
@@ -78,7 +78,7 @@ export async function getProject(sql: Postgres, id: number): Promise<Project | u
 type NewProject = Partial<ProjectInput> & {
   organization_id: string;
   name: string;
-  /** The user whose current project it becomes. */
+  /** The user whose current project the new one becomes. */
   maker_id?: number;
   /** The project's key; by default a new one. */
   api_token?: string;
@@ -170,7 +170,7 @@ async function writeProject(
   id: number,
   set: object,
 ): Promise<Project | undefined> {
-  // A changed retention is due at once: for it there was no pass yet.
+  // A pass for the changed retention is due at once.
   if ("event_retention_days" in set)
     await sql`UPDATE passes SET passed_at = NULL WHERE id = 'event retention'`;
   const [row] = await sql<ProjectRow[]>`
@@ -179,9 +179,9 @@ async function writeProject(
 }
 
 /**
- * Deletes a project; false when there is none. Its key stops working at once where the change is notified, and within
- * 30 s everywhere. Personal keys restricted to nothing else are deleted too, since without the restriction they would
- * give access to everything.
+ * Deletes a project; false when there is none. Its key stops working at once in processes that are notified of the
+ * change, and within 30 s everywhere. Personal keys restricted to nothing else are deleted too, since without the
+ * restriction they would give access to everything.
  */
 export async function removeProject(sql: Postgres, id: number): Promise<boolean> {
   const rows = await sql`

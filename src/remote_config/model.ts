@@ -1,4 +1,4 @@
-// The configuration of SDKs: which features are on, and how they may send. Only what the server does is on.
+// The configuration of SDKs: which features are on, and how they send. Only features that the server has are on.
 
 /**
  * The configuration of a project without recordings, as posthog-js and the mobile SDKs read it. Missing features count
@@ -73,7 +73,7 @@ export const noFlagDefinitions = { flags: [], group_type_mapping: {}, cohorts: {
 /** The payload of any flag, as of a flag without one: posthog-node would return the body of a 404 as the payload. */
 export const noPayload = null;
 
-/** By path: what SDKs send and this server does not store. */
+/** By path: data that SDKs send and this server does not store. */
 export const notKept = {
   "/i/v1/logs": "Logs",
   "/i/v1/metrics": "Metrics",

@@ -1,5 +1,5 @@
-// What SDKs request when they start: configuration, flags, surveys. The replies are public, so they show of a project
-// only whether its key exists and whether it wants recordings.
+// What SDKs request when they start: configuration, flags, surveys. The replies are public, so they show only whether
+// the project's key exists and whether it wants recordings.
 
 import { Elysia } from "elysia";
 import { type Gate, projectHomes } from "../access/gate.ts";
@@ -31,7 +31,7 @@ interface RemoteConfigRoutes {
   library(): Promise<Uint8Array> | undefined;
 }
 
-/** As PostHog's: a change of settings reaches every page within five minutes. */
+/** PostHog's value: a change of settings reaches every page within five minutes. */
 const cached = { "cache-control": "public, max-age=300" };
 const scriptType = "text/javascript; charset=utf-8";
 
@@ -88,7 +88,7 @@ export function remoteConfigRoutes({ gate, keys, tokenOf, library }: RemoteConfi
 
 /** A configuration's script followed by posthog-js, which must not change. */
 function openScripts(): (config: string, library: Uint8Array) => Asset {
-  /** By the configuration's script; the least recently used one is first. */
+  /** By the configuration's script, least recently used first. */
   const scripts = new Map<string, Asset>();
   return (config, library) => {
     const whole = async () => Buffer.concat([Buffer.from(config), library]);
@@ -106,7 +106,7 @@ function refuseUnkept(open: (path: string, answer: () => Response) => void): voi
   }
 }
 
-/** Parameters that server SDKs send about flags; there are none, whatever they send. */
+/** Parameters that server SDKs send about flags; there are no flags, whatever they send. */
 const definitionQuery = {
   token: parameter("The project's key.", (query, name) => query.get(name)),
   send_cohorts: parameter("With the cohorts of the flags.", (query, name) => query.get(name)),

@@ -1,4 +1,4 @@
-// What the look-ups of session properties answer.
+// The replies about session properties.
 
 import Type from "typebox";
 import { model, nullable } from "../http/fields/field.ts";

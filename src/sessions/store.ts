@@ -5,7 +5,7 @@ import { queryOptions } from "../storage/clickhouse/query_options.ts";
 
 interface ValueFilter {
   project_id: number;
-  /** Of the property: see textExpressions. */
+  /** The property's expression: see textExpressions. */
   expression: string;
   /** Part of the values wanted, in any case; empty for all. */
   part: string;

@@ -1,4 +1,4 @@
-// The results of a link: what is computed, and the JSON that is held, stored and sent of it.
+// The results of a link, as they are computed, and as JSON in memory, in Postgres and in replies.
 
 import { bytesOf } from "../core/bytes.ts";
 import { bytesIn } from "../core/chunks.ts";
@@ -11,14 +11,13 @@ export interface SharedInsight {
   insight_id: number;
   name: string;
   description: string;
-  /** As far as its picture needs them; empty with an error. */
+  /** Only those that its chart needs; empty with an error. */
   results: unknown[];
-  /** What of its query the picture needs. */
+  /** The fields of its query that its chart needs. */
   look?: { display?: string; retentionType?: string };
   error?: string;
 }
 
-/** What is computed for a link. */
 export interface SharedBoard {
   timezone: string;
   insights: SharedInsight[];
@@ -27,11 +26,11 @@ export interface SharedBoard {
 /** The board as JSON, which is never parsed whole: a link's results may have 8 MiB. */
 export interface WrittenBoard {
   timezone: string;
-  /** By its id, an insight's object without `insight_id` and its first bracket, in parts. */
+  /** By id: an insight's object without `insight_id` and its first bracket, in chunks. */
   insights: ReadonlyMap<number, readonly Uint8Array[]>;
 }
 
-/** The last insights lose their results where all do not fit. */
+/** Where not all results fit, those of the last insights are left out. */
 export async function writeBoard({ timezone, insights }: SharedBoard): Promise<WrittenBoard> {
   const written = new Map<number, readonly Uint8Array[]>();
   let left = sharingLimits.resultBytesMax;
@@ -44,7 +43,7 @@ export async function writeBoard({ timezone, insights }: SharedBoard): Promise<W
   return { timezone, insights: written };
 }
 
-/** Levels below an insight where numbers lie: results, line. */
+/** Levels of nesting below an insight at which numbers are: results, line. */
 const rowsBelow = 3;
 
 function* insightTexts(
@@ -70,7 +69,7 @@ export function boardTextOf({ timezone, insights }: WrittenBoard): string {
 
 export async function readBoard(text: string): Promise<WrittenBoard> {
   const [head = "", ...lines] = text.split("\n");
-  // A server of an earlier version wrote it.
+  // It was written by a server of an earlier version.
   if (lines.length === 0) return await writeBoard(JSON.parse(text) as SharedBoard);
   const { timezone } = JSON.parse(`${head}]}`) as SharedBoard;
   const insights = new Map<number, readonly Uint8Array[]>();

@@ -1,4 +1,4 @@
-// Limits of links that show a thing to whoever has their token.
+// Limits of sharing links, which show a thing to whoever has the token.
 
 import { limits } from "../core/limits.ts";
 
@@ -7,7 +7,7 @@ export const sharingLimits = {
   resultAgeMsMax: 900_000,
   /** Time for the insights of one dashboard, in ms; later ones show an error until the next computation. */
   computeMsMax: 30_000,
-  /** How long one process has to compute, in ms; after a failure no other tries before. */
+  /** How long one process may take to compute, in ms; after a failure, no other process tries earlier. */
   claimMs: 120_000,
   /** How often results of another process are polled, in ms, and for how long. */
   computedPollMs: 500,
@@ -22,7 +22,7 @@ export const sharingLimits = {
   requestsPerMinuteMax: 6000,
   /** Bytes of one link's results as JSON; insights that do not fit show an error. */
   resultBytesMax: 8_388_608,
-  /** Bytes of all results in memory, which are held as JSON. */
+  /** Bytes of all results in memory, as JSON. */
   memoryBytesMax: 33_554_432,
 };
 

@@ -1,6 +1,6 @@
-// What tokens open. Tokens requested at the same time are looked up in one statement, one statement at a time: guessing
-// loads Postgres no more than one reader does. A token is found by its hash, so that the time of an answer reveals
-// nothing about any token.
+// Looks up the link of a token. Tokens requested at the same time are looked up in one statement, one statement at a
+// time: guessing loads Postgres no more than one reader does. A token is found by its hash, so that the time of an
+// answer reveals nothing about any token.
 
 import type { Clock } from "../core/clock.ts";
 import { unavailable } from "../core/fault.ts";

@@ -10,9 +10,7 @@ import { sharingOf, type SharingParts, unshared } from "./tokens.ts";
 
 export interface Shareable<Things extends string> {
   kind: SharedKind;
-  /** As in paths. */
   things: Things;
-  /** In summaries. */
   noun: string;
   /** The scopes to see the thing, which sharing it requires. */
   scopes: readonly Scope[];
@@ -20,11 +18,12 @@ export interface Shareable<Things extends string> {
   /** The detail of a 404. */
   nowhere?: string;
   /**
-   * What the id in a path names, as links store it; undefined for what does not exist yet and is not shared.
+   * The thing that the id in a path names, as links store it; undefined for one that does not exist yet and is not
+   * shared.
    * @throws Fault not_found
    */
   find(project_id: number, id: string): Promise<string | undefined>;
-  /** @throws Fault for what a link cannot show. */
+  /** @throws Fault for a thing that a link cannot show. */
   checkShared?(project_id: number, target: string): Promise<void>;
 }
 
@@ -46,7 +45,7 @@ export function sharingOperations<const Things extends string>(
       find: ({ project, params }) => find(project.id, idOf(params)),
       replies: shownOne,
       answer: async ({ project, found: target }) => {
-        // Nothing is stored for ids that anybody may make up.
+        // Nothing is stored for ids that anybody can make up.
         if (target === undefined) return unshared(parts);
         return await sharingOf(parts, { project_id: project.id, kind, target });
       },

@@ -18,7 +18,7 @@ export interface SharedContent {
   tiles: { insight_id: number | null; text: string | null; layouts: object }[];
 }
 
-/** The rooms of what is shared. */
+/** What the rooms of insights and dashboards provide. */
 export interface BoardReader {
   /** Undefined when the shared thing is deleted. */
   current(link: SharedLink): Promise<SharedContent | undefined>;
@@ -55,13 +55,13 @@ export function openSharedResults(options: ResultOptions) {
       const known = shown.get(link.id);
       if (known && clock.elapsed() - known.at < sharingLimits.foundAgeMsMax) return known.promise;
       if (shown.size >= sharingLimits.foundMax) shown.clear();
-      // Until it is there, it is as young as can be.
+      // Until it is read, it counts as new.
       const entry = { at: Number.POSITIVE_INFINITY, promise: readShown(link) };
       shown.set(link.id, entry);
       const forget = () => void (shown.get(link.id) === entry && shown.delete(link.id));
       entry.promise.then(() => {
         entry.at = clock.elapsed();
-        // Results that are held for longer are counted in memory.
+        // Results that are cached for longer are counted by the memory.
         setTimeout(forget, sharingLimits.foundAgeMsMax).unref();
       }, forget);
       return entry.promise;
@@ -119,7 +119,7 @@ function openComputedBoards({ sql, clock, log, metrics, reader }: ResultOptions)
   };
 }
 
-/** Results by link, those not used for longest leave first. */
+/** Results by link; the least recently used ones are dropped first. */
 function openMemory() {
   const entries = new Map<number, { computed: ComputedBoard; bytes: number }>();
   let bytes = 0;

@@ -1,4 +1,4 @@
-// What a link opens: a page for a browser, and what the page shows for the page itself and for programs.
+// What a link opens: a page for browsers, and its content as JSON for the page itself and for programs.
 
 import { Elysia } from "elysia";
 import { openRateLimit } from "../access/rate.ts";
@@ -14,7 +14,6 @@ import { openSharedResults, type ResultOptions, type ShownBoard } from "./result
 import type { SharedLink } from "./store.ts";
 import type { SharingParts } from "./tokens.ts";
 
-/** What all operations and routes of links share. */
 export function openSharing(parts: Omit<SharingParts, "links">): SharingParts {
   return { ...parts, links: openLinkCache(parts.sql, parts.clock) };
 }
@@ -23,7 +22,7 @@ interface SharedRouteOptions extends ResultOptions {
   links: LinkCache;
   /** What a link to a recording shows. */
   recording: (link: SharedLink) => Promise<object>;
-  /** The page of a kind, or the one for a token that opens nothing; undefined for a program's request. */
+  /** The page of a kind, or the one for an invalid token; undefined for a program's request. */
   page: (request: Request, kind: SharedKind | undefined) => Promise<Response> | undefined;
 }
 
@@ -36,7 +35,7 @@ export const linkHeaders = {
   vary: "accept",
 } as const;
 
-/** Without a key, since the token is one. */
+/** No API key is needed: the token is one. */
 export function sharedRoutes({ links, recording, page, ...options }: SharedRouteOptions) {
   const results = openSharedResults(options);
   const rate = openRateLimit(sharingLimits.requestsPerMinuteMax, options.clock);
@@ -112,7 +111,7 @@ function openObject(members: object): string {
   return JSON.stringify(members).slice(0, -1);
 }
 
-/** As WrittenBoard has insights. */
+/** In the form of WrittenBoard's insights. */
 const notComputed = JSON.stringify({
   name: "Insight",
   description: "",

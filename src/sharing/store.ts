@@ -32,7 +32,7 @@ interface StoredSharing {
 
 interface SharingChange {
   enabled?: boolean | undefined;
-  /** true: the token is replaced. */
+  /** Whether the token is replaced. */
   renew?: boolean;
 }
 
@@ -62,7 +62,7 @@ export async function upsertSharing(
   return row;
 }
 
-/** Replaces a token that is stored as it is by its sealed form. */
+/** Replaces a token stored in plain text by its sealed form. */
 export async function storeSealed(
   sql: Postgres,
   id: number,

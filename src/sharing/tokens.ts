@@ -1,5 +1,5 @@
 // Tokens of links: 256 random bits. Postgres has a token's hash, by which it is found, and the token sealed with
-// SECRET_KEY: replies show it as PostHog's do, and who reads the database alone cannot open a link.
+// SECRET_KEY: replies show it as PostHog's do, and whoever reads only the database cannot open a link.
 
 import type { Secrets } from "../access/secret.ts";
 import { UserError } from "../core/fault.ts";

@@ -1,4 +1,4 @@
-// The user of a key over HTTP: what clients ask first, to see whose key they hold.
+// The user of a key over HTTP: the first request of clients, to see whose key they have.
 
 import type { Access } from "../access/gate.ts";
 import { Fault } from "../core/fault.ts";

@@ -35,7 +35,7 @@ export async function getOwnUser(sql: Postgres, access: Access): Promise<OwnUser
   return { ...user, date_joined, is_staff: false, has_password, team, organization, organizations };
 }
 
-/** Those that the user is a member of, and that a restriction of the key to projects or organizations leaves. */
+/** Those that the user is a member of, as far as the key is not restricted to other projects or organizations. */
 function reachedOrganizations(sql: Postgres, { key, user }: Access) {
   const { scoped_teams, scoped_organizations } = key;
   const ofTeams = sql`AND EXISTS (

@@ -81,7 +81,7 @@ export function leasedRuns(sql: Postgres, { now, watermark, unsupported }: Due):
     kept: sql`
       q.status = 'Running' AND NOT e.deleted AND NOT EXISTS (
         SELECT FROM batch_export_backfills b WHERE b.id = q.backfill_id AND b.status = 'Cancelled')`,
-    // A run that its process did not give back has lost an attempt.
+    // A run that its process did not release has lost an attempt.
     set: sql`,
       status = 'Running', last_updated_at = ${new Date(now)},
       attempts = q.attempts + (before.status = 'Running' AND before.lease_until IS NOT NULL)::integer`,

@@ -3,7 +3,6 @@
 import { isPublicHost, loadHostsMax } from "../../core/public_host.ts";
 import { fieldFault } from "../../http/fields/field_fault.ts";
 
-/** Of its field. */
 export const loadHostsNotes = {
   default: [],
   maxItems: loadHostsMax,
@@ -12,7 +11,7 @@ export const loadHostsNotes = {
     "played in the console: whoever has the project API key can send a recording that names them. By default none.",
 };
 
-/** @throws Fault for what is no name of a host on the internet. */
+/** @throws Fault for text that is not the name of a host on the internet. */
 export function checkLoadHosts(hosts: readonly string[] = []): void {
   const wrong = hosts.findIndex((one) => !isPublicHost(one));
   if (wrong < 0) return;

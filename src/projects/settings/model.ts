@@ -1,6 +1,6 @@
-// Settings of PostHog's projects that have no effect here, and one of our own. Most are kept and shown, so that
-// programs find again what they set. Those that promise what this server does not do, above all about what is collected
-// of people, have the one value that is true here; any other is refused with the reason.
+// Settings of PostHog's projects that have no effect here, and one of our own. Most are stored and shown, so that
+// programs read back what they set. Those that would promise what this server does not do, above all about what is
+// collected about people, have the one value that is true here; any other is refused with the reason.
 
 import Type, { type Static, type TSchema } from "typebox";
 import { Fault } from "../../core/fault.ts";
@@ -51,7 +51,7 @@ export const keptSettings = {
   ...each(ownInteger)("default_data_theme primary_dashboard session_recording_minimum_duration_milliseconds"),
 };
 
-/** A field of its own for each of the names. */
+/** A separate field for each of the names. */
 function each<Field>(field: () => Field) {
   return <const Names extends string>(names: Names) =>
     Object.fromEntries(wordsIn(names).map((name) => [name, field()])) as Record<
@@ -186,7 +186,7 @@ export function withoutDefaults(kept: Partial<KeptSettings>): Partial<KeptSettin
   return Object.fromEntries(changing);
 }
 
-/** The settings among the fields of a request that are to be kept, and its other fields. */
+/** Splits the fields of a request into the settings to store and the others. */
 export function splitSettings<Fields extends object>(fields: Fields) {
   const kept: Partial<KeptSettings> = {};
   const others: Record<string, unknown> = {};
@@ -197,7 +197,7 @@ export function splitSettings<Fields extends object>(fields: Fields) {
   return { kept, others: others as Omit<Fields, keyof KeptSettings | FactName> };
 }
 
-/** @throws Fault for a setting that would be another than what is true here, and for a host that is none. */
+/** @throws Fault for a setting with another value than the true one, and for an invalid host. */
 export function checkSettings(fields: object): void {
   const values = fields as Record<string, unknown>;
   checkLoadHosts((fields as Partial<KeptSettings>).session_recording_load_hosts);
