@@ -65,7 +65,7 @@ interface LeaseQueueOptions<Job extends ClaimedJob> {
   leaseMs: number;
   beatMs: number;
   rows: (now: number) => LeasedRows;
-  /** Is awaited before each search for due work. */
+  /** Awaited before each search for due work. */
   prepare?: () => Promise<void>;
   /** A claim expires unless its attempt ends, renews or releases it. */
   attempt: (job: Job, lease: Lease) => Promise<void>;
@@ -154,7 +154,7 @@ export class LeaseQueue<Job extends ClaimedJob> {
     const { sql, clock, leaseMs } = this.#options;
     const now = clock.now();
     const rows = this.#options.rows(now);
-    const wanted = places.acquireFor(await findDue(sql, rows, now, places.free));
+    const wanted = permits.acquireFor(await findDue(sql, rows, now, permits.free));
     if (wanted.length === 0) return true;
     const claimed = new Map<Job["id"], Job>();
     try {
@@ -216,11 +216,13 @@ export class LeaseQueue<Job extends ClaimedJob> {
     const running = [...this.#running.values()];
     if (running.length === 0) return;
     const now = clock.now();
-    const jobs = held.map(({ job }) => job);
-    const kept = await renewClaims(sql, this.#options.rows(now), jobs, now + leaseMs).catch(() => undefined);
-    for (const one of held) {
-      if (kept?.has(one.job.id)) one.keptAt = clock.elapsed();
-      else if (kept || clock.elapsed() - one.keptAt > leaseMs) one.lost.abort();
+    const jobs = running.map(({ job }) => job);
+    const renewed = await renewClaims(sql, this.#options.rows(now), jobs, now + leaseMs).catch(
+      () => undefined,
+    );
+    for (const one of running) {
+      if (renewed?.has(one.job.id)) one.renewedAt = clock.elapsed();
+      else if (renewed || clock.elapsed() - one.renewedAt > leaseMs) one.lost.abort();
     }
   }
 }
