@@ -532,6 +532,31 @@ test("no function begins with a verb that the glossary replaces", () => {
   expect([...new Set(found)]).toEqual([]);
 });
 
+/** Words with one meaning, and the files where a local, a parameter or a field has it. */
+const meanings: [name: RegExp, files: RegExp][] = [
+  [/^marks?$/, /\/journal\/(?:ledger|segments\/synced_marks)\.ts$/],
+  [/^pieces?$/, /\/recordings\//],
+  [/^places?$/, /\/wasm\/(?:scan_arena|session_fold)\.ts$/],
+  [/^(?:un)?asked$/, /^$/],
+];
+
+test("in capture, core and work a mark is the journal's, a piece a recording's, and an offset no place", () => {
+  const rooms = /^src\/(?:capture|core|work)\//;
+  const found = [...sources, ...assembly].filter((path) => rooms.test(path));
+  const misused = found.flatMap((path) =>
+    [
+      ...text
+        .get(path)!
+        .replaceAll(/^\s*(?:\/\/|\/?\*).*$/gm, "")
+        .matchAll(/\b(?:const|let) #?(\w+)|[\s([{,#](\w+)\??: /g),
+    ]
+      .map(([, local, other]) => (local ?? other)!)
+      .filter((name) => meanings.some(([word, files]) => word.test(name) && !files.test(path)))
+      .map((name) => `${path} ${name}`),
+  );
+  expect(misused).toEqual([]);
+});
+
 test("every room is mirrored by its tests", () => {
   const rooms = [...new Set(sources.filter((path) => path.split("/").length > 2).map(roomOf))];
   const untested = rooms.filter((room) => !existsSync(join(root, "test", room)));

@@ -99,7 +99,7 @@ async function appendFast(
   };
   const { through, tie } = classifySlice(fast, first, progress);
   // Before the rows are appended: the names of what is in the journal must be in the book.
-  for (let place = 0; (place = recordShapes(fast, { first, place, through, created }, progress)) < through;)
+  for (let nth = 0; (nth = recordShapes(fast, { first, nth, through, created }, progress)) < through;)
     await nextTurn();
   let rows = 0;
   for (let year = 0; year < fast.years; year += captureLimits.yearsAtOnceMax) {
@@ -111,15 +111,15 @@ async function appendFast(
   const begin = () => ([slow, slowBytes, progress.named] = [0, 0, 0]);
   begin();
   for (let i = 0; i < fast.slow; i++) {
-    const place = fast.slowAt(i);
-    const at = offsetOf(first + place);
+    const nth = fast.slowAt(i);
+    const at = offsetOf(first + nth);
     if (isLongSnapshot(index, at)) {
-      rows += (await appendLong(first + place, created, tie + place, progress)).rows;
+      rows += (await appendLong(first + nth, created, tie + nth, progress)).rows;
       created = journal.stamp();
       begin();
       continue;
     }
-    rows += appendOne(at, created, tie + place, progress);
+    rows += appendOne(at, created, tie + nth, progress);
     slow++;
     slowBytes += index.entries[at + field.item + 1]! - index.entries[at + field.item]!;
     const isShort = slow < captureLimits.slowSliceRowsMax && slowBytes < captureLimits.slowSliceBytesMax;
@@ -138,12 +138,11 @@ function appendAtOnce(fast: ScanArena, progress: AppendProgress): Slice {
   let rows = 0;
   while (first < progress.admitted) {
     const { through, tie } = classifySlice(fast, first, progress);
-    for (let place = 0; place < through;)
-      place = recordShapes(fast, { first, place, through, created }, progress);
+    for (let nth = 0; nth < through;) nth = recordShapes(fast, { first, nth, through, created }, progress);
     rows += appendYears(fast, { first, tie, created, year: 0, to: fast.years }, progress);
     for (let i = 0; i < fast.slow; i++) {
-      const place = fast.slowAt(i);
-      rows += appendOne(offsetOf(first + place), created, tie + place, progress);
+      const nth = fast.slowAt(i);
+      rows += appendOne(offsetOf(first + nth), created, tie + nth, progress);
     }
     first += through;
   }
@@ -162,33 +161,33 @@ function classifySlice(
 }
 
 /**
- * Records the names of plain events of a slice, from number `place` on, whose shapes the book does not know; returns
+ * Records the names of plain events of a slice, from number `nth` on, whose shapes the book does not know; returns
  * where it stopped, as reading takes long.
  */
 function recordShapes(
   fast: ScanArena,
-  slice: { first: number; place: number; through: number; created: number },
+  slice: { first: number; nth: number; through: number; created: number },
   { index, eventContext, definitions, journal: { row } }: AppendProgress,
 ): number {
   const { first, through } = slice;
   const { shapes } = fast;
   const known = definitions.shapes.of(eventContext.project_id);
-  let { place } = slice;
-  for (let left: number = definitionLimits.namesAtOnceMax; place < through && left > 0; place++) {
-    const low = shapes[place * 2]!;
-    const high = shapes[place * 2 + 1]!;
+  let { nth } = slice;
+  for (let left: number = definitionLimits.namesAtOnceMax; nth < through && left > 0; nth++) {
+    const low = shapes[nth * 2]!;
+    const high = shapes[nth * 2 + 1]!;
     if (known.has(low, high)) continue;
     row.created_at = slice.created;
     row.tie = 0;
     left -= definitionLimits.namesOfRead;
-    if (readEvent(index, offsetOf(first + place), eventContext, row) !== undefined) continue;
+    if (readEvent(index, offsetOf(first + nth), eventContext, row) !== undefined) continue;
     if (low === 0 && high === shapeUnknown / 2 ** 32) left -= definitions.record(row);
     else {
       known.add(low, high);
       left -= definitions.read(row);
     }
   }
-  return place;
+  return nth;
 }
 
 /** The plain rows of some years of a slice, in columns; returns how many. */

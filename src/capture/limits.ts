@@ -46,7 +46,7 @@ export const captureLimits = {
   warningTalliesMax: 20_000,
   /** Characters of a client's value that a warning quotes. */
   warningValueCharsMax: 200,
-  /** Bytes of one event that are searched for the place of a repair; usual events have fewer. */
+  /** Bytes of one event that are searched for a repair; usual events have fewer. */
   warningSearchBytesMax: 64 * 1024,
   /** Person and group properties one event may change: far more than anybody sends by hand. */
   changesMax: 1000,

@@ -194,8 +194,8 @@ function absolutePathOf(url: string): string {
 const noQuery = new URLSearchParams();
 
 function queryOf(url: string): URLSearchParams {
-  const mark = url.indexOf("?");
-  return mark < 0 ? noQuery : new URLSearchParams(url.slice(mark + 1));
+  const from = url.indexOf("?");
+  return from < 0 ? noQuery : new URLSearchParams(url.slice(from + 1));
 }
 
 /**

@@ -38,7 +38,7 @@ export function openServerEvents(options: CaptureOptions): PersonParts["send"] {
   };
 }
 
-/** In place of a client's key; it opens nothing, since the project is known. */
+/** Instead of a client's key; it opens nothing, since the project is known. */
 const serverKey = "server";
 
 async function isShown(stored: Promise<void>, msMax: number): Promise<boolean> {

@@ -48,8 +48,8 @@ export async function storedBatches(
 
 /**
  * The batches of which every row is found, over all shards. A row that was collapsed is missing here, and so is one
- * that the asked replica has not got yet: sending such a batch again doubles rows only until they are merged, and no
- * view shows that. Where INSERTs wait for a quorum, a row found may be on one replica only: nothing is excluded.
+ * that the answering replica has not got yet: sending such a batch again doubles rows only until they are merged, and
+ * no view shows that. Where INSERTs wait for a quorum, a row found may be on one replica only: nothing is excluded.
  */
 async function wholeBatches(
   clickhouse: ClickHouse,
@@ -103,7 +103,7 @@ const derivations: Readonly<Record<string, string>> = {
     GROUP BY c.project_id, day, c.session_hash, c.distinct_id`,
 };
 
-/** Of so many parts, into which the places of rows in their batches divide these, one. */
+/** Of so many parts, into which the numbers of rows in their batches divide these, one. */
 export interface BatchPart {
   parts: number;
   part: number;

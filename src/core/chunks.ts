@@ -74,7 +74,7 @@ export function bytesIn(chunks: readonly Uint8Array[]): number {
  * several chunks, each one is freed once it is copied.
  */
 export async function copyChunks(chunks: readonly Uint8Array[], out: Uint8Array): Promise<void> {
-  let [place, left] = [0, limits.copyBytesMax];
+  let [to, left] = [0, limits.copyBytesMax];
   for (const chunk of chunks) {
     for (let at = 0; at < chunk.length; at += limits.copyBytesMax) {
       if (left <= 0) {
@@ -82,8 +82,8 @@ export async function copyChunks(chunks: readonly Uint8Array[], out: Uint8Array)
         left = limits.copyBytesMax;
       }
       const part = chunk.subarray(at, at + limits.copyBytesMax);
-      out.set(part, place);
-      place += part.length;
+      out.set(part, to);
+      to += part.length;
       left -= part.length;
     }
     if (chunks.length > 1) free(chunk);

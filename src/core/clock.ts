@@ -113,5 +113,5 @@ function resumeNext(): void {
   resolve();
 }
 
-/** Unused places at the front of the queue before it is moved. */
+/** Unused entries at the front of the queue before it is moved. */
 const queueFrontMax = 1024;

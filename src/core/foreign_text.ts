@@ -77,7 +77,7 @@ export function secretsInUrl(address: string): string[] {
   return [...login, ...steps, ...values].filter((one) => one !== "");
 }
 
-/** Control characters, and marks that change the direction of text. */
+/** Control characters, those that change the direction of text included. */
 // oxlint-disable-next-line no-control-regex
 const unprintable = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 

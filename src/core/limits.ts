@@ -50,7 +50,7 @@ export const limits = {
   stopFlushMsMin: 4000,
   /** How long of it is kept for closing clients and embedded stores, in ms. */
   stopStoresMsMax: 8000,
-  /** A body of at most so many bytes with a Content-Length is received in one piece, a longer one chunk by chunk. */
+  /** A body of at most so many bytes with a Content-Length is received whole, a longer one chunk by chunk. */
   wholeBodyBytesMax: 1_048_576,
   /** A group's key, in characters, as in PostHog. */
   groupKeyCharsMax: 400,

@@ -1,20 +1,20 @@
 // Trimming of given characters in linear time: a regular expression like /x+$/ takes quadratic time.
 
-/** `marks`: the characters that are removed, e.g. "/" or "-_". */
-export function withoutLast(text: string, marks: string): string {
+/** `chars`: the characters that are removed, e.g. "/" or "-_". */
+export function withoutLast(text: string, chars: string): string {
   let end = text.length;
-  while (end > 0 && marks.includes(text[end - 1]!)) end--;
+  while (end > 0 && chars.includes(text[end - 1]!)) end--;
   return text.slice(0, end);
 }
 
-export function withoutFirst(text: string, marks: string): string {
+export function withoutFirst(text: string, chars: string): string {
   let start = 0;
-  while (start < text.length && marks.includes(text[start]!)) start++;
+  while (start < text.length && chars.includes(text[start]!)) start++;
   return text.slice(start);
 }
 
-export function withoutEnds(text: string, marks: string): string {
-  return withoutFirst(withoutLast(text, marks), marks);
+export function withoutEnds(text: string, chars: string): string {
+  return withoutFirst(withoutLast(text, chars), chars);
 }
 
 /** Without blanks at its ends, as Python finds them: not the byte order mark, but the separators of ASCII. */

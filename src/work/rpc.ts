@@ -26,7 +26,7 @@ export interface RpcMessage {
   /** The number of a call, and of its answer. */
   id?: number;
   content?: unknown;
-  /** The error in place of an answer, and its code. */
+  /** The error instead of an answer, and its code. */
   failure?: string;
   code?: unknown;
 }

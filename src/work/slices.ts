@@ -1,4 +1,4 @@
-// Long lists in slices, with a turn of the event loop for others between two; streams whose first piece is ready.
+// Long lists in slices, with a turn of the event loop for others between two; streams whose first chunk is ready.
 
 import { yieldToEventLoop } from "../core/clock.ts";
 import { limits } from "../core/limits.ts";
@@ -38,17 +38,17 @@ export async function mapInSlices<Row, Shown>(
   return shown;
 }
 
-/** Resolves when the first piece is ready, to all pieces: a failure of the first can still set a reply's status. */
-export async function primed<Piece>(
-  pieces: AsyncGenerator<Piece, void>,
-): Promise<AsyncGenerator<Piece, void>> {
-  const first = await pieces.next();
+/** Resolves when the first chunk is ready, to all chunks: a failure of the first can still set a reply's status. */
+export async function primed<Chunk>(
+  chunks: AsyncGenerator<Chunk, void>,
+): Promise<AsyncGenerator<Chunk, void>> {
+  const first = await chunks.next();
   return (async function* () {
     try {
       if (!first.done) yield first.value;
-      yield* pieces;
+      yield* chunks;
     } finally {
-      await pieces.return();
+      await chunks.return();
     }
   })();
 }

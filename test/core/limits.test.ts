@@ -102,7 +102,7 @@ test("the embedded engine has places, memory and texts for all that this program
   const flushed = captureLanes.filter(({ sink }) => sink === "clickhouse");
   const natives = flushed.filter(({ isNative }) => isNative);
   const flushes = natives.reduce((sum, { flushesAtOnce }) => sum + flushesAtOnce, 0);
-  expect(workerLimits.workersUnaskedMax * flushes).toBeLessThan(storageLimits.engineStatementsMax);
+  expect(workerLimits.workersByDefaultMax * flushes).toBeLessThan(storageLimits.engineStatementsMax);
   expect(flushed.length).toBeLessThan(clickhouseLimits.clickhouseConnectionsMax);
   expectRising(clickhouseLimits.clickhouseParamBytesMax, chdbServerLimits.paramBytesMax);
 });

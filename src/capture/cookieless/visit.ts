@@ -115,8 +115,8 @@ function hasCookieless({ bytes, entries }: Indexed, count: number): boolean {
   for (let which = 0; which < count; which++) {
     const at = offsetOf(which);
     if (gradeIn(entries[at + field.traits]!, trait.$cookieless_mode) === grade.sound) return true;
-    for (const place of [field.distinct_id, field.properties_distinct_id]) {
-      const [from, to] = [entries[at + place]!, entries[at + place + 1]!];
+    for (const slot of [field.distinct_id, field.properties_distinct_id]) {
+      const [from, to] = [entries[at + slot]!, entries[at + slot + 1]!];
       if (to - from > 2 && readString(bytes, from, to, id) && sameName(id, cookielessSentinel)) return true;
     }
   }
@@ -129,11 +129,11 @@ function hasCookieless({ bytes, entries }: Indexed, count: number): boolean {
  */
 export function mayHaveCookieless(bytes: Uint8Array): boolean {
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return marks.some((mark) => body.includes(mark));
+  return needles.some((needle) => body.includes(needle));
 }
 
-/** A part of all texts that mark such an event, and the escapes with which its letters may be written. */
-const marks = ["cookieless", "\\u006", "\\u007"];
+/** A part of all texts that name such an event, and the escapes with which its letters may be written. */
+const needles = ["cookieless", "\\u006", "\\u007"];
 
 /** Overwritten for each entry. */
 const id = emptyRange();

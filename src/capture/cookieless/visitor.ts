@@ -45,7 +45,7 @@ const hashBytes = 16;
 /** Sixteen bytes in base64, without its two "=". */
 const shownChars = 22;
 
-/** A UUIDv7 with this time, and the hash in place of random bits. */
+/** A UUIDv7 with this time, and the hash instead of random bits. */
 function sessionIdOf(millis: number, hash: Uint8Array): string {
   const bytes = Buffer.alloc(16);
   bytes.writeUIntBE(millis, 0, 6);

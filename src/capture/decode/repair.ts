@@ -8,11 +8,11 @@ import { captureLimits } from "../limits.ts";
 import { looksLikeJson } from "./decode.ts";
 import { brokenLength, halfAt, isHalf, soundLength } from "./utf8.ts";
 
-/** A repaired copy, and the places of its repairs. */
+/** A repaired copy, and the offsets of its repairs. */
 export interface Repaired {
   readonly bytes: Uint8Array;
   /** The first repair of this kind in [from, to); -1 without one. */
-  placeIn(from: number, to: number, kind: RepairKind): number;
+  offsetIn(from: number, to: number, kind: RepairKind): number;
 }
 
 type RepairKind = "text" | "number";
@@ -26,7 +26,7 @@ export async function repairBody(body: Uint8Array, lease?: MemoryLease): Promise
   if (!looksLikeJson(body)) return undefined;
   const repair = new Repair(body);
   while (!repair.advance(captureLimits.slowSliceBytesMax)) await yieldToEventLoop();
-  if (repair.places === 0 || repair.size > limits.inflatedBytesMax) return undefined;
+  if (repair.repairs === 0 || repair.size > limits.inflatedBytesMax) return undefined;
   lease?.acquire(repair.memory);
   const repaired = repair.open();
   do await yieldToEventLoop();
@@ -40,9 +40,9 @@ export class Repair {
   /** Bytes of the copy so far; after measuring, of the whole copy. */
   size = 0;
   /** The number of repairs. */
-  places = 0;
+  repairs = 0;
   #out: Uint8Array | undefined;
-  #marks = new Uint32Array(0);
+  #flags = new Uint32Array(0);
   #at = 0;
   #inText = false;
   /** Bytes from here on are not copied yet. */
@@ -54,18 +54,18 @@ export class Repair {
 
   /** Memory that open() needs besides the body's own, in bytes. */
   get memory(): number {
-    return this.size + markBytes(this.size);
+    return this.size + flagBytes(this.size);
   }
 
   /** Allocates the copy, which the second pass fills. */
   open(): Repaired {
     const out = Buffer.allocUnsafeSlow(this.size);
     this.#out = out;
-    this.#marks = new Uint32Array(markBytes(this.size) / 4);
-    this.#at = this.#from = this.size = this.places = 0;
+    this.#flags = new Uint32Array(flagBytes(this.size) / 4);
+    this.#at = this.#from = this.size = this.repairs = 0;
     this.#inText = false;
-    const marks = this.#marks;
-    return { bytes: out, placeIn: (from, to, kind) => placeIn(out, marks, [from, to], kind) };
+    const flags = this.#flags;
+    return { bytes: out, offsetIn: (from, to, kind) => offsetIn(out, flags, [from, to], kind) };
   }
 
   /** Continues for about `bytesMax` bytes; true when the pass has ended. */
@@ -145,15 +145,15 @@ export class Repair {
     return at + 6;
   }
 
-  /** Replaces `length` bytes at `at` and marks the place. */
+  /** Replaces `length` bytes at `at` and flags the repair. */
   #replace(at: number, length: number, by: Uint8Array): void {
     this.#copy(at);
     if (this.#out) {
-      this.#marks[this.size >> 5]! |= 1 << (this.size & 31);
+      this.#flags[this.size >> 5]! |= 1 << (this.size & 31);
       for (let i = 0; i < by.length; i++) this.#out[this.size + i] = by[i]!;
     }
     this.size += by.length;
-    this.places++;
+    this.repairs++;
     this.#from = at + length;
   }
 
@@ -170,7 +170,7 @@ const replacement = new Uint8Array([0xef, 0xbf, 0xbd]);
 const nullWord = new Uint8Array([0x6e, 0x75, 0x6c, 0x6c]);
 
 /** One bit for each byte of the copy. */
-function markBytes(size: number): number {
+function flagBytes(size: number): number {
   return Math.ceil(size / 32) * 4;
 }
 
@@ -192,14 +192,14 @@ function endsValue(bytes: Uint8Array, at: number): boolean {
   return byte === undefined || byte <= 0x20 || byte === 0x2c || byte === 0x5d || byte === 0x7d;
 }
 
-function placeIn(
+function offsetIn(
   bytes: Uint8Array,
-  marks: Uint32Array,
+  flags: Uint32Array,
   [from, to]: readonly [number, number],
   kind: RepairKind,
 ): number {
   for (let word = from >> 5; word <= (to - 1) >> 5; word++) {
-    for (let bits = marks[word]!; bits !== 0; bits &= bits - 1) {
+    for (let bits = flags[word]!; bits !== 0; bits &= bits - 1) {
       const at = word * 32 + (31 - Math.clz32(bits & -bits));
       if (at < from || at >= to) continue;
       if ((bytes[at] === nullWord[0]) === (kind === "number")) return at;

@@ -35,7 +35,7 @@ export class EventChanges {
   readonly #members = new JsonCursor();
   readonly #keys = new Dictionary();
   /** The number of the change that a key and kind have; -1 for none. */
-  readonly #places = new Int16Array(captureLimits.changesMax * kinds).fill(-1);
+  readonly #numbers = new Int16Array(captureLimits.changesMax * kinds).fill(-1);
 
   clear(): void {
     this.count = 0;
@@ -48,7 +48,7 @@ export class EventChanges {
     this.cut = false;
     this.#bytes = 0;
     this.texts.length = 0;
-    this.#places.fill(-1, 0, this.#keys.count * kinds);
+    this.#numbers.fill(-1, 0, this.#keys.count * kinds);
     this.#keys.clear();
   }
 
@@ -85,20 +85,20 @@ export class EventChanges {
     }
     this.#readKey(count, from, to);
     const key = this.#keys.find(this.keySource(count), this.keyFrom[count]!, this.keyTo[count]!);
-    const known = this.#places[key * kinds + kindOf[what]!]!;
-    const place = known < 0 ? this.count++ : known;
-    this.#places[key * kinds + kindOf[what]!] = place;
-    this.ops[place] = what;
-    this.valueFrom[place] = valueFrom;
-    this.valueTo[place] = valueTo;
+    const known = this.#numbers[key * kinds + kindOf[what]!]!;
+    const number = known < 0 ? this.count++ : known;
+    this.#numbers[key * kinds + kindOf[what]!] = number;
+    this.ops[number] = what;
+    this.valueFrom[number] = valueFrom;
+    this.valueTo[number] = valueTo;
   }
 
   #readKey(at: number, from: number, to: number): void {
     this.unescaped[at] = 0;
     this.keyFrom[at] = from + 1;
     this.keyTo[at] = to - 1;
-    for (let place = from + 1; place < to - 1; place++) {
-      if (this.source[place] !== 0x5c) continue;
+    for (let i = from + 1; i < to - 1; i++) {
+      if (this.source[i] !== 0x5c) continue;
       this.unescaped[at] = 1;
       this.keyFrom[at] = this.texts.length;
       appendText(this.source, from + 1, to - 1, this.texts);

@@ -123,8 +123,8 @@ function readScrubbed(
 
 /** Warnings of what was repaired in an item. */
 function repairsIn(repaired: Repaired, from: number, size: number): number {
-  const text = repaired.placeIn(from, from + size, "text") < 0 ? 0 : warningBit.invalid_utf8_replaced;
-  const number = repaired.placeIn(from, from + size, "number") < 0 ? 0 : warningBit.invalid_number_replaced;
+  const text = repaired.offsetIn(from, from + size, "text") < 0 ? 0 : warningBit.invalid_utf8_replaced;
+  const number = repaired.offsetIn(from, from + size, "number") < 0 ? 0 : warningBit.invalid_number_replaced;
   return text | number;
 }
 

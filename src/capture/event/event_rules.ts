@@ -27,7 +27,7 @@ interface EventRule {
   /** It changes a person or group, which `$process_person_profile: false` forbids. */
   profile: boolean;
   /** A field that must be a text if it exists, and why the event is ignored otherwise. */
-  id?: readonly [place: number, reason: Reason];
+  id?: readonly [slot: number, reason: Reason];
 }
 
 /** Events that give a person a second id. */
@@ -92,11 +92,11 @@ export function checkEventRule(index: Indexed, at: EntryOffset, row: Row): Reaso
   const kind = kinds[slot]!;
   if (kind.profile && profile === grade.empty) return "invalid_event_when_process_person_profile_is_false";
   if (kind.id && gradeAt(index, at, kind.id[0], wanted.text) === grade.wrong) return kind.id[1];
-  for (const [place, bit, what] of kind.needs) {
-    if (gradeAt(index, at, place, what) !== grade.sound) row.warned |= bit;
+  for (const [slot, bit, what] of kind.needs) {
+    if (gradeAt(index, at, slot, what) !== grade.sound) row.warned |= bit;
   }
-  for (const [place, bit, what] of kind.may) {
-    if (gradeAt(index, at, place, what) === grade.wrong) row.warned |= bit;
+  for (const [slot, bit, what] of kind.may) {
+    if (gradeAt(index, at, slot, what) === grade.wrong) row.warned |= bit;
   }
   return slot === groupIdentify && groupKeyIsLong(index, at) ? "group_key_too_long" : undefined;
 }

@@ -47,18 +47,18 @@ export function readEventIdentity(
 function readChanges(index: EventIndex, at: EntryOffset, changes: EventChanges): void {
   const { entries } = index;
   changes.begin(index.bytes);
-  const object = (place: number, what: number): void => {
-    if (entries[at + place + 1]! > 0 && index.bytes[entries[at + place]!] === 0x7b)
-      changes.object(entries[at + place]!, what);
+  const object = (slot: number, what: number): void => {
+    if (entries[at + slot + 1]! > 0 && index.bytes[entries[at + slot]!] === 0x7b)
+      changes.object(entries[at + slot]!, what);
   };
   object(field.$set_once, changeKind.once);
   object(field.own_set_once, changeKind.once);
   object(field.$set, changeKind.set);
   object(field.own_set, changeKind.set);
-  for (const place of unsets) {
-    object(place, changeKind.unset);
-    const isList = entries[at + place + 1]! > 0 && index.bytes[entries[at + place]!] === 0x5b;
-    if (isList) changes.list(entries[at + place]!);
+  for (const slot of unsets) {
+    object(slot, changeKind.unset);
+    const isList = entries[at + slot + 1]! > 0 && index.bytes[entries[at + slot]!] === 0x5b;
+    if (isList) changes.list(entries[at + slot]!);
   }
 }
 
@@ -116,8 +116,8 @@ function readMerge(index: EventIndex, at: EntryOffset, row: Row): void {
   const identifies = sameName(row.event, "$identify");
   const dangerous = sameName(row.event, "$merge_dangerously");
   if (!identifies && !dangerous && !sameName(row.event, "$create_alias")) return;
-  const place = identifies ? field.$anon_distinct_id : field.alias;
-  const [from, to] = [index.entries[at + place]!, index.entries[at + place + 1]!];
+  const slot = identifies ? field.$anon_distinct_id : field.alias;
+  const [from, to] = [index.entries[at + slot]!, index.entries[at + slot + 1]!];
   if (to === 0 || !readString(index.bytes, from, to, row.other_id)) return;
   cutText(row.other_id, captureLimits.distinctIdCharsMax);
   if (sameBytes(row.other_id, row.distinct_id)) return;

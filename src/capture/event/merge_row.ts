@@ -104,18 +104,18 @@ export async function* readMergeRows(
 
 function* rowsOf(payload: Uint8Array): Generator<Merge, void, undefined> {
   const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
-  let place = 0;
+  let offset = 0;
   const text = (): string => {
-    const from = place + 2;
-    place = from + view.getUint16(place, true);
-    return decoder.decode(payload.subarray(from, place));
+    const from = offset + 2;
+    offset = from + view.getUint16(offset, true);
+    return decoder.decode(payload.subarray(from, offset));
   };
-  while (place < payload.length) {
-    const project_id = view.getUint32(place, true);
-    const kind = view.getUint8(place + 4);
-    const at = Number(view.getBigInt64(place + 5, true));
-    const created_at = Number(view.getBigInt64(place + 13, true));
-    place += 21;
+  while (offset < payload.length) {
+    const project_id = view.getUint32(offset, true);
+    const kind = view.getUint8(offset + 4);
+    const at = Number(view.getBigInt64(offset + 5, true));
+    const created_at = Number(view.getBigInt64(offset + 13, true));
+    offset += 21;
     const from = text();
     const into = text();
     yield { project_id, kind, from, into, at, created_at };

@@ -34,7 +34,7 @@ export const warningBit = Object.fromEntries(warnings.map((name, i) => [name, 1 
 /** An event that is shown as an example of its outcome. */
 export interface Example<Type extends string> {
   type: Type;
-  /** Its place in the batch. */
+  /** Its index in the batch. */
   index: number;
   /** Its entry of the scan's index, copied; undefined for an item that was no object. */
   entry: Int32Array | undefined;
@@ -75,7 +75,7 @@ export class Outcomes<Type extends string> {
   }
 
   /**
-   * @param index the event's place in the batch.
+   * @param index the event's index in the batch.
    * @param entries hold its entry of the scan's index from `at` on.
    */
   add(index: number, type: Type, entries?: Int32Array, at = offsetOf(0), uuid?: Uint8Array): void {

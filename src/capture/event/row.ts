@@ -72,8 +72,8 @@ export function uuidFromText(source: Uint8Array, from: number, to: number, out: 
     const value = hexValue[source[at]!]!;
     if (value === 255) return false;
     const byte = digit >> 1;
-    const place = byte < 8 ? 7 - byte : 23 - byte;
-    out[place] = (digit & 1) === 0 ? value << 4 : out[place]! | value;
+    const to = byte < 8 ? 7 - byte : 23 - byte;
+    out[to] = (digit & 1) === 0 ? value << 4 : out[to]! | value;
     digit++;
   }
   return true;
@@ -94,8 +94,8 @@ export function newUuidBytes(millis: number, out: Uint8Array, tie: number): void
   crypto.getRandomValues(out);
   const time = Math.max(0, Math.floor(millis));
   let rest = time;
-  for (let place = 2; place < 8; place++) {
-    out[place] = rest % 256;
+  for (let to = 2; to < 8; to++) {
+    out[to] = rest % 256;
     rest = Math.floor(rest / 256);
   }
   out[1] = 0x70 | ((tie >>> 26) & 0x0f);

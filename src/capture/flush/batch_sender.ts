@@ -61,17 +61,17 @@ export class BatchSender {
 
   /** Sends of all blocks of these segments the columns up to the one named `last`, in few INSERTs. */
   async sendFirstColumns(segments: readonly Segment[], last: string): Promise<void> {
-    let [pieces, sent]: [Uint8Array[], number] = [[], 0];
+    let [chunks, sent]: [Uint8Array[], number] = [[], 0];
     let [blocks, bytes]: [Uint8Array[], number] = [[], 0];
     // Blocks of live events are short: a write for each would cost more than all else.
     const join = (): void => {
-      pieces.push(Buffer.concat(blocks));
+      chunks.push(Buffer.concat(blocks));
       sent += bytes;
       [blocks, bytes] = [[], 0];
     };
     const send = async (lane: LaneKind) => {
-      await this.sendBlocks(lane, pieces);
-      [pieces, sent] = [[], 0];
+      await this.sendBlocks(lane, chunks);
+      [chunks, sent] = [[], 0];
     };
     for (const segment of segments) {
       for await (const block of firstColumnsOf(this.#io, segment, last)) {

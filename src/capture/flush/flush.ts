@@ -79,8 +79,8 @@ export class Flush {
     this.#deriving = this.#sessions.run();
     const flushed = lanes.filter(({ sink }) => sink === "clickhouse");
     this.#loops = flushed.flatMap((lane) =>
-      Array.from({ length: lane.flushesAtOnce }, (_, place) =>
-        this.#run(lane, new BatchSender(io, clickhouse, `${folder}/${lane.name}-${place}`)),
+      Array.from({ length: lane.flushesAtOnce }, (_, number) =>
+        this.#run(lane, new BatchSender(io, clickhouse, `${folder}/${lane.name}-${number}`)),
       ),
     );
   }

@@ -12,13 +12,13 @@ export interface JournalFile extends Pick<
 > {
   stat(): Promise<{ size: number }>;
   write(bytes: Uint8Array, from?: number, length?: number, at?: number): Promise<{ bytesWritten: number }>;
-  writev(pieces: Uint8Array[], at: number): Promise<{ bytesWritten: number }>;
+  writev(chunks: Uint8Array[], at: number): Promise<{ bytesWritten: number }>;
   read(into: Uint8Array, from: number, length: number, at: number): Promise<{ bytesRead: number }>;
 }
 
 /** The file of marks, which is written at once. */
 export interface MarksFile {
-  /** Returns how many bytes of `bytes`, from `from` on, were written to place `at`. */
+  /** Returns how many bytes of `bytes`, from `from` on, were written to offset `at`. */
   write(bytes: Uint8Array, from: number, at: number): number;
   sync(): void;
   close(): void;
@@ -52,7 +52,7 @@ export interface JournalIo {
   openMarks(path: string): MarksFile;
   open(path: string, flags: "a" | "r" | "r+" | "w" | "wx"): Promise<JournalFile>;
   /** writev() without waiting for another thread: quicker for few bytes. */
-  writevNow(file: JournalFile, pieces: Uint8Array[], at: number): number;
+  writevNow(file: JournalFile, chunks: Uint8Array[], at: number): number;
   renameSoon(from: string, to: string): Promise<void>;
   /** Removes a file; nothing when there is none. */
   removeSoon(path: string): Promise<void>;
@@ -100,7 +100,7 @@ export const systemIo: JournalIo = {
     };
   },
   open: (path, flags) => open(path, flags, ownerOnly),
-  writevNow: (file, pieces, at) => fs.writevSync(file.fd, pieces, at),
+  writevNow: (file, chunks, at) => fs.writevSync(file.fd, chunks, at),
   renameSoon: rename,
   removeSoon: (path) => rm(path, { force: true }),
 };

@@ -3,7 +3,7 @@
 export const journalLimits = {
   /** Bytes of the ledger past which it is rewritten. */
   ledgerBytesMax: 1024 * 1024,
-  /** Batches in one segment; a power of two, as its exponent is the bits of a place in batch numbers. */
+  /** Batches in one segment; a power of two, as its exponent is the bits of a batch's index in its number. */
   segmentBatchesMax: 2 ** 11,
   /**
    * Bytes and rows in open blocks of one lane after which its writers wait for the disk: one commit.

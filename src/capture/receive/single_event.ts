@@ -106,15 +106,15 @@ export class SingleEventWriter implements Envelope {
   }
 
   member(name: keyof typeof envelope): [number, number] | undefined {
-    return this.#placeAt(envelope[name]);
+    return this.#rangeAt(envelope[name]);
   }
 
   get itemKey(): [number, number] | undefined {
-    return this.#placeAt(singleKey);
+    return this.#rangeAt(singleKey);
   }
 
   /** One of the pairs that open() writes after the entry. */
-  #placeAt(number: number): [number, number] | undefined {
+  #rangeAt(number: number): [number, number] | undefined {
     const { entries } = this.#arena;
     const to = entries[entryLength + number + 1]!;
     return to > 0 ? [entries[entryLength + number]!, to] : undefined;

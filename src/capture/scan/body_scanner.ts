@@ -34,7 +34,7 @@ export class BodyScanner {
   readonly index: EventIndex;
   /** Made for the first byte that is scanned the slow way; a plain body needs none. */
   #walk!: JsonWalker;
-  /** The next byte to scan; while the walker works, its place counts instead. */
+  /** The next byte to scan; while the walker works, its offset counts instead. */
   #at = 0;
   /** Bytes that are known to be UTF-8. */
   #sound = 0;

@@ -6,7 +6,7 @@ import { ByteColumn } from "../../storage/native/native.ts";
 import { appendText } from "./json_value.ts";
 
 /**
- * Places in an event's entry of the index; each holds [from, to) of the raw value, quotes included, or 0, 0. The last
+ * Offsets in an event's entry of the index; each holds [from, to) of the raw value, quotes included, or 0, 0. The last
  * of two members with one name counts; a second `properties` replaces all that was recorded of the first. Later stages
  * know an event by these numbers only.
  */
@@ -19,7 +19,7 @@ export const field = {
   uuid: 10,
   offset: 12,
   properties_distinct_id: 14,
-  /** One number: the item's place in its batch. */
+  /** One number: the item's index in its batch. */
   ordinal: 16,
   /** One number: 1 when it holds characters that cannot be stored. */
   altered: 17,
@@ -163,7 +163,7 @@ export const itemKeys = knownKeys({
 export const propertyKeys = knownKeys({
   distinct_id: field.properties_distinct_id,
   token: keySlot,
-  ...Object.fromEntries(Object.entries(field).filter(([, place]) => place >= firstPropertyIdentity)),
+  ...Object.fromEntries(Object.entries(field).filter(([, slot]) => slot >= firstPropertyIdentity)),
   ...Object.fromEntries(Object.entries(trait).map(([name, which]) => [name, firstTrait + which])),
 });
 export const envelopeKeys = knownKeys({

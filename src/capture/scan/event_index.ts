@@ -48,8 +48,8 @@ export interface IndexOptions {
 }
 
 /** [from, to) of a raw value, its quotes included. */
-type Place = readonly [from: number, to: number];
-const none: Place = [0, 0];
+type RawRange = readonly [from: number, to: number];
+const none: RawRange = [0, 0];
 
 export class EventIndex {
   #bytes: Uint8Array;
@@ -66,13 +66,13 @@ export class EventIndex {
   items = 0;
   shape: BodyShape = "other";
   /** The first project key that an item names; 0, 0 before there is one. */
-  firstKey: Place = none;
+  firstKey: RawRange = none;
   /** A later item names another key. */
   itemKeysDiffer = false;
   readonly repaired: Repaired | undefined;
   /** The open item's own key, and the one in its properties, which counts when it has none of its own. */
-  #ownKey: Place = none;
-  #innerKey: Place = none;
+  #ownKey: RawRange = none;
+  #innerKey: RawRange = none;
   /** Raw values of the batch object's own members; [from, to) by `envelope`. */
   readonly #envelope = [0, 0, 0, 0, 0, 0, 0, 0];
   /** A larger index that the full one is moved to, and how many of its numbers are there. */
@@ -143,7 +143,7 @@ export class EventIndex {
   }
 
   /** The raw key that the items name, for bodies without one of their own. */
-  get itemKey(): Place | undefined {
+  get itemKey(): RawRange | undefined {
     return this.firstKey[1] > 0 ? this.firstKey : undefined;
   }
 
@@ -311,9 +311,9 @@ export class EventIndex {
   /** Records the grade of a raw value that begins with the byte `first` and has `size` bytes. */
   #recordTrait(which: number, first: number, size: number): void {
     const { entries } = this;
-    const place = this.count * entryLength + field.traits;
-    const others = entries[place]! & ~(3 << (which * 2));
-    entries[place] = others | (gradeOf(valueKindOf[which]!, first, size) << (which * 2));
+    const traitsAt = this.count * entryLength + field.traits;
+    const others = entries[traitsAt]! & ~(3 << (which * 2));
+    entries[traitsAt] = others | (gradeOf(valueKindOf[which]!, first, size) << (which * 2));
   }
 }
 
@@ -360,14 +360,14 @@ export function isNoBatch({ shape, count, ignored }: EventIndex): boolean {
 }
 
 /** The text of a raw JSON string, trimmed; undefined for any other value, and for an empty one. */
-function textOf({ bytes }: Pick<Envelope, "bytes">, [from, to]: Place = none): string | undefined {
+function textOf({ bytes }: Pick<Envelope, "bytes">, [from, to]: RawRange = none): string | undefined {
   if (to === 0 || bytes[from] !== 0x22) return undefined;
-  const place = (bytes[to - 2]! + 31 * bytes[to - 3]! + 17 * (to - from)) % known.length;
-  const found = known[place];
+  const bucket = (bytes[to - 2]! + 31 * bytes[to - 3]! + 17 * (to - from)) % known.length;
+  const found = known[bucket];
   if (found && sameBytes(bytes, from, to, found.raw, 0, found.raw.length)) return found.text;
   const raw = bytes.slice(from, to);
   const text = (JSON.parse(decoder.decode(raw)) as string).trim() || undefined;
-  if (raw.length <= knownBytesMax) known[place] = { raw, text };
+  if (raw.length <= knownBytesMax) known[bucket] = { raw, text };
   return text;
 }
 

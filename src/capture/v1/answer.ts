@@ -169,7 +169,7 @@ interface Fates {
 }
 
 /**
- * `{"results": {"<uuid>": {"result": "ok", "details"?: "<reason>"}}}` in pieces; a result is ok, warning or drop. No
+ * `{"results": {"<uuid>": {"result": "ok", "details"?: "<reason>"}}}` in chunks; a result is ok, warning or drop. No
  * result asks for a retry: if an event cannot be stored now, the request is refused.
  */
 function* resultTexts({ uuids, ignored, warned }: Fates): Generator<string, undefined> {

@@ -125,9 +125,9 @@ export class SpikeWatch {
       // After an hour it is the usual rate, with which the next hour is compared.
       this.#end(watched, spike, (this.#minute + 1) * minuteMs);
     }
-    const place = this.#minute % captureLimits.spikeMinutes;
-    watched.sum += now - minutes[place]!;
-    minutes[place] = now;
+    const index = this.#minute % captureLimits.spikeMinutes;
+    watched.sum += now - minutes[index]!;
+    minutes[index] = now;
     watched.now = 0;
   }
 

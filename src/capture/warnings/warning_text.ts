@@ -121,7 +121,7 @@ export function warningText(
   if (repaired && entry && (type === "invalid_utf8_replaced" || type === "invalid_number_replaced")) {
     const kind = type === "invalid_utf8_replaced" ? "text" : "number";
     const [from, to] = [entry[field.item]!, entry[field.item + 1]!];
-    Object.assign(details, placeOf(bytes, from, repaired.placeIn(from, to, kind)));
+    Object.assign(details, placeOf(bytes, from, repaired.offsetIn(from, to, kind)));
   }
   const name = quoted[type];
   if (name) Object.assign(details, { field: name, value: raw(name) });

@@ -6,7 +6,7 @@ import { captureLimits } from "../limits.ts";
 
 /** The longest name that is indexed, in bytes. */
 export const keyLengthMax = 31;
-/** A slot, the place of the next name of the same length and second letter, and the name. */
+/** A slot, the number of the next name of the same length and second letter, and the name. */
 export const nameBytes = 48;
 
 /**

@@ -31,7 +31,7 @@ import {
 /** Rows of one year as columns, side by side in `bytes`; valid until the next writeColumns(). */
 export interface ColumnBatch {
   rows: number;
-  /** The memory all of it lies in; each column begins at its place in `layout`. */
+  /** The memory all of it lies in; each column begins at its offset in `layout`. */
   bytes: Uint8Array;
   idsBytes: number;
   propertiesBytes: number;

@@ -5,7 +5,7 @@ import { limits } from "../../core/limits.ts";
 import { adNames, sessionNames } from "../../storage/events/sessions.ts";
 import { layout, paddingBytes } from "./layout.ts";
 
-/** What is read of an event's properties; the place of a name is its slot. */
+/** What is read of an event's properties; the index of a name is its slot. */
 export const foldedNames: readonly string[] = [...sessionNames, ...adNames];
 export const lcpSlot = sessionNames.length - 1;
 

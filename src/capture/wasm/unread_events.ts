@@ -5,7 +5,7 @@ import { ByteColumn, Dictionary, writeBlockHead, writeColumnHead } from "../../s
 const microsType = "DateTime64(6, 'UTC')";
 
 /** Where the values of an event lie; of texts also how long they are. */
-interface EventPlaces {
+interface EventOffsets {
   uuid: number;
   project: number;
   event: Uint8Array;
@@ -33,7 +33,10 @@ export class UnreadEvents {
     return this.#fixed.properties[1].length + this.#rows * 64;
   }
 
-  append(bytes: Uint8Array, { uuid, project, event, timestamp, created, id, properties }: EventPlaces): void {
+  append(
+    bytes: Uint8Array,
+    { uuid, project, event, timestamp, created, id, properties }: EventOffsets,
+  ): void {
     const fixed = this.#fixed;
     fixed.uuid[1].raw(bytes, uuid, uuid + 16);
     fixed.project_id[1].raw(bytes, project, project + 4);

@@ -2,7 +2,7 @@
 
 export const workerLimits = {
   /** Workers by default, without WORKERS: their flushes use 12 of the embedded engine's 16 permits. */
-  workersUnaskedMax: 4,
+  workersByDefaultMax: 4,
   /** Cores for each worker: what it captures keeps two cores of the engine busy, and reads need some too. */
   coresPerWorker: 4,
   /** Merges in one message to worker 1: some 100 kB, which it reads in a millisecond. */

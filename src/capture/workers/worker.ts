@@ -2,7 +2,7 @@
 //
 // The line of standard input is its configuration. Its link to worker 1 is Bun's own channel between processes, which
 // takes a third of the CPU that lines on pipes took. The end of standard input ends it: at once, or after its last
-// flush if it was asked to stop before.
+// flush if its stop was requested before.
 
 import { createInterface } from "node:readline";
 import { openClientAddress, openProxies } from "../../access/client_address.ts";

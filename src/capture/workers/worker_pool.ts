@@ -128,8 +128,8 @@ export function workersOf(
   cores = coresHere(),
   platform = process.platform,
 ): Workers {
-  const { workersUnaskedMax, coresPerWorker } = workerLimits;
-  const fitting = Math.max(1, Math.min(workersUnaskedMax, Math.floor(cores / coresPerWorker)));
+  const { workersByDefaultMax, coresPerWorker } = workerLimits;
+  const fitting = Math.max(1, Math.min(workersByDefaultMax, Math.floor(cores / coresPerWorker)));
   const chosen_by = requested === undefined ? "the machine's cores" : "WORKERS";
   const count = requested ?? fitting;
   if (count === 1 || platform === "linux") return { count, chosen_by, cores };

@@ -39,7 +39,7 @@ export class JsonWalker {
   /** Escapes in the last key. */
   escapes = 0;
   #key: number = noKey;
-  #place: number = atValue;
+  #state: number = atValue;
   #depth = 0;
   #outer = 0;
   /** What a number has had so far: 0 digits, 1 a fraction, 2 an exponent. */
@@ -104,7 +104,7 @@ export class JsonWalker {
     return true;
   }
 
-  /** The next byte that is no white space, left in place; -1 at the end, `stopped` at the goal. */
+  /** The next byte that is no white space, which is not passed; -1 at the end, `stopped` at the goal. */
   peek(): number {
     this.at = pastBlanks(this.bytes, this.at, this.goal);
     if (this.at < this.goal) return this.bytes[this.at]!;
@@ -128,10 +128,10 @@ export class JsonWalker {
   }
 
   resume(): boolean {
-    return this.#walk(this.#place);
+    return this.#walk(this.#state);
   }
 
-  /** A loop of its own, with the place in a local variable: most bytes pass here. */
+  /** A loop of its own, with the offset in a local variable: most bytes pass here. */
   #walk(from: number): boolean {
     const { bytes, goal } = this;
     const outer = this.#outer;
@@ -203,7 +203,7 @@ export class JsonWalker {
   /** Keeps the state for resume(). @throws when the bytes end here. */
   #stop(next: number, at: number, depth: number): false {
     if (at >= this.bytes.length) throw this.unexpected(at);
-    this.#place = next;
+    this.#state = next;
     this.#depth = depth;
     this.at = at;
     return false;
@@ -298,7 +298,7 @@ function pastShortNumber(bytes: Uint8Array, from: number, goal: number): number 
   return at < goal && (bytes[at]! | 0x20) !== 0x65 ? at : -1;
 }
 
-/** The place of a digit that must be there. */
+/** The offset of a digit that must be there. */
 function digitAt(bytes: Uint8Array, at: number): number {
   if (isDigit(bytes[at]!)) return at;
   throw unexpected(bytes, at);
@@ -343,9 +343,9 @@ function pastUnicode(bytes: Uint8Array, at: number): number {
 /** The value of the four hex digits that must be at `at`. */
 function hexOf(bytes: Uint8Array, at: number): number {
   let code = 0;
-  for (let place = at; place < at + 4; place++) {
-    const value = place < bytes.length ? hexValue[bytes[place]!]! : 255;
-    if (value === 255) throw unexpected(bytes, place);
+  for (let i = at; i < at + 4; i++) {
+    const value = i < bytes.length ? hexValue[bytes[i]!]! : 255;
+    if (value === 255) throw unexpected(bytes, i);
     code = code * 16 + value;
   }
   return code;

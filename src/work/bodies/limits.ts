@@ -26,12 +26,12 @@ export const uploadLimits = {
   shortBytesMax: 16 * 1024,
   /** What a lease of a short body has without a share, in bytes: the body, its layers, the state of its connection. */
   shortLeaseBytesMax: 64 * 1024,
-  /** What the state of a body that is received in pieces weighs, in bytes: stream, reader, promises, connection. */
+  /** State of a body that is received chunk by chunk, in bytes: stream, reader, promises, connection. */
   openUploadBytes: 8 * 1024,
   /**
-   * Bytes of short bodies, and of longer ones, that may be received in one piece at once, by their announced lengths.
-   * The runtime shows nothing of such a body until all of it is here. Further ones are received in pieces, which costs
-   * 7 to 20 µs of CPU more.
+   * Bytes of short bodies, and of longer ones, that may be received whole at once, by their announced lengths.
+   * The runtime shows nothing of such a body until all of it is here. Further ones are received chunk by chunk, which
+   * costs 7 to 20 µs of CPU more.
    */
   unseenBytesMax: 16 * 1024 * 1024,
   /** The age below which no body is ended to free memory, in ms. */
@@ -51,7 +51,7 @@ export const uploadLimits = {
   /** How long a whole upload may take, in ms: enough for 20 MB over a bad line. */
   wholeMsMax: 600_000,
   /**
-   * The least rate of a body that is received in one piece, beyond the silence allowed, in bytes a second: a phone on a
+   * The least rate of a body that is received whole, beyond the silence allowed, in bytes a second: a phone on a
    * bad line. Nothing shows whether such a body still arrives; a connection that is silent for a minute is closed.
    */
   wholeBodyBytesPerSecondMin: 4096,

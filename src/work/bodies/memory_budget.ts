@@ -92,7 +92,7 @@ export class MemoryBudget {
   }
 
   /**
-   * Whether a body of so many announced bytes may be received in one piece, so that nothing is known of it until all of
+   * Whether a body of so many announced bytes may be received whole, so that nothing is known of it until all of
    * it is here. What the runtime collects meanwhile is bounded by this; releaseUnseen() follows.
    */
   acquireUnseen(announced: number): boolean {

@@ -295,7 +295,7 @@ class Upload implements Polled {
     }
   }
 
-  /** From now on chunks are copied to their final place. */
+  /** From now on chunks are copied into their final memory. */
   #useBuffer(): void {
     const { bufferFor } = this.#receiving;
     const lent = bufferFor?.(this.#announced);

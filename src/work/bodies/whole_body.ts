@@ -1,4 +1,4 @@
-// Receives a body in one piece, without a promise: nearly always it has arrived already. Nothing shows how much of it
+// Receives a body whole, without a promise: nearly always it has arrived already. Nothing shows how much of it
 // has arrived before all of it has, so that MemoryBudget.acquireUnseen() bounds how many are received so.
 
 import type { Polled } from "../../core/clock.ts";

@@ -25,7 +25,7 @@ function mixed(...parts: (string | number[])[]): Uint8Array {
 function repaired(bytes: Uint8Array, stretch = 1 << 20, bytesMax = 1 << 30): string | undefined {
   const repair = new Repair(bytes);
   while (!repair.advance(stretch));
-  if (repair.places === 0 || repair.size > bytesMax) return undefined;
+  if (repair.repairs === 0 || repair.size > bytesMax) return undefined;
   const done = repair.open();
   while (!repair.advance(stretch));
   return decoder.decode(done.bytes);

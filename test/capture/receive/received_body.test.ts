@@ -84,7 +84,7 @@ test("a second scanner frees the index of the first, and a repaired copy is free
   const body = new ReceivedBody(new ArenaPool(usual), Buffer.from(manyEvents));
   const { index } = await scanned(body);
   const copy = Buffer.from(manyEvents);
-  const again = body.scanner({ repaired: { bytes: copy, placeIn: () => -1 } });
+  const again = body.scanner({ repaired: { bytes: copy, offsetIn: () => -1 } });
   expect(index.entries.byteLength).toBe(0);
   await scanOn(again);
   body.close();

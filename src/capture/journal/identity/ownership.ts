@@ -84,7 +84,7 @@ export class JournalOwnership {
     return this.#registration !== undefined && this.#registration.database !== this.database;
   }
 
-  /** Whether the folder is another one than at its last use, or a copy in its place. */
+  /** Whether the folder is another one than at its last use, or a copy of it. */
   get #isElsewhere(): boolean {
     return this.#identity.home.inodes !== this.#home.inodes;
   }
@@ -138,8 +138,8 @@ export class JournalOwnership {
     if (this.isBroken) return;
     const { sql, clock } = this.#options;
     if (!this.#isVerified) await this.#decideLater(journal);
-    const marks = journal.watermarks();
-    const isPublished = await publishWatermarks(sql, this.#identity, this.#process, marks, clock.now());
+    const watermarks = journal.watermarks();
+    const isPublished = await publishWatermarks(sql, this.#identity, this.#process, watermarks, clock.now());
     if (!isPublished) await this.#decideLater(journal);
   }
 

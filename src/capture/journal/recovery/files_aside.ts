@@ -32,8 +32,8 @@ export function isAside(io: JournalIo, path: string): boolean {
 
 /** A name that no file kept aside has. */
 function freeName(io: JournalIo, path: string): string {
-  for (let place = 1; ; place++) {
-    const name = place === 1 ? `${path}.damaged` : `${path}.${place}.damaged`;
+  for (let number = 1; ; number++) {
+    const name = number === 1 ? `${path}.damaged` : `${path}.${number}.damaged`;
     if (!io.exists(name)) return name;
   }
 }

@@ -15,7 +15,7 @@ export interface FrameHead {
   rows: number;
   /** created_at of the first row, in microseconds. */
   oldest: number;
-  /** Bytes of its file that were synced when it was written: damage before that place took acknowledged rows. */
+  /** Bytes of its file that were synced when it was written: damage before that offset took acknowledged rows. */
   synced: number;
   /** Rows of its segment before its own. */
   before: number;
@@ -34,7 +34,7 @@ const magic = 0x4d415246;
 const headBytes = 48;
 
 /**
- * Appends one frame to `out`, whose first byte goes to place `head.synced` of the file; `payload` writes the Native
+ * Appends one frame to `out`, whose first byte goes to offset `head.synced` of the file; `payload` writes the Native
  * bytes. Returns where the payload lies in `out`. For a long payload this is a promise, as its sum is computed with
  * pauses for other requests; nothing may be written to `out` until it resolves.
  */
@@ -60,23 +60,23 @@ export function writeFrame(
   const length = out.total - offset;
   const view = new DataView(out.bytes.buffer, out.bytes.byteOffset);
   view.setUint32(start + 4, length, true);
-  const pieces = out.list(start + 12);
-  const place = { offset, length };
+  const chunks = out.list(start + 12);
+  const range = { offset, length };
   if (length > limits.copyBytesMax) {
-    return sumInTurns(pieces).then((sum) => {
+    return sumInTurns(chunks).then((sum) => {
       view.setUint32(start + 8, sum, true);
-      return place;
+      return range;
     });
   }
   let sum = 0;
-  for (const bytes of pieces) sum = crc32(bytes, sum);
+  for (const bytes of chunks) sum = crc32(bytes, sum);
   view.setUint32(start + 8, sum, true);
-  return place;
+  return range;
 }
 
-async function sumInTurns(pieces: readonly Uint8Array[]): Promise<number> {
+async function sumInTurns(chunks: readonly Uint8Array[]): Promise<number> {
   let sum = 0;
-  for (const bytes of pieces) {
+  for (const bytes of chunks) {
     for (let at = 0; at < bytes.length; at += journalLimits.sumBytesMax) {
       if (at > 0) await nextTurn();
       sum = crc32(bytes.subarray(at, at + journalLimits.sumBytesMax), sum);

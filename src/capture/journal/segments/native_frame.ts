@@ -29,12 +29,12 @@ const noSum = encoder.encode("0".repeat(widths.sum));
 
 const parts = Object.keys(widths) as Part[];
 const digitsOf = (some: readonly Part[]) => some.reduce((sum, part) => sum + widths[part], 0);
-const places = new Map(parts.map((part, i) => [part, opening.length + digitsOf(parts.slice(0, i))]));
+const offsets = new Map(parts.map((part, i) => [part, opening.length + digitsOf(parts.slice(0, i))]));
 const commentBytes = opening.length + digitsOf(parts) + closing.length;
-const sumAt = places.get("sum")!;
+const sumAt = offsets.get("sum")!;
 
 /**
- * Appends one frame to `out`, whose first byte goes to place `head.synced` of the file; `payload` writes the Native
+ * Appends one frame to `out`, whose first byte goes to offset `head.synced` of the file; `payload` writes the Native
  * block. Returns where the frame lies in `out`.
  */
 export function writeNativeFrame(out: Pieces, head: FrameHead, payload: (out: Pieces) => void): FileRange {
@@ -66,7 +66,7 @@ export function writeNativeFrame(out: Pieces, head: FrameHead, payload: (out: Pi
   at = putHex(bytes, at, before, widths.before);
   bytes.set(closing, at);
   let sum = 0;
-  for (const piece of out.list(start)) sum = crc32(piece, sum);
+  for (const chunk of out.list(start)) sum = crc32(chunk, sum);
   putHex(bytes, comment + sumAt, sum, widths.sum);
   return { offset, length };
 }
@@ -116,7 +116,7 @@ function readComment(bytes: Uint8Array, at: number) {
   if (!opening.every((byte, i) => bytes[comment + i] === byte)) return undefined;
   const text = decoder.decode(bytes.subarray(comment, type.end));
   const number = (part: Part): bigint => {
-    const from = places.get(part)!;
+    const from = offsets.get(part)!;
     const digits = text.slice(from, from + widths[part]);
     return /^[0-9a-f]+$/.test(digits) ? BigInt(`0x${digits}`) : -1n;
   };

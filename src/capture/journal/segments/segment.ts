@@ -11,7 +11,7 @@ const headSumAt = 20;
 const magic = new TextEncoder().encode("SLUICEJ1");
 const epochMs = Date.UTC(2020, 0, 1);
 const journalBits = BigInt(Math.log2(journalLimits.journalsCountMax));
-const placeBits = BigInt(Math.log2(journalLimits.segmentBatchesMax));
+const indexBits = BigInt(Math.log2(journalLimits.segmentBatchesMax));
 
 export interface FileRange {
   offset: number;
@@ -65,13 +65,13 @@ export function millisOfSegment(id: bigint): number {
   return Number(id >> journalBits) + epochMs;
 }
 
-/** @param place from 0 to journalLimits.segmentBatchesMax - 1. */
-export function batchId(segment: bigint, place: number): bigint {
-  return (segment << placeBits) | BigInt(place);
+/** @param index from 0 to journalLimits.segmentBatchesMax - 1. */
+export function batchId(segment: bigint, index: number): bigint {
+  return (segment << indexBits) | BigInt(index);
 }
 
 export function segmentOf(batch: bigint): bigint {
-  return batch >> placeBits;
+  return batch >> indexBits;
 }
 
 /** The end of a file name for rows that come back from quarantine. */

@@ -51,7 +51,7 @@ export function readSegment(setup: JournalSetup, path: string): ReadSegment | un
   return { segment, fileBytes: bytes.length, frames, bad, headDamaged: headed && head === undefined };
 }
 
-/** A segment without the frames at and behind place `bytes`. */
+/** A segment without the frames from offset `bytes` on. */
 export function withoutFramesFrom(read: ReadSegment, bytes: number): ReadSegment {
   const frames = read.frames.filter(({ at }) => at < bytes);
   const segment: Segment = { ...read.segment, bytes: 0, rows: 0, batches: [] };

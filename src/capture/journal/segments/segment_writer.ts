@@ -68,7 +68,7 @@ export class SegmentWriter {
     }
   }
 
-  /** Writes as many of `blocks` as the segment has places for, syncs, and only then counts them in. */
+  /** Writes as many of `blocks` as the segment has room for, syncs, and only then counts them in. */
   async #writeInto(segment: Segment, blocks: readonly FrameBlock[]): Promise<number> {
     const out = this.#frames;
     out.clear();
@@ -82,15 +82,15 @@ export class SegmentWriter {
       const { rows, partition, oldest, changes } = block;
       const head = { batch: batch.id, partition, rows, oldest, synced: segment.bytes, before };
       const write = segment.lane.isNative ? writeNativeFrame : writeFrame;
-      const place = await write(out, head, (payload) => block.encode(payload, batch.id, batch.rows));
+      const range = await write(out, head, (payload) => block.encode(payload, batch.id, batch.rows));
       before += rows;
-      const frame = { offset: segment.bytes + place.offset, length: place.length, rows };
+      const frame = { offset: segment.bytes + range.offset, length: range.length, rows };
       written.push({ batch, frame, changes });
     }
     this.#options.acquireSpace(out.total);
     const file = this.#file;
     if (!file) throw new Error("the segment's file is closed");
-    await writePieces(this.#options.setup.io, file, out.list(), segment.bytes);
+    await writeChunks(this.#options.setup.io, file, out.list(), segment.bytes);
     await file.datasync();
     await this.#named;
     const oldest = Math.min(...blocks.slice(0, written.length).map((block) => block.oldest));
@@ -146,23 +146,23 @@ export class SegmentWriter {
   }
 }
 
-/** The most pieces of one system call. */
-const piecesMax = 512;
+/** The most chunks of one system call. */
+const chunksMax = 512;
 
 /**
  * Writes several chunks without copying them; short writes are normal. Few bytes are written synchronously, which takes
  * 20 µs; more by another thread, so that other requests do not wait.
  */
-async function writePieces(
+async function writeChunks(
   io: JournalIo,
   file: JournalFile,
-  pieces: Uint8Array[],
+  chunks: Uint8Array[],
   position: number,
 ): Promise<void> {
-  const now = pieces.reduce((sum, piece) => sum + piece.length, 0) <= journalLimits.writeNowBytesMax;
+  const now = chunks.reduce((sum, chunk) => sum + chunk.length, 0) <= journalLimits.writeNowBytesMax;
   let at = position;
-  for (let next = 0; next < pieces.length; next += piecesMax) {
-    for (let left = pieces.slice(next, next + piecesMax); left.length > 0;) {
+  for (let next = 0; next < chunks.length; next += chunksMax) {
+    for (let left = chunks.slice(next, next + chunksMax); left.length > 0;) {
       const bytesWritten = now ? io.writevNow(file, left, at) : (await file.writev(left, at)).bytesWritten;
       if (bytesWritten <= 0) throw new Error("the disk took no more bytes");
       at += bytesWritten;
@@ -171,13 +171,13 @@ async function writePieces(
   }
 }
 
-/** The pieces without their first `bytes` bytes. */
-function behind(pieces: Uint8Array[], bytes: number): Uint8Array[] {
+/** The chunks without their first `bytes` bytes. */
+function behind(chunks: Uint8Array[], bytes: number): Uint8Array[] {
   let skipped = bytes;
   const rest: Uint8Array[] = [];
-  for (const piece of pieces) {
-    if (skipped < piece.length) rest.push(skipped > 0 ? piece.subarray(skipped) : piece);
-    skipped = Math.max(0, skipped - piece.length);
+  for (const chunk of chunks) {
+    if (skipped < chunk.length) rest.push(skipped > 0 ? chunk.subarray(skipped) : chunk);
+    skipped = Math.max(0, skipped - chunk.length);
   }
   return rest;
 }

@@ -79,19 +79,19 @@ export class SyncedMarks {
       }
       extents.set(segmentName(extent.lane, extent.id), extent);
       // Where there is no space for a new file, this one is used further.
-      const [place, side] = [
+      const [slots, side] = [
         this.#lanes[lanes.indexOf(extent.lane)]!,
         (at / slotBytes - 1) % 2 === 0 ? 0 : 1,
       ] as const;
-      place.ids[side] = extent.id;
-      if (extent.id >= place.ids[place.newest]) place.newest = side;
+      slots.ids[side] = extent.id;
+      if (extent.id >= slots.ids[slots.newest]) slots.newest = side;
     }
     return { extents, exact: isHead && this.#bootId !== "", unreadable, there: true };
   }
 
   /** Deletes all marks, durably, and opens the file. */
   restart(): void {
-    for (const place of this.#lanes) place.ids = [0n, 0n];
+    for (const slots of this.#lanes) slots.ids = [0n, 0n];
     const whole = new Uint8Array(this.#fileBytes);
     whole.set(this.#head());
     // An empty file, as a kill could leave it, would pass for a damaged one.
@@ -112,23 +112,23 @@ export class SyncedMarks {
 
   /** Marks the segment's first `bytes` as synced; between the sync and the acknowledgement. */
   write({ lane, id, bytes, rows }: Segment): void {
-    const place = this.#lanes[this.#setup.lanes.indexOf(lane)]!;
-    if (place.ids[place.newest] !== id) {
-      place.newest = place.newest === 0 ? 1 : 0;
-      place.ids[place.newest] = id;
+    const slots = this.#lanes[this.#setup.lanes.indexOf(lane)]!;
+    if (slots.ids[slots.newest] !== id) {
+      slots.newest = slots.newest === 0 ? 1 : 0;
+      slots.ids[slots.newest] = id;
     }
     this.#view.setBigUint64(0, id, true);
     this.#view.setUint32(8, bytes, true);
     this.#view.setUint32(12, rows, true);
-    this.#view.setUint32(16, place.lane, true);
+    this.#view.setUint32(16, slots.lane, true);
     this.#view.setUint32(slotSumAt, crc32(this.#summed), true);
-    this.#write(this.#slot, slotBytes * (1 + 2 * place.lane + place.newest));
+    this.#write(this.#slot, slotBytes * (1 + 2 * slots.lane + slots.newest));
   }
 
   forget({ lane, id }: Segment): void {
-    const place = this.#lanes[this.#setup.lanes.indexOf(lane)]!;
+    const slots = this.#lanes[this.#setup.lanes.indexOf(lane)]!;
     for (const side of [0, 1] as const) {
-      if (place.ids[side] === id) this.#write(noSlot, slotBytes * (1 + 2 * place.lane + side));
+      if (slots.ids[side] === id) this.#write(noSlot, slotBytes * (1 + 2 * slots.lane + side));
     }
   }
 

@@ -152,8 +152,8 @@ function eventMicros(entry: u32, received: i64, skew: i64, latest: i64): i64 {
   return micros < EARLIEST || micros > latest ? i64.MIN_VALUE : micros;
 }
 
-/** Records the distinct id of an event under `place`; false when it is unusual. */
-function judgeId(entry: u32, place: u32): bool {
+/** Records the distinct id of an event under `nth`; false when it is unusual. */
+function judgeId(entry: u32, nth: u32): bool {
   let id = load<u32>(entry + (FIELD_DISTINCT_ID << 2)) + BODY;
   let idEnd = end(entry, FIELD_DISTINCT_ID) + BODY;
   if (idEnd == BODY || byte(id) == 0x6e) {
@@ -171,18 +171,18 @@ function judgeId(entry: u32, place: u32): bool {
   // "$posthog_cookieless": sixteen of its nineteen characters distinguish it from other ids well enough.
   if (length == 19 && load<u64>(id) == 0x676f6874736f7024 && load<u64>(id, 8) == 0x6c65696b6f6f635f)
     return false;
-  store<u32>(IDS + (place << 3), id);
-  store<u32>(IDS + (place << 3), length, 4);
+  store<u32>(IDS + (nth << 3), id);
+  store<u32>(IDS + (nth << 3), length, 4);
   return true;
 }
 
-/** Appends `place` to the list of those of a year. */
-function listYear(year: u32, place: u32): void {
+/** Appends event `nth` to the list of a year. */
+function listYear(year: u32, nth: u32): void {
   const list = YEAR_LIST + year * 12;
-  store<u16>(NEXT + (place << 1), 0);
-  if (load<u32>(list, 4) == 0) store<u32>(list, place + 1, 4);
-  else store<u16>(NEXT + ((load<u32>(list, 8) - 1) << 1), <u16>(place + 1));
-  store<u32>(list, place + 1, 8);
+  store<u16>(NEXT + (nth << 1), 0);
+  if (load<u32>(list, 4) == 0) store<u32>(list, nth + 1, 4);
+  else store<u16>(NEXT + ((load<u32>(list, 8) - 1) << 1), <u16>(nth + 1));
+  store<u32>(list, nth + 1, 8);
 }
 
 /**
@@ -191,8 +191,8 @@ function listYear(year: u32, place: u32): void {
  */
 // @ts-ignore: decorator
 @inline
-function shapeOf(entry: u32, place: u32, name: u32, length: u32): u64 {
-  const who = WHO + (place << 4);
+function shapeOf(entry: u32, nth: u32, name: u32, length: u32): u64 {
+  const who = WHO + (nth << 4);
   const own = load<u64>(entry + (FIELD_SHAPE << 2));
   if (own == 0) return SHAPE_UNKNOWN;
   let shape = mixText(own, name, length);
@@ -210,10 +210,10 @@ function shapeOf(entry: u32, place: u32, name: u32, length: u32): u64 {
   return shape;
 }
 
-/** Judges one event; when it is plain, its time, id, uuid and name are recorded under `place`. */
+/** Judges one event; when it is plain, its time, id, uuid and name are recorded under `nth`. */
 // @ts-ignore: decorator
 @inline
-function judgeOne(entry: u32, place: u32, received: i64, skew: i64, latest: i64): bool {
+function judgeOne(entry: u32, nth: u32, received: i64, skew: i64, latest: i64): bool {
   if (load<u32>(entry, 4) - load<u32>(entry) > EVENT_BYTES_MAX) return false;
   const traits = load<u32>(entry + (FIELD_TRAITS << 2));
   if ((traits & TRAITS_UNUSUAL) != 0 || load<u32>(entry + (FIELD_ALTERED << 2)) != 0) return false;
@@ -228,7 +228,7 @@ function judgeOne(entry: u32, place: u32, received: i64, skew: i64, latest: i64)
     return false;
   // "$snapsho"
   if (byte(name + 1) == 0x24 && load<u64>(name + 1) == 0x6f687370616e7324) return false;
-  if (!judgeId(entry, place)) return false;
+  if (!judgeId(entry, nth)) return false;
   const properties = byte(load<u32>(entry + (FIELD_PROPERTIES << 2)) + BODY);
   if (end(entry, FIELD_PROPERTIES) != 0 && properties != 0x7b && properties != 0x6e) return false;
   const micros = eventMicros(entry, received, skew, latest);
@@ -236,17 +236,17 @@ function judgeOne(entry: u32, place: u32, received: i64, skew: i64, latest: i64)
   const uuidEnd = end(entry, FIELD_UUID) + BODY;
   if (
     uuidEnd != BODY &&
-    !readUuid(load<u32>(entry + (FIELD_UUID << 2)) + BODY, uuidEnd, UUIDS + (place << 4))
+    !readUuid(load<u32>(entry + (FIELD_UUID << 2)) + BODY, uuidEnd, UUIDS + (nth << 4))
   ) {
     return false;
   }
   const number = nameNumber(name + 1, length);
   if (number == NAMES_MAX) return false;
   if (load<u32>(entry + (FIELD_IDENTITY << 2)) != 0 || named >= NAMED_IDENTIFY) {
-    if (!judgeIdentity(entry, place, named, profile)) return false;
+    if (!judgeIdentity(entry, nth, named, profile)) return false;
     IdentityCounts.any = 1;
   } else {
-    const who = WHO + (place << 4);
+    const who = WHO + (nth << 4);
     v128.store(who, i64x2.splat(0));
     if (profile == GRADE_EMPTY) {
       store<u8>(who, <u8>MODE_PERSONLESS, 11);
@@ -256,15 +256,15 @@ function judgeOne(entry: u32, place: u32, received: i64, skew: i64, latest: i64)
   // Last, since a year that has a number must have an event.
   const year = yearNumber(micros);
   if (year == YEARS_MAX) return false;
-  store<u64>(SHAPES + (place << 3), shapeOf(entry, place, name + 1, length));
-  store<u8>(NAME_OF + place, <u8>number);
-  store<u8>(LACKS_UUID + place, uuidEnd == BODY ? 1 : 0);
-  store<i64>(TIMES + (place << 3), micros);
-  listYear(year, place);
+  store<u64>(SHAPES + (nth << 3), shapeOf(entry, nth, name + 1, length));
+  store<u8>(NAME_OF + nth, <u8>number);
+  store<u8>(LACKS_UUID + nth, uuidEnd == BODY ? 1 : 0);
+  store<i64>(TIMES + (nth << 3), micros);
+  listYear(year, nth);
   return true;
 }
 
-/** Whether the next event might have a name, year, changes or keys for which a table has no place. */
+/** Whether the next event might have a name, year, changes or keys for which a table has no room. */
 // @ts-ignore: decorator
 @inline
 function isFull(): bool {
@@ -279,8 +279,8 @@ function isFull(): bool {
 /**
  * Judges the entries from `first` on, until `count`, ROWS_MAX of them, or about `bytesMax` of the body are through, or
  * a table is full: the next slice begins with empty ones.
- * @returns how many. YEARS is how many years the plain ones are of (listed as year, first place, last place),
- *   SLOW how many are not plain (listed by place), LACKING how many plain ones have no uuid, NAMES_USED and KEYS_USED
+ * @returns how many. YEARS is how many years the plain ones are of (listed as year, its first and last event),
+ *   SLOW how many are not plain (listed by number), LACKING how many plain ones have no uuid, NAMES_USED and KEYS_USED
  *   how many names of events and keys of properties there are, IDENTITY_ANY whether any says something of a
  *   person or group.
  */
@@ -297,17 +297,17 @@ export function judge(first: u32, count: u32, bytesMax: u32, received: f64, skew
   yearCount = 0;
   let slow: u32 = 0;
   let lacking: u32 = 0;
-  let place: u32 = 0;
+  let nth: u32 = 0;
   const most = min(count - first, ROWS_MAX);
   const goal = load<u32>(ENTRIES + first * ENTRY_BYTES) + bytesMax;
-  for (; place < most; place++) {
-    const entry = ENTRIES + (first + place) * ENTRY_BYTES;
+  for (; nth < most; nth++) {
+    const entry = ENTRIES + (first + nth) * ENTRY_BYTES;
     if (load<u32>(entry) > goal || isFull()) break;
-    if (judgeOne(entry, place, <i64>received, <i64>skew, <i64>latest))
-      lacking += <u32>byte(LACKS_UUID + place);
+    if (judgeOne(entry, nth, <i64>received, <i64>skew, <i64>latest))
+      lacking += <u32>byte(LACKS_UUID + nth);
     else {
-      store<u64>(SHAPES + (place << 3), 0);
-      store<u16>(SLOW_LIST + (slow++ << 1), <u16>place);
+      store<u64>(SHAPES + (nth << 3), 0);
+      store<u16>(SLOW_LIST + (slow++ << 1), <u16>nth);
     }
   }
   store<u32>(SLOW, slow);
@@ -316,7 +316,7 @@ export function judge(first: u32, count: u32, bytesMax: u32, received: f64, skew
   store<u32>(NAMES_USED, nameCount);
   store<u32>(KEYS_USED, IdentityCounts.keys);
   store<u32>(IDENTITY_ANY, IdentityCounts.any);
-  return place;
+  return nth;
 }
 
 /** A new UUIDv7 in ClickHouse's order from its tie and six random bytes. */
@@ -347,17 +347,17 @@ export function writeColumns(
   let properties: u32 = OUT_PROPERTIES;
   let next = load<u32>(YEAR_LIST + year * 12, 4);
   while (next != 0) {
-    const place = next - 1;
-    const entry = ENTRIES + (first + place) * ENTRY_BYTES;
-    const micros = load<i64>(TIMES + (place << 3));
-    if (byte(LACKS_UUID + place) != 0) {
-      newUuid(OUT_UUID + (rows << 4), micros, tie + place, ENTROPY + place * 6);
-    } else v128.store(OUT_UUID + (rows << 4), v128.load(UUIDS + (place << 4)));
+    const nth = next - 1;
+    const entry = ENTRIES + (first + nth) * ENTRY_BYTES;
+    const micros = load<i64>(TIMES + (nth << 3));
+    if (byte(LACKS_UUID + nth) != 0) {
+      newUuid(OUT_UUID + (rows << 4), micros, tie + nth, ENTROPY + nth * 6);
+    } else v128.store(OUT_UUID + (rows << 4), v128.load(UUIDS + (nth << 4)));
     store<u32>(OUT_PROJECT + (rows << 2), project);
-    store<u8>(OUT_EVENT + rows, byte(NAME_OF + place));
-    const length = load<u32>(IDS + (place << 3), 4);
+    store<u8>(OUT_EVENT + rows, byte(NAME_OF + nth));
+    const length = load<u32>(IDS + (nth << 3), 4);
     ids = varuint(ids, length);
-    copy(ids, load<u32>(IDS + (place << 3)), length);
+    copy(ids, load<u32>(IDS + (nth << 3)), length);
     ids += length;
     const from = load<u32>(entry + (FIELD_PROPERTIES << 2));
     if (end(entry, FIELD_PROPERTIES) == 0 || byte(from + BODY) == 0x6e) {
@@ -374,7 +374,7 @@ export function writeColumns(
     store<i64>(OUT_TIMESTAMP + (rows << 3), micros);
     store<i64>(OUT_CREATED + (rows << 3), <i64>created);
     store<u8>(OUT_HISTORICAL + rows, <u8>historical);
-    next = <u32>load<u16>(NEXT + (place << 1));
+    next = <u32>load<u16>(NEXT + (nth << 1));
     rows++;
   }
   store<u32>(OUT_IDS_LENGTH, ids - OUT_IDS);

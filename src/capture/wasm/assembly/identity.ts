@@ -85,7 +85,7 @@ function textEnd(from: u32): u32 {
   return 0;
 }
 
-/** The place after a valid list or object. */
+/** The address after a valid list or object. */
 function nestedEnd(from: u32): u32 {
   let depth = 0;
   let at = from;
@@ -99,7 +99,7 @@ function nestedEnd(from: u32): u32 {
   return at;
 }
 
-/** The place after a valid value. */
+/** The address after a valid value. */
 // @ts-ignore: decorator
 @inline
 function valueEnd(from: u32): u32 {
@@ -149,17 +149,17 @@ function change(op: u32, key: u32, length: u32, value: u32, size: u32): bool {
   if (number == KEYS_MAX) return false;
   // Where this key was listed last, if the present event listed it; these entries need not be cleared.
   const seen = KEY_SEEN + ((op == OP_UNSET ? OP_SET : op) * KEYS_MAX + number) * 4;
-  let place = load<u32>(seen);
-  let entry = CHANGES + place * 12;
+  let change = load<u32>(seen);
+  let entry = CHANGES + change * 12;
   const again =
-    place >= changesFrom &&
-    place < IdentityCounts.changes &&
+    change >= changesFrom &&
+    change < IdentityCounts.changes &&
     <u32>load<u16>(entry, 8) == number &&
     sameKind(<u32>load<u16>(entry, 10), op);
   if (!again) {
-    place = IdentityCounts.changes++;
-    entry = CHANGES + place * 12;
-    store<u32>(seen, place);
+    change = IdentityCounts.changes++;
+    entry = CHANGES + change * 12;
+    store<u32>(seen, change);
     store<u16>(entry, <u16>number, 8);
   }
   store<u32>(entry, value);
@@ -237,8 +237,8 @@ function group(type: u32, typeLength: u32, key: u32, size: u32): bool {
   IdentityCounts.typesWritten = true;
   const known = load<u32>(GROUP_TYPES);
   for (let number: u32 = 0; number < known; number++) {
-    const place = GROUP_TYPES + 16 + number * GROUP_TYPE_BYTES;
-    if (load<u32>(place) != typeLength || !sameText(place + 16, type, typeLength)) continue;
+    const typeAt = GROUP_TYPES + 16 + number * GROUP_TYPE_BYTES;
+    if (load<u32>(typeAt) != typeLength || !sameText(typeAt + 16, type, typeLength)) continue;
     if ((typesNamed & (1 << number)) != 0) {
       // The group whose properties the event sets counts, whichever groups it belongs to.
       return identified && <u32>load<u16>(GROUPS + groupsFrom * 12, 8) == number;
@@ -309,8 +309,8 @@ function identifies(entry: u32): bool {
   return isObject(entry, FIELD_SET) || isObject(entry, FIELD_OWN_SET);
 }
 
-/** Lists what one event says, under `place`; false when it is not plain, and then it may have been listed in part. */
-function listIdentity(entry: u32, place: u32, named: i32, profile: u32): bool {
+/** Lists what one event says, under `nth`; false when it is not plain, and then it may have been listed in part. */
+function listIdentity(entry: u32, nth: u32, named: i32, profile: u32): bool {
   changedBytes = 0;
   typesNamed = 0;
   identified = false;
@@ -326,7 +326,7 @@ function listIdentity(entry: u32, place: u32, named: i32, profile: u32): bool {
     if (!unsets(entry, FIELD_UNSET) || !unsets(entry, FIELD_OWN_UNSET)) return false;
   }
   if (identified && !changesOf(valueAt(entry, FIELD_GROUP_SET), OP_GROUP)) return false;
-  const who = WHO + (place << 4);
+  const who = WHO + (nth << 4);
   store<u32>(who, changesFrom);
   store<u32>(who, groupsFrom, 4);
   store<u16>(who, <u16>(IdentityCounts.changes - changesFrom), 8);
@@ -336,10 +336,10 @@ function listIdentity(entry: u32, place: u32, named: i32, profile: u32): bool {
 }
 
 /** Whether an entry is plain; lists what it says, and nothing of one that is not plain. */
-export function judgeIdentity(entry: u32, place: u32, named: i32, profile: u32): bool {
+export function judgeIdentity(entry: u32, nth: u32, named: i32, profile: u32): bool {
   changesFrom = IdentityCounts.changes;
   groupsFrom = IdentityCounts.groups;
-  if (listIdentity(entry, place, named, profile)) return true;
+  if (listIdentity(entry, nth, named, profile)) return true;
   IdentityCounts.changes = changesFrom;
   IdentityCounts.groups = groupsFrom;
   return false;

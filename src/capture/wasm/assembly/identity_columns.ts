@@ -37,8 +37,8 @@ export function writeIdentity(year: u32): u32 {
   let keys: u32 = OUT_GROUP_KEYS;
   let next = load<u32>(YEAR_LIST + year * 12, 4);
   while (next != 0) {
-    const place = next - 1;
-    const who = WHO + (place << 4);
+    const nth = next - 1;
+    const who = WHO + (nth << 4);
     const mode = byte(who + 11);
     store<u8>(OUT_MODE + row, mode);
     modes |= <u32>mode;
@@ -63,7 +63,7 @@ export function writeIdentity(year: u32): u32 {
       groups++;
     }
     store<u32>(OUT_GROUP_ENDS + (row << 2), groups);
-    next = <u32>load<u16>(NEXT + (place << 1));
+    next = <u32>load<u16>(NEXT + (nth << 1));
     row++;
   }
   store<u32>(OUT_CHANGES, changes);

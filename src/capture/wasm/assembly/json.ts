@@ -60,7 +60,7 @@ function isSimple(letter: u8): bool {
   return letter < 0x80 && (((letter < 0x40 ? simpleLow : simpleHigh) >> ((<u64>letter) & 63)) & 1) != 0;
 }
 
-/** The place after adjacent escapes that can be stored as they are; 0 where there is any other. */
+/** The address after adjacent escapes that can be stored as they are; 0 where there is any other. */
 function pastEscapes(from: u32): u32 {
   let at = from;
   Last.escaped = true;
@@ -115,7 +115,7 @@ export function isDigit(c: u8): bool {
   return <u8>(c - 0x30) < 10;
 }
 
-/** The place after a number or word; 0 when it is none. */
+/** The address after a number or word; 0 when it is none. */
 function pastScalar(from: u32): u32 {
   const first = byte(from);
   const four = load<u32>(from);
@@ -152,7 +152,7 @@ function pastKey(from: u32): u32 {
   return byte(colon) == 0x3a ? blanks(colon + 1) : 0;
 }
 
-/** The place after a value of any kind, `outer` containers deep; 0 when it is none, or too deep. */
+/** The address after a value of any kind, `outer` containers deep; 0 when it is none, or too deep. */
 export function skip(from: u32, outer: u32): u32 {
   let depth = outer;
   let at = from;

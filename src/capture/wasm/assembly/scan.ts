@@ -42,7 +42,7 @@ import { Last, blanks, byte, isDigit, pastString, quote, skip } from "./json";
 import { hashOf, mixName, mixText } from "./values";
 
 /** The project keys of the open item: its own and the one in its properties, [from, to). */
-export class KeyPlaces {
+export class KeyRanges {
   static ownFrom: u32 = 0;
   static ownTo: u32 = 0;
   static innerFrom: u32 = 0;
@@ -72,10 +72,10 @@ export function isLearned(name: u32, from: u32): bool {
   return ((<u32>low) | ((<u32>high) << 16) | load<u32>(name, learnedUnwanted)) == 0xffffffff;
 }
 
-/** The place of a name among those that were learned: there already, or learned now. */
+/** The address of a name among those that were learned: there already, or learned now. */
 export function cacheName(table: u32, from: u32, length: u32): u32 {
-  const place = (hashOf(from, length) & (LEARNED_MAX - 1)) + (table == PROPERTY_KEYS ? LEARNED_MAX : 0);
-  const name = LEARNED + place * LEARNED_BYTES;
+  const number = (hashOf(from, length) & (LEARNED_MAX - 1)) + (table == PROPERTY_KEYS ? LEARNED_MAX : 0);
+  const name = LEARNED + number * LEARNED_BYTES;
   const wanted: u32 = ((1 << (length + 1)) << 1) - 1;
   if (load<u32>(name, learnedUnwanted) == ~wanted && isLearned(name, from)) return name;
   v128.store(name, v128.load(from));
@@ -93,14 +93,14 @@ export function cacheName(table: u32, from: u32, length: u32): u32 {
 @inline
 export function slotOf(table: u32, from: u32, length: u32): i32 {
   if (length > KEY_LENGTH_MAX) return NO_SLOT;
-  let place = <u32>load<u8>(table + (length << 8) + <u32>byte(from + 1));
-  while (place != 0) {
-    const name = NAMES + place * NAME_BYTES;
+  let number = <u32>load<u8>(table + (length << 8) + <u32>byte(from + 1));
+  while (number != 0) {
+    const name = NAMES + number * NAME_BYTES;
     const low = i8x16.bitmask(i8x16.eq(v128.load(from), v128.load(name, 16)));
     const high = i8x16.bitmask(i8x16.eq(v128.load(from, 16), v128.load(name, 32)));
     const wanted: u32 = length >= 32 ? 0xffffffff : (1 << length) - 1;
     if ((((<u32>low) | ((<u32>high) << 16)) & wanted) == wanted) return load<i32>(name);
-    place = load<u32>(name, 4);
+    number = load<u32>(name, 4);
   }
   return NO_SLOT;
 }
@@ -121,9 +121,9 @@ function grade(kind: u8, first: u8, size: u32): u32 {
 export function recordMember(entry: u32, slot: i32, first: u8, from: u32, to: u32): void {
   if (slot >= FIRST_TRAIT) {
     const which = <u32>(slot - FIRST_TRAIT);
-    const place = entry + (FIELD_TRAITS << 2);
-    const others = load<u32>(place) & ~((<u32>3) << (which << 1));
-    store<u32>(place, others | (grade(byte(TRAIT_KINDS + which), first, to - from) << (which << 1)));
+    const traits = entry + (FIELD_TRAITS << 2);
+    const others = load<u32>(traits) & ~((<u32>3) << (which << 1));
+    store<u32>(traits, others | (grade(byte(TRAIT_KINDS + which), first, to - from) << (which << 1)));
     return;
   }
   store<u32>(entry + ((<u32>slot) << 2), from - BODY);
@@ -131,7 +131,7 @@ export function recordMember(entry: u32, slot: i32, first: u8, from: u32, to: u3
   if (slot >= FIRST_IDENTITY) store<u32>(entry + (FIELD_IDENTITY << 2), 1);
 }
 
-/** The place after an object's closing bracket, its members recorded in `entry`; 0 when anything is unusual. */
+/** The address after an object's closing bracket, its members recorded in `entry`; 0 when anything is unusual. */
 export function members(table: u32, from: u32, depth: u32, entry: u32): u32 {
   let at = blanks(from + 1);
   if (byte(at) == 0x7d) return at + 1;
@@ -181,11 +181,11 @@ export function members(table: u32, from: u32, depth: u32, entry: u32): u32 {
     if (slot == KEY_SLOT) {
       if (first == quote) {
         if (table == PROPERTY_KEYS) {
-          KeyPlaces.innerFrom = start;
-          KeyPlaces.innerTo = at;
+          KeyRanges.innerFrom = start;
+          KeyRanges.innerTo = at;
         } else {
-          KeyPlaces.ownFrom = start;
-          KeyPlaces.ownTo = at;
+          KeyRanges.ownFrom = start;
+          KeyRanges.ownTo = at;
         }
       }
     } else if (slot != NO_SLOT) recordMember(entry, slot, first, start, at);
@@ -236,17 +236,17 @@ export function scan(
     const entry = ENTRIES + (count + done) * ENTRY_BYTES;
     for (let at: u32 = 0; at < ENTRY_BYTES; at += 16) v128.store(entry + at, i64x2.splat(0));
     store<u64>(entry + (FIELD_SHAPE << 2), noNames);
-    KeyPlaces.ownTo = 0;
-    KeyPlaces.innerTo = 0;
+    KeyRanges.ownTo = 0;
+    KeyRanges.innerTo = 0;
     const to = members(ITEM_KEYS, at, 2, entry);
     if (to == 0) break;
-    if (KeyPlaces.ownTo == 0) {
-      KeyPlaces.ownFrom = KeyPlaces.innerFrom;
-      KeyPlaces.ownTo = KeyPlaces.innerTo;
+    if (KeyRanges.ownTo == 0) {
+      KeyRanges.ownFrom = KeyRanges.innerFrom;
+      KeyRanges.ownTo = KeyRanges.innerTo;
     }
-    if (KeyPlaces.ownTo != 0) {
-      const length = KeyPlaces.ownTo - KeyPlaces.ownFrom;
-      if (length != keyTo - keyFrom || !same(KeyPlaces.ownFrom, keyFrom, length)) break;
+    if (KeyRanges.ownTo != 0) {
+      const length = KeyRanges.ownTo - KeyRanges.ownFrom;
+      if (length != keyTo - keyFrom || !same(KeyRanges.ownFrom, keyFrom, length)) break;
     }
     if (end(entry, FIELD_EVENT) == 0) break;
     if (end(entry, FIELD_DISTINCT_ID) + end(entry, FIELD_PROPERTIES_DISTINCT_ID) == 0) break;

@@ -1,8 +1,8 @@
-// A row of folded sessions: its places, and how it is written as values of Native columns.
+// A row of folded sessions: its offsets, and how it is written as values of Native columns.
 
 import { copy, varuint } from "./values";
 
-/** The places of a row, in bytes from its beginning. */
+/** Offsets in a row, in bytes. */
 export const hashOf: u32 = 0;
 export const start: u32 = 8;
 export const last: u32 = 16;
@@ -75,8 +75,8 @@ export function writeValue(column: u32, out: u32, at: u32): u32 {
     return text + size;
   }
   if (column <= 5) {
-    const places = column == 2 ? start : column == 3 ? last : column == 4 ? arrived : created;
-    store<i64>(out, load<i64>(at + places));
+    const offset = column == 2 ? start : column == 3 ? last : column == 4 ? arrived : created;
+    store<i64>(out, load<i64>(at + offset));
     return out + 8;
   }
   if (column == 6) {

@@ -59,7 +59,7 @@ function textEnd(from: u32): u32 {
   return at;
 }
 
-/** The place after a valid number. Of a long one, or one with an exponent, the engine's reader may refuse all of it. */
+/** The address after a valid number. Of a long one, or one with an exponent, the engine's reader may refuse all. */
 // @ts-ignore: decorator
 @inline
 function numberEnd(from: u32): u32 {
@@ -76,7 +76,7 @@ function numberEnd(from: u32): u32 {
   return at;
 }
 
-/** The place after a valid list or object. */
+/** The address after a valid list or object. */
 function nestedEnd(from: u32): u32 {
   let depth = 0;
   let at = from;
@@ -100,9 +100,9 @@ export function namesSession(from: u32, to: u32): bool {
     const w = i8x16.eq(v128.load(at, 1), i8x16.splat(0x24));
     let bits = i8x16.bitmask(v128.and(v, w));
     while (bits != 0) {
-      const place = at + ctz(bits);
+      const opening = at + ctz(bits);
       // $session, _id"
-      if (load<u64>(place, 1) == 0x6e6f697373657324 && load<u32>(place, 9) == 0x2264695f && place + 13 <= to)
+      if (load<u64>(opening, 1) == 0x6e6f697373657324 && load<u32>(opening, 9) == 0x2264695f && opening + 13 <= to)
         return true;
       bits &= bits - 1;
     }
@@ -110,7 +110,7 @@ export function namesSession(from: u32, to: u32): bool {
   return false;
 }
 
-/** Records the values of an event's properties that a session needs at FOLD_VALUES, each as its place and length. */
+/** Records the values of an event's properties that a session needs at FOLD_VALUES, each as its address and length. */
 export function readProperties(from: u32, to: u32): void {
   Seen.isOdd = byte(from) != 0x7b;
   let had: u32 = 0;
@@ -153,14 +153,14 @@ export function readProperties(from: u32, to: u32): void {
       const bit: u32 = 1 << slot;
       if ((had & bit) != 0) Seen.isOdd = true;
       had |= bit;
-      const place = FOLD_VALUES + ((<u32>slot) << 3);
+      const pair = FOLD_VALUES + ((<u32>slot) << 3);
       if (first == quote && <u32>slot != FOLD_LCP) {
         if (Seen.isEscaped) Seen.isOdd = true;
-        store<u32>(place, value + 1);
-        store<u32>(place, at - value - 2, 4);
+        store<u32>(pair, value + 1);
+        store<u32>(pair, at - value - 2, 4);
       } else if (<u32>slot == FOLD_LCP && (first == 0x2d || isDigit(first))) {
-        store<u32>(place, value);
-        store<u32>(place, at - value, 4);
+        store<u32>(pair, value);
+        store<u32>(pair, at - value, 4);
       } else if (first != 0x6e) Seen.isOdd = true;
     }
     at = blanks(at);

@@ -68,7 +68,7 @@ export function begin(secret: u64): void {
   clear();
 }
 
-/** Opens a block by the places of its columns; `nameKinds` has a byte for each of the names of its events. */
+/** Opens a block by the addresses of its columns; `nameKinds` has a byte for each of the names of its events. */
 export function open(
   count: u32,
   uuid: u32,
@@ -94,7 +94,7 @@ export function open(
   arrivals = createdAt;
 }
 
-/** The place after a text's length, which is left in `length`. */
+/** The address after a text's length, which is left in `length`. */
 let length: u32 = 0;
 // @ts-ignore: decorator
 @inline
@@ -189,12 +189,12 @@ export function fold(): u32 {
     }
     expectsSession = true;
     if (hasSession && (valueLength(0) > FOLD_SESSION_BYTES_MAX || foldEvent(id, idSize))) continue;
-    const place = FOLD_UNREAD + unread++ * FOLD_UNREAD_BYTES;
-    store<u32>(place, row);
-    store<u32>(place, id, 4);
-    store<u32>(place, idSize, 8);
-    store<u32>(place, text, 12);
-    store<u32>(place, size, 16);
+    const event = FOLD_UNREAD + unread++ * FOLD_UNREAD_BYTES;
+    store<u32>(event, row);
+    store<u32>(event, id, 4);
+    store<u32>(event, idSize, 8);
+    store<u32>(event, text, 12);
+    store<u32>(event, size, 16);
   }
   return 1;
 }
@@ -220,7 +220,7 @@ export function write(): u32 {
     for (let i: u32 = 0; i < count; i++) out = writeValue(column, out, FOLD_ROWS + i * FOLD_ROW_BYTES);
     store<u32>(FOLD_COLUMN_ENDS + (column << 2), out);
   }
-  // A list's end for each row; then all items. A row's place for its next item is kept where its number was.
+  // A list's end for each row; then all items. Where a row's number was, its next item's index is written.
   let items: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
     const at = FOLD_ROWS + i * FOLD_ROW_BYTES;
@@ -232,9 +232,9 @@ export function write(): u32 {
   out += count << 3;
   for (let i: u32 = 0; i < Fold.eventCount; i++) {
     const at = FOLD_ROWS + load<u32>(FOLD_EVENTS + (i << 3)) * FOLD_ROW_BYTES;
-    const place = load<u32>(at, events);
-    store<u32>(out + (place << 2), load<u32>(FOLD_EVENTS + (i << 3), 4));
-    store<u32>(at, place + 1, events);
+    const item = load<u32>(at, events);
+    store<u32>(out + (item << 2), load<u32>(FOLD_EVENTS + (i << 3), 4));
+    store<u32>(at, item + 1, events);
   }
   store<u32>(FOLD_COLUMN_ENDS + ((FOLD_COLUMNS - 1) << 2), out + (items << 2));
   clear();

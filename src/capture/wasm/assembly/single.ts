@@ -20,7 +20,7 @@ import {
   SINGLE_KEY,
 } from "./constants";
 import { Last, blanks, byte, pastString, quote, skip } from "./json";
-import { KeyPlaces, end, members, noNames, recordMember, slotOf } from "./scan";
+import { KeyRanges, end, members, noNames, recordMember, slotOf } from "./scan";
 
 /** Records a member's raw value in the entry, and after the entry if it is also one of the envelope's. */
 function recordSingleMember(entry: u32, slot: i32, outer: i32, first: u8, from: u32, to: u32): void {
@@ -30,12 +30,12 @@ function recordSingleMember(entry: u32, slot: i32, outer: i32, first: u8, from: 
   }
   if (slot == KEY_SLOT) {
     if (first != quote) return;
-    KeyPlaces.ownFrom = from;
-    KeyPlaces.ownTo = to;
+    KeyRanges.ownFrom = from;
+    KeyRanges.ownTo = to;
   } else if (slot != NO_SLOT) recordMember(entry, slot, first, from, to);
 }
 
-/** The place after the bracket that opens the events of a batch, once envelope() has met it; else 0. */
+/** The address after the bracket that opens the events of a batch, once envelope() has met it; else 0. */
 let itemsAt: u32 = 0;
 
 /**
@@ -45,8 +45,8 @@ let itemsAt: u32 = 0;
 function envelope(start: u32, entry: u32): u32 {
   for (let at: u32 = 0; at < ENTRY_BYTES + SINGLE_BYTES; at += 8) store<u64>(entry + at, 0);
   store<u64>(entry + (FIELD_SHAPE << 2), noNames);
-  KeyPlaces.ownTo = 0;
-  KeyPlaces.innerTo = 0;
+  KeyRanges.ownTo = 0;
+  KeyRanges.innerTo = 0;
   itemsAt = 0;
   let at = start;
   do {
@@ -89,11 +89,11 @@ export function open(length: u32): u32 {
   if (end(ENTRIES, FIELD_DISTINCT_ID) + end(ENTRIES, FIELD_PROPERTIES_DISTINCT_ID) == 0) return 0;
   store<u32>(ENTRIES, start - BODY);
   store<u32>(ENTRIES, at + 1 - BODY, 4);
-  const own = KeyPlaces.ownTo != 0;
-  if (own || KeyPlaces.innerTo != 0) {
+  const own = KeyRanges.ownTo != 0;
+  if (own || KeyRanges.innerTo != 0) {
     const key = ENTRIES + ENTRY_BYTES + (SINGLE_KEY << 2);
-    store<u32>(key, (own ? KeyPlaces.ownFrom : KeyPlaces.innerFrom) - BODY);
-    store<u32>(key, (own ? KeyPlaces.ownTo : KeyPlaces.innerTo) - BODY, 4);
+    store<u32>(key, (own ? KeyRanges.ownFrom : KeyRanges.innerFrom) - BODY);
+    store<u32>(key, (own ? KeyRanges.ownTo : KeyRanges.innerTo) - BODY, 4);
   }
   return 1;
 }
