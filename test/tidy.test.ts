@@ -536,8 +536,7 @@ test("no function begins with a verb that the glossary replaces", () => {
 const meanings: [name: RegExp, files: RegExp][] = [
   [/^marks?$/, /\/journal\/(?:ledger|segments\/synced_marks)\.ts$/],
   [/^pieces?$/, /\/recordings\//],
-  [/^places?$/, /\/wasm\/(?:scan_arena|session_fold)\.ts$/],
-  [/^(?:un)?asked$/, /^$/],
+  [/^(?:places?|(?:un)?asked)$/, /^$/],
 ];
 
 test("in capture, core and work a mark is the journal's, a piece a recording's, and an offset no place", () => {

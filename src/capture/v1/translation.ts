@@ -35,7 +35,7 @@ export interface TranslationOptions {
 export class Translation {
   /** The uuids as they were sent, 36 bytes each, in the order of the batch. */
   readonly uuids: Uint8Array;
-  /** Reasons of refused events, by index in the batch; the new body has null in their place. */
+  /** Reasons of refused events, by index in the batch; the new body has null instead. */
   readonly refused = new Map<number, Reason>();
   readonly #index: EventIndex;
   readonly #source: Buffer;

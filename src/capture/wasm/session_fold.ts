@@ -105,12 +105,12 @@ export class SessionFold {
    */
   add(from: number, length: number): void {
     const block = this.room.subarray(from, from + length);
-    const { rows, offsets: places } = columnOffsets(block, wanted);
+    const { rows, offsets } = columnOffsets(block, wanted);
     if (rows === 0) return;
-    const { names, indexesAt, indexBytes } = numberedNamesAt(block, places.event.from);
+    const { names, indexesAt, indexBytes } = numberedNamesAt(block, offsets.event.from);
     for (const [number, name] of names.entries()) this.#bytes[foldLayout.KINDS + number] = kindOf(name);
     const base = foldLayout.BLOCK + from;
-    const at = (name: (typeof wanted)[number]) => base + places[name].from;
+    const at = (name: (typeof wanted)[number]) => base + offsets[name].from;
     const { KINDS } = foldLayout;
     const [indexes, wasm] = [base + indexesAt, this.#wasm];
     const [uuid, project, timestamp, created] = [
