@@ -1,11 +1,7 @@
 // A semaphore: how many may work at once, and how many may wait for it, shared fairly among owners.
 
-import { FairShare, type FairWaiter, type Owner } from "./fair_share.ts";
-import { Tally } from "./maps.ts";
-
-interface Waiter extends FairWaiter {
-  begin(): void;
-}
+import { FairShare, type Owner } from "./fair_share.ts";
+import { WaitingLine } from "./waiting_line.ts";
 
 interface SemaphoreWait {
   owner?: Owner;
@@ -20,9 +16,7 @@ export class Semaphore {
   readonly #permits: FairShare;
   readonly #freeMultiple: number;
   readonly #waitingMax: number;
-  /** In order of arrival. */
-  readonly #waiting: Set<Waiter> = new Set();
-  readonly #waitingOf = new Tally<Owner>();
+  readonly #line = new WaitingLine();
 
   /** `freeMultiple`: as in FairShare, for the permits and for the queue. */
   constructor(permits: number, waitingMax: number, freeMultiple: number = Number.POSITIVE_INFINITY) {
@@ -42,7 +36,7 @@ export class Semaphore {
     if (this.#permits.mayTake(owner)) this.#permits.acquire(owner);
     else {
       if (this.#isLineFull(owner)) return undefined;
-      await this.#wait(owner, abort);
+      await this.#line.enter(owner, undefined, abort);
     }
     let left = false;
     return () => {
@@ -72,35 +66,17 @@ export class Semaphore {
   }
 
   #isLineFull(owner: Owner): boolean {
-    const room = this.#waitingMax - this.#waiting.size;
+    const room = this.#waitingMax - this.#line.all.size;
     if (room <= 0) return true;
-    return this.#freeMultiple !== Number.POSITIVE_INFINITY && this.#waitingOf.of(owner) >= room;
-  }
-
-  async #wait(owner: Owner, abort: AbortSignal): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const waiter: Waiter = { owner, begin: resolve };
-    const onAbort = (): void => {
-      if (this.#drop(waiter)) reject(abort.reason);
-    };
-    this.#waiting.add(waiter);
-    this.#waitingOf.add(owner, 1);
-    abort.addEventListener("abort", onAbort, { once: true });
-    await promise.finally(() => abort.removeEventListener("abort", onAbort));
-  }
-
-  #drop(waiter: Waiter): boolean {
-    if (!this.#waiting.delete(waiter)) return false;
-    this.#waitingOf.add(waiter.owner, -1);
-    return true;
+    return this.#freeMultiple !== Number.POSITIVE_INFINITY && this.#line.countOf(owner) >= room;
   }
 
   /** One free permit may admit several: the shares of all owners grow with it. */
   #letIn(): void {
-    for (let next = this.#permits.next(this.#waiting); next; next = this.#permits.next(this.#waiting)) {
-      this.#drop(next);
+    const { all } = this.#line;
+    for (let next = this.#permits.next(all); next; next = this.#permits.next(all)) {
       this.#permits.acquire(next.owner);
-      next.begin();
+      this.#line.admit(next);
     }
   }
 }

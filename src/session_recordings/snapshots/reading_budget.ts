@@ -2,9 +2,10 @@
 // being expanded. A reader for whom there is no memory waits, for a bounded time and in a bounded queue.
 
 import { unavailable } from "../../core/fault.ts";
-import { FairShare } from "../../work/fair_share.ts";
+import { FairShare, type Owner } from "../../work/fair_share.ts";
 import { Tally } from "../../work/maps.ts";
 import { Semaphore } from "../../work/semaphore.ts";
+import { type Waiting, WaitingLine } from "../../work/waiting_line.ts";
 import { snapshotLimits } from "./limits.ts";
 
 /** Reserved bytes of one page. */
@@ -12,13 +13,6 @@ export interface Reservation {
   /** Reduces the reservation to `bytes`; larger numbers change nothing. */
   shrink(bytes: number): void;
   release(): void;
-}
-
-interface Waiting {
-  /** Its project. */
-  owner: number;
-  bytes: number;
-  admit: () => void;
 }
 
 export class ReadingBudget {
@@ -29,11 +23,12 @@ export class ReadingBudget {
     snapshotLimits.snapshotReadsWaitingMax,
     1,
   );
-  readonly #waiting = new Set<Waiting>();
+  /** Those that wait for so many bytes. */
+  readonly #line = new WaitingLine<number>();
   /** The order of projects; bytes are bounded by #reserved. */
   readonly #order = new FairShare(Number.POSITIVE_INFINITY);
   /** Reserved bytes by project. */
-  readonly #reserved = new Tally<number>();
+  readonly #reserved = new Tally<Owner>();
   #bytes = 0;
 
   /** `bytesMax`: of all pages together; one project may use half of them. `waitMsMax`: wait of a reader, in ms. */
@@ -62,8 +57,13 @@ export class ReadingBudget {
   async reserve(project_id: number, bytes: number, gone: AbortSignal): Promise<Reservation> {
     if (this.#mayAcquire(project_id, bytes)) this.#acquire(project_id, bytes);
     else {
-      if (this.#isQueueFull(project_id)) throw busy();
-      await this.#wait(project_id, bytes, AbortSignal.any([gone, AbortSignal.timeout(this.#waitMsMax)]));
+      // A project may have fewer waiting readers than the line has free places: some are left for another.
+      const free = snapshotLimits.snapshotReadsWaitingMax - this.#line.all.size;
+      if (this.#line.countOf(project_id) >= free) throw busy();
+      const abort = AbortSignal.any([gone, AbortSignal.timeout(this.#waitMsMax)]);
+      await this.#line.enter(project_id, bytes, abort).catch(() => {
+        throw busy();
+      });
     }
     let held = bytes;
     const shrink = (to: number) => {
@@ -75,34 +75,14 @@ export class ReadingBudget {
     return { shrink, release: () => shrink(0) };
   }
 
-  async #wait(project_id: number, bytes: number, abort: AbortSignal): Promise<void> {
-    const { promise, resolve: admit, reject } = Promise.withResolvers<void>();
-    const waiting: Waiting = { owner: project_id, bytes, admit };
-    const onAbort = (): void => {
-      if (this.#waiting.delete(waiting)) reject(busy());
-    };
-    this.#waiting.add(waiting);
-    abort.addEventListener("abort", onAbort, { once: true });
-    if (abort.aborted) onAbort();
-    await promise.finally(() => abort.removeEventListener("abort", onAbort));
-  }
-
-  /** A project may have fewer waiting readers than the queue has free places: some are left for another. */
-  #isQueueFull(project_id: number): boolean {
-    const free = snapshotLimits.snapshotReadsWaitingMax - this.#waiting.size;
-    let reservedOfProject = 0;
-    for (const waiting of this.#waiting) if (waiting.owner === project_id) reservedOfProject++;
-    return reservedOfProject >= free;
-  }
-
   /** A page that exceeds a share may run alone in its project. */
-  #mayAcquire(project_id: number, bytes: number): boolean {
+  #mayAcquire(project_id: Owner, bytes: number): boolean {
     const reservedOfProject = this.#reserved.of(project_id);
     if (this.#bytes > 0 && this.#bytes + bytes > this.#bytesMax) return false;
     return reservedOfProject === 0 || reservedOfProject + bytes <= this.#bytesMax / 2;
   }
 
-  #acquire(project_id: number, bytes: number): void {
+  #acquire(project_id: Owner, bytes: number): void {
     this.#order.acquire(project_id);
     this.#reserved.add(project_id, bytes);
     this.#bytes += bytes;
@@ -113,15 +93,14 @@ export class ReadingBudget {
     this.#reserved.add(project_id, -bytes);
     this.#bytes -= bytes;
     for (let next = this.#next(); next; next = this.#next()) {
-      this.#waiting.delete(next);
-      this.#acquire(next.owner, next.bytes);
-      next.admit();
+      this.#acquire(next.owner, next.need);
+      this.#line.admit(next);
     }
   }
 
   /** Of the waiting readers that find memory, the one whose project reads least, or was admitted longest ago. */
-  #next(): Waiting | undefined {
-    return this.#order.next([...this.#waiting].filter(({ owner, bytes }) => this.#mayAcquire(owner, bytes)));
+  #next(): Waiting<number> | undefined {
+    return this.#order.next([...this.#line.all].filter(({ owner, need }) => this.#mayAcquire(owner, need)));
   }
 }
 

@@ -88,7 +88,7 @@ export class MemoryBudget {
   /** Returns what acquireShort() acquired. */
   releaseShort(bytes: number): void {
     this.#held -= bytes;
-    if (this.waiting.count > 0) this.waiting.released();
+    if (this.waiting.line.all.size > 0) this.waiting.released();
   }
 
   /**
@@ -135,7 +135,7 @@ export class MemoryBudget {
     this.#held -= bytes;
     if (share > 0) this.#shares.set(owner, share);
     else this.#shares.delete(owner);
-    if (this.waiting.count > 0) this.waiting.released();
+    if (this.waiting.line.all.size > 0) this.waiting.released();
   }
 
   /** For leases: moves its bytes to another owner's share; false when that share is used up. */
@@ -176,7 +176,7 @@ export class MemoryBudget {
 
   /** For leases: ends a claim. */
   unclaim(lease: MemoryLease): void {
-    if (this.#claims.delete(lease) && this.waiting.count > 0) this.waiting.released();
+    if (this.#claims.delete(lease) && this.waiting.line.all.size > 0) this.waiting.released();
   }
 
   #mostFor(size: number): number {

@@ -12,13 +12,13 @@ test("waiters try again in order when memory is released, and once in a turn", a
   };
   const first = waiting.enter(1, attempt);
   const second = waiting.enter(2, attempt);
-  expect(waiting.count).toBe(2);
+  expect(waiting.line.all.size).toBe(2);
   for (let i = 0; i < 10; i++) waiting.released();
   expect(await first).toBe(true);
-  expect([attempts, waiting.count]).toEqual([2, 1]);
+  expect([attempts, waiting.line.all.size]).toEqual([2, 1]);
   free = 1;
   waiting.released();
-  expect([await second, waiting.count]).toEqual([true, 0]);
+  expect([await second, waiting.line.all.size]).toEqual([true, 0]);
 });
 
 test("so many bodies of one owner wait at most, and those of others beside them", async () => {
@@ -26,9 +26,9 @@ test("so many bodies of one owner wait at most, and those of others beside them"
   const never = () => false;
   const all = Array.from({ length: uploadLimits.memoryWaitingMax }, () => waiting.enter(1, never));
   expect(await waiting.enter(1, never)).toBe(false);
-  expect(waiting.count).toBe(uploadLimits.memoryWaitingMax);
+  expect(waiting.line.all.size).toBe(uploadLimits.memoryWaitingMax);
   const other = waiting.enter(2, never);
-  expect(waiting.count).toBe(uploadLimits.memoryWaitingMax + 1);
+  expect(waiting.line.all.size).toBe(uploadLimits.memoryWaitingMax + 1);
   expect(new Set(await Promise.all([...all, other]))).toEqual(new Set([false]));
-  expect(waiting.count).toBe(0);
+  expect(waiting.line.all.size).toBe(0);
 });

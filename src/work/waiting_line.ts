@@ -1,0 +1,45 @@
+// Those that wait for something that is used up, in order of arrival. Who is admitted next, and how many may wait, is
+// decided by whoever gives it out.
+
+import type { FairWaiter, Owner } from "./fair_share.ts";
+import { Tally } from "./maps.ts";
+
+export interface Waiting<Need> extends FairWaiter {
+  /** What it waits for. */
+  readonly need: Need;
+  readonly begin: () => void;
+}
+
+export class WaitingLine<Need = undefined> {
+  readonly all = new Set<Waiting<Need>>();
+  readonly #counts = new Tally<Owner>();
+
+  /** How many of one owner wait. */
+  countOf(owner: Owner): number {
+    return this.#counts.of(owner);
+  }
+
+  /** Resolves when it is admitted. @throws the signal's reason when it aborts before. */
+  async enter(owner: Owner, need: Need, abort: AbortSignal): Promise<void> {
+    const { promise, resolve: begin, reject } = Promise.withResolvers<void>();
+    const waiting: Waiting<Need> = { owner, need, begin };
+    const onAbort = (): void => {
+      if (this.#delete(waiting)) reject(abort.reason);
+    };
+    this.all.add(waiting);
+    this.#counts.add(owner, 1);
+    abort.addEventListener("abort", onAbort, { once: true });
+    if (abort.aborted) onAbort();
+    await promise.finally(() => abort.removeEventListener("abort", onAbort));
+  }
+
+  admit(waiting: Waiting<Need>): void {
+    if (this.#delete(waiting)) waiting.begin();
+  }
+
+  #delete(waiting: Waiting<Need>): boolean {
+    if (!this.all.delete(waiting)) return false;
+    this.#counts.add(waiting.owner, -1);
+    return true;
+  }
+}
