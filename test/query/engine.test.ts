@@ -6,7 +6,6 @@ import { boundsOfQuery, openMachine, type QueryMachine } from "../../src/query/b
 import { openQueryEngine } from "../../src/query/engine.ts";
 import { queryLimits } from "../../src/query/limits.ts";
 import { openQueryRunners } from "../../src/query/store.ts";
-import { type ClickHouse, ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
 import type { Stores } from "../../src/storage/stores.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { noSqlParser } from "../support/sql_parser.ts";
@@ -15,15 +14,15 @@ import { openMadeStores, storesStartMsMax } from "../support/stores.ts";
 afterAll(cleanUp, storesStartMsMax);
 
 const trend = { kind: "TrendsQuery", series: [{}] };
+
 /** Postgres, as far as a query asks it. */
 const sql = (() => Promise.resolve([{ timezone: "UTC" }])) as never;
-const clock: Clock = { now: () => 0, elapsed: () => 0 };
-const idle: QueryMachine = { cores: 2, load: () => 0, working: async () => 0 };
-const busy: QueryMachine = { cores: 2, load: () => 2, working: async () => 2 };
 
-function failing(type: string): ClickHouse {
-  return { query: () => Promise.reject(new ClickHouseError("Code: 1, in SELECT", "1", type)) } as never;
-}
+const clock: Clock = { now: () => 0, elapsed: () => 0 };
+
+const idle: QueryMachine = { cores: 2, load: () => 0, working: async () => 0 };
+
+const busy: QueryMachine = { cores: 2, load: () => 2, working: async () => 2 };
 
 async function faultOf(act: Promise<unknown>): Promise<unknown[]> {
   const thrown: unknown = await act.then(
@@ -32,76 +31,6 @@ async function faultOf(act: Promise<unknown>): Promise<unknown[]> {
   );
   return thrown instanceof Fault ? [thrown.code, thrown.detail] : [thrown];
 }
-
-describe("what the engine says of a query", () => {
-  const today: Clock = { ...clock, now: () => Date.UTC(2024, 4, 1) };
-
-  test("too heavy for time, memory or an answer is the asker's to mend", async () => {
-    for (const type of ["TIMEOUT_EXCEEDED", "MEMORY_LIMIT_EXCEEDED"]) {
-      const engine = openQueryEngine({
-        parser: noSqlParser,
-        sql,
-        clickhouse: failing(type),
-        clock: today,
-        machine: idle,
-      });
-      const [code, detail] = await faultOf(engine.run(1, trend));
-      expect([code, detail]).toEqual(["invalid_input", expect.stringContaining("Narrow it")]);
-    }
-  });
-
-  test("out of time on a busy machine is not: it is told to come again", async () => {
-    const engine = openQueryEngine({
-      parser: noSqlParser,
-      sql,
-      clickhouse: failing("TIMEOUT_EXCEEDED"),
-      clock: today,
-      machine: busy,
-    });
-    const thrown: unknown = await engine.run(1, trend).catch((reason: unknown) => reason);
-    expect(thrown).toMatchObject({ code: "unavailable", retryAfterSeconds: queryLimits.busyRetrySeconds });
-    const heavy = openQueryEngine({
-      parser: noSqlParser,
-      sql,
-      clickhouse: failing("MEMORY_LIMIT_EXCEEDED"),
-      clock: today,
-      machine: busy,
-    });
-    expect((await faultOf(heavy.run(1, trend)))[0]).toBe("invalid_input");
-  });
-
-  test("that it is away, or says nothing, is passed on", async () => {
-    for (const type of ["NETWORK", "TIMEOUT"]) {
-      const engine = openQueryEngine({
-        parser: noSqlParser,
-        sql,
-        clickhouse: failing(type),
-        clock: today,
-        machine: idle,
-      });
-      const [thrown] = await faultOf(engine.run(1, trend));
-      expect(thrown).toBeInstanceOf(ClickHouseError);
-      expect(thrown).toHaveProperty("type", type);
-    }
-  });
-});
-
-test("all statements of a query share its time, and none is asked when it is over", async () => {
-  let elapsed = 0;
-  const seconds: unknown[] = [];
-  const clickhouse = {
-    query: (_: string, __: unknown, { settings = {} }: { settings?: Record<string, unknown> }) => {
-      seconds.push(settings["max_execution_time"]);
-      elapsed += 4000;
-      return Promise.resolve([]);
-    },
-  } as never;
-  const { run } = openQueryRunners(clickhouse, { now: () => 0, elapsed: () => elapsed });
-  for (let i = 0; i < 3; i++) await run("SELECT 1", {});
-  expect(seconds).toEqual([10, 6, 2]);
-  expect((await faultOf(run("SELECT 1", {})))[0]).toBe("invalid_input");
-  expect(seconds).toHaveLength(3);
-});
 
 /** An engine whose statements end when told to, the oldest first, and say for which project they are. */
 function openHeldEngine() {

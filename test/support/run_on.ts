@@ -18,7 +18,8 @@ const opensBySupport =
 const elsewhere: Readonly<Record<string, string>> = {
   "test/batch_exports/destination_operations.test.ts": "File destinations need the embedded engine",
   "test/batch_exports/destinations/file/export_folder.test.ts": "File destinations need the embedded engine",
-  "test/batch_exports/event_files.test.ts": "File destinations need the embedded engine",
+  "test/batch_exports/source/columns.test.ts": "File destinations need the embedded engine",
+  "test/batch_exports/runs/schedule_store.test.ts": "File destinations need the embedded engine",
   "test/batch_exports/native_files.test.ts": "File destinations need the embedded engine",
   "test/batch_exports/runs/worker.test.ts": "File destinations need the embedded engine",
   "test/batch_exports/sinks.test.ts": "File destinations need the embedded engine",

@@ -2,20 +2,8 @@
 
 import { expect, test } from "bun:test";
 import { shownFailure } from "../../../src/batch_exports/failure.ts";
-import type { RunStatus } from "../../../src/batch_exports/model.ts";
 import { backoffMs } from "../../../src/batch_exports/runs/run.ts";
-import { statusesBefore } from "../../../src/batch_exports/runs/run_store.ts";
 import { ClickHouseError } from "../../../src/storage/clickhouse/clickhouse.ts";
-
-test("a run ends only from where it runs, and never begins again once it is over", () => {
-  expect(statusesBefore("Completed")).toEqual(["Running"]);
-  expect(statusesBefore("Failed")).toEqual(["Running"]);
-  expect(statusesBefore("FailedRetryable")).toEqual(["Running"]);
-  expect(statusesBefore("Running")).toEqual(["Starting", "Running", "FailedRetryable"]);
-  expect(statusesBefore("Cancelled")).toEqual(["Starting", "Running", "FailedRetryable"]);
-  const entered: RunStatus[] = ["Starting", "FailedBilling", "TimedOut", "Terminated", "ContinuedAsNew"];
-  for (const status of entered) expect(statusesBefore(status)).toEqual([]);
-});
 
 test("waits double up to their bound", () => {
   expect([1, 2, 3, 4, 20].map((failures) => backoffMs(failures, 10, 60))).toEqual([10, 20, 40, 60, 60]);

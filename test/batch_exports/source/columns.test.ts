@@ -3,11 +3,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Stores } from "../../src/storage/stores.ts";
-import { cleanUp } from "../support/cleanup.ts";
-import { endedRuns, makeBackfill, makeExport } from "../support/exports.ts";
-import { makeFolder } from "../support/folder.ts";
-import { post, projectKey, rested, type Server, startServer, storesOf, until } from "../support/server.ts";
+import type { Stores } from "../../../src/storage/stores.ts";
+import { cleanUp } from "../../support/cleanup.ts";
+import { endedRuns, makeBackfill, makeExport } from "../../support/exports.ts";
+import { makeFolder } from "../../support/folder.ts";
+import { post, projectKey, rested, type Server, startServer, storesOf, until } from "../../support/server.ts";
 
 afterAll(cleanUp);
 

@@ -1,12 +1,14 @@
 // The end of a run that cannot be written: nothing runs for ever, and nothing is delivered again and again.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { exportLimits } from "../../src/batch_exports/limits.ts";
-import { cleanUp } from "../support/cleanup.ts";
-import { type ExportProcess, noon, openExportProcess } from "../support/export_process.ts";
-import { endedRuns } from "../support/exports.ts";
-import { storesStartMsMax } from "../support/stores.ts";
-import { openWebSink, type WebSink } from "../support/web_sink.ts";
+import { exportLimits } from "../../../src/batch_exports/limits.ts";
+import type { RunStatus } from "../../../src/batch_exports/model.ts";
+import { statusesBefore } from "../../../src/batch_exports/runs/run_store.ts";
+import { cleanUp } from "../../support/cleanup.ts";
+import { type ExportProcess, noon, openExportProcess } from "../../support/export_process.ts";
+import { endedRuns } from "../../support/exports.ts";
+import { storesStartMsMax } from "../../support/stores.ts";
+import { openWebSink, type WebSink } from "../../support/web_sink.ts";
 
 afterAll(cleanUp);
 
@@ -77,4 +79,14 @@ test("a run whose processes keep dying counts their attempts, and is given up wi
   expect(given_up.latest_error).toContain("ended while it ran");
   expect(runs.map(({ status }) => status).toSorted()).toEqual(["Completed", "Completed", "Failed"]);
   expect(sink.posted.length).toBe(2);
+});
+
+test("a run ends only from where it runs, and never begins again once it is over", () => {
+  expect(statusesBefore("Completed")).toEqual(["Running"]);
+  expect(statusesBefore("Failed")).toEqual(["Running"]);
+  expect(statusesBefore("FailedRetryable")).toEqual(["Running"]);
+  expect(statusesBefore("Running")).toEqual(["Starting", "Running", "FailedRetryable"]);
+  expect(statusesBefore("Cancelled")).toEqual(["Starting", "Running", "FailedRetryable"]);
+  const entered: RunStatus[] = ["Starting", "FailedBilling", "TimedOut", "Terminated", "ContinuedAsNew"];
+  for (const status of entered) expect(statusesBefore(status)).toEqual([]);
 });

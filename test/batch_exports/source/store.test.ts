@@ -1,0 +1,182 @@
+// The statements that read rows for an export: of one project, in a half-open interval, with values as parameters.
+
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { eventColumns, personColumns } from "../../../src/batch_exports/source/columns.ts";
+import {
+  copyStatement,
+  countOf,
+  daysOf,
+  describeOf,
+  type ExportSource,
+  type FileLayout,
+  fileOf,
+  filesOf,
+  firstArrivalOf,
+  killOf,
+  marked,
+  sampleStatement,
+  selectionOf,
+  sizeOf,
+} from "../../../src/batch_exports/source/store.ts";
+
+const interval = { start: 1_000, end: 2_000 };
+const events: ExportSource = {
+  project_id: 7,
+  model: "events",
+  interval,
+  choice: { include_events: [], exclude_events: [] },
+  conditions: [],
+  columns: eventColumns,
+  own: undefined,
+};
+const persons: ExportSource = { ...events, model: "persons", columns: personColumns };
+const layouts: FileLayout[] = ["lines", "columns", "texts", "harmless_texts"];
+const days = ["2026-03-01"];
+
+/** Every statement that reads rows of a source. */
+function statementsOf(source: ExportSource) {
+  return [
+    daysOf(source),
+    countOf(source, days),
+    describeOf(source, days),
+    ...(source.model === "persons"
+      ? [copyStatement(source, "018f6d00-0000-7000-8000-000000000001", "mark")]
+      : []),
+    ...layouts.flatMap((layout) => {
+      const selection = selectionOf(source, layout, days);
+      return [
+        selection.select,
+        sizeOf(selection),
+        filesOf(selection, 3),
+        fileOf(selection, 3, "1"),
+        sampleStatement(selection, 5),
+      ];
+    }),
+  ];
+}
+
+const hostile = fc.string({
+  unit: fc.constantFrom("'", "\\", ")", ";", "-", "`", '"', "{", "x"),
+  minLength: 4,
+});
+
+test("nothing that is asked for is part of a text, and every read is of the project", () => {
+  fc.assert(
+    fc.property(fc.constantFrom(events, persons), hostile, (source, value) => {
+      const marker = `zqxj${value}`;
+      const asked: ExportSource = {
+        ...source,
+        choice: { include_events: [marker], exclude_events: [`${marker}2`] },
+        conditions: [{ text: "distinct_id = {c0:String}", params: { c0: marker } }],
+      };
+      for (const { text, params } of statementsOf(asked)) {
+        expect(text).not.toContain("zqxj");
+        if (text.includes("today()")) continue;
+        expect(text).toContain("project_id = {project:UInt32}");
+        expect(params["project"]).toBe(7);
+        for (const [, name] of text.matchAll(/\{(\w+):\w+(?:\(\w+\))?\}/g))
+          expect([name, name! in params]).toEqual([name, true]);
+      }
+    }),
+  );
+});
+
+test("an interval begins with its first moment and ends before its last; without a start it has none", () => {
+  const { text, params } = countOf(events, days);
+  expect(text).toContain(
+    "created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC') AND created_at < fromUnixTimestamp64Milli({until:Int64}, 'UTC')",
+  );
+  expect([params["since"], params["until"]]).toEqual([1_000, 2_000]);
+  const open = countOf({ ...events, interval: { ...interval, start: null } }, days);
+  expect(open.text).not.toContain("{since:");
+  expect("since" in open.params).toBe(false);
+  expect(countOf(persons, days).text).toContain("_inserted_at >= ");
+});
+
+test("persons are joined for a count only where a condition may need them", () => {
+  expect(countOf(events, days).text).toContain("FROM stored_events WHERE");
+  const conditions = [{ text: "1", params: {} }];
+  expect(countOf({ ...events, conditions }, days).text).toContain("FROM events WHERE");
+});
+
+test("what is known of persons is read of those alone who did something in the interval", () => {
+  const plain = selectionOf(
+    { ...events, columns: eventColumns.filter(({ name }) => name !== "person_properties") },
+    "columns",
+    days,
+  );
+  expect(plain.select.text).not.toContain("person_texts");
+  const { text } = selectionOf({ ...events, columns: eventColumns }, "columns", days).select;
+  const [, ids] = /main_id IN \((.*)\)\) AS p USING/s.exec(text)!;
+  expect(ids).toContain("created_at < fromUnixTimestamp64Milli({until:Int64}, 'UTC')");
+  expect(ids).toContain("toDate(timestamp) IN {days:Array(Date)}");
+});
+
+test("a line is one JSON object; a cell of a spreadsheet is no formula", () => {
+  const columns = [{ name: `it's "a\\b"`, sql: "event", type: "String", json: "toJSONString(event)" }];
+  const { select } = selectionOf({ ...events, columns }, "lines", days);
+  expect(select.text).toStartWith(
+    String.raw`SELECT concat('{"it\'s \\"a\\\\b\\"":', toJSONString(event), '}') AS line `,
+  );
+  const texts = selectionOf(
+    { ...events, columns: columns.map((one) => ({ ...one, name: "a" })) },
+    "harmless_texts",
+    days,
+  );
+  expect(texts.select.text).toContain("concat(if(has(['=', '+', '-', '@', ");
+  expect(selectionOf({ ...events, columns }, "texts", days).select.text).not.toContain("has(['='");
+  expect(texts.structure).toBe("`a` String");
+});
+
+test("the rows of all files are all rows: each is in the file of its hash", () => {
+  const selection = selectionOf(events, "columns", days);
+  const listed = filesOf(selection, 3);
+  const one = fileOf(selection, 3, "2");
+  expect(listed.text).toStartWith(
+    `SELECT ${selection.identity} % {files:UInt64} AS file, count() AS rows FROM (`,
+  );
+  expect(one.text).toEndWith(`) WHERE ${selection.identity} % {files:UInt64} = {file:UInt64}`);
+  expect([listed.params["files"], one.params["files"], one.params["file"]]).toEqual([3, 3, "2"]);
+});
+
+test("persons that were copied are read of the copy, by the attempt and the project", () => {
+  const held = { ...persons, held: "018f6d00-0000-7000-8000-000000000001" };
+  const { text, params } = selectionOf(held, "columns", days).select;
+  expect(text).toContain(
+    "FROM exported_person_rows WHERE attempt = {held:UUID} AND project_id = {project:UInt32}",
+  );
+  expect(params).toEqual({ held: held.held, project: 7 });
+});
+
+test("an owner's own columns and condition are around the rows of the project, not among them", () => {
+  const own = { columns: [], where_sql: "project_id = 8 OR 1", params: { q: 1 } } as never;
+  const { text, params } = selectionOf(
+    { ...events, own, columns: eventColumns.slice(0, 1) },
+    "columns",
+    days,
+  ).select;
+  expect(text).toMatch(
+    /FROM \(SELECT \* FROM events WHERE project_id = \{project:UInt32\} AND .*\) WHERE project_id = 8 OR 1\)$/,
+  );
+  expect(params).toMatchObject({ q: 1, project: 7 });
+});
+
+test("a mark is letters, digits and dashes, and finds its statements by their settings", () => {
+  expect(marked("export 018f-a b_c")).toBe("SETTINGS log_comment = 'export 018f-a b_c'");
+  for (const mark of ["", "a'b", "a\\", "a;b", "a\n"])
+    expect(() => marked(mark)).toThrow("letters, digits and dashes");
+  const tables = { onAll: " ON CLUSTER c", local: (name: string) => name } as never;
+  expect(killOf("export a", tables)).toEqual({
+    text: "KILL QUERY ON CLUSTER c WHERE Settings['log_comment'] = {mark:String} ASYNC FORMAT Null",
+    params: { mark: "export a" },
+  });
+});
+
+test("the first arrival is of the model's own table", () => {
+  expect(firstArrivalOf(7, "events").text).toContain("min(created_at)");
+  expect(firstArrivalOf(7, "persons")).toEqual({
+    text: "SELECT count() AS rows, toString(toUnixTimestamp64Milli(min(changed_at))) AS first FROM person_distinct_ids WHERE project_id = {project:UInt32}",
+    params: { project: 7 },
+  });
+});

@@ -1,0 +1,182 @@
+// The time that the statements of a query share, and what the engine says of them.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import type { Clock } from "../../src/core/clock.ts";
+import { Fault } from "../../src/core/fault.ts";
+import { type QueryMachine } from "../../src/query/bounds.ts";
+import { openQueryEngine } from "../../src/query/engine.ts";
+import { queryLimits } from "../../src/query/limits.ts";
+import {
+  bucketIndex,
+  entityCondition,
+  eventTable,
+  filterCondition,
+  newDraft,
+  openQueryRunners,
+  propertyNumber,
+  type QueryContext,
+  spanCondition,
+} from "../../src/query/store.ts";
+import { type ClickHouse, ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
+import { cleanUp } from "../support/cleanup.ts";
+import { noSqlParser } from "../support/sql_parser.ts";
+import { storesStartMsMax } from "../support/stores.ts";
+
+afterAll(cleanUp, storesStartMsMax);
+
+const trend = { kind: "TrendsQuery", series: [{}] };
+
+/** Postgres, as far as a query asks it. */
+const sql = (() => Promise.resolve([{ timezone: "UTC" }])) as never;
+
+const clock: Clock = { now: () => 0, elapsed: () => 0 };
+
+const idle: QueryMachine = { cores: 2, load: () => 0, working: async () => 0 };
+
+const busy: QueryMachine = { cores: 2, load: () => 2, working: async () => 2 };
+
+function failing(type: string): ClickHouse {
+  return { query: () => Promise.reject(new ClickHouseError("Code: 1, in SELECT", "1", type)) } as never;
+}
+
+async function faultOf(act: Promise<unknown>): Promise<unknown[]> {
+  const thrown: unknown = await act.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  return thrown instanceof Fault ? [thrown.code, thrown.detail] : [thrown];
+}
+
+describe("what the engine says of a query", () => {
+  const today: Clock = { ...clock, now: () => Date.UTC(2024, 4, 1) };
+
+  test("too heavy for time, memory or an answer is the asker's to mend", async () => {
+    for (const type of ["TIMEOUT_EXCEEDED", "MEMORY_LIMIT_EXCEEDED"]) {
+      const engine = openQueryEngine({
+        parser: noSqlParser,
+        sql,
+        clickhouse: failing(type),
+        clock: today,
+        machine: idle,
+      });
+      const [code, detail] = await faultOf(engine.run(1, trend));
+      expect([code, detail]).toEqual(["invalid_input", expect.stringContaining("Narrow it")]);
+    }
+  });
+
+  test("out of time on a busy machine is not: it is told to come again", async () => {
+    const engine = openQueryEngine({
+      parser: noSqlParser,
+      sql,
+      clickhouse: failing("TIMEOUT_EXCEEDED"),
+      clock: today,
+      machine: busy,
+    });
+    const thrown: unknown = await engine.run(1, trend).catch((reason: unknown) => reason);
+    expect(thrown).toMatchObject({ code: "unavailable", retryAfterSeconds: queryLimits.busyRetrySeconds });
+    const heavy = openQueryEngine({
+      parser: noSqlParser,
+      sql,
+      clickhouse: failing("MEMORY_LIMIT_EXCEEDED"),
+      clock: today,
+      machine: busy,
+    });
+    expect((await faultOf(heavy.run(1, trend)))[0]).toBe("invalid_input");
+  });
+
+  test("that it is away, or says nothing, is passed on", async () => {
+    for (const type of ["NETWORK", "TIMEOUT"]) {
+      const engine = openQueryEngine({
+        parser: noSqlParser,
+        sql,
+        clickhouse: failing(type),
+        clock: today,
+        machine: idle,
+      });
+      const [thrown] = await faultOf(engine.run(1, trend));
+      expect(thrown).toBeInstanceOf(ClickHouseError);
+      expect(thrown).toHaveProperty("type", type);
+    }
+  });
+});
+
+test("all statements of a query share its time, and none is asked when it is over", async () => {
+  let elapsed = 0;
+  const seconds: unknown[] = [];
+  const clickhouse = {
+    query: (_: string, __: unknown, { settings = {} }: { settings?: Record<string, unknown> }) => {
+      seconds.push(settings["max_execution_time"]);
+      elapsed += 4000;
+      return Promise.resolve([]);
+    },
+  } as never;
+  const { run } = openQueryRunners(clickhouse, { now: () => 0, elapsed: () => elapsed });
+  for (let i = 0; i < 3; i++) await run("SELECT 1", {});
+  expect(seconds).toEqual([10, 6, 2]);
+  expect((await faultOf(run("SELECT 1", {})))[0]).toBe("invalid_input");
+  expect(seconds).toHaveLength(3);
+});
+
+const draftOf = () => newDraft({ project_id: 7, now: 0, timezone: "Europe/Berlin" } as QueryContext);
+const filter = { type: "event", key: "plan", operator: "exact", values: ["pro"] } as never;
+
+test("every statement is of its project and a half-open span, with names and values as parameters", () => {
+  const draft = draftOf();
+  const at = (text: string) => Temporal.ZonedDateTime.from(`${text}[Europe/Berlin]`);
+  const text = spanCondition(draft, { from: at("2024-03-31T00:00"), to: at("2024-04-01T00:00") });
+  expect(text.replaceAll(/\s+/g, " ")).toBe(
+    "project_id = {project_id:UInt32} AND timestamp >= toDateTime64({from:String}, 6, 'UTC') " +
+      "AND timestamp < toDateTime64({to:String}, 6, 'UTC')",
+  );
+  // The day on which clocks change has 23 hours.
+  expect(draft.params).toEqual({
+    project_id: 7,
+    tz: "Europe/Berlin",
+    from: "2024-03-30 23:00:00.000000",
+    to: "2024-03-31 22:00:00.000000",
+  });
+});
+
+test("entities of one statement have parameters of their own, and one of any event without filters is every event", () => {
+  const draft = draftOf();
+  const one = entityCondition(draft, { event: "paid", filters: [filter] });
+  const other = entityCondition(draft, { event: "paid'", filters: [] }, [filter]);
+  expect(entityCondition(draft, { event: undefined, filters: [] })).toBe("1");
+  expect(filterCondition(draft, [])).toBe("1");
+  const namesIn = (text: string) => [...text.matchAll(/\{(\w+):/g)].map(([, name]) => name!);
+  expect(namesIn(one).filter((name) => namesIn(other).includes(name))).toEqual([]);
+  expect(Object.values(draft.params)).toContain("paid'");
+  expect(`${one}${other}`).not.toContain("paid");
+});
+
+test("persons are joined only where something of them is asked", () => {
+  const person = { type: "person", key: "plan", operator: "exact", values: ["pro"] } as never;
+  expect(eventTable(draftOf(), [filter])).toBe("stored_events");
+  expect(eventTable(draftOf(), [person])).toBe("events");
+  expect(eventTable(draftOf(), [], true)).toBe("events");
+});
+
+test.each([
+  [
+    "hour",
+    { first_second: Date.UTC(2024, 2, 3, 23) / 1000 },
+    "intDiv(toUnixTimestamp(timestamp) - {first_second:Int64}, 3600)",
+  ],
+  ["day", { first_day: 19786 }, "(toInt32(toDate32(timestamp, {tz:String})) - {first_day:Int32})"],
+  ["week", { first_day: 19786 }, "intDiv(toInt32(toDate32(timestamp, {tz:String})) - {first_day:Int32}, 7)"],
+] as const)(
+  "the bucket of a moment by the %s is counted from the first, in the project's zone",
+  (interval, params, sql) => {
+    const draft = draftOf();
+    // 4 March 2024, 19,786 days after 1970 began.
+    const first = Temporal.ZonedDateTime.from("2024-03-04T00:00[Europe/Berlin]");
+    expect(bucketIndex(draft, interval, first)).toBe(sql);
+    expect(draft.params).toMatchObject(params);
+  },
+);
+
+test("a property counts as a number where it is a finite one", () => {
+  const draft = draftOf();
+  expect(propertyNumber(draft, "price'")).toMatch(/^if\(isFinite\((.*)\), \1, NULL\)$/s);
+  expect(draft.params["math_property"]).toBe("price'");
+});
