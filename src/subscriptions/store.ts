@@ -3,7 +3,7 @@
 import { shownRow } from "../http/fields/field_time.ts";
 import { present, rowIdOf } from "../http/found.ts";
 import { checkFits, type Page } from "../http/pages/page.ts";
-import type { Postgres } from "../storage/postgres/postgres.ts";
+import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
 import { type Counted, countedPage, exactMoment, userJson } from "../storage/postgres/rows.ts";
 import { withoutAddress } from "./channels/address_list.ts";
 import { subscriptionLimits } from "./limits.ts";
@@ -18,7 +18,7 @@ export type StoredSubscription = Omit<Subscription, "created_at" | "next_deliver
   disabled_at: Date | null;
 };
 
-function columns(sql: Postgres) {
+function columns(sql: Postgres | PostgresTransaction) {
   return sql`
     s.id, s.project_id, s.dashboard_id AS dashboard, s.insight_id AS insight, s.target_type, s.target_value,
     s.frequency, s.interval, s.byweekday, s.bysetpos, s.count,
@@ -54,7 +54,7 @@ export async function listSubscriptions(
 
 /** A subscription of the project, deleted or not; undefined when there is none. */
 async function findSubscription(
-  sql: Postgres,
+  sql: Postgres | PostgresTransaction,
   project_id: number,
   id: number,
 ): Promise<StoredSubscription | undefined> {
@@ -134,9 +134,7 @@ export async function reviseSubscription(
   id: number,
   decide: (now: StoredSubscription) => Revision | Promise<Revision>,
 ): Promise<Subscription | undefined> {
-  return await sql.begin(async (within) => {
-    // A transaction has all the methods that are used here.
-    const tx = within as unknown as Postgres;
+  return await sql.begin(async (tx) => {
     await tx`SELECT id FROM subscriptions WHERE id = ${id} AND project_id = ${project_id} FOR UPDATE`;
     const now = await findSubscription(tx, project_id, id);
     if (!now) return undefined;

@@ -1,11 +1,9 @@
 // Schedules and backfills in Postgres: each advances by one run at a time. All moments come from the caller's clock.
 
-import type { Postgres } from "../../storage/postgres/postgres.ts";
+import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
 import type { ExportInterval } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
 import { openStatuses } from "../model.ts";
-
-type Transaction = Parameters<Parameters<Postgres["begin"]>[1]>[0];
 
 export interface DueExport {
   id: string;
@@ -62,7 +60,7 @@ export async function scheduleRuns(
 
 /** @returns 1, or 0 when the interval has a run already. */
 async function insertRun(
-  tx: Transaction,
+  tx: PostgresTransaction,
   { batch_export_id, backfill_id }: { batch_export_id: string; backfill_id: string | null },
   { start, end }: ExportInterval,
   now: number,

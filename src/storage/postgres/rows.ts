@@ -64,7 +64,7 @@ export function containing(text: string | undefined): string | null {
 }
 
 /** The row of `users` under this alias as JSON; NULL when a left join found none. */
-export function userJson(sql: Postgres, alias: string): PostgresFragment {
+export function userJson(sql: Postgres | PostgresTransaction, alias: string): PostgresFragment {
   const u = sql(alias);
   return sql`
     CASE WHEN ${u}.id IS NULL THEN NULL ELSE json_build_object(
