@@ -58,7 +58,6 @@ export function visitRows(
         SELECT ${sessionOfEvent} AS session, distinct_id${more(ofEvent)} FROM ${eventTable(draft, filters)}
         WHERE ${within} AND event IN ('$pageview', '$screen') AND ${filterCondition(draft, filters)}
       )
-      WHERE session != ''
       GROUP BY session${more(ofEvent && "value")}
     ) AS v
     INNER JOIN (
