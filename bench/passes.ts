@@ -109,7 +109,7 @@ export async function passesBench(scale: Scale): Promise<Answer> {
       "engine: and sorted, compressed, written": into(tableAlone),
       "engine: and views": into("event_rows"),
       "sessions folded": own(() => {
-        fold.room.set(native);
+        fold.input.set(native);
         fold.add(0, native.length);
         fold.drainFolded();
       }),

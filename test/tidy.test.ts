@@ -536,10 +536,10 @@ test("no function begins with a verb that the glossary replaces", () => {
 const meanings: [name: RegExp, files: RegExp][] = [
   [/^marks?$/, /\/journal\/(?:ledger|segments\/synced_marks)\.ts$/],
   [/^pieces?$/, /\/recordings\//],
-  [/^(?:places?|(?:un)?asked)$/, /^$/],
+  [/^(?:places?|rooms?|(?:un)?asked)$/, /^$/],
 ];
 
-test("in capture, core and work a mark is the journal's, a piece a recording's, and an offset no place", () => {
+test("in capture, core and work a mark is the journal's, a piece a recording's, an offset no place, a capacity no room", () => {
   const rooms = /^src\/(?:capture|core|work)\//;
   const found = [...sources, ...assembly].filter((path) => rooms.test(path));
   const misused = found.flatMap((path) =>

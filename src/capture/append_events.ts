@@ -60,7 +60,7 @@ async function appendRest(first: Slice, progress: AppendProgress): Promise<numbe
   let { through: next, rows: accepted } = first;
   let writing: Promise<unknown> | undefined;
   for (;;) {
-    if (progress.recorder?.crowded) await progress.recorder.makeRoom();
+    if (progress.recorder?.crowded) await progress.recorder.commit();
     const lane = (progress.lane = progress.lanes.next());
     if (lane.crowded || journal.merging.crowded) {
       // Rows are appended to one group while the one before it is on its way to the disk.

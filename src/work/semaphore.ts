@@ -66,9 +66,9 @@ export class Semaphore {
   }
 
   #isLineFull(owner: Owner): boolean {
-    const room = this.#waitingMax - this.#line.all.size;
-    if (room <= 0) return true;
-    return this.#freeMultiple !== Number.POSITIVE_INFINITY && this.#line.countOf(owner) >= room;
+    const free = this.#waitingMax - this.#line.all.size;
+    if (free <= 0) return true;
+    return this.#freeMultiple !== Number.POSITIVE_INFINITY && this.#line.countOf(owner) >= free;
   }
 
   /** One free permit may admit several: the shares of all owners grow with it. */

@@ -16,7 +16,7 @@ const ending = 2;
 
 /** The least cost of a code, in units, and the initial capacity in units. */
 const codeUnits = 4;
-const roomUnits = 1024;
+const capacityUnits = 1024;
 
 export class LzString {
   /** True once the result exceeds the limit. */
@@ -34,7 +34,8 @@ export class LzString {
   readonly #lengths: Uint32Array;
   #entries = 3;
   #width = 3;
-  #room = 4;
+  /** Entries until codes get wider. */
+  #entriesLeft = 4;
   #previous = 0;
   #previousLength = 0;
   #unpacked = false;
@@ -49,7 +50,7 @@ export class LzString {
     this.#bytesMax = bytesMax;
     this.#unitsMax = Math.floor(bytesMax / 2);
     // Untouched pages use no memory, while growing the arrays would copy everything at once.
-    const units = text.length <= decodeLimits.unhintedLzBytesMax ? roomUnits : this.#unitsMax;
+    const units = text.length <= decodeLimits.unhintedLzBytesMax ? capacityUnits : this.#unitsMax;
     // An entry costs three bits at the least, half a letter.
     const entries = text.length * 2 + 4;
     this.#units = new Uint16Array(units);
@@ -133,7 +134,7 @@ export class LzString {
 
   /** Called for each new entry: codes are as wide as the dictionary needs. */
   #grow(): void {
-    if (--this.#room === 0) this.#room = 2 ** this.#width++;
+    if (--this.#entriesLeft === 0) this.#entriesLeft = 2 ** this.#width++;
   }
 
   /** Reads a new character, outputs it and makes it an entry. */

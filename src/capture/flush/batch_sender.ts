@@ -122,7 +122,7 @@ export class BatchSender {
    */
   async #copy(from: string, ranges: FileRange[]): Promise<string> {
     const file = await this.#opened();
-    const buffer = (this.#buffer ??= new Uint8Array(flushLimits.spoolRoomBytes));
+    const buffer = (this.#buffer ??= new Uint8Array(flushLimits.spoolBufferBytes));
     const source = await this.#io.open(from, "r");
     let [size, held] = [0, 0];
     const write = async () => {

@@ -2,7 +2,7 @@
 
 export const flushLimits = {
   /** The buffer through which frames are copied into a file for an embedded engine, in bytes. */
-  spoolRoomBytes: 4 * 1024 * 1024,
+  spoolBufferBytes: 4 * 1024 * 1024,
   /** Bytes of a segment that are read at once for the first columns of short blocks. */
   firstColumnsBytes: 64 * 1024,
   /** Bytes of first columns in one INSERT: those of half a million events, unless their names are long. */

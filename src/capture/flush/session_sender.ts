@@ -43,11 +43,11 @@ export class SessionSender {
     const file = await this.#io.open(segment.path, "r");
     try {
       fold.begin();
-      for (const frames of windowsOf(segment, fold.room.length)) {
+      for (const frames of windowsOf(segment, fold.input.length)) {
         const [first, last] = [frames[0]!, frames.at(-1)!];
         const length = last.offset + last.length - first.offset;
-        const isLong = length > fold.room.length;
-        const bytes = isLong ? new Uint8Array(length) : fold.room.subarray(0, length);
+        const isLong = length > fold.input.length;
+        const bytes = isLong ? new Uint8Array(length) : fold.input.subarray(0, length);
         await readWhole(file, bytes, first.offset);
         if (isLong) addLong(fold, bytes, first.rows);
         else await addAll(fold, frames);
@@ -108,8 +108,8 @@ async function addAll(fold: SessionFold, frames: readonly Frame[]): Promise<void
 
 /** Folds a block that is longer than the memory, by parts. */
 function addLong(fold: SessionFold, block: Uint8Array, rows: number): void {
-  if (block.length <= fold.room.length) {
-    fold.room.set(block);
+  if (block.length <= fold.input.length) {
+    fold.input.set(block);
     return fold.add(0, block.length);
   }
   if (rows === 1) throw new Error("an event is longer than all that is folded at once");

@@ -92,13 +92,13 @@ export class Recorder {
     return undefined;
   }
 
-  /** True when makeRoom() must be called before further snapshots are appended. */
+  /** True when commit() must be called before further snapshots are appended. */
   get crowded(): boolean {
     return this.recorded > 0 && this.#options.journal.recordings.crowded;
   }
 
   /** Waits for the disk. The request's groups report what could not be written. */
-  async makeRoom(): Promise<void> {
+  async commit(): Promise<void> {
     await this.#options.journal.recordings.commit().catch(() => {});
   }
 

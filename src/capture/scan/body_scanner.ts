@@ -95,7 +95,7 @@ export class BodyScanner {
     }
     let left = bytesMax;
     while (this.#step !== step.done) {
-      if (this.#step === step.item && index.isFull && !index.makeRoom(this.#at)) return index.isSecondPass;
+      if (this.#step === step.item && index.isFull && !index.grow(this.#at)) return index.isSecondPass;
       const fast = this.#step === step.item ? index.fast : undefined;
       if (fast && --this.#slowItems < 0) {
         left -= this.#scanPlain(fast, left);
@@ -134,10 +134,10 @@ export class BodyScanner {
    */
   #scanPlain(fast: ScanArena, bytesMax: number): number {
     const { index } = this;
-    const { count, room, items, bytes } = index;
+    const { count, capacity, items, bytes } = index;
     const from = this.#at;
     const goal = from + bytesMax;
-    const most = Math.min(room, count + Math.ceil(bytesMax / entryCost));
+    const most = Math.min(capacity, count + Math.ceil(bytesMax / entryCost));
     this.#at = fast.scan(from, goal, [count, most], items, index.firstKey);
     const { found } = fast;
     index.count += found;
@@ -161,7 +161,7 @@ export class BodyScanner {
     const { index } = this;
     const isBatch = index.shape === "batch";
     // What open() writes uses the space of two entries.
-    if (index.isSecondPass || index.isPartial || index.count + 2 > index.room) return false;
+    if (index.isSecondPass || index.isPartial || index.count + 2 > index.capacity) return false;
     if (!fast.ends(this.#at, index.count, isBatch)) return false;
     if (isBatch) index.readEnvelope(index.count);
     return true;

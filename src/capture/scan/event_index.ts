@@ -180,16 +180,16 @@ export class EventIndex {
 
   /** Whether there is no space for another entry. */
   get isFull(): boolean {
-    return this.count >= this.room;
+    return this.count >= this.capacity;
   }
 
   /** The number of entries that fit. */
-  get room(): number {
+  get capacity(): number {
     return Math.floor(Math.min(this.#entries.length, this.#numbersMax) / entryLength);
   }
 
   /** Moves the full index to a larger one, or empties it at its bound (isPartial). False until then, or in a part. */
-  makeRoom(through: number): boolean {
+  grow(through: number): boolean {
     if (this.isSecondPass) return false;
     if (this.#entries.length < this.#numbersMax) return this.#moveIndex(through);
     this.isPartial = true;

@@ -62,13 +62,15 @@ export class WarningBook {
     const listing: (number | Promise<number>)[] = [];
     for (const outcomes of [ignored, warned]) {
       for (const [type, count] of outcomes.counts) {
-        const room = this.#quota.admit(project_id, type, count, now);
-        if (room === 0) continue;
+        const listable = this.#quota.admit(project_id, type, count, now);
+        if (listable === 0) continue;
         const examples = outcomes.examples.filter((example) => example.type === type);
         const rows = (most: number) =>
           examples.slice(0, most).map((example) => warningText(example, bytes, project_id, now, repaired));
         // The texts are made now: the body may be gone when worker 1 answers.
-        listing.push(typeof room === "number" ? this.#list(rows(room)) : this.#listLater(rows(count), room));
+        listing.push(
+          typeof listable === "number" ? this.#list(rows(listable)) : this.#listLater(rows(count), listable),
+        );
       }
     }
     const listed = listing.some((one) => typeof one !== "number") ? await Promise.all(listing) : listing;
@@ -80,8 +82,8 @@ export class WarningBook {
     return rows.length;
   }
 
-  async #listLater(rows: WarningRow[], room: Promise<number>): Promise<number> {
-    return this.#list(rows.slice(0, await room));
+  async #listLater(rows: WarningRow[], listable: Promise<number>): Promise<number> {
+    return this.#list(rows.slice(0, await listable));
   }
 
   /** Answers how many warnings another process may list; the rest is counted here. */

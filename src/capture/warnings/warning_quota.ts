@@ -27,7 +27,7 @@ export interface Unlisted {
   count: number;
 }
 
-/** Grants room for warnings: this process, or one that does so for several. */
+/** Decides how many warnings are listed: this process, or one that does so for several. */
 export interface WarningLimiter {
   /** Counts `count` warnings; returns how many of them may be listed. `now` in microseconds. */
   admit(project_id: number, type: string, count: number, now: number): number | Promise<number>;

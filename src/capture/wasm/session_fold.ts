@@ -62,7 +62,7 @@ let compiled: WebAssembly.Module | undefined;
 
 export class SessionFold {
   /** Where a block is put before add(): anywhere in it, or several side by side. */
-  readonly room: Uint8Array;
+  readonly input: Uint8Array;
   /** Native blocks of rows that are folded, for the structure of sessionsOfFolds, and their bytes. */
   #folded: Uint8Array[] = [];
   foldedBytes = 0;
@@ -81,7 +81,7 @@ export class SessionFold {
     this.#wasm = instance.exports as unknown as FoldExports;
     this.#bytes = bytes;
     this.#words = new Uint32Array(memory.buffer);
-    this.room = bytes.subarray(foldLayout.BLOCK, foldLayout.BLOCK + foldBlockBytesMax);
+    this.input = bytes.subarray(foldLayout.BLOCK, foldLayout.BLOCK + foldBlockBytesMax);
     const slots = Object.fromEntries(foldedNames.map((name, slot) => [name, slot]));
     writeKnownNames(bytes, layout.NAMES, [[layout.PROPERTY_KEYS, knownKeys(slots)]]);
     this.begin();
@@ -104,7 +104,7 @@ export class SessionFold {
    * @throws Error when it is no block of events.
    */
   add(from: number, length: number): void {
-    const block = this.room.subarray(from, from + length);
+    const block = this.input.subarray(from, from + length);
     const { rows, offsets } = columnOffsets(block, wanted);
     if (rows === 0) return;
     const { names, indexesAt, indexBytes } = numberedNamesAt(block, offsets.event.from);

@@ -61,11 +61,11 @@ export class PrimaryClient implements SharedBook {
   /** Requests from worker 1 how many may be listed; it counts the others. */
   async #admit({ project_id, type, minute, count }: Unlisted): Promise<number> {
     const current = this.#minute;
-    const room = Number(await this.#link.request("room", { project_id, type, count }).catch(() => 0));
+    const listable = Number(await this.#link.request("list", { project_id, type, count }).catch(() => 0));
     const known = current === this.#minute && this.#full.size < captureLimits.warningTalliesMax;
-    if (room < count && known)
+    if (listable < count && known)
       this.#full.set(`${project_id} ${type}`, { project_id, type, minute, count: 0 });
-    return room;
+    return listable;
   }
 
   #sendLive(): void {

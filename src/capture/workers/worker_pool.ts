@@ -94,7 +94,7 @@ export class WorkerPool {
         for (const row of rows) journal.merges.append({ ...row, created_at, timestamp: created_at });
         await journal.merges.commit();
       },
-      room: ({ project_id, type, count }: Omit<Unlisted, "minute">) => book.admit(project_id, type, count),
+      list: ({ project_id, type, count }: Omit<Unlisted, "minute">) => book.admit(project_id, type, count),
       unlisted: (unlisted: Unlisted[]) => book.countUnlisted(unlisted),
       live: (counts: [project_id: number, events: number][]) => {
         for (const [project_id, events] of counts) book.count(project_id, events);

@@ -63,7 +63,7 @@ async function sendFolded(blocks: readonly Uint8Array[]): Promise<number> {
   const fold = new SessionFold();
   for (const block of blocks) {
     // Anywhere in the room.
-    fold.room.set(block, 13);
+    fold.input.set(block, 13);
     fold.add(13, block.length);
   }
   const folded = fold.drainFolded();

@@ -36,7 +36,7 @@ export interface SeedResult {
 
 /** Small files, so that a few rows fill segments, rewrite the ledger and recycle files. */
 Object.assign(journalLimits, { recycledBytesMin: 600, preparedBytesMin: 1000, ledgerBytesMax: 1024 });
-Object.assign(flushLimits, { spoolRoomBytes: 4096, sessionsEveryMs: 50, sessionsLateMs: 200 });
+Object.assign(flushLimits, { spoolBufferBytes: 4096, sessionsEveryMs: 50, sessionsLateMs: 200 });
 
 /** Virtual ms of a life, and until everything must be stored once nothing fails any more. */
 const lifeMs = 400;

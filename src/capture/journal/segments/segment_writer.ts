@@ -68,7 +68,7 @@ export class SegmentWriter {
     }
   }
 
-  /** Writes as many of `blocks` as the segment has room for, syncs, and only then counts them in. */
+  /** Writes as many of `blocks` as the segment has batches for, syncs, and only then counts them in. */
   async #writeInto(segment: Segment, blocks: readonly FrameBlock[]): Promise<number> {
     const out = this.#frames;
     out.clear();
@@ -188,10 +188,10 @@ function behind(chunks: Uint8Array[], bytes: number): Uint8Array[] {
  */
 function batchFor(segment: Segment, block: FrameBlock): Batch | undefined {
   const open = segment.batches.findLast(({ partition }) => partition === block.partition);
-  const room =
+  const fits =
     open && open.rows + block.rows <= captureLimits.batchRowsMax && open.bytes < captureLimits.batchBytesMax;
   const changes = (open?.changes ?? 0) + block.changes;
-  if (room && (changes <= captureLimits.batchChangesMax || open.rows === 0)) return open;
+  if (fits && (changes <= captureLimits.batchChangesMax || open.rows === 0)) return open;
   // The engine reads the file of a segment with one batch as it is: a second batch goes to the next segment.
   if (open && segment.batches.length === 1) return undefined;
   if (segment.batches.length >= journalLimits.segmentBatchesMax) return undefined;

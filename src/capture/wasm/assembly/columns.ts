@@ -264,7 +264,7 @@ function judgeOne(entry: u32, nth: u32, received: i64, skew: i64, latest: i64): 
   return true;
 }
 
-/** Whether the next event might have a name, year, changes or keys for which a table has no room. */
+/** Whether the next event might have a name, year, changes or keys for which a table has no entry left. */
 // @ts-ignore: decorator
 @inline
 function isFull(): bool {

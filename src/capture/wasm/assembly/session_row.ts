@@ -16,13 +16,13 @@ export const sessionLength: u32 = 64;
 export const idLength: u32 = 68;
 export const events: u32 = 72;
 export const hasLcp: u32 = 76;
-/** Texts that a later event may replace: its moment, where it lies, its length, and the room that it has. */
+/** Texts that a later event may replace: its moment, where it lies, its length, and its capacity. */
 export const entry: u32 = 80;
 export const exit: u32 = 104;
 export const click: u32 = 128;
 export const textAt: u32 = 8;
 export const textLength: u32 = 12;
-export const textRoom: u32 = 16;
+export const textCapacity: u32 = 16;
 
 /** The eight bytes of a moment that sort as it does. */
 // @ts-ignore: decorator

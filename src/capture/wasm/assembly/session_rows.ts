@@ -24,7 +24,7 @@ import {
   entry,
   textAt,
   textLength,
-  textRoom,
+  textCapacity,
 } from "./session_row";
 import { valueAt, valueLength } from "./session_values";
 import { copy, mixText, sameText } from "./values";
@@ -123,16 +123,16 @@ export function replace(text: u32, micros: i64, from: u32, size: u32, isEarliest
   }
   store<i64>(text, micros);
   store<u32>(text, size, textLength);
-  if (load<u32>(text, textRoom) >= size) {
+  if (load<u32>(text, textCapacity) >= size) {
     copy(load<u32>(text, textAt), from, size);
     return;
   }
-  // With some room more: the next one is likely to be as long.
-  const room = (size + 47) & ~15;
+  // With some bytes more: the next one is likely to be as long.
+  const capacity = (size + 47) & ~15;
   if (from != Fold.textsEnd) copy(Fold.textsEnd, from, size);
   store<u32>(text, Fold.textsEnd, textAt);
-  store<u32>(text, room, textRoom);
-  Fold.textsEnd += room;
+  store<u32>(text, capacity, textCapacity);
+  Fold.textsEnd += capacity;
 }
 
 /** Writes the text of an entry after all texts; returns its length. */

@@ -165,7 +165,7 @@ export function fold(): u32 {
     const idSize = length;
     const text = pastLength(properties);
     const size = length;
-    // What an event adds at the most: its entry, exit and click, each with some room, and its key.
+    // What an event adds at the most: its entry, exit and click, each with some bytes more, and its key.
     const most = size * 2 + idSize + 1024;
     const isTooLong = most > FOLD_TEXTS_BYTES;
     if (
