@@ -136,7 +136,7 @@ const copiedColumns =
   "project_id, team_id, distinct_id, person_id, properties, person_distinct_id_version, person_version, created_at, " +
   "_inserted_at, is_deleted";
 
-/** Copies the persons of a source to a table, named by `held`. */
+/** Copies the persons of a source to a table, named by `copyId`. */
 export function copyStatement(source: ExportSource, copyId: string, tag: string): ExportStatement {
   const into = `INSERT INTO exported_person_rows (attempt, ${copiedColumns})`;
   const text = (rows: string) =>

@@ -13,11 +13,11 @@ import {
   fileOf,
   filesOf,
   firstArrivalOf,
-  killOf,
-  marked,
+  killStatement,
   sampleStatement,
   selectionOf,
   sizeOf,
+  tagClause,
 } from "../../../src/batch_exports/source/store.ts";
 
 const interval = { start: 1_000, end: 2_000 };
@@ -141,12 +141,12 @@ test("the rows of all files are all rows: each is in the file of its hash", () =
 });
 
 test("persons that were copied are read of the copy, by the attempt and the project", () => {
-  const held = { ...persons, held: "018f6d00-0000-7000-8000-000000000001" };
-  const { text, params } = selectionOf(held, "columns", days).select;
+  const copied: ExportSource = { ...persons, copyId: "018f6d00-0000-7000-8000-000000000001" };
+  const { text, params } = selectionOf(copied, "columns", days).select;
   expect(text).toContain(
-    "FROM exported_person_rows WHERE attempt = {held:UUID} AND project_id = {project:UInt32}",
+    "FROM exported_person_rows WHERE attempt = {copyId:UUID} AND project_id = {project:UInt32}",
   );
-  expect(params).toEqual({ held: held.held, project: 7 });
+  expect(params).toEqual({ copyId: copied.copyId, project: 7 });
 });
 
 test("an owner's own columns and condition are around the rows of the project, not among them", () => {
@@ -162,14 +162,14 @@ test("an owner's own columns and condition are around the rows of the project, n
   expect(params).toMatchObject({ q: 1, project: 7 });
 });
 
-test("a mark is letters, digits and dashes, and finds its statements by their settings", () => {
-  expect(marked("export 018f-a b_c")).toBe("SETTINGS log_comment = 'export 018f-a b_c'");
-  for (const mark of ["", "a'b", "a\\", "a;b", "a\n"])
-    expect(() => marked(mark)).toThrow("letters, digits and dashes");
+test("a tag is letters, digits, blanks and dashes, and finds its statements by their settings", () => {
+  expect(tagClause("export 018f-a b_c")).toBe("SETTINGS log_comment = 'export 018f-a b_c'");
+  for (const tag of ["", "a'b", "a\\", "a;b", "a\n"])
+    expect(() => tagClause(tag)).toThrow("letters, digits, blanks and dashes");
   const tables = { onAll: " ON CLUSTER c", local: (name: string) => name } as never;
-  expect(killOf("export a", tables)).toEqual({
-    text: "KILL QUERY ON CLUSTER c WHERE Settings['log_comment'] = {mark:String} ASYNC FORMAT Null",
-    params: { mark: "export a" },
+  expect(killStatement("export a", tables)).toEqual({
+    text: "KILL QUERY ON CLUSTER c WHERE Settings['log_comment'] = {tag:String} ASYNC FORMAT Null",
+    params: { tag: "export a" },
   });
 });
 
