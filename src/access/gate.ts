@@ -6,7 +6,7 @@ import { bytesOf } from "../core/bytes.ts";
 import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault } from "../core/fault.ts";
 import { hashKey, isUuid } from "../core/id.ts";
-import { jsonIn } from "../core/json/dictionary.ts";
+import { jsonIn, membersOf } from "../core/json/dictionary.ts";
 import { formFault, shapeFault } from "../core/json/json_shape.ts";
 import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
@@ -332,9 +332,7 @@ export function keyInHeader(authorization: string | null): PresentedKey | undefi
  */
 export function keyInJson(text: string): PresentedKey | undefined {
   if (!text.includes("personal_api_key") || shapeFault(bytesOf(text))) return undefined;
-  const body = jsonIn(text);
-  if (typeof body !== "object" || body === null || !("personal_api_key" in body)) return undefined;
-  return present(body.personal_api_key, "body");
+  return present(membersOf(jsonIn(text))["personal_api_key"], "body");
 }
 
 /** The key in the field `personal_api_key` of a form; undefined when the form has too many fields. */

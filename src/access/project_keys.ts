@@ -7,6 +7,7 @@ import { type Clock, sleep } from "../core/clock.ts";
 import { withinMs } from "../core/deadline.ts";
 import { Fault, unavailable } from "../core/fault.ts";
 import { wrongKey } from "../core/id.ts";
+import { membersOf } from "../core/json/dictionary.ts";
 import { readSummedJson, summedJson } from "../core/json/summed_json.ts";
 import { limits } from "../core/limits.ts";
 import { codeOf, type Log, reasonOf } from "../core/log.ts";
@@ -272,8 +273,7 @@ function savedKeys(keys: Keys) {
 
 /** The entry that savedKeys() wrote; undefined for anything else. */
 function readEntry(api_token: string, saved: unknown): KeyEntry | undefined {
-  if (typeof saved !== "object" || saved === null) return undefined;
-  const { id, records, cookieless, timezone, daily_event_quota } = saved as Record<string, unknown>;
+  const { id, records, cookieless, timezone, daily_event_quota } = membersOf(saved);
   if (typeof id !== "number" || !Number.isInteger(id) || typeof timezone !== "string") return undefined;
   const quota = typeof daily_event_quota === "number" ? { daily_event_quota } : {};
   return { api_token, id, records: records === true, cookieless: cookieless === true, timezone, ...quota };

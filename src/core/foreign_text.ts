@@ -1,6 +1,8 @@
 // Texts of other servers, made safe to store, log and show: bounded, storable, and without the secrets that the servers
 // were sent.
 
+import { mapTexts } from "./json/dictionary.ts";
+
 interface Foreign {
   /** Secrets that the server was sent: keys, passwords, tokens, names of users. */
   secrets: readonly string[];
@@ -45,26 +47,12 @@ export function storableText(text: string, charsMax: number): string {
 
 /** A JSON value of another server: each text and name in it as foreignText() makes it. */
 export function foreignValue(value: unknown, foreign: Foreign): unknown {
-  if (typeof value === "string") return foreignText(value, foreign);
-  if (Array.isArray(value)) return value.map((one) => foreignValue(one, foreign));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, one]) => [foreignText(name, foreign), foreignValue(one, foreign)]),
-  );
+  return mapTexts(value, (text) => foreignText(text, foreign));
 }
 
 /** A JSON value that Postgres can store: no NUL and no half of a surrogate pair in texts and names. */
 export function storableJson<T>(value: T): T {
-  return storable(value) as T;
-}
-
-function storable(value: unknown): unknown {
-  if (typeof value === "string") return value.toWellFormed().replaceAll("\0", "\uFFFD");
-  if (Array.isArray(value)) return value.map(storable);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, one]) => [String(storable(name)), storable(one)]),
-  );
+  return mapTexts(value, (text) => text.toWellFormed().replaceAll("\0", "\uFFFD")) as T;
 }
 
 /** Parts of an address that may be secret: user and password, long path segments, values of the query. */

@@ -1,5 +1,6 @@
 // The elements of an autocaptured event, as PostHog shows them, made from the list or the chain that the browser sent.
 
+import { membersOf } from "../core/json/dictionary.ts";
 import { eventLimits } from "./limits.ts";
 import type { ShownElement } from "./model.ts";
 
@@ -8,7 +9,7 @@ export function elementsOfList(json: string): ShownElement[] {
   const list: unknown = json === "" ? [] : JSON.parse(json);
   if (!Array.isArray(list)) return [];
   return list.slice(0, eventLimits.elementsMax).map((one: unknown, order) => {
-    const sent = (typeof one === "object" && one !== null ? one : {}) as Record<string, unknown>;
+    const sent = membersOf(one);
     const attributes = Object.fromEntries(Object.entries(sent).filter(([name]) => name.startsWith("attr__")));
     const classes = sent["classes"] ?? sent["attr__class"];
     return {

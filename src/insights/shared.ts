@@ -1,6 +1,7 @@
 // Insights and dashboards behind a link: the numbers of pictures, without events and persons.
 
 import { Fault } from "../core/fault.ts";
+import { membersOf } from "../core/json/dictionary.ts";
 import { fieldFault } from "../http/fields/field_fault.ts";
 import { insightNameOf, present } from "../http/found.ts";
 import type { QueryEngine } from "../query/engine.ts";
@@ -69,19 +70,14 @@ function namesOf({ name, derived_name, description }: InsightRow) {
 
 /** How results are drawn, and their kind of retention; nothing else of the query is sent. */
 function drawingOfShared(query: unknown): NonNullable<SharedInsight["look"]> {
-  const { source, ...own } = partOf({ query }, "query");
-  const innerQuery = source === undefined ? own : partOf({ source }, "source");
-  const { display } = partOf(innerQuery, "trendsFilter");
-  const { retentionType = "retention_recurring" } = partOf(innerQuery, "retentionFilter");
+  const { source, ...own } = membersOf(query);
+  const innerQuery = source === undefined ? own : membersOf(source);
+  const { display } = membersOf(innerQuery["trendsFilter"]);
+  const { retentionType = "retention_recurring" } = membersOf(innerQuery["retentionFilter"]);
   return {
     ...(typeof display === "string" && { display }),
     ...(innerQuery["kind"] === "RetentionQuery" && { retentionType: String(retentionType) }),
   };
-}
-
-function partOf(fields: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
-  const value = fields[name];
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 interface SharedAnswer {

@@ -5,6 +5,20 @@ export function isDictionary(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** The members of an object; none of any other value. */
+export function membersOf(value: unknown): Record<string, unknown> {
+  return isDictionary(value) ? value : {};
+}
+
+/** A JSON value with each text and name in it changed. */
+export function mapTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === "string") return change(value);
+  if (Array.isArray(value)) return value.map((one) => mapTexts(one, change));
+  if (!isDictionary(value)) return value;
+  const members = Object.entries(value).map(([name, one]) => [change(name), mapTexts(one, change)]);
+  return Object.fromEntries(members);
+}
+
 /** A finite number, or its text: 64-bit numbers are text in JSON. */
 export function numberIn(value: unknown): number | undefined {
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;

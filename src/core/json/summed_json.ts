@@ -1,6 +1,7 @@
 // Small JSON files with a checksum, so that damage shows.
 
 import { crc32 } from "node:zlib";
+import { isDictionary } from "./dictionary.ts";
 
 /** The object's text with a further member `sum`, the CRC-32 of the text without it. */
 export function summedJson(content: Readonly<Record<string, unknown>>): string {
@@ -14,8 +15,8 @@ export function summedJson(content: Readonly<Record<string, unknown>>): string {
 export function readSummedJson(text: string): Record<string, unknown> {
   if (text.trim() === "") throw new Error("it is empty");
   const read: unknown = JSON.parse(text);
-  if (typeof read !== "object" || read === null || Array.isArray(read)) throw new Error("it is no object");
-  const { sum, ...content } = read as Record<string, unknown>;
+  if (!isDictionary(read)) throw new Error("it is no object");
+  const { sum, ...content } = read;
   if (sum !== sumOf(content)) throw new Error("its sum is wrong");
   return content;
 }

@@ -1,6 +1,7 @@
 // Answers a HogQLQuery: SQL over the project's own tables, in PostHog's dialect.
 
 import { Fault } from "../../core/fault.ts";
+import { membersOf } from "../../core/json/dictionary.ts";
 import { asStored, clickhouseTime, nowOf, readDate } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { filtersOf, isGiven } from "../parts/series.ts";
@@ -79,8 +80,7 @@ function textsOf({ query: text, values, variables }: HogQLQuery) {
 /** PostHog sends variables by id; SQL names them by code name. */
 function variablesOf(variables: HogQLQuery["variables"]): Record<string, unknown> {
   const named = Object.entries(variables ?? {}).map(([id, variable]): [string, unknown] => {
-    const own =
-      typeof variable === "object" && variable !== null ? (variable as Record<string, unknown>) : {};
+    const own = membersOf(variable);
     return [typeof own["code_name"] === "string" ? own["code_name"] : id, own["value"] ?? null];
   });
   return Object.fromEntries(named);

@@ -118,16 +118,15 @@ export function readEvents(query: URLSearchParams, name: string): EventFilter[] 
 }
 
 function eventFilterOf(value: unknown, at: string): EventFilter {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+  if (!isDictionary(value)) {
     throw fieldFault("not_a_dict", "Expected an event: an object with an id.", [at]);
   }
-  const fields = value as Record<string, unknown>;
-  const other = Object.keys(fields).find((field) => !eventFields.includes(field));
+  const other = Object.keys(value).find((field) => !eventFields.includes(field));
   if (other !== undefined) {
     const detail = `An event has no field "${other.slice(0, 100)}" here; it has ${eventFields.join(", ")}.`;
     throw fieldFault("invalid_input", detail, [at, other.slice(0, 100)]);
   }
-  const { id, type = "events", properties } = fields;
+  const { id, type = "events", properties } = value;
   if (type !== "events") {
     const detail = `"${String(type).slice(0, 100)}" is not supported; "events" is.`;
     throw fieldFault("invalid_choice", detail, [at, "type"]);

@@ -1,5 +1,6 @@
 // ClickHouse's errors: whether the same statement can succeed later.
 
+import { membersOf } from "../../core/json/dictionary.ts";
 import { reasonOf } from "../../core/log.ts";
 import { wordsIn } from "../../core/words.ts";
 
@@ -82,8 +83,7 @@ const heavy: ReadonlySet<string> = new Set(
 /** Errors of the client carry code and type; those of sockets only a code. */
 export function classified(thrown: unknown): ClickHouseError {
   if (thrown instanceof ClickHouseError) return thrown;
-  const { code, type } =
-    typeof thrown === "object" && thrown !== null ? (thrown as Record<string, unknown>) : {};
+  const { code, type } = membersOf(thrown);
   if (typeof type === "string" && /^\d+$/.test(String(code))) {
     return new ClickHouseError(reasonOf(thrown), String(code), type);
   }
