@@ -1,15 +1,16 @@
 // Bodies that wait for memory, in order of arrival.
 
+import { type Polled, PolledSet } from "../../core/clock.ts";
 import { WaitingLine } from "../waiting_line.ts";
 import { uploadLimits } from "./limits.ts";
 import type { BodyOwner } from "./slow_bodies.ts";
 
-export class WaitingBodies {
+export class WaitingBodies implements Polled {
   /** Each waits until its attempt to get what it needs succeeds. */
   readonly line = new WaitingLine<() => boolean>();
   readonly #msMax: number;
-  /** Claims of others lapse by time. */
-  #timer: ReturnType<typeof setInterval> | undefined;
+  /** This, while any wait: claims of others lapse by time. */
+  readonly #polled = new PolledSet(uploadLimits.memoryWaitPollMs, 1);
   #isDue = false;
 
   constructor(msMax: number) {
@@ -19,7 +20,7 @@ export class WaitingBodies {
   /** Resolves to false when no memory was freed in time, or too many bodies of this owner wait. */
   async enter(owner: BodyOwner, attempt: () => boolean): Promise<boolean> {
     if (this.line.countOf(owner) >= uploadLimits.memoryWaitingMax) return false;
-    this.#timer ??= setInterval(() => this.#grant(), uploadLimits.memoryWaitPollMs);
+    this.#polled.add(this);
     return await this.line.enter(owner, attempt, AbortSignal.timeout(this.#msMax)).then(
       () => true,
       () => false,
@@ -30,15 +31,13 @@ export class WaitingBodies {
   released(): void {
     if (this.#isDue) return;
     this.#isDue = true;
-    setImmediate(() => this.#grant());
+    setImmediate(() => this.poll());
   }
 
   /** One whose owner's share is used up does not hold up others. */
-  #grant(): void {
+  poll(): boolean {
     this.#isDue = false;
     for (const waiting of this.line.all) if (waiting.need()) this.line.admit(waiting);
-    if (this.line.all.size > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
+    return this.line.all.size === 0 && this.#polled.delete(this);
   }
 }
