@@ -6,16 +6,8 @@ import { useSession } from "../session/session.ts";
 import { type Action, useAction, useLoaded } from "../session/use_loaded.ts";
 import { Copied } from "../ui/copied.tsx";
 import { agoText } from "../ui/format.ts";
-import {
-  Card,
-  CheckField,
-  ConfirmButton,
-  FormCard,
-  Outcome,
-  PageHead,
-  TextField,
-  WhenLoaded,
-} from "../ui/parts.tsx";
+import { useFields } from "../ui/inputs.tsx";
+import { Card, CheckField, ConfirmButton, FormCard, Outcome, PageHead, WhenLoaded } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 
 interface KeyRow {
@@ -154,25 +146,28 @@ const usual = [
 
 function NewKey({ show }: { show: (key: IssuedKey) => void }) {
   const { project } = useSession();
-  const [label, setLabel] = useState("");
-  const [all, setAll] = useState(false);
-  const [scopes, setScopes] = useState<string[]>(["query:read", "project:read"]);
-  const [held, setHeld] = useState(false);
+  const { fields, change, text, check } = useFields({
+    label: "",
+    all: false,
+    scopes: ["query:read", "project:read"],
+    held: false,
+  });
+  const { label, all, scopes, held } = fields;
   const action = useAction();
   const body = { label, scopes: all ? ["*"] : scopes, scoped_teams: held ? [project.id] : [] };
   const done = "Created. Its value is shown above, this once.";
   const make = () =>
     action.send("POST", "/api/personal_api_keys/", body, done, (key: IssuedKey) => {
       show(key);
-      setLabel("");
+      change({ label: "" });
     });
   const toggle = (scope: string, on: boolean) =>
-    setScopes(on ? [...scopes, scope] : scopes.filter((one) => one !== scope));
+    change({ scopes: on ? [...scopes, scope] : scopes.filter((one) => one !== scope) });
   return (
     <FormCard title="New key" send={make} action={action}>
-      <TextField label="Label" value={label} set={setLabel} required />
-      <CheckField label={`Only for ${project.name}`} value={held} set={setHeld} />
-      <CheckField label="All scopes (*)" value={all} set={setAll} />
+      {text("label", "Label", { required: true })}
+      {check("held", `Only for ${project.name}`)}
+      {check("all", "All scopes (*)")}
       {!all && (
         <fieldset class="whole">
           <legend>Scopes</legend>

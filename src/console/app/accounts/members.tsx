@@ -6,16 +6,8 @@ import { useSession } from "../session/session.ts";
 import { type Action, useAction, useGet, useLoaded } from "../session/use_loaded.ts";
 import { Copied } from "../ui/copied.tsx";
 import { agoText } from "../ui/format.ts";
-import {
-  Card,
-  ChoiceField,
-  ConfirmButton,
-  FormCard,
-  Outcome,
-  PageHead,
-  TextField,
-  WhenLoaded,
-} from "../ui/parts.tsx";
+import { useFields } from "../ui/inputs.tsx";
+import { Card, ConfirmButton, FormCard, Outcome, PageHead, WhenLoaded } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 
 interface MemberRow {
@@ -159,21 +151,14 @@ function Invitations({ path, level: most }: { path: string; level: number }) {
   const loaded = useGet<ListReply<InviteRow>>(path, { limit: 100 });
   const action = useAction();
   const inviting = useAction();
-  const [address, setAddress] = useState("");
-  const [level, setLevel] = useState("1");
+  const { fields, change, text, choice } = useFields({ target_email: "", level: 1 });
   const [made, setMade] = useState<IssuedInvite>();
   const invite = () =>
-    inviting.send(
-      "POST",
-      path,
-      { target_email: address, level: Number(level) },
-      "Send the link yourself.",
-      (reply: IssuedInvite) => {
-        setMade(reply);
-        setAddress("");
-        loaded.reload();
-      },
-    );
+    inviting.send("POST", path, fields, "Send the link yourself.", (reply: IssuedInvite) => {
+      setMade(reply);
+      change({ target_email: "" });
+      loaded.reload();
+    });
   const revoke = ({ id, target_email }: InviteRow) =>
     action.send(
       "DELETE",
@@ -185,8 +170,8 @@ function Invitations({ path, level: most }: { path: string; level: number }) {
   return (
     <>
       <FormCard title="Invite somebody" send={invite} action={inviting} button="Make a link">
-        <TextField label="E-mail address" value={address} set={setAddress} type="email" required />
-        <ChoiceField label="Level" value={level} set={setLevel} options={upTo(most)} />
+        {text("target_email", "E-mail address", { type: "email", required: true })}
+        {choice("level", "Level", upTo(most))}
       </FormCard>
       {made && (
         <div class="notice good issued" role="group" aria-label="The invitation’s link">

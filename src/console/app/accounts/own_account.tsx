@@ -1,10 +1,10 @@
 // One's own account: name, address and password, and the browsers that are signed in.
 
-import { useState } from "preact/hooks";
 import type { ListReply } from "../session/api.ts";
 import { type Loaded, useAction, useGet } from "../session/use_loaded.ts";
 import { agoText, browserText } from "../ui/format.ts";
-import { Card, ConfirmButton, FormCard, Outcome, PageHead, TextField, WhenLoaded } from "../ui/parts.tsx";
+import { passwordNew, passwordNow, signInAddress, useFields } from "../ui/inputs.tsx";
+import { Card, ConfirmButton, FormCard, Outcome, PageHead, WhenLoaded } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 
 export interface OwnUser {
@@ -36,12 +36,12 @@ export function OwnAccount() {
 }
 
 function Names({ user, changed }: { user: OwnUser; changed: () => void }) {
-  const [name, setName] = useState(user.first_name);
+  const { fields, text } = useFields({ first_name: user.first_name });
   const action = useAction();
-  const save = () => action.send("PATCH", path, { first_name: name }, "Saved.", changed);
+  const save = () => action.send("PATCH", path, fields, "Saved.", changed);
   return (
     <FormCard title={user.email} send={save} action={action} button="Save">
-      <TextField label="First name" value={name} set={setName} autocomplete="given-name" />
+      {text("first_name", "First name", { autocomplete: "given-name" })}
     </FormCard>
   );
 }
@@ -57,51 +57,25 @@ export function PasswordCard({
   title: string;
 }) {
   const { has_password: has } = user;
-  const [email, setEmail] = useState(user.email);
-  const [current, setCurrent] = useState("");
-  const [password, setPassword] = useState("");
+  const { fields, change, text } = useFields({ email: user.email, current_password: "", password: "" });
+  const { email, current_password, password } = fields;
   const action = useAction();
-  const body = { password, ...(has ? { current_password: current } : { email }) };
+  const body = { password, ...(has ? { current_password } : { email }) };
   const done = has
     ? "Changed. Your other browsers are signed out."
     : `Password set. Sign in as ${email} from now on.`;
   const save = () =>
     action.send("PATCH", path, body, done, () => {
-      setCurrent("");
-      setPassword("");
+      change({ current_password: "", password: "" });
       changed();
     });
   const button = has ? "Change the password" : "Set the password";
   return (
     <FormCard title={title} send={save} action={action} button={button}>
-      {has ? (
-        <TextField
-          label="Current password"
-          value={current}
-          set={setCurrent}
-          type="password"
-          autocomplete="current-password"
-          required
-        />
-      ) : (
-        <TextField
-          label="E-mail address"
-          value={email}
-          set={setEmail}
-          type="email"
-          autocomplete="username"
-          required
-        />
-      )}
-      <TextField
-        label="New password"
-        value={password}
-        set={setPassword}
-        type="password"
-        autocomplete="new-password"
-        hint="At least 8 characters."
-        required
-      />
+      {has
+        ? text("current_password", "Current password", passwordNow)
+        : text("email", "E-mail address", signInAddress)}
+      {text("password", "New password", { ...passwordNew, hint: "At least 8 characters." })}
     </FormCard>
   );
 }

@@ -1,22 +1,13 @@
 // Projects: created, named, their key rolled.
 
-import { useId, useState } from "preact/hooks";
+import { useId } from "preact/hooks";
 import { hrefOf } from "../session/route.ts";
 import { type ProjectRow, useAllowed, useSession } from "../session/session.ts";
 import { type Action, useAction } from "../session/use_loaded.ts";
 import { Copied } from "../ui/copied.tsx";
 import { partsOfText } from "../ui/format.ts";
-import {
-  Button,
-  Card,
-  CheckField,
-  ConfirmButton,
-  Form,
-  FormCard,
-  Outcome,
-  PageHead,
-  TextField,
-} from "../ui/parts.tsx";
+import { useFields } from "../ui/inputs.tsx";
+import { Button, Card, ConfirmButton, Form, FormCard, Outcome, PageHead, TextField } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 
 export function Projects() {
@@ -46,18 +37,19 @@ export function Projects() {
 
 function ChosenProject({ project }: { project: ProjectRow }) {
   const { refresh } = useSession();
-  const [name, setName] = useState(project.name);
-  const [timezone, setTimezone] = useState(project.timezone);
-  const [records, setRecords] = useState(project.session_recording_opt_in);
-  const [hosts, setHosts] = useState((project.session_recording_load_hosts ?? []).join(" "));
-  const [days, setDays] = useState(String(project.event_retention_days ?? ""));
-  const [quota, setQuota] = useState(String(project.daily_event_quota ?? ""));
-  const [cookieless, setCookieless] = useState(project.cookieless_server_hash_mode > 0);
+  const { fields, change, text, check } = useFields({
+    name: project.name,
+    timezone: project.timezone,
+    session_recording_opt_in: project.session_recording_opt_in,
+    hosts: (project.session_recording_load_hosts ?? []).join(" "),
+    days: String(project.event_retention_days ?? ""),
+    quota: String(project.daily_event_quota ?? ""),
+    cookieless: project.cookieless_server_hash_mode > 0,
+  });
+  const { hosts, days, quota, cookieless, ...others } = fields;
   const action = useAction();
   const changes = {
-    name,
-    timezone,
-    session_recording_opt_in: records,
+    ...others,
     session_recording_load_hosts: partsOfText(hosts),
     cookieless_server_hash_mode: cookieless ? 1 : 0,
     event_retention_days: days === "" ? null : Number(days),
@@ -68,32 +60,23 @@ function ChosenProject({ project }: { project: ProjectRow }) {
   return (
     <Card title={`Settings of ${project.name}`}>
       <Form send={save}>
-        <TextField label="Name" value={name} set={setName} required />
-        <ZoneField value={timezone} set={setTimezone} />
-        <TextField
-          label="Days that events are kept"
-          value={days}
-          set={setDays}
-          type="number"
-          placeholder="as long as the server keeps them"
-        />
-        <CheckField label="Count visitors without a cookie" value={cookieless} set={setCookieless} />
-        <CheckField label="Record sessions" value={records} set={setRecords} />
+        {text("name", "Name", { required: true })}
+        <ZoneField value={fields.timezone} set={(timezone) => change({ timezone })} />
+        {text("days", "Days that events are kept", {
+          type: "number",
+          placeholder: "as long as the server keeps them",
+        })}
+        {check("cookieless", "Count visitors without a cookie")}
+        {check("session_recording_opt_in", "Record sessions")}
         <div class="whole">
-          <TextField
-            label="Events accepted a day"
-            hint="Further events of the day (UTC) are ignored, and not sent again."
-            value={quota}
-            set={setQuota}
-            type="number"
-            placeholder="any number"
-          />
-          <TextField
-            label="Hosts that recordings load images and styles from"
-            hint="Names like cdn.example.com. They see when recordings are played, which anybody with the key may send."
-            value={hosts}
-            set={setHosts}
-          />
+          {text("quota", "Events accepted a day", {
+            hint: "Further events of the day (UTC) are ignored, and not sent again.",
+            type: "number",
+            placeholder: "any number",
+          })}
+          {text("hosts", "Hosts that recordings load images and styles from", {
+            hint: "Names like cdn.example.com. They see when recordings are played, which anybody with the key may send.",
+          })}
         </div>
         {expires ? (
           <ConfirmButton
@@ -148,16 +131,17 @@ function ZoneField({ value, set }: { value: string; set: (zone: string) => void 
 
 function NewProject() {
   const { refresh } = useSession();
-  const [name, setName] = useState("");
+  const { fields, change, text } = useFields({ name: "" });
   const action = useAction();
+  const done = `${fields.name} is created. Choose it at the top.`;
   const make = () =>
-    action.send("POST", "/api/projects/", { name }, `${name} is created. Choose it at the top.`, () => {
+    action.send("POST", "/api/projects/", fields, done, () => {
       refresh();
-      setName("");
+      change({ name: "" });
     });
   return (
     <FormCard title="New project" send={make} action={action}>
-      <TextField label="Name of the project" value={name} set={setName} required />
+      {text("name", "Name of the project", { required: true })}
     </FormCard>
   );
 }

@@ -2,7 +2,7 @@
 
 import { hrefOf, type Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useAddress, useLoaded } from "../session/use_loaded.ts";
+import { useAddress, useAsk, useLoaded } from "../session/use_loaded.ts";
 import { numberText, shortText } from "../ui/format.ts";
 import { Card, Cut, PageHead, Time, WhenLoaded } from "../ui/parts.tsx";
 import { Pager, Table } from "../ui/table.tsx";
@@ -54,14 +54,12 @@ function personsQueryIn(text: string | null): PersonsQuery | undefined {
 }
 
 function List({ query: persons }: { query: PersonsQuery }) {
-  const { api, home } = useSession();
+  const [ask, { home }] = [useAsk(), useSession()];
   const { params: address, page } = useAddress(shownMax);
   const loaded = useLoaded(
     async (signal) => {
-      const read = async <Row,>(query: object) => {
-        const body = { query: { kind: "ActorsQuery", ...persons, ...query } };
-        return (await api.send<{ results: Row[] }>("POST", `${home}/query/`, body, signal)).results;
-      };
+      const read = async <Row,>(query: object) =>
+        (await ask<{ results: Row[] }>({ kind: "ActorsQuery", ...persons, ...query }, signal)).results;
       const [rows, [[count] = [0]]] = await Promise.all([
         read<Cells>({
           select: ["person_display_name", "created_at", "distinct_ids[1]"],

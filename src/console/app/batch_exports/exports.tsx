@@ -5,8 +5,9 @@ import { hrefOf, navigate, type Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useList } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
+import { useFields } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
-import { ChoiceField, Field, FormCard, Status, TextField } from "../ui/parts.tsx";
+import { ChoiceField, Field, FormCard, Status } from "../ui/parts.tsx";
 import { OneExport } from "./one_export.tsx";
 import type { ExportRow, RunRow } from "./rows.ts";
 
@@ -93,29 +94,28 @@ function settingsIn(text: string): unknown {
 
 function NewExport() {
   const { home, project } = useSession();
-  const [name, setName] = useState("");
-  const [model, setModel] = useState("events");
-  const [type, setType] = useState("S3");
-  const [interval, setEvery] = useState("hour");
-  const [config, setConfig] = useState(exampleOf("S3"));
+  const { fields, text, choice } = useFields({ name: "", model: "events", interval: "hour" });
+  const [{ type, config }, setDestination] = useState({ type: "S3", config: exampleOf("S3") });
   const action = useAction();
-  const choose = (chosen: string) => {
-    // Edited settings stay.
-    if (config === exampleOf(type)) setConfig(exampleOf(chosen));
-    setType(chosen);
-  };
-  const body = () => ({ name, model, interval, destination: { type, config: settingsIn(config) } });
+  // Edited settings stay.
+  const choose = (chosen: string) =>
+    setDestination({ type: chosen, config: config === exampleOf(type) ? exampleOf(chosen) : config });
+  const body = () => ({ ...fields, destination: { type, config: settingsIn(config) } });
   const open = ({ id }: ExportRow) => navigate(hrefOf(project.id, "exports", [id]));
   const make = () => action.send("POST", `${home}/batch_exports/`, body, "Created.", open);
   return (
     <FormCard title="New export" send={make} action={action}>
-      <TextField label="Name of the export" value={name} set={setName} required />
-      <ChoiceField label="What to export" value={model} set={setModel} options={models} />
+      {text("name", "Name of the export", { required: true })}
+      {choice("model", "What to export", models)}
       <ChoiceField label="Destination" value={type} set={choose} options={destinations} />
-      <ChoiceField label="Every" value={interval} set={setEvery} options={intervals} />
+      {choice("interval", "Every", intervals)}
       <Field label="Settings of the destination, as JSON">
         {(id) => (
-          <textarea id={id} value={config} onInput={(event) => setConfig(event.currentTarget.value)} />
+          <textarea
+            id={id}
+            value={config}
+            onInput={(event) => setDestination({ type, config: event.currentTarget.value })}
+          />
         )}
       </Field>
     </FormCard>

@@ -1,12 +1,12 @@
 // One export: its settings, what it did last, and what can be done with it.
 
-import { useState } from "preact/hooks";
 import { fieldTime } from "../clock.ts";
 import type { ListReply } from "../session/api.ts";
 import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { type Action, useAction, useGet, usePolling } from "../session/use_loaded.ts";
 import { numberText, timeText } from "../ui/format.ts";
+import { useFields } from "../ui/inputs.tsx";
 import {
   Button,
   Card,
@@ -16,7 +16,6 @@ import {
   PageWhenLoaded,
   RemoveButton,
   Status,
-  TextField,
   WhenLoaded,
 } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
@@ -111,22 +110,16 @@ function ExportActions({ path, action, changed, row }: PartProps & { row: Export
 const dayMs = 86_400_000;
 
 function BackfillForm({ path, action, changed }: PartProps) {
-  const [from, setFrom] = useState(fieldTime(-dayMs).slice(0, 11) + "00:00");
-  const [to, setTo] = useState(fieldTime(0).slice(0, 11) + "00:00");
+  const midnight = (ms: number) => `${fieldTime(ms).slice(0, 11)}00:00`;
+  const { fields, text } = useFields({ from: midnight(-dayMs), to: midnight(0) });
   const iso = (field: string) => (field === "" ? null : new Date(field).toISOString());
-  const range = () => ({ start_at: iso(from), end_at: iso(to) });
+  const range = () => ({ start_at: iso(fields.from), end_at: iso(fields.to) });
   const start = () => action.send("POST", `${path}/backfills/`, range, "The backfill has begun.", changed);
   return (
     <Card title="Backfill">
       <Form send={start}>
-        <TextField
-          label="From"
-          type="datetime-local"
-          value={from}
-          set={setFrom}
-          hint="Empty: the first data."
-        />
-        <TextField label="To" type="datetime-local" value={to} set={setTo} hint="Empty: now." />
+        {text("from", "From", { type: "datetime-local", hint: "Empty: the first data." })}
+        {text("to", "To", { type: "datetime-local", hint: "Empty: now." })}
         <Button type="submit" disabled={action.running}>
           Start backfill
         </Button>

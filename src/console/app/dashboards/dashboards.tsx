@@ -1,12 +1,12 @@
 // Dashboards: insights side by side. Listed, each with a page of its own.
 
-import { useState } from "preact/hooks";
 import { hrefOf, navigate, type Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useList } from "../session/use_loaded.ts";
 import { agoText } from "../ui/format.ts";
+import { useFields } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
-import { FormCard, NoSuch, TextField } from "../ui/parts.tsx";
+import { FormCard, NoSuch } from "../ui/parts.tsx";
 import { dashboardName, type DashboardRow, OneDashboard } from "./one_dashboard.tsx";
 
 export function Dashboards({ route }: { route: Route }) {
@@ -43,13 +43,13 @@ function DashboardList() {
 
 function NewDashboard() {
   const { home, project } = useSession();
-  const [name, setName] = useState("");
+  const { fields, text } = useFields({ name: "" });
   const action = useAction();
   const open = ({ id }: DashboardRow) => navigate(hrefOf(project.id, "dashboards", [id]));
-  const make = () => action.send("POST", `${home}/dashboards/`, { name }, "Created.", open);
+  const make = () => action.send("POST", `${home}/dashboards/`, fields, "Created.", open);
   return (
     <FormCard title="New dashboard" send={make} action={action}>
-      <TextField label="Name of the dashboard" value={name} set={setName} required />
+      {text("name", "Name of the dashboard", { required: true })}
     </FormCard>
   );
 }

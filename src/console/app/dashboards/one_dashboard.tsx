@@ -5,16 +5,8 @@ import { insightName, type InsightRow } from "../insights/insight_row.tsx";
 import { hrefOf, type Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { type Action, type Loaded, useAction, useGet } from "../session/use_loaded.ts";
-import {
-  Button,
-  CheckField,
-  FormCard,
-  Outcome,
-  PageHead,
-  PageWhenLoaded,
-  RemoveButton,
-  TextField,
-} from "../ui/parts.tsx";
+import { useFields } from "../ui/inputs.tsx";
+import { Button, FormCard, Outcome, PageHead, PageWhenLoaded, RemoveButton } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
 import { type Layouts, layoutsOf, type Shape, shapesOf, withChanged, withMoved } from "./layout.ts";
 import { type Scope, scopeAddress, scopeOf } from "./scope.ts";
@@ -116,17 +108,19 @@ interface NamingProps {
 }
 
 function NameForm({ path, dashboard, changed }: NamingProps) {
-  const [name, setName] = useState(dashboard.name ?? "");
-  const [description, setDescription] = useState(dashboard.description ?? "");
-  const [pinned, setPinned] = useState(dashboard.pinned);
+  const { fields, text, check } = useFields({
+    name: dashboard.name ?? "",
+    description: dashboard.description ?? "",
+    pinned: dashboard.pinned,
+  });
   const action = useAction();
-  const save = () =>
-    action.send("PATCH", path, { name: name || null, description, pinned }, "Saved.", changed);
+  const body = { ...fields, name: fields.name || null };
+  const save = () => action.send("PATCH", path, body, "Saved.", changed);
   return (
     <FormCard title="Name and description" send={save} action={action} button="Save">
-      <TextField label="Name" value={name} set={setName} />
-      <TextField label="Description" value={description} set={setDescription} />
-      <CheckField label="Pinned: first in the list" value={pinned} set={setPinned} />
+      {text("name", "Name")}
+      {text("description", "Description")}
+      {check("pinned", "Pinned: first in the list")}
     </FormCard>
   );
 }

@@ -3,7 +3,7 @@
 import { sourceOf } from "../explore/drawing.ts";
 import { InsightResult, type InsightRow } from "../insights/insight_row.tsx";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useLoaded } from "../session/use_loaded.ts";
+import { useAsk, useLoaded } from "../session/use_loaded.ts";
 import { ErrorText } from "../ui/parts.tsx";
 import { type Scope, scopedQuery } from "./scope.ts";
 
@@ -20,7 +20,7 @@ const lastResults = new Map<string, InsightRow>();
 const lastResultsMax = 100;
 
 export function TileResult({ insight, scope, height, round }: TileProps) {
-  const { api, home } = useSession();
+  const [ask, { api, home }] = [useAsk(), useSession()];
   const seesResults = useAllowed("insight:read");
   const mayQuery = useAllowed("query:read");
   const { query, without } = scopedQuery(insight.query, scope);
@@ -38,12 +38,7 @@ export function TileResult({ insight, scope, height, round }: TileProps) {
   );
   const answerOf = async (body: object, signal: AbortSignal) => {
     type Reply = { results: unknown; columns?: string[]; types?: [string, string][] };
-    const { results, columns, types } = await api.send<Reply>(
-      "POST",
-      `${home}/query/`,
-      { query: body },
-      signal,
-    );
+    const { results, columns, types } = await ask<Reply>(body, signal);
     const own = types?.map(([, type]) => type) ?? null;
     return { query: rewrapped(insight.query, body), result: results, columns: columns ?? null, types: own };
   };

@@ -5,7 +5,7 @@ import { FiguresOf } from "../actors/figure_link.tsx";
 import { Saving } from "../insights/saving.tsx";
 import { hrefOf, navigate, type Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
-import { useLoaded } from "../session/use_loaded.ts";
+import { useAnswer } from "../session/use_loaded.ts";
 import { Card, PageHead, WhenLoaded } from "../ui/parts.tsx";
 import { drawingOf } from "./drawing.ts";
 import { QueryForm } from "./form/query_form.tsx";
@@ -69,22 +69,14 @@ export function Explore({ route }: { route: Route }) {
 }
 
 function Answer({ query }: { query: InsightQuery }) {
-  const { api, home } = useSession();
-  const loaded = useLoaded(
-    (signal) =>
-      // For the times of a funnel, the result is no list.
-      api.send<{ results: unknown }>("POST", `${home}/query/`, { query: queryBodyOf(query) }, signal),
-    [home, addressOfQuery(query)],
-  );
+  const body = queryBodyOf(query);
+  // For the times of a funnel, the result is no list.
+  const loaded = useAnswer<{ results: unknown }>(body);
   return (
     <WhenLoaded loaded={loaded}>
       {({ results }) => (
-        <FiguresOf query={queryBodyOf(query)}>
-          <ResultView
-            results={[results].flat()}
-            drawing={drawingOf(queryBodyOf(query))}
-            query={queryBodyOf(query)}
-          />
+        <FiguresOf query={body}>
+          <ResultView results={[results].flat()} drawing={drawingOf(body)} query={body} />
         </FiguresOf>
       )}
     </WhenLoaded>

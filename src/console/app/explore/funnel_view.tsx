@@ -3,7 +3,7 @@
 import { FigureLink, useFigureHref } from "../actors/figure_link.tsx";
 import { personsOfStep } from "../actors/figures.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useLoaded } from "../session/use_loaded.ts";
+import { useAsk, useLoaded } from "../session/use_loaded.ts";
 import { rangeBefore } from "../ui/chart/intervals.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";
 import { Cut } from "../ui/parts.tsx";
@@ -45,23 +45,22 @@ export function Conversion({ funnels: [steps = [], ...others], query }: Conversi
 
 /** The rate of the time before: two queries, since the API returns the days of a range with its result. */
 function ConversionBefore({ query, rate }: { query: unknown; rate: number }) {
-  const { api, home } = useSession();
+  const [ask, { home }] = [useAsk(), useSession()];
   const mayQuery = useAllowed("query:read");
   const source = sourceOf(query);
   const loaded = useLoaded(
     async (signal) => {
       if (!mayQuery) return undefined;
-      const send = async <Reply,>(body: object) =>
-        await api.send<Reply>("POST", `${home}/query/`, { query: body }, signal);
-      const { resolved_date_range } = await send<{ resolved_date_range: Parameters<typeof rangeBefore>[0] }>({
+      const range = {
         kind: "TrendsQuery",
         series: [source["series"]].flat().slice(0, 1),
         dateRange: source["dateRange"] ?? null,
         trendsFilter: { display: "BoldNumber" },
-      });
-      const dateRange = rangeBefore(resolved_date_range);
+      };
+      type Resolved = { resolved_date_range: Parameters<typeof rangeBefore>[0] };
+      const dateRange = rangeBefore((await ask<Resolved>(range, signal)).resolved_date_range);
       if (!dateRange) return undefined;
-      const { results } = await send<{ results: Results }>({ ...source, dateRange });
+      const { results } = await ask<{ results: Results }>({ ...source, dateRange }, signal);
       return endsOf(funnelsIn(results)?.[0] ?? []);
     },
     [home, JSON.stringify(source)],

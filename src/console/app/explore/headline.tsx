@@ -3,7 +3,7 @@
 import { FigureLink, useFigureHref } from "../actors/figure_link.tsx";
 import { personsOfLine } from "../actors/figures.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useLoaded } from "../session/use_loaded.ts";
+import { useAsk, useLoaded } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
 import { sourceOf } from "./drawing.ts";
 import { nameOfSeries, namesOfSeries, type TrendSeries } from "./results.ts";
@@ -35,15 +35,11 @@ export function Headline({ query, ...props }: HeadlineProps) {
 /** Persons and averages do not add up: their number of the whole time is a query of its own. */
 function LoadedHeadline({ query, ...props }: HeadlineProps) {
   const { series } = props;
-  const { api, home } = useSession();
+  const [ask, { home }] = [useAsk(), useSession()];
   const mayQuery = useAllowed("query:read");
   const body = totalsQueryOf(query, String(series[0]?.days[0] ?? ""));
   const loaded = useLoaded(
-    async (signal) => {
-      if (!mayQuery) return [];
-      return (await api.send<{ results: TrendSeries[] }>("POST", `${home}/query/`, { query: body }, signal))
-        .results;
-    },
+    async (signal) => (mayQuery ? (await ask<{ results: TrendSeries[] }>(body, signal)).results : []),
     // The totals are reloaded with the chart.
     [home, JSON.stringify(body), series],
   );

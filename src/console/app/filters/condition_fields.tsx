@@ -5,6 +5,7 @@ import type { ProjectNames } from "../session/project_names.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useLoaded } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
+import { inputsOf } from "../ui/inputs.tsx";
 import { Button, ChoiceField, TextField } from "../ui/parts.tsx";
 import {
   type Condition,
@@ -52,23 +53,11 @@ export function ConditionFields({ conditions, set, lists, names, about = "", own
       {conditions.map((condition, i) => {
         const { type, key, operator, values } = condition;
         const of = (conditions.length > 1 ? ` of filter ${i + 1}` : "") + about;
+        const { text, choice } = inputsOf(condition, (part) => change(i, part));
         return (
           <div key={i} class="form series own-filter">
-            {owner === undefined && (
-              <ChoiceField
-                label={`Whose property${of}`}
-                value={type}
-                set={(next) => change(i, { type: next })}
-                options={ownerOptions(names, type)}
-              />
-            )}
-            <TextField
-              label={`Filtered property${of}`}
-              value={key}
-              set={(next) => change(i, { key: next })}
-              list={listIdOf(lists, type)}
-              required
-            />
+            {owner === undefined && choice("type", `Whose property${of}`, ownerOptions(names, type))}
+            {text("key", `Filtered property${of}`, { list: listIdOf(lists, type), required: true })}
             <ChoiceField
               label={`Must${of}`}
               value={operator}

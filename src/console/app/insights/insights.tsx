@@ -3,9 +3,10 @@
 import { sourceOf } from "../explore/drawing.ts";
 import { hrefOf, type Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
-import { useDraft, useList } from "../session/use_loaded.ts";
+import { useList } from "../session/use_loaded.ts";
+import { useDraft } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
-import { Button, CheckField, ChoiceField, Cut, Form, TextField, Time } from "../ui/parts.tsx";
+import { Button, CheckField, Cut, Form, Time } from "../ui/parts.tsx";
 import { insightName, type InsightRow } from "./insight_row.tsx";
 import { OneInsight } from "./one_insight.tsx";
 
@@ -36,7 +37,7 @@ function kindOf({ query }: InsightRow): string {
 function InsightList() {
   const { project } = useSession();
   const list = useList<InsightRow>("insights/", 50, {}, ["search", "insight", "favorited"]);
-  const { fields, set } = useDraft(list.filter);
+  const { fields, change, text, choice } = useDraft(list.filter);
   const { search = "", insight = "", favorited = "" } = fields;
   return (
     <ListPage
@@ -51,12 +52,12 @@ function InsightList() {
       actions={<a href={hrefOf(project.id, "explore")}>Create one in Explore</a>}
       search={
         <Form send={() => list.show({ search: search.trim(), insight, favorited })}>
-          <TextField label="Name or description" value={search} set={set("search")} type="search" />
-          <ChoiceField label="Kind" value={insight} set={set("insight")} options={types} />
+          {text("search", "Name or description", { type: "search" })}
+          {choice("insight", "Kind", types)}
           <CheckField
             label="Favorites"
             value={favorited === "true"}
-            set={(on) => set("favorited")(on ? "true" : "")}
+            set={(on) => change({ favorited: on ? "true" : "" })}
           />
           <Button type="submit">Search</Button>
         </Form>

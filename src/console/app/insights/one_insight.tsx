@@ -8,6 +8,7 @@ import { hrefOf, navigate } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { type Action, useAction, useGet } from "../session/use_loaded.ts";
 import { savedSqlOf } from "../sql/sql_query.ts";
+import { useFields } from "../ui/inputs.tsx";
 import {
   Button,
   Card,
@@ -18,7 +19,6 @@ import {
   PageHead,
   PageWhenLoaded,
   RemoveButton,
-  TextField,
 } from "../ui/parts.tsx";
 import { Sharing } from "../ui/sharing.tsx";
 import { insightName, InsightResult, type InsightRow } from "./insight_row.tsx";
@@ -123,14 +123,14 @@ interface PartProps {
 }
 
 function NameForm({ insight, path, changed }: PartProps) {
-  const [name, setName] = useState(insight.name ?? "");
-  const [description, setDescription] = useState(insight.description ?? "");
+  const { fields, text } = useFields({ name: insight.name ?? "", description: insight.description ?? "" });
   const action = useAction();
-  const save = () => action.send("PATCH", path, { name: name || null, description }, "Saved.", changed);
+  const body = { ...fields, name: fields.name || null };
+  const save = () => action.send("PATCH", path, body, "Saved.", changed);
   return (
     <FormCard title="Name and description" send={save} action={action} button="Save">
-      <TextField label="Name" value={name} set={setName} placeholder={insight.derived_name ?? ""} />
-      <TextField label="Description" value={description} set={setDescription} />
+      {text("name", "Name", { placeholder: insight.derived_name ?? "" })}
+      {text("description", "Description")}
     </FormCard>
   );
 }

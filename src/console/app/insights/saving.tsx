@@ -1,10 +1,10 @@
 // Saving a query as that of an existing insight, or as a new insight.
 
-import { useState } from "preact/hooks";
 import { hrefOf, navigate } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useLoaded } from "../session/use_loaded.ts";
-import { Button, Cut, ErrorText, Form, Outcome, TextField } from "../ui/parts.tsx";
+import { useFields } from "../ui/inputs.tsx";
+import { Button, Cut, ErrorText, Form, Outcome } from "../ui/parts.tsx";
 
 /** Whether the key may save a query, which also requires the right to run it. */
 export function useMaySave(): boolean {
@@ -32,20 +32,17 @@ export function Saving({ queryOf, insight, isReady = true }: SavingProps) {
 
 function SaveNew({ queryOf, isReady = true }: Pick<SavingProps, "queryOf" | "isReady">) {
   const { home, project } = useSession();
-  const [name, setName] = useState("");
+  const { fields, text } = useFields({ name: "" });
   const action = useAction();
+  const body = () => ({ query: queryOf(undefined), name: fields.name || null });
   const save = () =>
-    action.send(
-      "POST",
-      `${home}/insights/`,
-      () => ({ query: queryOf(undefined), name: name || null }),
-      "Saved.",
-      ({ id }: { id: number }) => navigate(hrefOf(project.id, "insights", [id])),
+    action.send("POST", `${home}/insights/`, body, "Saved.", ({ id }: { id: number }) =>
+      navigate(hrefOf(project.id, "insights", [id])),
     );
   return (
     <>
       <Form send={save}>
-        <TextField label="Name of the insight" value={name} set={setName} />
+        {text("name", "Name of the insight")}
         <Button type="submit" disabled={action.running || !isReady}>
           Save as insight
         </Button>
@@ -70,14 +67,8 @@ function SaveChanges({ queryOf, insight, isReady = true }: SavingProps) {
   const action = useAction();
   const { value: saved } = loaded;
   const href = hrefOf(project.id, "insights", [insight]);
-  const save = () =>
-    action.send(
-      "PATCH",
-      path,
-      () => ({ query: queryOf(saved!.query) }),
-      "Saved.",
-      () => navigate(href),
-    );
+  const body = () => ({ query: queryOf(saved!.query) });
+  const save = () => action.send("PATCH", path, body, "Saved.", () => navigate(href));
   return (
     <>
       <ErrorText error={loaded.error} />

@@ -4,8 +4,9 @@ import { type ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ListReply } from "../session/api.ts";
 import { useSession } from "../session/session.ts";
-import { useAddress, useDraft, useGet } from "../session/use_loaded.ts";
-import { Button, Card, ErrorText, Form, PageHead, TextField } from "../ui/parts.tsx";
+import { useAddress, useGet } from "../session/use_loaded.ts";
+import { useDraft } from "../ui/inputs.tsx";
+import { Button, Card, ErrorText, Form, PageHead } from "../ui/parts.tsx";
 import { EventList, type ShownEvent, shownEvent, withoutRepeats } from "./event_row.tsx";
 import { Fates, FigureCards } from "./figures.tsx";
 import { ImportCard } from "./import_card.tsx";
@@ -116,12 +117,12 @@ interface FilterProps {
 }
 
 function Filter({ filter, show, children }: FilterProps) {
-  const { fields, set } = useDraft(filter);
+  const { fields, text } = useDraft(filter);
   const { event = "", distinct_id = "" } = fields;
   return (
     <Form send={() => show({ event: event.trim(), distinct_id: distinct_id.trim() })}>
-      <TextField label="Only this event" value={event} set={set("event")} />
-      <TextField label="Only this distinct id" value={distinct_id} set={set("distinct_id")} />
+      {text("event", "Only this event")}
+      {text("distinct_id", "Only this distinct id")}
       <Button type="submit">Filter</Button>
       {children}
     </Form>

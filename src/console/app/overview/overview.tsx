@@ -8,7 +8,7 @@ import type { Figure, Results } from "../explore/results.ts";
 import { type ListReply } from "../session/api.ts";
 import { hrefOf, navigate, type Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
-import { useLoaded } from "../session/use_loaded.ts";
+import { useAnswer, useLoaded } from "../session/use_loaded.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";
 import { Card, PageHead, WhenLoaded } from "../ui/parts.tsx";
 import { RangeField } from "../ui/range_field.tsx";
@@ -82,24 +82,12 @@ export function addressOfSite(project: number, site: Site): string {
 const [nowMinutes, nowPollMs] = [5, 30_000];
 
 function LiveNow() {
-  const { api, home } = useSession();
-  const loaded = useLoaded(
-    async (signal) => {
-      const text =
-        "select count(distinct person_id) from events " +
-        `where timestamp > now() - interval ${nowMinutes} minute and timestamp <= now()`;
-      const query = { kind: "HogQLQuery", query: text };
-      const { results } = await api.send<{ results: [[number]] }>(
-        "POST",
-        `${home}/query/`,
-        { query },
-        signal,
-      );
-      return results[0][0];
-    },
-    [home],
-  );
-  const { value, loading, reload } = loaded;
+  const text =
+    "select count(distinct person_id) from events " +
+    `where timestamp > now() - interval ${nowMinutes} minute and timestamp <= now()`;
+  const loaded = useAnswer<{ results: [[number]] }>({ kind: "HogQLQuery", query: text });
+  const { loading, reload } = loaded;
+  const value = loaded.value?.results[0][0];
   useEffect(() => {
     if (loading) return undefined;
     // A hidden page sends no requests.
@@ -165,13 +153,10 @@ function textOf(value: number | null, kind: Figure["kind"]): string {
 
 /** A figure over time, of all events and not by session. Its points link to their persons. */
 function Curve({ site, drawn }: { site: Site; drawn: string }) {
-  const { api, home, project } = useSession();
+  const { project } = useSession();
   const [title] = curves[drawn]!;
   const query = curveQuery(site, drawn);
-  const loaded = useLoaded(
-    (signal) => api.send<{ results: Results }>("POST", `${home}/query/`, { query }, signal),
-    [home, JSON.stringify(query)],
-  );
+  const loaded = useAnswer<{ results: Results }>(query);
   const source = { kind: "InsightActorsQuery", source: query, series: 0 };
   const of = JSON.stringify({ source });
   return (
@@ -208,12 +193,7 @@ interface FiguresProps {
 }
 
 function Figures({ site, drawn, draw }: FiguresProps) {
-  const { api, home } = useSession();
-  const query = overviewQuery(site);
-  const loaded = useLoaded(
-    (signal) => api.send<{ results: Figure[] }>("POST", `${home}/query/`, { query }, signal),
-    [home, JSON.stringify(query)],
-  );
+  const loaded = useAnswer<{ results: Figure[] }>(overviewQuery(site));
   if (loaded.value === undefined && loaded.loading) return <FiguresToCome />;
   return (
     <WhenLoaded loaded={loaded}>

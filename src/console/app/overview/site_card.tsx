@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { hrefOf } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
-import { useLoaded } from "../session/use_loaded.ts";
+import { useAsk, useLoaded } from "../session/use_loaded.ts";
 import { Bars } from "../ui/bars.tsx";
 import { numberText } from "../ui/format.ts";
 import { Button, Card, WhenLoaded } from "../ui/parts.tsx";
@@ -60,15 +60,13 @@ interface TableReply {
 }
 
 function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
-  const { api, home, project } = useSession();
+  const [ask, { home, project }] = [useAsk(), useSession()];
   const [limit, setLimit] = useState(rowsShort);
   const loaded = useLoaded(
     async (signal) => {
       const sources = subject.by === "Country" ? [subject, byZone] : [subject];
       const replies = await Promise.all(
-        sources.map((one) =>
-          api.send<TableReply>("POST", `${home}/query/`, { query: tableQuery(site, one, limit) }, signal),
-        ),
+        sources.map((one) => ask<TableReply>(tableQuery(site, one, limit), signal)),
       );
       const rows = replies.flatMap(({ results }, i) =>
         results.map(([value, [visitors], [views]]): SiteRow => ({

@@ -3,8 +3,7 @@
 import { type ComponentChildren } from "preact";
 import { ResultView } from "../explore/result_view.tsx";
 import type { Results } from "../explore/results.ts";
-import { useSession } from "../session/session.ts";
-import { useLoaded } from "../session/use_loaded.ts";
+import { useAnswer } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
 import { WhenLoaded } from "../ui/parts.tsx";
 
@@ -13,18 +12,10 @@ const daysMax = 3660;
 
 /** @param children what is beneath, which appears with it: it would be moved. */
 export function Activity({ person, children }: { person: string; children: ComponentChildren }) {
-  const { api, home } = useSession();
-  const loaded = useLoaded(
-    async (signal) => {
-      const text =
-        "select toDate(timestamp) as day, count() as events from events where person_id = {person} " +
-        `group by day order by day desc limit ${daysMax}`;
-      const query = { kind: "HogQLQuery", query: text, values: { person } };
-      const path = `${home}/query/`;
-      return await api.send<DaysReply>("POST", path, { query }, signal);
-    },
-    [home, person],
-  );
+  const text =
+    "select toDate(timestamp) as day, count() as events from events where person_id = {person} " +
+    `group by day order by day desc limit ${daysMax}`;
+  const loaded = useAnswer<DaysReply>({ kind: "HogQLQuery", query: text, values: { person } });
   return (
     <>
       <WhenLoaded loaded={loaded}>

@@ -4,10 +4,11 @@ import { EventList, type ShownEvent } from "../live/event_row.tsx";
 import { Refusal } from "../session/api.ts";
 import { hrefOf, type Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useDraft, useGet, useList, useLoaded } from "../session/use_loaded.ts";
+import { useGet, useList, useLoaded } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";
+import { useDraft } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
-import { Button, Card, ChoiceField, Cut, Form, PageHead, TextField, Time, WhenLoaded } from "../ui/parts.tsx";
+import { Button, Card, Cut, Form, PageHead, Time, WhenLoaded } from "../ui/parts.tsx";
 import { Pager } from "../ui/table.tsx";
 import { Properties } from "../ui/tree.tsx";
 
@@ -32,7 +33,7 @@ export function Groups({ route }: { route: Route }) {
 function GroupList() {
   const { home, project } = useSession();
   const list = useList<GroupRow>("groups/", 50, {}, ["group_type", "group_key"]);
-  const { fields, set } = useDraft(list.filter);
+  const { fields, text, choice } = useDraft(list.filter);
   const types = useGet<TypeRow[]>(`${home}/groups_types/`);
   const names = types.value?.map(({ group_type }) => [group_type, group_type] as const) ?? [];
   const [type, key] = [fields["group_type"] ?? "", fields["group_key"] ?? ""];
@@ -44,13 +45,8 @@ function GroupList() {
       empty="No groups. A $groupidentify event creates one."
       search={
         <Form send={() => list.show({ group_type: type, group_key: key.trim() })}>
-          <ChoiceField
-            label="Type"
-            value={type}
-            set={set("group_type")}
-            options={[["", "All types"], ...names]}
-          />
-          <TextField label="Key" value={key} set={set("group_key")} />
+          {choice("group_type", "Type", [["", "All types"], ...names])}
+          {text("group_key", "Key")}
           <Button type="submit">Show</Button>
         </Form>
       }
@@ -70,11 +66,7 @@ function GroupList() {
             <Cut text={String(properties["name"] ?? "")} lettersMax={nameLettersMax} />
           ),
         },
-        {
-          name: "First seen",
-          cell: (row) => <Time at={row.created_at} />,
-          number: true,
-        },
+        { name: "First seen", cell: (row) => <Time at={row.created_at} />, number: true },
       ]}
     />
   );

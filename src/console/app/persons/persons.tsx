@@ -9,8 +9,9 @@ import type { ListReply } from "../session/api.ts";
 import { useProjectNames } from "../session/project_names.ts";
 import { hrefOf, type Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useAction, useDraft, useList, useLoaded } from "../session/use_loaded.ts";
+import { useAction, useList, useLoaded } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";
+import { useDraft } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
 import {
   Button,
@@ -21,7 +22,6 @@ import {
   PageHead,
   PageWhenLoaded,
   RemoveButton,
-  TextField,
   Time,
   WhenLoaded,
 } from "../ui/parts.tsx";
@@ -60,12 +60,12 @@ function PersonList() {
       return { ...rest, ...(properties.length > 0 && { properties: JSON.stringify(properties) }) };
     },
   );
-  const { fields, set } = useDraft(list.filter);
+  const { fields, change, text } = useDraft(list.filter);
   const [lists, names] = [useId(), useProjectNames()];
   const found = list.filter["distinct_id"];
   const filters = {
     conditions: personFiltersIn(fields["where"]),
-    set: (conditions: Condition[]) => set("where")(conditionsText(conditions)),
+    set: (conditions: Condition[]) => change({ where: conditionsText(conditions) }),
     owner: "person",
   };
   const search = () =>
@@ -79,12 +79,7 @@ function PersonList() {
       search={
         <>
           <Form send={search}>
-            <TextField
-              label="Id, e-mail address or name"
-              value={fields["search"]!}
-              set={set("search")}
-              type="search"
-            />
+            {text("search", "Id, e-mail address or name", { type: "search" })}
             <AddCondition {...filters} />
             <Button type="submit">Search</Button>
             {filters.conditions.length > 0 && (

@@ -1,7 +1,8 @@
 // The page of an invitation's link: who is invited to what, and the password that accepts it.
 
 import { useEffect, useState } from "preact/hooks";
-import { Button, ErrorText, Form, TextField } from "../ui/parts.tsx";
+import { passwordNew, useFields } from "../ui/inputs.tsx";
+import { Button, ErrorText, Form } from "../ui/parts.tsx";
 import { credentialsOf, refusalOf, sendRequest, sendSigning } from "./api.ts";
 import type { Invitation } from "./route.ts";
 
@@ -24,19 +25,18 @@ export function AcceptInvitation({ invitation, accepted }: { invitation: Invitat
   const [shown, setShown] = useState<Shown>();
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
-  const [name, setName] = useState("");
-  const [password, setPassword] = useState("");
+  const { fields, change, text } = useFields({ first_name: "", password: "" });
   useEffect(() => {
     document.title = "Invitation · Sluice";
     shownOf(invitation).then((found) => {
       setShown(found);
-      setName(found.first_name);
+      change({ first_name: found.first_name });
     }, setError);
   }, [id]);
   const send = () => {
     setBusy(true);
     setError(undefined);
-    sendSigning(`/api/signup/${id}/`, { first_name: name, password }, { authorization: `Bearer ${token}` })
+    sendSigning(`/api/signup/${id}/`, fields, { authorization: `Bearer ${token}` })
       .then(accepted, setError)
       .finally(() => setBusy(false));
   };
@@ -57,15 +57,8 @@ export function AcceptInvitation({ invitation, accepted }: { invitation: Invitat
       </p>
       <ErrorText error={error} />
       <Form send={send}>
-        <TextField label="First name" value={name} set={setName} autocomplete="given-name" />
-        <TextField
-          label="Password"
-          value={password}
-          set={setPassword}
-          type="password"
-          autocomplete="new-password"
-          required
-        />
+        {text("first_name", "First name", { autocomplete: "given-name" })}
+        {text("password", "Password", passwordNew)}
         <Button type="submit" kind="primary" disabled={busy}>
           Join
         </Button>

@@ -2,7 +2,8 @@
 // the address that was opened is shown afterwards.
 
 import { useEffect, useState } from "preact/hooks";
-import { Button, ErrorText, Form, TextField } from "../ui/parts.tsx";
+import { passwordNow, signInAddress, useFields } from "../ui/inputs.tsx";
+import { Button, ErrorText, Form } from "../ui/parts.tsx";
 import { ThemeButton } from "../ui/theme_button.tsx";
 import { credentialsOf, refusalOf, sendRequest, sendSigning, ServerUnreachable } from "./api.ts";
 import { AcceptInvitation } from "./invitation.tsx";
@@ -173,9 +174,8 @@ export function SignIn(signing: SigningIn) {
 }
 
 function SignInForms({ error, busy, signIn }: SigningIn) {
-  const [email, setEmail] = useState("");
-  const [password, setPassword] = useState("");
-  const [key, setKey] = useState("");
+  const { fields, text } = useFields({ email: "", password: "", key: "" });
+  const { email, password, key } = fields;
   const button = (label: string) => (
     <Button type="submit" kind="primary" disabled={busy}>
       {busy ? "Signing in …" : label}
@@ -185,35 +185,14 @@ function SignInForms({ error, busy, signIn }: SigningIn) {
     <Entrance>
       <ErrorText error={error} />
       <Form send={() => signIn({ email, password })}>
-        <TextField
-          label="E-mail address"
-          value={email}
-          set={setEmail}
-          type="email"
-          autocomplete="username"
-          required
-        />
-        <TextField
-          label="Password"
-          value={password}
-          set={setPassword}
-          type="password"
-          autocomplete="current-password"
-          required
-        />
+        {text("email", "E-mail address", signInAddress)}
+        {text("password", "Password", passwordNow)}
         {button("Sign in")}
       </Form>
       <h2>Or with a key</h2>
       <p class="quiet">Pages show what the scopes of the key allow.</p>
       <Form send={() => signIn({ personal_api_key: key.trim() })}>
-        <TextField
-          label="Personal API key"
-          value={key}
-          set={setKey}
-          type="password"
-          placeholder="phx_…"
-          required
-        />
+        {text("key", "Personal API key", { type: "password", placeholder: "phx_…", required: true })}
         {button("Sign in with the key")}
       </Form>
       <p class="quiet">On the server, these commands make a password and a key:</p>

@@ -115,6 +115,19 @@ export function useGet<Reply>(path: string, query: Query = {}, ...seen: unknown[
   return useLoaded((signal) => api.get<Reply>(path, query, signal), [path, JSON.stringify(query), ...seen]);
 }
 
+/** Asks a query of the chosen project. */
+export function useAsk() {
+  const { api, home } = useSession();
+  return async <Reply>(query: object, signal: AbortSignal) =>
+    await api.send<Reply>("POST", `${home}/query/`, { query }, signal);
+}
+
+/** The answer of a query; loaded again when it changes. */
+export function useAnswer<Reply>(query: object): Loaded<Reply> {
+  const [ask, { home }] = [useAsk(), useSession()];
+  return useLoaded((signal) => ask<Reply>(query, signal), [home, JSON.stringify(query)]);
+}
+
 /**
  * The parameters of the page's address: the texts of these names, and the first row. Each change is a step of the
  * browser's history, so that reloading and going back show what was shown.
@@ -141,17 +154,6 @@ export function useAddress(limit: number, names: readonly string[] = []) {
     show,
     page: { offset, limit, set: (to: number) => void show({ offset: to }) },
   };
-}
-
-/** The fields of a form: those of the address, until somebody writes, and again when the address changes. */
-export function useDraft(filter: Readonly<Record<string, string>>) {
-  const of = JSON.stringify(filter);
-  const [draft, setDraft] = useState<{ of: string; fields: Readonly<Record<string, string>> }>();
-  // Going back to an address shows its fields, not what was written there before.
-  useEffect(() => setDraft(undefined), [of]);
-  const fields = draft?.of === of ? draft.fields : filter;
-  const set = (name: string) => (value: string) => setDraft({ of, fields: { ...fields, [name]: value } });
-  return { fields, set };
 }
 
 /**

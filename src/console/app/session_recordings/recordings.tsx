@@ -5,10 +5,11 @@ import type { Query } from "../session/api.ts";
 import { useProjectNames } from "../session/project_names.ts";
 import { hrefOf, type Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useDraft, useList } from "../session/use_loaded.ts";
+import { useList } from "../session/use_loaded.ts";
 import { durationText, timeText } from "../ui/format.ts";
+import { useDraft } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
-import { Button, ChoiceField, Form, Status, TextField } from "../ui/parts.tsx";
+import { Button, Form, Status } from "../ui/parts.tsx";
 import { OneRecording } from "./one_recording.tsx";
 import type { RecordingRow } from "./rows.ts";
 
@@ -128,20 +129,17 @@ function RecordingList() {
 }
 
 function Filters({ filter, show }: { filter: Filter; show: (filter: Record<string, string>) => void }) {
-  const { fields, set } = useDraft(filter);
+  const { fields, text, choice } = useDraft(filter);
   const id = useId();
   const { events } = useProjectNames();
-  const text = (name: keyof Filter, label: string, more: { type?: string; list?: string } = {}) => (
-    <TextField label={label} value={fields[name] ?? ""} set={set(name)} {...more} />
-  );
   const [isOpen] = useState(() => rareFields.some((name) => filter[name] !== ""));
   const trimmed = () => Object.fromEntries(names.map((name) => [name, (fields[name] ?? "").trim()]));
   return (
     <>
       <Form send={() => show(trimmed())}>
         {text("name", "Person’s name or e-mail address")}
-        <ChoiceField label="Began within" value={fields["range"] ?? ""} set={set("range")} options={ranges} />
-        <ChoiceField label="Length" value={fields["longer"] ?? ""} set={set("longer")} options={lengths} />
+        {choice("range", "Began within", ranges)}
+        {choice("longer", "Length", lengths)}
         <Button type="submit">Show</Button>
         <details class="whole" open={isOpen}>
           <summary>More filters</summary>

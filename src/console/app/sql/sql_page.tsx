@@ -9,7 +9,7 @@ import { messageOf, sendRequest } from "../session/api.ts";
 import { useProjectNames } from "../session/project_names.ts";
 import { hrefOf, navigate, type Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
-import { type Loaded, useLoaded } from "../session/use_loaded.ts";
+import { type Loaded, useAsk, useLoaded } from "../session/use_loaded.ts";
 import { Button, Card, ErrorText, PageHead, WhenLoaded } from "../ui/parts.tsx";
 import type { SqlWords } from "./completion.ts";
 import { SqlEditor } from "./editor.tsx";
@@ -61,7 +61,7 @@ interface WorkbenchProps {
 }
 
 function Workbench({ route, insight, row }: WorkbenchProps) {
-  const { api, home, project } = useSession();
+  const [ask, { home, project }] = [useAsk(), useSession()];
   const saved = row ? savedSqlOf(row.query) : undefined;
   const given = route.query.get("query") ?? saved?.text ?? "";
   const display = route.query.get("display") ?? saved?.display ?? "ActionsTable";
@@ -83,10 +83,7 @@ function Workbench({ route, insight, row }: WorkbenchProps) {
       }),
     );
   const loaded = useLoaded(
-    async (signal) => {
-      if (given === "") return null;
-      return await api.send<SqlReply>("POST", `${home}/query/`, { query: sourceWith(saved, given) }, signal);
-    },
+    async (signal) => (given === "" ? null : await ask<SqlReply>(sourceWith(saved, given), signal)),
     [home, given],
   );
   const run = () => (text === given ? loaded.reload() : show(text, display));

@@ -1,11 +1,11 @@
 // A new subscription: what is sent, to whom, how often.
 
-import { useState } from "preact/hooks";
 import { fieldTime } from "../clock.ts";
 import type { ListReply } from "../session/api.ts";
 import { useSession } from "../session/session.ts";
 import { useAction, useLoaded } from "../session/use_loaded.ts";
-import { ChoiceField, FormCard, TextField } from "../ui/parts.tsx";
+import { useFields } from "../ui/inputs.tsx";
+import { FormCard } from "../ui/parts.tsx";
 
 interface Named {
   id: number;
@@ -22,34 +22,35 @@ const frequencies = ["daily", "weekly", "monthly", "yearly"].map((name) => [name
 
 export function NewSubscription({ created }: { created: () => void }) {
   const { home } = useSession();
-  const [what, setWhat] = useState("");
-  const [target_type, setType] = useState("email");
-  const [target_value, setValue] = useState("");
-  const [frequency, setFrequency] = useState("daily");
-  const [start, setStart] = useState(fieldTime(3_600_000));
-  const [title, setTitle] = useState("");
+  const { fields, change, text, choice } = useFields({
+    what: "",
+    target_type: "email",
+    target_value: "",
+    frequency: "daily",
+    start: fieldTime(3_600_000),
+    title: "",
+  });
+  const { what, start, ...others } = fields;
   const action = useAction();
   const options = useSendable();
   const body = () => {
     const [kind = "insight", id] = what.split(" ");
-    const start_date = new Date(start).toISOString();
-    return { [kind]: Number(id), target_type, target_value, frequency, start_date, title };
+    return { [kind]: Number(id), ...others, start_date: new Date(start).toISOString() };
   };
   const make = () =>
     action.send("POST", `${home}/subscriptions/`, body, "Created.", () => {
       created();
       // A second press creates no second one.
-      setWhat("");
-      setTitle("");
+      change({ what: "", title: "" });
     });
   return (
     <FormCard title="New subscription" send={make} action={action} disabled={what === ""}>
-      <ChoiceField label="What to send" value={what} set={setWhat} options={[["", "Choose"], ...options]} />
-      <ChoiceField label="By" value={target_type} set={setType} options={targets} />
-      <TextField label="To" value={target_value} set={setValue} required placeholder="me@example.com" />
-      <ChoiceField label="How often" value={frequency} set={setFrequency} options={frequencies} />
-      <TextField label="First at" type="datetime-local" value={start} set={setStart} required />
-      <TextField label="Title" value={title} set={setTitle} />
+      {choice("what", "What to send", [["", "Choose"], ...options])}
+      {choice("target_type", "By", targets)}
+      {text("target_value", "To", { required: true, placeholder: "me@example.com" })}
+      {choice("frequency", "How often", frequencies)}
+      {text("start", "First at", { type: "datetime-local", required: true })}
+      {text("title", "Title")}
     </FormCard>
   );
 }

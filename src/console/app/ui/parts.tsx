@@ -185,7 +185,7 @@ export function Field({
   );
 }
 
-interface TextProps {
+export interface TextProps {
   label: string;
   value: string;
   set: (value: string) => void;
@@ -214,18 +214,14 @@ export function TextField({ label, value, set, hint, ...rest }: TextProps) {
   );
 }
 
-/** `options`: values and their texts. */
-export function ChoiceField({
-  label,
-  value,
-  set,
-  options,
-}: {
-  label: string;
-  value: string;
-  set: (value: string) => void;
-  options: readonly (readonly [value: string, text: string])[];
-}) {
+/** Values and their texts. */
+export type Options = readonly (readonly [value: string, text: string])[];
+
+interface ChoiceProps extends Pick<TextProps, "label" | "value" | "set"> {
+  options: Options;
+}
+
+export function ChoiceField({ label, value, set, options }: ChoiceProps) {
   return (
     <Field label={label}>
       {(id) => (

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { rangeText } from "./format.ts";
-import { ChoiceField, TextField } from "./parts.tsx";
+import { ChoiceField, type Options, TextField } from "./parts.tsx";
 
 interface RangeProps {
   /** In the API's form: relative like `-7d`, or a day. */
@@ -10,7 +10,7 @@ interface RangeProps {
   /** The last day; "" for today. */
   to: string;
   set: (from: string, to: string) => void;
-  options: readonly (readonly [string, string])[];
+  options: Options;
 }
 
 const days = "days";

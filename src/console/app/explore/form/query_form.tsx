@@ -5,7 +5,8 @@ import { AddCondition, ConditionFields, listIdOf, ownerOptions } from "../../fil
 import { PropertyNames } from "../../filters/property_names.tsx";
 import { type ProjectNames, useProjectNames } from "../../session/project_names.ts";
 import { numberText } from "../../ui/format.ts";
-import { Button, CheckField, ChoiceField, Form, TextField } from "../../ui/parts.tsx";
+import { inputsOf } from "../../ui/inputs.tsx";
+import { Button, Form } from "../../ui/parts.tsx";
 import { RangeField } from "../../ui/range_field.tsx";
 import {
   intervals,
@@ -33,6 +34,7 @@ interface FormProps {
 export function QueryForm({ next, edit, submit, isEdited }: FormProps) {
   const set = (change: Partial<InsightQuery>) => edit({ ...next, ...change });
   const { kind } = next;
+  const { check } = inputsOf(next, set);
   const [lists, names] = [useId(), useProjectNames()];
   const filters = {
     conditions: next.conditions,
@@ -57,18 +59,8 @@ export function QueryForm({ next, edit, submit, isEdited }: FormProps) {
         <ConditionFields {...filters} lists={lists} names={names} />
         <div class="form">
           <AddCondition {...filters} />
-          {kind === "trend" && (
-            <CheckField
-              label="Compare with the time before"
-              value={next.compare}
-              set={(on) => set({ compare: on })}
-            />
-          )}
-          <CheckField
-            label="Without the project’s test accounts"
-            value={next.withoutTests}
-            set={(on) => set({ withoutTests: on })}
-          />
+          {kind === "trend" && check("compare", "Compare with the time before")}
+          {check("withoutTests", "Without the project’s test accounts")}
           <Button type="submit" kind="primary">
             Show
           </Button>
@@ -84,128 +76,71 @@ interface KindProps {
   set: (change: Partial<InsightQuery>) => void;
 }
 
+function Range({ next, set }: KindProps) {
+  const choose = (range: string, to: string) => set({ range, to });
+  return <RangeField from={next.range} to={next.to} set={choose} options={ranges} />;
+}
+
 function IntervalFields({ next, set }: KindProps) {
   return (
     <>
-      <ChoiceField
-        label="Interval"
-        value={next.interval}
-        set={(interval) => set({ interval })}
-        options={intervals}
-      />
-      <RangeField from={next.range} to={next.to} set={(range, to) => set({ range, to })} options={ranges} />
+      {inputsOf(next, set).choice("interval", "Interval", intervals)}
+      <Range next={next} set={set} />
     </>
   );
 }
 
 function PathFields({ next, set }: KindProps) {
+  const { text, choice } = inputsOf(next, set);
   return (
     <>
-      <RangeField from={next.range} to={next.to} set={(range, to) => set({ range, to })} options={ranges} />
-      <ChoiceField
-        label="Steps are"
-        value={next.pathType}
-        set={(pathType) => set({ pathType })}
-        options={withCurrent(pathTypes, next.pathType)}
-      />
-      <TextField
-        label="Begin with"
-        value={next.start}
-        set={(start) => set({ start })}
-        placeholder="anywhere"
-      />
-      <TextField label="End with" value={next.end} set={(end) => set({ end })} placeholder="anywhere" />
-      <ChoiceField
-        label="Length"
-        value={String(next.steps)}
-        set={(steps) => set({ steps: Number(steps) })}
-        options={withCurrent(stepCounts, String(next.steps))}
-      />
+      <Range next={next} set={set} />
+      {choice("pathType", "Steps are", withCurrent(pathTypes, next.pathType))}
+      {text("start", "Begin with", { placeholder: "anywhere" })}
+      {text("end", "End with", { placeholder: "anywhere" })}
+      {choice("steps", "Length", withCurrent(stepCounts, String(next.steps)))}
     </>
   );
 }
 
 function TrendFields({ next, set }: KindProps) {
+  const { text, choice } = inputsOf(next, set);
   return (
     <>
       <IntervalFields next={next} set={set} />
-      <ChoiceField
-        label="Shown as"
-        value={next.display}
-        set={(display) => set({ display })}
-        options={withCurrent(trendDisplays, next.display)}
-      />
-      {(next.series.length > 1 || next.formula !== "") && (
-        <TextField
-          label="Formula; event 1 is A"
-          value={next.formula}
-          set={(formula) => set({ formula })}
-          placeholder="A / B * 100"
-        />
-      )}
+      {choice("display", "Shown as", withCurrent(trendDisplays, next.display))}
+      {(next.series.length > 1 || next.formula !== "") &&
+        text("formula", "Formula; event 1 is A", { placeholder: "A / B * 100" })}
     </>
   );
 }
 
 function FunnelFields({ next, set }: KindProps) {
+  const { choice } = inputsOf(next, set);
   return (
     <>
-      <RangeField from={next.range} to={next.to} set={(range, to) => set({ range, to })} options={ranges} />
-      <ChoiceField
-        label="Within"
-        value={next.window}
-        set={(window) => set({ window })}
-        options={withCurrent(windows, next.window)}
-      />
-      <ChoiceField
-        label="Steps follow"
-        value={next.order}
-        set={(order) => set({ order })}
-        options={withCurrent(orders, next.order)}
-      />
-      <ChoiceField
-        label="Shown as"
-        value={next.view}
-        set={(view) => set({ view })}
-        options={withCurrent(views, next.view)}
-      />
-      {next.view === "trends" && (
-        <ChoiceField
-          label="Interval"
-          value={next.interval}
-          set={(interval) => set({ interval })}
-          options={intervals}
-        />
-      )}
+      <Range next={next} set={set} />
+      {choice("window", "Within", withCurrent(windows, next.window))}
+      {choice("order", "Steps follow", withCurrent(orders, next.order))}
+      {choice("view", "Shown as", withCurrent(views, next.view))}
+      {next.view === "trends" && choice("interval", "Interval", intervals)}
     </>
   );
 }
 
+const whoCounts = [
+  ["false", "Everybody active in a period"],
+  ["true", "Only their first time ever"],
+] as const;
+
 function RetentionFields({ next, set }: KindProps) {
+  const { text, choice } = inputsOf(next, set);
   return (
     <>
-      <ChoiceField
-        label="Period"
-        value={next.interval}
-        set={(interval) => set({ interval })}
-        options={intervals}
-      />
-      <ChoiceField
-        label="Periods shown"
-        value={String(next.columns)}
-        set={(columns) => set({ columns: Number(columns) })}
-        options={withCurrent(columnCounts, String(next.columns))}
-      />
-      <TextField label="Until" type="date" value={next.to} set={(to) => set({ to })} />
-      <ChoiceField
-        label="Who is counted"
-        value={String(next.first)}
-        set={(first) => set({ first: first === "true" })}
-        options={[
-          ["false", "Everybody active in a period"],
-          ["true", "Only their first time ever"],
-        ]}
-      />
+      {choice("interval", "Period", intervals)}
+      {choice("columns", "Periods shown", withCurrent(columnCounts, String(next.columns)))}
+      {text("to", "Until", { type: "date" })}
+      {choice("first", "Who is counted", whoCounts)}
     </>
   );
 }
@@ -222,29 +157,17 @@ interface BreakdownProps {
 
 function BreakdownFields({ query, set, lists, names }: BreakdownProps) {
   const { breakdown, breakdownType, values } = query;
+  const { text, choice } = inputsOf(query, set);
   return (
     <>
-      <TextField
-        label="Break down by property"
-        value={breakdown}
-        set={(property) => set({ breakdown: property })}
-        placeholder="$browser"
-        list={listIdOf(lists, breakdownType)}
-      />
+      {text("breakdown", "Break down by property", {
+        placeholder: "$browser",
+        list: listIdOf(lists, breakdownType),
+      })}
       {breakdown !== "" && (
         <>
-          <ChoiceField
-            label="Of"
-            value={breakdownType}
-            set={(type) => set({ breakdownType: type })}
-            options={ownerOptions(names, breakdownType)}
-          />
-          <ChoiceField
-            label="Values"
-            value={String(values)}
-            set={(count) => set({ values: Number(count) })}
-            options={withCurrent(valueCounts, String(values))}
-          />
+          {choice("breakdownType", "Of", ownerOptions(names, breakdownType))}
+          {choice("values", "Values", withCurrent(valueCounts, String(values)))}
         </>
       )}
     </>

@@ -5,7 +5,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { AddCondition, ConditionFields, listIdOf } from "../../filters/condition_fields.tsx";
 import type { Condition } from "../../filters/conditions.ts";
 import type { ProjectNames } from "../../session/project_names.ts";
-import { Button, ChoiceField, TextField } from "../../ui/parts.tsx";
+import { inputsOf } from "../../ui/inputs.tsx";
+import { Button } from "../../ui/parts.tsx";
 import { maths, needsProperty, seriesMax, withCurrent } from "../choices.ts";
 import { anyEvent, type InsightQuery, type Kind, type Series } from "../query.ts";
 
@@ -100,35 +101,17 @@ interface OneSeriesProps {
 }
 
 function OneSeries({ kind, label, series, set, lists, of, names, children }: OneSeriesProps) {
-  const { event, math, property, conditions } = series;
+  const { math, conditions } = series;
   const filters = { conditions, set: (next: Condition[]) => set({ conditions: next }), about: of };
+  const { text, choice } = inputsOf(series, set);
   return (
     <>
       <div class="form series">
-        <TextField
-          label={label}
-          value={event}
-          set={(name) => set({ event: name })}
-          placeholder="any event"
-          list={listIdOf(lists, "events")}
-        />
-        {kind === "trend" && (
-          <ChoiceField
-            label={`Count${of}`}
-            value={math}
-            set={(chosen) => set({ math: chosen })}
-            options={withCurrent(mathsWith(names), math)}
-          />
-        )}
-        {kind === "trend" && needsProperty(math) && (
-          <TextField
-            label={`Property${of}`}
-            value={property}
-            set={(name) => set({ property: name })}
-            list={listIdOf(lists, "event")}
-            required
-          />
-        )}
+        {text("event", label, { placeholder: "any event", list: listIdOf(lists, "events") })}
+        {kind === "trend" && choice("math", `Count${of}`, withCurrent(mathsWith(names), math))}
+        {kind === "trend" &&
+          needsProperty(math) &&
+          text("property", `Property${of}`, { list: listIdOf(lists, "event"), required: true })}
         {/* A single event has the filters of its query. */}
         {of !== "" && <AddCondition {...filters} />}
         {children}
