@@ -4,10 +4,11 @@ import { type ComponentChildren, createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { hrefOf } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
-import { innerQuery, type PersonsQuery, type QueryFields } from "./figures.ts";
+import { type Fields, sourceOf } from "../values.ts";
+import type { PersonsQuery } from "./figures.ts";
 
 interface FigureQuery {
-  query: QueryFields;
+  query: Fields;
   /** The address of the page with the persons; `title` names the figure. */
   href: (persons: PersonsQuery, title: string) => string;
 }
@@ -20,7 +21,7 @@ export function FiguresOf({ query, children }: { query: unknown; children: Compo
   const href: FigureQuery["href"] = (persons, title) =>
     hrefOf(project.id, "behind", [], { title, of: JSON.stringify(persons) });
   return (
-    <FigureQueryContext.Provider value={{ query: innerQuery(query), href }}>
+    <FigureQueryContext.Provider value={{ query: sourceOf(query), href }}>
       {children}
     </FigureQueryContext.Provider>
   );
@@ -33,7 +34,7 @@ export function FiguresOf({ query, children }: { query: unknown; children: Compo
 export function useFigureHref() {
   const figures = useContext(FigureQueryContext);
   return (
-    personsQueryIn: (query: QueryFields) => PersonsQuery | undefined,
+    personsQueryIn: (query: Fields) => PersonsQuery | undefined,
     title: string,
     value?: number,
   ): string | undefined => {

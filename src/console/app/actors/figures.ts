@@ -1,12 +1,11 @@
 // Which figures of a query have persons behind them, and the query for these persons.
 
 import type { FunnelStep, PathLink, TrendSeries } from "../explore/results.ts";
-
-export type QueryFields = Readonly<Record<string, unknown>>;
+import { type Fields, fieldsOf, listOf, textOf } from "../values.ts";
 
 /** Fields of an ActorsQuery. */
 export interface PersonsQuery {
-  source: { kind: "InsightActorsQuery" | "FunnelsActorsQuery" } & QueryFields;
+  source: { kind: "InsightActorsQuery" | "FunnelsActorsQuery" } & Fields;
   properties?: readonly object[];
 }
 
@@ -16,18 +15,12 @@ const mathsWithout = new Set(
 );
 const lineKinds = new Set(["TrendsQuery", "LifecycleQuery", "StickinessQuery"]);
 
-/** The query itself, without the nodes around it. */
-export function innerQuery(query: unknown): QueryFields {
-  const fields = fieldsOf(query);
-  return "source" in fields ? fieldsOf(fields["source"]) : fields;
-}
-
 /**
  * The persons behind a point of a line, without a day behind the whole line; undefined where no persons are: of
  * formulas, averages, sums of all before, and groups.
  */
 export function personsOfLine(
-  query: QueryFields,
+  query: Fields,
   line: TrendSeries,
   day?: string | number,
 ): PersonsQuery | undefined {
@@ -35,7 +28,7 @@ export function personsOfLine(
   const filter = fieldsOf(query["trendsFilter"]);
   const order = action?.order ?? 0;
   const series = fieldsOf(listOf(query["series"])[order]);
-  const math = typeof series["math"] === "string" ? series["math"] : "total";
+  const math = textOf(series["math"]) || "total";
   const isFigure =
     lineKinds.has(String(query["kind"])) &&
     !isOfGroups(query) &&
@@ -58,7 +51,7 @@ export function personsOfLine(
 
 /** Persons who reached a step of a funnel or, with `isLost`, only the one before. */
 export function personsOfStep(
-  query: QueryFields,
+  query: Fields,
   { order, breakdown_value: value }: FunnelStep,
   isLost = false,
 ): PersonsQuery | undefined {
@@ -78,7 +71,7 @@ export function personsOfStep(
  * @param last the date of the last row: the rows of a relative range are others tomorrow.
  */
 export function personsOfCell(
-  query: QueryFields,
+  query: Fields,
   { row, column, last }: { row: number; column: number; last: string },
 ): PersonsQuery | undefined {
   if (query["kind"] !== "RetentionQuery" || isOfGroups(query)) return undefined;
@@ -91,18 +84,10 @@ export function personsOfCell(
 }
 
 /** Persons who went from one step of a path to the next. */
-export function personsOfLink(query: QueryFields, { source, target }: PathLink): PersonsQuery | undefined {
+export function personsOfLink(query: Fields, { source, target }: PathLink): PersonsQuery | undefined {
   if (query["kind"] !== "PathsQuery") return undefined;
   const pathsFilter = { ...fieldsOf(query["pathsFilter"]), pathStartKey: source, pathEndKey: target };
   return { source: { kind: "InsightActorsQuery", source: { ...query, pathsFilter } } };
 }
 
-const isOfGroups = (query: QueryFields): boolean => typeof query["aggregation_group_type_index"] === "number";
-
-function fieldsOf(value: unknown): QueryFields {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as QueryFields) : {};
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
+const isOfGroups = (query: Fields): boolean => typeof query["aggregation_group_type_index"] === "number";

@@ -18,7 +18,7 @@ import {
   Status,
   WhenLoaded,
 } from "../ui/parts.tsx";
-import { Table } from "../ui/table.tsx";
+import { Facts, Table } from "../ui/table.tsx";
 import { Tree } from "../ui/tree.tsx";
 import type { ExportRow, RunRow } from "./rows.ts";
 
@@ -47,14 +47,13 @@ export function OneExport({ id }: { id: string }) {
           <Outcome action={action} />
           <div class="cards">
             <Card title="Settings">
-              <dl class="facts">
-                <dt>What</dt>
-                <dd>{row.model ?? "events"}</dd>
-                <dt>To</dt>
-                <dd>{row.destination.type}</dd>
-                <dt>Every</dt>
-                <dd>{row.interval}</dd>
-              </dl>
+              <Facts
+                of={[
+                  ["What", row.model ?? "events"],
+                  ["To", row.destination.type],
+                  ["Every", row.interval],
+                ]}
+              />
               <Tree name="destination" value={row.destination.config} />
             </Card>
             {mayWrite && <BackfillForm {...part} />}

@@ -6,6 +6,7 @@ import {
   conditionsOfAddress,
   propertiesOf,
 } from "../filters/conditions.ts";
+import { sourceOf } from "../values.ts";
 
 export interface Scope {
   /** In the API's form; "" leaves each insight its own. */
@@ -14,8 +15,6 @@ export interface Scope {
   to: string;
   conditions: Condition[];
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 export function scopeOf(query: URLSearchParams): Scope {
   const conditions = conditionsOfAddress(query.getAll("where"));
@@ -47,8 +46,7 @@ export interface Scoped {
 
 /** @param saved the query of an insight, with the nodes around it. */
 export function scopedQuery(saved: unknown, { range, to, conditions }: Scope): Scoped {
-  const outer = fieldsOf(saved);
-  const query = "source" in outer ? fieldsOf(outer["source"]) : outer;
+  const query = sourceOf(saved);
   const properties = propertiesOf(conditions);
   const isRetention = query["kind"] === "RetentionQuery";
   const isRanged = ranged.has(String(query["kind"]));
@@ -72,8 +70,4 @@ function joined(own: unknown, added: readonly object[]): unknown {
   const isList = own === undefined || own === null || Array.isArray(own);
   if (isList) return [...((own as unknown[] | null | undefined) ?? []), ...added];
   return { type: "AND", values: [own, { type: "AND", values: added }] };
-}
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
 }

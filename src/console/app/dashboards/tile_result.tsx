@@ -1,10 +1,10 @@
 // The result of one tile of a dashboard, loaded by itself. The last result is shown until the next is there.
 
-import { sourceOf } from "../explore/drawing.ts";
 import { InsightResult, type InsightRow } from "../insights/insight_row.tsx";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAsk, useLoaded } from "../session/use_loaded.ts";
 import { ErrorText } from "../ui/parts.tsx";
+import { sourceOf } from "../values.ts";
 import { type Scope, scopedQuery } from "./scope.ts";
 
 interface TileProps {

@@ -101,9 +101,5 @@ export function withCurrent(usual: readonly (readonly [string, string])[], curre
   return usual.some(([value]) => value === current) ? usual : [...usual, [current, current] as const];
 }
 
-export const periods: Readonly<Record<string, string>> = {
-  hour: "Hour",
-  day: "Day",
-  week: "Week",
-  month: "Month",
-};
+/** What the API calls intervals of retention. */
+export const periods: Readonly<Record<string, string>> = Object.fromEntries(intervals);

@@ -8,7 +8,7 @@ import { rangeBefore } from "../ui/chart/intervals.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";
 import { Cut } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
-import { sourceOf } from "./drawing.ts";
+import { sourceOf } from "../values.ts";
 import { funnelsIn, type FunnelStep, nameOfStep, type Results, shownValue } from "./results.ts";
 
 const stepLettersMax = 100;

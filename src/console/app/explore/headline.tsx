@@ -5,7 +5,7 @@ import { personsOfLine } from "../actors/figures.ts";
 import { useAllowed, useSession } from "../session/session.ts";
 import { useAsk, useLoaded } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
-import { sourceOf } from "./drawing.ts";
+import { sourceOf } from "../values.ts";
 import { nameOfSeries, namesOfSeries, type TrendSeries } from "./results.ts";
 
 const headlinesMax = 6;

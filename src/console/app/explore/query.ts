@@ -94,25 +94,41 @@ export function queryOfAddress(query: URLSearchParams): InsightQuery {
     series: series.length > 0 ? series : [anyEvent],
     interval: query.get("interval") ?? "day",
     range: query.get("range") ?? "-14d",
-    to: query.get("to") ?? "",
     breakdown: query.get("breakdown") ?? "",
     breakdownType: ownerOfAddress(query.get("of")),
     conditions: conditionsOfAddress(query.getAll("where")),
     withoutTests: query.get("tests") === "false",
-    formula: query.get("formula") ?? "",
-    display: query.get("display") ?? lineDisplay,
-    values: positiveInteger(query.get("values"), valuesDefault),
-    compare: query.get("compare") === "true",
-    view: query.get("view") ?? viewDefault,
-    window: query.get("window") ?? windowDefault,
-    order: query.get("order") ?? orderDefault,
-    columns: positiveInteger(query.get("columns"), columnsDefault),
-    first: query.get("first") === "true",
-    pathType: query.get("path") ?? pathTypeDefault,
-    start: query.get("start") ?? "",
-    end: query.get("end") ?? "",
-    steps: positiveInteger(query.get("steps"), stepsDefault),
+    ...rarerOf(query),
   };
+}
+
+/** Fields that an address has where they differ from these, by their names there. */
+const rarer = {
+  to: ["to", ""],
+  formula: ["formula", ""],
+  display: ["display", lineDisplay],
+  values: ["values", valuesDefault],
+  compare: ["compare", false],
+  view: ["view", viewDefault],
+  window: ["window", windowDefault],
+  order: ["order", orderDefault],
+  columns: ["columns", columnsDefault],
+  first: ["first", false],
+  pathType: ["path", pathTypeDefault],
+  start: ["start", ""],
+  end: ["end", ""],
+  steps: ["steps", stepsDefault],
+} as const;
+const rarerNames = Object.keys(rarer) as (keyof typeof rarer)[];
+
+function rarerOf(query: URLSearchParams) {
+  const read = ([name, otherwise]: (typeof rarer)[keyof typeof rarer]) => {
+    const text = query.get(name);
+    if (typeof otherwise === "number") return positiveInteger(text, otherwise);
+    return typeof otherwise === "boolean" ? text === "true" : (text ?? otherwise);
+  };
+  const fields = rarerNames.map((field) => [field, read(rarer[field])]);
+  return Object.fromEntries(fields) as Pick<InsightQuery, keyof typeof rarer>;
 }
 
 function ownerOfAddress(text: string | null): Owner {
@@ -127,7 +143,7 @@ function positiveInteger(text: string | null, otherwise: number): number {
 
 /** The parameters of a page's address that show the query. */
 export function addressOfQuery(query: InsightQuery): string {
-  const { kind, interval, range, breakdown, series, conditions, values, display } = query;
+  const { kind, interval, range, breakdown, series, conditions } = query;
   const params = new URLSearchParams({ kind, interval, range, breakdown });
   for (const [i, { event, math, property, conditions: own }] of series.entries()) {
     params.append("event", event);
@@ -135,23 +151,13 @@ export function addressOfQuery(query: InsightQuery): string {
     params.append("property", property);
     for (const one of own) params.append(`where${i}`, conditionAddress(one));
   }
-  if (values !== valuesDefault) params.set("values", String(values));
-  if (query.to !== "") params.set("to", query.to);
   if (query.breakdownType !== "event") params.set("of", query.breakdownType);
   if (query.withoutTests) params.set("tests", "false");
-  if (query.formula !== "") params.set("formula", query.formula);
   for (const one of conditions) params.append("where", conditionAddress(one));
-  if (display !== lineDisplay) params.set("display", display);
-  if (query.compare) params.set("compare", "true");
-  if (query.view !== viewDefault) params.set("view", query.view);
-  if (query.window !== windowDefault) params.set("window", query.window);
-  if (query.order !== orderDefault) params.set("order", query.order);
-  if (query.columns !== columnsDefault) params.set("columns", String(query.columns));
-  if (query.first) params.set("first", "true");
-  if (query.pathType !== pathTypeDefault) params.set("path", query.pathType);
-  if (query.start !== "") params.set("start", query.start);
-  if (query.end !== "") params.set("end", query.end);
-  if (query.steps !== stepsDefault) params.set("steps", String(query.steps));
+  for (const field of rarerNames) {
+    const [name, otherwise] = rarer[field];
+    if (query[field] !== otherwise) params.set(name, String(query[field]));
+  }
   return params.toString();
 }
 

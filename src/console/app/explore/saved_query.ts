@@ -1,6 +1,7 @@
 // Turns a saved query back into the form's, if the form can show all of it.
 
 import { type Condition, conditionsOf, ownerOf, propertiesOf } from "../filters/conditions.ts";
+import { type Fields, fieldsOf, isFields, listOf, sourceOf, textOf } from "../values.ts";
 import {
   columnsDefault,
   lineDisplay,
@@ -12,17 +13,14 @@ import {
   valuesDefault,
   viewDefault,
 } from "./choices.ts";
-import { sourceOf } from "./drawing.ts";
 import { anyEvent, type InsightQuery, type Kind, queryBodyOf, type Series } from "./query.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * The form's query of a saved one; undefined when it has parts that the form does not show, such as smoothing: saving
  * would lose them.
  */
 export function formQueryOf(saved: unknown): InsightQuery | undefined {
-  const query = normalized(withoutDrawing(fieldsOf(sourceOf(saved))));
+  const query = normalized(withoutDrawing(sourceOf(saved)));
   const formQuery = readFormQuery(query);
   return formQuery && isEquivalent(queryBodyOf(formQuery), query) ? formQuery : undefined;
 }
@@ -240,20 +238,4 @@ function isDefault(name: string, fields: Fields): boolean {
   // PostHog's app saves the event again as its name.
   if (name === "name") return fields["name"] === (fields["event"] ?? fields["id"]);
   return Object.hasOwn(defaults, name) && defaults[name] === fields[name];
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function fieldsOf(value: unknown): Fields {
-  return isFields(value) ? value : {};
-}
-
-function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

@@ -1,8 +1,7 @@
 // The filters of a saved query in words, so that nobody takes its figures for those of all events.
 
+import { type Fields, fieldsOf, listOf } from "../values.ts";
 import { groupIndexOf, needsValue, operators, ownerOf } from "./conditions.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** Sentences about the filters of the query, those of its events, and whatever else omits events. */
 export function filterSentences(query: Fields): string[] {
@@ -57,8 +56,3 @@ function oneText(filter: unknown): string {
 }
 
 const shown = (value: unknown): string => (typeof value === "object" ? JSON.stringify(value) : String(value));
-
-const fieldsOf = (value: unknown): Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
-
-const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);

@@ -1,9 +1,10 @@
 // An insight as the API shows it, and its result as a picture.
 
 import { FiguresOf } from "../actors/figure_link.tsx";
-import { drawingOf, sourceOf } from "../explore/drawing.ts";
+import { drawingOf } from "../explore/drawing.ts";
 import { ResultView } from "../explore/result_view.tsx";
 import { filterSentences } from "../filters/filter_text.ts";
+import { sourceOf } from "../values.ts";
 
 export interface InsightRow {
   id: number;

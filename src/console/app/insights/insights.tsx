@@ -1,12 +1,12 @@
 // Saved queries: listed, each with a page of its own.
 
-import { sourceOf } from "../explore/drawing.ts";
 import { hrefOf, type Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
 import { useList } from "../session/use_loaded.ts";
 import { useDraft } from "../ui/inputs.tsx";
 import { ListPage } from "../ui/list_page.tsx";
 import { Button, CheckField, Cut, Form, Time } from "../ui/parts.tsx";
+import { sourceOf } from "../values.ts";
 import { insightName, type InsightRow } from "./insight_row.tsx";
 import { OneInsight } from "./one_insight.tsx";
 

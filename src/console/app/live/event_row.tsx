@@ -6,7 +6,9 @@ import { useAllowed, useSession } from "../session/session.ts";
 import { useGet } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";
 import { Time } from "../ui/parts.tsx";
+import { Facts } from "../ui/table.tsx";
 import { Properties } from "../ui/tree.tsx";
+import { isFields } from "../values.ts";
 import { eventText } from "./event_text.ts";
 import type { EventMessage } from "./messages.ts";
 
@@ -73,49 +75,35 @@ function OpenedEvent({ event }: { event: ShownEvent }) {
   const groups = properties["$groups"];
   const seesPersons = useAllowed("person:read");
   const seesGroups = useAllowed("group:read");
+  const ofGroup = ([type, key]: [string, unknown]) => (
+    <span key={type} class="tag">
+      {type}:{" "}
+      {seesGroups ? (
+        <a href={hrefOf(project.id, "groups", [type, String(key)])}>{String(key)}</a>
+      ) : (
+        String(key)
+      )}
+    </span>
+  );
   return (
     <div class="opened">
-      <dl class="facts">
-        <dt>When</dt>
-        <dd>{timeText(event.timestamp)}</dd>
-        <dt>Arrived</dt>
-        <dd>{timeText(event.created_at)}</dd>
-        <dt>Person</dt>
-        <dd>
-          {seesPersons ? (
-            <a href={hrefOf(project.id, "persons", [], { distinct_id })}>{distinct_id}</a>
-          ) : (
-            distinct_id
-          )}
-        </dd>
-        {typeof session === "string" && (
-          <>
-            <dt>Session</dt>
-            <dd>
-              <SessionId id={session} />
-            </dd>
-          </>
-        )}
-        {typeof groups === "object" && groups !== null && (
-          <>
-            <dt>Groups</dt>
-            <dd>
-              {Object.entries(groups).map(([type, key]) => (
-                <span key={type} class="tag">
-                  {type}:{" "}
-                  {seesGroups ? (
-                    <a href={hrefOf(project.id, "groups", [type, String(key)])}>{String(key)}</a>
-                  ) : (
-                    String(key)
-                  )}
-                </span>
-              ))}
-            </dd>
-          </>
-        )}
-        <dt>Id</dt>
-        <dd>{event.uuid}</dd>
-      </dl>
+      <Facts
+        of={[
+          ["When", timeText(event.timestamp)],
+          ["Arrived", timeText(event.created_at)],
+          [
+            "Person",
+            seesPersons ? (
+              <a href={hrefOf(project.id, "persons", [], { distinct_id })}>{distinct_id}</a>
+            ) : (
+              distinct_id
+            ),
+          ],
+          ["Session", typeof session === "string" ? <SessionId id={session} /> : undefined],
+          ["Groups", isFields(groups) ? Object.entries(groups).map(ofGroup) : undefined],
+          ["Id", event.uuid],
+        ]}
+      />
       {event.properties === undefined ? (
         <p class="quiet">Its properties are too long to be shown here; the API has them.</p>
       ) : (

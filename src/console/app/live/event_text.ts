@@ -1,12 +1,12 @@
 // What distinguishes an event beside its name: the page that was seen, the element that was clicked.
 
-type Properties = Readonly<Record<string, unknown>>;
+import { type Fields, fieldsOf, listOf, textOf } from "../values.ts";
 
 const lettersMax = 120;
 
 /** "" where there is nothing to show. */
-export function eventText(event: string, properties: Properties): string {
-  const text = (name: string) => (typeof properties[name] === "string" ? properties[name] : "");
+export function eventText(event: string, properties: Fields): string {
+  const text = (name: string) => textOf(properties[name]);
   const shownText = () => {
     switch (event) {
       case "$pageview":
@@ -42,11 +42,9 @@ function pageText(url: string): string {
 }
 
 /** Like `click on button “Buy now”`, of the list of elements or of the chain that newer libraries send. */
-function elementText(properties: Properties, kind: string): string {
-  const [first] = Array.isArray(properties["$elements"]) ? (properties["$elements"] as unknown[]) : [];
-  const element = (typeof first === "object" && first !== null ? first : {}) as Properties;
-  const sent = properties["$elements_chain"];
-  const chain = typeof sent === "string" ? sent : "";
+function elementText(properties: Fields, kind: string): string {
+  const element = fieldsOf(listOf(properties["$elements"])[0]);
+  const chain = textOf(properties["$elements_chain"]);
   const tag = element["tag_name"] ?? /^[\w-]+/.exec(chain)?.[0] ?? "";
   const text =
     properties["$el_text"] ??
@@ -54,15 +52,13 @@ function elementText(properties: Properties, kind: string): string {
     element["text"] ??
     /[:"]text="((?:[^"\\]|\\.){0,400})/.exec(chain)?.[1]?.replaceAll(/\\(.)/g, "$1") ??
     "";
-  const named = typeof text === "string" && text.trim() !== "" ? `“${text.trim()}”` : "";
-  const on = [typeof tag === "string" ? tag : "", named].filter(Boolean).join(" ");
+  const named = textOf(text).trim() && `“${textOf(text).trim()}”`;
+  const on = [textOf(tag), named].filter(Boolean).join(" ");
   return [kind, on].filter(Boolean).join(" on ");
 }
 
-function exceptionText(properties: Properties): string {
-  const list = properties["$exception_list"];
-  const [first] = Array.isArray(list) ? (list as unknown[]) : [];
-  const { type, value } = (typeof first === "object" && first !== null ? first : {}) as Properties;
+function exceptionText(properties: Fields): string {
+  const { type, value } = fieldsOf(listOf(properties["$exception_list"])[0]);
   const parts = [type ?? properties["$exception_type"], value ?? properties["$exception_message"]];
   return parts.filter((one) => typeof one === "string" && one !== "").join(": ");
 }

@@ -4,6 +4,7 @@ import { type ComponentChildren } from "preact";
 import { Chart } from "../ui/chart.tsx";
 import { bytesText, durationText, numberText } from "../ui/format.ts";
 import { Card } from "../ui/parts.tsx";
+import { Facts } from "../ui/table.tsx";
 import type { FiguresMessage } from "./messages.ts";
 import { ratesOf, recentRate, timesOf, total } from "./rates.ts";
 
@@ -126,29 +127,21 @@ export function Fates({ last }: { last: FiguresMessage }) {
   ] as const;
   return (
     <Card title="Since the server started" wide>
-      <dl class="facts">
-        {kinds.map(([name, counts]) => (
-          <FateRow key={name} name={name} counts={counts} />
-        ))}
-      </dl>
+      <Facts of={kinds.map(([name, counts]) => [name, <Counts of={counts} />])} />
     </Card>
   );
 }
 
-function FateRow({ name, counts }: { name: string; counts: Record<string, number> }) {
-  const there = Object.entries(counts).filter(([, count]) => count > 0);
+function Counts({ of }: { of: Record<string, number> }) {
+  const there = Object.entries(of).filter(([, count]) => count > 0);
+  if (there.length === 0) return <>none</>;
   return (
     <>
-      <dt>{name}</dt>
-      <dd>
-        {there.length === 0
-          ? "none"
-          : there.map(([reason, count]) => (
-              <span key={reason} class="tag">
-                {reason}: {numberText(count)}
-              </span>
-            ))}
-      </dd>
+      {there.map(([reason, count]) => (
+        <span key={reason} class="tag">
+          {reason}: {numberText(count)}
+        </span>
+      ))}
     </>
   );
 }

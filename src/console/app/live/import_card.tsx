@@ -2,6 +2,7 @@
 
 import { durationText, numberText } from "../ui/format.ts";
 import { Card } from "../ui/parts.tsx";
+import { Facts } from "../ui/table.tsx";
 import type { FiguresMessage } from "./messages.ts";
 import { importOf, type ImportProgress } from "./rates.ts";
 
@@ -13,20 +14,14 @@ export function ImportCard({ history }: { history: readonly FiguresMessage[] }) 
   return (
     <Card title="Import" wide>
       <progress aria-label="Imported events that are stored" max={whole} value={whole - pending} />
-      <dl class="facts">
-        <dt>Accepted</dt>
-        <dd>
-          {numberText(accepted)} events, {numberText(acceptedRate)} a second
-        </dd>
-        <dt>Stored</dt>
-        <dd>
-          {numberText(stored)} events, {numberText(storedRate)} a second
-        </dd>
-        <dt>Pending</dt>
-        <dd>{numberText(pending)} events in the journal</dd>
-        <dt>Remaining</dt>
-        <dd>{remainingText(progress)}</dd>
-      </dl>
+      <Facts
+        of={[
+          ["Accepted", `${numberText(accepted)} events, ${numberText(acceptedRate)} a second`],
+          ["Stored", `${numberText(stored)} events, ${numberText(storedRate)} a second`],
+          ["Pending", `${numberText(pending)} events in the journal`],
+          ["Remaining", remainingText(progress)],
+        ]}
+      />
       <p class="quiet">Events of the historical lane since the server started.</p>
     </Card>
   );

@@ -1,6 +1,6 @@
 // The lines of the browser's console, and the requests, in a recording.
 
-import { type Fields, fieldsOf, listOf, numberOf, textOf } from "./fields.ts";
+import { type Fields, fieldsOf, listOf, numberOf, textOf } from "../values.ts";
 import type { Windows } from "./snapshots.ts";
 
 export interface LogLine {

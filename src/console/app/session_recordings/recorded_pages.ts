@@ -1,6 +1,6 @@
 // Recorded pages: the external resources they use, what would send requests, and pictures of canvases.
 
-import { type Fields, fieldsOf, listOf, textOf } from "./fields.ts";
+import { type Fields, fieldsOf, listOf, textOf } from "../values.ts";
 import type { RecordedEvent } from "./snapshots.ts";
 
 /** Resources of another host that the recorder did not record: how many addresses of each kind. */

@@ -1,9 +1,6 @@
 // SQL as it runs and as it is saved, and the position of an error in it.
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const fieldsIn = (value: unknown): Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+import { type Fields, fieldsOf, sourceOf } from "../values.ts";
 
 export const displays = [
   ["ActionsTable", "Table"],
@@ -20,9 +17,8 @@ export interface SavedSql {
 
 /** Undefined for other kinds of queries. */
 export function savedSqlOf(query: unknown): SavedSql | undefined {
-  const node = fieldsIn(query);
-  const source = "source" in node ? fieldsIn(node["source"]) : node;
-  const { kind, query: text } = source;
+  const node = fieldsOf(query);
+  const { kind, query: text } = sourceOf(query);
   if (kind !== "HogQLQuery" || typeof text !== "string") return undefined;
   const display = node["kind"] === "DataVisualizationNode" ? node["display"] : undefined;
   return { node, text, display: typeof display === "string" ? display : "ActionsTable" };
@@ -30,8 +26,7 @@ export function savedSqlOf(query: unknown): SavedSql | undefined {
 
 /** The query that runs: the saved one with another text. */
 export function sourceWith(saved: SavedSql | undefined, text: string): Fields {
-  const source = saved && "source" in saved.node ? fieldsIn(saved.node["source"]) : saved?.node;
-  return { ...source, kind: "HogQLQuery", query: text };
+  return { ...sourceOf(saved?.node), kind: "HogQLQuery", query: text };
 }
 
 /** The query that is saved, in the node in which PostHog's app saves SQL. */

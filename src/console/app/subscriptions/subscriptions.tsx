@@ -16,7 +16,7 @@ import {
   PageWhenLoaded,
   Status,
 } from "../ui/parts.tsx";
-import { Table } from "../ui/table.tsx";
+import { Facts, Table } from "../ui/table.tsx";
 import { NewSubscription } from "./new_subscription.tsx";
 
 interface SubscriptionRow {
@@ -119,20 +119,14 @@ function OneSubscription({ id }: { id: number }) {
           </PageHead>
           <SubscriptionActions path={path} row={row} changed={loaded.reload} />
           <Card>
-            <dl class="facts">
-              <dt>What</dt>
-              <dd>
-                <TargetLink row={row} />
-              </dd>
-              <dt>When</dt>
-              <dd>{row.summary}</dd>
-              <dt>To</dt>
-              <dd>
-                {row.target_type}: {row.target_value}
-              </dd>
-              <dt>Next</dt>
-              <dd>{nextText(row)}</dd>
-            </dl>
+            <Facts
+              of={[
+                ["What", <TargetLink row={row} />],
+                ["When", row.summary],
+                ["To", `${row.target_type}: ${row.target_value}`],
+                ["Next", nextText(row)],
+              ]}
+            />
           </Card>
           <Card title="Deliveries">
             <Deliveries rows={deliveries} />

@@ -1,6 +1,6 @@
 // Tables, their download as a file, and lists that are read a page at a time.
 
-import { type ComponentChildren } from "preact";
+import { type ComponentChildren, Fragment } from "preact";
 import { useState } from "preact/hooks";
 import { copyText } from "./copied.tsx";
 import { type Cell, csvOf, tsvOf } from "./csv.ts";
@@ -63,6 +63,21 @@ export function Table<Row>({ caption, columns, rows, id, empty = "Nothing yet.",
         </p>
       )}
     </div>
+  );
+}
+
+/** What is known of one thing: names with their values, those without one left out. */
+export function Facts({ of }: { of: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+  const known = of.filter(([, value]) => value !== undefined);
+  return (
+    <dl class="facts">
+      {known.map(([name, value]) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </Fragment>
+      ))}
+    </dl>
   );
 }
 

@@ -2,8 +2,12 @@
 
 export type Fields = Readonly<Record<string, unknown>>;
 
+export function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 export function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null ? (value as Fields) : {};
+  return isFields(value) ? value : {};
 }
 
 export function listOf(value: unknown): readonly unknown[] {
@@ -16,4 +20,10 @@ export function textOf(value: unknown): string {
 
 export function numberOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+/** A saved query without the nodes around it. */
+export function sourceOf(query: unknown): Fields {
+  const outer = fieldsOf(query);
+  return "source" in outer ? fieldsOf(outer["source"]) : outer;
 }
