@@ -11,7 +11,7 @@ import { Entrance, type Signed, SignIn, type SigningIn, useSignIn } from "./sess
 import { useLoaded } from "./session/use_loaded.ts";
 import { clockText, ZoneContext } from "./session/zone.ts";
 import { Button, NoSuch, WhenLoaded } from "./ui/parts.tsx";
-import { ThemeButton } from "./ui/theme_button.tsx";
+import { ThemeButton } from "./ui/theme.tsx";
 
 export function App() {
   const signing = useSignIn();

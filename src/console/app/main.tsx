@@ -2,7 +2,7 @@
 
 import { render } from "preact";
 import { App } from "./app.tsx";
-import { followTheme } from "./ui/theme.ts";
+import { followTheme } from "./ui/theme.tsx";
 
 followTheme();
 const page = document.getElementById("page");

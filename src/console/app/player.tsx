@@ -15,8 +15,7 @@ import {
 } from "./session_recordings/snapshots.ts";
 import { durationText, timeText } from "./ui/format.ts";
 import { Button, CheckField, ChoiceField } from "./ui/parts.tsx";
-import { followTheme } from "./ui/theme.ts";
-import { ThemeButton } from "./ui/theme_button.tsx";
+import { followTheme, ThemeButton } from "./ui/theme.tsx";
 
 interface Shown {
   windows: Windows;

@@ -9,8 +9,7 @@ import type { Results } from "./explore/results.ts";
 import { messageOf, refusalOf, sendRequest } from "./session/api.ts";
 import { ZoneContext } from "./session/zone.ts";
 import { timeText } from "./ui/format.ts";
-import { followTheme } from "./ui/theme.ts";
-import { ThemeButton } from "./ui/theme_button.tsx";
+import { followTheme, ThemeButton } from "./ui/theme.tsx";
 
 interface SharedText {
   id: number;

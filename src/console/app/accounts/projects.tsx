@@ -74,9 +74,7 @@ function ChosenProject({ project }: { project: ProjectRow }) {
             type: "number",
             placeholder: "any number",
           })}
-          {text("hosts", "Hosts that recordings load images and styles from", {
-            hint: "Names like cdn.example.com. They see when recordings are played, which anybody with the key may send.",
-          })}
+          {text("hosts", "Hosts that recordings load images and styles from", { hint: hostsHint })}
         </div>
         {expires ? (
           <ConfirmButton
@@ -113,6 +111,9 @@ function ProjectKey({ project, action }: { project: ProjectRow; action: Action }
     </>
   );
 }
+
+const hostsHint =
+  "Names like cdn.example.com. They see when recordings are played, which anybody with the key may send.";
 
 /** Offers the zones that the browser knows. */
 function ZoneField({ value, set }: { value: string; set: (zone: string) => void }) {

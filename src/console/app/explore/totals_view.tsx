@@ -6,7 +6,7 @@ import { numberText, percentText } from "../ui/format.ts";
 import { inkAt } from "../ui/ink.ts";
 import { Cut } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
-import { useDark } from "../ui/theme.ts";
+import { useDark } from "../ui/theme.tsx";
 import { Headline, hrefOfLine } from "./headline.tsx";
 import { namesOfSeries, type TrendSeries } from "./results.ts";
 

@@ -4,7 +4,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { passwordNow, signInAddress, useFields } from "../ui/inputs.tsx";
 import { Button, ErrorText, Form } from "../ui/parts.tsx";
-import { ThemeButton } from "../ui/theme_button.tsx";
+import { ThemeButton } from "../ui/theme.tsx";
 import { credentialsOf, refusalOf, sendRequest, sendSigning, ServerUnreachable } from "./api.ts";
 import { AcceptInvitation } from "./invitation.tsx";
 import { hasCode, type Invitation, readCode, readInvitation } from "./route.ts";

@@ -6,7 +6,7 @@ import { type Drawing, type DrawnSeries, type Line, seriesOf } from "./chart/ser
 import { day, tickText, timeSteps, valueSteps } from "./chart/ticks.ts";
 import { numberText } from "./format.ts";
 import { inkAt, paleInkAt } from "./ink.ts";
-import { useDark } from "./theme.ts";
+import { useDark } from "./theme.tsx";
 
 interface ChartProps {
   /** A description for screen readers. */

@@ -7,7 +7,7 @@ import { numberText } from "../../ui/format.ts";
 import { inkAt } from "../../ui/ink.ts";
 import { Cut } from "../../ui/parts.tsx";
 import { Table } from "../../ui/table.tsx";
-import { useDark } from "../../ui/theme.ts";
+import { useDark } from "../../ui/theme.tsx";
 import { type ChartRows, chartRowsOf, namesOfColumns, shownCell } from "./cells.ts";
 
 interface TableViewProps {
