@@ -43,13 +43,12 @@ export function nextOccurrence(schedule: Schedule, after: number): number | unde
   let counted = 0;
   let empty = 0;
   for (let k = count === null ? rule.periodBefore(nearDay) : 0; ; k++) {
-    const { from, to } = rule.period(k);
-    if (from > lastDay) return undefined;
-    const days = daysIn(rule, from, to);
+    const days = rule.daysOf(k);
+    if (!days) return undefined;
     empty = days.length > 0 ? 0 : empty + 1;
     if (empty > cycles[schedule.frequency]) return undefined;
     for (const day of days) {
-      if (day < rule.start.day || day > lastDay) continue;
+      if (day < rule.start || day > lastDay) continue;
       if (count !== null && ++counted > count) return undefined;
       if (day < nearDay) continue;
       const at = rule.momentOf(day);
@@ -96,112 +95,84 @@ export function summaryOf({
   return `${every} on the ${position} ${day}`;
 }
 
-interface LocalDay {
-  /** Days since 1 January 1970. */
-  day: number;
-  year: number;
-  /** From 0. */
-  month: number;
-  /** From 1. */
-  date: number;
-}
-
+/** Days are numbers since 1 January 1970. */
 interface Rule {
-  start: LocalDay;
-  /** The days [from, to) of the k-th period; the first week begins at the start. */
-  period(k: number): { from: number; to: number };
+  start: number;
+  /** The days of the k-th period that match; undefined beyond the year 9999. */
+  daysOf(k: number): number[] | undefined;
   /** The number of a period that ends before `day`, or 0. */
   periodBefore(day: number): number;
-  matches(day: number): boolean;
-  position: number | null;
   momentOf(day: number): number;
 }
 
-const lastDay = dayOf(9999, 11, 31);
+const epoch = Temporal.PlainDate.from("1970-01-01");
+const dayOf = (date: Temporal.PlainDate): number => epoch.until(date).days;
+const dateOf = (day: number): Temporal.PlainDate => epoch.add({ days: day });
+const lastDay = dayOf(Temporal.PlainDate.from("9999-12-31"));
+/** Months from any start to the year 10000. */
+const monthsMax = 120_000;
 
 function ruleOf({ frequency, interval, byweekday, bysetpos, start_date, timezone }: Schedule): Rule {
-  const { start, momentOf } = localStart(start_date, timezone);
+  const zone = timezone ?? "UTC";
+  const moment = Temporal.Instant.fromEpochMilliseconds(Math.floor(Date.parse(start_date) / 1000) * 1000);
+  const local = moment.toZonedDateTimeISO(zone);
+  const [date, plainTime] = [local.toPlainDate(), local.toPlainTime()];
+  const start = dayOf(date);
+  const { spanOf, periodBefore, likeStart } = periodsOf(frequency, interval, date);
   const named = new Set((byweekday ?? []).map((name) => weekdays.indexOf(name)));
-  const isNamed = (day: number): boolean => named.has(weekdayOf(day));
-  const rest = { start, momentOf, position: named.size > 0 && bysetpos ? bysetpos : null };
-  const shared = { ...rest, matches: named.size > 0 ? isNamed : unnamed[frequency](start) };
+  return {
+    start,
+    periodBefore,
+    daysOf: (k) => {
+      const [from, to] = spanOf(k);
+      if (from > lastDay) return undefined;
+      if (named.size === 0) return likeStart(from, to);
+      const days = Array.from({ length: to - from }, (_, i) => from + i).filter((day) =>
+        named.has(weekdayOf(day)),
+      );
+      return bysetpos ? [days.at(bysetpos > 0 ? bysetpos - 1 : bysetpos) ?? []].flat() : days;
+    },
+    momentOf: (day) => dateOf(day).toZonedDateTime({ timeZone: zone, plainTime }).epochMilliseconds,
+  };
+}
+
+interface Periods {
+  /** The days [from, to) of the k-th period; the first week begins at the start. */
+  spanOf(k: number): [from: number, to: number];
+  periodBefore: Rule["periodBefore"];
+  /** The day of a period that is like the start, if it has one. */
+  likeStart(from: number, to: number): number[];
+}
+
+function periodsOf(frequency: Frequency, interval: number, date: Temporal.PlainDate): Periods {
+  const start = dayOf(date);
   if (frequency === "daily" || frequency === "weekly") {
     const length = frequency === "daily" ? 1 : 7;
-    const first = frequency === "daily" ? start.day : start.day - weekdayOf(start.day);
+    const first = frequency === "daily" ? start : start - weekdayOf(start);
+    const fromOf = (k: number) => first + k * length * interval;
     return {
-      ...shared,
-      period: (k) => {
-        const from = first + k * length * interval;
-        return { from: Math.max(from, start.day), to: from + length };
-      },
+      spanOf: (k) => [Math.max(fromOf(k), start), fromOf(k) + length],
       periodBefore: (day) => Math.max(0, Math.floor((day - first) / (length * interval)) - 1),
+      likeStart: (_, to) => [to - length + start - first],
     };
   }
   const length = frequency === "monthly" ? 1 : 12;
-  const first = start.year * 12 + (frequency === "monthly" ? start.month : 0);
+  const first = date.with(frequency === "monthly" ? { day: 1 } : { month: 1, day: 1 });
   return {
-    ...shared,
-    period: (k) => monthSpan(first + k * length * interval, length),
+    spanOf: (k) => {
+      const months = k * length * interval;
+      if (months > monthsMax) return [lastDay + 1, lastDay + 1];
+      return [dayOf(first.add({ months })), dayOf(first.add({ months: months + length }))];
+    },
     periodBefore: (day) => {
-      const { year, month } = localDay(day);
-      return Math.max(0, Math.floor((year * 12 + month - first) / (length * interval)) - 1);
+      const { months } = first.until(dateOf(day), { largestUnit: "months" });
+      return Math.max(0, Math.floor(months / (length * interval)) - 1);
+    },
+    likeStart: (from) => {
+      const day = dateOf(from).with({ month: length === 1 ? dateOf(from).month : date.month, day: date.day });
+      return day.day === date.day ? [dayOf(day)] : [];
     },
   };
-}
-
-/** The days of a rule without weekdays: those like its start. */
-const unnamed: Record<Frequency, (start: LocalDay) => (day: number) => boolean> = {
-  daily: () => () => true,
-  weekly: (start) => (day) => weekdayOf(day) === weekdayOf(start.day),
-  monthly: (start) => (day) => localDay(day).date === start.date,
-  yearly: (start) => (day) => {
-    const { month, date } = localDay(day);
-    return month === start.month && date === start.date;
-  },
-};
-
-function daysIn({ matches, position }: Rule, from: number, to: number): number[] {
-  const days: number[] = [];
-  for (let day = from; day < to; day++) if (matches(day)) days.push(day);
-  if (position === null) return days;
-  const one = days.at(position > 0 ? position - 1 : position);
-  return one === undefined ? [] : [one];
-}
-
-function localStart(start_date: string, timezone: string | null): Pick<Rule, "start" | "momentOf"> {
-  const moment = Math.floor(Date.parse(start_date) / 1000) * 1000;
-  if (timezone === null || timezone === "UTC") {
-    const day = Math.floor(moment / dayMs);
-    const time = moment - day * dayMs;
-    return { start: localDay(day), momentOf: (one) => one * dayMs + time };
-  }
-  const local = Temporal.Instant.fromEpochMilliseconds(moment).toZonedDateTimeISO(timezone).toPlainDateTime();
-  const time = local.toPlainTime();
-  return {
-    start: localDay(dayOf(local.year, local.month - 1, local.day)),
-    momentOf: (day) => {
-      const { year, month, date } = localDay(day);
-      const plain = Temporal.PlainDate.from({ year, month: month + 1, day: date }).toPlainDateTime(time);
-      return plain.toZonedDateTime(timezone, { disambiguation: "compatible" }).epochMilliseconds;
-    },
-  };
-}
-
-/** The days of `count` months from month `first`, counted in months since the year 0. */
-function monthSpan(first: number, count: number): { from: number; to: number } {
-  const dayIn = (months: number): number => dayOf(Math.floor(months / 12), months % 12, 1);
-  // A Date cannot hold much later days; any day after the last has the same effect.
-  if (first > 9999 * 12 + 11) return { from: lastDay + 1, to: lastDay + 1 };
-  return { from: dayIn(first), to: dayIn(first + count) };
-}
-
-function dayOf(year: number, month: number, date: number): number {
-  return Math.round(new Date(0).setUTCFullYear(year, month, date) / dayMs);
-}
-
-function localDay(day: number): LocalDay {
-  const at = new Date(day * dayMs);
-  return { day, year: at.getUTCFullYear(), month: at.getUTCMonth(), date: at.getUTCDate() };
 }
 
 /** 0 is Monday. */
