@@ -12,33 +12,10 @@ interface AddressOptions {
   resolve?: (name: string) => Promise<string[]>;
 }
 
-export interface Addresses {
-  /**
-   * Why a host must not be connected to, as a sentence; undefined when it may be. The name is not resolved: it is
-   * refused only if it can only mean this machine. Takes the host of a URL (also `[::1]`) or of a host field.
-   */
-  refusalOf(host: string): string | undefined;
-  /**
-   * As refusalOf(), with the name resolved; one that does not resolve within accessLimits.resolveMsMax passes. For a
-   * request that stores the host: `connectable` checks again when it is used.
-   */
-  resolvedRefusalOf(host: string): Promise<string | undefined>;
-  /**
-   * An address of the host, which the caller connects to: a second resolution may return another one.
-   * @throws Error that names the host, when it is refused or does not resolve.
-   */
-  connectable(host: string): Promise<string>;
-  /**
-   * For a client that resolves the name itself, just before it does. A name that does not resolve here was not checked,
-   * and may resolve there.
-   * @returns an address to use in place of the host where that is possible; undefined where any will do.
-   * @throws Error like connectable, but for a name that does not resolve only where private addresses are refused.
-   */
-  lookedAt(host: string): Promise<string | undefined>;
-}
+export type Addresses = ReturnType<typeof openAddresses>;
 
-/** The rules for addresses; see Addresses. */
-export function openAddresses({ allowPrivate, resolve = resolveName }: AddressOptions): Addresses {
+/** The rules for addresses. */
+export function openAddresses({ allowPrivate, resolve = resolveName }: AddressOptions) {
   const refusalOf = (host: string): string | undefined => {
     const plain = plainHost(host);
     if (plain === undefined) return `"${host}" is not a host name or an address.`;
@@ -61,10 +38,28 @@ export function openAddresses({ allowPrivate, resolve = resolveName }: AddressOp
     return address;
   };
   return {
+    /**
+     * Why a host must not be connected to, as a sentence; undefined when it may be. The name is not resolved: it is
+     * refused only if it can only mean this machine. Takes the host of a URL (also `[::1]`) or of a host field.
+     */
     refusalOf,
+    /**
+     * An address of the host, which the caller connects to: a second resolution may return another one.
+     * @throws Error that names the host, when it is refused or does not resolve.
+     */
     connectable,
-    lookedAt: async (host) => (allowPrivate ? undefined : await connectable(host)),
-    resolvedRefusalOf: async (host) => {
+    /**
+     * For a client that resolves the name itself, just before it does. A name that does not resolve here was not checked,
+     * and may resolve there.
+     * @returns an address to use in place of the host where that is possible; undefined where any will do.
+     * @throws Error like connectable, but for a name that does not resolve only where private addresses are refused.
+     */
+    lookedAt: async (host: string) => (allowPrivate ? undefined : await connectable(host)),
+    /**
+     * As refusalOf(), with the name resolved; one that does not resolve within accessLimits.resolveMsMax passes. For a
+     * request that stores the host: `connectable` checks again when it is used.
+     */
+    resolvedRefusalOf: async (host: string) => {
       const refused = refusalOf(host);
       if (refused !== undefined || allowPrivate) return refused;
       return (await addressesOf(host)).some(isRefused) ? refusal(host) : undefined;

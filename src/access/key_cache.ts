@@ -6,10 +6,7 @@ import type { Postgres } from "../storage/postgres/postgres.ts";
 import { accessLimits } from "./limits.ts";
 import { findKeyHolder, type Found, listenTo, type Named } from "./store.ts";
 
-export interface CachedKey {
-  /** The holder of the key that is stored as `secure_value`, and the project and organization named. */
-  holderOf(secure_value: string, named: Named): Promise<Found | undefined>;
-}
+export type CachedKey = ReturnType<typeof uncachedKeys>;
 
 export interface KeyCache extends CachedKey {
   /** To be called after a change of access: later look-ups read Postgres. */
@@ -19,8 +16,11 @@ export interface KeyCache extends CachedKey {
 }
 
 /** Reads Postgres for every look-up. */
-export function uncachedKeys(sql: Postgres): CachedKey {
-  return { holderOf: (secure_value, named) => findKeyHolder(sql, secure_value, named) };
+export function uncachedKeys(sql: Postgres) {
+  return {
+    /** The holder of the key that is stored as `secure_value`, and the project and organization named. */
+    holderOf: (secure_value: string, named: Named) => findKeyHolder(sql, secure_value, named),
+  };
 }
 
 /**

@@ -3,14 +3,7 @@
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { listenTo } from "./store.ts";
 
-export interface ProjectKeySource {
-  /** Every key with its project. */
-  all(): Promise<KeyEntry[]>;
-  /** The existing ones among `keys`. */
-  some(keys: string[]): Promise<KeyEntry[]>;
-  /** As listenTo(). */
-  listen(changed: () => void): () => Promise<void>;
-}
+export type ProjectKeySource = ReturnType<typeof projectKeySource>;
 
 export interface KeyEntry {
   api_token: string;
@@ -29,7 +22,7 @@ export interface KeyEntry {
 type DatabaseKey = Required<Omit<KeyEntry, "api_token">> & { api_token: string | null; database: string };
 
 /** @param database the id of the database that is expected; reads fail while another one, or none, is connected. */
-export function projectKeySource(sql: Postgres, database: () => string | undefined): ProjectKeySource {
+export function projectKeySource(sql: Postgres, database: () => string | undefined) {
   const own = async (rows: Promise<DatabaseKey[]>): Promise<KeyEntry[]> => {
     const read = await rows;
     if (read[0]?.database !== database())
@@ -40,14 +33,17 @@ export function projectKeySource(sql: Postgres, database: () => string | undefin
     );
   };
   return {
+    /** Every key with its project. */
     all: () =>
       own(sql<DatabaseKey[]>`
         SELECT i.id::text AS database, ${columns(sql)} FROM database_identity i LEFT JOIN projects p ON true`),
-    some: (keys) =>
+    /** The existing ones among `keys`. */
+    some: (keys: string[]) =>
       own(sql<DatabaseKey[]>`
         SELECT i.id::text AS database, ${columns(sql)}
         FROM database_identity i LEFT JOIN projects p ON p.api_token = ANY(${keys}::text[])`),
-    listen: (changed) => listenTo(sql, "sluice_project_keys", changed),
+    /** As listenTo(). */
+    listen: (changed: () => void) => listenTo(sql, "sluice_project_keys", changed),
   };
 }
 

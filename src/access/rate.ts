@@ -14,14 +14,7 @@ export interface Budget {
   resetSeconds: number;
 }
 
-export interface RateLimit {
-  /** Counts one request of the key. @throws Fault throttled when its budget is spent. */
-  count(key_id: string): Budget;
-  /** The key's budget, without counting a request. */
-  read(key_id: string): Budget;
-  /** Keys with a request in the window, as of the last request. */
-  keysCount(): number;
-}
+export type RateLimit = ReturnType<typeof openRateLimit>;
 
 interface RateOptions {
   /** In ms; by default accessLimits.rateWindowMs. */
@@ -35,7 +28,7 @@ export function openRateLimit(
   limit: number,
   clock: Clock,
   { windowMs = accessLimits.rateWindowMs, keysMax = Infinity }: RateOptions = {},
-): RateLimit {
+) {
   const secondsUntil = (oldest: number, now: number): number =>
     Math.max(1, Math.ceil((oldest + windowMs - now) / 1000));
   // In the order of their newest request, so that silent keys are found at the front.
@@ -52,7 +45,8 @@ export function openRateLimit(
     resetSeconds: window && window.size > 0 ? secondsUntil(window.oldest(), now) : 0,
   });
   return {
-    count: (key_id) => {
+    /** Counts one request of the key. @throws Fault throttled when its budget is spent. */
+    count: (key_id: string) => {
       const now = clock.elapsed();
       forgetSilent(now);
       const window = windows.get(key_id) ?? new Window();
@@ -62,12 +56,14 @@ export function openRateLimit(
       putNewest(windows, key_id, window, keysMax);
       return budgetOf(window, now);
     },
-    read: (key_id) => {
+    /** The key's budget, without counting a request. */
+    read: (key_id: string) => {
       const now = clock.elapsed();
       const window = windows.get(key_id);
       window?.forget(now - accessLimits.rateWindowMs);
       return budgetOf(window, now);
     },
+    /** Keys with a request in the window, as of the last request. */
     keysCount: () => windows.size,
   };
 }

@@ -16,13 +16,7 @@ interface SecretOptions {
 }
 
 /** An encrypted text: version (1 byte), key id (8), nonce (12), tag (16), ciphertext. */
-export interface Secrets {
-  /** The id of the sealing key, which sealed texts contain. */
-  readonly keyId: Uint8Array;
-  seal(secret: Record<string, unknown>): Uint8Array;
-  /** @throws UserError when it was encrypted with another key, or is damaged. */
-  open(sealed: Uint8Array): Record<string, unknown>;
-}
+export type Secrets = ReturnType<typeof openSecrets>;
 
 const version = 1;
 const keyIdBytes = 8;
@@ -40,7 +34,7 @@ interface Key {
  * SECRET_KEY is set, as long as the file is there.
  * @throws UserError when the file is damaged.
  */
-export function openSecrets({ secretKey, secretKeyBefore, dataDir }: SecretOptions): Secrets {
+export function openSecrets({ secretKey, secretKeyBefore, dataDir }: SecretOptions) {
   const path = join(dataDir, "secret.key");
   const keys: Key[] = [];
   for (const text of [secretKey, secretKeyBefore]) {
@@ -50,9 +44,11 @@ export function openSecrets({ secretKey, secretKeyBefore, dataDir }: SecretOptio
   }
   if (secretKey === undefined || existsSync(path)) keys.push(keyOf(keyInFile(path)));
   return {
+    /** The id of the sealing key, which sealed texts contain. */
     keyId: keys[0]!.id,
-    seal: (secret) => seal(secret, keys[0]),
-    open: (sealed) => unseal(Buffer.from(sealed), keys),
+    seal: (secret: Record<string, unknown>) => seal(secret, keys[0]),
+    /** @throws UserError when it was encrypted with another key, or is damaged. */
+    open: (sealed: Uint8Array) => unseal(Buffer.from(sealed), keys),
   };
 }
 

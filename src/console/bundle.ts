@@ -9,10 +9,7 @@ import { wordsIn } from "../core/words.ts";
 import { type Asset, assetHeaders, sendAsset, textAsset } from "../http/asset.ts";
 import { sqlWords } from "../query/sql/words.ts";
 
-export interface Pages {
-  /** A script, style or icon by its file name; undefined for an unknown name. */
-  answer(name: string, request: Request): Promise<Response | undefined>;
-}
+export type Pages = ReturnType<typeof openPages>;
 
 interface Bundled {
   asset: Asset;
@@ -22,7 +19,7 @@ interface Bundled {
 /** Entries of the bundles; each becomes one file of the same name. */
 const entries = ["main.tsx", "style.css", "player.tsx", "player.css", "shared.tsx"];
 
-export function openPages(log: Log): Pages {
+export function openPages(log: Log) {
   let built: Promise<Map<string, Bundled>> | undefined;
   const bundled = async (): Promise<Map<string, Bundled>> => {
     built ??= bundle().catch((thrown: unknown) => {
@@ -33,7 +30,8 @@ export function openPages(log: Log): Pages {
     return await built;
   };
   return {
-    answer: async (name, request) => {
+    /** A script, style or icon by its file name; undefined for an unknown name. */
+    answer: async (name: string, request: Request) => {
       if (!names.has(name) && !partName.test(name)) return undefined;
       const file = (await bundled()).get(name);
       return file && (await sendAsset(file.asset, request, { ...assetHeaders, etag: file.etag }));

@@ -6,15 +6,7 @@ import { Fault } from "../core/fault.ts";
 import { randomBase62 } from "../core/id.ts";
 import { consoleLimits } from "./limits.ts";
 
-export interface SignIn {
-  /** Returns a code that can be exchanged for `key`. Only the latest one is valid. */
-  offer(key: string): string;
-  /**
-   * Returns the key of a code, which is used up.
-   * @throws Fault authentication_failed
-   */
-  exchange(code: string): string;
-}
+export type SignIn = ReturnType<typeof openSignIn>;
 
 interface Offer {
   digest: Buffer;
@@ -23,15 +15,20 @@ interface Offer {
   until: number;
 }
 
-export function openSignIn(clock: Clock): SignIn {
+export function openSignIn(clock: Clock) {
   let offered: Offer | undefined;
   return {
-    offer: (key) => {
+    /** Returns a code that can be exchanged for `key`. Only the latest one is valid. */
+    offer: (key: string) => {
       const code = randomBase62(43);
       offered = { digest: digestOf(code), key, until: clock.elapsed() + consoleLimits.signInMsMax };
       return code;
     },
-    exchange: (code) => {
+    /**
+     * Returns the key of a code, which is used up.
+     * @throws Fault authentication_failed
+     */
+    exchange: (code: string) => {
       if (offered && clock.elapsed() > offered.until) offered = undefined;
       if (!offered || !timingSafeEqual(digestOf(code), offered.digest)) {
         throw new Fault("authentication_failed", usedUp);

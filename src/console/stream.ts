@@ -25,15 +25,7 @@ export interface Follower {
   isAllowed(): Promise<boolean>;
 }
 
-export interface Streams {
-  /**
-   * A new stream as a reply. It ends within 5 s after it is no longer allowed.
-   * @throws Fault unavailable when the key, the project or the server has too many already.
-   */
-  open(followed: Followed, follower: Follower, gone: AbortSignal): Response;
-  /** Ends all streams; their pages reconnect when a server is available again. */
-  close(): Promise<void>;
-}
+export type Streams = ReturnType<typeof openStreams>;
 
 interface Page extends Follower {
   followed: Followed;
@@ -52,7 +44,7 @@ interface SentEvents {
   uuids: Set<string>;
 }
 
-export function openStreams({ figures, newest, clock, log }: StreamOptions): Streams {
+export function openStreams({ figures, newest, clock, log }: StreamOptions) {
   const { pages, add, remove, end, refusal, readmit } = openPages();
   const eventSender = openEventSender(newest, clock);
   let ticking: IntervalTask[] = [];
@@ -72,7 +64,11 @@ export function openStreams({ figures, newest, clock, log }: StreamOptions): Str
     eventSender.forget();
   };
   return {
-    open: (followed, follower, gone) => {
+    /**
+     * A new stream as a reply. It ends within 5 s after it is no longer allowed.
+     * @throws Fault unavailable when the key, the project or the server has too many already.
+     */
+    open: (followed: Followed, follower: Follower, gone: AbortSignal) => {
       const refused = closed ? "This server is stopping." : refusal(follower, followed);
       if (refused !== undefined) throw new Fault("unavailable", refused, { retryAfterSeconds: 10 });
       const until = clock.elapsed() + consoleLimits.streamMsMax;
@@ -97,6 +93,7 @@ export function openStreams({ figures, newest, clock, log }: StreamOptions): Str
       }
       return new Response(body, { headers: streamHeaders });
     },
+    /** Ends all streams; their pages reconnect when a server is available again. */
     close: async () => {
       closed = true;
       for (const page of pages) end(page);

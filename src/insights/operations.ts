@@ -86,6 +86,9 @@ function listOperations(parts: InsightParts) {
 
 function oneOperations(parts: InsightParts) {
   const { sql, queries } = parts;
+  type Named = { project: { id: number }; params: { id: string } };
+  const find = async ({ project, params }: Named, deletedToo = false) =>
+    present(await getInsight(sql, project.id, insightNameOf(params.id), { deletedToo }));
   return [
     projectOperation("GET /insights/:id/", "insight:read", {
       summary: "Get an insight and its result, computed now",
@@ -97,8 +100,7 @@ function oneOperations(parts: InsightParts) {
           "PostHog applies this dashboard's filters; dashboards here have none.",
         ),
       },
-      find: async ({ project, params }) =>
-        present(await getInsight(sql, project.id, insightNameOf(params.id))),
+      find: (request) => find(request),
       replies: shownOne,
       answer: async ({ access, found: row, query: { refresh = true, basic = false }, request }) => {
         const result =
@@ -110,16 +112,14 @@ function oneOperations(parts: InsightParts) {
       summary: "Change an insight, add it to dashboards, delete or restore it",
       put: "Change an insight, as PATCH does",
       // A deleted insight is found, too, so that it can be restored.
-      find: async ({ project, params }) =>
-        present(await getInsight(sql, project.id, insightNameOf(params.id), { deletedToo: true })),
+      find: (request) => find(request, true),
       body: insightBody,
       replies: shownOne,
       answer: ({ access, found, body }) => changeInsight(parts, found, access.user.id, body),
     }),
     projectOperation("DELETE /insights/:id/", "insight:write", {
       summary: "Delete an insight; PATCH with deleted: false restores it",
-      find: async ({ project, params }) =>
-        present(await getInsight(sql, project.id, insightNameOf(params.id))),
+      find: (request) => find(request),
       replies: gone,
       answer: async ({ access, project, found }) => {
         const remover = { project_id: project.id, user_id: access.user.id };

@@ -42,7 +42,7 @@ export function openBoardReader({ sql, queries, clock }: InsightParts): BoardRea
     current,
     compute: async (link, { tiles }) => {
       const ids = tiles.flatMap(({ insight_id }) => insight_id ?? []);
-      const rows = new Map((await getInsights(sql, link.project_id, ids)).map((row) => [row.id, row]));
+      const rows = await getInsights(sql, link.project_id, ids);
       const end = clock.elapsed() + sharingLimits.computeMsMax;
       const insights: SharedInsight[] = [];
       let timezone = "UTC";

@@ -30,11 +30,7 @@ export async function resultOf(
   { project_id, query }: { project_id: number; query: unknown },
   caller: QueryCaller,
 ): Promise<ShownResult> {
-  try {
-    return shownOf(await queries.answer(project_id, query, { ...caller, mayBeKept: false }));
-  } catch (thrown) {
-    return failedBy(thrown);
-  }
+  return await queries.answer(project_id, query, { ...caller, mayBeKept: false }).then(shownOf, failedBy);
 }
 
 /** As resultOf, without running it: a result of the last minutes, or else `late`. */
@@ -44,12 +40,8 @@ async function lastResultOf(
   caller: QueryCaller,
   late: ShownResult,
 ): Promise<ShownResult> {
-  try {
-    const kept = await queries.findKept(project_id, query, caller);
-    return kept ? shownOf(kept) : late;
-  } catch (thrown) {
-    return failedBy(thrown);
-  }
+  const kept = queries.findKept(project_id, query, caller);
+  return await kept.then((found) => (found ? shownOf(found) : late), failedBy);
 }
 
 function shownOf(answer: Awaited<ReturnType<QueryEngine["answer"]>>): ShownResult {
@@ -106,7 +98,8 @@ export function openInsightShow({ sql, ...parts }: InsightParts) {
     ids: readonly number[],
     caller?: QueryCaller,
   ): Promise<Map<number, Insight>> => {
-    const plain = (await getInsights(sql, project_id, ids)).map((row) => presentInsight(row));
+    const rows = await getInsights(sql, project_id, ids);
+    const plain = [...rows.values()].map((row) => presentInsight(row));
     const shown = caller ? await withResults(parts, project_id, plain, caller) : plain;
     return new Map(shown.map((insight) => [insight.id, insight]));
   };
@@ -127,31 +120,20 @@ interface InsightResult extends Pick<QueryResult, "results" | "interval"> {
   error?: string;
 }
 
-interface DashboardResult {
-  id: number;
-  name: string;
-  insights: InsightResult[];
-}
+export type InsightResultReader = ReturnType<typeof openInsightReader>;
 
-export interface InsightResultReader {
-  /** Undefined when the project has no such insight, or it is deleted. @throws when Postgres is unreachable. */
-  insight(project_id: number, id: number): Promise<InsightResult | undefined>;
-  /** Undefined and errors as above. Insights are computed one after another, in the dashboard's order. */
-  dashboard(project_id: number, id: number): Promise<DashboardResult | undefined>;
-}
-
-export function openInsightReader({ sql, queries }: Omit<InsightParts, "clock">): InsightResultReader {
+export function openInsightReader({ sql, queries }: Omit<InsightParts, "clock">) {
   return {
-    insight: async (project_id, id) => {
+    /** Undefined when the project has no such insight, or it is deleted. @throws when Postgres is unreachable. */
+    insight: async (project_id: number, id: number) => {
       const row = await getInsight(sql, project_id, id);
       return row && (await read(queries, row));
     },
-    dashboard: async (project_id, id) => {
+    /** Undefined and errors as above. Insights are computed one after another, in the dashboard's order. */
+    dashboard: async (project_id: number, id: number) => {
       const found = await getDashboardInsights(sql, project_id, id);
       if (!found) return undefined;
-      const rows = new Map(
-        (await getInsights(sql, project_id, found.insight_ids)).map((row) => [row.id, row]),
-      );
+      const rows = await getInsights(sql, project_id, found.insight_ids);
       const insights: InsightResult[] = [];
       for (const insight_id of found.insight_ids) {
         const row = rows.get(insight_id);

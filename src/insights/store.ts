@@ -120,15 +120,16 @@ export async function removeInsight(
   return rows.length > 0;
 }
 
-/** The insights with these ids, in no order. */
+/** The insights with these ids, by them. */
 export async function getInsights(
   sql: Postgres,
   project_id: number,
   ids: readonly number[],
-): Promise<InsightRow[]> {
-  return await sql<InsightRow[]>`
+): Promise<Map<number, InsightRow>> {
+  const rows = await sql<InsightRow[]>`
     SELECT ${columns(sql)} ${source(sql)}
     WHERE i.project_id = ${project_id} AND i.id = ANY(${[...ids]}::integer[]) AND NOT i.deleted`;
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 interface InsightMaker {

@@ -13,13 +13,7 @@ export interface QueryBounds {
   isBusy: boolean;
 }
 
-export interface QueryMachine {
-  cores: number;
-  /** The average number of processes that wanted a core in the last minute; queries that have ended count, too. */
-  load(): number;
-  /** How many cores work at this moment. */
-  working(): Promise<number>;
-}
+export type QueryMachine = ReturnType<typeof openMachine>;
 
 /** What operators set: QUERY_SECONDS_MAX, QUERY_THREADS_MAX. */
 export interface QuerySettings {
@@ -32,11 +26,13 @@ export interface QuerySettings {
  * The machine of this process. Its load is measured for 100 ms, and the result serves all queries of the next two
  * seconds: a query that waited for its own measurement took four times as long as its answer.
  */
-export function openMachine({ elapsed }: Pick<Clock, "elapsed">, measure = measureWorking): QueryMachine {
+export function openMachine({ elapsed }: Pick<Clock, "elapsed">, measure = measureWorking) {
   let measured: { at: number; working: Promise<number> } | undefined;
   return {
     cores: coresHere(),
+    /** The average number of processes that wanted a core in the last minute; queries that have ended count, too. */
     load: () => loadavg()[0] ?? 0,
+    /** How many cores work at this moment. */
     working: () => {
       const at = elapsed();
       if (!measured || at - measured.at >= queryLimits.machineSeenForMs)

@@ -9,17 +9,9 @@ import type { Postgres } from "../storage/postgres/postgres.ts";
 import { sharingLimits } from "./limits.ts";
 import { findLinks, type SharedLink } from "./store.ts";
 
-export interface LinkCache {
-  /**
-   * The link of a token; undefined when it opens nothing.
-   * @throws Fault unavailable when too many are requested.
-   */
-  open(token: string): Promise<SharedLink | undefined>;
-  /** After a change: the link is looked up again. */
-  forget(id: number): void;
-}
+export type LinkCache = ReturnType<typeof openLinkCache>;
 
-export function openLinkCache(sql: Postgres, clock: Clock): LinkCache {
+export function openLinkCache(sql: Postgres, clock: Clock) {
   const found = new Map<string, { link: SharedLink; at: number }>();
   let waiting: Lookup | undefined;
   let running: Promise<unknown> = Promise.resolve();
@@ -37,7 +29,11 @@ export function openLinkCache(sql: Postgres, clock: Clock): LinkCache {
     return lookup.promise;
   };
   return {
-    open: async (token) => {
+    /**
+     * The link of a token; undefined when it opens nothing.
+     * @throws Fault unavailable when too many are requested.
+     */
+    open: async (token: string) => {
       if (!/^[0-9A-Za-z]{1,64}$/.test(token)) return undefined;
       const hash = hashKey(token);
       const cached = found.get(hash);
@@ -50,7 +46,8 @@ export function openLinkCache(sql: Postgres, clock: Clock): LinkCache {
       found.set(hash, { link, at });
       return link;
     },
-    forget: (id) => {
+    /** After a change: the link is looked up again. */
+    forget: (id: number) => {
       for (const [hash, { link }] of found) if (link.id === id) found.delete(hash);
     },
   };

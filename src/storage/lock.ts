@@ -15,10 +15,7 @@ import { UserError } from "../core/fault.ts";
 import { codeOf, reasonOf } from "../core/log.ts";
 import { removeConnection } from "./embedded/connection.ts";
 
-export interface Owning {
-  /** Releases it; the folder is free when every part of this process that owns it has done so. */
-  release(): void;
-}
+export type Owning = ReturnType<typeof ownDataDir>;
 
 /** File locks belong to a process, so a second part of this process on the same folder joins the first. */
 const owned = new Map<string, { database: Database; owners: number }>();
@@ -27,7 +24,7 @@ const owned = new Map<string, { database: Database; owners: number }>();
  * Makes this process the owner of the folder, which is created if it does not exist.
  * @throws UserError when another process owns it, or it cannot be written.
  */
-export function ownDataDir(dataDir: string): Owning {
+export function ownDataDir(dataDir: string) {
   const folder = makeFolder(dataDir);
   let holding = owned.get(folder);
   if (!holding) {
@@ -41,6 +38,7 @@ export function ownDataDir(dataDir: string): Owning {
   holding.owners++;
   let released = false;
   return {
+    /** Releases it; the folder is free when every part of this process that owns it has done so. */
     release: () => {
       if (released) return;
       released = true;

@@ -3,13 +3,7 @@
 import { randomBase62 } from "../../core/id.ts";
 
 /** Writes and reads the cookie of a session. */
-export interface SessionCookie {
-  /** The Set-Cookie of a new session. */
-  set(token: string): string;
-  clear(): string;
-  /** The stored form of the session that a request may use; undefined when there is none. */
-  presentedBy(request: Request): string | undefined;
-}
+export type SessionCookie = ReturnType<typeof sessionCookieFor>;
 
 /** 43 letters and digits: 256 random bits. */
 export const newSessionToken = (): string => randomBase62(43);
@@ -23,12 +17,14 @@ export function hashSession(token: string): string {
 const sessionSecondsMax = 2_592_000;
 
 /** @param siteUrl SITE_URL. With https, browsers send the cookie over TLS only, and accept it from no other host. */
-export function sessionCookieFor(siteUrl: string | undefined): SessionCookie {
+export function sessionCookieFor(siteUrl: string | undefined) {
   const { text, valueIn } = openCookie("sluice_session", siteUrl);
   return {
-    set: (token) => text(token, sessionSecondsMax),
+    /** The Set-Cookie of a new session. */
+    set: (token: string) => text(token, sessionSecondsMax),
     clear: () => text("", 0),
-    presentedBy: (request) => {
+    /** The stored form of the session that a request may use; undefined when there is none. */
+    presentedBy: (request: Request) => {
       if (!isFromConsole(request) || !forPeople.test(new URL(request.url).pathname)) return undefined;
       const token = valueIn(request);
       return token !== undefined && /^[0-9A-Za-z]{43}$/.test(token) ? hashSession(token) : undefined;

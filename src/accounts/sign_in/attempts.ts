@@ -16,15 +16,9 @@ export interface Attempt {
   known?: string | undefined;
 }
 
-export interface Attempts {
-  /**
-   * Counts one attempt, and returns for whom: the owner of a place in the queue of passwords.
-   * @throws Fault throttled, with the time after which one more is allowed.
-   */
-  count(attempt: Attempt): { owner: string; isKnown: boolean };
-}
+export type Attempts = ReturnType<typeof openAttempts>;
 
-export function openAttempts(clock: Clock): Attempts {
+export function openAttempts(clock: Clock) {
   const { attemptsWindowMs: windowMs, attemptsKept: keysMax } = signInLimits;
   const limit = (attempts: number) => openRateLimit(attempts, clock, { windowMs, keysMax });
   const byAddress = limit(signInLimits.addressAttemptsMax);
@@ -32,7 +26,11 @@ export function openAttempts(clock: Clock): Attempts {
   const byAccount = limit(signInLimits.accountAttemptsAnywhereMax);
   const byKnown = limit(signInLimits.accountAttemptsMax);
   return {
-    count: ({ address, email, known }) => {
+    /**
+     * Counts one attempt, and returns for whom: the owner of a place in the queue of passwords.
+     * @throws Fault throttled, with the time after which one more is allowed.
+     */
+    count: ({ address, email, known }: Attempt) => {
       if (known !== undefined) {
         byKnown.count(known);
         return { owner: known, isKnown: true };

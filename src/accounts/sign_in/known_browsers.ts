@@ -6,15 +6,10 @@ import type { Secrets } from "../../access/secret.ts";
 import { randomBase62 } from "../../core/id.ts";
 import { signInLimits } from "./limits.ts";
 
-export interface KnownBrowsers {
-  /** The Set-Cookie of a browser in which the account of a normalized address signs in. Its id stays the same. */
-  cookieFor(request: Request, email: string): string;
-  /** The id of the request's browser; undefined when the account of the normalized address has not signed in there. */
-  idOf(request: Request, email: string): string | undefined;
-}
+export type KnownBrowsers = ReturnType<typeof openKnownBrowsers>;
 
 /** @param secrets seal the cookie, so that it cannot be forged. */
-export function openKnownBrowsers(secrets: Secrets, siteUrl: string | undefined): KnownBrowsers {
+export function openKnownBrowsers(secrets: Secrets, siteUrl: string | undefined) {
   const { text, valueIn } = openCookie("sluice_browser", siteUrl);
   const idOf = (request: Request, email: string): string | undefined => {
     const value = valueIn(request);
@@ -22,10 +17,12 @@ export function openKnownBrowsers(secrets: Secrets, siteUrl: string | undefined)
     return known?.["email"] === email && typeof known["browser"] === "string" ? known["browser"] : undefined;
   };
   return {
-    cookieFor: (request, email) => {
+    /** The Set-Cookie of a browser in which the account of a normalized address signs in. Its id stays the same. */
+    cookieFor: (request: Request, email: string) => {
       const sealed = secrets.seal({ browser: idOf(request, email) ?? randomBase62(22), email });
       return text(Buffer.from(sealed).toString("base64url"), signInLimits.browserKnownSeconds);
     },
+    /** The id of the request's browser; undefined when the account of the normalized address has not signed in there. */
     idOf,
   };
 }

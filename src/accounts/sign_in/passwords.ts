@@ -12,25 +12,22 @@ export interface PasswordCaller {
   isKnown: boolean;
 }
 
-export interface Passwords {
-  /** @throws Fault invalid_input or max_length for a password that is not allowed; unavailable when too many wait. */
-  hash(password: string, caller: PasswordCaller): Promise<string>;
-  /** Whether this is the password that was hashed; false where there is none. @throws Fault unavailable */
-  matches(password: string, hash: string | null | undefined, caller: PasswordCaller): Promise<boolean>;
-}
+export type Passwords = ReturnType<typeof openPasswords>;
 
 const { hashKibibytes: memoryCost, hashPasses: timeCost } = signInLimits;
 const argon2id = { algorithm: "argon2id", memoryCost, timeCost } as const;
 
-export function openPasswords(clock: Clock): Passwords {
+export function openPasswords(clock: Clock) {
   const withPermit = openQueues(clock);
   let nobodys: Promise<string> | undefined;
   return {
-    hash: async (password, caller) => {
+    /** @throws Fault invalid_input or max_length for a password that is not allowed; unavailable when too many wait. */
+    hash: async (password: string, caller: PasswordCaller) => {
       const text = checkedPassword(password, "password");
       return await withPermit(caller, () => Bun.password.hash(text, argon2id));
     },
-    matches: async (password, hash, caller) => {
+    /** Whether this is the password that was hashed; false where there is none. @throws Fault unavailable */
+    matches: async (password: string, hash: string | null | undefined, caller: PasswordCaller) => {
       const text = password.normalize("NFKC");
       const isLong = Buffer.byteLength(text) > signInLimits.passwordBytesMax;
       return await withPermit(caller, async () => {

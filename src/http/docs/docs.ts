@@ -71,15 +71,9 @@ export async function describe(routes: readonly DescribedRoute[]): Promise<ApiDo
   return completeDocument((await reply.json()) as ApiDocument);
 }
 
-interface Assets {
-  page(request: Request): Promise<Response>;
-  /** A file of the page; undefined for an unknown name. */
-  answer(name: string, request: Request): Promise<Response | undefined>;
-}
-
 export const uiFiles = ["swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"] as const;
 
-function openAssets(): Assets {
+function openAssets() {
   const folder = servedFolder("swagger-ui-dist");
   if (folder === undefined) throw new Error("swagger-ui-dist is not installed");
   const file = (name: string, type: string): [string, Asset] => [name, fileAsset(join(folder, name), type)];
@@ -96,8 +90,9 @@ function openAssets(): Assets {
     etag: `"${readVersion(folder)}-${Bun.hash(html + script).toString(36)}"`,
   };
   return {
-    page: (request) => sendAsset(page, request, { ...headers, "content-security-policy": policy }),
-    answer: async (name, request) => {
+    page: (request: Request) => sendAsset(page, request, { ...headers, "content-security-policy": policy }),
+    /** A file of the page; undefined for an unknown name. */
+    answer: async (name: string, request: Request) => {
       const asset = assets.get(name);
       return asset && (await sendAsset(asset, request, headers));
     },

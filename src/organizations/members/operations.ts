@@ -3,7 +3,7 @@
 import { checkChoice } from "../../http/fields/field_rule.ts";
 import { pageParameters, parameter } from "../../http/fields/query.ts";
 import { gone, listSchema, reply } from "../../http/fields/schema.ts";
-import { operationsOf } from "../../http/operation.ts";
+import { type OperationRequest, operationsOf } from "../../http/operation.ts";
 import { pageReply } from "../../http/pages/page.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { memberBody, memberModel, memberOrders } from "./model.ts";
@@ -19,6 +19,9 @@ const order = parameter(
 );
 
 export function memberOperations(sql: Postgres) {
+  type Named = OperationRequest<"organization", "/members/:user__uuid/">;
+  const find = ({ access, organization, params }: Named) =>
+    findMember(sql, organization.id, access.user.id, params.user__uuid);
   return [
     operation("GET /members/", "organization_member:read", {
       summary: "List members",
@@ -29,8 +32,7 @@ export function memberOperations(sql: Postgres) {
     }),
     operation("GET /members/:user__uuid/", "organization_member:read", {
       summary: "Get a member, by their user's UUID or as `@me`",
-      find: ({ access, organization, params }) =>
-        findMember(sql, organization.id, access.user.id, params.user__uuid),
+      find,
       replies: shownOne,
       answer: ({ organization, found }) => getMember(sql, organization.id, found),
     }),
@@ -38,8 +40,7 @@ export function memberOperations(sql: Postgres) {
       summary: "Change a member's level",
       put: "Change a member's level, which is required",
       description: "For administrators: up to their own level, never their own.",
-      find: ({ access, organization, params }) =>
-        findMember(sql, organization.id, access.user.id, params.user__uuid),
+      find,
       body: memberBody,
       replies: shownOne,
       answer: async ({ access, organization, found, body: { level } }) => {
@@ -51,8 +52,7 @@ export function memberOperations(sql: Postgres) {
     operation("DELETE /members/:user__uuid/", "organization_member:write", {
       summary: "Remove a member, or leave the organization",
       description: "For administrators: members up to their own level; anyone but the only owner may leave.",
-      find: ({ access, organization, params }) =>
-        findMember(sql, organization.id, access.user.id, params.user__uuid),
+      find,
       replies: gone,
       answer: async ({ access, organization, found: user_id }) => {
         const change = { organization_id: organization.id, actor_id: access.user.id, user_id };

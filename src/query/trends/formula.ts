@@ -4,12 +4,7 @@ import { Fault } from "../../core/fault.ts";
 import { queryLimits } from "../limits.ts";
 
 /** The result for the series' numbers of one interval. */
-export interface Formula {
-  text: string;
-  custom_name: string | null;
-  /** A division by zero is 0, as at PostHog. */
-  of(numbers: readonly number[]): number;
-}
+export type Formula = ReturnType<typeof readFormula>;
 
 type Step = (numbers: readonly number[]) => number;
 
@@ -27,7 +22,7 @@ const tokens = /\s*(?:(\d{1,15}(?:\.\d{1,15})?)|([A-Za-z])(?![A-Za-z0-9_])|([-+*
  * @param series the number of series.
  * @throws Fault for what is no formula over them.
  */
-export function readFormula(text: string, custom_name: string | null, series: number, attr: string): Formula {
+export function readFormula(text: string, custom_name: string | null, series: number, attr: string) {
   const { formulaCharsMax, formulaDepthMax } = queryLimits;
   if (text.length > formulaCharsMax) {
     const detail = `A formula may have ${formulaCharsMax} characters.`;
@@ -39,7 +34,8 @@ export function readFormula(text: string, custom_name: string | null, series: nu
   return {
     text,
     custom_name,
-    of: (numbers) => {
+    /** A division by zero is 0, as at PostHog. */
+    of: (numbers: readonly number[]) => {
       const value = compute(numbers);
       return Number.isFinite(value) ? value : 0;
     },

@@ -19,19 +19,7 @@ export interface EngineStatement {
   abort: AbortSignal;
 }
 
-export interface Engine {
-  /** Runs a statement and resolves to the whole answer. */
-  run(statement: EngineStatement): Promise<Uint8Array>;
-  /**
-   * Runs a SELECT and yields its answer in chunks. Only for a SELECT whose planning runs no other query: planning
-   * blocks the event loop.
-   */
-  stream(statement: EngineStatement): AsyncGenerator<Uint8Array, void>;
-  /** How many writes to files have failed since the engine was opened; most of them are reported nowhere else. */
-  failedWrites(): Promise<number>;
-  /** Resolves when all running statements have ended and the engine has released its folder. */
-  close(): Promise<void>;
-}
+export type Engine = ReturnType<typeof openEngine>;
 
 export class EngineError extends Error {
   readonly code: number;
@@ -65,7 +53,7 @@ const cancelAgainMs = 200;
  * sessions run in parallel. The first session keeps the engine open and reads the count of its failed writes.
  * @throws EngineError when the folder is in use or cannot be read.
  */
-export function openEngine(path: string, configPath: string): Engine {
+export function openEngine(path: string, configPath: string) {
   const anchor = openSession(path, [`--config-file=${configPath}`]);
 
   /** Closes the session in every case. */
@@ -91,7 +79,8 @@ export function openEngine(path: string, configPath: string): Engine {
   }
 
   return {
-    run: async (statement) => {
+    /** Runs a statement and resolves to the whole answer. */
+    run: async (statement: EngineStatement) => {
       const { session, finish } = await prepare(statement);
       try {
         const { text, format } = statement;
@@ -102,7 +91,11 @@ export function openEngine(path: string, configPath: string): Engine {
         finish();
       }
     },
-    stream: async function* (statement) {
+    /**
+     * Runs a SELECT and yields its answer in chunks. Only for a SELECT whose planning runs no other query: planning
+     * blocks the event loop.
+     */
+    stream: async function* (statement: EngineStatement): AsyncGenerator<Uint8Array, void> {
       const { session, finish } = await prepare(statement);
       let chunks: ChdbQueryStream | undefined;
       try {
@@ -115,12 +108,14 @@ export function openEngine(path: string, configPath: string): Engine {
         finish();
       }
     },
+    /** How many writes to files have failed since the engine was opened; most of them are reported nowhere else. */
     failedWrites: async () => {
       const rows = await anchor.queryAsync(failedWritesQuery, { format: "TabSeparated" }).catch((thrown) => {
         throw engineError(thrown);
       });
       return Number(Buffer.from(rows.bytes()).toString());
     },
+    /** Resolves when all running statements have ended and the engine has released its folder. */
     close: async () => {
       await drainPending();
       anchor.close();

@@ -4,18 +4,11 @@ import { quoteName, quoteText } from "../clickhouse/statement.ts";
 import { type Cluster, localEnding, localName } from "./placement.ts";
 
 /** Names for statements, besides the tables and views that they read and insert into. */
-export interface Tables {
-  /** Appended to the subject of a statement that all servers run; empty on one machine. */
-  readonly onAll: string;
-  /** The table that holds the rows of this one, on all servers: for DELETE, ALTER, ATTACH, DETACH. */
-  local(name: string): string;
-  /** A system table of all servers that hold the rows, with the names of tables that statements know. */
-  system(name: "disks" | "mutations" | "parts"): string;
-}
+export type Tables = ReturnType<typeof clusterTables>;
 
 export const ownTables: Tables = { onAll: "", local: quoteName, system: (name) => `system.${name}` };
 
-export function clusterTables(cluster: Cluster): Tables {
+export function clusterTables(cluster: Cluster) {
   const all = quoteText(cluster.name);
   const table = `* REPLACE (replaceRegexpOne(table, '${localEnding}$', '') AS table)`;
   const system = {
@@ -26,9 +19,12 @@ export function clusterTables(cluster: Cluster): Tables {
       FROM clusterAllReplicas(${all}, system.disks) GROUP BY host))`,
   };
   return {
+    /** Appended to the subject of a statement that all servers run; empty on one machine. */
     onAll: onAll(cluster),
-    local: (name) => `${quoteName(localName(name))}${onAll(cluster)}`,
-    system: (name) => system[name],
+    /** The table that holds the rows of this one, on all servers: for DELETE, ALTER, ATTACH, DETACH. */
+    local: (name: string) => `${quoteName(localName(name))}${onAll(cluster)}`,
+    /** A system table of all servers that hold the rows, with the names of tables that statements know. */
+    system: (name: "disks" | "mutations" | "parts") => system[name],
   };
 }
 

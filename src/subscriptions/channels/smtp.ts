@@ -24,14 +24,7 @@ export interface Email {
   unsubscribe: string;
 }
 
-export interface Mail {
-  /**
-   * Resolves when the mail server has accepted the email.
-   * @throws DeliveryError
-   */
-  send(email: Email): Promise<void>;
-  close(): void;
-}
+export type Mail = ReturnType<typeof openMail>;
 
 interface MailOptions {
   /** smtp:// or smtps://, with user and password; undefined when there is no server. */
@@ -40,11 +33,15 @@ interface MailOptions {
   from: string | undefined;
 }
 
-export function openMail({ smtpUrl, from }: MailOptions): Mail {
+export function openMail({ smtpUrl, from }: MailOptions) {
   const idle: SMTPConnection[] = [];
   const options = smtpUrl === undefined ? undefined : optionsOf(smtpUrl);
   return {
-    send: async (email) => {
+    /**
+     * Resolves when the mail server has accepted the email.
+     * @throws DeliveryError
+     */
+    send: async (email: Email) => {
       if (options === undefined) throw unset("SMTP_URL");
       if (from === undefined) throw unset("EMAIL_FROM");
       const { message, sender } = await compose(email, from);

@@ -14,17 +14,15 @@ interface WebMessage {
   idempotencyKey: string;
 }
 
-export interface Web {
-  /**
-   * Resolves when the receiver answered with a 2xx status.
-   * @throws DeliveryError
-   */
-  send(message: WebMessage): Promise<void>;
-}
+export type Web = ReturnType<typeof openWeb>;
 
-export function openWeb(addresses: Addresses): Web {
+export function openWeb(addresses: Addresses) {
   return {
-    send: async ({ url, body, idempotencyKey }) => {
+    /**
+     * Resolves when the receiver answered with a 2xx status.
+     * @throws DeliveryError
+     */
+    send: async ({ url, body, idempotencyKey }: WebMessage) => {
       const address = await addresses.connectable(url.hostname).catch((thrown: unknown) => {
         throw new DeliveryError(reasonOf(thrown), "again", "target");
       });

@@ -5,20 +5,12 @@ import { putNewest } from "../../work/maps.ts";
 import { Semaphore } from "../../work/semaphore.ts";
 import { subscriptionLimits } from "../limits.ts";
 
-export interface Pictures {
-  /**
-   * The PNG of an SVG.
-   * @throws Error when it cannot be drawn, DeadlineError when it takes too long.
-   */
-  draw(svg: string): Promise<Uint8Array>;
-  /** Ends the thread; pictures that are waited for are rejected. */
-  close(): void;
-}
+export type Pictures = ReturnType<typeof openPictures>;
 
 /** `semaphore`: bounds this work together with the reading of insights. */
 export function openPictures(
   semaphore: Semaphore = new Semaphore(1, subscriptionLimits.deliveryReadsWaitingMax),
-): Pictures {
+) {
   let worker: Worker | undefined;
   let last: Promise<unknown> = Promise.resolve();
   let closed = false;
@@ -47,11 +39,16 @@ export function openPictures(
     }
   };
   return {
-    draw: (svg) => {
+    /**
+     * The PNG of an SVG.
+     * @throws Error when it cannot be drawn, DeadlineError when it takes too long.
+     */
+    draw: (svg: string) => {
       const mine = last.then(() => drawOnce(svg));
       last = mine.catch(() => undefined);
       return mine;
     },
+    /** Ends the thread; pictures that are waited for are rejected. */
     close: () => {
       closed = true;
       stop();
