@@ -50,20 +50,13 @@ export interface Opening extends Starting {
  */
 export async function openCapturing(opening: Opening, count: number, closers: Closers) {
   const { config, dataDir, metrics, log, ending } = opening;
-  const { databaseUrl, clickhouseUrl, clickhouseCluster } = config;
+  const { databaseUrl } = config;
   const postgres = databaseOf(databaseUrl);
   const identity = readJournalIdentity(`${dataDir}/journal`);
   // Saved keys belong to the previous Postgres; with another database, a start waits until it answers.
   const isElsewhere = identity !== undefined && !isSameDatabase(identity.postgres, postgres);
   const insist = identity === undefined || isElsewhere;
-  const stores = await openStores({
-    dataDir,
-    log,
-    requireReachable: insist,
-    ...(databaseUrl && { databaseUrl }),
-    ...(clickhouseUrl && { clickhouseUrl }),
-    ...(clickhouseCluster && { clickhouseCluster }),
-  });
+  const stores = await openStores({ ...config, dataDir, log, requireReachable: insist });
   closers.push(() => stores.close());
   reportLeftBehind({ ...config, dataDir }, log);
   const prepared = await prepare(stores, config, {

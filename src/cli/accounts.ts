@@ -11,16 +11,11 @@ import type { CliContext } from "./command.ts";
  * @throws UserError when the database cannot be reached or has no tables yet.
  */
 export async function withAccounts<T>(context: CliContext, work: (sql: Postgres) => Promise<T>): Promise<T> {
-  const { dataDir, databaseUrl, logLevel, logFormat } = context.config;
+  const { logLevel, logFormat } = context.config;
   // The store's notices would mix with the command's output; its warnings are printed.
   const level = logLevel === "info" ? "warn" : logLevel;
   const log = openLog({ level, format: logFormat, write: (line) => context.printError(line) });
-  const accounts = await attachPostgres({
-    dataDir,
-    existing: true,
-    log,
-    ...(databaseUrl === undefined ? {} : { databaseUrl }),
-  });
+  const accounts = await attachPostgres({ ...context.config, existing: true, log });
   try {
     return await work(accounts.sql);
   } catch (reason) {

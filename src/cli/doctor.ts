@@ -43,6 +43,10 @@ interface Finding {
   remedy?: string;
 }
 
+function finding(part: Finding["part"], state: Finding["state"], text: string, remedy?: string): Finding {
+  return { part, state, text, ...(remedy !== undefined && { remedy }) };
+}
+
 async function run(args: string[], { config, print }: CliContext): Promise<number> {
   const words = readArguments(args, [], ["json"]);
   checkPositionals(words, 0);
@@ -59,7 +63,7 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
       ];
   const isJson = words.values["json"] === true;
   if (!isJson) print(`sluice ${readBuild()}, DATA_DIR ${dataDir}\n`);
-  for (const finding of findings) print(isJson ? JSON.stringify(finding) : lineOf(finding));
+  for (const one of findings) print(isJson ? JSON.stringify(one) : lineOf(one));
   return findings.some(({ state }) => state === "wrong") ? 1 : 0;
 }
 
@@ -69,30 +73,20 @@ function lineOf({ part, state, text, remedy }: Finding): string {
 }
 
 function settingsFindings(config: Config): Finding[] {
-  const part = "settings";
-  const findings = config.misspelt.map(([name, setting]): Finding => ({
-    part,
-    state: "wrong",
-    text: `${name} is no setting`,
-    remedy: `write ${setting}, or remove it`,
-  }));
+  const findings = config.misspelt.map(([name, setting]) =>
+    finding("settings", "wrong", `${name} is no setting`, `write ${setting}, or remove it`),
+  );
   const isPublic = !["127.0.0.1", "::1", "localhost"].includes(config.host);
   if (isPublic && config.siteUrl === undefined) {
     const text = `others can reach ${config.host}, and SITE_URL is not set: links begin with the Host of a request`;
-    findings.push({ part, state: "note", text, remedy: "set SITE_URL to the address that people use" });
+    findings.push(finding("settings", "note", text, "set SITE_URL to the address that people use"));
   }
   if (isPublic && config.metricsToken === undefined) {
     const text = "anyone who reaches the server can read /metrics";
-    findings.push({
-      part,
-      state: "note",
-      text,
-      remedy: "set METRICS_TOKEN, or block /metrics in the proxy",
-    });
+    findings.push(finding("settings", "note", text, "set METRICS_TOKEN, or block /metrics in the proxy"));
   }
-  return findings.length > 0
-    ? findings
-    : [{ part, state: "ok", text: "every setting is known and has a valid value" }];
+  if (findings.length > 0) return findings;
+  return [finding("settings", "ok", "every setting is known and has a valid value")];
 }
 
 /** A folder that every start refuses; the reason has the remedy, and nothing else matters until then. */
@@ -102,39 +96,30 @@ function unusableFolder(dataDir: string): Finding | undefined {
     refuseNewerFolder(dataDir);
     return undefined;
   } catch (thrown) {
-    return { part: "disk", state: "wrong", text: reasonOf(thrown) };
+    return finding("disk", "wrong", reasonOf(thrown));
   }
 }
 
 function diskFindings(dataDir: string): Finding[] {
-  const part = "disk";
   if (!existsSync(dataDir)) {
-    return [
-      {
-        part,
-        state: "note",
-        text: "DATA_DIR does not exist",
-        remedy: "the first `bun run sluice serve` makes it",
-      },
-    ];
+    return [finding("disk", "note", "DATA_DIR does not exist", "the first `bun run sluice serve` makes it")];
   }
   try {
     accessSync(dataDir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (thrown) {
     const remedy = "make the server's user the owner of the folder, and run doctor as that user";
-    return [{ part, state: "wrong", text: `no permission: ${reasonOf(thrown)}`, remedy }];
+    return [finding("disk", "wrong", `no permission: ${reasonOf(thrown)}`, remedy)];
   }
   const { bavail, blocks, bsize } = statfsSync(dataDir);
   const [free, reserve] = [bavail * bsize, reserveOf(blocks * bsize)];
   const space = `${megabytes(free)} free of ${megabytes(blocks * bsize)}`;
   const text = `${space}; captures are refused below ${megabytes(reserve)}`;
-  if (free < reserve) return [{ part, state: "wrong", text, remedy: "free space on the volume of DATA_DIR" }];
-  if (free < 2 * reserve) return [{ part, state: "note", text, remedy: "free space soon" }];
-  return [{ part, state: "ok", text }];
+  if (free < reserve) return [finding("disk", "wrong", text, "free space on the volume of DATA_DIR")];
+  if (free < 2 * reserve) return [finding("disk", "note", text, "free space soon")];
+  return [finding("disk", "ok", text)];
 }
 
 async function serverFindings(config: Config, dataDir: string): Promise<Finding[]> {
-  const part = "server";
   const host = ["0.0.0.0", "::"].includes(config.host) ? "127.0.0.1" : config.host;
   const url = `http://${host.includes(":") ? `[${host}]` : host}:${config.port}`;
   const readiness = await fetch(`${url}/_readiness`, {
@@ -148,11 +133,9 @@ async function serverFindings(config: Config, dataDir: string): Promise<Finding[
   if (readiness === undefined) {
     if (owner !== undefined) {
       const text = `none answers at ${url}, yet process ${owner} owns DATA_DIR`;
-      return [{ part, state: "wrong", text, remedy: elsewhere }];
+      return [finding("server", "wrong", text, elsewhere)];
     }
-    return [
-      { part, state: "note", text: `none answers at ${url}`, remedy: "bun run sluice serve starts it" },
-    ];
+    return [finding("server", "note", `none answers at ${url}`, "bun run sluice serve starts it")];
   }
   const found = readiness
     .split("\n")
@@ -161,7 +144,7 @@ async function serverFindings(config: Config, dataDir: string): Promise<Finding[
   if (found.length > 0 && found.every((one) => one !== undefined))
     return [...found, ...(await pendingFinding(config, url))];
   const remedy = owner === undefined ? "set another PORT, or stop that program" : elsewhere;
-  return [{ part, state: "wrong", text: `another program answers at ${url}`, remedy }];
+  return [finding("server", "wrong", `another program answers at ${url}`, remedy)];
 }
 
 /** Pending events: a project beyond its share of the journal is refused, although the journal is ready. */
@@ -176,9 +159,9 @@ async function pendingFinding({ metricsToken, journalBytesMax }: Config, url: st
   const [, bytes] = /^sluice_journal_pending_bytes (\d+)$/m.exec(metrics) ?? [];
   if (bytes === undefined) return [];
   const text = `${megabytes(Number(bytes))} wait in the journal, which takes ${megabytes(journalBytesMax)}`;
-  if (Number(bytes) < journalBytesMax / pendingDivisor) return [{ part: "journal", state: "ok", text }];
+  if (Number(bytes) < journalBytesMax / pendingDivisor) return [finding("journal", "ok", text)];
   const remedy = "see why ClickHouse stores less than arrives; a project past its share gets 503";
-  return [{ part: "journal", state: "wrong", text, remedy }];
+  return [finding("journal", "wrong", text, remedy)];
 }
 
 /** Pending events may fill a third of the journal: one project, with nine tenths of what is free, fills nearly half. */
@@ -197,9 +180,9 @@ function partFinding(line: string): Finding | undefined {
     const { part, ok, error, amiss } = JSON.parse(line) as Record<string, string | boolean | undefined>;
     if (part === undefined || ok === undefined) return undefined;
     const remedy = remedies[String(error)] ?? "see src/docs/operating.md, and the server's log";
-    if (!ok) return { part: "server", state: "wrong", text: `${part} is not ready: ${error}`, remedy };
-    if (amiss) return { part: "server", state: "note", text: `${part}: ${amiss}`, remedy };
-    return { part: "server", state: "ok", text: `${part} is ready` };
+    if (!ok) return finding("server", "wrong", `${part} is not ready: ${error}`, remedy);
+    if (amiss) return finding("server", "note", `${part}: ${amiss}`, remedy);
+    return finding("server", "ok", `${part} is ready`);
   } catch {
     return undefined;
   }
@@ -217,29 +200,14 @@ function ownerOf(dataDir: string): number | string | undefined {
 
 async function storeFindings(config: Config): Promise<Finding[]> {
   const log = openLog({ level: "silent", format: "json" });
-  const { dataDir, databaseUrl, clickhouseUrl, clickhouseCluster } = config;
-  const part = "stores";
   // The first start will create the stores.
-  if (databaseUrl === undefined && !existsSync(dataDir)) return [];
+  if (config.databaseUrl === undefined && !existsSync(config.dataDir)) return [];
   let stores: Stores;
   try {
-    stores = await attachStores({
-      dataDir,
-      log,
-      requireReachable: true,
-      existing: true,
-      ...(databaseUrl && { databaseUrl }),
-      ...(clickhouseUrl && { clickhouseUrl }),
-      ...(clickhouseCluster && { clickhouseCluster }),
-    });
+    stores = await attachStores({ ...config, log, requireReachable: true, existing: true });
   } catch (thrown) {
     return [
-      {
-        part,
-        state: "wrong",
-        text: reasonOf(thrown),
-        remedy: "start what does not answer, or correct its settings",
-      },
+      finding("stores", "wrong", reasonOf(thrown), "start what does not answer, or correct its settings"),
     ];
   }
   try {
@@ -247,20 +215,17 @@ async function storeFindings(config: Config): Promise<Finding[]> {
     const pending = Object.values(await pendingMigrations(stores, log)).flat();
     const waits = pending.filter(({ olderGoOn }) => !olderGoOn).length;
     const silent = pending.length > 0 ? [] : await readSilences(stores.sql, systemClock.now());
+    const missing = `${pending.length} migrations are missing; older servers must stop for ${waits} of them`;
+    const remedy = "the next start applies them; `bun run sluice migrate --check` lists them";
     return [
-      ...(amiss === undefined ? [] : [{ part, state: "wrong", text: `ClickHouse: ${amiss}` } as const]),
+      ...(amiss === undefined ? [] : [finding("stores", "wrong", `ClickHouse: ${amiss}`)]),
       pending.length === 0
-        ? { part, state: "ok", text: "both answer, their tables are those of this version" }
-        : {
-            part,
-            state: "note",
-            text: `${pending.length} migrations are missing; older servers must stop for ${waits} of them`,
-            remedy: "the next start applies them; `bun run sluice migrate --check` lists them",
-          },
+        ? finding("stores", "ok", "both answer, their tables are those of this version")
+        : finding("stores", "note", missing, remedy),
       ...silent.flatMap(([journal, seconds]) => silenceFinding(journal, seconds)),
     ];
   } catch (thrown) {
-    return [{ part, state: "wrong", text: reasonOf(thrown) }];
+    return [finding("stores", "wrong", reasonOf(thrown))];
   } finally {
     await stores.close();
   }
@@ -271,11 +236,10 @@ function silenceFinding(journal: string, seconds: number): Finding[] {
   const text = `the server of the journal ${journal} last reported ${Math.round(seconds / 60)} minutes ago`;
   const remedy =
     "start it again: what its journal holds is not stored yet; nothing to do where it was stopped permanently";
-  return [{ part: "journal", state: "note", text, remedy }];
+  return [finding("journal", "note", text, remedy)];
 }
 
 function journalFindings(dataDir: string): Finding[] {
-  const part = "journal";
   if (!existsSync(join(dataDir, "journal"))) return [];
   try {
     const refused = new Quarantine(captureSetup, dataDir).count;
@@ -286,19 +250,16 @@ function journalFindings(dataDir: string): Finding[] {
     const findings: Finding[] = [];
     if (refused > 0) {
       const remedy = "`bun run sluice journal list` has ClickHouse's reasons; then retry or discard";
-      findings.push({ part, state: "wrong", text: `${refused} events are in quarantine`, remedy });
+      findings.push(finding("journal", "wrong", `${refused} events are in quarantine`, remedy));
     }
     if (damaged.length > 0) {
       const remedy = "check the disk; their sound part was stored. Keep or remove them";
-      findings.push({ part, state: "note", text: `${damaged.length} damaged files were set aside`, remedy });
+      findings.push(finding("journal", "note", `${damaged.length} damaged files were set aside`, remedy));
     }
-    return findings.length > 0
-      ? findings
-      : [{ part, state: "ok", text: "nothing is in quarantine or damaged" }];
+    if (findings.length > 0) return findings;
+    return [finding("journal", "ok", "nothing is in quarantine or damaged")];
   } catch (thrown) {
-    return [
-      { part, state: "wrong", text: reasonOf(thrown), remedy: "run doctor as the user that runs the server" },
-    ];
+    return [finding("journal", "wrong", reasonOf(thrown), "run doctor as the user that runs the server")];
   }
 }
 

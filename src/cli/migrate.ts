@@ -30,16 +30,7 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
   checkPositionals(words, 0);
   const isCheck = words.values["check"] === true;
   const log = openLog({ level: config.logLevel, format: config.logFormat });
-  const { dataDir, databaseUrl, clickhouseUrl, clickhouseCluster } = config;
-  const stores = await attachStores({
-    dataDir,
-    log,
-    requireReachable: true,
-    existing: isCheck,
-    ...(databaseUrl && { databaseUrl }),
-    ...(clickhouseUrl && { clickhouseUrl }),
-    ...(clickhouseCluster && { clickhouseCluster }),
-  });
+  const stores = await attachStores({ ...config, log, requireReachable: true, existing: isCheck });
   try {
     if (isCheck) {
       const pending = Object.values(await pendingMigrations(stores, log)).flat();
@@ -51,7 +42,7 @@ async function run(args: string[], { config, print }: CliContext): Promise<numbe
     const applied = await migrate(stores, {
       log,
       // Embedded stores that no server has open.
-      alone: databaseUrl === undefined && ownsDataDir(resolve(dataDir)),
+      alone: config.databaseUrl === undefined && ownsDataDir(resolve(config.dataDir)),
     });
     print(`applied ${applied.postgres} to Postgres, ${applied.clickhouse} to ClickHouse`);
   } finally {

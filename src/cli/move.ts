@@ -23,8 +23,8 @@ that was cut short is begun again with an empty ClickHouse database.
     if (databaseUrl === undefined || clickhouseUrl === undefined) {
       throw new UserError("set DATABASE_URL and CLICKHOUSE_URL to the stores to move to");
     }
-    const named = clickhouseCluster === undefined ? {} : { clickhouseCluster };
-    const rows = await moveStores({ dataDir, databaseUrl, clickhouseUrl, ...named, log: logOf(config) });
+    const log = logOf(config);
+    const rows = await moveStores({ dataDir, databaseUrl, clickhouseUrl, clickhouseCluster, log });
     print(`moved ${rows.toLocaleString("en")} rows of ClickHouse, and all of Postgres`);
     return 0;
   },

@@ -28,10 +28,10 @@ export interface Stores {
 interface StoreOptions {
   dataDir: string;
   /** By default the embedded one. */
-  databaseUrl?: string;
-  clickhouseUrl?: string;
+  databaseUrl?: string | undefined;
+  clickhouseUrl?: string | undefined;
   /** The name of the cluster that a remote ClickHouse is of. */
-  clickhouseCluster?: string;
+  clickhouseCluster?: string | undefined;
   /** Connections to Postgres at once; storageLimits.postgresConnectionsMax by default. */
   connectionsMax?: number;
   /** Fails unless both answer now; otherwise a remote store may come up later. */
@@ -141,7 +141,7 @@ export function joinStores(
   log: Log,
 ): Stores {
   const { clickhouse_url: clickhouseUrl, embedded, clickhouseCluster } = connection;
-  const remote = { ...(clickhouseCluster && { clickhouseCluster }), ...(!embedded && { clickhouseUrl }) };
+  const remote = { clickhouseCluster, ...(!embedded && { clickhouseUrl }) };
   const { workerConnectionsMax: connectionsMax } = storageLimits;
   return connectStores({ dataDir: "", log, connectionsMax, ...remote }, connection);
 }

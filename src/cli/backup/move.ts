@@ -24,7 +24,7 @@ export interface MoveOptions {
   dataDir: string;
   databaseUrl: string;
   clickhouseUrl: string;
-  clickhouseCluster?: string;
+  clickhouseCluster?: string | undefined;
   log: Log;
 }
 
