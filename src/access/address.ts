@@ -49,8 +49,8 @@ export function openAddresses({ allowPrivate, resolve = resolveName }: AddressOp
      */
     connectable,
     /**
-     * For a client that resolves the name itself, just before it does. A name that does not resolve here was not checked,
-     * and may resolve there.
+     * For a client that resolves the name itself, just before it does. A name that does not resolve here was not
+     * checked, and may resolve there.
      * @returns an address to use in place of the host where that is possible; undefined where any will do.
      * @throws Error like connectable, but for a name that does not resolve only where private addresses are refused.
      */

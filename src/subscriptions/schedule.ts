@@ -105,9 +105,9 @@ interface Rule {
   momentOf(day: number): number;
 }
 
-const epoch = Temporal.PlainDate.from("1970-01-01");
-const dayOf = (date: Temporal.PlainDate): number => epoch.until(date).days;
-const dateOf = (day: number): Temporal.PlainDate => epoch.add({ days: day });
+const epoch = "1970-01-01";
+const dayOf = (date: Temporal.PlainDate): number => date.since(epoch).days;
+const dateOf = (day: number): Temporal.PlainDate => Temporal.PlainDate.from(epoch).add({ days: day });
 const lastDay = dayOf(Temporal.PlainDate.from("9999-12-31"));
 /** Months from any start to the year 10000. */
 const monthsMax = 120_000;

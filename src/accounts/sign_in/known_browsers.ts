@@ -22,7 +22,7 @@ export function openKnownBrowsers(secrets: Secrets, siteUrl: string | undefined)
       const sealed = secrets.seal({ browser: idOf(request, email) ?? randomBase62(22), email });
       return text(Buffer.from(sealed).toString("base64url"), signInLimits.browserKnownSeconds);
     },
-    /** The id of the request's browser; undefined when the account of the normalized address has not signed in there. */
+    /** The id of the request's browser; undefined when the account of the address has not signed in there. */
     idOf,
   };
 }

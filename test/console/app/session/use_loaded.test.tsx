@@ -6,11 +6,11 @@ import { Refusal, ServerUnreachable } from "../../../../src/console/app/session/
 import {
   retryMs,
   useAction,
-  useDraft,
   useList,
   useLoaded,
   usePolling,
 } from "../../../../src/console/app/session/use_loaded.ts";
+import { useDraft } from "../../../../src/console/app/ui/inputs.tsx";
 import { type Answers, closePage, drawPage, refused } from "../drawn_page.tsx";
 
 afterEach(async () => {
@@ -168,14 +168,10 @@ test("a button does what follows before it says that it is done, and a refusal f
 
 function Listed() {
   const list = useList<object>("things/", 50, { kind: "x" }, ["name"], ({ name }) => ({ title: name }));
-  const { fields, set } = useDraft(list.filter);
+  const { fields, text } = useDraft(list.filter);
   return (
     <>
-      <input
-        aria-label="Name"
-        value={fields["name"]}
-        onInput={(event) => set("name")(event.currentTarget.value)}
-      />
+      {text("name", "Name")}
       <button type="button" onClick={() => list.show({ name: fields["name"]! })}>
         Show
       </button>
