@@ -15,59 +15,12 @@ import { boundsOfQuery, openMachine, type QueryMachine, type QuerySettings } fro
 import { checkQuery, type KnownQuery, storedQuery } from "./check.ts";
 import { nowOf, zonedIso } from "./date_range.ts";
 import { queryLimits } from "./limits.ts";
-import type { ResultType } from "./result.ts";
 import type { QueryResult } from "./results/query_result.ts";
 import { type FoundResult, ResultCache, writtenResult } from "./results/result_cache.ts";
 import type { SqlParser } from "./sql/parser/parser.ts";
 import { openQueryRunners, type QueriedProject, queriedProject, type QueryContext } from "./store.ts";
 
-export interface QueryEngine {
-  /**
-   * The kind of a query, the type of its results, a title of at most 400 characters, and its form in a saved insight,
-   * without running it.
-   * @throws Fault for the first thing that is wrong in it, named below `attr`.
-   */
-  check(
-    query: unknown,
-    attr?: string,
-  ): { kind: string; type: ResultType; title: string; stored: Record<string, unknown> };
-  /**
-   * Reads the texts of SQL in a query without running it.
-   * @throws Fault for what is wrong in one, named by it; `unavailable` when too many texts wait.
-   */
-  read(project_id: number, query: unknown): Promise<void>;
-  /**
-   * Runs a query over one project's events, for at most limits.querySecondsMax.
-   * @throws Fault for what is wrong in it, when it is too heavy, and `unavailable` when too many queries wait.
-   */
-  run(project_id: number, query: unknown, caller?: QueryCaller): Promise<QueryResult>;
-  /**
-   * Runs a query, or returns a cached result.
-   * @throws as run.
-   */
-  answer(
-    project_id: number,
-    query: unknown,
-    options: AnswerOptions,
-  ): Promise<(QueryResult | FoundResult) & { is_cached: boolean }>;
-  /**
-   * Runs `work`, which reads events as queries do, with a query's permit and bounds.
-   * @throws what `work` throws; otherwise as run.
-   */
-  within<Value>(
-    project_id: number,
-    caller: QueryCaller,
-    work: (context: QueryContext) => Promise<Value>,
-  ): Promise<Value>;
-  /** The query's cached result, if any. @throws Fault for what is wrong in the query. */
-  findKept(
-    project_id: number,
-    query: unknown,
-    caller?: QueryCaller,
-  ): Promise<(FoundResult & { is_cached: true }) | undefined>;
-  /** Drops all cached results: events that they count were deleted. */
-  forgetResults(): void;
-}
+export type QueryEngine = ReturnType<typeof openQueryEngine>;
 
 export interface EngineOptions extends Uses<"sql" | "clickhouse" | "clock"> {
   parser: SqlParser;
@@ -106,7 +59,7 @@ export function openQueryEngine({
   machine = openMachine(clock),
   results: kept = new ResultCache(clock),
   texts = openQueryTexts(clock),
-}: EngineOptions): QueryEngine {
+}: EngineOptions) {
   const { queriesRunningMax, queriesWaitingMax, queriesRunningFreeMultiple } = queryLimits;
   const semaphore = new Semaphore(queriesRunningMax, queriesWaitingMax, queriesRunningFreeMultiple);
   let running = 0;
@@ -172,7 +125,7 @@ export function openQueryEngine({
   const answer = async (
     { project_id, query, checked }: { project_id: number; query: unknown; checked: KnownQuery },
     { mayBeKept, scopes, abort, waitMsMax }: AnswerOptions,
-  ): ReturnType<QueryEngine["answer"]> => {
+  ): Promise<(QueryResult | FoundResult) & { is_cached: boolean }> => {
     const prepared = await prepare(project_id, checked, scopes);
     const key = keyOf(prepared, query);
     const before = mayBeKept ? keptOf(key, prepared) : undefined;
@@ -189,33 +142,60 @@ export function openQueryEngine({
   };
 
   return {
-    check: (query, attr) => {
+    /**
+     * The kind of a query, the type of its results, a title of at most 400 characters, and its form in a saved insight,
+     * without running it.
+     * @throws Fault for the first thing that is wrong in it, named below `attr`.
+     */
+    check: (query: unknown, attr?: string) => {
       const { kind, result: type, title } = checkQuery(query, attr);
       return { kind, type, title: cutTitle(title), stored: storedQuery(query as Record<string, unknown>) };
     },
-    read: (project_id, query) => checkQuery(query).read({ parse: parser.parse, project_id }),
-    run: async (project_id, query, { scopes, abort } = {}) => {
+    /**
+     * Reads the texts of SQL in a query without running it.
+     * @throws Fault for what is wrong in one, named by it; `unavailable` when too many texts wait.
+     */
+    read: (project_id: number, query: unknown) => checkQuery(query).read({ parse: parser.parse, project_id }),
+    /**
+     * Runs a query over one project's events, for at most limits.querySecondsMax.
+     * @throws Fault for what is wrong in it, when it is too heavy, and `unavailable` when too many queries wait.
+     */
+    run: async (project_id: number, query: unknown, { scopes, abort }: QueryCaller = {}) => {
       const checked = checkQuery(query);
       const uncount = countQuery(texts, project_id, query);
       return await withPermit(project_id, abort, async () =>
         compute(await prepare(project_id, checked, scopes), abort),
       ).finally(uncount);
     },
-    findKept: async (project_id, query, { scopes } = {}) => {
+    /** The query's cached result, if any. @throws Fault for what is wrong in the query. */
+    findKept: async (project_id: number, query: unknown, { scopes }: QueryCaller = {}) => {
       const prepared = await prepare(project_id, checkQuery(query), scopes);
       return keptOf(keyOf(prepared, query), prepared);
     },
-    answer: async (project_id, query, options) => {
+    /**
+     * Runs a query, or returns a cached result.
+     * @throws as run.
+     */
+    answer: async (project_id: number, query: unknown, options: AnswerOptions) => {
       const checked = checkQuery(query);
       if (options.isCounted) return await answer({ project_id, query, checked }, options);
       const uncount = countQuery(texts, project_id, query);
       return await answer({ project_id, query, checked }, options).finally(uncount);
     },
-    within: async (project_id, { scopes = [], abort }, work) =>
+    /**
+     * Runs `work`, which reads events as queries do, with a query's permit and bounds.
+     * @throws what `work` throws; otherwise as run.
+     */
+    within: async <Value>(
+      project_id: number,
+      { scopes = [], abort }: QueryCaller,
+      work: (context: QueryContext) => Promise<Value>,
+    ) =>
       await withPermit(project_id, abort, async () => {
         const { timezone } = await projectOf(project_id);
         return await bounded({ project_id, timezone, now: clock.now(), scopes }, abort, work);
       }),
+    /** Drops all cached results: events that they count were deleted. */
     forgetResults: () => kept.clear(),
   };
 }

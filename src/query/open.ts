@@ -2,20 +2,17 @@
 
 import type { Log } from "../core/log.ts";
 import { BackgroundQueries } from "./background/background_queries.ts";
-import { type EngineOptions, openQueryEngine, openQueryTexts, type QueryEngine } from "./engine.ts";
+import { type EngineOptions, openQueryEngine, openQueryTexts } from "./engine.ts";
 import { ResultCache } from "./results/result_cache.ts";
-import { openSqlParser, type SqlParser } from "./sql/parser/parser.ts";
+import { openSqlParser } from "./sql/parser/parser.ts";
 
 interface QueriesOptions extends Omit<EngineOptions, "parser" | "results" | "texts"> {
   log: Log;
 }
 
-export interface OpenedQueries extends QueryEngine, Pick<SqlParser, "parse"> {
-  background: BackgroundQueries;
-  close(): Promise<void>;
-}
+export type OpenedQueries = ReturnType<typeof openQueries>;
 
-export function openQueries({ log, ...options }: QueriesOptions): OpenedQueries {
+export function openQueries({ log, ...options }: QueriesOptions) {
   const { sql, clock } = options;
   const parser = openSqlParser(log);
   const results = new ResultCache(clock);

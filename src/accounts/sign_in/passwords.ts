@@ -12,8 +12,6 @@ export interface PasswordCaller {
   isKnown: boolean;
 }
 
-export type Passwords = ReturnType<typeof openPasswords>;
-
 const { hashKibibytes: memoryCost, hashPasses: timeCost } = signInLimits;
 const argon2id = { algorithm: "argon2id", memoryCost, timeCost } as const;
 

@@ -9,7 +9,7 @@ import { signInLimits } from "./limits.ts";
 import type { BrowserSession } from "./model.ts";
 
 /** A user who signs in with a password; its hash must still be the stored one. `email`: normalized. */
-export interface PasswordSigner {
+interface PasswordSigner {
   user_id: number;
   email: string;
   password_hash: string;

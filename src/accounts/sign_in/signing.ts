@@ -6,8 +6,8 @@ import { Fault } from "../../core/fault.ts";
 import type { Uses } from "../../storage/services.ts";
 import { checkedEmail, openAttempts } from "./attempts.ts";
 import { openKnownBrowsers } from "./known_browsers.ts";
-import { openPasswords, type PasswordCaller, type Passwords } from "./passwords.ts";
-import { findSigningUser, type PasswordSigner, type Signer, startSession } from "./session_store.ts";
+import { openPasswords } from "./passwords.ts";
+import { findSigningUser, type Signer, startSession } from "./session_store.ts";
 
 export interface SigningOptions extends Uses<"sql" | "clock"> {
   sessions: SessionCookie;
@@ -18,25 +18,9 @@ export interface SigningOptions extends Uses<"sql" | "clock"> {
   addressOf: (request: Request) => string | undefined;
 }
 
-export interface Signing extends SigningOptions {
-  passwords: Passwords;
-  /** Counts an attempt of a stranger. @throws Fault throttled. */
-  count(request: Request): void;
-  /** Counts an attempt of a user who is signed in. @throws Fault throttled. */
-  countOwn(user_id: number): PasswordCaller;
-  /**
-   * The user of an address and a password.
-   * @throws Fault throttled, unavailable, invalid_credentials, invalid_input for what is no address.
-   */
-  authenticate(request: Request, email: string, password: string): Promise<PasswordSigner>;
-  /**
-   * The reply that signs in, with a new session that replaces the browser's previous one.
-   * @throws Fault invalid_credentials when the password was changed, or the key rolled or revoked, meanwhile.
-   */
-  signedIn(request: Request, signer: Signer, reply: Response): Promise<Response>;
-}
+export type Signing = ReturnType<typeof openSigning>;
 
-export function openSigning(options: SigningOptions): Signing {
+export function openSigning(options: SigningOptions) {
   const { sql, clock, sessions, addressOf } = options;
   const passwords = openPasswords(clock);
   const attempts = openAttempts(clock);
@@ -44,9 +28,15 @@ export function openSigning(options: SigningOptions): Signing {
   return {
     ...options,
     passwords,
-    count: (request) => void attempts.count({ address: addressOf(request) }),
-    countOwn: (user_id) => attempts.count({ address: undefined, known: `user ${user_id}` }),
-    authenticate: async (request, given, password) => {
+    /** Counts an attempt of a stranger. @throws Fault throttled. */
+    count: (request: Request) => void attempts.count({ address: addressOf(request) }),
+    /** Counts an attempt of a user who is signed in. @throws Fault throttled. */
+    countOwn: (user_id: number) => attempts.count({ address: undefined, known: `user ${user_id}` }),
+    /**
+     * The user of an address and a password.
+     * @throws Fault throttled, unavailable, invalid_credentials, invalid_input for what is no address.
+     */
+    authenticate: async (request: Request, given: string, password: string) => {
       const email = checkedEmail(given);
       const known = browsers.idOf(request, email);
       const caller = attempts.count({ address: addressOf(request), email, known });
@@ -55,7 +45,11 @@ export function openSigning(options: SigningOptions): Signing {
       if (!user?.password_hash || !isRight) throw invalidPassword();
       return { user_id: user.id, email, password_hash: user.password_hash };
     },
-    signedIn: async (request, signer, reply) => {
+    /**
+     * The reply that signs in, with a new session that replaces the browser's previous one.
+     * @throws Fault invalid_credentials when the password was changed, or the key rolled or revoked, meanwhile.
+     */
+    signedIn: async (request: Request, signer: Signer, reply: Response) => {
       const user_agent = request.headers.get("user-agent") ?? "";
       const replaces = sessions.presentedBy(request);
       const token = await startSession(sql, signer, { user_agent, replaces });

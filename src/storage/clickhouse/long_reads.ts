@@ -6,25 +6,19 @@ import { Semaphore } from "../../work/semaphore.ts";
 import { tooManyWait } from "./error.ts";
 import { clickhouseLimits } from "./limits.ts";
 
-export interface LongReads {
-  /**
-   * Yields the blocks, read under a permit that is held until the last was read or the generator ends.
-   * @throws ClickHouseError TOO_MANY_SIMULTANEOUS_QUERIES where the first block is requested and no permit is free.
-   */
-  withPermit<Block>(
-    project_id: number,
-    blocks: () => AsyncGenerator<Block, void>,
-  ): AsyncGenerator<Block, void>;
-  /** Permits for persons with many ids: each uses the engine for about a second. */
-  readonly persons: Semaphore;
-}
+export type LongReads = ReturnType<typeof openLongReads>;
 
-export function openLongReads(): LongReads {
+export function openLongReads() {
   const { longReadPermits, largePersonPermits, largePersonsWaitingMax } = clickhouseLimits;
   const permits = new Semaphore(longReadPermits, 0, limits.workingFreeMultiple);
   return {
+    /** Permits for persons with many ids: each uses the engine for about a second. */
     persons: new Semaphore(largePersonPermits, largePersonsWaitingMax, limits.workingFreeMultiple),
-    withPermit: async function* (project_id, blocks) {
+    /**
+     * Yields the blocks, read under a permit that is held until the last was read or the generator ends.
+     * @throws ClickHouseError TOO_MANY_SIMULTANEOUS_QUERIES where the first block is requested and no permit is free.
+     */
+    withPermit: async function* <Block>(project_id: number, blocks: () => AsyncGenerator<Block, void>) {
       const leave = await permits.enter(project_id);
       if (!leave) throw tooManyWait();
       try {
