@@ -37,7 +37,7 @@ export function useFields<Fields extends object>(first: Fields) {
   return { fields, change, ...inputsOf(fields, change) };
 }
 
-/** Fields with what their page shows, until somebody writes, and again when the address changes. */
+/** The fields of a form: those of the address, until somebody writes, and again when the address changes. */
 export function useDraft<Fields extends Readonly<Record<string, string>>>(filter: Fields) {
   const of = JSON.stringify(filter);
   const [draft, setDraft] = useState<{ of: string; fields: Fields }>();
