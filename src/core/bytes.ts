@@ -1,9 +1,15 @@
 // Bytes and text.
 
 const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 
 export function bytesOf(text: string): Uint8Array {
   return encoder.encode(text);
+}
+
+/** The bytes [from, to) as a text; what is not UTF-8 is replaced. */
+export function decodeText(bytes: Uint8Array, from: number, to: number): string {
+  return decoder.decode(bytes.subarray(from, to));
 }
 
 /** Whether the bytes [from, to) equal `text`. */

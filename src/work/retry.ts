@@ -9,7 +9,7 @@ interface RetryOptions {
   stopping: AbortSignal;
   log: Log;
   /** The log message of a failure: a warning for the first and every twentieth. */
-  saying: string;
+  failure: string;
   about?: Record<string, unknown>;
 }
 
@@ -20,7 +20,7 @@ export async function retryUntilDone<T>(step: () => Promise<T>, how: RetryOption
       return await step();
     } catch (thrown) {
       const level = attempt === 0 || attempt % 20 === 19 ? "warn" : "debug";
-      how.log[level](how.saying, { ...how.about, attempt, reason: reasonOf(thrown) });
+      how.log[level](how.failure, { ...how.about, attempt, reason: reasonOf(thrown) });
       await pause(attempt, how.stopping);
     }
   }

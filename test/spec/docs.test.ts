@@ -240,7 +240,7 @@ test("every warning and error that the program logs is explained", () => {
     });
   const logged = sources.flatMap((source) => [
     ...[...source.matchAll(/[lL]og\.(?:warn|error)\(\s*["`]([^"`]+)["`]/g)].map(([, text]) => text!),
-    ...[...source.matchAll(/saying: "([^"]+)"/g)].map(([, text]) => text!),
+    ...[...source.matchAll(/failure: "([^"]+)"/g)].map(([, text]) => text!),
   ]);
   expect(logged.length).toBeGreaterThan(40);
   expect(logged.filter((text) => !known(text))).toEqual([]);

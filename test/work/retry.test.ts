@@ -14,7 +14,7 @@ test("a step is tried until it succeeds; the first failure is a warning, the nex
   const stopping = new AbortController();
   let tries = 0;
   const step = () => (++tries < 3 ? Promise.reject(new Error(`try ${tries}`)) : Promise.resolve("done"));
-  const how = { stopping: stopping.signal, log, saying: "it waits", about: { lane: "live" } };
+  const how = { stopping: stopping.signal, log, failure: "it waits", about: { lane: "live" } };
   expect(await retryUntilDone(step, how)).toBe("done");
   expect(said).toEqual([
     ["warn: it waits", { lane: "live", attempt: 0, reason: "try 1" }],
@@ -30,8 +30,8 @@ test("told to stop, it ends its pause and tries no more", async () => {
     if (++tries === 3) queueMicrotask(() => stopping.abort());
     return Promise.reject(new Error("never"));
   };
-  expect(await retryUntilDone(step, { stopping: stopping.signal, log, saying: "it waits" })).toBeUndefined();
+  expect(await retryUntilDone(step, { stopping: stopping.signal, log, failure: "it waits" })).toBeUndefined();
   expect(tries).toBe(3);
-  expect(await retryUntilDone(step, { stopping: stopping.signal, log, saying: "it waits" })).toBeUndefined();
+  expect(await retryUntilDone(step, { stopping: stopping.signal, log, failure: "it waits" })).toBeUndefined();
   expect(tries).toBe(3);
 });

@@ -1,7 +1,7 @@
 // Rewrites a cookieless event without what identifies its visitor: user agent and address are removed, ids replaced.
 // All other members stay byte by byte.
 
-import { bytesOf } from "../../core/bytes.ts";
+import { bytesOf, decodeText } from "../../core/bytes.ts";
 import { JsonCursor, pastValue } from "../../core/json/json_cursor.ts";
 import { ByteColumn } from "../../storage/native/native.ts";
 import { field, itemKeys, type KnownKeys, knownKeys, slotOf, slotOfEscaped } from "../scan/event_fields.ts";
@@ -42,7 +42,6 @@ interface VisitorFacts {
 }
 
 const factNames = ["$ip", "$raw_user_agent", "$cookieless_extra", "$host", "$timezone"] as const;
-const decoder = new TextDecoder();
 
 /** Reads these members of the valid object at `from`; of two with the same name the last counts. */
 export function readVisitorFacts(bytes: Uint8Array, from: number): VisitorFacts {
@@ -54,7 +53,7 @@ export function readVisitorFacts(bytes: Uint8Array, from: number): VisitorFacts 
     if (name === undefined) continue;
     const { value, end } = members;
     delete found[name];
-    if (bytes[value] === 0x22) found[name] = JSON.parse(decoder.decode(bytes.subarray(value, end))) as string;
+    if (bytes[value] === 0x22) found[name] = JSON.parse(decodeText(bytes, value, end)) as string;
   }
   return found;
 }

@@ -1,10 +1,9 @@
 // A form's fields, slice by slice: the `data` field as bytes, and some short ones as text.
 
-import { hexValue } from "../../core/bytes.ts";
+import { decodeText, hexValue } from "../../core/bytes.ts";
 
 /** The other fields are short words and numbers; longer ones are ignored. */
 const fieldBytesMax = 64;
-const decoder = new TextDecoder();
 
 export class Form {
   /** The first `data` field; undefined without one. */
@@ -94,7 +93,7 @@ export class Form {
 
   #text(): string {
     if (this.#length > fieldBytesMax) return "";
-    return decoder.decode(this.#scratch.subarray(0, this.#length));
+    return decodeText(this.#scratch, 0, this.#length);
   }
 }
 

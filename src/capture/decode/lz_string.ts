@@ -5,6 +5,7 @@
 // 8 or 16 bits, 2 ends the stream, others are entries of a dictionary that grows by one with every code. An entry is an
 // earlier output and the character behind it, so it is in the output already and is stored as start and length.
 
+import { bytesOf } from "../../core/bytes.ts";
 import { free } from "../../core/chunks.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
 import { decodeLimits } from "./limits.ts";
@@ -180,7 +181,7 @@ export class LzString {
     let to = Math.min(this.#length, this.#encoded + unitsMax);
     if (to < this.#length && (units[to - 1]! & 0xfc00) === 0xd800) to++;
     const part = Buffer.from(units.buffer, this.#encoded * 2, (to - this.#encoded) * 2);
-    const bytes = encoder.encode(part.toString("utf16le"));
+    const bytes = bytesOf(part.toString("utf16le"));
     this.tooLarge = this.#written + bytes.length > this.#bytes.length;
     if (this.tooLarge) return;
     this.#bytes.set(bytes, this.#written);
@@ -188,5 +189,3 @@ export class LzString {
     this.#encoded = to;
   }
 }
-
-const encoder = new TextEncoder();

@@ -1,6 +1,7 @@
 // Repairs a body that the scan refused: bytes in texts that are not UTF-8, and the words NaN, Infinity and -Infinity.
 // Works slice by slice and writes a copy; whether the rest is JSON is not checked.
 
+import { bytesOf } from "../../core/bytes.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
@@ -174,7 +175,7 @@ function flagBytes(size: number): number {
   return Math.ceil(size / 32) * 4;
 }
 
-const words = ["NaN", "Infinity", "-Infinity"].map((word) => new TextEncoder().encode(word));
+const words = ["NaN", "Infinity", "-Infinity"].map((word) => bytesOf(word));
 
 /** The length of NaN, Infinity or -Infinity at `at`; 0 when it is anything else. */
 function wordLength(bytes: Uint8Array, at: number): number {

@@ -1,6 +1,7 @@
 // Describes where in an event something was repaired: the path to it, and the text around it. The JSON is valid: the
 // scan has checked it.
 
+import { decodeText } from "../../core/bytes.ts";
 import { closingQuote, JsonCursor } from "../../core/json/json_cursor.ts";
 import { captureLimits } from "../limits.ts";
 
@@ -10,8 +11,6 @@ interface RepairedPlace {
   /** The beginning of the text, or the part around the repair. */
   value?: string;
 }
-
-const decoder = new TextDecoder();
 
 /** The place `at` in the item that begins at `from`; empty when it is too far after it, or -1. */
 export function placeOf(bytes: Uint8Array, from: number, at: number): RepairedPlace {
@@ -47,7 +46,7 @@ function quoted(bytes: Uint8Array, from: number, at: number): string {
 
 function shown(bytes: Uint8Array, from: number, to: number): string {
   const end = Math.min(to, from + 4 * captureLimits.warningValueCharsMax);
-  return decoder.decode(bytes.subarray(from, end)).slice(0, captureLimits.warningValueCharsMax);
+  return decodeText(bytes, from, end).slice(0, captureLimits.warningValueCharsMax);
 }
 
 /** Bytes of a text that are shown before the repair. */

@@ -1,5 +1,6 @@
 // The type of a property by its name and a raw JSON value, by PostHog's rules.
 
+import { decodeText } from "../../core/bytes.ts";
 import { definitionLimits } from "./limits.ts";
 
 export type DetectedType = "String" | "Numeric" | "Boolean" | "DateTime";
@@ -7,7 +8,6 @@ export type DetectedType = "String" | "Numeric" | "Boolean" | "DateTime";
 /** A number at least this far back, in seconds since 1970, may be a moment. */
 const momentSecondsBack = 15_768_000;
 const momentNames = ["time", "timestamp", "date", "_at", "-at", "createdat", "updatedat"];
-const decoder = new TextDecoder();
 
 const dayFirst =
   /^(?:\d{4}[/-][0-2]\d[/-][0-3]\d|[0-2]\d[/-][0-3]\d[/-]\d{4})(?:$|[ Tt][0-2]\d:[0-6]\d:[0-6]\d)/;
@@ -50,13 +50,13 @@ function typeOfText(text: string): DetectedType {
 function isMoment(key: string, bytes: Uint8Array, from: number, to: number, now: number): boolean {
   if (!momentNames.some((part) => key.includes(part))) return false;
   for (let at = from; at < to; at++) if (bytes[at]! < 0x30 || bytes[at]! > 0x39) return false;
-  const seconds = Number(decoder.decode(bytes.subarray(from, Math.min(to, from + 32))));
+  const seconds = Number(decodeText(bytes, from, Math.min(to, from + 32)));
   return seconds >= now / 1000 - momentSecondsBack;
 }
 
 /** The beginning of a text, which is enough for its type. */
 function textOf(bytes: Uint8Array, from: number, to: number): string {
   const isShort = to - from <= definitionLimits.typeBytesMax;
-  if (isShort) return JSON.parse(decoder.decode(bytes.subarray(from, to))) as string;
-  return decoder.decode(bytes.subarray(from + 1, from + definitionLimits.typeBytesMax));
+  if (isShort) return JSON.parse(decodeText(bytes, from, to)) as string;
+  return decodeText(bytes, from + 1, from + definitionLimits.typeBytesMax);
 }

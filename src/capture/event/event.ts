@@ -1,6 +1,6 @@
 // Reads one entry of the index into a row, or finds out why it is not stored.
 
-import { bytesOf, isTextAt } from "../../core/bytes.ts";
+import { bytesOf, decodeText, isTextAt } from "../../core/bytes.ts";
 import { limits } from "../../core/limits.ts";
 import { type CookielessContext, isCookieless, readCookieless } from "../cookieless/visit.ts";
 import type { Repaired } from "../decode/repair.ts";
@@ -39,7 +39,6 @@ export interface EventContext {
 const emptyObject = bytesOf("{}");
 const identifyEvent = bytesOf("$identify");
 const snapshotPrefix = bytesOf("$snapshot");
-const decoder = new TextDecoder();
 /** Overwritten by each isSnapshot(). */
 const name = emptyRange();
 
@@ -153,7 +152,7 @@ function isBlank({ source, from, to }: ByteRange): boolean {
   for (let at = from; at < to; at++) {
     const byte = source[at]!;
     // There is white space beyond ASCII (no-break and ideographic spaces): the runtime decides.
-    if (byte >= 0x80) return decoder.decode(source.subarray(from, to)).trim() === "";
+    if (byte >= 0x80) return decodeText(source, from, to).trim() === "";
     if (byte > 0x20) return false;
   }
   return true;
@@ -179,7 +178,7 @@ function readTimestamp(index: EventIndex, at: EntryOffset, context: EventContext
   let micros = Number.NaN;
   const offsetEnd = entries[at + field.offset + 1]!;
   if (offsetEnd > 0) {
-    const offset = Number(decoder.decode(bytes.subarray(entries[at + field.offset], offsetEnd)));
+    const offset = Number(decodeText(bytes, entries[at + field.offset]!, offsetEnd));
     micros = received - Math.round(offset * 1000);
   }
   if (Number.isNaN(micros)) {

@@ -1,5 +1,6 @@
 // The rules for events by their names: what such an event needs, checked by what the scan recorded of its properties.
 
+import { decodeText } from "../../core/bytes.ts";
 import { limits } from "../../core/limits.ts";
 import type { ByteRange } from "../scan/byte_range.ts";
 import {
@@ -111,7 +112,7 @@ function gradeAt({ bytes, entries }: Indexed, at: EntryOffset, slot: number, wha
 function groupKeyIsLong({ bytes, entries }: Indexed, at: EntryOffset): boolean {
   const [from, to] = [entries[at + field.$group_key]!, entries[at + field.$group_key + 1]!];
   if (bytes[from] !== 0x22 || to - from - 2 <= limits.groupKeyCharsMax) return false;
-  const text = JSON.parse(new TextDecoder().decode(bytes.subarray(from, to))) as string;
+  const text = JSON.parse(decodeText(bytes, from, to)) as string;
   return text.length > limits.groupKeyCharsMax;
 }
 

@@ -1,5 +1,6 @@
 // Merges as rows of their own lane, which ends in Postgres, and blocks of them.
 
+import { bytesOf, decodeText } from "../../core/bytes.ts";
 import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import type { AnnouncedType } from "../../persons/group_type_store.ts";
@@ -57,7 +58,7 @@ export class MergeBlock implements LaneBlock<MergeRow> {
     this.#rows.i64(at);
     this.#rows.i64(created_at);
     for (const text of [from, into]) {
-      const bytes = encoder.encode(text);
+      const bytes = bytesOf(text);
       this.#rows.u16(bytes.length);
       this.#rows.raw(bytes);
     }
@@ -74,9 +75,6 @@ export class MergeBlock implements LaneBlock<MergeRow> {
     this.#rows.length = 0;
   }
 }
-
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
 
 /**
  * Reads payloads of frames: yields merges in order, at most `atOnce` at a time, and adds types to
@@ -108,7 +106,7 @@ function* rowsOf(payload: Uint8Array): Generator<Merge, void, undefined> {
   const text = (): string => {
     const from = offset + 2;
     offset = from + view.getUint16(offset, true);
-    return decoder.decode(payload.subarray(from, offset));
+    return decodeText(payload, from, offset);
   };
   while (offset < payload.length) {
     const project_id = view.getUint32(offset, true);

@@ -94,8 +94,8 @@ export class BatchInserter {
         throw thrown;
       }
     };
-    const saying = "flush failed; retrying";
-    return retryUntilDone(watched, { stopping, log, saying, about: { lane: name } });
+    const failure = "flush failed; retrying";
+    return retryUntilDone(watched, { stopping, log, failure, about: { lane: name } });
   }
 
   /** One INSERT; if ClickHouse refuses it permanently, its halves, down to the rows at fault. */

@@ -111,7 +111,7 @@ export class Flush {
     const how = {
       stopping,
       log: this.#options.log,
-      saying: "flush failed; retrying",
+      failure: "flush failed; retrying",
       about: { lane: lane.name },
     };
     while (await retryUntilDone(() => this.#step(lane, inserter, sender), how));
@@ -149,9 +149,9 @@ export class Flush {
       const changes = segment.batches.reduce((sum, batch) => sum + (batch.changes ?? 0), 0);
       journal.quota.recordDerived(changes, clock.elapsed() - started);
       const [stopping, about] = [this.#stopping.signal, { lane: segment.lane.name }];
-      const saying = "flush failed; retrying";
+      const failure = "flush failed; retrying";
       if (segment.lane.isNative) return this.#sessions.add(segment, batches);
-      await retryUntilDone(() => journal.finish(segment), { stopping, log, saying, about });
+      await retryUntilDone(() => journal.finish(segment), { stopping, log, failure, about });
     } finally {
       this.#underWay.delete(segment);
     }

@@ -55,7 +55,7 @@ export class MergeFlush {
   }
 
   get #retrying() {
-    return { stopping: this.#stopping.signal, log: this.#options.log, saying: "merges failed; retrying" };
+    return { stopping: this.#stopping.signal, log: this.#options.log, failure: "merges failed; retrying" };
   }
 
   /** Each step can be repeated: Postgres records the segment's name, and ClickHouse's rows have versions. */

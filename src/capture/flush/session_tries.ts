@@ -60,6 +60,6 @@ export class SessionTries {
 
   get retrying() {
     const { stopping, log } = this.#options;
-    return { stopping, log, saying: "deriving sessions failed; retrying" };
+    return { stopping, log, failure: "deriving sessions failed; retrying" };
   }
 }

@@ -1,6 +1,7 @@
 // Facts about the rrweb events of a snapshot: times, clicks, keypresses, console messages. The walker
 // (snapshot_walker.ts) passes the few members that matter.
 
+import { decodeText } from "../../core/bytes.ts";
 import { limits } from "../../core/limits.ts";
 import { recordingLimits } from "./limits.ts";
 
@@ -165,16 +166,14 @@ export function numberAt(bytes: Uint8Array, from: number, to: number): number {
 function oddNumber(bytes: Uint8Array, from: number, to: number): number {
   const first = bytes[from]!;
   if (first !== 0x2d && (first < 0x30 || first > 0x39)) return Number.NaN;
-  return Number(decoder.decode(bytes.subarray(from, to)));
+  return Number(decodeText(bytes, from, to));
 }
 
 /** A raw value as a text; empty when it is not one, or longer than `snapshotTextBytesMax`. */
 export function textAt(bytes: Uint8Array, { from, to }: ValueRange): string {
   if (bytes[from] !== 0x22 || to - from > recordingLimits.snapshotTextBytesMax) return "";
   for (let at = from + 1; at < to - 1; at++) {
-    if (bytes[at] === 0x5c) return JSON.parse(decoder.decode(bytes.subarray(from, to))) as string;
+    if (bytes[at] === 0x5c) return JSON.parse(decodeText(bytes, from, to)) as string;
   }
-  return decoder.decode(bytes.subarray(from + 1, to - 1));
+  return decodeText(bytes, from + 1, to - 1);
 }
-
-const decoder = new TextDecoder();

@@ -1,6 +1,6 @@
 // A text as a range of bytes: set, compared and cut without a copy.
 
-import { bytesOf } from "../../core/bytes.ts";
+import { bytesOf, decodeText } from "../../core/bytes.ts";
 
 export interface ByteRange {
   source: Uint8Array;
@@ -9,7 +9,6 @@ export interface ByteRange {
 }
 
 const nothing = new Uint8Array(0);
-const decoder = new TextDecoder();
 
 export function emptyRange(): ByteRange {
   return { source: nothing, from: 0, to: 0 };
@@ -30,7 +29,7 @@ export function setText(out: ByteRange, text: string): void {
 export function cutText(out: ByteRange, charsMax: number): boolean {
   if (out.to - out.from <= charsMax) return false;
   const end = Math.min(out.to, out.from + 4 * (charsMax + 1));
-  const characters = [...decoder.decode(out.source.subarray(out.from, end))];
+  const characters = [...decodeText(out.source, out.from, end)];
   if (characters.length <= charsMax) return false;
   setText(out, characters.slice(0, charsMax).join(""));
   return true;
@@ -45,5 +44,5 @@ export function sameBytes(one: ByteRange, other: ByteRange): boolean {
 }
 
 export function rangeText({ source, from, to }: ByteRange): string {
-  return decoder.decode(source.subarray(from, to));
+  return decodeText(source, from, to);
 }

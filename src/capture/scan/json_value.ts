@@ -1,20 +1,18 @@
 // Values of JSON whose grammar the scan has checked already: texts, compact lists and objects, keys of groups.
 
-import { hexValue, isTextAt } from "../../core/bytes.ts";
+import { decodeText, hexValue, isTextAt } from "../../core/bytes.ts";
 import { JsonCursor, pastValue } from "../../core/json/json_cursor.ts";
 import { limits } from "../../core/limits.ts";
 import type { ByteColumn } from "../../storage/native/native.ts";
 import { captureLimits } from "../limits.ts";
 import { type ByteRange, setBytes, setText } from "./byte_range.ts";
 
-const decoder = new TextDecoder();
-
 /** Reads a raw text's content; false when it is not a text or is empty. */
 export function readString(bytes: Uint8Array, from: number, to: number, out: ByteRange): boolean {
   if (bytes[from] !== 0x22 || to - from <= 2) return false;
   for (let at = from + 1; at < to - 1; at++) {
     if (bytes[at] !== 0x5c) continue;
-    setText(out, JSON.parse(decoder.decode(bytes.subarray(from, to))) as string);
+    setText(out, JSON.parse(decodeText(bytes, from, to)) as string);
     return out.to > 0;
   }
   setBytes(out, bytes, from + 1, to - 1);

@@ -1,7 +1,8 @@
 // Times as clients write them, as microseconds since 1970 UTC. What cannot be read is NaN.
 
+import { bytesOf, decodeText } from "../../core/bytes.ts";
+
 const dayMicros = 86_400_000_000;
-const decoder = new TextDecoder();
 
 /** The earliest time ClickHouse's DateTime64 holds, and the latest a client's clock may be ahead, in µs. */
 export const timestampMicrosMin = Date.UTC(1900, 0, 1) * 1000;
@@ -9,10 +10,10 @@ export const aheadMicrosMax = 23 * 3_600_000_000;
 
 /** A raw JSON value as a time, in microseconds since 1970; NaN when it is none. */
 export function readEventTime(bytes: Uint8Array, from: number, to: number): number {
-  if (bytes[from] !== 0x22) return readNumber(Number(decoder.decode(bytes.subarray(from, to))));
+  if (bytes[from] !== 0x22) return readNumber(Number(decodeText(bytes, from, to)));
   const micros = readIso(bytes, from + 1, to - 1);
   if (!Number.isNaN(micros)) return micros;
-  return readSlowly(JSON.parse(decoder.decode(bytes.subarray(from, to))) as string);
+  return readSlowly(JSON.parse(decodeText(bytes, from, to)) as string);
 }
 
 /**
@@ -116,7 +117,7 @@ function readRare(found: RegExpExecArray, text: string): number {
     return `T${hour}:${minute}:${second}`;
   });
   if (rest === "" || Number.isNaN(days)) return days * dayMicros;
-  const bytes = new TextEncoder().encode(rest);
+  const bytes = bytesOf(rest);
   return days * dayMicros + readTime(bytes, 1, bytes.length);
 }
 

@@ -1,6 +1,6 @@
 // The texts of warnings: why an event was ignored, altered or warned about, with the values that a person needs to act.
 
-import { bytesOf } from "../../core/bytes.ts";
+import { bytesOf, decodeText } from "../../core/bytes.ts";
 import { limits } from "../../core/limits.ts";
 import type { Repaired } from "../decode/repair.ts";
 import { placeOf } from "../decode/repaired_place.ts";
@@ -146,7 +146,6 @@ export function warningText(
   };
 }
 
-const decoder = new TextDecoder();
 const messageKey = bytesOf("$$client_ingestion_warning_message");
 
 function clientsMessage(bytes: Uint8Array, entry: Int32Array): string | undefined {
@@ -186,7 +185,7 @@ function rawText(
 ): string {
   // At most four bytes a character; a character cut in half decodes to U+FFFD behind the cut.
   const end = Math.min(to, from + 4 * charsMax);
-  return decoder.decode(bytes.subarray(from, end)).slice(0, charsMax);
+  return decodeText(bytes, from, end).slice(0, charsMax);
 }
 
 /** A raw JSON text without its quotes and escapes; one that was cut, without its first quote. */

@@ -3,12 +3,11 @@
 // has the comment's digits, and the numbered conditions of a valid frame.
 
 import { crc32 } from "node:zlib";
+import { bytesOf, decodeText } from "../../../core/bytes.ts";
 import type { Pieces } from "../../../storage/native/native.ts";
 import type { FoundFrame, FrameHead } from "./frame.ts";
 import { type FileRange, segmentOf } from "./segment.ts";
 
-const encoder = new TextEncoder();
-const decoder = new TextDecoder();
 const widths = {
   back: 2,
   length: 8,
@@ -22,10 +21,10 @@ const widths = {
   before: 8,
 } as const;
 type Part = keyof typeof widths;
-const hexDigits = encoder.encode("0123456789abcdef");
-const opening = encoder.encode("/*sluice:");
-const closing = encoder.encode("*/");
-const noSum = encoder.encode("0".repeat(widths.sum));
+const hexDigits = bytesOf("0123456789abcdef");
+const opening = bytesOf("/*sluice:");
+const closing = bytesOf("*/");
+const noSum = bytesOf("0".repeat(widths.sum));
 
 const parts = Object.keys(widths) as Part[];
 const digitsOf = (some: readonly Part[]) => some.reduce((sum, part) => sum + widths[part], 0);
@@ -114,7 +113,7 @@ function readComment(bytes: Uint8Array, at: number) {
   if (!type || type.end > bytes.length || type.bytes <= commentBytes) return undefined;
   const comment = type.end - commentBytes;
   if (!opening.every((byte, i) => bytes[comment + i] === byte)) return undefined;
-  const text = decoder.decode(bytes.subarray(comment, type.end));
+  const text = decodeText(bytes, comment, type.end);
   const number = (part: Part): bigint => {
     const from = offsets.get(part)!;
     const digits = text.slice(from, from + widths[part]);
@@ -135,7 +134,7 @@ export function nextNativeFrame(bytes: Uint8Array, from: number): number | undef
 }
 
 /** The name of the first column of every block of events, after the byte of its length. */
-const firstName = encoder.encode("\u0004uuid");
+const firstName = bytesOf("\u0004uuid");
 
 /** The end and length of the type of a block's first column. */
 function typeOf(bytes: Uint8Array, from: number, to: number): { end: number; bytes: number } | undefined {

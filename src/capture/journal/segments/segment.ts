@@ -3,12 +3,13 @@
 // may hold several batches.
 
 import { crc32 } from "node:zlib";
+import { bytesOf } from "../../../core/bytes.ts";
 import type { JournalSetup, LaneKind } from "../lane_kind.ts";
 import { journalLimits } from "../limits.ts";
 
 export const segmentHeadBytes = 24;
 const headSumAt = 20;
-const magic = new TextEncoder().encode("SLUICEJ1");
+const magic = bytesOf("SLUICEJ1");
 const epochMs = Date.UTC(2020, 0, 1);
 const journalBits = BigInt(Math.log2(journalLimits.journalsCountMax));
 const indexBits = BigInt(Math.log2(journalLimits.segmentBatchesMax));

@@ -173,8 +173,8 @@ export function mixText(hash: u64, from: u32, length: u32): u64 {
 // @ts-ignore: decorator
 @inline
 export function mixName(shape: u64, hash: u64, first: u8): u64 {
-  const told: u64 = first == 0x6e || (first & 0xdf) == 0x5b ? ~(<u64>0) : 0;
-  return rotl<u64>(shape ^ hash ^ told, 29) * 0xc2b2ae3d27d4eb4f;
+  const mask: u64 = first == 0x6e || (first & 0xdf) == 0x5b ? ~(<u64>0) : 0;
+  return rotl<u64>(shape ^ hash ^ mask, 29) * 0xc2b2ae3d27d4eb4f;
 }
 
 /** Whether a value shows its type by its first byte. A list, an object and null do not. */
