@@ -99,12 +99,12 @@ export function openRooms({ config, dataDir, metrics, log }: Opening, stores: St
   const { sql, clickhouse } = stores;
   const addresses = openAddresses({ allowPrivate: config.allowPrivateDestinations });
   const secrets = openSecrets({ ...config, dataDir });
-  const own = { sql, clock: systemClock, log, metrics, addresses, secrets };
-  const engine = openQueries({ ...own, clickhouse, settings: config });
+  const shared = { sql, clock: systemClock, log, metrics, addresses, secrets };
+  const engine = openQueries({ ...shared, clickhouse, settings: config });
   const reader = openInsightReader({ sql, queries: engine });
-  const subscriptions = openSubscriptions({ ...config, ...own, reader, siteUrl });
-  const exports = openBatchExports({ ...config, ...own, clickhouse, parse: engine.parse });
-  return { exports, subscriptions, engine, addresses, secrets, sharing: openSharing(own) };
+  const subscriptions = openSubscriptions({ ...config, ...shared, reader, siteUrl });
+  const exports = openBatchExports({ ...config, ...shared, clickhouse, parse: engine.parse });
+  return { exports, subscriptions, engine, addresses, secrets, sharing: openSharing(shared) };
 }
 
 type Rooms = ReturnType<typeof openRooms>;
@@ -126,8 +126,8 @@ export function openWorkers({
   config,
   log,
 }: ServerParts): Worker[] {
-  const own = { ...stores, clock: systemClock, log };
+  const parts = { ...stores, clock: systemClock, log };
   const { eventRetentionDays: retentionDays } = config;
-  const retention = openEventRetention({ ...own, metrics, retentionDays, onExpired: engine.forgetResults });
-  return [exports.worker, subscriptions, ...openDeletions(own), openRemoval(own), retention];
+  const retention = openEventRetention({ ...parts, metrics, retentionDays, onExpired: engine.forgetResults });
+  return [exports.worker, subscriptions, ...openDeletions(parts), openRemoval(parts), retention];
 }

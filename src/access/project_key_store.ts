@@ -35,7 +35,7 @@ export function projectKeySource(sql: Postgres, database: () => string | undefin
   return {
     /** Every key with its project. */
     all: () =>
-      own(sql<DatabaseKey[]>`
+      entriesOf(sql<DatabaseKey[]>`
         SELECT i.id::text AS database, ${columns(sql)} FROM database_identity i LEFT JOIN projects p ON true`),
     /** The existing ones among `keys`. */
     some: (keys: string[]) =>

@@ -63,7 +63,7 @@ async function adopt(dataDir: string, context: CliContext): Promise<number> {
     );
   }
   const log = openLog({ level, format, write: (line) => context.printError(line) });
-  const own = { postgres: databaseOf(databaseUrl), log };
+  const shared = { postgres: databaseOf(databaseUrl), log };
   const owning = ownDataDir(dataDir);
   context.print(
     "journals get new numbers; pending events stay, and are looked for in ClickHouse before they are sent; " +
@@ -72,7 +72,7 @@ async function adopt(dataDir: string, context: CliContext): Promise<number> {
   try {
     await withAccounts(context, async (sql) => {
       for (const ownDir of [dataDir, ...leftBehind(dataDir, 1)]) {
-        const adopted = await adoptJournal({ ...own, sql, folder: `${ownDir}/journal` });
+        const adopted = await adoptJournal({ ...shared, sql, folder: `${ownDir}/journal` });
         if (adopted) context.print(`${ownDir}/journal: ${adopted.before}, now ${adopted.number}`);
       }
     });

@@ -124,8 +124,8 @@ function openPages() {
     }
   };
   const refusal = ({ key_id }: Follower, { project_id }: Followed): string | undefined => {
-    const own = [...pages].filter((page) => page.key_id === key_id).length;
-    if (own >= consoleLimits.keyStreamsMax) return "Too many pages follow with this key.";
+    const ofKey = [...pages].filter((page) => page.key_id === key_id).length;
+    if (ofKey >= consoleLimits.keyStreamsMax) return "Too many pages follow with this key.";
     if (!pagesOpen.mayTake(project_id)) return "Too many pages follow this server or this project.";
     return undefined;
   };

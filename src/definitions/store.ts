@@ -81,7 +81,7 @@ export async function listEventNames(
 ): Promise<Counted<StoredEventName>> {
   const byVolume = order.some(({ by }) => by === "volume_30_day");
   // Capture records no more names than a project may have; the days have all.
-  const own = "event IN (SELECT name FROM definitions WHERE project_id = {project_id:UInt32} AND kind = 0)";
+  const named = "event IN (SELECT name FROM definitions WHERE project_id = {project_id:UInt32} AND kind = 0)";
   const found = `
     SELECT name, created_at, last_at, ${byVolume ? "volume" : "0 AS volume"}
     FROM (
@@ -93,10 +93,10 @@ export async function listEventNames(
     LEFT ANY JOIN (
       SELECT event, max(last) AS last_at
       FROM event_days
-      WHERE project_id = {project_id:UInt32} AND day = toDate(0) AND ${own}
+      WHERE project_id = {project_id:UInt32} AND day = toDate(0) AND ${named}
       GROUP BY event
     ) AS s ON d.name = s.event
-    ${byVolume ? `LEFT ANY JOIN (${volumes(own)}) AS v ON d.name = v.event` : ""}
+    ${byVolume ? `LEFT ANY JOIN (${volumes(named)}) AS v ON d.name = v.event` : ""}
     ${filter.excludeStale ? "WHERE last_at > now() - toIntervalDay({staleDays:UInt16})" : ""}`;
   const params = {
     project_id,

@@ -29,9 +29,9 @@ export function expiryOfAll(now: number, days: number): Expiry {
 }
 
 /** What expires in projects that keep less than the server; at least one of them. */
-export function expiryOfSome(now: number, own: readonly OwnRetention[]): Expiry {
-  const before = own.map(({ days }) => keptFrom(now, days) * 1000);
-  return { before: Math.max(...before), projects: { ids: own.map(({ id }) => id), before } };
+export function expiryOfSome(now: number, retentions: readonly OwnRetention[]): Expiry {
+  const before = retentions.map(({ days }) => keptFrom(now, days) * 1000);
+  return { before: Math.max(...before), projects: { ids: retentions.map(({ id }) => id), before } };
 }
 
 /**

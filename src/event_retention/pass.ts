@@ -62,9 +62,9 @@ async function deleteExpired(
   if (retentionDays !== undefined) await expire(expiryOfAll(now, retentionDays));
   let last: OwnRetention | undefined;
   do {
-    const own = await listOwnRetentions(sql, retentionDays, last);
-    if (own.length > 0) await expire(expiryOfSome(now, own));
-    last = own.length < retentionLimits.expiryProjectsMax ? undefined : own.at(-1);
+    const retentions = await listOwnRetentions(sql, retentionDays, last);
+    if (retentions.length > 0) await expire(expiryOfSome(now, retentions));
+    last = retentions.length < retentionLimits.expiryProjectsMax ? undefined : retentions.at(-1);
   } while (last);
   return deleted;
 }

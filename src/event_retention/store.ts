@@ -106,8 +106,8 @@ export class ExpiredRows {
 
   /** Rewrites a partition's files without deleted rows; the old files stay for some minutes. */
   async removeMasked(table: ExpiringTable, partition: string): Promise<void> {
-    const own = this.#clickhouse.tables.local(table);
-    const statement = `ALTER TABLE ${own} APPLY DELETED MASK IN PARTITION ID {partition:String}`;
+    const localTable = this.#clickhouse.tables.local(table);
+    const statement = `ALTER TABLE ${localTable} APPLY DELETED MASK IN PARTITION ID {partition:String}`;
     await this.#clickhouse.command(statement, { partition }, this.#writing);
   }
 

@@ -7,9 +7,9 @@ import { bytesOf } from "../core/bytes.ts";
 
 /** The policy of a page whose scripts are files of this server. @param more further directives. */
 export function pagePolicy(more: readonly string[], frameAncestors = "'none'"): string {
-  const own = ["default-src 'none'", "script-src 'self'", "connect-src 'self'"];
+  const sources = ["default-src 'none'", "script-src 'self'", "connect-src 'self'"];
   const closed = ["base-uri 'none'", "form-action 'none'", `frame-ancestors ${frameAncestors}`];
-  return [...own, ...more, ...closed].join("; ");
+  return [...sources, ...more, ...closed].join("; ");
 }
 
 export interface Asset {

@@ -203,8 +203,8 @@ type RoutesOf<O extends readonly Operation[]> =
 export function mounted<const O extends readonly Operation[]>(gate: Gate, tag: string, operations: O) {
   const app = new Elysia({ name: tag });
   for (const [home, { gate: option, paths }] of Object.entries(homes)) {
-    const own = operations.filter((one) => one.homes.includes(home as Home));
-    const records = own.flatMap(({ record }) => withPut(record));
+    const mounted = operations.filter((one) => one.homes.includes(home as Home));
+    const records = mounted.flatMap(({ record }) => withPut(record));
     for (const prefix of records.length > 0 ? paths : []) {
       const plugin = new Elysia({ name: `${tag} of ${prefix}`, prefix, tags: [tag] }).use(gate);
       for (const record of records) {

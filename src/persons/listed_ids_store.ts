@@ -10,7 +10,7 @@ import { copyRows } from "./mirror_store.ts";
 /** Statements of one attempt at changing what is stored of these ids. */
 export interface ListedIds {
   /** Condition for rows of the ids: project and distinct id. */
-  own: string;
+  rows: string;
   /** Deletes the rows of the ids; `value` is their distinct id, and `where` a further condition. */
   remove(table: string, params?: Record<string, unknown>, where?: string, value?: string): Promise<void>;
   /** The ids, one in a row, as a FROM clause. */
@@ -22,7 +22,7 @@ export interface ListedIds {
 const from = "deleting_ids WHERE attempt = {attempt:UUID}";
 const list = `SELECT distinct_id FROM ${from}`;
 const ofProject = "project_id = {project_id:UInt32}";
-const own = `${ofProject} AND distinct_id IN (${list})`;
+const ofIds = `${ofProject} AND distinct_id IN (${list})`;
 
 /** Timeout of each statement: it may touch all parts of a large table. */
 const options = { timeoutMs: personLimits.deletionMsMax };
@@ -48,6 +48,6 @@ export async function withListedIds(
     const deletion = { table, where: `${ofProject} AND ${where}`, value, list };
     await deleteListed(clickhouse, deletion, { project_id, attempt, ...params }, options);
   };
-  await run({ own, from, remove, command });
+  await run({ rows: ofIds, from, remove, command });
   await command(`ALTER TABLE ${clickhouse.tables.local("deleting_ids")} DROP PARTITION {attempt:UUID}`);
 }

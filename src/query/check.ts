@@ -58,8 +58,8 @@ export function storedQuery(query: Readonly<Fields>): Fields {
   const schema = wrapper ?? named(queryKinds, query["kind"])?.schema;
   // Some kinds have a `source` field of their own, which is refused where it has a meaning.
   const { source, ...rest } = query;
-  const own = wrapper ? rest : query;
-  const read = schema ? asRead(own, checkFields(withoutRequired(schema), own, "change")) : own;
+  const inner = wrapper ? rest : query;
+  const read = schema ? asRead(inner, checkFields(withoutRequired(schema), inner, "change")) : inner;
   return {
     ...(read as object),
     ...(wrapper && { source: storedQuery(source as typeof query) }),

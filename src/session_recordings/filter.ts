@@ -82,8 +82,8 @@ export async function readPersonFilter(
 
 /** Recorded distinct ids whose own person this is, unless merged into another: for a person without events. */
 async function findWithoutEvents(reads: ProjectReads, person: string): Promise<string[]> {
-  const own = await findDistinctIds(reads, person);
-  if (own.length === 0) return [];
-  const mains = await findMainIds(reads, own);
-  return own.filter((id) => mains.get(id) === id);
+  const distinctIds = await findDistinctIds(reads, person);
+  if (distinctIds.length === 0) return [];
+  const mains = await findMainIds(reads, distinctIds);
+  return distinctIds.filter((id) => mains.get(id) === id);
 }

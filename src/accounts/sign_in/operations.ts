@@ -24,7 +24,7 @@ import {
 import { invalidKey, type Signing } from "./signing.ts";
 
 const forPeople = operationsOf("sign_in");
-const own = operationsOf("users");
+const ofUser = operationsOf("users");
 const isOwn = ({ access, params }: { access: Access; params: { uuid: string } }) =>
   requireOwn(access, params.uuid);
 
@@ -78,7 +78,7 @@ async function signerOf(
 function accountOperations(signing: Signing) {
   const { sql } = signing;
   return [
-    own("PATCH /:uuid/", "*", {
+    ofUser("PATCH /:uuid/", "*", {
       summary: "Change one's own account",
       description:
         "Another address or password needs the current password, where there is one. A new password ends all " +
@@ -108,7 +108,7 @@ function accountOperations(signing: Signing) {
         return await signing.signedIn(request, signer, user);
       },
     }),
-    own("GET /:uuid/sessions/", "*", {
+    ofUser("GET /:uuid/sessions/", "*", {
       summary: "List one's sessions in browsers, the newest first",
       find: isOwn,
       replies: { 200: reply("The sessions: twenty at most.", listSchema(sessionModel)) },
@@ -117,7 +117,7 @@ function accountOperations(signing: Signing) {
         return { count: results.length, next: null, previous: null, results };
       },
     }),
-    own("DELETE /:uuid/sessions/:id/", "*", {
+    ofUser("DELETE /:uuid/sessions/:id/", "*", {
       summary: "End one of one's sessions",
       find: async ({ access, params: { uuid, id } }) => {
         requireOwn(access, uuid);

@@ -48,16 +48,16 @@ export async function checkExport(
   changes: ExportUpdate,
   stored?: StoredExport,
 ): Promise<{ fields: ExportFields; destination: SplitDestination }> {
-  const own = await checkOwnPart(checks, changes, stored);
+  const exportPart = await checkOwnPart(checks, changes, stored);
   const destination = await checkDestinationPart(checks, changes, stored);
-  if (destination.type === "HTTP" && own.model !== "events") {
+  if (destination.type === "HTTP" && exportPart.model !== "events") {
     const detail = "HTTP batch exports only support the events model";
     throw new Fault("invalid_input", detail, { attr: "model" });
   }
   return {
     destination,
     fields: {
-      ...own,
+      ...exportPart,
       destination_type: destination.type,
       destination_config: destination.config,
       destination_secrets: destination.sealed,

@@ -23,8 +23,8 @@ import { exportOf, exportOperation, timestamptz } from "./request.ts";
 export function logOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
   const query = logQuery(clock);
   const replies = { 200: reply("The lines.", listSchema(logModel)) };
-  const lines = async (url: URL, own: LogFilter, { after, before, ...page }: QueryValues<typeof query>) => {
-    const filter = { ...page, ...own, after: timestamptz(after), before: timestamptz(before) };
+  const lines = async (url: URL, owner: LogFilter, { after, before, ...page }: QueryValues<typeof query>) => {
+    const filter = { ...page, ...owner, after: timestamptz(after), before: timestamptz(before) };
     return pageReply(url, page, await listLogs(sql, { ...filter, levels: page.level }, page));
   };
   return [

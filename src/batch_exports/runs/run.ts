@@ -98,15 +98,15 @@ async function sourceOf(
   { clock, parse }: RunServices,
 ): Promise<ExportSource> {
   const { project_id, model, native_query, filters } = run;
-  const own = native_query === null ? undefined : await compileQuery(parse, native_query, run);
+  const compiled = native_query === null ? undefined : await compileQuery(parse, native_query, run);
   return {
     project_id,
     model,
     interval: { start: run.data_interval_start?.getTime() ?? null, end: run.data_interval_end.getTime() },
     choice: destination.choice,
     conditions: filters === null ? [] : [filterOf(filters, run, clock.now())],
-    columns: own ? ownColumns(own) : model === "persons" ? personColumns : destination.kind.columns,
-    own,
+    columns: compiled ? ownColumns(compiled) : model === "persons" ? personColumns : destination.kind.columns,
+    compiled,
   };
 }
 
@@ -140,7 +140,7 @@ async function counted(work: UncountedWork): Promise<ExportWork> {
 
 async function convert(work: ExportWork): Promise<ExportWork> {
   const { source, days } = work;
-  if (!source.own) return work;
+  if (!source.compiled) return work;
   const types = await queryRows<{ type: string }>(work, describeOf(source, days));
   const columns = source.columns.map((column, i) => columnOfType(column, types[i]?.type ?? "String"));
   return { ...work, source: { ...source, columns } };

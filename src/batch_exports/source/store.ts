@@ -26,7 +26,7 @@ export interface ExportSource {
   conditions: readonly ExportStatement[];
   columns: readonly ExportColumn[];
   /** The compiled native_query, if any; `columns` are then its own. */
-  own: CompiledQuery | undefined;
+  compiled: CompiledQuery | undefined;
   /** The name of the table that persons are copied to. */
   copyId?: string | undefined;
 }
@@ -66,7 +66,7 @@ export function daysOf(source: ExportSource): ExportStatement {
 
 /** All rows of the interval in a layout. `days`: the result of daysOf. */
 export function selectionOf(source: ExportSource, layout: FileLayout, days: readonly string[]): Selection {
-  const { columns, own, model } = source;
+  const { columns, compiled, model } = source;
   const from = fromText(source, days, true);
   const { params } = from;
   if (layout === "lines") {
@@ -75,7 +75,7 @@ export function selectionOf(source: ExportSource, layout: FileLayout, days: read
       select: { text: `SELECT concat(${members.join(", ")}, '}') AS line ${from.text}`, params },
       structure: "line String",
       // Our own lines begin with the uuid; hashing the engine's text of a long line costs more.
-      identity: own || model === "persons" ? "cityHash64(line)" : "cityHash64(substring(line, 1, 48))",
+      identity: compiled || model === "persons" ? "cityHash64(line)" : "cityHash64(substring(line, 1, 48))",
     };
   }
   const typed = layout === "columns";
@@ -84,7 +84,7 @@ export function selectionOf(source: ExportSource, layout: FileLayout, days: read
   const computed = columns.map((one, i) => `${typed ? one.sql : cellOf(one)} AS c${i}`);
   const shown = columns.map((one, i) => `c${i} AS ${nameOf(one)}`);
   const declared = columns.map((one) => `${nameOf(one)} ${typed ? one.type : "String"}`);
-  const names = own || model === "persons" ? columns.map(nameOf) : columns.slice(0, 1).map(nameOf);
+  const names = compiled || model === "persons" ? columns.map(nameOf) : columns.slice(0, 1).map(nameOf);
   return {
     select: { text: `SELECT ${shown.join(", ")} FROM (SELECT ${computed.join(", ")} ${from.text})`, params },
     structure: declared.join(", "),
@@ -100,9 +100,9 @@ export function describeOf(source: ExportSource, days: readonly string[]): Expor
 
 /** The number of rows, with the same conditions and interval. */
 export function countOf(source: ExportSource, days: readonly string[]): ExportStatement {
-  const { own, model, conditions } = source;
+  const { compiled, model, conditions } = source;
   // Persons are joined only where a condition may need them: the join is half the cost of the count.
-  const plain = model === "events" && !own && conditions.length === 0;
+  const plain = model === "events" && !compiled && conditions.length === 0;
   const { text, params } = plain ? eventRows(source, days, "stored_events") : fromText(source, days);
   return { text: `SELECT count() AS rows ${plain ? "FROM " : ""}${text}`, params };
 }
@@ -191,14 +191,14 @@ function nameOf({ name }: ExportColumn): string {
 }
 
 function fromText(source: ExportSource, days: readonly string[], persons = false): ExportStatement {
-  const { own, model, columns } = source;
-  const joined = persons && columns.some(({ name }) => name === personProperties) && !own;
+  const { compiled, model, columns } = source;
+  const joined = persons && columns.some(({ name }) => name === personProperties) && !compiled;
   const events = () => (joined ? eventsWithPersons(source, days) : eventRows(source, days));
   const rows = model === "persons" ? personRows(source) : events();
-  const params = { ...rows.params, ...own?.params };
-  if (!own && model === "events") return { text: `FROM ${rows.text}`, params };
+  const params = { ...rows.params, ...compiled?.params };
+  if (!compiled && model === "events") return { text: `FROM ${rows.text}`, params };
   // A subquery, so that no alias of the owner can replace the column that limits the project.
-  const where = own?.where_sql === undefined ? "" : ` WHERE ${own.where_sql}`;
+  const where = compiled?.where_sql === undefined ? "" : ` WHERE ${compiled.where_sql}`;
   return { text: `FROM (SELECT * FROM ${rows.text})${where}`, params };
 }
 

@@ -148,13 +148,13 @@ async function migrationsOf(
   store: "postgres" | "clickhouse",
   manifest: Manifest,
 ): Promise<string> {
-  const own = join(folder, store);
-  await mkdir(own, { recursive: true, mode: 0o700 });
+  const storeFolder = join(folder, store);
+  await mkdir(storeFolder, { recursive: true, mode: 0o700 });
   for (const path of filesOfMigrations(store, manifest[store])) {
-    await copyPlain(path, join(own, basename(path)));
-    await chmod(join(own, basename(path)), 0o600);
+    await copyPlain(path, join(storeFolder, basename(path)));
+    await chmod(join(storeFolder, basename(path)), 0o600);
   }
-  return own;
+  return storeFolder;
 }
 
 async function* rowsOf(folder: string): AsyncGenerator<{ table: string; chunks: AsyncIterable<Uint8Array> }> {

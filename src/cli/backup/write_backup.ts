@@ -166,13 +166,13 @@ async function fill(source: Source, target: BackupTarget): Promise<Manifest> {
  */
 async function copyData(dataDir: string, target: string): Promise<void> {
   await copyNew(dataDir, target, "quarantine");
-  for (const own of ["", ...workerFolders(dataDir)]) {
-    const folder = join(dataDir, own, "journal");
+  for (const workerFolder of ["", ...workerFolders(dataDir)]) {
+    const folder = join(dataDir, workerFolder, "journal");
     if (!existsSync(folder)) continue;
     await copyJournal({
       setup: captureSetup,
       folder,
-      target: join(target, own, "journal"),
+      target: join(target, workerFolder, "journal"),
       copy: copyFile,
       attemptsMax: backupLimits.segmentCopiesMax,
     });

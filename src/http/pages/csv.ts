@@ -93,8 +93,8 @@ async function* linesOf(
     // Properties have changed since the header was written: the reply is cut off, so that it cannot be taken for
     // complete.
     for (const name of properties.keys()) if (!known.has(name)) throw new Error("a row has a new property");
-    const own = fixed.map((column) => members.get(column) ?? "");
-    text += csvLineOf([...own, ...named.map((name) => properties.get(name) ?? "")]);
+    const fixedCells = fixed.map((column) => members.get(column) ?? "");
+    text += csvLineOf([...fixedCells, ...named.map((name) => properties.get(name) ?? "")]);
     if (text.length < limits.replySliceBytes) continue;
     yield bytesOf(text);
     text = "";

@@ -76,10 +76,10 @@ async function insertDeleted(
 
 async function eraseListed(
   { delete_events, delete_recordings, keep_person }: DeletionScope,
-  { own, from, remove, command }: ListedIds,
+  { rows, from, remove, command }: ListedIds,
   params: Record<string, unknown>,
 ): Promise<void> {
-  const later = `${own} AND created_at > ${moment}`;
+  const later = `${rows} AND created_at > ${moment}`;
   const arrived = `created_at <= ${moment}`;
   if (!keep_person) {
     await insertDeleted({ from, command }, params);
@@ -87,7 +87,7 @@ async function eraseListed(
       `INSERT INTO merged_ids (project_id, distinct_id, main_id, merged_at, created_at, version, is_deleted)
        SELECT project_id, distinct_id, '', merged_at, created_at, {version:UInt64}, 1
        FROM merged_ids FINAL
-       WHERE ${own} AND ${arrived}`,
+       WHERE ${rows} AND ${arrived}`,
       params,
     );
     await remove("seen");

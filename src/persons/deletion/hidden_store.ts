@@ -34,9 +34,9 @@ export async function hideOrdered(sql: Postgres, clickhouse: ClickHouse): Promis
 /** By table, the rows that a deletion will remove: those that had arrived by its order. */
 function hiddenRows(project_id: number, orders: readonly Ordered[]): HiddenRows {
   const rows: HiddenRows = {};
-  const hide = (own: readonly Ordered[], tables: Readonly<Record<string, TableRows>>) => {
-    if (own.length === 0) return;
-    const moments = own.map(({ ordered_at }) => `fromUnixTimestamp64Micro(${ordered_at}, 'UTC')`);
+  const hide = (deletions: readonly Ordered[], tables: Readonly<Record<string, TableRows>>) => {
+    if (deletions.length === 0) return;
+    const moments = deletions.map(({ ordered_at }) => `fromUnixTimestamp64Micro(${ordered_at}, 'UTC')`);
     const latest = moments.at(-1)!;
     for (const [table, { id = "distinct_id", arrived }] of Object.entries(tables)) {
       const ids = `SELECT id_hash FROM deleted_ids

@@ -4,7 +4,7 @@
 import type { ProjectReads } from "../../storage/clickhouse/query_options.ts";
 import { frequentValues } from "../../storage/events/frequent_values.ts";
 
-const own = "project_id = {project_id:UInt32}";
+const ofProject = "project_id = {project_id:UInt32}";
 
 /** A condition on rows of person_props, and one on a value: JSON text in `value`, as a member in `properties`. */
 interface Holding {
@@ -17,11 +17,11 @@ interface Holding {
 /** A statement with the main ids of the persons of whom the current value of one of these keys satisfies `holds`. */
 export function mainsHolding({ keys, holds }: Holding): string {
   const candidates = `SELECT distinct_id FROM (
-      SELECT distinct_id, w.3 AS op, ${valueOf("w.4")} FROM person_props WHERE ${own} AND ${keys}
+      SELECT distinct_id, w.3 AS op, ${valueOf("w.4")} FROM person_props WHERE ${ofProject} AND ${keys}
     ) WHERE op != 2 AND ${holds}`;
   const ids = `SELECT distinct_id FROM (${candidates}) UNION ALL
-    SELECT distinct_id FROM merged_ids FINAL WHERE ${own} AND main_id IN (
-      SELECT main_id FROM merged_ids FINAL WHERE ${own} AND distinct_id IN (${candidates})
+    SELECT distinct_id FROM merged_ids FINAL WHERE ${ofProject} AND main_id IN (
+      SELECT main_id FROM merged_ids FINAL WHERE ${ofProject} AND distinct_id IN (${candidates})
     )`;
   return `SELECT main FROM (
       SELECT main, ${valueOf("current")} FROM (${currentValues(keys, ids)})
@@ -55,10 +55,10 @@ export function currentValues(keys: string, ids?: string): string {
           if(senior, 0, -merged) AS weak,
           if(senior, at, merged) AS entered
         FROM (
-          SELECT distinct_id, key, kind, w FROM person_props WHERE ${own} AND ${keys} ${among}
+          SELECT distinct_id, key, kind, w FROM person_props WHERE ${ofProject} AND ${keys} ${among}
         ) AS p
         LEFT ANY JOIN (
-          SELECT distinct_id, main_id, merged_at FROM merged_ids FINAL WHERE ${own}
+          SELECT distinct_id, main_id, merged_at FROM merged_ids FINAL WHERE ${ofProject}
         ) AS m ON p.distinct_id = m.distinct_id
       )
       GROUP BY main, key

@@ -45,9 +45,9 @@ export function propertyOperations(parts: CountedParts) {
       replies: { 200: reply("The person.", personModel) },
       answer: async ({ access, project, found: main_id, body: { properties = {} } }) => {
         checkChange(properties, "properties");
-        const own = { access, project_id: project.id, main_id };
+        const target = { access, project_id: project.id, main_id };
         if (Object.keys(properties).length > 0)
-          await change(parts, own, "updated", "$set", { $set: properties });
+          await change(parts, target, "updated", "$set", { $set: properties });
         const [person] = await readPersons(readsOf(parts.clickhouse, project.id), [main_id]);
         return personReply(present(person, nobody));
       },
@@ -61,8 +61,8 @@ export function propertyOperations(parts: CountedParts) {
       answer: async ({ access, project, found: main_id, body: { key, value } }) => {
         checkPropertyKey(key, "key");
         checkChange({ [key]: value }, "value");
-        const own = { access, project_id: project.id, main_id };
-        await change(parts, own, "updated", "$set", { $set: { [key]: value } });
+        const target = { access, project_id: project.id, main_id };
+        await change(parts, target, "updated", "$set", { $set: { [key]: value } });
       },
     }),
     projectOperation("POST /persons/:uuid/delete_property/", "person:write", {
@@ -73,8 +73,8 @@ export function propertyOperations(parts: CountedParts) {
       replies: { 201: reply("It is removed, or did not exist.", successModel) },
       answer: async ({ access, project, found: main_id, body: { $unset } }) => {
         checkPropertyKey($unset, "$unset");
-        const own = { access, project_id: project.id, main_id };
-        await change(parts, own, "delete_property", "$delete_person_property", { $unset: [$unset] });
+        const target = { access, project_id: project.id, main_id };
+        await change(parts, target, "delete_property", "$delete_person_property", { $unset: [$unset] });
         return { success: true };
       },
     }),
@@ -83,14 +83,14 @@ export function propertyOperations(parts: CountedParts) {
 
 async function change(
   { sql, clock, send }: CountedParts,
-  own: Changed,
+  target: Changed,
   activity: PersonChange,
   event: string,
   properties: Record<string, unknown>,
 ): Promise<void> {
-  const { project_id, main_id: distinct_id } = own;
+  const { project_id, main_id: distinct_id } = target;
   await send({ project_id, event, distinct_id, properties, waitMsMax: personLimits.changeShownMsMax });
-  await recordChange(sql, own, activity, clock.now());
+  await recordChange(sql, target, activity, clock.now());
 }
 
 /**

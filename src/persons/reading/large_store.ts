@@ -8,25 +8,25 @@ import { ownPersonId } from "../identity.ts";
 import { personLimits } from "../limits.ts";
 import { foldProperties, type Person, type StoredChange } from "./fold.ts";
 
-const own = "project_id = {project_id:UInt32}";
+const ofProject = "project_id = {project_id:UInt32}";
 
 /** All distinct ids of the persons whose main ids the SQL expression lists. */
 function idsOf(mains: string): string {
-  return `(SELECT distinct_id FROM merged_ids FINAL WHERE ${own} AND main_id IN ${mains}
+  return `(SELECT distinct_id FROM merged_ids FINAL WHERE ${ofProject} AND main_id IN ${mains}
     UNION ALL SELECT arrayJoin(${mains}))`;
 }
 
 const wanted = "{mains:Array(String)}";
 
 const merges = `(SELECT distinct_id, main_id, toUnixTimestamp64Micro(merged_at) AS merged
-  FROM merged_ids FINAL WHERE ${own} AND main_id IN ${wanted})`;
+  FROM merged_ids FINAL WHERE ${ofProject} AND main_id IN ${wanted})`;
 
 /** Distinct ids that were seen, each with its main id. */
 const seenIds = `(SELECT s.distinct_id AS distinct_id, if(m.main_id = '', s.distinct_id, m.main_id) AS main,
     m.main_id != '' AS is_merged, s.first AS first
   FROM (
     SELECT distinct_id, min(first) AS first FROM seen
-    WHERE ${own} AND distinct_id IN ${idsOf(wanted)} GROUP BY distinct_id
+    WHERE ${ofProject} AND distinct_id IN ${idsOf(wanted)} GROUP BY distinct_id
   ) AS s
   LEFT ANY JOIN ${merges} AS m ON s.distinct_id = m.distinct_id)`;
 
@@ -44,7 +44,7 @@ const changes = `(SELECT p.distinct_id AS distinct_id, if(m.main_id = '', p.dist
     (if(senior, at, merged), senior, at, tie) AS entry
   FROM (
     SELECT distinct_id, key, kind, max(w) AS w FROM person_props
-    WHERE ${own} AND distinct_id IN ${idsOf(wanted)} GROUP BY distinct_id, key, kind
+    WHERE ${ofProject} AND distinct_id IN ${idsOf(wanted)} GROUP BY distinct_id, key, kind
   ) AS p
   LEFT ANY JOIN ${merges} AS m ON p.distinct_id = m.distinct_id)`;
 
@@ -136,7 +136,7 @@ export async function sizesOf(reads: ProjectReads, mains: readonly string[]): Pr
     `SELECT if(m.main_id = '', p.distinct_id, m.main_id) AS main, sum(p.bytes) AS bytes
      FROM (
        SELECT distinct_id, sum(length(w.4) + length(key)) AS bytes FROM person_props
-       WHERE ${own} AND distinct_id IN ${idsOf(wanted)} GROUP BY distinct_id
+       WHERE ${ofProject} AND distinct_id IN ${idsOf(wanted)} GROUP BY distinct_id
      ) AS p
      LEFT ANY JOIN ${merges} AS m ON p.distinct_id = m.distinct_id
      GROUP BY main`,
@@ -162,7 +162,7 @@ export async function listDistinctIds(
   { limit, offset }: { limit: number; offset: number },
 ): Promise<{ count: number; distinct_ids: string[] }> {
   const params = { mains: [main_id] };
-  const from = `FROM seen WHERE ${own} AND distinct_id IN ${idsOf(wanted)}`;
+  const from = `FROM seen WHERE ${ofProject} AND distinct_id IN ${idsOf(wanted)}`;
   const [counted, rows] = await Promise.all([
     reads.query<{ count: string }>(`SELECT uniqExact(distinct_id) AS count ${from}`, params),
     reads.query<{ distinct_id: string }>(

@@ -19,8 +19,8 @@ export async function findMainsOfPersons(
   );
   const found = rows.map(({ distinct_id }) => distinct_id);
   const mains = await findMainIds(reads, found);
-  const own = rows.filter(({ distinct_id }) => mains.get(distinct_id) === distinct_id);
-  return new Map(own.map(({ uuid, distinct_id }) => [uuid, distinct_id]));
+  const mainRows = rows.filter(({ distinct_id }) => mains.get(distinct_id) === distinct_id);
+  return new Map(mainRows.map(({ uuid, distinct_id }) => [uuid, distinct_id]));
 }
 
 /** The main id of each distinct id that is a person's; others are absent. */

@@ -153,8 +153,8 @@ async function foldPersons(
   for (const main of mains) {
     const ids = seenBy.get(main);
     if (!ids) continue;
-    const own = changesBy.get(main) ?? [];
-    folded += own.length + ids.length;
+    const ownChanges = changesBy.get(main) ?? [];
+    folded += ownChanges.length + ids.length;
     if (folded > personLimits.changesFoldedMax) {
       folded = 0;
       await yieldToEventLoop();
@@ -165,7 +165,7 @@ async function foldPersons(
       uuid: ownPersonId(project_id, main),
       distinct_ids: [main, ...others.toSorted(byBytes)].slice(0, personLimits.distinctIdsShownMax),
       distinct_ids_count: others.length + 1,
-      properties: foldProperties(own, joined),
+      properties: foldProperties(ownChanges, joined),
       created_at: ids.map(({ at }) => at).toSorted()[0]!,
       is_identified: identified.has(main),
     });

@@ -55,7 +55,7 @@ async function decideSplit(
   now: number,
 ): Promise<SplitOutcome & { split?: Split }> {
   await lockMerges(transaction);
-  const own = transaction`project_id = ${project_id} AND main_id = ${main_id} AND distinct_id <> ${main_id}`;
+  const ofPerson = transaction`project_id = ${project_id} AND main_id = ${main_id} AND distinct_id <> ${main_id}`;
   const wanted = arrayText(distinct_ids ?? []);
   const [moved] = await transaction`
     SELECT 1 FROM merged_ids
@@ -64,18 +64,18 @@ async function decideSplit(
   if (distinct_ids) {
     const missing = await transaction<{ distinct_id: string }[]>`
       SELECT w.distinct_id FROM unnest(${wanted}::text::text[]) AS w(distinct_id)
-      WHERE NOT EXISTS (SELECT 1 FROM merged_ids m WHERE ${own} AND m.distinct_id = w.distinct_id)`;
+      WHERE NOT EXISTS (SELECT 1 FROM merged_ids m WHERE ${ofPerson} AND m.distinct_id = w.distinct_id)`;
     if (missing.length > 0) return { unknown: missing.map((row) => row.distinct_id), gone: false };
   }
   const [split] = await transaction<Split[]>`
     INSERT INTO person_splits (project_id, main_id, version, split_at)
     SELECT ${project_id}::integer, ${main_id}, nextval('merge_versions'), ${now}::bigint
-    WHERE EXISTS (SELECT 1 FROM merged_ids WHERE ${own})
+    WHERE EXISTS (SELECT 1 FROM merged_ids WHERE ${ofPerson})
     RETURNING id::text, project_id, main_id, version::text, split_at`;
   if (!split) return { unknown: [], gone: false };
   const among = distinct_ids ? transaction`AND distinct_id = ANY (${wanted}::text::text[])` : transaction``;
   await transaction`
-    WITH undone AS (DELETE FROM merged_ids WHERE ${own} ${among} RETURNING distinct_id)
+    WITH undone AS (DELETE FROM merged_ids WHERE ${ofPerson} ${among} RETURNING distinct_id)
     INSERT INTO person_split_ids (split_id, distinct_id) SELECT ${split.id}::bigint, distinct_id FROM undone`;
   return { unknown: [], gone: false, split };
 }
@@ -107,11 +107,11 @@ async function mirrorSplit(
   ]);
   const touched = sql<{ distinct_id: string }[]>`
     SELECT distinct_id FROM person_split_ids WHERE split_id = ${id}::bigint UNION SELECT ${main_id}`;
-  await withListedIds(clickhouse, project_id, touched, ({ own, command }) =>
+  await withListedIds(clickhouse, project_id, touched, ({ rows, command }) =>
     command(
       `INSERT INTO seen (project_id, distinct_id, first, last, arrived, changed)
        SELECT project_id, distinct_id, min(first), max(last), min(arrived), fromUnixTimestamp64Micro({at:Int64}, 'UTC')
-       FROM seen WHERE ${own} GROUP BY project_id, distinct_id`,
+       FROM seen WHERE ${rows} GROUP BY project_id, distinct_id`,
       { at: changed_at },
     ),
   );

@@ -174,8 +174,8 @@ const defaults = Object.fromEntries(
 
 /** Every setting as a reply shows it, with defaults for those that were never set. */
 export function shownSettings(stored: Partial<KeptSettings>): KeptSettings & Record<FactName, unknown> {
-  const own = Object.entries<Fact>(facts).map(([name, { value }]) => [name, value]);
-  return { ...defaults, ...stored, ...(Object.fromEntries(own) as Record<FactName, unknown>) };
+  const factValues = Object.entries<Fact>(facts).map(([name, { value }]) => [name, value]);
+  return { ...defaults, ...stored, ...(Object.fromEntries(factValues) as Record<FactName, unknown>) };
 }
 
 /** A new project stores the settings that were sent, and not its defaults. */

@@ -103,9 +103,9 @@ export class BackgroundQueries {
     const { deletion, isDeleting: wasDeleting } = project;
     const { scopes } = access.key;
     const running = { cancel, readmit };
-    const own = { key, id, project_id, scopes, hash, running, startedAt, deletion, wasDeleting };
+    const started = { key, id, project_id, scopes, hash, running, startedAt, deletion, wasDeleting };
     this.#drop(key);
-    this.#queries.set(key, own);
+    this.#queries.set(key, started);
     this.#permits.acquire(project_id);
     this.#ticking ??= startInterval(
       queryLimits.backgroundCheckMs,
@@ -113,11 +113,11 @@ export class BackgroundQueries {
       () => this.check(),
       log,
     );
-    void this.#run(own, cancel.signal, compute).finally(() => {
+    void this.#run(started, cancel.signal, compute).finally(() => {
       this.#permits.leave(project_id);
       uncount();
     });
-    return found(own);
+    return found(started);
   }
 
   /** Runs a query whose caller waits, and which its id cancels. @throws Fault conflict when it was cancelled. */
@@ -230,10 +230,10 @@ export class BackgroundQueries {
   /** Drops an ended one where a project, or all, have too many: one that was read, else the oldest. */
   #dropMany(project_id: number): void {
     const ended = [...this.#queries.values()].filter(({ end }) => end);
-    const own = ended.filter((one) => one.project_id === project_id);
-    const isFull = own.length > queryLimits.backgroundKeptOfProjectMax;
+    const ofProject = ended.filter((one) => one.project_id === project_id);
+    const isFull = ofProject.length > queryLimits.backgroundKeptOfProjectMax;
     if (!isFull && ended.length <= queryLimits.backgroundKeptMax) return;
-    const among = isFull ? own : ended;
+    const among = isFull ? ofProject : ended;
     this.#drop((among.find(({ isRead }) => isRead) ?? among[0]!).key);
   }
 }

@@ -97,8 +97,8 @@ async function named<Value>(whole: string, work: () => Promise<Value>): Promise<
     return await work();
   } catch (thrown) {
     if (!(thrown instanceof Fault) || !thrown.attr?.startsWith(attr)) throw thrown;
-    const own = thrown.attr === attr ? whole : thrown.attr.slice(attr.length + 2);
-    throw new Fault(thrown.code, thrown.detail, { attr: own });
+    const ownAttr = thrown.attr === attr ? whole : thrown.attr.slice(attr.length + 2);
+    throw new Fault(thrown.code, thrown.detail, { attr: ownAttr });
   }
 }
 

@@ -62,8 +62,8 @@ export async function eventRows(
   const read = await run<{ uuid: string; properties: string }>(propertiesText, keys);
   const properties = new Map(read.map((row) => [row.uuid, row.properties]));
   return events.flatMap((row) => {
-    const own = properties.get(row.uuid);
-    return own === undefined ? [] : [{ ...row, properties: own }];
+    const ownProperties = properties.get(row.uuid);
+    return ownProperties === undefined ? [] : [{ ...row, properties: ownProperties }];
   });
 }
 

@@ -87,8 +87,8 @@ export function attemptRows(
     `2 * (${steps} AS steps) + 1`,
   );
   const parts = ["at", "mask", ...(exclusions.length > 0 ? ["ban"] : []), ...(hasBuckets ? ["bucket"] : [])];
-  const own = parts.map((part, i) => `events.${i + 1} AS ${part}s`);
-  return `SELECT person_id, line, ${[...own, ...columns].join(", ")},
+  const partColumns = parts.map((part, i) => `events.${i + 1} AS ${part}s`);
+  return `SELECT person_id, line, ${[...partColumns, ...columns].join(", ")},
       arrayMap((mask, ${Object.keys(arrays).join(", ")}) ->
         (if(${begins}, ${outcome}, 0), -${lastAt}, ${begun}, ${times.map((time) => `-${time}`).join(", ")}),
         masks, ${Object.values(arrays).join(", ")}) AS attempts

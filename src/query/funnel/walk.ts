@@ -77,11 +77,11 @@ function inOrder(count: number, exclusions: readonly Exclusion[], isStrict: bool
   // Step by step from the last one: when it and those after it are reached, from any event before it.
   let arrays: Record<string, string> = {};
   for (let step = count; step > 0; step--) {
-    const own = {
+    const ownArrays = {
       [`s${step}`]: "ats",
       ...(isBanned(step) && { [`b${step}`]: next(banned(2 ** (step - 1))) }),
     };
-    const carried = Object.entries({ ...own, ...arrays }).map(([name, values]) => {
+    const carried = Object.entries({ ...ownArrays, ...arrays }).map(([name, values]) => {
       const column = `${name}_${step}`;
       columns.push(`${step === 1 ? values : next(where(2 ** (step - 1), values))} AS ${column}`);
       return [name, column];
@@ -115,10 +115,10 @@ function anyOrder(steps: readonly Entity[], isBanned: boolean, attr: string): Wa
       );
       let values = where(mask, "ats");
       for (let nth = 1; nth <= sizeOf(set); nth++) {
-        const [own, name] = [`e${g}_${s}_${nth}`, `g${g}_${s}_${nth}`];
-        columns.push(`${values} AS ${own}`, `${atOrAfter(own)} AS ${name}`);
+        const [later, name] = [`e${g}_${s}_${nth}`, `g${g}_${s}_${nth}`];
+        columns.push(`${values} AS ${later}`, `${atOrAfter(later)} AS ${name}`);
         bounds[size - sizeOf(set) + nth - 1]!.push(name);
-        values = where(mask, following(own));
+        values = where(mask, following(later));
       }
     }
     return bounds.map((names, i) => {

@@ -80,8 +80,8 @@ function textsOf({ query: text, values, variables }: HogQLQuery) {
 /** PostHog sends variables by id; SQL names them by code name. */
 function variablesOf(variables: HogQLQuery["variables"]): Record<string, unknown> {
   const named = Object.entries(variables ?? {}).map(([id, variable]): [string, unknown] => {
-    const own = membersOf(variable);
-    return [typeof own["code_name"] === "string" ? own["code_name"] : id, own["value"] ?? null];
+    const fields = membersOf(variable);
+    return [typeof fields["code_name"] === "string" ? fields["code_name"] : id, fields["value"] ?? null];
   });
   return Object.fromEntries(named);
 }

@@ -4,7 +4,7 @@ import { sqlAggregate } from "../sql/compile/lists/aggregates.ts";
 import { sqlFunctions } from "../sql/compile/lists/functions.ts";
 
 /** Operators as the engine names them, and functions of shapes, columns and filters that the lists do not have. */
-const own =
+const ownFunctions =
   "and or not equals notEquals less lessOrEquals greater greaterOrEquals like notLike ilike notILike in globalIn " +
   "globalNotIn exists CAST _CAST accurateCastOrNull toBool toInt64 toUInt128 toFloat64OrNull toDate toDate32 " +
   "toDateTime toDateTime64 toTimeZone parseDateTime64BestEffort parseDateTime64BestEffortOrNull " +
@@ -12,7 +12,7 @@ const own =
 
 /** By their exact spelling. */
 const functions: ReadonlySet<string> = new Set([
-  ...own.split(" "),
+  ...ownFunctions.split(" "),
   ...[...sqlFunctions.values()].map(({ name }) => name),
 ]);
 

@@ -27,9 +27,9 @@ export function behindTable({ hasAppearances = false }: PersonStatement): SqlTab
 
 /** Precedes a statement that reads the table. */
 export function behindText({ text, hasAppearances = false }: PersonStatement): string {
-  const [own, shown] = hasAppearances ? [", appearances", "b.appearances AS appearances,"] : ["", ""];
+  const [appearances, shown] = hasAppearances ? [", appearances", "b.appearances AS appearances,"] : ["", ""];
   return `WITH
-    behind AS (SELECT DISTINCT person_id${own} FROM (${text})),
+    behind AS (SELECT DISTINCT person_id${appearances} FROM (${text})),
     ${behindName} AS (
       SELECT
         {project_id:UInt32} AS project_id, b.person_id AS person_id, ${shown}

@@ -45,9 +45,9 @@ export async function withExpressions(
     const { text, attr: at } = trees.get(tree)!;
     throw sqlFault(thrown, at, text);
   });
-  const own = expressionList.length === 1 ? first.attr : attr;
+  const ownAttr = expressionList.length === 1 ? first.attr : attr;
   const failed = (thrown: unknown): never => {
-    throw sqlFault(thrown, own);
+    throw sqlFault(thrown, ownAttr);
   };
   await admit(context, compiled).catch(failed);
   const { rowsWithPersons, rows, expressions, parameters } = compiled;

@@ -147,8 +147,8 @@ async function columnsRead({ select: names, made }: ExpressionList, read: Reader
   const select: ExpressionNode[] = [];
   const columns: { at: number; count: number; cell: MadeColumn["cell"] | undefined }[] = [];
   for (const [i, name] of names.entries()) {
-    const own = nameOf(name);
-    const column = Object.hasOwn(made, own) ? made[own] : undefined;
+    const columnName = nameOf(name);
+    const column = Object.hasOwn(made, columnName) ? made[columnName] : undefined;
     const reads = column?.reads ?? [name];
     columns.push({ at: select.length, count: reads.length, cell: column?.cell });
     for (const text of reads) select.push(await read(text, "expression", `select__${i}`));

@@ -49,10 +49,10 @@ function previous({ span, starts }: Period, interval: Interval, isExplicit: bool
   const from = addIntervals(interval, first, -starts.length);
   const before = starts.map((_, i) => addIntervals(interval, from, i));
   const back = { [`${interval}s`]: starts.length };
-  const own = isExplicit
+  const previous = isExplicit
     ? { from: span.from.subtract(back), to: span.to.subtract(back) }
     : { from, to: first };
-  return { label, span: own, starts: before };
+  return { label, span: previous, starts: before };
 }
 
 /** The period of a number. @throws Fault for a period that the query does not have. */

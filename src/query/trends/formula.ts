@@ -64,12 +64,12 @@ class Reader {
     for (;;) {
       const before = this.#at;
       const [, , , symbol = ""] = this.#next() ?? [];
-      const [own = 0, compute = undefined] = operators[symbol] ?? [];
-      if (!compute || own < rank) {
+      const [precedence = 0, compute = undefined] = operators[symbol] ?? [];
+      if (!compute || precedence < rank) {
         this.#at = before;
         return left;
       }
-      const [first, second] = [left, this.sum(depth, own + 1)];
+      const [first, second] = [left, this.sum(depth, precedence + 1)];
       left = (numbers) => compute(first(numbers), second(numbers));
     }
   }

@@ -295,9 +295,9 @@ export function trendPersonsText(
   const counting = series.math.startsWith("first_") ? series : { ...series, math: "dau" as const };
   const rows = active ? `(${active}) WHERE 1` : rowsOf(draft, { ...scope, series: counting }, breakdown);
   const { from, line } = linedRows(draft, rows, breakdown);
-  const own = active ? "bucket" : bucketOf(draft, scope);
+  const bucketColumn = active ? "bucket" : bucketOf(draft, scope);
   const conditions = [
-    ...(bucket === undefined ? [] : [`${own} = {at_bucket:Int32}`]),
+    ...(bucket === undefined ? [] : [`${bucketColumn} = {at_bucket:Int32}`]),
     ...(at === undefined ? [] : [`${line} = {at_line:Int32}`]),
   ];
   Object.assign(draft.params, { at_bucket: bucket ?? 0, at_line: at ?? 0 });

@@ -34,9 +34,9 @@ async function answer(context: QueryContext, checked: CheckedTrends): Promise<Qu
   refuseNumbers(lines * starts.length * Math.max(1, formulas.length), attr);
   const bySeries: TrendLine[][] = [];
   for (const [order, one] of series.entries()) {
-    const own: TrendLine[] = [];
-    for (const period of periods) own.push(...(await linesOf(context, checked, one, order, period)));
-    bySeries.push(own);
+    const ofSeries: TrendLine[] = [];
+    for (const period of periods) ofSeries.push(...(await linesOf(context, checked, one, order, period)));
+    bySeries.push(ofSeries);
   }
   if (formulas.length === 0) return { interval, span, results: bySeries.flat() };
   const results: TrendLine[] = [];
@@ -66,8 +66,8 @@ async function formulaLines(
   );
   const lines: TrendLine[] = [];
   for (const [key, first] of [...firsts].toReversed()) {
-    const own = known.map((ofSeries) => ofSeries.get(key));
-    const data = first.data.map((_, i) => formula.of(own.map((line) => line?.data[i] ?? 0)));
+    const summands = known.map((ofSeries) => ofSeries.get(key));
+    const data = first.data.map((_, i) => formula.of(summands.map((line) => line?.data[i] ?? 0)));
     lines.push({
       ...first,
       action: null,
@@ -76,7 +76,7 @@ async function formulaLines(
       data,
       count: data.reduce((sum, one) => sum + one, 0),
       ...(first.aggregated_value !== undefined && {
-        aggregated_value: formula.of(own.map((line) => line?.aggregated_value ?? 0)),
+        aggregated_value: formula.of(summands.map((line) => line?.aggregated_value ?? 0)),
       }),
     });
     await yieldToEventLoop();
@@ -128,8 +128,8 @@ function labelOf(
   value: string | string[] | undefined,
   series: number,
 ): string {
-  const own = custom_name ?? name;
-  if (value === undefined) return own;
+  const seriesName = custom_name ?? name;
+  if (value === undefined) return seriesName;
   const shown = shownBreakdown(value);
-  return series > 1 ? `${own} - ${shown}` : shown;
+  return series > 1 ? `${seriesName} - ${shown}` : shown;
 }

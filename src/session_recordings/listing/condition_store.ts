@@ -89,14 +89,14 @@ function eventCondition(draft: Draft, filter: EventFilter): string {
   return `session_hash GLOBAL IN ${eventSet(draft, filter)}`;
 }
 
-const own = "project_id = {project_id:UInt32}";
+const ofProject = "project_id = {project_id:UInt32}";
 const moment = (name: string) => `toDateTime64({${name}:String}, 6, 'UTC')`;
 const { sessionSecondsMax } = sessionRecordingLimits;
 
 /** Events of a session lie within a day of its recording's start. */
 function eventSet(draft: Draft, { event, filters }: EventFilter): string {
   const session = `ifNull(${propertyText("'$session_id'")}, '')`;
-  const clauses = [own, `position(properties, '"$session_id"') > 0`, `${session} != ''`];
+  const clauses = [ofProject, `position(properties, '"$session_id"') > 0`, `${session} != ''`];
   if (draft.from !== undefined)
     clauses.push(`timestamp >= ${moment("from")} - INTERVAL ${sessionSecondsMax} SECOND`);
   if (draft.to !== undefined)
@@ -116,25 +116,25 @@ function eventSet(draft: Draft, { event, filters }: EventFilter): string {
 function personSet(draft: Draft, filter: PropertyCondition): string {
   const { params, now } = draft;
   const condition = compileOwnProperty(filter, params, nameOf(draft), { now });
-  return `(SELECT session_hash FROM session_recording_days WHERE ${own} AND distinct_id GLOBAL IN (
-    SELECT distinct_id FROM person_distinct_ids WHERE ${own} AND person_id GLOBAL IN (
-      SELECT person_id FROM persons WHERE ${own} AND ${condition})))`;
+  return `(SELECT session_hash FROM session_recording_days WHERE ${ofProject} AND distinct_id GLOBAL IN (
+    SELECT distinct_id FROM person_distinct_ids WHERE ${ofProject} AND person_id GLOBAL IN (
+      SELECT person_id FROM persons WHERE ${ofProject} AND ${condition})))`;
 }
 
 function sessionSet(draft: Draft, filter: PropertyCondition): string {
   return ownSet(draft, filter, {
     hash: "sipHash64(session_id)",
     column: sessionExpressions[filter.key]!,
-    from: `sessions WHERE ${own}`,
+    from: `sessions WHERE ${ofProject}`,
   });
 }
 
 /** Only pieces of recordings that may be in the span are summed. */
 function recordingsIn(draft: Draft): string {
-  const clauses = [own];
+  const clauses = [ofProject];
   if (draft.from !== undefined) clauses.push(`day >= toDate32(${moment("from")})`);
   if (draft.to !== undefined) clauses.push(`day <= toDate32(${moment("to")})`);
-  return `session_recordings WHERE ${own} AND session_hash IN (
+  return `session_recordings WHERE ${ofProject} AND session_hash IN (
     SELECT session_hash FROM session_recording_days WHERE ${clauses.join(" AND ")})`;
 }
 

@@ -171,7 +171,7 @@ const moment = (name: string) => `toDateTime64({${name}:String}, 6, 'UTC')`;
  */
 function conditions(filter: RecordingFilter, byRow: boolean) {
   const { from, to, distinct_ids, person_main_id, session_ids, without, question, now = 0 } = filter;
-  const own = "project_id = {project_id:UInt32}";
+  const ofProject = "project_id = {project_id:UInt32}";
   const params: Record<string, unknown> = {};
   const narrow = (name: string, value: unknown, clause: string) => {
     if (value === undefined) return "";
@@ -182,13 +182,13 @@ function conditions(filter: RecordingFilter, byRow: boolean) {
   const rowsOf = (theirs: string) =>
     byRow
       ? theirs
-      : `session_hash IN (SELECT session_hash FROM session_recording_days WHERE ${own} AND ${theirs})`;
+      : `session_hash IN (SELECT session_hash FROM session_recording_days WHERE ${ofProject} AND ${theirs})`;
   const ofPersons = "distinct_id IN {distinct_ids:Array(String)}";
   const ofPerson = `distinct_id IN (
-    SELECT distinct_id FROM merged_ids FINAL WHERE ${own} AND main_id = {person_main_id:String}
+    SELECT distinct_id FROM merged_ids FINAL WHERE ${ofProject} AND main_id = {person_main_id:String}
     UNION ALL SELECT {person_main_id:String})`;
   const clauses = [
-    own,
+    ofProject,
     narrow("to", to, `day <= toDate32(${moment("to")}) AND start_time < ${moment("to")}`),
     narrow("distinct_ids", distinct_ids, rowsOf(ofPersons)),
     narrow("person_main_id", person_main_id, rowsOf(ofPerson)),

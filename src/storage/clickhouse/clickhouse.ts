@@ -117,11 +117,11 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
     { timeoutMs, settings, abort }: QueryOptions = {},
   ): Promise<void> {
     const body = { query: text, ...(params && { query_params: params }) };
-    const own = { ...steady, ...settings };
+    const allSettings = { ...steady, ...settings };
     const send = async (abort_signal: AbortSignal) => {
-      if (params && isLong(params)) await write({ text, params, settings: own, abort: abort_signal });
+      if (params && isLong(params)) await write({ text, params, settings: allSettings, abort: abort_signal });
       else {
-        const { stream } = await on.exec({ ...body, abort_signal, clickhouse_settings: own });
+        const { stream } = await on.exec({ ...body, abort_signal, clickhouse_settings: allSettings });
         const answer = await textOf(stream);
         if (answer.includes("DB::Exception")) throw parseError(answer);
       }
@@ -151,8 +151,8 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
     createDatabase: (where = "") =>
       command(admin, `CREATE DATABASE IF NOT EXISTS ${quoteName(database)}${where}`, undefined),
     insertNative: async (table, body, queryOptions = {}) => {
-      const own = { ...inserting, ...(await knownSettings()), ...queryOptions.settings };
-      const options = { ...queryOptions, settings: own };
+      const settings = { ...inserting, ...(await knownSettings()), ...queryOptions.settings };
+      const options = { ...queryOptions, settings };
       if (!embedded || !("path" in body)) {
         return insertBody(client, `INSERT INTO ${table} FORMAT Native`, body, options, !embedded);
       }
@@ -161,8 +161,8 @@ export function openClickHouse(url: string, { embedded = false }: { embedded?: b
       return command(client, text, undefined, options);
     },
     insertDerived: ({ structure, text }, body, queryOptions = {}) => {
-      const own = { ...inserting, input_format_skip_unknown_fields: 1, ...queryOptions.settings };
-      const options = { ...queryOptions, settings: own };
+      const settings = { ...inserting, input_format_skip_unknown_fields: 1, ...queryOptions.settings };
+      const options = { ...queryOptions, settings };
       if (!embedded || !("path" in body)) {
         const query = `${text(`input(${quoteText(structure)})`)} FORMAT Native`;
         return insertBody(client, query, body, options, !embedded);
@@ -330,8 +330,8 @@ function connect(url: string) {
       log: { level: ClickHouseLogLevel.OFF },
     });
   const client = open(database, clickhouseLimits.clickhouseConnectionsMax);
-  const own = { origin, username, password, database, failure: parseError };
-  const [read, write] = [openReader(own), openWriter(own)];
+  const server = { origin, username, password, database, failure: parseError };
+  const [read, write] = [openReader(server), openWriter(server)];
   return { database, client, admin: open("default", 1), read, write };
 }
 

@@ -71,8 +71,8 @@ export function openReader(options: ReaderOptions): Reader {
     let ended = false;
     try {
       const max_memory_usage = Math.min(ownBytes(reading), bytes);
-      const own = reading.kind === "question" ? questionBounds : {};
-      const bounds = { ...boundsOf(max_memory_usage), ...own, log_comment: tag };
+      const limited = reading.kind === "question" ? questionBounds : {};
+      const bounds = { ...boundsOf(max_memory_usage), ...limited, log_comment: tag };
       const settings = { ...bounds, ...reading.settings, max_memory_usage };
       const reply = await transport.send({ ...reading, settings });
       if (reply.status !== 200) {

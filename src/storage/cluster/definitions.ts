@@ -46,10 +46,10 @@ function createTable(definition: Definition, cluster: Cluster): string[] {
   const { name, after } = definition;
   const placement = tables[name];
   if (!placement) throw new Error(`placement.ts does not say where rows of ${name} lie`);
-  const own = renamed({ ...definition, after: replicated(name, after) }, cluster);
+  const local = renamed({ ...definition, after: replicated(name, after) }, cluster);
   return placement.kind === "sharded"
-    ? [own, distributed("CREATE TABLE IF NOT EXISTS", name, cluster)]
-    : [own];
+    ? [local, distributed("CREATE TABLE IF NOT EXISTS", name, cluster)]
+    : [local];
 }
 
 /** `t` becomes `t_local ON CLUSTER 'c'`, or keeps its name where it has no shards. */
@@ -89,9 +89,9 @@ function distributed(verb: string, table: string, cluster: Cluster): string {
  * that are everywhere, or that came to this server, belongs to any.
  */
 function createFeedingView({ before, name, after }: Definition, cluster: Cluster): string[] {
-  const own = withinShard(after);
+  const local = withinShard(after);
   const written =
-    own === after ? own : own.replace(/^ TO (\w+)/, (_, table: string) => ` TO ${localName(table)}`);
+    local === after ? local : local.replace(/^ TO (\w+)/, (_, table: string) => ` TO ${localName(table)}`);
   return [`${before}${name}${onAll(cluster)}${written}`];
 }
 
@@ -111,20 +111,20 @@ function createView(definition: Definition, cluster: Cluster): string[] {
   const kind = views[name];
   if (!kind) throw new Error(`placement.ts does not say where the view ${name} is read`);
   if (kind === "server") return [renamed(definition, cluster)];
-  const own = renamed({ ...definition, after: withinShard(after) }, cluster);
-  return [own, distributed("CREATE OR REPLACE TABLE", name, cluster)];
+  const local = renamed({ ...definition, after: withinShard(after) }, cluster);
+  return [local, distributed("CREATE OR REPLACE TABLE", name, cluster)];
 }
 
 function drop(definition: Definition, cluster: Cluster): string[] {
   const { name } = definition;
-  const own = renamed(definition, cluster);
-  return isSharded(name) ? [`DROP TABLE IF EXISTS ${name}${onAll(cluster)} SYNC`, own] : [own];
+  const local = renamed(definition, cluster);
+  return isSharded(name) ? [`DROP TABLE IF EXISTS ${name}${onAll(cluster)} SYNC`, local] : [local];
 }
 
 /** A change of a table changes the shards' tables, and replaces the Distributed one with their new columns. */
 function alter(definition: Definition, cluster: Cluster): string[] {
   const { before, name, after } = definition;
   if (/^ MODIFY QUERY\b/.test(after)) return [`${before}${name}${onAll(cluster)}${withinShard(after)}`];
-  const own = renamed(definition, cluster);
-  return isSharded(name) ? [own, distributed("CREATE OR REPLACE TABLE", name, cluster)] : [own];
+  const local = renamed(definition, cluster);
+  return isSharded(name) ? [local, distributed("CREATE OR REPLACE TABLE", name, cluster)] : [local];
 }

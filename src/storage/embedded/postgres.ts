@@ -86,18 +86,18 @@ async function makeCluster(
   initdb: string,
   data: string,
   password: string,
-  servant: UnprivilegedUser,
+  systemUser: UnprivilegedUser,
 ): Promise<void> {
   const partial = `${data}.partial`;
   const secret = `${data}.secret`;
   rmSync(partial, { recursive: true, force: true });
   mkdirSync(partial, { mode: 0o700 });
   writeFileSync(secret, password, { mode: 0o600 });
-  servant.own(partial);
-  servant.own(secret);
+  systemUser.chown(partial);
+  systemUser.chown(secret);
   const flags = ["--pgdata", partial, "--username", user, "--pwfile", secret, "--auth", "scram-sha-256"];
   const shape = ["--encoding", "UTF8", "--locale", "C", "--lc-messages", "C", "--data-checksums"];
-  const command = [...servant.command, initdb, ...flags, ...shape];
+  const command = [...systemUser.command, initdb, ...flags, ...shape];
   try {
     const made = Bun.spawn(command, {
       env: postgresEnv,
@@ -139,17 +139,17 @@ function planOf(folder: string, port: number, password: string, insist: boolean,
     name: "the embedded Postgres",
     command: async () => {
       const { initdb, postgres } = await findBinaries();
-      const servant = findUnprivilegedUser(folder, postgres, log);
+      const systemUser = findUnprivilegedUser(folder, postgres, log);
       refuseUnreadable(data);
-      if (!existsSync(join(data, "PG_VERSION"))) await makeCluster(initdb, data, password, servant);
-      servant.own(data);
+      if (!existsSync(join(data, "PG_VERSION"))) await makeCluster(initdb, data, password, systemUser);
+      systemUser.chown(data);
       await stopStalePostmaster(data, log);
       before = readPostmaster(data)?.text;
       const settings = Object.entries(settingsOf(port)).flatMap(([name, value]) => [
         "-c",
         `${name}=${value}`,
       ]);
-      const begin = [...servant.command, ...ignoreForeignPid(data), postgres, "-D", data];
+      const begin = [...systemUser.command, ...ignoreForeignPid(data), postgres, "-D", data];
       return ["sh", "-c", sentinel, "sentinel", ...begin, ...settings];
     },
     insist,

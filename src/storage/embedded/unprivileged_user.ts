@@ -9,10 +9,10 @@ export interface UnprivilegedUser {
   /** A prefix that runs a command as this user. */
   command: string[];
   /** Makes this user the owner of a file, or of a folder with its contents. */
-  own(path: string): void;
+  chown(path: string): void;
 }
 
-const nobodyElse: UnprivilegedUser = { command: [], own: () => {} };
+const nobodyElse: UnprivilegedUser = { command: [], chown: () => {} };
 
 /**
  * The user that runs Postgres: our own, or for root an existing user `postgres` or `nobody`.
@@ -44,7 +44,7 @@ export function findUnprivilegedUser(folder: string, binary: string, log: Log): 
   log.debug("the embedded Postgres runs as another user", { user: account.name });
   return {
     command,
-    own: (path) => {
+    chown: (path) => {
       if (statSync(path).uid !== uid) changeOwner(path, uid, gid);
     },
   };

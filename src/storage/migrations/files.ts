@@ -83,8 +83,8 @@ export function readFolder(folder: string): Migration[] {
     }
     const text = readFileSync(join(folder, name), "utf8").replaceAll("\r\n", "\n");
     const checksum = new Bun.CryptoHasher("sha256").update(text).digest("hex");
-    const own = { olderGoOn: olderGoOn(path, version, text), duration: durationOf(path, version, text) };
-    return { version, name, path, text, checksum, ...own };
+    const declared = { olderGoOn: olderGoOn(path, version, text), duration: durationOf(path, version, text) };
+    return { version, name, path, text, checksum, ...declared };
   });
 }
 

@@ -149,10 +149,10 @@ export class Pieces extends ByteColumn {
   /** All bytes in order, from offset `from` of the own ones on; valid until the next write. */
   list(from = 0): Uint8Array[] {
     const list: Uint8Array[] = [];
-    let own = from;
+    let copied = from;
     const appendOwn = (to: number): void => {
-      if (to > own) list.push(this.bytes.subarray(own, to));
-      own = to;
+      if (to > copied) list.push(this.bytes.subarray(copied, to));
+      copied = to;
     };
     for (const { at, bytes } of this.#borrowed) {
       if (at < from) continue;

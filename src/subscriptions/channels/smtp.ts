@@ -81,10 +81,10 @@ type ConnectionOptions = ConstructorParameters<typeof SMTPConnection>[0] & {
 
 function optionsOf(smtpUrl: string): ConnectionOptions {
   const parsed = parseConnectionUrl(smtpUrl) as ConnectionOptions;
-  const own = /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(parsed?.host ?? "");
+  const isLoopback = /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(parsed?.host ?? "");
   return {
     // Mail servers on the same machine usually have no valid certificate, and need none.
-    ...(own && { tls: { rejectUnauthorized: false } }),
+    ...(isLoopback && { tls: { rejectUnauthorized: false } }),
     ...parsed,
     connectionTimeout: subscriptionLimits.smtpConnectMsMax,
     greetingTimeout: subscriptionLimits.smtpConnectMsMax,

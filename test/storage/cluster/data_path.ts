@@ -160,7 +160,7 @@ export function clusterDataPath(open: () => Promise<TestedCluster>): void {
       choice: { include_events: [], exclude_events: [] },
       conditions: [],
       columns: model === "events" ? eventColumns : personColumns,
-      own: undefined,
+      compiled: undefined,
     });
     const arrived = { start: Date.UTC(2026, 2, 2), end: Date.UTC(2026, 2, 2, 1) };
     const ask = <Row>({ text, params }: ExportStatement) => clickhouse.query<Row>(text, params);

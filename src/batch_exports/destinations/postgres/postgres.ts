@@ -42,15 +42,15 @@ export const postgres = destinationKind({
 async function write(work: ExportWork, config: PostgresConfig): Promise<number> {
   return await connected(config, work.addresses, work.abort, async (sql) => {
     const { source, days, rows } = work;
-    const { model, own } = source;
-    const identity = identityOf(model).filter((name) => !own || name !== "team_id");
+    const { model, compiled } = source;
+    const identity = identityOf(model).filter((name) => !compiled || name !== "team_id");
     const columns = source.columns.map(({ name }) => name);
     const missing = identity.find((name) => !columns.includes(name));
     if (missing !== undefined) {
       const why = "a retry tells by it which rows are there already";
       throw new ExportError(`A native_query into Postgres has to select ${missing}: ${why}`, true);
     }
-    if (!own) await createTable(sql, config, model);
+    if (!compiled) await createTable(sql, config, model);
     const { select } = selectionOf(source, "columns", days);
     const chunks = rowStream(work, select, "TabSeparated");
     return await replaceRows(sql, config, { columns, identity, chunks, expected: rows });

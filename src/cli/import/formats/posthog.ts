@@ -63,8 +63,8 @@ function putPerson(row: RawFields, item: RawFields): void {
   if (set !== undefined && !isEmpty(set)) item.set("$set", set);
   if (once !== undefined && !isEmpty(once)) item.set("$set_once", once);
   for (const name of ["$set", "$set_once"]) {
-    const own = objectField(row, name);
-    if (own.size > 0 && !item.has(name)) item.set(name, writeRawFields(own));
+    const fields = objectField(row, name);
+    if (fields.size > 0 && !item.has(name)) item.set(name, writeRawFields(fields));
   }
 }
 

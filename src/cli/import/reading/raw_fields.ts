@@ -16,11 +16,11 @@ export function jsonObject(text: string): Record<string, unknown> | undefined {
 /** The JSON text of an object with further fields in front, but for names that it has. */
 export function withFields(object: string, more: (readonly [name: string, raw: string])[]): string {
   if (more.length === 0) return object;
-  const own = parseRawFields(object);
-  const added = more.filter(([name]) => !own.has(name));
+  const present = parseRawFields(object);
+  const added = more.filter(([name]) => !present.has(name));
   if (added.length === 0) return object;
   const head = writeRawFields(new Map(added));
-  return own.size === 0 ? head : `${head.slice(0, -1)},${object.trimStart().slice(1)}`;
+  return present.size === 0 ? head : `${head.slice(0, -1)},${object.trimStart().slice(1)}`;
 }
 
 /** `text` must be what JSON.parse accepts as an object. */

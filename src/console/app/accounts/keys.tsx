@@ -28,11 +28,11 @@ export function Keys() {
   const { api } = useSession();
   const loaded = useLoaded(
     async (signal) => {
-      const [keys, own] = await Promise.all([
+      const [keys, current] = await Promise.all([
         api.get<ListReply<KeyRow>>("/api/personal_api_keys/", { limit: 200 }, signal),
         api.get<KeyRow>("/api/personal_api_keys/@current/", {}, signal),
       ]);
-      return { keys: keys.results, own: own.id };
+      return { keys: keys.results, own: current.id };
     },
     [api],
   );
@@ -50,7 +50,7 @@ export function Keys() {
       <Card>
         <WhenLoaded loaded={loaded}>
           {({ keys, own }) => (
-            <KeyTable keys={keys} own={own} action={action} show={show} changed={loaded.reload} />
+            <KeyTable keys={keys} ownId={own} action={action} show={show} changed={loaded.reload} />
           )}
         </WhenLoaded>
       </Card>
@@ -79,13 +79,13 @@ function Issued({ issued: { label, value } }: { issued: IssuedKey }) {
 interface KeyTableProps {
   keys: KeyRow[];
   /** The key that this tab is signed in with. */
-  own: string;
+  ownId: string;
   action: Action;
   show: (key: IssuedKey) => void;
   changed: () => void;
 }
 
-function KeyTable({ keys, own, action, show, changed }: KeyTableProps) {
+function KeyTable({ keys, ownId, action, show, changed }: KeyTableProps) {
   const rolled = "Rolled. The old value is no longer valid.";
   const roll = ({ id }: KeyRow) =>
     action.send("POST", `/api/personal_api_keys/${id}/roll/`, {}, rolled, show);
@@ -104,7 +104,7 @@ function KeyTable({ keys, own, action, show, changed }: KeyTableProps) {
         {
           name: "What to do",
           cell: (row) =>
-            row.id === own ? (
+            row.id === ownId ? (
               <span class="tag">used by this tab</span>
             ) : (
               <>

@@ -66,8 +66,8 @@ export function scopedQuery(saved: unknown, { range, to, conditions }: Scope): S
 }
 
 /** The filters of a query, a list or groups, and those of the page: all must hold. */
-function joined(own: unknown, added: readonly object[]): unknown {
-  const isList = own === undefined || own === null || Array.isArray(own);
-  if (isList) return [...((own as unknown[] | null | undefined) ?? []), ...added];
-  return { type: "AND", values: [own, { type: "AND", values: added }] };
+function joined(filters: unknown, added: readonly object[]): unknown {
+  const isList = filters === undefined || filters === null || Array.isArray(filters);
+  if (isList) return [...((filters as unknown[] | null | undefined) ?? []), ...added];
+  return { type: "AND", values: [filters, { type: "AND", values: added }] };
 }

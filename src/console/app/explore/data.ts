@@ -76,8 +76,8 @@ function funnelTable(funnels: readonly FunnelStep[][]): ResultTable {
   const isBrokenDown = funnels.some(([first]) => first?.breakdown_value !== undefined);
   const columns = ["Step", "Name", "Persons", "Median seconds since the step before"];
   const rows = funnels.flat().map((step): Cell[] => {
-    const own = [step.order + 1, nameOfStep(step), step.count, step.median_conversion_time];
-    return isBrokenDown ? [shownValue(step.breakdown_value), ...own] : own;
+    const cells = [step.order + 1, nameOfStep(step), step.count, step.median_conversion_time];
+    return isBrokenDown ? [shownValue(step.breakdown_value), ...cells] : cells;
   });
   return { name: "funnel", columns: isBrokenDown ? ["Value", ...columns] : columns, rows };
 }

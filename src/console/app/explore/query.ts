@@ -192,10 +192,10 @@ export function queryBodyOf(query: InsightQuery): QueryBody {
   if (kind === "paths")
     return { kind: "PathsQuery", dateRange, ...filtered, pathsFilter: pathsFilterOf(query) };
   if (kind === "lifecycle" || kind === "stickiness") {
-    const own = kind === "lifecycle" ? series.slice(0, 1) : series;
+    const drawn = kind === "lifecycle" ? series.slice(0, 1) : series;
     return {
       kind: kind === "lifecycle" ? "LifecycleQuery" : "StickinessQuery",
-      series: own.map(plainNodeOf),
+      series: drawn.map(plainNodeOf),
       interval,
       dateRange,
       ...filtered,

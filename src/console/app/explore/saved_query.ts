@@ -47,9 +47,9 @@ const drawingFields = new Set(
 );
 
 function withoutDrawing(query: Fields): Fields {
-  const own = Object.entries(query).filter(([name]) => !drawingFields.has(name));
+  const queryFields = Object.entries(query).filter(([name]) => !drawingFields.has(name));
   return Object.fromEntries(
-    own.map(([name, value]) => [name, isFields(value) ? withoutDrawing(value) : value]),
+    queryFields.map(([name, value]) => [name, isFields(value) ? withoutDrawing(value) : value]),
   );
 }
 

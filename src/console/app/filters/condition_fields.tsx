@@ -24,14 +24,14 @@ import {
 export const listIdOf = (lists: string, owner: Owner): string => `${lists}-${owner}`;
 
 /** Owners of properties, with each type of groups; `own` is offered even where its type was deleted. */
-export function ownerOptions({ groupTypes }: ProjectNames, own: Owner) {
+export function ownerOptions({ groupTypes }: ProjectNames, owner: Owner) {
   const options = [
     ["event", "The event’s"],
     ["person", "The person’s"],
     ["session", "The session’s"],
     ...groupTypes.map((one) => [`group:${one.group_type_index}`, `The ${one.group_type}’s`] as const),
   ] as const;
-  return options.some(([value]) => value === own) ? options : [...options, [own, "The group’s"] as const];
+  return options.some(([value]) => value === owner) ? options : [...options, [owner, "The group’s"] as const];
 }
 
 interface ConditionFieldsProps {

@@ -7,7 +7,7 @@ import { groupIndexOf, needsValue, operators, ownerOf } from "./conditions.ts";
 export function filterSentences(query: Fields): string[] {
   const all = filtersText(query["properties"]);
   const nodes = [...listOf(query["series"]), ...entitiesOf(fieldsOf(query["retentionFilter"]))].map(fieldsOf);
-  const own = nodes.flatMap((node, i) => {
+  const seriesTexts = nodes.flatMap((node, i) => {
     const text = filtersText(node["properties"]);
     const name = node["custom_name"] || node["event"] || node["id"] || "any event";
     const letter = nodes.length > 1 ? `${String.fromCharCode(65 + i)}, ` : "";
@@ -16,7 +16,7 @@ export function filterSentences(query: Fields): string[] {
   const formulas = formulasOf(fieldsOf(query["trendsFilter"]));
   return [
     ...(all ? [`Only where ${all}.`] : []),
-    ...own,
+    ...seriesTexts,
     ...(query["filterTestAccounts"] === true ? ["Without the project’s test accounts."] : []),
     ...(formulas.length > 0 ? [`Formula: ${formulas.join("; ")}.`] : []),
   ];

@@ -138,8 +138,8 @@ interface Filter {
 /** A filter by time zone only has events without a country, as its row has. */
 function filtersOf({ by, value }: SiteFilter): Filter[] {
   const { key, type } = subjects.get(by)!;
-  const own = value === "" ? { operator: "is_not_set" } : { operator: "exact", value: [value] };
-  return [{ key, type, ...own }, ...(by === byZone.by ? withoutCountry : [])];
+  const comparison = value === "" ? { operator: "is_not_set" } : { operator: "exact", value: [value] };
+  return [{ key, type, ...comparison }, ...(by === byZone.by ? withoutCountry : [])];
 }
 
 const withoutCountry: readonly Filter[] = [
@@ -185,12 +185,12 @@ export function curveQuery(site: Site, key: string) {
 
 export function tableQuery(site: Site, { by }: Subject, limit: number) {
   const { dateRange, properties } = scopeOf(site);
-  const own = by === byZone.by ? withoutCountry : [];
+  const excluded = by === byZone.by ? withoutCountry : [];
   return {
     kind: "WebStatsTableQuery",
     breakdownBy: by,
     dateRange,
-    properties: [...properties, ...own],
+    properties: [...properties, ...excluded],
     limit,
   };
 }

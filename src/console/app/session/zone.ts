@@ -10,7 +10,7 @@ export function useZone(): string {
 }
 
 /** The text at the foot of each page. */
-export function clockText(project: string, own: string): string {
-  if (project === own) return `Times are in the time zone ${project}, the project’s and yours.`;
-  return `Days, charts and SQL are in the project’s time zone, ${project}; other times in yours, ${own}.`;
+export function clockText(project: string, browser: string): string {
+  if (project === browser) return `Times are in the time zone ${project}, the project’s and yours.`;
+  return `Days, charts and SQL are in the project’s time zone, ${project}; other times in yours, ${browser}.`;
 }

@@ -50,10 +50,10 @@ export function errorRangeIn(message: string, text: string): ErrorRange | undefi
   const [, line, column] = /\(Line (\d+), column (\d+)\.\)$/.exec(message) ?? [];
   if (line === undefined || column === undefined) return undefined;
   const lines = text.split("\n");
-  const own = lines[Number(line) - 1] ?? "";
+  const errorLine = lines[Number(line) - 1] ?? "";
   const above = lines.slice(0, Number(line) - 1).reduce((sum, one) => sum + one.length + 1, 0);
   // The API counts characters, a text area halves of surrogate pairs.
-  const start = above + [...own].slice(0, Number(column) - 1).join("").length;
+  const start = above + [...errorLine].slice(0, Number(column) - 1).join("").length;
   const word = /^[\w$.]+/.exec(text.slice(start))?.[0] ?? text.slice(start, start + 1);
   return {
     start: Math.min(start, text.length),

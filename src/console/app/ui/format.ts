@@ -81,8 +81,8 @@ export function clockTimeText(iso: string): string {
 function localTime(iso: string | null | undefined): string[] {
   const time = new Date(iso ?? "");
   if (!iso || Number.isNaN(time.getTime())) return [iso ?? ""];
-  const own = new Date(time.getTime() - time.getTimezoneOffset() * 60_000);
-  return own.toISOString().slice(0, 19).split("T");
+  const local = new Date(time.getTime() - time.getTimezoneOffset() * 60_000);
+  return local.toISOString().slice(0, 19).split("T");
 }
 
 /** In seconds. */

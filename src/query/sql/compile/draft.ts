@@ -141,8 +141,8 @@ export function newSqlDraft(
   let madeChars = 0;
   const bound = new Map<string, string>();
   let characters: readonly string[] | undefined;
-  const own = context.names ?? "";
-  const fresh = (prefix: string): string => `${prefix}${own}${names++}`;
+  const infix = context.names ?? "";
+  const fresh = (prefix: string): string => `${prefix}${infix}${names++}`;
   /** A part that is written twice on each level doubles with each: the query is refused before the text is joined. */
   const made: SqlDraft["made"] = (part, at) => {
     madeChars += part.sql.length;

@@ -163,12 +163,12 @@ export class TableRead {
       const inner = read.#joined.size > 0 ? read.subquery().slice(1, -1) : source;
       return ` LEFT ANY JOIN (${inner}) AS ${read.alias} ON ${base}.${left} = ${read.alias}.${right}`;
     });
-    const own = [...this.#exposed, ...more, ...this.#columns.values()].map(
+    const ownColumns = [...this.#exposed, ...more, ...this.#columns.values()].map(
       (name) => `${base}.${name} AS ${name}`,
     );
     const theirs = [...this.#passed].map(([name, sql]) => `${sql} AS ${name}`);
     const inner = `(SELECT ${this.#listed(more)} FROM ${this.#source} WHERE ${project}) AS ${base}`;
-    return `(SELECT ${[...own, ...theirs].join(", ")} FROM ${inner}${joins.join("")})`;
+    return `(SELECT ${[...ownColumns, ...theirs].join(", ")} FROM ${inner}${joins.join("")})`;
   }
 
   /** Columns of joined tables by their names in the subquery. */
@@ -224,8 +224,8 @@ export class TableRead {
   #columnSql({ sql, type, nullable, source }: TableColumn): Sql {
     if (source !== undefined) this.#source = source;
     const raw = /^toTimeZone\((\w+), \{tz:String\}\)$/.exec(sql)?.[1];
-    const own = { sql: this.#read(sql), type, nullable: nullable ?? false };
-    if (raw === undefined) return own;
+    const column = { sql: this.#read(sql), type, nullable: nullable ?? false };
+    if (raw === undefined) return column;
     const limit = (sign: string, bound: string): void => {
       if (raw !== "timestamp") return;
       if (!sign.startsWith("<"))
@@ -233,7 +233,7 @@ export class TableRead {
       if (!sign.startsWith(">"))
         this.#sessionLimits.add(` AND start_time ${sign === "=" ? "<=" : sign} ${bound}`);
     };
-    return { ...own, floor: { raw: () => this.#read(raw), days: 0, limit } };
+    return { ...column, floor: { raw: () => this.#read(raw), days: 0, limit } };
   }
 
   #read(sql: string): string {

@@ -43,8 +43,7 @@ export function functionsIn<Own>(list: string, any: number): Map<string, SqlFunc
     const shape = { argsMin: Number(min), argsMax: max === "*" ? any : Number(max), type: type as SqlType };
     for (const one of names.split(" ")) {
       const [known = "", name = known] = one.split("=");
-      const own = Object.fromEntries(traits) as Own;
-      found.set(known.toLowerCase(), { ...own, ...shape, name });
+      found.set(known.toLowerCase(), { ...(Object.fromEntries(traits) as Own), ...shape, name });
     }
   }
   return found;
