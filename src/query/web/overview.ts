@@ -10,7 +10,7 @@ import { both, shownFigure, visitRows, type VisitScope, visitSpans } from "./sto
 export const webOverviewKind = queryKind({
   schema: webOverviewModel,
   result: "figures",
-  check: (query: WebOverviewQuery, attr) => ({ attr, query, filters: filtersOf(query, attr) }),
+  check: (query: WebOverviewQuery, attr) => ({ attr, query, filters: filtersOf(query, attr), entities: [] }),
   title: () => "Web overview",
   answer,
 });

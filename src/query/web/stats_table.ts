@@ -10,7 +10,12 @@ import { both, shownFigure, visitRows, type VisitScope, visitSpans } from "./sto
 export const webStatsTableKind = queryKind({
   schema: webStatsTableModel,
   result: "table",
-  check: (query: WebStatsTableQuery, attr) => ({ attr, query, filters: filtersOf(query, attr) }),
+  check: (query: WebStatsTableQuery, attr) => ({
+    attr,
+    query,
+    filters: filtersOf(query, attr),
+    entities: [],
+  }),
   title: ({ query }) => `Visitors by ${query.breakdownBy}`,
   answer,
 });

@@ -7,7 +7,6 @@ import type { SqlTableRows } from "../results/table_rows.ts";
 import { eventTable, filterCondition, newDraft, type QueryContext, spanCondition, spanOf } from "../store.ts";
 import type { WebOverviewQuery, WebStatsTableQuery } from "./model.ts";
 
-/** The checked query of these kinds. */
 export interface VisitScope<Query = WebOverviewQuery | WebStatsTableQuery> {
   attr: string;
   query: Query;
