@@ -260,7 +260,7 @@ test("the time of a regular expression grows no faster than the text it is tried
   }
 });
 
-test("slow shapes of regular expressions are told from quick ones", () => {
+test("slow shapes of regular expressions are distinguished from quick ones", () => {
   const slow = [
     /_+$/,
     /\/+$/,
@@ -356,7 +356,7 @@ test("what changes has an owner: no module has state of its own, but for what a 
   );
 });
 
-test("mutable state of a module is told from tables and constants", () => {
+test("mutable state of a module is distinguished from tables and constants", () => {
   const code = (last: string) =>
     `const table = new Uint8Array(9);\nfor (const at of [1]) {\n  table[at] = 1;\n}\nconst all = new Set([1]);\n${last}\n`;
   const body = (line: string) => `function f(): void {\n  ${line}\n}`;

@@ -57,7 +57,6 @@ export type PersonalKeyUpdate = UpdateInput<typeof personalKeyBody>;
 
 type KeyAccess = Pick<PersonalKey, "scopes" | "scoped_teams" | "scoped_organizations">;
 
-/** The input for a new key. */
 export type PersonalKeyInput = Pick<PersonalKey, "label" | "scopes"> &
   Partial<Pick<PersonalKey, "scoped_teams" | "scoped_organizations">>;
 

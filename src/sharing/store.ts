@@ -3,7 +3,6 @@
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import type { SharedKind } from "./model.ts";
 
-/** A thing that may be shared. */
 export interface SharedThing {
   project_id: number;
   kind: SharedKind;
@@ -15,7 +14,6 @@ export interface SharedLink extends SharedThing {
   id: number;
 }
 
-/** A token as it is stored. */
 export interface StoredToken {
   token_hash: string;
   token_sealed: Uint8Array;

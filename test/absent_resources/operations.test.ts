@@ -43,7 +43,7 @@ test("the list of a resource that does not exist here is empty, on every page an
   }
 });
 
-test("what else clients ask for by default is a 404 that names it", async () => {
+test("other resources that clients request by default are a 404 that names them", async () => {
   const asked = [
     ["error_tracking/symbol_sets/bulk_start_upload", "Error tracking does not exist on this server."],
     ["file_system/", "A tree of files does not exist on this server."],
@@ -64,7 +64,7 @@ test("what else clients ask for by default is a 404 that names it", async () => 
   expect(problemOf(roles)).toEqual([404, "invalid_request", "not_found", detail, null]);
 });
 
-test("anything else that is asked of it is a 404 that says so", async () => {
+test("any other path of it is a 404 with its reason", async () => {
   const detail = "Feature flags do not exist on this server: their list is empty, and there is nothing else.";
   const refusal = [404, "invalid_request", "not_found", detail, null];
   const asked = [
@@ -114,7 +114,7 @@ test("the list needs a key with its scope, and of a member of the project", asyn
   }
 });
 
-test("what SDKs ask of the same name is answered without a personal key", async () => {
+test("requests of SDKs with the same name are answered without a personal key", async () => {
   for (const path of ["/api/surveys/?token=phc_test_project_key_0123456789", "/api/early_access_features/"]) {
     expect((await ask(app, "GET", path, undefined, "")).status).toBe(200);
   }

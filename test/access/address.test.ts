@@ -69,7 +69,7 @@ test("an operator who allows private addresses gets them", async () => {
   expect(await open.connectable("[::1]")).toBe("::1");
 });
 
-test("connecting asks for the name, and takes none that also points inside", async () => {
+test("connecting resolves the name, and refuses one that also has an inner address", async () => {
   expect(await resolving(["8.8.8.8", "1.1.1.1"]).connectable("example.com")).toBe("8.8.8.8");
   const inside = resolving(["8.8.8.8", "10.0.0.1"]).connectable("example.com");
   await expect(inside).rejects.toThrow('The host "example.com" is a private or local address');
@@ -90,7 +90,7 @@ test("storing a host looks its name up, and lets one pass that does not resolve"
   expect(await resolving(["8.8.8.8"]).resolvedRefusalOf("127.0.0.1")).toContain("private");
 });
 
-test("who asks for a name themselves may not ask for one that was not looked at", async () => {
+test("a caller who resolves names may resolve only names that were checked", async () => {
   expect(await resolving(["8.8.8.8"]).lookedAt("example.com")).toBe("8.8.8.8");
   await expect(resolving(["127.0.0.1"]).lookedAt("inside.example.com")).rejects.toThrow("private");
   await expect(resolving([]).lookedAt("nowhere.example.com")).rejects.toThrow("does not resolve");

@@ -55,7 +55,7 @@ test("an entry may have a port or brackets; behind one that is no address nothin
   expect(addressOf(trusted, "10.0.0.1", long)).toBe("10.0.0.1");
 });
 
-test("a proxy that is not trusted is told to the operator once", () => {
+test("a proxy that is not trusted is reported to the operator once", () => {
   const warned: unknown[] = [];
   const log = { ...silentLog, warn: (...said: unknown[]) => void warned.push(said[1]) };
   const find = openClientAddress({ trustedProxies: ["10.0.0.1"], log });

@@ -170,7 +170,7 @@ test("a missing scope is answered 403, naming it", async () => {
   expect((await ask("/api/me/", key)).body).toEqual({ email: "admin@example.com" });
 });
 
-test("a missing scope is told before whether the project exists", async () => {
+test("a missing scope is reported before a missing project", async () => {
   const key = await keyWith({ scopes: ["project:read"] });
   expect((await ask("/api/projects/999/things/", key)).status).toBe(403);
 });

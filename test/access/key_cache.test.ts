@@ -43,7 +43,7 @@ function counting(answer: (secure_value: string) => Promise<Found | undefined> =
   return { counts, standing };
 }
 
-test("what was found is asked for again when it is accessLimits.foundAgeMsMax old, counted from the question", async () => {
+test("a found entry is read again when it is accessLimits.foundAgeMsMax old, counted from the start of its read", async () => {
   const clock = stillClock();
   const { counts, standing } = counting(async (id) => {
     clock.passed += 100;
@@ -70,7 +70,7 @@ test("each key and each thing that is named is a question of its own", async () 
   expect(counts.holder).toBe(2);
 });
 
-test("what is not there, or not open to the holder, is asked for each time", async () => {
+test("a missing or forbidden entry is read each time", async () => {
   const answers: (Found | undefined)[] = [
     undefined,
     foundOf("a"),

@@ -155,7 +155,7 @@ test("unknown keys that arrive while one is looked up are looked up together", a
   expect(source.asked).toEqual([["phc_a"], ["phc_b", "phc_c"]]);
 });
 
-test("more unknown keys at once than a read may hold are told to come back", async () => {
+test("more unknown keys at once than one read may have are refused with a time to retry", async () => {
   const source = new FakeSource();
   const table = await openTable(source);
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -171,7 +171,7 @@ test("more unknown keys at once than a read may hold are told to come back", asy
   await Promise.all([first, ...waiting]);
 });
 
-test("while Postgres is away known keys go on and unknown ones are told when to come back", async () => {
+test("while Postgres is unavailable known keys work and unknown ones are refused with a time to retry", async () => {
   const source = new FakeSource();
   source.keys.set("phc_one", 1);
   const table = await openTable(source);
@@ -182,14 +182,14 @@ test("while Postgres is away known keys go on and unknown ones are told when to 
   expect(fault.retryAfterSeconds).toBeGreaterThan(0);
 });
 
-test("a Postgres that never answers is like one that is away", async () => {
+test("a Postgres that never answers is like one that is unavailable", async () => {
   const source = new FakeSource();
   const table = await openTable(source, { readMsMax: 1 });
   source.gate = new Promise(() => {});
   expect((await faultOf(table.admit("phc_new"))).code).toBe("unavailable");
 });
 
-test("the table starts from its file while Postgres is away", async () => {
+test("the table starts from its file while Postgres is unavailable", async () => {
   const source = new FakeSource();
   source.keys.set("phc_one", 1);
   await (await openTable(source)).close();
@@ -244,7 +244,7 @@ test("no damaged byte of the file makes a key another project's", async () => {
   }
 });
 
-test("how events without a cookie are taken is known with the key, also where Postgres is away since the start", async () => {
+test("the setting for events without a cookie is known with the key, even if Postgres was never available", async () => {
   const source = new FakeSource();
   const settings = {
     phc_off: { enabled: false, timezone: "UTC" },
@@ -270,7 +270,7 @@ test("how events without a cookie are taken is known with the key, also where Po
   await later.close();
 });
 
-test("a change told by Postgres ends deleted keys and brings new ones", async () => {
+test("a notification from Postgres ends deleted keys and adds new ones", async () => {
   const source = new FakeSource();
   source.keys.set("phc_old", 1);
   const table = await openTable(source);
@@ -283,7 +283,7 @@ test("a change told by Postgres ends deleted keys and brings new ones", async ()
   expect(table.find("phc_new")).toBe(2);
 });
 
-test("a change told while the table is being read leads to another read", async () => {
+test("a notification during a read of the table leads to another read", async () => {
   const source = new FakeSource();
   const table = await openTable(source);
   source.keys.set("phc_one", 1);
@@ -300,14 +300,14 @@ test("a change told while the table is being read leads to another read", async 
   expect(table.find("phc_one")).toBeUndefined();
 });
 
-test("the table is read again when it is old, without being told", async () => {
+test("the table is read again when it is old, without a notification", async () => {
   const source = new FakeSource();
   await openTable(source, { refreshMs: 1 });
   await source.read(5);
   expect(source.reads).toBeGreaterThanOrEqual(5);
 });
 
-test("Postgres going away and coming back is told once each way", async () => {
+test("Postgres becoming unavailable and available again is reported once each", async () => {
   const lines: string[] = [];
   const log = openLog({ level: "info", format: "json", write: (line) => void lines.push(line) });
   const source = new FakeSource();
@@ -321,7 +321,7 @@ test("Postgres going away and coming back is told once each way", async () => {
   expect(lines.filter((line) => line.includes("again"))).toHaveLength(1);
 });
 
-test("a table closes while Postgres is away", async () => {
+test("a table closes while Postgres is unavailable", async () => {
   const source = new FakeSource();
   const table = await openTable(source);
   source.away = true;
@@ -329,7 +329,7 @@ test("a table closes while Postgres is away", async () => {
   await table.close();
 });
 
-test("a closed table still finds, and asks nobody", async () => {
+test("a closed table still finds keys, and reads nothing", async () => {
   const source = new FakeSource();
   source.keys.set("phc_one", 1);
   const table = await openTable(source);

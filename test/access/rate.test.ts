@@ -18,7 +18,7 @@ function openHeld(limit: number) {
   return { clock, rate, take };
 }
 
-test("a key may ask as often as its budget says, each key by itself", () => {
+test("each key may make as many requests as its budget allows", () => {
   const { take } = openHeld(2);
   expect([take(), take()]).toEqual([1, 0]);
   expect(take()).toMatchObject({ code: "throttled" });

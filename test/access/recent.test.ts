@@ -48,7 +48,7 @@ function deafRooms(options: Partial<GateOptions> = {}) {
 
 const own = "/api/personal_api_keys/@current/";
 
-test("a revocation that nobody told of is effective within five seconds, and at once for what changes things", async () => {
+test("a revocation without a notification is effective within five seconds, and at once for changes", async () => {
   const { clock, ask } = deafRooms();
   const { key_id, user_id, value, project_id } = await addMember(accounts.sql);
   const path = `/api/projects/${project_id}/`;
@@ -100,7 +100,7 @@ test("a project made through this server is current with the answer", async () =
   expect(await current()).toBe(made.body["id"]);
 });
 
-test("only who asks is remembered: what a reply shows is read anew", async () => {
+test("only the caller is cached: what a reply shows is read each time", async () => {
   const { recent, ask } = deafRooms();
   const { value, project_id } = await addMember(accounts.sql);
   const nameOf = async () => (await ask(value, "GET", `/api/projects/${project_id}/`)).body["name"];

@@ -22,7 +22,7 @@ async function changeExport(server: Server, id: string, name: string): Promise<n
   return (await ask(server, "PATCH", `${home}/batch_exports/${id}/`, { name })).status;
 }
 
-test("a new key takes the place of the file's, then of another, and links and destinations go on", async () => {
+test("a new key replaces the file's, then another, and links and destinations continue to work", async () => {
   const first = await startServer();
   const { dataDir } = first;
   const source = { kind: "TrendsQuery", series: [{ kind: "EventsNode", event: "bought" }] };

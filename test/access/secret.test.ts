@@ -51,7 +51,7 @@ test("setting SECRET_KEY later leaves readable what the file's key sealed", () =
   expect(openSecrets({ secretKey: "one", dataDir: makeFolder() }).open(later.seal(secret))).toEqual(secret);
 });
 
-test("SECRET_KEY alone makes no file, and a damaged file is told", () => {
+test("SECRET_KEY alone makes no file, and a damaged file is reported", () => {
   const dataDir = makeFolder();
   openSecrets({ secretKey: "one", dataDir });
   expect(existsSync(`${dataDir}/secret.key`)).toBe(false);

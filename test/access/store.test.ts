@@ -41,7 +41,7 @@ test("a new key is admitted right after its project was made", async () => {
   expect(await keys.admit(api_token)).toBe(id);
 });
 
-test("Postgres tells of new and deleted projects, and nobody has to ask", async () => {
+test("Postgres notifies of new and deleted projects", async () => {
   const { id, api_token } = await newKey();
   await until(() => keys.find(api_token) === id);
   await removeProject(accounts.sql, id);

@@ -20,7 +20,7 @@ afterAll(cleanUp, startMsMax);
 const budget = ({ headers }: Answer) =>
   ["limit", "remaining", "reset"].map((name) => headers.get(`x-ratelimit-${name}`));
 
-test("past its budget a key is answered 429, saying when to come back; other keys go on", async () => {
+test("past its budget a key is answered 429, with the time to retry; other keys are not affected", async () => {
   const key = await newKey();
   const answers: Answer[] = [];
   for (let i = 0; i < 5; i += 1)

@@ -41,7 +41,7 @@ async function shown(type: string, config: unknown, at = desk): Promise<unknown>
   return (made["destination"] as Record<string, unknown>)["config"];
 }
 
-describe("every type is told its own fields", () => {
+describe("every type has its own fields", () => {
   test("all of them, with their secrets kept back", async () => {
     const files = {
       file_format: "CSV",
@@ -425,7 +425,7 @@ test("private addresses are refused on create and on change, however they are sp
   expect(await shown("S3", nowhere)).toEqual(nowhere);
 });
 
-test("secrets are asked for again when the data would go elsewhere", async () => {
+test("secrets are required again when the data would go elsewhere", async () => {
   const cases: [string, Record<string, unknown>, Record<string, unknown>, string, Record<string, unknown>][] =
     [
       ["S3", { ...s3, ...keys }, { endpoint_url: "https://other.example.com" }, "aws_access_key_id", keys],

@@ -80,7 +80,7 @@ async function stored(): Promise<number> {
   return row!.count;
 }
 
-test("a dry run tries the destination with all it was told, and stores nothing", async () => {
+test("a dry run tests the destination with all of its settings, and stores nothing", async () => {
   const { status, body } = await create("?dry_run=1");
   expect(status).toBe(200);
   expect(body).toMatchObject({ name: "Tried", destination: { type: "S3", config }, latest_runs: [] });
@@ -180,7 +180,7 @@ test(
   startMsMax,
 );
 
-test("the engine is told no name that nobody has looked at", async () => {
+test("no unchecked name is passed to the engine", async () => {
   const clickhouse = openClickHouse("http://default:x@127.0.0.1:9/sluice");
   later(() => clickhouse.close());
   const addresses = openAddresses({ allowPrivate: false, resolve: async () => [] });

@@ -119,7 +119,7 @@ test("JSON lines hold every event once, its properties as they were sent", async
   ]);
 });
 
-test("files are compressed as asked", async () => {
+test("files are compressed as configured", async () => {
   const [gzip, brotli, csv] = await Promise.all([
     exported({ prefix: "gz", compression: "gzip" }),
     exported({ prefix: "br", compression: "brotli" }),
@@ -225,7 +225,7 @@ test("only the chosen events are exported", async () => {
   expect(keysBelow("none")).toEqual([]);
 });
 
-test("keys hold what they are told to, encoded as the server expects it", async () => {
+test("keys contain the parts of their template, encoded as the server expects them", async () => {
   const prefix = "/a b+c/%41/é'(1)&=#/{year}/{table}/";
   const run = await exported({ prefix });
   expect(run.latest_error).toBeNull();
@@ -237,7 +237,7 @@ test("keys hold what they are told to, encoded as the server expects it", async 
   ]);
 });
 
-test("encryption is asked for in signed headers", async () => {
+test("encryption is requested in signed headers", async () => {
   const config = { encryption: "aws:kms", kms_key_id: "key-1", prefix: "sse" };
   expect((await exported(config)).latest_error).toBeNull();
   const { headers } = s3.requests.findLast(({ path }) => path.includes("/sse/"))!;
@@ -348,7 +348,7 @@ test("a cancelled run stops, and writes nothing more", async () => {
   expect(keysBelow("cancelled")).toEqual([]);
 });
 
-test("asked over HTTP: a dry run tries the destination out, a backfill begins at once, a run can be cancelled", async () => {
+test("over HTTP, a dry run tests the destination, a backfill begins at once, a run can be cancelled", async () => {
   const config = {
     bucket_name: "exports",
     region: "us-east-1",

@@ -180,7 +180,7 @@ test("an HTTP listener gets every event once, in batches as capture takes them",
   }
 });
 
-test("a listener that refuses ends a run at once, one that is away is tried again", async () => {
+test("a listener that refuses ends a run at once, one that is unavailable is tried again", async () => {
   const refusing = startListener(() => new Response("no such key", { status: 401 }));
   const refused = await exported(toListener(refusing.url));
   expect([refused.status, refused.attempts]).toEqual(["Failed", 1]);
@@ -339,7 +339,7 @@ test("persons come as they are now, one row for every id, into files and tables"
   }
 });
 
-test("a native query into a table has to say what tells its rows apart", async () => {
+test("a native query into a table must name the columns that identify its rows", async () => {
   await target`CREATE TABLE own (uuid uuid, name text)`;
   const select = (columns: string) => ({
     native_query: `SELECT ${columns} FROM events WHERE event = 'bought'`,

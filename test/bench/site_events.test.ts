@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { eventBytesOf, eventTexts } from "../../bench/events.ts";
 
-test("events of each kind are as long as is told of them, and each has a session and a uuid of its own", () => {
+test("events of each kind are as long as documented, and each has a session and a uuid of its own", () => {
   for (const site of [undefined, "server", "short", "web", "mix"] as const) {
     const texts = eventTexts({ count: 2000, site });
     const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0) / texts.length;

@@ -13,7 +13,7 @@ function complaint(work: () => unknown): UserError {
   throw new Error("expected a complaint");
 }
 
-test("options with values, flags and other words are told apart", () => {
+test("options with values, flags and other words are distinguished", () => {
   const words = readArguments(["create", "--name", " Web shop ", "--json"], ["name"], ["json"]);
   expect(words.positionals).toEqual(["create"]);
   expect(optionalText(words, "name")).toBe("Web shop");
@@ -42,7 +42,7 @@ test("a word too many is named", () => {
   expect(complaint(() => checkPositionals(words, 1)).message).toBe('unexpected argument "all"');
 });
 
-test("without a command the usage is told as a complaint, with --help as an answer", async () => {
+test("without a command the usage is printed as an error, with --help as the output", async () => {
   const silent = await runSluice([], {});
   expect([silent.exitCode, silent.stdout]).toEqual([2, ""]);
   expect(silent.stderr).toContain("usage: bun run sluice <command>");

@@ -99,7 +99,7 @@ test("a port in use is one clear line", async () => {
   );
 });
 
-test("a folder for exports that is not there is said at the start", async () => {
+test("a missing folder for exports is logged at the start", async () => {
   const EXPORT_FILE_DIR = `${makeFolder()}/not-mounted`;
   const settings = { DATA_DIR: makeFolder(), PORT: "0", LOG_LEVEL: "warn", EXPORT_FILE_DIR };
   const child = spawnSluice(["serve"], settings);
@@ -263,7 +263,7 @@ test("a first start without keys of its own prints both, and a curl line that wo
   expect(((await reply.json()) as { count: number }).count).toBe(1);
 });
 
-test("signals of reloads and log rotations change nothing, and are said", async () => {
+test("signals of reloads and log rotations change nothing, and are logged", async () => {
   const server = await startServer({ FLUSH_INTERVAL_MS: "60000" });
   for (const signal of ["SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
     process.kill(server.pid, signal);
@@ -273,7 +273,7 @@ test("signals of reloads and log rotations change nothing, and are said", async 
   expect(await server.end("SIGTERM")).toBe(0);
 });
 
-test("a misspelt setting is said at the start, and what is no setting is not", async () => {
+test("a misspelt setting is logged at the start, other variables are not", async () => {
   const server = await startServer({ POTR: "1", EVENT_RETENTION_DAY: "9", PORTAL: "x", POST_BODY: "x" });
   const lines = server
     .logged()

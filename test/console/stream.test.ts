@@ -70,7 +70,7 @@ test("a page without the right to figures gets events only", async () => {
   expect(text).not.toContain("event: figures");
 });
 
-test("an event that becomes readable late is told, and none is told twice", async () => {
+test("an event that becomes readable late is sent, and none is sent twice", async () => {
   const answers = [
     [event("b", "2026-01-01 00:00:02.000000")],
     [event("b", "2026-01-01 00:00:02.000000"), event("a", "2026-01-01 00:00:01.000000")],
@@ -84,7 +84,7 @@ test("an event that becomes readable late is told, and none is told twice", asyn
   expect([...text.matchAll(/"uuid":"(\w)"/g)].map(([, uuid]) => uuid)).toEqual(["b", "a", "c"]);
 });
 
-test("a page that comes later is told what the others know", async () => {
+test("a page that opens later gets what the others have", async () => {
   const known = event("a", "2026-01-01 00:00:01.000000");
   let elapsed = 1_000_000;
   const clock = { now: systemClock.now, elapsed: () => (elapsed += consoleLimits.newestMs) };
@@ -95,7 +95,7 @@ test("a page that comes later is told what the others know", async () => {
   expect(await messagesOf(later, (so) => so.includes('"uuid":"a"'))).toContain("event: events");
 });
 
-test("pages that ask alike are one question to the store", async () => {
+test("pages with the same filter are one query of the store", async () => {
   const { streams, asked } = opened();
   const replies = Array.from({ length: 20 }, () =>
     streams.open({ ...project }, follower(), new AbortController().signal),
@@ -146,7 +146,7 @@ test("a stream ends when its key is no longer allowed, also while a store keeps 
   waiting.reject(new Error("the store is unavailable"));
 });
 
-test("a stream goes on while it is not known whether its key is allowed", async () => {
+test("a stream continues while it is not known whether its key is allowed", async () => {
   let asked = 0;
   const isAllowed = async () => {
     if (++asked < 3) throw new Error("Postgres is unavailable");

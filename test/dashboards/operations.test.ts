@@ -39,7 +39,7 @@ async function tilesOf(id: number, search = ""): Promise<Tile[]> {
   return (await ask("GET", `dashboards/${id}/${search}`)).body["tiles"] as Tile[];
 }
 
-test("a dashboard shows its insights in the order they came, with results where they are asked for", async () => {
+test("a dashboard shows its insights in the order they came, with results where they are requested", async () => {
   const id = await make();
   await put(id, "one");
   await put(id, "two", { ...trend, dateRange: { date_from: "2024-03-02", date_to: "2024-03-01" } });
@@ -85,7 +85,7 @@ test("dashboards are listed pinned ones first, then newest first", async () => {
   expect(body["next"]).toContain("offset=3");
 });
 
-test("a dashboard changes only in what is said of it, and not at all by nothing", async () => {
+test("a dashboard changes only in the fields sent, and not at all by an empty body", async () => {
   const id = await make("Before");
   const before = (await ask("GET", `dashboards/${id}/`)).body;
   expect((await ask("PATCH", `dashboards/${id}/`, {})).body).toEqual(before);

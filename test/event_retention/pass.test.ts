@@ -162,7 +162,7 @@ test("a pass is due after an hour, and at once when a project's retention was ch
   expect(await pass({ retentionDays: 5 }, true)).toMatchObject({ is: "passed", events: 1 });
 });
 
-test("a pass that was stopped after one year goes on with the others", async () => {
+test("a pass that was stopped after one year continues with the others", async () => {
   const id = await makeProject(7);
   await store(id, "2021-01-01 00:00:00", "2022-01-01 00:00:00");
   const stop = new AbortController();

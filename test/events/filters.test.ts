@@ -190,7 +190,7 @@ test("selected columns are a table with format=csv", async () => {
   ]);
 });
 
-test("what is wrong in select is named by its place, and a key asks for what its scopes open", async () => {
+test("an error in select is named by its position, and a key may select what its scopes allow", async () => {
   const wrong: [string, string, string][] = [
     ["[]", "blank", "select"],
     ["", "blank", "select__0"],
@@ -316,7 +316,7 @@ test("events that conditions in SQL find are shown as others are, page by page a
   ).toEqual(["third", "second", "first"]);
 });
 
-test("what is wrong in a condition is named by its place, and a key asks for what its scopes open", async () => {
+test("an error in a condition is named by its position, and a key may filter by what its scopes allow", async () => {
   const wrong: [string, string, string][] = [
     ["event = ", "invalid_input", "where__0"],
     ["", "blank", "where__0"],

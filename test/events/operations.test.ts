@@ -303,7 +303,7 @@ test("only events that hold all property filters are listed and counted, and lin
   expect((await filtered([])).body.count).toBe(240);
 });
 
-test("filters on persons ask what is known of them now", async () => {
+test("filters on persons use their present properties", async () => {
   await stores.clickhouse.command(
     `INSERT INTO event_feed (uuid, project_id, distinct_id, timestamp, created_at, pk, pw, pv)
      SELECT generateUUIDv4(), {project_id:UInt32}, 'id1', now64(6), now64(6), ['plan'], [0], ['"paid"']`,

@@ -101,7 +101,7 @@ test("every statement filters by project first, takes parameters, and is held to
   }
 });
 
-test("a page past the end asks for no events", async () => {
+test("a page past the end reads no events", async () => {
   let statements = 0;
   const clickhouse: Pick<ClickHouse, "query"> = {
     query: async <Row>() => {

@@ -84,7 +84,7 @@ test("what rests under a freed place keeps its own name, in groups, in queries a
   expect(rows).toEqual([{ group_type: "company", group_key: "acme" }]);
 });
 
-test("a type that is not allowed is counted and told as a warning, and its event kept", async () => {
+test("a type that is not allowed is counted and reported as a warning, and its event kept", async () => {
   const told = await send(
     { event: "kept", distinct_id: "x", properties: { $groups: { company: "acme", evil0: "k", other: "k" } } },
     identify("other", "1", "Other"),

@@ -104,7 +104,7 @@ test("a body that stays away is given up, and its sender told", async () => {
   expect(cancelled).toBe(true);
 });
 
-test("a body's memory is acquired while it comes, refused past the budget, and given back when it is read", async () => {
+test("a body's memory is acquired while it comes, refused past the budget, and returned when it is read", async () => {
   const memory = new MemoryBudget({ bytesMax: 120_000, shareBytesMax: 120_000 });
   const charged = (sent: Request) => {
     chargeBody(sent, memory);

@@ -15,7 +15,7 @@ test("the origin is mirrored with credentials, since a star is not allowed with 
   });
 });
 
-test("without an origin nothing is allowed, and caches are still told that it matters", () => {
+test("without an origin nothing is allowed, and caches still learn that it matters", () => {
   expect(corsHeaders(request({}))).toEqual({ vary });
 });
 

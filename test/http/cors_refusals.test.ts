@@ -47,7 +47,7 @@ test("a page may read every refusal: 404, 405, 413, 401 and 400", async () => {
   }
 });
 
-test("logs, metrics and traces are said not to be kept, once and for good, to pages too", async () => {
+test("logs, metrics and traces are refused permanently, to pages too", async () => {
   for (const path of ["/i/v1/logs", "/i/v1/metrics", "/i/v1/traces", "/i/v0/ai/otel", "/i/v0/ai"]) {
     for (const spelling of [path, `${path}/?token=${projectKey}`, `/${path}`]) {
       const reply = await ask(spelling, { method: "POST", body: "{}" });
@@ -59,7 +59,7 @@ test("logs, metrics and traces are said not to be kept, once and for good, to pa
   }
 });
 
-test("a page that asks first is let ask anywhere but in the management API", async () => {
+test("preflights are allowed everywhere but in the management API", async () => {
   const headers = { "access-control-request-method": "POST", "access-control-request-headers": "x-own" };
   for (const path of ["/i/v1/logs", "/i/v1/metrics?token=x", "/i/v0/ai/otel", "/nowhere", "//batch/"]) {
     const reply = await fetch(`${app.url}${path}`, { method: "OPTIONS", headers: { origin, ...headers } });

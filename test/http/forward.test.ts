@@ -8,7 +8,7 @@ const other = Bun.serve({
 });
 afterAll(() => other.stop(true));
 
-test("the other process is told the client's address, whatever the client says of it", async () => {
+test("the other process gets the client's address, whatever the client claims", async () => {
   const addresses: (string | undefined)[] = ["10.1.2.3", undefined];
   const forward = forwardTo(`http://127.0.0.1:${other.port}`, () => addresses.shift());
   const request = () =>

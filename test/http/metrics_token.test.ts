@@ -65,7 +65,7 @@ test("METRICS_TOKEN is 16 to 256 visible characters, or the start says why not",
   }
 });
 
-test("every worker asks for it", async () => {
+test("every worker requires it", async () => {
   const server = await startServer({ METRICS_TOKEN: token, WORKERS: "2" });
   const ask = async (headers: Record<string, string>) => {
     const reply = await fetch(`${server.url}/metrics`, { headers: { connection: "close", ...headers } });

@@ -39,7 +39,7 @@ test("every management route's JSON says so, answers and refusals", async () => 
   expect(wrong.filter(Boolean)).toEqual([]);
 });
 
-test("so do captures, what SDKs ask for, documents, readiness and what is not there", async () => {
+test("so do captures, configuration of SDKs, documents, readiness and 404s", async () => {
   const event = JSON.stringify({ api_key: projectKey, event: "e", distinct_id: "d" });
   const wrong = [
     await sniffed("POST", "/capture/", {}, event),

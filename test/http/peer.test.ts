@@ -19,7 +19,7 @@ function open(): { url: string; peers: PeerAddresses } {
   return { url: server.url, peers };
 }
 
-test("who asks is known by the address at the other end of the connection, also of a request that names no host", async () => {
+test("the caller is known by the address of the connection, also in a request without a host", async () => {
   const { url } = open();
   expect(await (await fetch(`${url}/asked?a=b`, { method: "POST", body: "x" })).text()).toBe("127.0.0.1");
   const old = await sendRaw(url, ["POST /asked HTTP/1.0"], "x");

@@ -44,7 +44,7 @@ async function taken(): Promise<number> {
   return Number(/^sluice_events_accepted_total\{lane="live"\} (\d+)$/m.exec(text)?.[1]);
 }
 
-test("of captures in one piece, none is taken behind one that has no answer", async () => {
+test("of pipelined captures, none is read before the previous one is answered", async () => {
   const before = await taken();
   const { answered, closed } = await sendAtOnce(["a", "b", "c", "d"].map(captureOf).join(""), 4);
   // An answer of its own says that everything before was committed.
@@ -61,7 +61,7 @@ test("requests whose answers wait for nothing are answered in order, however the
   expect(await sendAtOnce(health + captureOf("behind"), 2)).toEqual({ answered: 2, closed: false });
 });
 
-test("a connection goes on with the next request once the answer is here", async () => {
+test("a connection continues with the next request once the answer is here", async () => {
   const { hostname, port } = new URL(app.url);
   const socket = connect(Number(port), hostname);
   const before = await taken();

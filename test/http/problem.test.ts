@@ -102,7 +102,7 @@ test("something thrown that is no error is a server error too", async () => {
   expect((await ask("text", "/api/things/")).status).toBe(500);
 });
 
-test("a store that is away is answered 503, with the time to come back", async () => {
+test("a store that is unavailable is answered 503, with the time to retry", async () => {
   for (const code of ["ECONNREFUSED", "CONNECTION_CLOSED", "57P01", "53300"]) {
     const reply = await ask(Object.assign(new Error("connect 10.0.0.5"), { code }), "/api/things/");
     expect(reply.status).toBe(503);
@@ -125,7 +125,7 @@ test("only what an operator can act on is a warning: a client that left is none,
   expect(await levelOf("ABORTED", AbortSignal.abort())).toEqual([]);
 });
 
-test("an event store that is away or overloaded is told apart from a wrong query of ours", async () => {
+test("an event store that is unavailable or overloaded is distinguished from a wrong query of ours", async () => {
   const answer = (type: string, said = "at 10.0.0.5") =>
     ask(new ClickHouseError(said, "1", type), "/api/things/");
   const away = await answer("NETWORK");
@@ -149,7 +149,7 @@ test("an event store that is away or overloaded is told apart from a wrong query
   expect((await answer("UNKNOWN_IDENTIFIER")).status).toBe(500);
 });
 
-test("an event store that says nothing is told apart from a query that takes too long", async () => {
+test("an event store that does not answer is distinguished from a query that takes too long", async () => {
   const silent = await ask(
     new ClickHouseError("no answer within 15000 ms", "TIMEOUT", "TIMEOUT"),
     "/api/things/",

@@ -86,7 +86,7 @@ test("two Host headers are refused, on every kind of route", async () => {
 
 const event = JSON.stringify({ api_key: projectKey, event: "e", distinct_id: "d" });
 
-test("repeated slashes are one in what SDKs ask, as those of a host with a last slash", async () => {
+test("repeated slashes in requests of SDKs are one, as from a host with a last slash", async () => {
   const post = async (target: string) => {
     const head = [`POST ${target} HTTP/1.1`, "Host: h", "Content-Type: application/json"];
     const { status, text } = await sendRaw(app.url, head, event);

@@ -109,7 +109,7 @@ test("by when they were created and last modified", async () => {
   expect(await named("date_from=-1d")).toEqual(["rows", "funnel", "trend"]);
 });
 
-test("in the order that is asked for", async () => {
+test("in the order that is requested", async () => {
   expect(await named("order=name")).toEqual(["funnel", "hidden", "rows", "trend"]);
   expect(await named("order=-name")).toEqual(["trend", "rows", "hidden", "funnel"]);
   expect(await named("order=order")).toEqual(["rows", "funnel", "hidden", "trend"]);
@@ -118,7 +118,7 @@ test("in the order that is asked for", async () => {
   expect((await named("order=-last_modified_at")).at(-1)).toBe("hidden");
 });
 
-test("with results where they are asked for, and only on a page as long as a dashboard", async () => {
+test("with results where they are requested, and only on a page as long as a dashboard", async () => {
   const results = async (search: string) => {
     const { body } = await ask("GET", `insights/?search=trend&${search}`);
     return (body["results"] as { result: unknown }[]).map(({ result }) => result);

@@ -149,7 +149,7 @@ describe("an insight", () => {
     });
   });
 
-  test("changes only in what is said of it", async () => {
+  test("changes only in the fields sent", async () => {
     const { id, short_id } = (await make({ name: "One", tags: ["a"] })).body;
     const query = { kind: "EventsQuery", select: ["*"], event: "seen" };
     const { body } = await ask("PATCH", `${id}/`, { query, name: null });
@@ -345,7 +345,7 @@ describe("an insight is refused", () => {
     expect((await ask("GET", `${id}/`)).body["name"]).toBe("kept");
   });
 
-  test("to whoever asks another project for it", async () => {
+  test("to whoever requests it of another project", async () => {
     const { id, short_id } = (await make()).body;
     for (const method of ["GET", "PATCH", "DELETE"]) {
       expect((await ask(method, `${id}/`, undefined, "/api/projects/2/insights/")).status).toBe(404);

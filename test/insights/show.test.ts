@@ -102,7 +102,7 @@ test("the texts of a dashboard are left out", async () => {
   expect((await reader.dashboard(project_id, dashboard))?.insights.map((one) => one.id)).toEqual([id]);
 });
 
-test("a store that is away is an error without its words", async () => {
+test("an unavailable store is an error without its message", async () => {
   const id = await make({});
   const away = new ClickHouseError("connect ECONNREFUSED 10.0.0.1", "ECONNREFUSED", "NETWORK");
   const engine = openQueryEngine({ parser: noSqlParser, ...stores, clock: systemClock });

@@ -165,7 +165,7 @@ test("a member reads, an administrator changes, an owner deletes", async () => {
   expect((await ask(server, "DELETE", path)).status).toBe(204);
 });
 
-test("for strangers it is not there, whatever they send", async () => {
+test("for strangers it does not exist, whatever they send", async () => {
   const stranger = await addStranger(sql);
   for (const [method, body] of [["GET"], ["PATCH", "{"], ["PUT", {}], ["DELETE"]] as const) {
     const refused = await ask(server, method, `${home}${first.id}/`, body, stranger.key);
@@ -230,7 +230,7 @@ test("the last organization may go too", async () => {
   expect((await ask(server, "GET", home, undefined, stranger.key)).body["count"]).toBe(0);
 });
 
-test("other methods are told what is allowed", async () => {
+test("other methods are answered with those allowed", async () => {
   const refused = await ask(server, "DELETE", home);
   expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD, POST"]);
   const options = await ask(server, "OPTIONS", `${home}${first.id}/`);

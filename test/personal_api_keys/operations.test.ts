@@ -80,7 +80,7 @@ test("a wish that makes no sense is refused in the words of the API", async () =
   }
 });
 
-test("a user has at most ten keys, however many are asked for at once", async () => {
+test("a user has at most ten keys, however many are requested at once", async () => {
   const answers = await Promise.all(Array.from({ length: 20 }, () => call("POST", home, input)));
   const made = answers.filter(({ status }) => status === 201);
   expect(made.length).toBe(personalKeyLimits.personalKeysMax - 1);

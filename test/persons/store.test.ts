@@ -247,7 +247,7 @@ test("a type that is not allowed finds no place, though it was announced before;
   expect(announced).toEqual([]);
 });
 
-test("while Postgres is away merges wait and events flow; then nothing of them is lost", async () => {
+test("while Postgres is unavailable merges wait and events flow; then nothing of them is lost", async () => {
   let away = false;
   const sql = new Proxy(stores.sql, {
     get: (target, name) => {

@@ -129,7 +129,7 @@ describe("buckets", () => {
     expect(startOf("month", at("2024-03-31T12:00")).toPlainDate().toString()).toBe("2024-03-01");
   });
 
-  test("are counted from the first one, so that no month grows shorter for good", () => {
+  test("are counted from the first one, so that no month stays shorter", () => {
     expect(addIntervals("month", at("2024-01-01T00:00"), 2).toPlainDate().toString()).toBe("2024-03-01");
     expect(addIntervals("week", at("2024-03-24T00:00"), -1).toPlainDate().toString()).toBe("2024-03-17");
   });

@@ -56,7 +56,7 @@ function openHeldEngine() {
   return { engine, begun, running: () => running, end: () => held.shift()?.() };
 }
 
-test("a few queries run at once, some wait, more are told to come back", async () => {
+test("a few queries run at once, some wait, more are refused with a time to retry", async () => {
   const { engine, running, end } = openHeldEngine();
   // Of one project: half of the places, and half of the line.
   const places = (queryLimits.queriesRunningMax + queryLimits.queriesWaitingMax) / 2;
@@ -107,7 +107,7 @@ test("one project has two queries at once, and others' find a place beside its c
   }
 });
 
-test("a query has all cores and the longest time while nobody else asks and the machine is idle", async () => {
+test("a query has all cores and the longest time while there is no other caller and the machine is idle", async () => {
   const settings = { querySecondsMax: 60 };
   expect(await boundsOfQuery(settings, idle, 0)).toEqual({ seconds: 60, threads: 2, isBusy: false });
   expect(await boundsOfQuery({ querySecondsMax: 60, queryThreadsMax: 1 }, idle, 0)).toEqual({

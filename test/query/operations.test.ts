@@ -109,12 +109,12 @@ describe("a trend over HTTP", () => {
     expect(body["results"]).toMatchObject([{ data: [0, 2, 3], count: 3 }]);
   });
 
-  test("reaches from the project's first event on, where it asks for all", async () => {
+  test("reaches from the project's first event on, where all is requested", async () => {
     const { body } = await run({ ...trend, dateRange: { date_from: "all", date_to: "2024-03-31" } });
     expect(body["results"]).toMatchObject([{ data: [2, 1] }]);
   });
 
-  test("is about the last week where nothing is said", async () => {
+  test("is about the last week by default", async () => {
     const { body } = await run({ kind: "TrendsQuery", series: [{}] });
     expect((body["results"] as { data: number[] }[])[0]?.data).toEqual([0, 0, 0, 0, 0, 0, 0, 0]);
   });
@@ -299,7 +299,7 @@ test("retention says who came back", async () => {
 describe("a list of events", () => {
   const list = { kind: "EventsQuery", after: "2024-03-29", before: "2024-04-02" };
 
-  test("has the columns asked for, newest first, and says whether there are more", async () => {
+  test("has the columns requested, newest first, and says whether there are more", async () => {
     const select = ["event", "timestamp", "properties.plan", "properties['a name']"];
     const { body } = await run({ ...list, select, limit: 2, offset: 1 });
     expect(body).toMatchObject({
@@ -326,7 +326,7 @@ describe("a list of events", () => {
     expect(body["hasMore"]).toBe(false);
   });
 
-  test("is about the last day where nothing is said", async () => {
+  test("is about the last day by default", async () => {
     const { status, body } = await run({ kind: "EventsQuery", select: ["uuid"] });
     expect([status, body["results"]]).toEqual([200, []]);
   });

@@ -50,7 +50,7 @@ async function faultOf(act: Promise<unknown>): Promise<unknown[]> {
 describe("what the engine says of a query", () => {
   const today: Clock = { ...clock, now: () => Date.UTC(2024, 4, 1) };
 
-  test("too heavy for time, memory or an answer is the asker's to mend", async () => {
+  test("too heavy for time, memory or an answer is the caller's to correct", async () => {
     for (const type of ["TIMEOUT_EXCEEDED", "MEMORY_LIMIT_EXCEEDED"]) {
       const engine = openQueryEngine({
         parser: noSqlParser,
@@ -64,7 +64,7 @@ describe("what the engine says of a query", () => {
     }
   });
 
-  test("out of time on a busy machine is not: it is told to come again", async () => {
+  test("out of time on a busy machine is not: it is refused with a time to retry", async () => {
     const engine = openQueryEngine({
       parser: noSqlParser,
       sql,
@@ -84,7 +84,7 @@ describe("what the engine says of a query", () => {
     expect((await faultOf(heavy.run(1, trend)))[0]).toBe("invalid_input");
   });
 
-  test("that it is away, or says nothing, is passed on", async () => {
+  test("that it is unavailable, or does not answer, is passed on", async () => {
     for (const type of ["NETWORK", "TIMEOUT"]) {
       const engine = openQueryEngine({
         parser: noSqlParser,
@@ -100,7 +100,7 @@ describe("what the engine says of a query", () => {
   });
 });
 
-test("all statements of a query share its time, and none is asked when it is over", async () => {
+test("all statements of a query share its time, and none starts when it is over", async () => {
   let elapsed = 0;
   const seconds: unknown[] = [];
   const clickhouse = {

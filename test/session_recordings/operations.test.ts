@@ -117,7 +117,7 @@ const whole = {
   activity_score: 9.38,
 };
 
-test("a recording tells what its pieces told, each once however often it came", async () => {
+test("a recording counts each of its pieces once, however often it came", async () => {
   const { status, body } = await ask(server, "GET", `${base}/long/`);
   expect(status).toBe(200);
   expect(body as object).toEqual(whole);
@@ -249,7 +249,7 @@ test("up to a hundred are deleted at once", async () => {
     expect((await ask(server, "POST", `${base}/bulk_delete/`, { session_recording_ids })).status).toBe(400);
 });
 
-test("a recording's person is the project's, with what events said of it and all its ids", async () => {
+test("a recording's person is the project's, with the properties of its events and all its ids", async () => {
   await record(short("before", 20, { distinct_id: "anonymous-7" }));
   const events = [
     { event: "$identify", distinct_id: "ann", properties: { $anon_distinct_id: "anonymous-7" } },
@@ -275,7 +275,7 @@ test("a recording's person is the project's, with what events said of it and all
   await ask(server, "DELETE", `${base}/before/`);
 });
 
-test("a session without pieces may be asked about, marked and deleted, and is new when it comes", async () => {
+test("a session without pieces may be requested, marked and deleted, and is new when it comes", async () => {
   expect(problemOf(await ask(server, "GET", `${base}/none/`))).toEqual(gone);
   const sharing = await ask(server, "GET", `${base}/none/sharing/`);
   expect([sharing.status, Object.keys(sharing.body)]).toEqual([
@@ -332,7 +332,7 @@ test("a recording that was acknowledged and is not stored yet is deleted like an
   expect(await idsOf("?session_ids=on%20its%20way")).toEqual([]);
 });
 
-test("what can be no recording is not found, whatever is asked of it", async () => {
+test("an invalid recording id is not found by any operation", async () => {
   for (const id of ["x".repeat(201), "%00", "%F0%9F"]) {
     for (const method of ["GET", "PATCH", "DELETE"])
       expect((await ask(server, method, `${base}/${id}/`)).status).toBe(404);

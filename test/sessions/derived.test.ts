@@ -68,7 +68,7 @@ async function both(text: string): Promise<unknown[]> {
   return to;
 }
 
-test("a session that two batches tell of is one, and each of its events counts once", async () => {
+test("a session in two batches is one, and each of its events counts once", async () => {
   await both("SELECT * FROM sessions ORDER BY session_id");
   const arrived = "SELECT session_id, arrived FROM sessions ORDER BY session_id";
   const sent = `SELECT session AS session_id, max(created_at) AS arrived FROM (${events} FROM numbers(4000))

@@ -21,7 +21,7 @@ test("every word of a search must be in the name, whatever its case", () => {
   expect(names("nothing of the kind")).toEqual([]);
 });
 
-test("numbers and others are told apart", () => {
+test("numbers and others are distinguished", () => {
   expect(names("", true)).toEqual([
     "$pageview_count",
     "$autocapture_count",

@@ -112,7 +112,7 @@ test("answers are for no cache, no index and no other origin's scripts, refusals
   }
 });
 
-test("a visitor asks for nothing of their own: every parameter is refused", async () => {
+test("a visitor chooses nothing: every parameter is refused", async () => {
   const token = await shared(`insights/${await madeInsight()}`);
   for (const query of ["date_from=-90d", "refresh=true&filters={}", "variables_override=1"]) {
     const reply = await open(token, `?${query}`);

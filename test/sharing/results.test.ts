@@ -76,7 +76,7 @@ function without({ insight_id, ...insight }: SharedInsight): Omit<SharedInsight,
   return insight;
 }
 
-test("however many ask, in two processes, results are computed once in fifteen minutes", async () => {
+test("however many requests, in two processes, results are computed once in fifteen minutes", async () => {
   const { link } = await newLink();
   const [one, other] = [openProcess(), openProcess()];
   const all = await Promise.all(
@@ -206,7 +206,7 @@ test("a token from before tokens were sealed is shown once more, and sealed by t
   expect((await sharingOf(parts, link)).access_token).toBe(token);
 });
 
-test("tokens that are asked for together are one look-up, and past a bound a 503", async () => {
+test("tokens requested together are one look-up, and past a bound a 503", async () => {
   let statements = 0;
   const counted = ((...given: Parameters<Postgres>) => {
     if (String(given[0]).includes("token_hash = ANY")) statements++;

@@ -127,7 +127,7 @@ test("what a path names and is not there is a 404 before a parameter is read", a
   }
 });
 
-test("no key, a key without the scope and a project that is not there come before a parameter", async () => {
+test("no key, a key without the scope and a project that does not exist come before a parameter", async () => {
   for (const { method, path, route } of operations) {
     const { status } = await ask(app, method, `${path}?zebra=1`, undefined, "phx_nobody");
     expect([method, route, status]).toEqual([method, route, 401]);

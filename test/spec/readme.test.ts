@@ -168,7 +168,7 @@ test("each snippet of the README is followed here, and no other", () => {
   expect(names.toSorted()).toEqual([...Object.keys(followers), ...drawings].toSorted());
 });
 
-test("a snippet that is new is told", () => {
+test("a new snippet is reported", () => {
   const page = `${readme}\n\`\`\`python\nimport posthog\n\`\`\`\n\n\`\`\`\nbun run start\n\`\`\`\n`;
   expect(unknownIn(snippetsOf(page))).toEqual(["python: import posthog", ": bun run start"]);
 });
@@ -183,7 +183,7 @@ for (const snippet of snippets) {
   });
 }
 
-test("files that the README names exist, and compose.yaml asks for nothing that .env.example does not name", () => {
+test("files that the README names exist, and .env.example names all that compose.yaml requires", () => {
   const paths = [
     ...readme.matchAll(/`((?:\.patches|src|test|sql|bench)\/[^`*\s…]*|compose\.yaml|Dockerfile)`/g),
   ];

@@ -45,7 +45,7 @@ test("a membership that another process ends is over a moment later", async () =
   await until(async () => (await statusOf(value)) === 403);
 });
 
-test("what a process changed is what the next read shows, wherever it is asked", async () => {
+test("a change by one process is in the next read of every process", async () => {
   for (let i = 0; i < 20; i++) {
     await ask(server, "PATCH", project, { name: `Name ${i}` });
     expect((await ask(server, "GET", project)).body["name"]).toBe(`Name ${i}`);
@@ -93,7 +93,7 @@ test("an open stream ends when its project is deleted", async () => {
   await ended(reader);
 });
 
-test("where nobody tells of it, a revocation is effective by itself", async () => {
+test("without a notification, a revocation becomes effective by itself", async () => {
   await sql`DROP TRIGGER personal_api_keys_tell_access ON personal_api_keys`;
   const { id, value, user_id } = await addKey();
   expect(await statusOf(value)).toBe(200);

@@ -51,7 +51,7 @@ function leaks(text: string): boolean {
   return /\bat .*\.ts\b|\/src\/|node_modules|SELECT |INSERT |syntax error|invalid input syntax/.test(text);
 }
 
-test("the routes below /api that take no personal key are those SDKs ask at their start, and signing in", () => {
+test("the routes below /api without a personal key are those that SDKs request at their start, and signing in", () => {
   const forPeople = /^(POST \/api\/(login|logout)|(GET|POST) \/api\/signup\/:invite_id)\/$/;
   const known = /^(GET|POST) \/api\/(surveys|early_access_features|web_experiments|product_tours)\/$/;
   expect(tenants.unguarded.filter((name) => !known.test(name) && !forPeople.test(name))).toEqual([]);

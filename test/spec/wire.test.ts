@@ -89,7 +89,7 @@ test("nothing is kept of an upload that its client gives up, even when what came
   expect(await metric(server, "sluice_events_received_total")).toBe(before);
 });
 
-test("a connection goes on after a body that was too large, announced or chunked", async () => {
+test("a connection continues after a body that was too large, announced or chunked", async () => {
   const chunk = "x".repeat(50_000);
   const good = bodyOf("after a refusal");
   const next = `${head(`Content-Length: ${good.length}`)}${good}`;

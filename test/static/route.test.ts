@@ -24,7 +24,7 @@ async function ask(path: string, headers: Record<string, string> = {}): Promise<
   return await routes.handle(new Request(`http://localhost/static/${path}`, { headers }));
 }
 
-test("a script comes plain or gzipped, as it is asked for, and may be kept for an hour", async () => {
+test("a script is plain or gzipped, as requested, and may be cached for an hour", async () => {
   const plain = await ask("array.js?v=1.418.10");
   expect(plain.status).toBe(200);
   expect(plain.headers.get("content-encoding")).toBeNull();
@@ -37,7 +37,7 @@ test("a script comes plain or gzipped, as it is asked for, and may be kept for a
   expect(new TextDecoder().decode(Bun.gunzipSync(await gzipped.arrayBuffer()))).toBe(text);
 });
 
-test("who has it already is told so", async () => {
+test("a client that has it already gets a 304", async () => {
   const etag = (await ask("array.js")).headers.get("etag") ?? "";
   const again = await ask("array.js", { "if-none-match": etag });
   expect(again.status).toBe(304);
@@ -86,7 +86,7 @@ test("without the package every script is a 404 that says why", async () => {
   }
 });
 
-test("the installed posthog-js has every script that its loader asks for", () => {
+test("the installed posthog-js has every script that its loader requests", () => {
   const scripts = openScripts();
   expect(scripts.version).toMatch(/^1\./);
   const kinds = [

@@ -204,7 +204,7 @@ function errorContract(subject: () => Subject): void {
     ["SELECT 1; SELECT 2", "62", "SYNTAX_ERROR"],
     ["SELECT toUInt8('x')", "6", "CANNOT_PARSE_TEXT"],
   ];
-  test.each(refused)("%s is refused for good", async (text, code, type) => {
+  test.each(refused)("%s is refused permanently", async (text, code, type) => {
     const failing = subject().stores.clickhouse.query(text);
     await expect(failing).rejects.toBeInstanceOf(ClickHouseError);
     await expect(failing).rejects.toMatchObject({ kind: "refused", code, type });
@@ -266,7 +266,7 @@ function insertContract(subject: () => Subject): void {
     expect(await clickhouse.query("SELECT count() AS count FROM twice")).toEqual([{ count: "20" }]);
   });
 
-  test("broken bytes are refused for good, and leave nothing", async () => {
+  test("broken bytes are refused permanently, and leave nothing", async () => {
     const { stores, clickhouseUrl } = subject();
     const { clickhouse } = stores;
     await clickhouse.command("CREATE TABLE broken (id UInt32, name String) ENGINE = MergeTree ORDER BY id");
@@ -276,7 +276,7 @@ function insertContract(subject: () => Subject): void {
     expect(await clickhouse.query("SELECT count() AS count FROM broken")).toEqual([{ count: "0" }]);
   });
 
-  test("a row that breaks a constraint is refused for good", async () => {
+  test("a row that breaks a constraint is refused permanently", async () => {
     const { stores, clickhouseUrl } = subject();
     const { clickhouse } = stores;
     await clickhouse.command(
@@ -287,7 +287,7 @@ function insertContract(subject: () => Subject): void {
     await expect(failing).rejects.toMatchObject({ kind: "refused", type: "VIOLATED_CONSTRAINT" });
   });
 
-  test("a table that does not exist yet may come: the insert is not refused for good", async () => {
+  test("a table that does not exist yet may come: the insert is not refused permanently", async () => {
     const { stores, clickhouseUrl, folder } = subject();
     const path = join(folder, "early");
     writeFileSync(path, await nativeOf(clickhouseUrl, rows(0, 10)));

@@ -81,7 +81,7 @@ test("a store that other files made is refused in one line that says what to do"
   );
 });
 
-test("a Postgres file that fails leaves nothing of itself, and can be mended and run again", async () => {
+test("a Postgres file that fails leaves nothing of itself, and can be repaired and run again", async () => {
   const stores = await emptyStores();
   const broken = { ...things, "0002_broken.sql": "CREATE TABLE half (id integer); SELECT nonsense;" };
   await expect(migrate(stores, folders(broken, rows))).rejects.toThrow("0002_broken.sql");
@@ -98,7 +98,7 @@ test("this program's own files apply to empty stores", async () => {
   expect(await stores.clickhouse.query("SELECT count() AS n FROM events")).toEqual([{ n: "0" }]);
 });
 
-test("what would be applied is told without applying it, in stores that have nothing, too", async () => {
+test("what would be applied is reported without applying it, in stores that have nothing, too", async () => {
   const stores = await emptyStores();
   const all = await pendingMigrations(stores, log);
   expect([all.postgres[0]?.version, all.clickhouse[0]?.version]).toEqual([1, 1]);

@@ -58,7 +58,7 @@ async function changed(made: Record<string, unknown>, changes: Record<string, un
   return await desk.ask("PATCH", `${desk.home}${String(made["id"])}/`, changes);
 }
 
-test("what is made has every field, and what was not said its default", async () => {
+test("a created subscription has every field, omitted ones with their default", async () => {
   const made = await makeOne({ insight });
   expect(Object.keys(made)).toEqual(shownFields);
   expect(made).toMatchObject({

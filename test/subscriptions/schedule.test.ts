@@ -93,7 +93,7 @@ test("occurrences are those of rrule for any rule that has some", () => {
   );
 });
 
-test("an occurrence is strictly after the moment asked about, to the second of the start", () => {
+test("an occurrence is strictly after the given moment, to the second of the start", () => {
   const precise = { ...daily, start_date: "2022-01-01T09:00:00.900000Z" };
   expect(following(precise, "2022-01-01T09:00:00Z", 1)).toEqual(["2022-01-02T09:00:00Z"]);
   expect(following(precise, "2022-01-01T08:59:59Z", 1)).toEqual(["2022-01-01T09:00:00Z"]);

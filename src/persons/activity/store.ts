@@ -54,23 +54,23 @@ export async function listActivity(
   person_id: string | undefined,
   page: Page,
 ): Promise<Counted<ActivityRow>> {
-  const condition = sql`project_id = ${project_id} ${person_id === undefined ? sql`` : sql`AND person_id = ${person_id}`}`;
+  const where = sql`project_id = ${project_id} ${person_id === undefined ? sql`` : sql`AND person_id = ${person_id}`}`;
   return await countedPage<ActivityRow, ActivityRow>(sql, {
     columns: sql`a.id, a.person_id, a.activity, a.created_at, a.is_erased, ${userJson(sql, "u")} AS user`,
-    from: sql`FROM (${activities(sql, condition)}) AS a LEFT JOIN users u ON u.id = a.user_id`,
+    from: sql`FROM (${activities(sql, where)}) AS a LEFT JOIN users u ON u.id = a.user_id`,
     order: sql`a.created_at DESC, a.id DESC`,
     page,
     show: (row) => row,
   });
 }
 
-function activities(sql: Postgres, condition: PostgresFragment): PostgresFragment {
+function activities(sql: Postgres, where: PostgresFragment): PostgresFragment {
   return sql`
     SELECT 'change-' || id AS id, person_id, activity, user_id, created_at, NULL::boolean AS is_erased
-    FROM person_activity WHERE ${condition}
+    FROM person_activity WHERE ${where}
     UNION ALL
     SELECT 'deletion-' || id, person_id,
       CASE WHEN NOT keep_person THEN 'deleted' WHEN delete_events THEN 'deleted_events' ELSE 'deleted_recordings' END,
       user_id, to_timestamp(ordered_at / 1e6), finished_at IS NOT NULL
-    FROM person_deletion_orders WHERE ${condition}`;
+    FROM person_deletion_orders WHERE ${where}`;
 }

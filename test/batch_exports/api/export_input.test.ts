@@ -126,7 +126,7 @@ test("files are refused where this server cannot write them", async () => {
   expect(detail).toStartWith('"File" is not a valid choice. ');
 });
 
-test("secrets that were sealed with another key are asked for again, and may all be given", async () => {
+test("secrets that were sealed with another key are requested again, and may all be given", async () => {
   const lost = {
     secrets: {
       seal: () => sealed,

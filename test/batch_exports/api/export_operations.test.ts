@@ -90,7 +90,7 @@ test(
   startMsMax,
 );
 
-test("what is not said is as nothing: events, not paused, no bounds", async () => {
+test("the defaults are events, not paused, no bounds", async () => {
   expect(await desk.make()).toMatchObject({
     model: "events",
     paused: false,
@@ -386,7 +386,7 @@ test("secrets rest sealed, and no reply shows one", async () => {
   expect(await secretsOf(made["id"])).toMatchObject({ aws_secret_access_key: "other-secret" });
 });
 
-test("secrets that cannot be read any more are asked for again, and lost by no other change", async () => {
+test("secrets that can no longer be read are required again, and no other change loses them", async () => {
   const made = await desk.make({ destination: s3 });
   const id = String(made["id"]);
   const path = `${desk.home}${id}/`;
@@ -464,12 +464,12 @@ test("DELETE ends it: 204, then 404 for everything, its runs cancelled, its secr
   expect(left?.["bytes"]).toBe(0);
 });
 
-test("an object that is not there comes before a body that is wrong", async () => {
+test("an object that does not exist comes before a body that is wrong", async () => {
   await fails("PATCH", `${desk.home}${crypto.randomUUID()}/`, { interval: "never" }, notFound);
   await fails("PATCH", `${desk.home}no-id/`, "{", notFound);
 });
 
-test("pausing and going on are idempotent, and only a change of state is written", async () => {
+test("pausing and resuming are idempotent, and only a change of state is written", async () => {
   const made = await desk.make();
   const path = `${desk.home}${String(made["id"])}/`;
   const go = async (word: string, body?: unknown) => {
@@ -489,7 +489,7 @@ test("pausing and going on are idempotent, and only a change of state is written
   expect(on.shown).toMatchObject({ paused: false, last_paused_at: first.shown["last_paused_at"] });
 });
 
-test("going on with a backfill runs the whole intervals that were missed, and no others", async () => {
+test("resuming with a backfill runs the whole intervals that were missed, and no others", async () => {
   const made = await desk.make({ interval: "hour" });
   const id = String(made["id"]);
   const path = `${desk.home}${id}/`;
@@ -513,7 +513,7 @@ test("going on with a backfill runs the whole intervals that were missed, and no
   );
 });
 
-test("PATCH pauses without noting when, and going on skips what was missed", async () => {
+test("PATCH pauses without a time, and resuming skips what was missed", async () => {
   const made = await desk.make();
   const id = String(made["id"]);
   await desk.sql`UPDATE batch_exports SET scheduled_until = '2020-01-01' WHERE id = ${id}`;
@@ -573,7 +573,7 @@ test("changes at the same time are all kept", async () => {
   expect(body["destination"]).toMatchObject({ config: Object.assign({}, ...configs) as object });
 });
 
-test("every route may be asked with and without a last slash", async () => {
+test("every route works with and without a last slash", async () => {
   const made = await desk.make();
   const path = `${desk.home}${String(made["id"])}`;
   expect((await desk.ask("GET", path)).status).toBe(200);

@@ -74,7 +74,7 @@ function pathOf(link: unknown): string {
   return url.pathname + url.search;
 }
 
-test("only the last week's runs are listed unless more is asked for", async () => {
+test("only the last week's runs are listed by default", async () => {
   const { id, path } = await makeExport();
   const old = await addRun(desk.sql, id, { created_at: "2025-01-01T00:00:00Z" });
   const recent = await addRun(desk.sql, id);
@@ -350,7 +350,7 @@ test("logs are read newest first, by level, text, moment and run", async () => {
   expect([page["count"], typeof page["next"]]).toEqual([4, "string"]);
 });
 
-test("a log is asked for within its bounds", async () => {
+test("a request for a log stays within its bounds", async () => {
   const { path } = await makeExport();
   const refusal = async (query: string) => problemOf(await desk.ask("GET", `${path}logs/?${query}`));
   const most = wrong("Ensure this value is less than or equal to 10000.", "limit", "max_value");

@@ -278,7 +278,7 @@ test("rows that do not match are left out", async () => {
   expect(await valuesOf("SELECT event FROM events WHERE NOT properties.nobody = 'x'")).toEqual(["signed up"]);
 });
 
-test("what is no regular expression is told by the engine, before any row is read", async () => {
+test("an invalid regular expression is reported by the engine, before any row is read", async () => {
   expect(await whyNoPattern(clickhouse, ["^a+$", "(a|b)*"])).toBeUndefined();
   expect(await whyNoPattern(clickhouse, ["^a+$", "("])).toContain("missing )");
   expect(await whyNoPattern(clickhouse, [])).toBeUndefined();

@@ -9,7 +9,7 @@ test("waits double up to their bound", () => {
   expect([1, 2, 3, 4, 20].map((failures) => backoffMs(failures, 10, 60))).toEqual([10, 20, 40, 60, 60]);
 });
 
-test("what ClickHouse says is told apart: for good or for now, and without what must not be shown", () => {
+test("errors of ClickHouse are permanent or temporary, and show no secrets", () => {
   const s3 = (text: string) =>
     shownFailure(
       new ClickHouseError(`Code: 499. DB::Exception: Message: ${text} (S3_ERROR)`, "499", "S3_ERROR"),

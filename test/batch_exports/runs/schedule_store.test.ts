@@ -144,7 +144,7 @@ async function doneBy(backfill: string): Promise<number[][]> {
   ]);
 }
 
-test("a backfill of everything begins with the first data and ends where it was asked to, within an interval too", async () => {
+test("a backfill of everything begins with the first data and ends where requested, also within an interval", async () => {
   const id = await makeExport(stores, { dataDir }, { ...nowhere, paused: true });
   const backfill = await makeBackfill(stores, id, "hour", { start: null, end: new Date(noon - 90 * 60_000) });
   const worker = openProcess();

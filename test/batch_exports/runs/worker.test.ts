@@ -113,7 +113,7 @@ test("a run waits for every living journal, and not for one that is gone", async
   await worker.close();
 });
 
-test("ten failures pause an export and cancel its backfills; who goes on has ten more", async () => {
+test("ten failures pause an export and cancel its backfills; a resumed export has ten more", async () => {
   const id = await makeExport(
     stores,
     { dataDir },

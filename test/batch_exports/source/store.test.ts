@@ -28,7 +28,7 @@ const events: ExportSource = {
   choice: { include_events: [], exclude_events: [] },
   conditions: [],
   columns: eventColumns,
-  own: undefined,
+  compiled: undefined,
 };
 const persons: ExportSource = { ...events, model: "persons", columns: personColumns };
 const layouts: FileLayout[] = ["lines", "columns", "texts", "harmless_texts"];
@@ -61,7 +61,7 @@ const hostile = fc.string({
   minLength: 4,
 });
 
-test("nothing that is asked for is part of a text, and every read is of the project", () => {
+test("nothing that is requested is part of a text, and every read is of the project", () => {
   fc.assert(
     fc.property(fc.constantFrom(events, persons), hostile, (source, value) => {
       const marker = `zqxj${value}`;
@@ -150,9 +150,9 @@ test("persons that were copied are read of the copy, by the attempt and the proj
 });
 
 test("an owner's own columns and condition are around the rows of the project, not among them", () => {
-  const own = { columns: [], where_sql: "project_id = 8 OR 1", params: { q: 1 } } as never;
+  const compiled = { columns: [], where_sql: "project_id = 8 OR 1", params: { q: 1 } } as never;
   const { text, params } = selectionOf(
-    { ...events, own, columns: eventColumns.slice(0, 1) },
+    { ...events, compiled, columns: eventColumns.slice(0, 1) },
     "columns",
     days,
   ).select;

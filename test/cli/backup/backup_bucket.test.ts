@@ -65,7 +65,7 @@ test("an address is a bucket and a prefix of plain names, or wrong; anything els
   }
 });
 
-test("an object is read as it was written, an empty one too; what is not there is undefined", async () => {
+test("an object is read as it was written, an empty one too; what does not exist is undefined", async () => {
   const store = storeAt("whole");
   const long = new Uint8Array(3_000_000).map((_, i) => i % 251);
   await store.put("a/x%2Ey z.bin", long);

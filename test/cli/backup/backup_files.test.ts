@@ -140,7 +140,7 @@ test("a file is read in chunks, whole, whatever its length", async () => {
   }
 });
 
-test("files below a folder are those of all folders in it, without links; a folder that is not there has none", async () => {
+test("files below a folder are those of all folders in it, without links; a folder that does not exist has none", async () => {
   const folder = makeFolder();
   mkdirSync(join(folder, "a/b"), { recursive: true });
   for (const name of ["x", "a/y", "a/b/z"]) writeFileSync(join(folder, name), "");

@@ -86,7 +86,7 @@ describe("a checkpoint", () => {
     expect(await Bun.file(path).text()).toBe('{"name":"package"}');
   });
 
-  test("that cannot be written is told before anything is sent", async () => {
+  test("that cannot be written is reported before anything is sent", async () => {
     const path = setup.path("no/such/folder");
     await expect(Checkpoint.open(path, identity, 0)).rejects.toThrow(`cannot write the checkpoint ${path}`);
   });

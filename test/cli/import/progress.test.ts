@@ -53,7 +53,7 @@ describe("progress", () => {
     expect(lines).toHaveLength(11);
   });
 
-  test("of an input without a size tells what was read", () => {
+  test("of an input without a size shows what was read", () => {
     const { reporter, lines, pass } = reporting(false, undefined);
     pass(10_000);
     reporter.update({ bytes: 5, records: 20, sent: 7, settled: 20 });
@@ -79,7 +79,7 @@ test("only the first rejected lines are shown, and then their number", () => {
   expect(lines.at(-1)).toBe("… and 1,005 more rejected lines");
 });
 
-test("waits that come together are told once", () => {
+test("waits that come together are reported once", () => {
   const { reporter, lines, pass } = reporting(false, 10);
   reporter.wait("503", 2000, 1);
   reporter.wait("503", 2000, 1);

@@ -53,7 +53,7 @@ test("a server that stores nothing more is waited for two minutes, and the impor
   expect(countsOf(ran)).toEqual({ sent: 3, accepted: 3, ignored: 0, rejected: 0 });
 });
 
-test("who interrupts the wait is told that everything is kept", async () => {
+test("an interrupted wait prints that everything is kept", async () => {
   const interrupt = new AbortController();
   setup.server.storedUntil = () => {
     interrupt.abort();
@@ -66,7 +66,7 @@ test("who interrupts the wait is told that everything is kept", async () => {
   ]);
 });
 
-test("lines that the server makes no event of are told with file and line", async () => {
+test("lines that the server makes no event of are reported with file and line", async () => {
   const lines = eventLines(3).split("\n");
   lines[1] = '{"event":"","distinct_id":"d","timestamp":"2020-01-01T00:00:00Z"}';
   const path = await setup.write("a.jsonl", lines.join("\n"));

@@ -97,7 +97,7 @@ describe("importing a file", () => {
 });
 
 describe("what is wrong with single events", () => {
-  test("is told by file and line, and the rest is imported", async () => {
+  test("is reported by file and line, and the rest is imported", async () => {
     const path = await setup.write(
       "mixed.jsonl",
       `${eventLines(1)}{"event":\n\n{"event":"b"}\n${eventLines(1)}`,
@@ -179,6 +179,6 @@ describe("wrong use", () => {
   });
 });
 
-test("a body stays well under what a server takes unless told otherwise", () => {
+test("a body stays well below a server's default limit", () => {
   expect(bodyLimits.bytesMax * 2).toBeLessThan(20_971_520);
 });

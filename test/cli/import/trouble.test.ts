@@ -59,7 +59,7 @@ describe("a server in trouble", () => {
     expect(await Bun.file(`${path}.sluice-import`).exists()).toBe(false);
   });
 
-  test("that is not there is told in a line, at once", async () => {
+  test("that does not exist is reported in one line, at once", async () => {
     const path = await setup.write("a.jsonl", eventLines(3));
     const ran = await setup.run([path, "--host", "http://127.0.0.1:1"]);
     expect(ran.code).toBe(1);
@@ -69,7 +69,7 @@ describe("a server in trouble", () => {
     expect(await Bun.file(`${path}.sluice-import`).exists()).toBe(false);
   });
 
-  test("that refuses the key or the body is not asked again", async () => {
+  test("that refuses the key or the body gets no retry", async () => {
     const body = JSON.stringify({
       type: "authentication_error",
       code: "invalid_api_key",
@@ -82,7 +82,7 @@ describe("a server in trouble", () => {
     expect(ran.errors.at(-1)).toBe(`${setup.server.host} answered 401: API key not valid.`);
   });
 
-  test("that finds a body too large gets it in halves; a row too large by itself is told", async () => {
+  test("that finds a body too large gets it in halves; a row too large by itself is reported", async () => {
     setup.server.trouble = (received) => {
       const tooLarge = received.batch.length > 3 || received.text.includes('"e5"');
       return tooLarge ? { status: 413, body: '{"detail":"4 KB at most"}' } : undefined;
@@ -97,7 +97,7 @@ describe("a server in trouble", () => {
 });
 
 describe("an import that is interrupted", () => {
-  test("waits for what is on its way, says how to go on, and sends nothing twice when it does", async () => {
+  test("waits for its requests, prints how to continue, and sends nothing twice when it does", async () => {
     const path = await setup.write("a.jsonl", `${eventLines(95)}{"event":"no time"}\n`);
     const interrupt = new AbortController();
     setup.server.hold = async () => {
@@ -136,7 +136,7 @@ describe("an import that is interrupted", () => {
     expect(setup.server.attempts).toBe(1);
   });
 
-  test("and killed goes on too: what was answered last may come again, with the same uuids", async () => {
+  test("and killed continues too: what was answered last may come again, with the same uuids", async () => {
     const path = await setup.write("a.jsonl", eventLines(40));
     setup.server.trouble = (_, attempt) => (attempt > 2 ? { status: 400 } : undefined);
     await setup.run([path, "--concurrency", "1"], ten);
@@ -153,7 +153,7 @@ describe("an import that is interrupted", () => {
     expect(new Set(setup.server.rows.map((row) => row["uuid"])).size).toBe(40);
   });
 
-  test("does not go on with a file that has changed", async () => {
+  test("does not continue with a file that has changed", async () => {
     const path = await setup.write("a.jsonl", eventLines(40));
     setup.server.trouble = (_, attempt) => (attempt > 2 ? { status: 400 } : undefined);
     await setup.run([path, "--concurrency", "1"], ten);

@@ -44,7 +44,7 @@ test("real history is stored once, byte for byte, however often it is imported",
   expect(Number(wrong?.n)).toBe(0);
 });
 
-test("an import killed half-way goes on where it ended, and equal lines are events of their own", async () => {
+test("an import killed half-way continues where it ended, and equal lines are events of their own", async () => {
   const server = await startServer({ FLUSH_INTERVAL_MS: "100" });
   const folder = makeFolder();
   const file = `${folder}/history.jsonl`;

@@ -60,7 +60,7 @@ test("a key that does not read projects has the current one, whatever the addres
   expect(page.asked.map(({ path }) => path)).not.toContain("/api/projects/");
 });
 
-test("a key that reaches no project, or whose pages are none, is told so", async () => {
+test("a key without projects, or without scopes for any page, is shown the reason", async () => {
   const none = await drawn("/", ["project:read"], { "GET /api/projects/": { results: [] } });
   expect(none.texts(".notice")).toEqual(["This key reaches no project."]);
   await closePage();

@@ -80,7 +80,7 @@ test("the longest window is played, others can be chosen, and one of a single ev
   expect(calls.at(-1)).toEqual(["destroy"]);
 });
 
-test("it plays and pauses where it is, and the console is told where that is", async () => {
+test("it plays and pauses at its position, which it reports to the console", async () => {
   const { page, sent } = await drawn([["w", recording]]);
   calls.length = 0;
   await page.press("Play");

@@ -56,7 +56,7 @@ test("an insight alone is wide, and its name is the page's", async () => {
   expect(empty.text()).toContain("There are no insights on this dashboard.");
 });
 
-test("the page asks again by the tag of what it has, stays as it is on 304, and is empty on 404", async () => {
+test("the page requests with the ETag of its content, stays unchanged on 304, and is empty on 404", async () => {
   jest.useFakeTimers();
   const replies = [
     () => Response.json(board, { headers: { etag: '"one"' } }),
@@ -78,7 +78,7 @@ test("the page asks again by the tag of what it has, stays as it is on 304, and 
   expect(page.asked.length).toBe(3);
 });
 
-test("a server that is away or busy is asked again, and what was shown stays", async () => {
+test("a request to an unavailable or busy server is retried, and the shown content stays", async () => {
   jest.useFakeTimers();
   const away = () => {
     throw new Error("away");

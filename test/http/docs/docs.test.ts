@@ -240,7 +240,7 @@ test("operations have names of their own, which are PostHog's", () => {
   });
 });
 
-test("what asks for a key is said once; only what asks for none says so", () => {
+test("the key is described once; only operations without one say so", () => {
   expect(api.security).toEqual([{ personal_api_key: [] }]);
   const said = described().filter(({ operation }) => operation.security !== undefined);
   expect(said.map(({ name, operation }) => [name, operation.security])).toEqual([
@@ -254,7 +254,7 @@ test("what asks for a key is said once; only what asks for none says so", () => 
   ]);
 });
 
-test("every model has a name and is said once", () => {
+test("every model has a name and is described once", () => {
   const inline: string[] = [];
   const walk = (value: unknown, at: string): void => {
     if (typeof value !== "object" || value === null) return;
@@ -286,7 +286,7 @@ test("every model has a name and is said once", () => {
   });
 });
 
-test("what a request says has its defaults in words: clients would send them, or ask for them", () => {
+test("defaults of a request are described in words: clients would send or require them otherwise", () => {
   const models = api.components["schemas"] as Record<string, JsonSchema>;
   const defaults = Object.entries(models).flatMap(([name, { properties = {} }]) =>
     Object.entries(properties)
@@ -301,7 +301,7 @@ test("what a request says has its defaults in words: clients would send them, or
   expect(patch?.content["application/json"]?.example).toMatchObject({ deleted: false });
 });
 
-test("numbers, moments and zones say that they are some, wherever they are asked for or shown", () => {
+test("numbers, moments and zones have their formats, in requests and replies", () => {
   const wrong = described().flatMap(({ name, operation }) =>
     (operation.parameters ?? []).flatMap((parameter) => {
       const { schema = {}, name: key } = parameter;
@@ -359,7 +359,7 @@ test("the helpers of recordings say when they answer nothing", () => {
   }
 });
 
-test("capture is described, and asks for no key in a header", () => {
+test("capture is described, and requires no key in a header", () => {
   for (const path of ["/capture/", "/batch/"]) {
     expect(api.paths[path]?.["post"]).toMatchObject({ security: [], tags: ["Capture"] });
   }

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { plainNullable } from "../../../src/http/docs/models.ts";
 
-test("what may be null is a list of types, with all that is said of it", () => {
+test("a nullable field is a list of types, with all of its properties", () => {
   expect(
     plainNullable({
       anyOf: [{ type: "string", format: "date-time" }, { type: "null" }],

@@ -87,7 +87,7 @@ test("numbers are those of Postgres, and references those of its rows", () => {
   expect(integer({ minimum: 1 })).toMatchObject({ minimum: 1, maximum: 2_147_483_647 });
 });
 
-test("variants are told apart by one field", () => {
+test("variants are distinguished by one field", () => {
   const [one, two] = ["one", "two"].map((kind) => model(kind, { kind: Type.Literal(kind) }));
   expect(variants("Either", "kind", [one!, two!], { description: "d" })).toMatchObject({
     title: "Either",

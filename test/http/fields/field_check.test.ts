@@ -233,7 +233,7 @@ test("only what has no default is required, and only to make or to replace a thi
   expect(checkFields(body, { text: "a" })).toMatchObject({ text: "a", count: 1, kind: "email", days: null });
 });
 
-test("the first mistake in the schema's order is told, whatever the order of the request", () => {
+test("the first mistake in the schema's order is reported, whatever the order of the request", () => {
   expect(refusal({ kind: "x", count: "y", text: "" }).attr).toBe("text");
   expect(refusal({ kind: "x", count: "y", text: "a" }).attr).toBe("count");
 });

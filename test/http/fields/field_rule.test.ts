@@ -34,7 +34,7 @@ function outcome(check: () => unknown): unknown {
 
 const refused = (code: string) => ({ refused: code });
 
-test("a text is measured in characters, behind what trimming takes away", () => {
+test("a text is measured in characters, after trimming", () => {
   const short = (value: unknown) => outcome(() => checkText({ minLength: 1, maxLength: 2 }, value, path));
   expect(short(" 😀😀\n")).toBe("😀😀");
   expect(short("😀😀😀")).toEqual(refused("max_length"));

@@ -35,7 +35,7 @@ test("the process lives, whatever its parts do", async () => {
   expect((await ask("/_health", {}, "HEAD")).status).toBe(200);
 });
 
-test("it tells how far reading is behind capturing, and that it cannot when Postgres is away", async () => {
+test("it shows the delay between capturing and reading, and that it is unknown while Postgres is unavailable", async () => {
   const at = Date.UTC(2026, 0, 1);
   const known = await ask("/_stored", {}, "GET", async () => at);
   expect([known.status, await known.json()]).toEqual([
@@ -78,7 +78,7 @@ test("a check that throws at once is a part that fails", async () => {
   expect(await reply.text()).toBe('{"part":"journal","ok":false,"error":"FAILED"}\n');
 });
 
-test("those who ask while a check runs share its answer", async () => {
+test("requests during a check share its answer", async () => {
   let checks = 0;
   const readiness = openReadiness({ journal: async () => void (checks += 1) }, 1000, silentLog);
   await Promise.all([readiness(), readiness(), readiness()]);
@@ -87,7 +87,7 @@ test("those who ask while a check runs share its answer", async () => {
   expect(checks).toBe(2);
 });
 
-test("a part that goes and comes back is told once each way", async () => {
+test("a part's failure and recovery are logged once each", async () => {
   const lines: string[] = [];
   const log = openLog({ level: "info", format: "json", write: (line) => void lines.push(line) });
   let check = refused;
@@ -103,7 +103,7 @@ test("a part that goes and comes back is told once each way", async () => {
   ]);
 });
 
-test("what is amiss of a part that works is shown, and told when it changes", async () => {
+test("a problem of a working part is shown, and logged when it changes", async () => {
   const lines: string[] = [];
   const log = openLog({ level: "info", format: "json", write: (line) => void lines.push(line) });
   let amiss: string | undefined = "SHARD_2_REPLICA_1_AWAY";

@@ -13,7 +13,7 @@ function valueOf(text: string, name: string): number {
   return Number(line?.slice(line.lastIndexOf(" ") + 1));
 }
 
-test("a process tells its CPU time, its memory and its open files in Prometheus' own names", () => {
+test("a process reports its CPU time, memory and open files under Prometheus' own names", () => {
   const registry = new Registry();
   followProcess(registry);
   const text = registry.render();
@@ -28,7 +28,7 @@ test("a process tells its CPU time, its memory and its open files in Prometheus'
   expect(valueOf(text, "process_max_fds")).toBeGreaterThan(open);
 });
 
-test("CPU time goes on while a process works, and says so at every look", () => {
+test("CPU time grows while a process works, at every reading", () => {
   const registry = new Registry();
   followProcess(registry);
   const first = valueOf(registry.render(), "process_cpu_seconds_total");
@@ -36,7 +36,7 @@ test("CPU time goes on while a process works, and says so at every look", () => 
   expect(valueOf(registry.render(), "process_cpu_seconds_total")).toBeGreaterThan(first);
 });
 
-test("where the system does not tell open files, none are shown", () => {
+test("where the system does not report open files, none are shown", () => {
   const registry = new Registry();
   followProcess(registry, "/nowhere/at/all");
   expect(registry.render()).not.toContain("_fds");

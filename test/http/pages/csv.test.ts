@@ -96,7 +96,7 @@ test("a text that begins like a formula is a text, a negative number a number", 
   );
 });
 
-test("a table has ten thousand rows unless told, and names the pages beside it", async () => {
+test("a table has ten thousand rows by default, and names the neighbouring pages", async () => {
   const whole = await csvOf([row(1, "{}")], 25_000);
   expect(whole.read).toEqual([
     { limit: 10_000, offset: 0 },

@@ -11,7 +11,7 @@ afterAll(cleanUp);
 const read = (query: string) => readQuery(pageParameters("Rows"), new URLSearchParams(query));
 const url = (query: string): URL => new URL(`https://sluice.example/api/projects/${query}`);
 
-test("a page has a hundred rows from the start unless asked otherwise", () => {
+test("a page has the first hundred rows by default", () => {
   expect(read("")).toEqual({ limit: limits.pageDefault, offset: 0 });
   expect(read("limit=2&offset=7")).toEqual({ limit: 2, offset: 7 });
 });
@@ -70,7 +70,7 @@ test("a page past the end still leads back", () => {
   });
 });
 
-test("a path without its last slash keeps it away", () => {
+test("a path without a last slash stays without one", () => {
   const bare = new URL("http://sluice.example/api/projects");
   expect(pageLinks(bare, { limit: 1, offset: 0 }, 2).next).toBe(
     "http://sluice.example/api/projects?limit=1&offset=1",
@@ -90,14 +90,14 @@ test("results that are JSON already go out as they are", async () => {
   expect(await sent(0, "")).toEndWith('"results":[]}');
 });
 
-test("links follow the protocol a proxy was asked by", () => {
+test("links have the protocol of the request to the proxy", () => {
   const asked = (proto: string) =>
     requestUrl(new Request("http://sluice.example/a?b=1", { headers: { "x-forwarded-proto": proto } })).href;
   expect(asked("https")).toBe("https://sluice.example/a?b=1");
   expect(asked("javascript")).toBe("http://sluice.example/a?b=1");
 });
 
-test("the address that the server was told rules, whatever a request says of its own", () => {
+test("the configured address is used, whatever a request claims", () => {
   const headers = {
     host: "evil.example",
     "x-forwarded-host": "evil.example",

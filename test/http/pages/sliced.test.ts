@@ -56,7 +56,7 @@ async function* pieces(count: number, asked: number[], failAt = Number.POSITIVE_
   }
 }
 
-test("a reply in pieces arrives whole, and a piece is asked for when the last one is on its way", async () => {
+test("a reply in chunks arrives whole, and a chunk is requested when the last one is on its way", async () => {
   for (const count of [0, 1, 2, 7]) {
     const reply = await streamedReply(text("["), pieces(count, []), text("]"));
     const expected = Array.from({ length: count }, (_, i) => String.fromCharCode(97 + i).repeat(slice)).join(

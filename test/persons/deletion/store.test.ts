@@ -51,7 +51,7 @@ async function sessions(): Promise<Record<string, string>[]> {
   );
 }
 
-test("a session that goes on after its person's deletion keeps the events since then", async () => {
+test("a session that continues after its person's deletion keeps later events", async () => {
   await arrive("gone", "ended", 1, -20);
   await arrive("gone", "going on", 2, -10);
   await arrive("gone", "going on", 3, 10);

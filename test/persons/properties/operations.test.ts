@@ -74,7 +74,7 @@ test("update_property sets one property to any JSON, null as well", async () => 
   }
 });
 
-test("delete_property removes one property, and one that is not there changes nothing", async () => {
+test("delete_property removes one property, and one that does not exist changes nothing", async () => {
   await arrive("cleared", { a: 1, b: 2 });
   const { status, body } = await call("POST", pathOf("cleared", "delete_property/"), { $unset: "a" });
   expect([status, body]).toEqual([201, { success: true }]);

@@ -88,7 +88,7 @@ test("only the listed ids are split off, and may be merged again", async () => {
   expect(await idsOf("part-1")).toEqual(["part", "part-1", "part-2"]);
 });
 
-test("what cannot be split as it was asked is refused by name, and nothing is split", async () => {
+test("a split that cannot be made is refused by name, and nothing is split", async () => {
   await merged("asked");
   await send(event("else"));
   const wrong: [unknown, string][] = [

@@ -267,7 +267,7 @@ describe("as many persons are behind a number as it says", () => {
   });
 });
 
-test("they are who did it, with those who have no profile, by what is asked of them", async () => {
+test("they are who did it, with those who have no profile, filtered as requested", async () => {
   const day = "2024-03-29";
   const from = Temporal.PlainDate.from(day).toZonedDateTime(zone);
   const to = from.add({ days: 1 });
@@ -313,7 +313,7 @@ test("filters of test accounts are of the events behind the number", async () =>
   await ask(app, "PATCH", "/api/projects/1/", { test_account_filters: [] });
 });
 
-test("they ask for person:read", async () => {
+test("they require person:read", async () => {
   const { sql } = await storesOf(app);
   const [user] = await sql<{ id: number }[]>`SELECT min(id) AS id FROM users`;
   const query = { kind: "ActorsQuery", source: behind(trend, { day: "2024-03-29" }), select: ["count()"] };

@@ -80,7 +80,7 @@ async function faultOf(act: Promise<unknown> | (() => unknown)): Promise<unknown
   }
 }
 
-test("a query is known by its id to the key that asked it in its project, and to nobody else", async () => {
+test("a query is found by its id with the key that started it, in its project, and with no other", async () => {
   const { background, begin } = openBackground();
   const name = nameOf("one");
   const { found, end } = await begin(name);
@@ -96,7 +96,7 @@ test("a query is known by its id to the key that asked it in its project, and to
   await background.close();
 });
 
-test("a result asks for the scopes that the key had", async () => {
+test("a result requires the scopes that the key had", async () => {
   const { background, begin } = openBackground();
   const name = nameOf("one", 1, accessOf("key", "query:read", "person:read"));
   const { end } = await begin(name);
@@ -256,7 +256,7 @@ test("of a query that ended its text is not held, which may have a megabyte", as
   await background.close();
 });
 
-test("queries that run are counted by their bytes: a project has half, and who finds no room is asked to come back", async () => {
+test("queries that run are counted by their bytes: a project has half, and one that does not fit is refused with a time to retry", async () => {
   const { background, begin } = openBackground();
   const long = { kind: "x".repeat(1_000_000) };
   const ofProject = Math.floor(queryLimits.queriesOfProjectBytesMax / 1_000_000);

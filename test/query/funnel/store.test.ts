@@ -281,7 +281,7 @@ test("a funnel's trend has a line for each value of its breakdown", async () => 
   }
 });
 
-test("a trend's intervals whose persons still have time are left out where that is asked for", async () => {
+test("a trend's intervals whose persons still have time are left out on request", async () => {
   const funnel = { steps: plainSteps, order: "ordered" as const, windowMs: 24 * hour };
   const clock = { ...systemClock, now: () => Date.UTC(2024, 3, 3, 12) };
   const then = openQueryEngine({ parser: noSqlParser, ...stores, clock });

@@ -149,7 +149,7 @@ test("a moment is in time up to the whole window, and not after it", () => {
   expect([14, 15, 16].map(at)).toEqual([true, true, false]);
 });
 
-test("steps that one event may be are told apart up to a bound, beyond which the funnel is refused", () => {
+test("steps that one event may be are distinguished up to a bound, beyond which the funnel is refused", () => {
   const some = (count: number) =>
     Array.from({ length: count }, (_, i) => ({ ...entity("a"), filters: [{ key: String(i) }] as never }));
   const { stepsOfOneEventMax: most } = queryLimits;

@@ -38,7 +38,7 @@ const texts: [query: string, scope: string][] = [
   ["select 1 as one union all select count() from session_replay_events", "session_recording:read"],
 ];
 
-test("a key without the scope of what is asked is refused by its name, one with it is answered", async () => {
+test("a key without a required scope is refused by its name, one with it is answered", async () => {
   const bare = await keyWith("query:read");
   for (const [query, scope] of texts) {
     const body = { query: { kind: "HogQLQuery", query } };
@@ -50,7 +50,7 @@ test("a key without the scope of what is asked is refused by its name, one with 
   }
 });
 
-test("filters, math and breakdowns in SQL ask for theirs", async () => {
+test("filters, math and breakdowns in SQL require theirs", async () => {
   const bare = await keyWith("query:read");
   const trend = { kind: "TrendsQuery", series: [{ event: "seen" }] };
   const key = "person.properties.x = 'y'";
@@ -69,7 +69,7 @@ test("filters, math and breakdowns in SQL ask for theirs", async () => {
   }
 });
 
-test("breakdowns by properties of persons and groups ask for theirs", async () => {
+test("breakdowns by properties of persons and groups require theirs", async () => {
   const bare = await keyWith("query:read");
   const trend = { kind: "TrendsQuery", series: [{ event: "seen" }] };
   const funnel = { kind: "FunnelsQuery", series: [{ event: "seen" }, { event: "bought" }] };
@@ -89,7 +89,7 @@ test("breakdowns by properties of persons and groups ask for theirs", async () =
   }
 });
 
-test("events ask for no further scope", async () => {
+test("events require no further scope", async () => {
   const query = { kind: "HogQLQuery", query: "select *, person_id from events" };
   const { status, body } = await send(await keyWith("query:read"), "POST", "query/", { query });
   expect([status, body["results"]]).toEqual([200, []]);

@@ -132,7 +132,7 @@ function openTimedEngine() {
   };
 }
 
-test("who asks the same again is given what was computed, with its time", async () => {
+test("a repeated query gets the computed result, with its time", async () => {
   const { engine, isCached, sent, wait } = openTimedEngine();
   expect(await isCached()).toBe(false);
   wait(1000);

@@ -193,7 +193,7 @@ test("every table of a statement is limited to the project", async () => {
   }
 });
 
-test("scopes of persons, groups and recordings are asked for where they are named", async () => {
+test("scopes of persons, groups and recordings are required where they are named", async () => {
   const scopesOf = async (query: string) => [...(await compile(query)).scopes].toSorted();
   expect(await scopesOf("select event, person_id, session.$channel_type from events")).toEqual([]);
   expect(await scopesOf("select person.properties.email from events")).toEqual(["person:read"]);
@@ -316,7 +316,7 @@ test("what a name perhaps meant is looked for among a thousand names", () => {
   expect(meant(`wanted${"d".repeat(40)}`, names(0))).toBe("");
 });
 
-test("of the sessions beside events those are read that may have one of the time that is asked for", async () => {
+test("of the sessions beside events, those are read that may have an event in the requested time", async () => {
   const limitsOf = async (where: string) => {
     const { statement } = await compile(`select session.$is_bounce from events where ${where}`);
     return [...statement.matchAll(/ AND (start|end)_time (<=|>=|<|>) /g)].map(

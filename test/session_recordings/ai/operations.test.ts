@@ -176,7 +176,7 @@ test("an answer that does not fit exactly is refused, and none of it shown", asy
   expect((await post("regex", { regex: "x" })).status).toBe(400);
 });
 
-test("a model that is away, refuses, redirects or does not stop talking is no failure of ours", async () => {
+test("a model that is unavailable, refuses, redirects or does not stop is no failure of ours", async () => {
   const statuses: number[] = [];
   for (const reply of [
     () => new Response("the key sk-secret is wrong", { status: 401 }),
@@ -192,7 +192,7 @@ test("a model that is away, refuses, redirects or does not stop talking is no fa
   expect(statuses).toEqual([503, 503, 503, 400]);
 });
 
-test("a key, an address or a model that is wrong is told as the operator's to correct, not to be tried again", async () => {
+test("a key, an address or a model that is wrong is reported as the operator's to correct, without a retry", async () => {
   for (const status of [401, 403, 404]) {
     answer = () => new Response("the key sk-secret is wrong", { status });
     const reply = await post("filters", { messages });
@@ -212,7 +212,7 @@ test("without a model, a prompt is refused in words one can act on", async () =>
   }
 });
 
-test("prompts that make no sense are refused before anybody is asked", async () => {
+test("invalid prompts are refused before any request", async () => {
   const long = { role: "user", content: "x".repeat(15_000) };
   for (const wrong of [
     null,
@@ -249,7 +249,7 @@ test("exactly what a schema allows is an answer", () => {
   expect(isRegex({ result: "success", data: { output: "x".repeat(2001) } })).toBe(false);
 });
 
-test("a model that is slow is asked a few times at once by one project, and still by another", async () => {
+test("a slow model gets a few requests at once of one project, and more of another", async () => {
   const held = Promise.withResolvers<void>();
   let asks = 0;
   const model = Bun.serve({

@@ -338,7 +338,7 @@ test("what cannot be answered is refused by its name, and never answered with al
   }
 });
 
-test("recordings of test accounts are left out when that is asked for", async () => {
+test("recordings of test accounts are left out on request", async () => {
   const filters = [person("plan", "is_not", "pro"), ofEvent("plan", "is_not", "nobody's")];
   await ask(server, "PATCH", "/api/projects/1/", { test_account_filters: filters });
   const ofOthers = (one: Visit) => personOf(one)["plan"] !== "pro";

@@ -26,7 +26,7 @@ function lengthOf(number: number): number[] {
   return number < 128 ? [number] : [(number & 127) | 128, ...lengthOf(number >> 7)];
 }
 
-test("a client that leaves while a blob is read gives back the memory of that blob too", async () => {
+test("a client that leaves while a blob is read returns the memory of that blob too", async () => {
   const [asked, second] = [Promise.withResolvers<void>(), Promise.withResolvers<Uint8Array>()];
   const clickhouse = {
     query: () => Promise.resolve(listed),
@@ -63,7 +63,7 @@ test("a client that leaves while a blob is read gives back the memory of that bl
   expect(left()).toBe(0);
 });
 
-test("readers who do not read what they asked for take no room from other projects' readers", async () => {
+test("readers who do not read their replies use no memory of other projects' readers", async () => {
   const filler = "x".repeat(600_000);
   const clickhouse = {
     query: () => Promise.resolve(listed),

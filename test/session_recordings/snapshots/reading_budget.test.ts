@@ -54,7 +54,7 @@ test("a page larger than everything is read when nothing else is", async () => {
   expect(budget.bytes).toBe(0);
 });
 
-test("whoever waits too long is sent away with the time to come back, and takes nothing", async () => {
+test("a reader that waits too long is refused with a time to retry, and uses nothing", async () => {
   const budget = new ReadingBudget({ bytesMax: 100, waitMsMax: 1 });
   const held = await budget.reserve(1, 100, staying);
   const refused = budget.reserve(2, 10, staying);

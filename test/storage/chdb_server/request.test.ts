@@ -33,7 +33,7 @@ test("a statement is the query of the URL with a body of data, or else the body"
   expect([plain.text, plain.body]).toEqual(["SELECT 1", undefined]);
 });
 
-test("parameters and settings are told apart, and what concerns HTTP alone is neither", async () => {
+test("parameters and settings are distinguished, and what concerns HTTP alone is neither", async () => {
   const ask = await readRequest(
     requestOf("SELECT {a:String}"),
     url({ param_a: "x", max_threads: "1", wait_end_of_query: "1", log_comment: "one", database: "d" }),

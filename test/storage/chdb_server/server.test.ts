@@ -55,7 +55,7 @@ test.each(faults)("%s makes an insert's outcome uncertain; %d rows are stored", 
   expect((await rows()) - before).toBe(stored + 1);
 });
 
-test("a fault may speak any error, and strikes as often as it is told", async () => {
+test("a fault may have any error, and occurs as often as configured", async () => {
   const struck = await front.struck();
   await front.fault({
     kind: "fail_before",

@@ -116,7 +116,7 @@ test("what is too large for a small place is asked once more in a large one, and
   expect(reads()).toHaveLength(1);
 });
 
-test("small reads go on while large ones hold all of their places", async () => {
+test("small reads run while large ones have all of their permits", async () => {
   const held: (() => void)[] = [];
   begin(({ text, settings }) => {
     if (!text.includes("large")) return new Response("{}\n");
@@ -176,7 +176,7 @@ test("a permit is held until an abandoned statement has left the engine", async 
   expect(reads()).toHaveLength(clickhouseLimits.readSmallPermits + 1);
 });
 
-test("who finds no place in time is told to come back, not that its statement is too heavy", async () => {
+test("a caller without a permit in time is refused with a time to retry, not as too heavy", async () => {
   begin(({ text }) =>
     isLook({ text, settings: new URLSearchParams() }) ? new Response("0\n") : new Promise<Response>(() => {}),
   );
@@ -196,7 +196,7 @@ test("who finds no place in time is told to come back, not that its statement is
   await holding;
 });
 
-test("a statement's own limit of memory is told apart from everybody's, and neither ever refuses an insert", () => {
+test("a statement's own limit of memory is distinguished from everybody's, and neither ever refuses an insert", () => {
   const said = (message: string) => classified(Object.assign(new Error(message), { code: "241", type }));
   const type = "MEMORY_LIMIT_EXCEEDED";
   for (const own of ["Query memory limit exceeded: would use 2 GiB", "Memory limit (for query) exceeded"]) {

@@ -69,7 +69,7 @@ const others = [
   "insert_quorum",
 ];
 
-test("every setting that a statement of ours names is asked for", async () => {
+test("every setting that a statement of ours names is checked", async () => {
   const known = await clickhouse.query<{ name: string }>("SELECT name FROM system.settings");
   const own = /^storage\/(?:chdb_server|embedded)\//;
   const files = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" });
@@ -83,7 +83,7 @@ test("every setting that a statement of ours names is asked for", async () => {
   expect(engineSettings.filter((name) => !words.has(name))).toEqual([]);
 });
 
-test("every table setting of sql/ is asked for", async () => {
+test("every table setting of sql/ is checked", async () => {
   const known = await clickhouse.query<{ name: string }>("SELECT name FROM system.merge_tree_settings");
   const sql = readdirSync(join(root, "sql/clickhouse"))
     .map((name) => readFileSync(join(root, "sql/clickhouse", name), "utf8"))
@@ -97,7 +97,7 @@ test("every table setting of sql/ is asked for", async () => {
   ).toEqual(tableSettings);
 });
 
-test("the functions that are asked for are used", () => {
+test("the functions that are checked are used", () => {
   const folders = [join(root, "src"), join(root, "sql")];
   const files = folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: "utf8" })

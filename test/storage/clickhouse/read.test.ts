@@ -94,7 +94,7 @@ test("a statement is asked with its settings and parameters, and these go where 
   await expect(odd).rejects.toThrow("no parameter of a statement can be object");
 });
 
-test("a connection that ends without an answer is followed by one of its own; a second end is told", async () => {
+test("a connection that ends without an answer is followed by one of its own; a second end is reported", async () => {
   let ends = 0;
   let opened = 0;
   const answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";

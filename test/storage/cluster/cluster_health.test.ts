@@ -11,7 +11,7 @@ afterAll(cleanUp);
 const replicas = [1, 2].flatMap((shard_num) => [1, 2].map((replica_num) => ({ shard_num, replica_num })));
 const well = (...places: number[]) => places.map((place) => ({ place, readonly: 0 }));
 
-test("nothing is said while all replicas answer", () => {
+test("nothing is logged while all replicas answer", () => {
   expect(problemOfReplicas(replicas, well(1, 2, 3, 4))).toBeUndefined();
 });
 
@@ -40,7 +40,7 @@ test("a shard without any replica is an error with its number", () => {
   );
 });
 
-test("the engine is asked for all of its replicas, and one that it cannot reach is away", async () => {
+test("all replicas of the engine are checked, and one that cannot be reached is unavailable", async () => {
   const client = async (shards: string) => {
     const clickhouse = openClickHouse((await startClusterFront({ shards })).url);
     await clickhouse.createDatabase();

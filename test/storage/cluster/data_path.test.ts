@@ -26,7 +26,7 @@ test("deletions named all servers, and held in portions the values that rows had
   expect(sent.filter((text) => /\bdeleting_ids\b/.test(text))).toEqual([]);
 });
 
-test("a shard that is away is an error, never a shorter answer", async () => {
+test("a shard that is unavailable is an error, never a shorter answer", async () => {
   const lost = await openClusterStores(undefined, {
     shards: ownShard + ownShard.replace("<port>9000</port>", "<port>9</port>"),
   });

@@ -47,7 +47,7 @@ describe("every statement of sql/clickhouse", () => {
     ]);
   });
 
-  test("is about tables and views whose place is known, and no other place is told", () => {
+  test("is about tables and views with a known placement, and there is no other", () => {
     const made = defined(/^CREATE TABLE IF NOT EXISTS (\w+)/);
     // Made by migrate.ts.
     const others = ["schema_migrations"];
@@ -196,7 +196,7 @@ test("what has no rule is refused", () => {
   for (const [statement, reason] of refusals) expect(() => of(statement)).toThrow(reason);
 });
 
-test("names of tables are told apart from their shards'", () => {
+test("names of tables are distinguished from their shards'", () => {
   expect(Object.keys(tables).filter((name) => name.endsWith("_local"))).toEqual([]);
   expect(isSharded("events")).toBe(true);
   expect(isSharded("persons")).toBe(false);

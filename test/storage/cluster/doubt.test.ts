@@ -102,7 +102,7 @@ test("a batch that all shards stored is not sent again when its answer is lost",
   expect((await heldBy(0)) + (await heldBy(1))).toBe(held + 45);
 });
 
-test("while a shard is away captures go on, reads fail, and readiness names it; then each event is read once", async () => {
+test("while a shard is unavailable captures continue, reads fail, and readiness names it; then each event is read once", async () => {
   const [, second] = cluster.shards;
   await second!.lose();
   await send();

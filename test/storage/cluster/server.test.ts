@@ -72,7 +72,7 @@ test("an INSERT that failed on some shards or on its way back is once for every 
   expect(session?.event_count).toBe("180");
 });
 
-test("while the cluster is away captures go on, and readiness says so", async () => {
+test("while the cluster is unavailable captures continue, and readiness reports it", async () => {
   await cluster.front.fault({ kind: "drop_before", match: "", times: 1_000_000 });
   await send(180, 210);
   const ready = await fetch(`${server.url}/_readiness`);

@@ -24,7 +24,7 @@ function usedFolder(): string {
 const databaseUrl = "postgres://me:secret@db/sluice";
 const clickhouseUrl = "http://me:secret@ch/sluice";
 
-test("each embedded store that settings leave behind is told with its folder, and nothing of a password", () => {
+test("each embedded store that settings leave behind is reported with its folder, and without a password", () => {
   const dataDir = usedFolder();
   reportLeftBehind({ dataDir, databaseUrl, clickhouseUrl }, log);
   expect(lines).toMatchObject([
@@ -34,12 +34,12 @@ test("each embedded store that settings leave behind is told with its folder, an
   expect(JSON.stringify(lines)).not.toContain("secret");
 });
 
-test("events that stay embedded while the accounts do not are told to show in other projects", () => {
+test("embedded events with accounts elsewhere are reported to appear in other projects", () => {
   reportLeftBehind({ dataDir: usedFolder(), databaseUrl, clickhouseUrl: undefined }, log);
   expect(lines).toMatchObject([{ events: expect.stringContaining("numbers") }]);
 });
 
-test("nothing is told of a folder that never held any, nor where the stores are still used", () => {
+test("nothing is reported of a folder that never had any, nor where the stores are still used", () => {
   reportLeftBehind({ dataDir: makeFolder(), databaseUrl, clickhouseUrl }, log);
   reportLeftBehind({ dataDir: usedFolder(), databaseUrl: undefined, clickhouseUrl: undefined }, log);
   expect(lines).toEqual([]);

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { conditionsOf } from "../../../src/storage/events/conditions.ts";
 
-test("the project comes first, and what is not asked for does not filter", () => {
+test("the project comes first, and what is not requested does not filter", () => {
   expect(conditionsOf(7, { event: undefined }, {})).toEqual({
     where: "project_id = {project_id:UInt32}",
     params: { project_id: 7 },

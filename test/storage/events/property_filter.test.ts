@@ -128,7 +128,7 @@ describe("a filter lets through", () => {
     expect(await through(one("is_date_before", "2024-01-01T00:00:00-9999"))).toEqual([]);
   });
 
-  test("dates without a zone in the zone asked for", async () => {
+  test("dates without a zone in the requested zone", async () => {
     expect(await through(one("is_date_exact", "2024-05-21"), "Europe/Berlin")).toEqual(["moment", "seconds"]);
   });
 });

@@ -13,7 +13,7 @@ const known = knownMigrations();
 const goOn = "-- Older servers: go on.\n-- Takes: a moment.\nSELECT 1;\n";
 const mustStop = "-- Older servers: must stop.\n-- Takes: a moment.\nSELECT 1;\n";
 
-test("a file says in its first line whether older servers can go on beside it", () => {
+test("a file states in its first line whether older servers can continue beside it", () => {
   const [own, more, other] = [0, 1, 2].map((after) => String(known.postgres + after).padStart(4, "0"));
   const { postgresDir } = ownAnd({ [`${more}_more.sql`]: goOn, [`${other}_other.sql`]: mustStop }, {});
   const said = readFolder(postgresDir).slice(-3);

@@ -75,7 +75,7 @@ async function versionsOf(stores: EmptyStores) {
   return { postgres: postgres.length, clickhouse: clickhouse.length };
 }
 
-test("an older server starts on stores whose newer migrations it can bear, and says so in one line", async () => {
+test("an older server starts on stores whose newer migrations it can tolerate, and logs it in one line", async () => {
   const stores = await madeStores();
   await runs(stores, "older");
   const applied = await migrate(stores, { log: silentLog, ...nextVersion(goOn, goOn) });
@@ -91,7 +91,7 @@ test("an older server starts on stores whose newer migrations it can bear, and s
   await expect(migrate(stores, { log, exact: true })).rejects.toThrow("newer than this program");
 });
 
-test("an older server refuses stores with one newer migration that it cannot bear, in whichever store", async () => {
+test("an older server refuses stores with one newer migration that it cannot tolerate, in whichever store", async () => {
   const cases: [string, string, string][] = [
     [goOn, mustStop, `the ClickHouse store is at migration ${known.clickhouse + 1}`],
     [mustStop, goOn, `the Postgres store is at migration ${known.postgres + 1}`],
@@ -105,7 +105,7 @@ test("an older server refuses stores with one newer migration that it cannot bea
   }
 });
 
-test("a migration of ClickHouse that was cut short keeps out older servers that cannot bear it", async () => {
+test("a migration of ClickHouse that was cut short keeps out older servers that cannot tolerate it", async () => {
   const stores = await madeStores();
   const half = `${mustStop}${moreOfClickHouse} SELECT nonsense;`;
   await expect(
@@ -216,7 +216,7 @@ test("a server from before processes told what they know is waited for, before a
   expect(await migrate(stores, options)).toEqual({ postgres: known.postgres - 7, clickhouse: 1 });
 });
 
-test("a process that is told to stop does not wait on", async () => {
+test("a process that is stopped does not wait any longer", async () => {
   const stores = await madeStores();
   await runs(stores, "older");
   const { lines, log } = recorder();

@@ -67,7 +67,7 @@ function launch(environment: Environment, main: string, folder = makeFolder()) {
 
 const waits = /a migration is incompatible with running older servers.*?("servers":"[^"]*")/;
 
-test("servers go on beside a newer one whose migrations they can bear, and can start again", async () => {
+test("servers continue beside a newer one whose migrations they can tolerate, and can start again", async () => {
   const environment = await lender.lend("borne");
   const older = await startServer(environment, makeFolder());
   const newer = await startServer(environment, makeFolder(), borne);
@@ -88,7 +88,7 @@ test("servers go on beside a newer one whose migrations they can bear, and can s
   for (const server of [again, newer]) expect(await server.end("SIGTERM")).toBe(0);
 }, 300_000);
 
-test("a newer server waits for those that cannot bear its migrations, and they are refused from then on", async () => {
+test("a newer server waits for those that cannot tolerate its migrations, and they are refused from then on", async () => {
   const environment = await lender.lend("unborne");
   const folders = [makeFolder(), makeFolder()];
   const older = await Promise.all(folders.map((folder) => startServer(environment, folder)));
@@ -113,7 +113,7 @@ test("a newer server waits for those that cannot bear its migrations, and they a
   expect(await counts("unborne")).toEqual({ meanwhile: 10 });
 }, 300_000);
 
-test("a check says of each migration how long it takes here, how that is known, and whether captures go on", async () => {
+test("a check prints of each migration how long it takes here, how that is known, and whether captures continue", async () => {
   const environment = await lender.lend("checked");
   const older = await startServer({ ...environment, FLUSH_INTERVAL_MS: "20" }, makeFolder());
   expect(await send(older, "before")).toBe(200);
@@ -178,7 +178,7 @@ test("a server that was killed starts again as a newer one without waiting for i
   expect(await counts("itself")).toEqual({ before: 10 });
 }, 300_000);
 
-test("a server that waits for older ones stops when it is told to", async () => {
+test("a server that waits for older ones can be stopped", async () => {
   const environment = await lender.lend("told");
   await startServer(environment, makeFolder());
   const newer = launch(environment, unborne);
@@ -188,7 +188,7 @@ test("a server that waits for older ones stops when it is told to", async () => 
   expect(await isChanged("told")).toBe(false);
 }, 300_000);
 
-test("a server that was out of sight while the stores were changed ends, and its journal goes on with the new version", async () => {
+test("a server that was out of sight while the stores were changed ends, and its journal continues with the new version", async () => {
   const environment = await lender.lend("unseen");
   const older = await startServer({ ...environment, FLUSH_INTERVAL_MS: "3600000" }, makeFolder());
   expect(await send(older, "waiting")).toBe(200);

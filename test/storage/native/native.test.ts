@@ -127,7 +127,7 @@ test("long values are borrowed and not copied, and lie between the others in the
   expect([out.total, out.list()]).toEqual([0, []]);
 });
 
-test("a dictionary gives back each row's text, for keys of every width of an index, and anew once cleared", () => {
+test("a dictionary returns each row's text, for keys of every width of an index, and anew once cleared", () => {
   const dictionary = new Dictionary();
   for (const keys of [1, 256, 257, 65_537]) {
     const rows = Array.from({ length: keys + 3 }, (_, i) => `key ${i % keys}`);

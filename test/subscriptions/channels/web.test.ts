@@ -26,7 +26,7 @@ async function failureOf(sending: Promise<void>): Promise<DeliveryError> {
   return failure;
 }
 
-test("the body arrives as JSON, with a key to tell repetitions by", async () => {
+test("the body arrives as JSON, with a key that identifies repetitions", async () => {
   await open.send(message(`${sink.url}/hook?x=1`));
   const [posted] = sink.posted;
   expect([posted?.path, posted?.body]).toEqual(["/hook", { a: "ü" }]);

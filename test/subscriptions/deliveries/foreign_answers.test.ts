@@ -59,7 +59,7 @@ async function deliveryOf(id: number): Promise<Record<string, unknown>> {
   return (body["results"] as Record<string, unknown>[])[0]!;
 }
 
-test("an answer with a NUL is told as it is, with U+FFFD in its place", async () => {
+test("an answer with a NUL is reported with U+FFFD in its place", async () => {
   web.answer = () => new Response("go\0ne\u001b[2J", { status: 410 });
   const id = await due(`${web.url}/hook`);
   await work.turn();

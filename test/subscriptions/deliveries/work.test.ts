@@ -173,7 +173,7 @@ test("a failure that does not pass ends after six attempts", async () => {
   expect(await deliveriesOf(id)).toMatchObject([{ status: "failed", attempts: 6, next_attempt_at: null }]);
 });
 
-test("a target that refuses for good fails at once; five dates in a row disable the subscription, visibly", async () => {
+test("a target that refuses permanently fails at once; five dates in a row disable the subscription, visibly", async () => {
   const id = await subscribe({ target_type: "webhook", target_value: `${web.url}/hook` });
   web.answer = () => new Response("gone", { status: 410 });
   for (let day = 16; day < 23; day++) {
@@ -317,7 +317,7 @@ test("a delivery says what changed since the last one that arrived, tests aside"
   expect(await deliveriesOf(id)).toHaveLength(3);
 });
 
-test("what a process that died was sending is in doubt: it is told, and not sent again", async () => {
+test("what a process that died was sending is in doubt: it is reported, and not sent again", async () => {
   const id = await subscribe({ target_value: "a@example.com,b@example.com" });
   goTo("2024-01-16T09:00:00Z");
   // As a process leaves it that is killed while it hands an email over.
@@ -345,7 +345,7 @@ test("what a process that died was sending is in doubt: it is told, and not sent
   expect((await deliveriesOf(id))[0]).toEqual(delivery!);
 });
 
-test("a stop lets what is being sent end, and gives back the rest for the next start", async () => {
+test("a stop finishes what is being sent, and returns the rest for the next start", async () => {
   const id = await subscribe({ target_value: "a@example.com,b@example.com" });
   goTo("2024-01-16T09:00:00Z");
   const held = Promise.withResolvers<void>();

@@ -39,7 +39,7 @@ async function target(): Promise<unknown[]> {
   return [body["target_value"], body["deleted"]];
 }
 
-test("the report opens as a page that asks nobody else for anything, with its chart", async () => {
+test("the report opens as a page without external requests, with its chart", async () => {
   const reply = await work.open(links("report")[0]!);
   const html = await reply.text();
   expect([reply.status, reply.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);

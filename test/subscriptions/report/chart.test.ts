@@ -41,7 +41,7 @@ test("a chart is a picture of twice its size, with its letters drawn", async () 
   expect(whole.length).toBeGreaterThan(mute.length + 1000);
 });
 
-test("pictures asked for at once are each one's own, and one that cannot be drawn spoils no other", async () => {
+test("charts requested at once are separate, and one that cannot be drawn affects no other", async () => {
   const pictures = openPictures();
   later(() => pictures.close());
   const heights = [100, 200, 300];

@@ -137,7 +137,7 @@ test("one total for each series is a bar each", () => {
   ]);
 });
 
-test("a funnel says how many went on, and how fast", () => {
+test("a funnel shows how many converted, and how fast", () => {
   const results = [
     { name: "$pageview", order: 0, count: 200 },
     { name: "paid", custom_name: "bought", order: 1, count: 50, average_conversion_time: 7200 },

@@ -68,7 +68,7 @@ test.each([301, 302, 303, 307, 308])(
   300_000,
 );
 
-test("a refusal is told by its status and a known code, whatever else is answered", async () => {
+test("a refusal is reported with its status and a known code only", async () => {
   const { host } = new URL(azure.url);
   const answers: [() => Response, string][] = [
     [() => azureError(403, "AuthorizationFailure"), `${host} answered 403 AuthorizationFailure`],
@@ -85,7 +85,7 @@ test("a refusal is told by its status and a known code, whatever else is answere
   }
 });
 
-test("a server that is busy is asked again, and one that stays so later", async () => {
+test("a request to a busy server is retried, and later if it stays busy", async () => {
   let busy = 2;
   azure.answer = () => {
     if (busy-- <= 0) return undefined;
@@ -113,7 +113,7 @@ test("what was there stays until all of a new blob is, and is then replaced", as
   expect(rowsIn(azure.blobs.get(name)!).length).toBe(4);
 });
 
-test("long files go in blocks, compressed as asked, split by size, and hold every row once", async () => {
+test("long files go in blocks, compressed as configured, split by size, and contain every row once", async () => {
   await exports.arrive(1500, "concat('{\"text\":\"', repeat(hex(SHA256(toString(number))), 400), '\"}')");
   const plain = await exports.exported(toAzure({ prefix: "plain" }));
   expect([plain.latest_error, plain.records_completed]).toEqual([null, 1504]);

@@ -105,7 +105,7 @@ test("a file is where it was made, or has no name", () => {
   expect(existsSync(join(outside, "below"))).toBeFalse();
 });
 
-test("cells that spreadsheets take for formulas begin with an apostrophe where that is asked for", async () => {
+test("cells that spreadsheets take for formulas begin with an apostrophe where that is requested", async () => {
   const starts = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "＝1", "plain", "a=1", ""];
   const values = starts
     .map((start) => `'${start.replaceAll("\t", "\\t").replaceAll("\r", "\\r")}'`)

@@ -15,7 +15,7 @@ function urlOf(settings: Partial<S3Config>, key = "f/k"): unknown {
   return s3Store(config(settings)).file(key, "Parquet", "x String", "none").params["url"];
 }
 
-test("the bucket stands in the path, or in the host where that is asked for", () => {
+test("the bucket is in the path, or in the host where configured", () => {
   expect(urlOf({})).toBe("https://s3.eu-west-1.amazonaws.com/b/f/k");
   expect(urlOf({ region: "cn-north-1" })).toBe("https://s3.cn-north-1.amazonaws.com.cn/b/f/k");
   expect(urlOf({ endpoint_url: "http://minio:9000/sub/" })).toBe("http://minio:9000/sub/b/f/k");

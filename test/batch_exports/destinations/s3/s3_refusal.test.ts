@@ -75,7 +75,7 @@ test("with an endpoint of its own, a wrong signature names the region that is si
   expect((await explained("NoSuchBucket", "S3_ERROR", own))[0]).not.toContain("signs for");
 });
 
-test("a server that cannot be asked again leaves the failure open to a retry", async () => {
+test("a server that cannot be reached again leaves the failure retryable", async () => {
   const [text, final] = await explained("words of its own", "S3_ERROR", amazon);
   expect([text, final]).toEqual(["The S3 server refused, without a known error code", false]);
 });

@@ -64,7 +64,7 @@ describe("a batch item", () => {
     );
   });
 
-  test("keeps its properties' bytes when something else has to be mended", () => {
+  test("keeps its properties' bytes when something else has to be repaired", () => {
     const properties = '{ "n": 1.0, "big":12345678901234567890, "e" : 1e5 }';
     const [outcome] = outcomesOf(
       `{"event":"a","timestamp":1577836800,"offset":500,"properties": ${properties} }`,

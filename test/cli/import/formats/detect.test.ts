@@ -75,7 +75,7 @@ describe("a file that cannot be imported", () => {
     ["BZh91AY", "FILE: packed with bzip2"],
     ["a,b\n1,2", "FILE: neither JSON nor CSV with a header"],
     ["event,distinct_id,timestamp,plan,plan\n", 'the CSV header names "plan" twice'],
-  ])("%p is told apart", (text, message) => {
+  ])("%p is distinguished", (text, message) => {
     expect(() => kindOf(text)).toThrow(message);
   });
 
@@ -85,7 +85,7 @@ describe("a file that cannot be imported", () => {
     expect(() => kindOf("event,user\na,b\n", "csv")).toThrow(message);
   });
 
-  test("is told apart when it is UTF-16", () => {
+  test("is distinguished when it is UTF-16", () => {
     expect(() => kindOf(Buffer.from("\ufeff{}", "utf16le"))).toThrow("FILE: UTF-16 text; save it as UTF-8");
   });
 });

@@ -52,7 +52,7 @@ describe("items of an array", () => {
     expect(textsOf(read('[1]\n{"batch":[2]}[3] [] {"results":[]}'))).toEqual(["1", "2", "3"]);
   });
 
-  test("too long are told, and the next one is read again", () => {
+  test("too long are reported, and the next one is read again", () => {
     for (const cuts of [[], [7], [5, 9, 13]]) {
       expect(textsOf(read('["aaaaaaaaaaaa","b"]', cuts, 8))).toEqual([
         "! 14 bytes long; a record may have 8",

@@ -49,14 +49,14 @@ describe("a file", () => {
     }
   });
 
-  test("that ends too early is told from a whole one", async () => {
+  test("that ends too early is distinguished from a whole one", async () => {
     for (const bytes of [gzipSync(text), zstdCompressSync(text)]) {
       const path = await setup.write("cut", bytes.subarray(0, bytes.length - 20));
       await expect(read(path)).rejects.toThrow(`${path}: the compressed data ends too early`);
     }
   });
 
-  test("that is damaged is told from a whole one", async () => {
+  test("that is damaged is distinguished from a whole one", async () => {
     const bytes = Buffer.concat([gzipSync(text), Buffer.from("garbage behind it")]);
     const path = await setup.write("damaged", bytes);
     await expect(read(path)).rejects.toThrow(`${path}: the compressed data is damaged`);
@@ -94,7 +94,7 @@ describe("standard input", () => {
     expect((await read(standardInput, streamOf(...bytes))).text).toBe("abc");
   });
 
-  test("is not waited for once the import is told to stop", async () => {
+  test("is not waited for once the import is stopped", async () => {
     const stop = new AbortController();
     const stuck = (): ReadableStream<Uint8Array> =>
       new ReadableStream({

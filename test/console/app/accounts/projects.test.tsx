@@ -40,7 +40,7 @@ test("settings are sent whole: hosts as a list, an empty number as none", async 
   ]);
 });
 
-test("what deletes events is asked twice, and leaving the days as they were is not", async () => {
+test("a change that deletes events is confirmed, and unchanged days are not", async () => {
   const page = await drawPage(<Projects />, { answers, project: { event_retention_days: 90 } });
   await page.fill("Days that events are kept", "30");
   await page.press("Save");
@@ -70,7 +70,7 @@ test("a key is rolled after a question, and a project is created by its name", a
   expect(page.text()).toContain("Blog is created. Choose it at the top.");
 });
 
-test("a refused setting is said in the API's words, and a key that only reads changes nothing", async () => {
+test("a refused setting is shown in the API's words, and a key that only reads changes nothing", async () => {
   const refusing: Answers = { "PATCH /api/projects/7/": refused(400, "“Mars/Olympus” is no time zone.") };
   const page = await drawPage(<Projects />, { answers: refusing });
   await page.fill("Time zone", "Mars/Olympus");

@@ -44,7 +44,7 @@ function answersOf(found: object, more: Answers = {}): Answers {
   };
 }
 
-test("a run that has ended can run again, one that goes on can be cancelled", async () => {
+test("a run that has ended can run again, one that is running can be cancelled", async () => {
   const page = await drawPage(<OneExport id="e1" />, { answers: answersOf(row) });
   const runs = page.texts('[aria-label="The newest runs"] tbody tr');
   expect(runs.map((text) => /^(Completed|Failed).*(Run again|Cancel)$/.exec(text)?.slice(1))).toEqual([
@@ -88,7 +88,7 @@ test("a backfill's times are sent as moments, and an empty one is none", async (
   });
 });
 
-test("the page reads again while a backfill goes on, and rests when none does", async () => {
+test("the page polls while a backfill is running, and stops when none is", async () => {
   const backfill = {
     id: "b1",
     start_at: null,

@@ -34,7 +34,7 @@ function savedIn(body: unknown): unknown[] {
   return tiles.map(({ id, layouts: { sm } }) => [id, sm.x, sm.y, sm.w]);
 }
 
-test("a tile moves by buttons, is said to have moved, and its new place is saved", async () => {
+test("a tile is moved by buttons, the move is announced, and its new position is saved", async () => {
   const page = await drawPage(<OneDashboard id={3} route={route} />, { answers });
   expect(page.texts(".text-tile")).toEqual(["# First", "second", "third"]);
   await page.press("Arrange");

@@ -50,7 +50,7 @@ test("a question's address holds all of it", () => {
   }
 });
 
-test("an address that says nothing asks for a trend of any event", () => {
+test("an empty address requests a trend of any event", () => {
   const next = queryOfAddress(new URLSearchParams("kind=nonsense"));
   expect(next).toMatchObject({ kind: "trend", series: [{ event: "", math: "total" }], compare: false });
   expect(queryBodyOf(next)).toMatchObject({

@@ -11,7 +11,7 @@ import {
   ratesIn,
 } from "../../../../src/console/app/explore/results.ts";
 
-test("results are told apart by what they hold", () => {
+test("results are distinguished by their form", () => {
   const step = { name: "paid", custom_name: null, count: 1, order: 0, median_conversion_time: null };
   expect(funnelsIn([step, step])).toEqual([[step, step]]);
   expect(funnelsIn([[step], [step]])).toEqual([[step], [step]]);
@@ -33,7 +33,7 @@ test("results are told apart by what they hold", () => {
   ]);
 });
 
-test("shares by interval, times and paths are told by their shape", () => {
+test("shares by interval, times and paths are distinguished by their form", () => {
   const rates = [
     { count: 2, data: [50, 0], days: ["2024-03-30", "2024-03-31"], labels: [], breakdown_value: ["pro"] },
   ];

@@ -56,7 +56,7 @@ test("values are offered of a property that the project has, with how often they
   });
 });
 
-test("nothing is asked for half a name, nor by a key that may not see it", async () => {
+test("names are not requested for one letter, nor with a key that may not see them", async () => {
   const half = await drawPage(<Form first={[{ ...plan, key: "pla" }]} />, { answers });
   expect(half.asked).toEqual([]);
   await closePage();

@@ -39,7 +39,7 @@ function imported(second: number, accepted: number, stored: number, pending_even
   return { ...message(second * 1000, 0), ...counts, pending_events };
 }
 
-test("an import tells what came in, what is stored, and how long the rest takes", () => {
+test("an import shows what arrived, what is stored, and how long the rest takes", () => {
   expect(importOf([])).toBeUndefined();
   expect(importOf([message(0, 5), message(1000, 9)])).toBeUndefined();
   expect(importOf([imported(0, 0, 0, 0), imported(1, 1000, 0, 1000)])).toEqual({

@@ -71,7 +71,7 @@ test("a figure that is pressed is drawn, with its own math; time and bounces are
   expect(page.texts("dl.figures button")).toEqual(["Visitors", "Page views", "Sessions"]);
 });
 
-test("filters of the address are asked of everything, and a press takes one away", async () => {
+test("filters of the address apply to everything, and a button removes one", async () => {
   const route = readRoute("#/7/overview?range=-30d&filter=Browser:Firefox&filter=Page:/tea");
   const page = await drawPage(<Overview route={route} />, { answers });
   const queries = page.asked.flatMap(({ body }) =>
@@ -84,7 +84,7 @@ test("filters of the address are asked of everything, and a press takes one away
   expect(location.hash).toBe("#/7/overview?range=-30d&filter=Page%3A%2Ftea");
 });
 
-test("a project without events is led to the start from the first page, and stays where it was asked for", async () => {
+test("a project without events is led to the start from the first page, and stays on a page it opened itself", async () => {
   const empty: Answers = { ...answers, "GET /api/projects/7/events/": { results: [] } };
   const first = await drawPage(<Overview route={readRoute("#/7/")} />, { answers: empty });
   expect(location.hash).toBe("#/7/start");

@@ -87,7 +87,7 @@ test("curves are by the hour, day, week or month, as their range is long", () =>
   expect(maths).toEqual(["dau", "total", "unique_session"]);
 });
 
-test("each table asks for its own breakdown, and that of time zones for events without a country", () => {
+test("each table requests its own breakdown, and that of time zones for events without a country", () => {
   const all = cards.flatMap(([, subjects]) => subjects);
   for (const subject of all) {
     expect(tableQuery(site, subject, 8)).toMatchObject({

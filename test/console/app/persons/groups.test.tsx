@@ -33,7 +33,7 @@ async function drawn(hash: string, more: Answers = {}, scopes: readonly string[]
   });
 }
 
-test("the list is asked as the address says, and its rows lead to their groups", async () => {
+test("the list is requested as in the address, and its rows lead to their groups", async () => {
   const page = await drawn("#/7/groups?group_type=team&group_key=a&offset=50");
   expect(page.asked.find(({ path }) => path === `${home}/groups/`)?.query).toEqual({
     group_type: "team",
@@ -60,7 +60,7 @@ test("a key of a hundred and twenty letters is whole, a longer one is cut", asyn
   expect(await named(121)).toBe(`${"k".repeat(119)}…`);
 });
 
-test("a group's events are asked by its index, with its key as a text of SQL", async () => {
+test("a group's events are requested by its index, with its key as text in SQL", async () => {
   const page = await drawn(`#/7/groups/team/${encodeURIComponent("it's a \\ key")}`);
   expect(page.asked.find(({ path }) => path === `${home}/groups/find/`)?.query).toEqual({
     group_type_index: "1",

@@ -39,7 +39,7 @@ async function drawn(hash: string, scopes: readonly string[] = ["*"], more: Answ
   });
 }
 
-test("filters of the address are asked as properties, those of other owners and broken ones are not", async () => {
+test("filters of the address are requested as properties, those of other owners and invalid ones are not", async () => {
   const where = JSON.stringify([
     JSON.stringify(["person", "plan", "exact", "pro"]),
     JSON.stringify(["event", "$browser", "exact", "x"]),
@@ -79,7 +79,7 @@ test("one person has ids with the main one marked, and says how many more there 
   expect(page.find("a.button").getAttribute("href")).toBe(`#/7/recordings?person=${uuid}`);
 });
 
-test("deleting asks first, and leads back to the list; a refusal stays on the page", async () => {
+test("deleting asks for confirmation, and leads back to the list; a refusal stays on the page", async () => {
   const page = await drawn(`#/7/persons/${uuid}`);
   const yes = "Yes, delete. Delete this person? The events stay; a new event creates the person again.";
   await page.press("Delete");
@@ -96,7 +96,7 @@ test("deleting asks first, and leads back to the list; a refusal stays on the pa
   expect(location.hash).toBe(`#/7/persons/${uuid}`);
 });
 
-test("what a key may not see is not asked for", async () => {
+test("what a key may not see is not requested", async () => {
   const page = await drawn(`#/7/persons/${uuid}`, ["person:read"]);
   expect(page.asked.map(({ path }) => path)).toEqual([
     `${home}/persons/${uuid}/`,

@@ -47,7 +47,7 @@ const answers: Answers = {
 const drawn = async (given: Given = {}) => await drawPage(<Page />, { answers, hash: "", ...given });
 const sentTo = (asked: readonly Asked[]) => asked.map(({ method, path }) => `${method} ${path}`);
 
-test("nobody is asked about where nothing is remembered, and a password makes a session", async () => {
+test("no request is sent where no session is known, and a password makes a session", async () => {
   const page = await drawn();
   expect(page.asked).toEqual([]);
   await page.fill("E-mail address", "ann@shop.example");
@@ -102,7 +102,7 @@ test("a key that is not valid any more is forgotten, and the forms say why", asy
   expect(sessionStorage.getItem(stored)).toBeNull();
 });
 
-test("who is remembered sees no form while the server is away, and is signed in when it is back", async () => {
+test("a known user sees no form while the server is unavailable, and is signed in when it is back", async () => {
   jest.useFakeTimers();
   let isAway = true;
   const answer = () => {

@@ -51,7 +51,7 @@ test("the value before stays until the next is there, and says that it is of the
   expect(page.texts(".state")).toEqual(["second"]);
 });
 
-test("an answer to a question that is no longer asked is not shown, and its request is aborted", async () => {
+test("the answer to an outdated request is not shown, and the request is aborted", async () => {
   const first = Promise.withResolvers<string>();
   const signals: AbortSignal[] = [];
   const page = await drawPage(
@@ -93,7 +93,7 @@ test.each([
   expect(asked).toBe(wanted);
 });
 
-test("another question of a busy server is asked again as often as the first", async () => {
+test("another request to a busy server is retried as often as the first", async () => {
   jest.useFakeTimers();
   const asked: string[] = [];
   const page = await drawPage(
@@ -121,7 +121,7 @@ function Polling({ isOpen, again }: { isOpen: boolean; again: () => void }) {
   return null;
 }
 
-test("what goes on is asked for two seconds after the last answer, and what has ended is not", async () => {
+test("running work is polled two seconds after the last answer, and ended work is not", async () => {
   jest.useFakeTimers();
   let asked = 0;
   await drawPage(<Polling isOpen again={() => void asked++} />);
@@ -184,7 +184,7 @@ function Listed() {
 
 const things: Answers = { "GET /api/projects/7/things/": { results: [], count: 0 } };
 
-test("a list is asked as the address says; an offset that is no number is the first row", async () => {
+test("a list is requested as in the address; an invalid offset is the first row", async () => {
   const page = await drawPage(<Listed />, { answers: things, hash: "/7/things?name=tea&offset=50" });
   expect(page.asked[0]!.query).toEqual({ title: "tea", kind: "x", offset: "50", limit: "50" });
   expect(page.valueOf("Name")).toBe("tea");
@@ -198,7 +198,7 @@ test("a list is asked as the address says; an offset that is no number is the fi
   }
 });
 
-test("another filter begins at the first row, and the filter that is shown is asked for anew", async () => {
+test("another filter begins at the first row, and the filter that is shown is requested again", async () => {
   const page = await drawPage(<Listed />, { answers: things, hash: "/7/things?name=tea&offset=50" });
   await page.fill("Name", "milk");
   await page.press("Show");

@@ -22,7 +22,7 @@ const none = {
   longer: "",
 };
 
-test("no field asks for anything, and each field for its own", () => {
+test("empty fields request no filter, and each field its own", () => {
   const asked = Object.entries(recordingsQuery(none)).filter(
     ([, value]) => value !== undefined && value !== "",
   );
@@ -79,7 +79,7 @@ const answers: Answers = {
   "GET /api/projects/7/session_recordings/": { results: [recording], count: 1 },
 };
 
-test("the address is what is asked, rare fields are open where it has one, and a press takes a person away", async () => {
+test("the address is the request, rare fields are open where it has one, and a button removes a person", async () => {
   const hash = "/7/recordings?person=u1&page=%2Ftea";
   const page = await drawPage(<Recordings route={readRoute(`#${hash}`)} />, { answers, hash });
   const { query } = page.asked.find(({ path }) => path.endsWith("/session_recordings/"))!;

@@ -36,7 +36,7 @@ async function drawn(asked: Record<string, string>, more: Answers = {}) {
 const ranIn = (asked: readonly { method: string; body: unknown }[]) =>
   asked.filter(({ method }) => method === "POST").map(({ body }) => (body as { query: unknown }).query);
 
-test("nothing runs until somebody asks; running puts the text into the address", async () => {
+test("nothing runs until it is requested; running puts the text into the address", async () => {
   const page = await drawn({});
   expect(ranIn(page.asked)).toEqual([]);
   await page.fill("Query in SQL", "select 1");
@@ -44,7 +44,7 @@ test("nothing runs until somebody asks; running puts the text into the address",
   expect(new URLSearchParams(location.hash.split("?")[1]).get("query")).toBe("select 1");
 });
 
-test("an address is run as it is opened, and running it again asks again", async () => {
+test("an address is run when it is opened, and running it again repeats the request", async () => {
   const page = await drawn({ query: "select day, n from events" });
   expect(ranIn(page.asked)).toEqual([{ kind: "HogQLQuery", query: "select day, n from events" }]);
   expect(page.text()).toContain("2 rows, and there are more: the limit is 2");
@@ -70,7 +70,7 @@ test("rows that make no chart are a table alone", async () => {
   expect(open.some(({ disabled }) => disabled)).toBe(false);
 });
 
-test("a fault is said and marked, until the text is another one", async () => {
+test("an error is shown and highlighted, until the text changes", async () => {
   const fault = 'Unable to resolve field: "nam". (Line 1, column 8.)';
   const page = await drawn({ query: "select nam from events" }, { [query]: refused(400, fault) });
   expect(page.texts('[role="alert"]')).toEqual([fault]);

@@ -58,7 +58,7 @@ test("paused ones are listed behind running ones, without a next delivery", asyn
   expect(rows[0]).not.toEndWith("none");
 });
 
-test("a delivery that goes on is looked for again, one that has ended is not", async () => {
+test("a running delivery is polled, one that has ended is not", async () => {
   jest.useFakeTimers();
   let status = "retrying";
   const deliveries = () => ({ results: [{ ...delivery, status, test: true, error: "no answer" }] });
@@ -77,7 +77,7 @@ test("a delivery that goes on is looked for again, one that has ended is not", a
   expect(reads()).toBe(2);
 });
 
-test("pausing asks first, resuming does not, and both change `deleted`", async () => {
+test("pausing asks for confirmation, resuming does not, and both change `deleted`", async () => {
   const page = await drawn("#/7/subscriptions/4");
   await page.press("Pause");
   await page.press("Yes, pause. Deliver nothing until it is resumed?");

@@ -11,7 +11,7 @@ import {
   timeText,
 } from "../../../../src/console/app/ui/format.ts";
 
-test("how long ago something was is told in its largest unit", () => {
+test("the time since a moment is shown in its largest unit", () => {
   const now = new Date("2026-06-01T12:00:00Z");
   setSystemTime(now);
   try {

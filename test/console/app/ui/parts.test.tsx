@@ -93,7 +93,7 @@ test("a page has one heading, before its reply and with it, and the document is 
   expect(shown.document.title).toBe("Nightly · Sluice");
 });
 
-test("what cannot be undone asks first, and the focus goes with the question", async () => {
+test("an irreversible action asks for confirmation, and the focus moves with it", async () => {
   let acts = 0;
   const page = await drawPage(<ConfirmButton label="Delete" sure="It is gone." act={() => void acts++} />);
   await page.press("Delete");
@@ -163,7 +163,7 @@ test("a form is sent by its button, which rests while it is sent or something is
   }
 });
 
-test("what was done is said, what failed in the API's words, and nothing else", async () => {
+test("an outcome is announced, a failure in the API's words, and nothing else", async () => {
   const texts = async (more: Partial<Action>) => {
     const page = await drawPage(<Outcome action={action(more)} />);
     const [status] = page.document.querySelectorAll('[role="status"]');

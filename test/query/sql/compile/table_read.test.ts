@@ -58,7 +58,7 @@ test("scopes and names of persons' properties are known from what is read", () =
   expect([[...plain.scopes], [...plain.personKeys.keys()]]).toEqual([[], []]);
 });
 
-test("of the sessions beside events those of the time that is asked for are read", () => {
+test("of the sessions beside events those of the time that is requested are read", () => {
   const where = compare(">=", field("timestamp"), constant("2024-06-01"));
   const read = (more: object) => statementOf(select([field("session", "$is_bounce")], "events", more));
   expect(read({ where })).toMatch(/FROM sessions WHERE project_id = \S+ AND end_time >= toDateTime64/);

@@ -44,13 +44,13 @@ test("a text becomes a tree of each kind, with its places", async () => {
   expect(await parser.parse("a desc", "order", 1)).toMatchObject({ node: "OrderExpr", order: "DESC" });
 });
 
-test("a tree that its caller changed is whole when it is asked for again", async () => {
+test("a tree that its caller changed is unchanged when it is requested again", async () => {
   const tree = await parser.parse("select 2", "select", 1);
   Object.assign(tree, { node: "changed" });
   expect(await parser.parse("select 2", "select", 1)).toMatchObject({ node: "SelectQuery" });
 });
 
-test("what is wrong is said with its place", async () => {
+test("an error has its position", async () => {
   const problem = await problemOf("select a from b limt 1");
   expect(problem.message).toStartWith("The query is not valid HogQL: ");
   expect(problem.start).toBe(21);
@@ -105,7 +105,7 @@ test("a process that is killed is replaced by the next text", async () => {
   expect(own.usable).toBe(false);
 });
 
-test("when too many texts wait, the others are told to come again", async () => {
+test("when too many texts wait, the others are refused with a time to retry", async () => {
   const many = Array.from({ length: 2 * parserLimits.textsWaitingMax }, (_, i) =>
     parser.parse(`select ${i}, a`, "select", 7).catch((thrown: unknown) => thrown),
   );

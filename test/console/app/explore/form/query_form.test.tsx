@@ -64,7 +64,7 @@ test("what is typed is the next query, with numbers as numbers, and all of it is
   expect(sent).toEqual([next]);
 });
 
-test("a formula is asked for where there are several events, and stays where there was one", async () => {
+test("a formula is offered where there are several events, and stays where there was one", async () => {
   const one = await drawn({});
   expect(one.texts("label")).not.toContain("Formula; event 1 is A");
   await one.press("Add event");
