@@ -23,7 +23,7 @@ type DatabaseKey = Required<Omit<KeyEntry, "api_token">> & { api_token: string |
 
 /** @param database the id of the database that is expected; reads fail while another one, or none, is connected. */
 export function projectKeySource(sql: Postgres, database: () => string | undefined) {
-  const own = async (rows: Promise<DatabaseKey[]>): Promise<KeyEntry[]> => {
+  const entriesOf = async (rows: Promise<DatabaseKey[]>): Promise<KeyEntry[]> => {
     const read = await rows;
     if (read[0]?.database !== database())
       throw new Error("Postgres is not known to be the one of these keys");
@@ -39,7 +39,7 @@ export function projectKeySource(sql: Postgres, database: () => string | undefin
         SELECT i.id::text AS database, ${columns(sql)} FROM database_identity i LEFT JOIN projects p ON true`),
     /** The existing ones among `keys`. */
     some: (keys: string[]) =>
-      own(sql<DatabaseKey[]>`
+      entriesOf(sql<DatabaseKey[]>`
         SELECT i.id::text AS database, ${columns(sql)}
         FROM database_identity i LEFT JOIN projects p ON p.api_token = ANY(${keys}::text[])`),
     /** As listenTo(). */

@@ -39,8 +39,8 @@ export function TileResult({ insight, scope, height, round }: TileProps) {
   const answerOf = async (body: object, signal: AbortSignal) => {
     type Reply = { results: unknown; columns?: string[]; types?: [string, string][] };
     const { results, columns, types } = await ask<Reply>(body, signal);
-    const own = types?.map(([, type]) => type) ?? null;
-    return { query: rewrapped(insight.query, body), result: results, columns: columns ?? null, types: own };
+    const names = types?.map(([, type]) => type) ?? null;
+    return { query: rewrapped(insight.query, body), result: results, columns: columns ?? null, types: names };
   };
   if (!seesResults) return null;
   if (query !== undefined && !mayQuery)
