@@ -2,9 +2,9 @@
 
 import type { FaultCode } from "../core/fault.ts";
 import type { MemoryBudget } from "../work/bodies/memory_budget.ts";
+import type { CaptureCounts } from "./capture_options.ts";
 import type { CaptureMetrics } from "./metrics.ts";
 import type { OpenCaptureOptions, OpenedCapture } from "./open.ts";
-import type { CaptureCounts } from "./pipeline.ts";
 
 /** Metrics of events on their way into ClickHouse; warnings travel the same way and are not counted as events. */
 export function flushCounts(metrics: CaptureMetrics): OpenCaptureOptions["counts"] {

@@ -2,19 +2,17 @@
 
 import type { ProjectKeys } from "../access/project_keys.ts";
 import { free } from "../core/chunks.ts";
-import { type Clock, yieldToEventLoop } from "../core/clock.ts";
+import { yieldToEventLoop } from "../core/clock.ts";
 import { Fault, unavailable } from "../core/fault.ts";
 import { RepairableFault } from "../core/json/json_walker.ts";
 import type { MemoryLease } from "../work/bodies/memory_budget.ts";
 import { appendEvents } from "./append_events.ts";
 import type { AppendContext } from "./append_slow_path.ts";
 import type { CaptureJournal, EventLane } from "./capture_journal.ts";
-import type { Salts } from "./cookieless/salts.ts";
+import type { CaptureOptions, CaptureResult, EndpointRules } from "./capture_options.ts";
 import { refuseCookieless } from "./cookieless/visit.ts";
-import { BodyQuota, type DailyQuotas } from "./daily_quota/daily_quotas.ts";
+import { BodyQuota } from "./daily_quota/daily_quotas.ts";
 import { repairBody } from "./decode/repair.ts";
-import type { DefinitionBook } from "./definitions/definition_book.ts";
-import type { GroupTypes } from "./event/changes.ts";
 import { Outcomes, type Reason, type Warning } from "./event/outcome.ts";
 import { CommitGroups } from "./journal/lane.ts";
 import { captureLimits } from "./limits.ts";
@@ -23,45 +21,14 @@ import { Recorder } from "./recordings/recorder.ts";
 import { BodyScanner } from "./scan/body_scanner.ts";
 import { type EventIndex, isHistorical, isNoBatch, keyOf } from "./scan/event_index.ts";
 import { readEventTime } from "./scan/timestamp.ts";
-import type { WarningBook } from "./warnings/warning_book.ts";
-
-export interface CaptureCounts {
-  /** Every event of an answered request: accepted + ignored. */
-  received(events: number): void;
-  accepted(lane: string, events: number): void;
-  ignored(reason: Reason, events: number): void;
-  /** Accepted events that were altered or lack what their kind needs; one event may have several warnings. */
-  warned(warning: Warning, events: number): void;
-}
-
-export interface CaptureOptions {
-  journal: CaptureJournal;
-  keys: ProjectKeys;
-  book: WarningBook;
-  counts: CaptureCounts;
-  clock: Clock;
-  groupTypes: GroupTypes;
-  /** Records the names of events and properties. */
-  definitions: Pick<DefinitionBook, "shapes" | "read" | "record">;
-  /** The salts of the days whose cookieless events are accepted. */
-  salts: Salts;
-  /** What projects with a quota have had of it today. */
-  dailyQuotas: Pick<DailyQuotas, "acquire" | "release">;
-  /** When an answer may be sent: rows on disk, in ClickHouse, or only in memory. */
-  ack: "journal" | "stored" | "memory";
-  recordingRetentionDays: number;
-}
 
 /** A body, and what its request has besides. */
-export interface CaptureInput {
+export interface CaptureInput
+  extends Pick<EndpointRules, "nameless">, Partial<Pick<EndpointRules, "asBatch">> {
   /** Closed by its receiver, once the promise of capture() is settled. */
   body: ReceivedBody;
   /** When the client sent it by its own clock, in microseconds since 1970; NaN when only the body may have it. */
   sent_at: number;
-  /** Events without a name are `$identify` calls (/engage). */
-  nameless: boolean;
-  /** Sent to a path for batches: an object that is neither a batch nor an event is refused for its missing `batch`. */
-  asBatch?: boolean;
   /** Whether the reply lists ignored events and warnings. */
   lists?: boolean;
   /** Why items that are not objects are ignored, by their index in the batch. */
@@ -72,16 +39,6 @@ export interface CaptureInput {
   lease?: MemoryLease;
   /** The client's address, if it is known; read only for cookieless events, and not stored. */
   address?: () => string | undefined;
-}
-
-export interface CaptureResult {
-  project_id: number;
-  /** Events and snapshots. */
-  accepted: number;
-  /** Whether snapshots were ignored because the project records no sessions. */
-  recordingsUnwanted: boolean;
-  ignored: Outcomes<Reason>;
-  warned: Outcomes<Warning>;
 }
 
 /**

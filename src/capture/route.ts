@@ -8,6 +8,7 @@ import { capturePaths, pathOf, v1Paths } from "../http/sdk_path.ts";
 import { uploadLimits } from "../work/bodies/limits.ts";
 import type { MemoryLease } from "../work/bodies/memory_budget.ts";
 import { announcedBytes, receiveShort } from "../work/bodies/upload.ts";
+import type { EndpointRules } from "./capture_options.ts";
 import { looksLikeJson } from "./decode/decode.ts";
 import { gunzipStart } from "./decode/inflate.ts";
 import { captureLimits } from "./limits.ts";
@@ -17,7 +18,6 @@ import { ArenaPool, ReceivedBody } from "./receive/received_body.ts";
 import { captureRefusal, captureReply, replyHeaders, verboseReply } from "./receive/reply.ts";
 import {
   type AnswerOptions,
-  type EndpointRules,
   type SingleEventContext,
   SingleEventRequest,
   SingleEventWriter,

@@ -3,8 +3,9 @@
 import { bytesOf } from "../core/bytes.ts";
 import { DeadlineError, withinMs } from "../core/deadline.ts";
 import type { PersonParts } from "../persons/parts.ts";
+import type { CaptureOptions } from "./capture_options.ts";
 import { captureLimits } from "./limits.ts";
-import { capture, type CaptureOptions } from "./pipeline.ts";
+import { capture } from "./pipeline.ts";
 import { ArenaPool, ReceivedBody } from "./receive/received_body.ts";
 
 /**

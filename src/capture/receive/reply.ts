@@ -6,7 +6,7 @@ import { jsonChunks } from "../../http/pages/json_parts.ts";
 import { LongReply } from "../../http/pages/long_reply.ts";
 import { slicedTexts } from "../../http/pages/sliced.ts";
 import { plainHeaders, problemResponse } from "../../http/problem.ts";
-import type { CaptureResult } from "../pipeline.ts";
+import type { CaptureResult } from "../capture_options.ts";
 
 /** Makes posthog-js pause its recording, as over a quota. */
 const noRecordings = '{"status":"Ok","quota_limited":["recordings"]}';

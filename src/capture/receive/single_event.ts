@@ -7,9 +7,9 @@ import { exhausted } from "../../work/bodies/body_faults.ts";
 import type { MemoryBudget } from "../../work/bodies/memory_budget.ts";
 import type { Receiver, UploadBounds } from "../../work/bodies/whole_body.ts";
 import type { EventLane } from "../capture_journal.ts";
+import type { CaptureOptions, EndpointRules } from "../capture_options.ts";
 import type { EventContext } from "../event/event.ts";
 import type { CommitWaiter } from "../journal/lane.ts";
-import type { CaptureInput, CaptureOptions } from "../pipeline.ts";
 import { entryLength, envelope } from "../scan/event_fields.ts";
 import { type Envelope, isHistorical, keyOf } from "../scan/event_index.ts";
 import { aheadMicrosMax } from "../scan/timestamp.ts";
@@ -28,9 +28,6 @@ export interface AnswerOptions extends CaptureOptions, RefusalOptions {
   uploadBounds?: UploadBounds;
   seconds(value: number): void;
 }
-
-/** The rules of a path for the bodies sent to it. */
-export type EndpointRules = Required<Pick<CaptureInput, "nameless" | "asBatch">>;
 
 /** What all requests share. */
 export interface SingleEventContext {
