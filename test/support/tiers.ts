@@ -67,7 +67,7 @@ const startedFirst = [
   "test/clients/wire.test.ts",
   "test/spec/tenant.test.ts",
   "test/query/fields.test.ts",
-  "test/persons/split/operations.test.ts",
+  "test/persons/split/store.test.ts",
   "test/persons/deletion/operations.test.ts",
 ];
 
