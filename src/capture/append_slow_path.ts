@@ -79,7 +79,8 @@ export async function appendLong(
   const at = offsetOf(which);
   const read = readRow(at, created, tie, progress);
   if (read !== "recording") return { through: 1, rows: finishRow(at, read, progress) };
-  ignore(at, await recorderOf(progress).appendLong(progress.index, at), progress);
+  const recorder = (progress.recorder ??= progress.newRecorder());
+  ignore(at, await recorder.appendLong(progress.index, at), progress);
   return { through: 1, rows: 0 };
 }
 
@@ -87,12 +88,9 @@ export async function appendLong(
 export function appendOne(at: EntryOffset, created: number, tie: number, progress: AppendProgress): number {
   const read = readRow(at, created, tie, progress);
   if (read !== "recording") return finishRow(at, read, progress);
-  ignore(at, recorderOf(progress).append(progress.index, at), progress);
+  const recorder = (progress.recorder ??= progress.newRecorder());
+  ignore(at, recorder.append(progress.index, at), progress);
   return 0;
-}
-
-function recorderOf(progress: AppendProgress): Recorder {
-  return (progress.recorder ??= progress.newRecorder());
 }
 
 function readRow(
