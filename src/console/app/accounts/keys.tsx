@@ -95,7 +95,6 @@ function KeyTable({ keys, ownId, action, show, changed }: KeyTableProps) {
     <Table
       caption="Personal API keys"
       rows={keys}
-      id={(row) => row.id}
       columns={[
         { name: "Label", cell: (row) => row.label },
         { name: "Key", cell: (row) => <code>{row.mask_value}</code>, fixed: true },

@@ -7,6 +7,7 @@ import { type Action, useAction, useGet, useLoaded } from "../session/use_loaded
 import { Copied } from "../ui/copied.tsx";
 import { agoText } from "../ui/format.ts";
 import { useFields } from "../ui/inputs.tsx";
+import { LoadedTable } from "../ui/list_page.tsx";
 import { Card, ConfirmButton, FormCard, Outcome, PageHead, WhenLoaded } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
 
@@ -102,7 +103,6 @@ function MemberTable({ rows, me, path, action, changed }: MemberTableProps) {
     <Table
       caption="Members"
       rows={rows}
-      id={(row) => row.id}
       columns={[
         { name: "Address", cell: ({ user }) => user.email },
         { name: "Name", cell: ({ user }) => user.first_name },
@@ -181,28 +181,23 @@ function Invitations({ path, level: most }: { path: string; level: number }) {
       )}
       <Card title="Open invitations">
         <Outcome action={action} />
-        <WhenLoaded loaded={loaded}>
-          {({ results }) => (
-            <Table
-              caption="Open invitations"
-              rows={results}
-              id={(row) => row.id}
-              empty="None."
-              columns={[
-                { name: "Address", cell: (row) => row.target_email },
-                { name: "Level", cell: (row) => nameOf(row.level) },
-                { name: "By", cell: (row) => row.created_by.email },
-                { name: "Until", cell: (row) => new Date(row.expires_at).toLocaleString(), fixed: true },
-                {
-                  name: "What to do",
-                  cell: (row) => (
-                    <ConfirmButton label="Revoke" sure="Its link stops working." act={() => revoke(row)} />
-                  ),
-                },
-              ]}
-            />
-          )}
-        </WhenLoaded>
+        <LoadedTable
+          loaded={loaded}
+          caption="Open invitations"
+          empty="None."
+          columns={[
+            { name: "Address", cell: (row) => row.target_email },
+            { name: "Level", cell: (row) => nameOf(row.level) },
+            { name: "By", cell: (row) => row.created_by.email },
+            { name: "Until", cell: (row) => new Date(row.expires_at).toLocaleString(), fixed: true },
+            {
+              name: "What to do",
+              cell: (row) => (
+                <ConfirmButton label="Revoke" sure="Its link stops working." act={() => revoke(row)} />
+              ),
+            },
+          ]}
+        />
       </Card>
     </>
   );

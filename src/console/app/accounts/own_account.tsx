@@ -4,8 +4,8 @@ import type { ListReply } from "../session/api.ts";
 import { type Loaded, useAction, useGet } from "../session/use_loaded.ts";
 import { agoText, browserText } from "../ui/format.ts";
 import { passwordNew, passwordNow, signInAddress, useFields } from "../ui/inputs.tsx";
+import { LoadedTable } from "../ui/list_page.tsx";
 import { Card, ConfirmButton, FormCard, Outcome, PageHead, WhenLoaded } from "../ui/parts.tsx";
-import { Table } from "../ui/table.tsx";
 
 export interface OwnUser {
   email: string;
@@ -97,31 +97,26 @@ function Sessions() {
   return (
     <Card title="Signed in">
       <Outcome action={action} />
-      <WhenLoaded loaded={loaded}>
-        {({ results }) => (
-          <Table
-            caption="Browsers that are signed in"
-            rows={results}
-            id={(row) => row.id}
-            empty="This tab alone, with a key."
-            columns={[
-              { name: "Browser", cell: (row) => browserText(row.user_agent) },
-              { name: "By", cell: (row) => (row.key_label === null ? "password" : `key “${row.key_label}”`) },
-              { name: "Since", cell: (row) => agoText(row.created_at), fixed: true },
-              { name: "Used", cell: (row) => agoText(row.last_used_at), fixed: true },
-              {
-                name: "What to do",
-                cell: (row) =>
-                  row.is_current ? (
-                    <span class="tag">this browser</span>
-                  ) : (
-                    <ConfirmButton label="Sign out" sure="It has to sign in again." act={() => end(row)} />
-                  ),
-              },
-            ]}
-          />
-        )}
-      </WhenLoaded>
+      <LoadedTable
+        loaded={loaded}
+        caption="Browsers that are signed in"
+        empty="This tab alone, with a key."
+        columns={[
+          { name: "Browser", cell: (row) => browserText(row.user_agent) },
+          { name: "By", cell: (row) => (row.key_label === null ? "password" : `key “${row.key_label}”`) },
+          { name: "Since", cell: (row) => agoText(row.created_at), fixed: true },
+          { name: "Used", cell: (row) => agoText(row.last_used_at), fixed: true },
+          {
+            name: "What to do",
+            cell: (row) =>
+              row.is_current ? (
+                <span class="tag">this browser</span>
+              ) : (
+                <ConfirmButton label="Sign out" sure="It has to sign in again." act={() => end(row)} />
+              ),
+          },
+        ]}
+      />
     </Card>
   );
 }

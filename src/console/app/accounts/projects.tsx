@@ -20,7 +20,6 @@ export function Projects() {
         <Table
           caption="Projects"
           rows={projects}
-          id={(row) => row.id}
           columns={[
             { name: "Name", cell: (row) => <a href={hrefOf(row.id, "projects")}>{row.name}</a> },
             { name: "Id", cell: (row) => row.id, number: true },

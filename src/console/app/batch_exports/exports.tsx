@@ -24,7 +24,6 @@ function ExportList() {
     <ListPage
       title="Exports"
       {...list}
-      id={(row) => row.id}
       empty="No exports yet. An export copies events or persons elsewhere, interval by interval."
       columns={[
         {

@@ -7,17 +7,8 @@ import { useAllowed, useSession } from "../session/session.ts";
 import { type Action, useAction, useGet, usePolling } from "../session/use_loaded.ts";
 import { numberText, timeText } from "../ui/format.ts";
 import { useFields } from "../ui/inputs.tsx";
-import {
-  Button,
-  Card,
-  Form,
-  Outcome,
-  PageHead,
-  PageWhenLoaded,
-  RemoveButton,
-  Status,
-  WhenLoaded,
-} from "../ui/parts.tsx";
+import { LoadedTable } from "../ui/list_page.tsx";
+import { Button, Card, Form, Outcome, PageHead, PageWhenLoaded, RemoveButton, Status } from "../ui/parts.tsx";
 import { Facts, Table } from "../ui/table.tsx";
 import { Tree } from "../ui/tree.tsx";
 import type { ExportRow, RunRow } from "./rows.ts";
@@ -140,7 +131,6 @@ function Runs({ path, action, changed, runs, mayWrite }: PartProps & { runs: Run
     <Table
       caption="The newest runs"
       rows={runs}
-      id={(run) => run.id}
       empty="No runs yet."
       columns={[
         { name: "State", cell: (run) => <Status text={run.status} /> },
@@ -176,26 +166,21 @@ function Backfills({ path, changed, seen }: PartProps & { seen: ExportRow }) {
   usePolling([...seen.latest_runs, ...(loaded.value?.results ?? [])].some(isOpen), loaded.value, changed);
   return (
     <Card title="Backfills" wide>
-      <WhenLoaded loaded={loaded}>
-        {({ results }) => (
-          <Table
-            caption="Backfills"
-            rows={results}
-            id={(row) => row.id}
-            empty="No backfills yet."
-            columns={[
-              { name: "State", cell: (row) => <Status text={row.status} /> },
-              { name: "From", cell: (row) => timeText(row.start_at) || "the beginning", fixed: true },
-              { name: "To", cell: (row) => timeText(row.end_at) || "now", fixed: true },
-              {
-                name: "Runs",
-                cell: ({ progress }) => `${progress.finished_runs} of ${progress.total_runs ?? "?"}`,
-                number: true,
-              },
-            ]}
-          />
-        )}
-      </WhenLoaded>
+      <LoadedTable
+        loaded={loaded}
+        caption="Backfills"
+        empty="No backfills yet."
+        columns={[
+          { name: "State", cell: (row) => <Status text={row.status} /> },
+          { name: "From", cell: (row) => timeText(row.start_at) || "the beginning", fixed: true },
+          { name: "To", cell: (row) => timeText(row.end_at) || "now", fixed: true },
+          {
+            name: "Runs",
+            cell: ({ progress }) => `${progress.finished_runs} of ${progress.total_runs ?? "?"}`,
+            number: true,
+          },
+        ]}
+      />
     </Card>
   );
 }
@@ -210,21 +195,16 @@ function Logs({ path, seen }: { path: string; seen: ExportRow }) {
   const loaded = useGet<ListReply<LogRow>>(`${path}/logs/`, { limit: 50 }, seen);
   return (
     <Card title="Log" wide>
-      <WhenLoaded loaded={loaded}>
-        {({ results }) => (
-          <Table
-            caption="Lines of the log, newest first"
-            rows={results.map((row, i) => ({ ...row, i }))}
-            id={(row) => row.i}
-            empty="No lines yet."
-            columns={[
-              { name: "When", cell: (row) => timeText(row.timestamp), fixed: true },
-              { name: "Level", cell: (row) => row.level },
-              { name: "Line", cell: (row) => row.message },
-            ]}
-          />
-        )}
-      </WhenLoaded>
+      <LoadedTable
+        loaded={loaded}
+        caption="Lines of the log, newest first"
+        empty="No lines yet."
+        columns={[
+          { name: "When", cell: (row) => timeText(row.timestamp), fixed: true },
+          { name: "Level", cell: (row) => row.level },
+          { name: "Line", cell: (row) => row.message },
+        ]}
+      />
     </Card>
   );
 }

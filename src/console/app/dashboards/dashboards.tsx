@@ -25,7 +25,6 @@ function DashboardList() {
     <ListPage
       title="Dashboards"
       {...list}
-      id={(row) => row.id}
       empty="No dashboards yet."
       columns={[
         {

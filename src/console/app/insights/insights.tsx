@@ -43,7 +43,6 @@ function InsightList() {
     <ListPage
       title="Insights"
       {...list}
-      id={(row) => row.id}
       empty={
         search || insight || favorited
           ? "No such insights."

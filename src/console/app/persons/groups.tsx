@@ -7,9 +7,8 @@ import { useAllowed, useSession } from "../session/session.ts";
 import { useGet, useList, useLoaded } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";
 import { useDraft } from "../ui/inputs.tsx";
-import { ListPage } from "../ui/list_page.tsx";
+import { ListPage, Paged } from "../ui/list_page.tsx";
 import { Button, Card, Cut, Form, PageHead, Time, WhenLoaded } from "../ui/parts.tsx";
-import { Pager } from "../ui/table.tsx";
 import { Properties } from "../ui/tree.tsx";
 
 interface GroupRow {
@@ -136,14 +135,9 @@ function GroupEvents({ index, group }: { index: number; group: string }) {
           The persons in this group
         </a>
       </p>
-      <WhenLoaded loaded={loaded}>
-        {({ results, count }) => (
-          <>
-            <EventList events={results} empty="No events." />
-            <Pager {...page} count={count} />
-          </>
-        )}
-      </WhenLoaded>
+      <Paged loaded={loaded} page={page}>
+        {(events) => <EventList events={events} empty="No events." />}
+      </Paged>
     </Card>
   );
 }

@@ -12,7 +12,7 @@ import { useAllowed, useSession } from "../session/session.ts";
 import { useAction, useList, useLoaded } from "../session/use_loaded.ts";
 import { timeText } from "../ui/format.ts";
 import { useDraft } from "../ui/inputs.tsx";
-import { ListPage } from "../ui/list_page.tsx";
+import { ListPage, Paged } from "../ui/list_page.tsx";
 import {
   Button,
   Card,
@@ -23,9 +23,7 @@ import {
   PageWhenLoaded,
   RemoveButton,
   Time,
-  WhenLoaded,
 } from "../ui/parts.tsx";
-import { Pager } from "../ui/table.tsx";
 import { Properties } from "../ui/tree.tsx";
 import { Activity } from "./activity.tsx";
 import { Sessions } from "./sessions.tsx";
@@ -194,14 +192,9 @@ function PersonEvents({ uuid }: { uuid: string }) {
   return (
     <Card title="Events" wide>
       <Activity person={uuid}>
-        <WhenLoaded loaded={loaded}>
-          {({ results, count }) => (
-            <>
-              <EventList events={results} empty="No events." />
-              <Pager {...page} count={count} />
-            </>
-          )}
-        </WhenLoaded>
+        <Paged loaded={loaded} page={page}>
+          {(events) => <EventList events={events} empty="No events." />}
+        </Paged>
       </Activity>
     </Card>
   );

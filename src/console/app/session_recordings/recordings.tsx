@@ -86,7 +86,6 @@ function RecordingList() {
     <ListPage
       title="Recordings"
       {...list}
-      id={(row) => row.id}
       empty="No recordings."
       search={
         <>

@@ -68,7 +68,6 @@ function SubscriptionList() {
     <ListPage
       title="Subscriptions"
       loaded={loaded}
-      id={(row) => row.id}
       empty="No subscriptions yet. One sends an insight or a dashboard on a schedule."
       columns={[
         {
@@ -153,7 +152,6 @@ function Deliveries({ rows }: { rows: DeliveryRow[] }) {
     <Table
       caption="Deliveries, newest first"
       rows={rows}
-      id={(row) => row.id}
       empty="No deliveries yet."
       columns={[
         { name: "State", cell: (row) => <Status text={row.status} /> },

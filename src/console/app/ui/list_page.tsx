@@ -4,39 +4,59 @@ import { type ComponentChildren } from "preact";
 import type { ListReply } from "../session/api.ts";
 import type { Loaded } from "../session/use_loaded.ts";
 import { Card, PageHead, WhenLoaded } from "./parts.tsx";
-import { type Column, Pager, Table } from "./table.tsx";
+import { Pager, type PagerProps, Table, type TableProps } from "./table.tsx";
 
-interface ListPageProps<Row> {
-  title: string;
+interface PagedProps<Row> {
   loaded: Loaded<ListReply<Row>>;
-  columns: readonly Column<Row>[];
-  id: (row: Row) => string | number;
-  /** Shown when there are no rows. */
-  empty: string;
+  /** For a list that is read a page at a time. */
+  page?: Omit<PagerProps, "count"> | undefined;
+}
+
+/** A list of the API, once it is there, and what leads to its other pages. */
+export function Paged<Row>({
+  loaded,
+  page,
+  children,
+}: PagedProps<Row> & { children: (rows: Row[]) => ComponentChildren }) {
+  return (
+    <WhenLoaded loaded={loaded}>
+      {({ results, count }) => (
+        <>
+          {children(results)}
+          {page && <Pager {...page} count={count} />}
+        </>
+      )}
+    </WhenLoaded>
+  );
+}
+
+type LoadedTableProps<Row> = PagedProps<Row> & Omit<TableProps<Row>, "rows">;
+
+export function LoadedTable<Row>({ loaded, page, ...table }: LoadedTableProps<Row>) {
+  return (
+    <Paged loaded={loaded} page={page}>
+      {(rows) => <Table rows={rows} {...table} />}
+    </Paged>
+  );
+}
+
+interface ListPageProps<Row> extends Omit<LoadedTableProps<Row>, "caption"> {
+  title: string;
   /** Beside the heading. */
   actions?: ComponentChildren;
   /** Above the table: a form that filters it. */
   search?: ComponentChildren;
-  /** For a list that is read a page at a time. */
-  page?: { offset: number; limit: number; set: (offset: number) => void };
   children?: ComponentChildren;
 }
 
-export function ListPage<Row>(props: ListPageProps<Row>) {
-  const { title, loaded, columns, id, empty, actions, search, page, children } = props;
+export function ListPage<Row>({ title, actions, search, children, ...table }: ListPageProps<Row>) {
+  const { loaded } = table;
   return (
     <>
       <PageHead title={title}>{actions}</PageHead>
       <Card>
         {search}
-        <WhenLoaded loaded={loaded}>
-          {({ results, count }) => (
-            <>
-              <Table caption={title} rows={results} id={id} empty={empty} columns={columns} />
-              {page && <Pager {...page} count={count} />}
-            </>
-          )}
-        </WhenLoaded>
+        <LoadedTable caption={title} {...table} />
       </Card>
       {/* What is below appears with the list, which would move it. */}
       {(loaded.value !== undefined || !loaded.loading) && children}

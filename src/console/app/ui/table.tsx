@@ -15,11 +15,12 @@ export interface Column<Row> {
   fixed?: boolean;
 }
 
-interface TableProps<Row> {
+export interface TableProps<Row> {
   caption: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];
-  id: (row: Row) => string | number;
+  /** By default the row's `id`, or its place. */
+  id?: (row: Row) => string | number | undefined;
   /** Shown when there are no rows. */
   empty?: string;
   /** The last row, which is always shown. */
@@ -29,7 +30,14 @@ interface TableProps<Row> {
 /** Rows shown of one table: more would slow the page down; the file has them all. */
 const rowsShownMax = 500;
 
-export function Table<Row>({ caption, columns, rows, id, empty = "Nothing yet.", foot }: TableProps<Row>) {
+export function Table<Row>({
+  caption,
+  columns,
+  rows,
+  id = idOf,
+  empty = "Nothing yet.",
+  foot,
+}: TableProps<Row>) {
   const shown = [...rows.slice(0, rowsShownMax), ...(foot === undefined ? [] : [foot])];
   if (rows.length === 0) return <p class="quiet">{empty}</p>;
   return (
@@ -46,8 +54,8 @@ export function Table<Row>({ caption, columns, rows, id, empty = "Nothing yet.",
           </tr>
         </thead>
         <tbody>
-          {shown.map((row) => (
-            <tr key={id(row)}>
+          {shown.map((row, i) => (
+            <tr key={id(row) ?? i}>
               {columns.map(({ name, cell, number, fixed }) => (
                 <td key={name} class={number ? "number" : fixed ? "fixed" : ""}>
                   {cell(row)}
@@ -66,6 +74,8 @@ export function Table<Row>({ caption, columns, rows, id, empty = "Nothing yet.",
   );
 }
 
+const idOf = (row: unknown) => (row as { id?: string | number }).id;
+
 /** What is known of one thing: names with their values, those without one left out. */
 export function Facts({ of }: { of: readonly (readonly [name: string, value: ComponentChildren])[] }) {
   const known = of.filter(([, value]) => value !== undefined);
@@ -83,7 +93,7 @@ export function Facts({ of }: { of: readonly (readonly [name: string, value: Com
 
 const headLettersMax = 90;
 
-interface PagerProps {
+export interface PagerProps {
   offset: number;
   limit: number;
   count: number;
