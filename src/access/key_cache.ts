@@ -3,17 +3,13 @@
 import type { Clock } from "../core/clock.ts";
 import { withinMs } from "../core/deadline.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
+import { putNewest } from "../work/maps.ts";
 import { accessLimits } from "./limits.ts";
 import { findKeyHolder, type Found, listenTo, type Named } from "./store.ts";
 
 export type CachedKey = ReturnType<typeof uncachedKeys>;
 
-export interface KeyCache extends CachedKey {
-  /** To be called after a change of access: later look-ups read Postgres. */
-  forget(): void;
-  size(): number;
-  close(): Promise<void>;
-}
+export type KeyCache = ReturnType<typeof openKeyCache>;
 
 /** Reads Postgres for every look-up. */
 export function uncachedKeys(sql: Postgres) {
@@ -27,51 +23,41 @@ export function uncachedKeys(sql: Postgres) {
  * A cache of at most accessLimits.foundMax look-ups, each for accessLimits.foundAgeMsMax, emptied when Postgres reports
  * a change. A look-up that found nothing, or nothing open to the holder, is not cached.
  */
-export function openKeyCache({ sql, clock }: { sql: Postgres; clock: Clock }): KeyCache {
-  const cache = new Remembered(uncachedKeys(sql), clock);
-  const unlisten = listenTo(sql, "sluice_access", () => cache.forget());
-  return Object.assign(cache, {
+export function openKeyCache({ sql, clock }: { sql: Postgres; clock: Clock }) {
+  const cache = rememberedKeys(uncachedKeys(sql), clock);
+  const unlisten = listenTo(sql, "sluice_access", cache.forget);
+  return {
+    ...cache,
     // A failure is ignored: when Postgres is gone there is nothing to stop.
     close: () => withinMs(unlisten(), accessLimits.keysReadMsMax).catch(() => {}),
-  });
+  };
 }
 
-export class Remembered implements CachedKey {
-  readonly #uncached: CachedKey;
-  readonly #clock: Clock;
-  readonly #found = new Map<string, { found: Found; askedAt: number }>();
+export function rememberedKeys(uncached: CachedKey, clock: Clock) {
+  const kept = new Map<string, { found: Found; askedAt: number }>();
   /** The result of a look-up that began before a change is not cached. */
-  #changes = 0;
-
-  constructor(uncached: CachedKey, clock: Clock) {
-    this.#uncached = uncached;
-    this.#clock = clock;
-  }
-
-  async holderOf(secure_value: string, named: Named): Promise<Found | undefined> {
-    const { project_id = "", organization_id = "" } = named;
-    const cacheKey = `${secure_value} ${project_id} ${organization_id}`;
-    const now = this.#clock.elapsed();
-    const cached = this.#found.get(cacheKey);
-    if (cached && now - cached.askedAt < accessLimits.foundAgeMsMax) return cached.found;
-    const changes = this.#changes;
-    const found = await this.#uncached.holderOf(secure_value, named);
-    this.#found.delete(cacheKey);
-    if (!found || !isReached(found, named) || changes !== this.#changes) return found;
-    const [oldest] = this.#found.keys();
-    if (this.#found.size >= accessLimits.foundMax && oldest !== undefined) this.#found.delete(oldest);
-    this.#found.set(cacheKey, { found, askedAt: now });
-    return found;
-  }
-
-  forget(): void {
-    this.#changes++;
-    this.#found.clear();
-  }
-
-  size(): number {
-    return this.#found.size;
-  }
+  let changes = 0;
+  return {
+    holderOf: async (secure_value: string, named: Named): Promise<Found | undefined> => {
+      const { project_id = "", organization_id = "" } = named;
+      const cacheKey = `${secure_value} ${project_id} ${organization_id}`;
+      const askedAt = clock.elapsed();
+      const cached = kept.get(cacheKey);
+      if (cached && askedAt - cached.askedAt < accessLimits.foundAgeMsMax) return cached.found;
+      const before = changes;
+      const found = await uncached.holderOf(secure_value, named);
+      kept.delete(cacheKey);
+      if (found && isReached(found, named) && changes === before)
+        putNewest(kept, cacheKey, { found, askedAt }, accessLimits.foundMax);
+      return found;
+    },
+    /** To be called after a change of access: later look-ups read Postgres. */
+    forget: () => {
+      changes++;
+      kept.clear();
+    },
+    size: () => kept.size,
+  };
 }
 
 /** Whether everything named exists, and the holder is a member of it. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type CachedKey, openKeyCache, Remembered } from "../../src/access/key_cache.ts";
+import { type CachedKey, openKeyCache, rememberedKeys } from "../../src/access/key_cache.ts";
 import { accessLimits } from "../../src/access/limits.ts";
 import { type Found, recordKeyUse } from "../../src/access/store.ts";
 import { hashKey } from "../../src/core/id.ts";
@@ -49,7 +49,7 @@ test("a found entry is read again when it is accessLimits.foundAgeMsMax old, cou
     clock.passed += 100;
     return foundOf(id);
   });
-  const remembered = new Remembered(standing, clock);
+  const remembered = rememberedKeys(standing, clock);
   const first = await remembered.holderOf("a", {});
   clock.passed = accessLimits.foundAgeMsMax - 1;
   expect(await remembered.holderOf("a", {})).toBe(first!);
@@ -62,7 +62,7 @@ test("a found entry is read again when it is accessLimits.foundAgeMsMax old, cou
 
 test("each key and each thing that is named is a question of its own", async () => {
   const { counts, standing } = counting();
-  const remembered = new Remembered(standing, stillClock());
+  const remembered = rememberedKeys(standing, stillClock());
   for (let i = 0; i < 2; i++) {
     expect((await remembered.holderOf("a", {}))?.holder.key.id).toBe("a");
     expect((await remembered.holderOf("b", {}))?.holder.key.id).toBe("b");
@@ -78,7 +78,7 @@ test("a missing or forbidden entry is read each time", async () => {
   ];
   for (const answer of answers) {
     const { counts, standing } = counting(async () => answer);
-    const remembered = new Remembered(standing, stillClock());
+    const remembered = rememberedKeys(standing, stillClock());
     await remembered.holderOf("a", { project_id: 7 });
     await remembered.holderOf("a", { project_id: 7 });
     expect([counts.holder, remembered.size()]).toEqual([2, 0]);
@@ -88,7 +88,7 @@ test("a missing or forbidden entry is read each time", async () => {
 test("an answer to a question from before a change is not remembered", async () => {
   const { promise, resolve } = Promise.withResolvers<Found>();
   const { counts, standing } = counting(() => promise);
-  const remembered = new Remembered(standing, stillClock());
+  const remembered = rememberedKeys(standing, stillClock());
   const before = remembered.holderOf("a", {});
   remembered.forget();
   resolve(foundOf("a"));
@@ -99,7 +99,7 @@ test("an answer to a question from before a change is not remembered", async () 
 
 test("no more than accessLimits.foundMax are remembered: the oldest goes", async () => {
   const { counts, standing } = counting();
-  const remembered = new Remembered(standing, stillClock());
+  const remembered = rememberedKeys(standing, stillClock());
   for (let i = 0; i <= accessLimits.foundMax; i++) await remembered.holderOf(String(i), {});
   expect(remembered.size()).toBe(accessLimits.foundMax);
   await remembered.holderOf("1", {});

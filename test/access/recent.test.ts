@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Elysia } from "elysia";
 import { type GateOptions, openGate } from "../../src/access/gate.ts";
-import { Remembered, uncachedKeys } from "../../src/access/key_cache.ts";
+import { rememberedKeys, uncachedKeys } from "../../src/access/key_cache.ts";
 import { accessLimits } from "../../src/access/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { openProblems } from "../../src/http/problem.ts";
@@ -26,7 +26,7 @@ afterAll(() => accounts.close());
 function deafRooms(options: Partial<GateOptions> = {}) {
   const { sql } = accounts;
   const clock = stillClock();
-  const recent = new Remembered(uncachedKeys(sql), clock);
+  const recent = rememberedKeys(uncachedKeys(sql), clock);
   const gate = openGate({ sql, clock, log: silentLog, recent, ...options });
   const rooms = new Elysia()
     .onError(openProblems({ log: silentLog, routes: () => [] }))

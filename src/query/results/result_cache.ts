@@ -4,6 +4,7 @@
 import { bytesOf } from "../../core/bytes.ts";
 import { bytesIn } from "../../core/chunks.ts";
 import type { Clock } from "../../core/clock.ts";
+import { Tally } from "../../work/maps.ts";
 import { queryLimits } from "../limits.ts";
 import type { QueryResult } from "./query_result.ts";
 import { WrittenRows } from "./written_rows.ts";
@@ -30,7 +31,7 @@ export class ResultCache {
   readonly #clock: Clock;
   /** The least recently read first. */
   readonly #kept = new Map<string, CachedResult>();
-  readonly #bytesOf = new Map<number, number>();
+  #bytesOf = new Tally<number>();
   #bytes = 0;
 
   constructor(clock: Clock) {
@@ -58,7 +59,7 @@ export class ResultCache {
     if (bytes > queryLimits.resultsOfProjectBytesMax) return false;
     this.drop(key);
     for (const [other, one] of this.#kept) {
-      if ((this.#bytesOf.get(project_id) ?? 0) + bytes <= queryLimits.resultsOfProjectBytesMax) break;
+      if (this.#bytesOf.of(project_id) + bytes <= queryLimits.resultsOfProjectBytesMax) break;
       if (one.project_id === project_id) this.drop(other);
     }
     for (const other of this.#kept.keys()) {
@@ -72,7 +73,7 @@ export class ResultCache {
 
   clear(): void {
     this.#kept.clear();
-    this.#bytesOf.clear();
+    this.#bytesOf = new Tally();
     this.#bytes = 0;
   }
 
@@ -85,9 +86,7 @@ export class ResultCache {
 
   #count(project_id: number, bytes: number): void {
     this.#bytes += bytes;
-    const its = (this.#bytesOf.get(project_id) ?? 0) + bytes;
-    if (its > 0) this.#bytesOf.set(project_id, its);
-    else this.#bytesOf.delete(project_id);
+    this.#bytesOf.add(project_id, bytes);
   }
 }
 
