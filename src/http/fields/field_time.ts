@@ -4,7 +4,7 @@ import { withoutLast } from "../../core/trim.ts";
 
 const day = String.raw`(\d{4})-(\d{1,2})-(\d{1,2})`;
 const hour = String.raw`(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:[.,](\d{1,6})\d{0,6})?)?`;
-const zone = String.raw`(?:([Zz])|([+-])(\d\d):?(\d\d)?)?`;
+const zone = String.raw`(?:[Zz]|([+-])([01]\d|2[0-3]):?([0-5]\d)?)?`;
 const spelling = new RegExp(String.raw`^${day}[T ]${hour}\s*${zone}$`);
 
 /**
@@ -14,35 +14,18 @@ const spelling = new RegExp(String.raw`^${day}[T ]${hour}\s*${zone}$`);
 export function isoTimeOf(text: string): string | undefined {
   const found = spelling.exec(text.trim());
   if (!found) return undefined;
-  const [
-    ,
-    year,
-    month,
-    date,
-    hours,
-    minute,
-    second = "0",
-    fraction = "",
-    ,
-    sign,
-    ahead = "0",
-    aheadMinutes = "0",
-  ] = found;
-  const fields = [year, month, date, hours, minute, second].map(Number);
-  const [y = 0, mo = 0, d = 0, h = 0, mi = 0, s = 0] = fields;
-  if (y < 1 || h > 23 || mi > 59 || s > 59 || Number(ahead) > 23 || Number(aheadMinutes) > 59)
+  const numbers = found.slice(1, 7).map((digits = "0") => Number(digits)) as [number, number, number];
+  const [fraction = "", sign, ahead = "0", aheadMinutes = "0"] = found.slice(7);
+  const microseconds = Number(fraction.padEnd(6, "0"));
+  const minutes = (Number(ahead) * 60 + Number(aheadMinutes)) * (sign === "-" ? -1 : 1);
+  try {
+    const at = new Temporal.PlainDateTime(...numbers).add({ microseconds }).subtract({ minutes });
+    // Outside the years 1 to 9999, clients and Postgres spell dates differently.
+    if (numbers[0] < 1 || at.year < 1 || at.year > 9999) return undefined;
+    return `${at.toString({ fractionalSecondDigits: microseconds === 0 ? 0 : 6 })}Z`;
+  } catch {
     return undefined;
-  const local = new Date(0);
-  local.setUTCFullYear(y, mo - 1, d);
-  // Date turns 30 February into 1 March; a date that changes so does not exist.
-  if (local.getUTCMonth() !== mo - 1 || local.getUTCDate() !== d) return undefined;
-  const offset = (Number(ahead) * 60 + Number(aheadMinutes)) * (sign === "-" ? -1 : 1);
-  local.setUTCHours(h, mi - offset, s);
-  // Outside the years 1 to 9999, clients and Postgres spell dates differently.
-  if (local.getUTCFullYear() < 1 || local.getUTCFullYear() > 9999) return undefined;
-  const microseconds = fraction.padEnd(6, "0");
-  const tail = /^0+$/.test(microseconds) ? "Z" : `.${microseconds}Z`;
-  return local.toISOString().slice(0, 19) + tail;
+  }
 }
 
 /** A moment as every reply spells it: with microseconds, or without a fraction that would be zero. */

@@ -6,7 +6,7 @@ import { Fault } from "../../core/fault.ts";
 const relative = /^-(\d{1,4})([hdwmqy])$/;
 // A plus that is not escaped in a query string arrives as a space.
 const iso =
-  /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(?:Z|([+\- ])(\d\d):?(\d\d))?)?$/i;
+  /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::[0-5]\d(?:[.,]\d{1,9})?)?)(Z|[+\- ](?:0\d|1[0-4]):?[0-5]\d)?)?$/i;
 
 /** The range of ClickHouse's DateTime64. Times beyond it become the nearest bound, which selects the same rows. */
 const earliest = "1900-01-01 00:00:00.000000";
@@ -33,37 +33,26 @@ const wrongMoment =
 function relativeMoment(text: string, now: number): string | undefined {
   const [, digits, unit] = relative.exec(text) ?? [];
   if (digits === undefined || unit === undefined) return undefined;
-  return inRange(ago(now, Number(digits), unit as TimeUnit), "");
+  const at = ago(now, Number(digits), unit as TimeUnit);
+  return Number.isNaN(at.getTime()) ? earliest : inRange(at.toISOString().replace("Z", "000Z"));
 }
 
 function isoMoment(text: string): string | undefined {
-  const found = iso.exec(text);
-  if (!found) return undefined;
-  const [
-    ,
-    day = "",
-    minutes = "00:00",
-    seconds = "00",
-    fraction = "",
-    sign = "+",
-    hours = "00",
-    rest = "00",
-  ] = found;
-  if (Number(hours) > 14 || Number(rest) > 59) return undefined;
-  const local = new Date(`${day}T${minutes}:${seconds}Z`);
-  // Date turns 30 February into 1 March; the comparison detects days that do not exist.
-  if (Number.isNaN(local.getTime()) || local.toISOString().slice(0, 10) !== day) return undefined;
-  const ahead = (Number(hours) * 60 + Number(rest)) * 60_000 * (sign === "-" ? -1 : 1);
-  return inRange(new Date(local.getTime() - ahead), fraction);
+  const [, day, time = "00:00", zone = "Z"] = iso.exec(text) ?? [];
+  if (day === undefined) return undefined;
+  try {
+    const at = Temporal.Instant.from(`${day}T${time}${zone.replace(" ", "+")}`);
+    // Digits beyond microseconds are dropped.
+    return inRange(at.toString({ fractionalSecondDigits: 6 }));
+  } catch {
+    return undefined;
+  }
 }
 
-/** @param fraction digits after the second; without them, those of `at`. Digits beyond microseconds are dropped. */
-function inRange(at: Date, fraction: string): string {
-  if (Number.isNaN(at.getTime())) return earliest;
-  const text = at.toISOString();
+/** @param text ISO 8601 in UTC, with microseconds. */
+function inRange(text: string): string {
   if (text.startsWith("-")) return earliest;
   if (text.startsWith("+")) return latest;
-  const microseconds = (fraction || text.slice(20, 23)).padEnd(6, "0").slice(0, 6);
-  const moment = `${text.slice(0, 10)} ${text.slice(11, 19)}.${microseconds}`;
+  const moment = text.slice(0, -1).replace("T", " ");
   return moment < earliest ? earliest : moment > latest ? latest : moment;
 }
