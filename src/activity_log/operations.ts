@@ -9,16 +9,16 @@ import { activityLogModel } from "./model.ts";
 import { listActivities } from "./store.ts";
 
 const query = {
-  user: uuidParameter("Only what this user did: their UUID."),
-  scope: textParameter("Only what was done to this kind of thing, e.g. `Insight`."),
-  scopes: namesParameter("Only what was done to these kinds of things.", 30, { maxLength: 64 }),
-  item_id: textParameter("Only what was done to the thing of this id."),
-  activity: textParameter("Only this, e.g. `deleted`."),
+  user: uuidParameter("Only changes by this user: their UUID."),
+  scope: textParameter("Only changes of this kind of thing, e.g. `Insight`."),
+  scopes: namesParameter("Only changes of these kinds of things.", 30, { maxLength: 64 }),
+  item_id: textParameter("Only changes of the thing with this id."),
+  activity: textParameter("Only this activity, e.g. `deleted`."),
   ...numberedPageParameters("Changes"),
 };
 
 const record = {
-  summary: "List what was changed through the API, the newest first",
+  summary: "List changes made through the API, newest first",
   description:
     "For administrators and owners. Who changed what and when, with the names of fields; neither values nor keys. " +
     "Refused requests are not listed.",

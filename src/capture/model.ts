@@ -15,7 +15,9 @@ const properties = Type.Optional(
   }),
 );
 
-const timestamp = Type.Optional(Type.String({ format: "date-time", description: "When; now by default." }));
+const timestamp = Type.Optional(
+  Type.String({ format: "date-time", description: "Its time; now by default." }),
+);
 const uuid = Type.Optional(
   Type.String({ format: "uuid", description: "An event sent twice with the same uuid is one event." }),
 );
@@ -25,7 +27,7 @@ const apiKey = Type.String({
 });
 const eventName = Type.String({ examples: ["signed up"] });
 const distinctId = Type.String({
-  description: "Whose event it is. May be in `properties` instead.",
+  description: "The id of the event's person. May be in `properties` instead.",
   examples: ["user_42"],
 });
 
@@ -89,7 +91,7 @@ const shared = {
     flag("beacon", "`1` answers 204 without a body."),
   ],
   responses: {
-    200: reply("Kept: on disk before this was sent. Ignored events are no error.", capturedModel),
+    200: reply("Accepted: on disk before this was sent. Ignored events are no error.", capturedModel),
     400: refusal(400),
     401: refusal(401),
     413: refusal(413),

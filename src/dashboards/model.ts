@@ -55,7 +55,7 @@ const layouts = strictModel("TileLayouts", layoutsModel.properties, layoutsModel
 
 const color = () =>
   nullable(text({ maxLength: 400, blank: true }), { description: "Of the tile's background." });
-const show_description = () => nullable(flag(), { description: "Kept for whoever draws the tile." });
+const show_description = () => nullable(flag(), { description: "Stored for clients that draw the tile." });
 
 const textModel = model("DashboardText", {
   id: Type.Integer({ description: "The tile's." }),
@@ -117,7 +117,7 @@ export const dashboardBody = strictModel(
 const tileBody = strictModel(
   "DashboardTileRequest",
   {
-    id: Type.Optional(reference({ description: "Without one, a tile for the text is made." })),
+    id: Type.Optional(reference({ description: "Without one, a tile with the text is created." })),
     text: Type.Optional(
       nullable(
         strictModel(
@@ -153,7 +153,7 @@ export const dashboardChangeBody = strictModel(
     ...refused,
     tiles: Type.Optional(
       Type.Array(tileBody, {
-        description: "Tiles that are made, changed or removed. Tiles that are not named stay as they are.",
+        description: "Tiles to create, change or remove. Other tiles stay as they are.",
         maxItems: dashboardLimits.tilesMax,
       }),
     ),

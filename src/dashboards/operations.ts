@@ -68,9 +68,7 @@ function listOperations(parts: DashboardParts) {
     projectOperation("GET /dashboards/", "dashboard:read", {
       summary: "List dashboards, pinned ones first, then newest first",
       query: {
-        search: searchParameter(
-          "Only those with this in their name, their description or one of their tags.",
-        ),
+        search: searchParameter("Only those with this text in their name, description or a tag."),
         tags: namesParameter("Only those with one of these tags.", limits.tagsMax, { maxLength: 255 }),
         pinned: flagParameter("true: only pinned ones; false: only others."),
         created_by: referencesParameter("Only those of these users.", dashboardLimits.filterItemsMax),
@@ -132,7 +130,7 @@ function oneOperations(parts: DashboardParts) {
     projectOperation("DELETE /dashboards/:id/", "dashboard:write", {
       summary: "Delete a dashboard; PATCH with deleted: false restores it",
       find: async ({ project, params }) => present(await getDashboard(sql, project.id, rowIdOf(params.id))),
-      replies: { 204: { description: "It is gone. Its insights are not." } },
+      replies: { 204: { description: "It is deleted; its insights are not." } },
       answer: async ({ project, found }) => {
         if (!(await removeDashboard(sql, project.id, found.id))) throw notFound();
       },

@@ -40,7 +40,7 @@ export const propertyDefinitionModel = model("PropertyDefinition", {
   type: Type.Enum(definitionTypes, { type: "string", description: "What has the property." }),
   group_type_index: Type.Union([Type.Integer(), Type.Null()], { description: "Of a group's property." }),
   property_type: Type.Union([Type.Enum(detectedTypes, { type: "string" }), Type.Null()], {
-    description: "As the first value showed it; null while there were lists, objects and null only.",
+    description: "By the first value that shows one; null while there were only lists, objects and nulls.",
   }),
   is_numerical: Type.Boolean(),
   is_seen_on_filtered_events: Type.Union([Type.Boolean(), Type.Null()], {

@@ -94,7 +94,7 @@ const propertyQuery = {
   is_numerical: flagParameter("true: only numbers; false: only others."),
   is_feature_flag: flagParameter("true: only names that begin with `$feature/`; false: only others."),
   exclude_core_properties: flagParameter(
-    "true: without those that SDKs set: names that begin with `$`, and advertising parameters.",
+    "true: excludes those that SDKs set: names that begin with `$`, and advertising parameters.",
   ),
   exclude_hidden: flagParameter("No property is hidden here."),
   exclude_restricted: flagParameter("No property is hidden from a key that may list any."),

@@ -20,7 +20,7 @@ import { findEvent, type FoundEvent, listEventValues } from "./one_store.ts";
 export function oneEventOperations({ clickhouse, clock }: RoomParts<"clickhouse" | "clock">) {
   return [
     projectOperation("GET /events/values/", "query:read", {
-      summary: "List the values of a property of the last seven days' events, the most frequent ones first",
+      summary: "List the values of a property of the last seven days' events, most frequent first",
       query: {
         ...valuesQuery,
         event_name: {
@@ -43,7 +43,7 @@ export function oneEventOperations({ clickhouse, clock }: RoomParts<"clickhouse"
     projectOperation("GET /events/:uuid/", "query:read", {
       summary: "Get an event",
       query: {
-        include_person: flagParameter("true: with its person, which needs the scope `person:read` as well."),
+        include_person: flagParameter("true: with its person, which also requires the scope `person:read`."),
       },
       replies: { 200: reply("The event.", oneEventModel) },
       find: async ({ project, params, request }) => {

@@ -36,10 +36,10 @@ export function eventParameters(clock: Clock) {
       hidden: true,
     },
     where: expressionsParameter(
-      "Only events for which these expressions of SQL hold, as those of an EventsQuery.",
+      "Only events for which these SQL expressions are true, as in an EventsQuery.",
       0,
     ),
-    include_person: flagParameter("true: each with its person, which needs the scope `person:read` as well."),
+    include_person: flagParameter("true: each with its person, which also requires the scope `person:read`."),
     format: formatParameter,
     ...pageParameters("Events"),
   };
@@ -63,7 +63,7 @@ const timeOrders: ReadonlyMap<string, string> = new Map([
 /** An order by time alone becomes `timestamp` or `-timestamp`. */
 function orderParameter(): Parameter<string[]> {
   const expressions = expressionsParameter(
-    'Expressions of SQL, the largest first with "-" before or DESC behind one; "-timestamp" by default.',
+    'SQL expressions, descending with "-" before or DESC after one; "-timestamp" by default.',
   );
   const read = (query: URLSearchParams, name: string) => {
     const [first, ...others] = expressions.read(query, name);

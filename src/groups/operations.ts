@@ -93,7 +93,7 @@ function listOperations({ sql, clickhouse, counts }: GroupParts) {
 function propertyOperations({ sql, clickhouse }: GroupParts) {
   return [
     projectOperation("GET /groups/property_definitions/", "group:read", {
-      summary: "List the names of properties by the index of the groups' type, the most frequent ones first",
+      summary: "List the names of properties by the index of the groups' type, most frequent first",
       replies: { 200: reply("The names.", groupPropertiesModel) },
       answer: async ({ project, request }) => {
         const types = await groupTypesOf(sql, project.id);
@@ -107,7 +107,7 @@ function propertyOperations({ sql, clickhouse }: GroupParts) {
       },
     }),
     projectOperation("GET /groups/property_values/", "group:read", {
-      summary: "List the values of a property of one type's groups, the most frequent ones first",
+      summary: "List the values of a property of one type's groups, most frequent first",
       query: { group_type_index: requiredTypeIndex, ...valuesQuery },
       replies: { 200: reply("The twenty most frequent values.", groupValuesModel) },
       answer: async ({ project, query: { group_type_index, key, value: search }, request }) => {
@@ -135,7 +135,7 @@ function typeOperations({ sql, clickhouse, counts }: GroupParts) {
     projectOperation("DELETE /groups_types/:group_type_index/", "group:write", {
       summary: "Delete a type of groups",
       description:
-        "Its index is free for the next type that an event names; captures know within ten seconds. Events keep " +
+        "Its index is free for the next type that an event names; captures use it within ten seconds. Events keep " +
         "what they named. Groups of the type are not shown until a type of this name has an index again. To keep " +
         "others from taking the index, set `allowed_group_types` of the project first.",
       find: async ({ project, params: { group_type_index: index } }) =>

@@ -18,7 +18,7 @@ export function ingestionWarningRoutes({
 }: RoomParts<"gate" | "clickhouse" | "clock">) {
   return mounted(gate, "Ingestion warnings", [
     projectOperation("GET /ingestion_warnings/", "query:read", {
-      summary: "List what became of ignored and altered events, newest first",
+      summary: "List ignored and altered events, newest first",
       query: {
         type: textParameter("Only warnings of this type."),
         event: textParameter("Only warnings about events of this name."),

@@ -36,8 +36,8 @@ const orders = orderedBy.flatMap((field) => [field, `-${field}`] as const);
 /** Absent parameters do not filter. */
 export function insightFilter(clock: Clock) {
   return {
-    short_id: textParameter("Only the one with this short_id."),
-    search: searchParameter("Only those with this in their name, their description or one of their tags."),
+    short_id: textParameter("Only the insight with this short_id."),
+    search: searchParameter("Only those with this text in their name, description or a tag."),
     created_by: referencesParameter("Only those of these users.", insightLimits.filterItemsMax),
     user: flagParameter("true: only those of the key's user; false: only those of others."),
     saved: flagParameter("true: only those that are saved or on a dashboard; false: only those not saved."),

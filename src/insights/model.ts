@@ -46,7 +46,7 @@ export const insightModel = model("Insight", {
     }),
   ),
   name: nullable(text({ maxLength: 400, blank: true }), { default: null }),
-  derived_name: readOnly(nullable(Type.String({ description: "Made from the query." }))),
+  derived_name: readOnly(nullable(Type.String({ description: "Derived from the query." }))),
   query: Type.Unknown({
     "x-shown": modelNamed("Query"),
     description: queryDescription,
@@ -68,14 +68,14 @@ export const insightModel = model("Insight", {
   result: readOnly(
     Type.Unknown({
       description:
-        "What its query answers: a list, of times of a funnel an object; null where it was not run.",
+        "The results of its query: a list, for a funnel's times an object; null where it was not run.",
     }),
   ),
   columns: readOnly(nullable(Type.Array(Type.String()))),
   types: readOnly(nullable(Type.Array(Type.String()), { description: "Of the columns." })),
   hasMore: readOnly(nullable(Type.Boolean())),
   last_refresh: readOnly(nullable(moment(), { description: "When the result was computed." })),
-  refreshing: readOnly(Type.Boolean({ description: "Always false: nothing is computed behind a reply." })),
+  refreshing: readOnly(Type.Boolean({ description: "Always false: nothing is computed after a reply." })),
   timezone: readOnly(nullable(timezone())),
   is_cached: readOnly(Type.Boolean()),
   query_status: readOnly(

@@ -29,12 +29,12 @@ const projectModel = model("ProjectBasic", {
 export const organizationModel = model("Organization", {
   id: readOnly(uuid()),
   name: text({ maxLength: 64, examples: ["Hedgehogs, Inc."] }),
-  slug: readOnly(Type.String({ description: "Made from the first name; renaming does not change it." })),
+  slug: readOnly(Type.String({ description: "Derived from the first name; renaming does not change it." })),
   logo_media_id: nullable(uuid(), { default: null }),
   created_at: readOnly(moment()),
   updated_at: readOnly(moment()),
   membership_level: readOnly(
-    Type.Integer({ description: "The asking user's: 1 member, 8 admin, 15 owner." }),
+    Type.Integer({ description: "The calling user's: 1 member, 8 admin, 15 owner." }),
   ),
   plugins_access_level: readOnly(
     Type.Integer({ description: "0 none, 3 configure, 6 install, 9 everything." }),

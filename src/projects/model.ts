@@ -41,8 +41,8 @@ export const projectModel = model("Project", {
     {
       default: null,
       description:
-        "The only types of groups that events may name, from ten seconds on; with null, of all types the first " +
-        `${limits.groupTypesMax} have a place.`,
+        "The only types of groups that events may name, effective within ten seconds; with null, the first " +
+        `${limits.groupTypesMax} have an index.`,
     },
   ),
   event_retention_days: nullable(integer({ minimum: 1, maximum: limits.retentionDaysMax }), {
@@ -56,7 +56,7 @@ export const projectModel = model("Project", {
     default: null,
     description:
       "How many events of a UTC day, by their arrival, are accepted; imported ones count, pieces of recordings do " +
-      "not. Further ones are ignored (`daily_event_quota_exceeded`). With null any number is. Changed by " +
+      "not. Further ones are ignored (`daily_event_quota_exceeded`). With null there is no limit. Changed by " +
       "administrators; counted from the change on.",
   }),
   test_account_filters: Type.Array(Type.Record(Type.String(), Type.Unknown()), {

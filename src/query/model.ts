@@ -119,7 +119,7 @@ export const queryBody = strictModel("QueryRequest", {
 /** The reply to a query; for an EventsQuery it has its columns too. */
 export const queryReply = model("QueryResponse", {
   results: Type.Unknown({
-    description: "As PostHog shapes them for this kind of query: a list, of times of a funnel an object.",
+    description: "In PostHog's form for this kind of query: a list, for a funnel's times an object.",
   }),
   timezone: timezone(),
   resolved_date_range: model("ResolvedDateRange", {
@@ -128,7 +128,7 @@ export const queryReply = model("QueryResponse", {
   }),
   is_cached: Type.Boolean(),
   last_refresh: moment(),
-  error: nullable(Type.String(), { description: "Always null: what fails is answered with its status." }),
+  error: nullable(Type.String(), { description: "Always null: a failure is answered with its status." }),
   columns: Type.Optional(Type.Array(Type.String())),
   types: Type.Optional(Type.Array(Type.Unknown(), { description: "Of SQL: pairs of name and type." })),
   hogql: Type.Optional(Type.String({ description: "Of SQL: the query as it was sent." })),

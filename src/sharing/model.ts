@@ -30,7 +30,7 @@ export const sharingBody = strictModel(
     }),
     settings: Type.Optional(
       nullable(Type.Record(Type.String(), Type.Unknown()), {
-        description: "Refused unless empty: a link has one way of showing things.",
+        description: "Refused unless empty: links have no display settings.",
       }),
     ),
     share_passwords: unsupported("Links have no passwords here."),

@@ -52,7 +52,7 @@ export function sharingOperations<const Things extends string>(
     }),
     projectOperation(`PATCH ${path}`, writing, {
       summary: `Share ${noun}, or stop sharing it`,
-      description: "After sharing is disabled, the old token opens nothing, and there is a new one.",
+      description: "After sharing is disabled, the old token stops working, and a new one replaces it.",
       find: ({ project, params }) => found(project.id, params),
       body: sharingBody,
       replies: shownOne,
@@ -67,7 +67,7 @@ export function sharingOperations<const Things extends string>(
     }),
     projectOperation(`POST ${path}refresh/`, writing, {
       summary: `Replace the token by which ${noun} is shared`,
-      description: "The old token opens nothing from then on.",
+      description: "The old token stops working at once.",
       find: ({ project, params }) => found(project.id, params),
       replies: shownOne,
       answer: async ({ project, found: target }) =>

@@ -36,7 +36,7 @@ export const subscriptionModel = model("Subscription", {
     maxLength: subscriptionLimits.targetCharsMax,
     description:
       "email: addresses, separated by commas. webhook: a URL. slack: the URL of an incoming webhook " +
-      "(there is no connection to Slack that a channel could be reached by).",
+      "(there is no connection to Slack for channels).",
     examples: ["me@example.com"],
   }),
   frequency: choice(frequencies),

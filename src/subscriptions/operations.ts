@@ -99,8 +99,7 @@ function oneOperations(parts: SubscriptionParts) {
     }),
     projectOperation("PATCH /subscriptions/:id/", "subscription:write", {
       summary: "Change or delete a subscription",
-      description:
-        '`{"deleted": true}` deletes it. A change gives one that was disabled after failures another chance.',
+      description: '`{"deleted": true}` deletes it. A change enables one that was disabled after failures.',
       put: "Change a subscription; fields without a default are required",
       find: (request) => subscriptionOf(sql, request),
       body: subscriptionBody,

@@ -17,7 +17,7 @@ const ownOrganizationModel = model("OwnOrganization", {
 export const ownUserModel = model("OwnUser", {
   ...userModel.properties,
   date_joined: moment(),
-  is_staff: Type.Boolean({ description: "Always false: nobody here is above organizations." }),
+  is_staff: Type.Boolean({ description: "Always false: no user here is above organizations." }),
   has_password: Type.Boolean({ description: "Without one, a personal key signs in." }),
   team: nullable(ownProjectModel, { description: "The current project, of those that the key reaches." }),
   organization: nullable(ownOrganizationModel, { description: "The organization of `team`." }),

@@ -48,5 +48,5 @@ export type ShownInvite = Static<typeof shownInviteModel>;
 
 export const signupBody = strictModel("SignupRequest", {
   first_name: Type.Optional(text({ maxLength: 30, blank: true })),
-  password: password("Of a new account; of the account that has the address already, its own."),
+  password: password("For a new account; for an account that has the address already, its own."),
 });

@@ -37,7 +37,7 @@ export function inviteOperations(signing: Signing) {
   const { sql } = signing;
   return [
     ofOrganization("GET /invites/", "organization_member:read", {
-      summary: "List the invitations that are open, the newest first",
+      summary: "List open invitations, newest first",
       query: pageParameters("Rows"),
       replies: { 200: reply("The invitations, without their links.", listSchema(inviteModel)) },
       answer: async ({ organization, query, url }) =>
@@ -47,7 +47,7 @@ export function inviteOperations(signing: Signing) {
       summary: "Invite somebody by a link that works once, for three days",
       description:
         "The link is in this reply and in no other. It replaces an earlier one for the address, and ends when its " +
-        "maker is no longer an administrator.",
+        "creator is no longer an administrator.",
       body: inviteBody,
       replies: { 201: reply("The invitation, with its link.", madeInviteModel) },
       answer: async ({ access, organization, body, url }) => {
@@ -86,7 +86,7 @@ function signupOperations(signing: Signing) {
   };
   return [
     forPeople("GET /signup/:invite_id/", null, {
-      summary: "Show an invitation to whoever has its link",
+      summary: "Show an invitation by its link",
       description: "The token of the link is the bearer of the Authorization header.",
       find,
       replies: { 200: reply("The invitation.", shownInviteModel), 401: refusal(401), ...consoleRefusals },
@@ -95,8 +95,8 @@ function signupOperations(signing: Signing) {
     forPeople("POST /signup/:invite_id/", null, {
       summary: "Accept an invitation, and sign in",
       description:
-        "The token of the link is the bearer of the Authorization header. Somebody without an account gets one with " +
-        "this password; somebody with an account signs in with theirs.",
+        "The token of the link is the bearer of the Authorization header. A person without an account gets one with " +
+        "this password; others sign in with theirs.",
       find,
       body: signupBody,
       replies: {

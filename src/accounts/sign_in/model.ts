@@ -45,7 +45,7 @@ export const ownUserBody = strictModel(
 
 export const sessionModel = model("BrowserSession", {
   id: Type.String(),
-  user_agent: Type.String({ description: "What the browser called itself." }),
+  user_agent: Type.String({ description: "The browser's User-Agent header." }),
   key_label: nullable(Type.String(), {
     description: "Of the personal key that signed in; null for a password.",
   }),

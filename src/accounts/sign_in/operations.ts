@@ -109,7 +109,7 @@ function accountOperations(signing: Signing) {
       },
     }),
     ofUser("GET /:uuid/sessions/", "*", {
-      summary: "List one's sessions in browsers, the newest first",
+      summary: "List one's browser sessions, newest first",
       find: isOwn,
       replies: { 200: reply("The sessions: twenty at most.", listSchema(sessionModel)) },
       answer: async ({ access }) => {
@@ -118,7 +118,7 @@ function accountOperations(signing: Signing) {
       },
     }),
     ofUser("DELETE /:uuid/sessions/:id/", "*", {
-      summary: "End one of one's sessions",
+      summary: "End a browser session",
       find: async ({ access, params: { uuid, id } }) => {
         requireOwn(access, uuid);
         const listed = await listSessions(sql, access.user.id, access.key.id);

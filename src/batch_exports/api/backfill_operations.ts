@@ -43,7 +43,7 @@ export function backfillOperations(parts: BackfillParts) {
     exportOperation("GET /batch_exports/:id/backfills/:backfill_id/", "batch_export:read", {
       summary: "Get a backfill, with its progress",
       find: (request) => backfillOf(sql, request),
-      replies: { 200: reply("It.", backfillModel) },
+      replies: { 200: reply("The backfill.", backfillModel) },
       answer: ({ found }) => found,
     }),
     exportOperation("POST /batch_exports/:id/backfills/:backfill_id/cancel/", "batch_export:write", {

@@ -92,9 +92,9 @@ function createOperations(parts: ExportParts) {
     summary: "Create a batch export",
     description:
       "Its first run covers the current interval, once that has ended. The destination is not contacted, " +
-      "except with `dry_run=true`: then it is tried and nothing is stored.",
+      "except with `dry_run=true`, which tests it and stores nothing.",
     query: {
-      dry_run: flagParameter("true: tries the destination, and stores nothing."),
+      dry_run: flagParameter("true: tests the destination and stores nothing."),
     },
     replies: {
       200: reply("Of a dry run: the destination answered; the export as it would be.", exportModel),
@@ -174,7 +174,7 @@ function changeOperations(parts: ExportParts) {
     exportOperation("PATCH /batch_exports/:id/", "batch_export:write", {
       summary: "Change a batch export",
       description:
-        "`destination.config` is merged into what is there. When the place of the data changes, secrets " +
+        "`destination.config` is merged into the stored one. When the target of the data changes, secrets " +
         "are required again.",
       put: "Change a batch export; fields without a default are required",
       find: (request) => exportOf(sql, request),

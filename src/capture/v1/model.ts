@@ -18,7 +18,7 @@ const optionsModel = Type.Object(
   },
   {
     title: "AnalyticsEventOptions",
-    description: "Each becomes the property it names; an unreadable one drops the event.",
+    description: "Each becomes the property it names; an invalid one drops the event.",
   },
 );
 
@@ -30,7 +30,7 @@ const batchModel = model("AnalyticsEventsRequest", {
       event: Type.String({ examples: ["signed up"] }),
       uuid: Type.String({ format: "uuid", description: "The event's own; its result is returned under it." }),
       distinct_id: Type.String({ examples: ["user_42"] }),
-      timestamp: Type.Optional(moment("When; now by default.")),
+      timestamp: Type.Optional(moment("The event's time; now by default.")),
       session_id: Type.Optional(Type.String({ description: "Becomes the property `$session_id`." })),
       window_id: Type.Optional(Type.String({ description: "Becomes the property `$window_id`." })),
       options: Type.Optional(optionsModel),
@@ -46,7 +46,7 @@ const resultsModel = Type.Object(
       Type.String(),
       model("AnalyticsEventResult", {
         result: choice(["ok", "warning", "drop"]),
-        details: Type.Optional(Type.String({ description: "Why, for `warning` and `drop`." })),
+        details: Type.Optional(Type.String({ description: "The reason, for `warning` and `drop`." })),
       }),
       { description: "By uuid, as it was sent." },
     ),
@@ -73,7 +73,7 @@ export const v1Operation = {
   parameters: [
     header("PostHog-Sdk-Info", "`name/version`: the properties `$lib` and `$lib_version` of every event."),
     header("PostHog-Request-Timestamp", "The client's clock, to correct its skew."),
-    header("PostHog-Request-Id", "A uuid that is returned."),
+    header("PostHog-Request-Id", "A uuid, returned in the answer."),
   ],
   requestBody: { required: true, content: reply("", batchModel).content },
   responses: {

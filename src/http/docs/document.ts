@@ -59,14 +59,14 @@ const refusals = {
   ],
   403: [
     "Forbidden",
-    "The key lacks the scope, or its user the right.",
+    "The key lacks the scope, or its user the level.",
     "permission_denied",
     "API key missing required scope 'project:read'",
   ],
   404: ["NotFound", "It does not exist, or the key has no access to it.", "not_found", "Not found."],
   409: [
     "Conflict",
-    "An id that the client gave is another request's, or it was cancelled by it.",
+    "The client's id belongs to another request, or the query was cancelled by it.",
     "conflict",
     "Another query with this id is running: cancel it, or use another id.",
   ],
@@ -250,7 +250,7 @@ function operationIdOf(method: string, path: string, isList: boolean): string {
 }
 
 const bearer =
-  "A personal API key (`phx_…`) in `Authorization: Bearer`. What each operation requires of it is its scope.";
+  "A personal API key (`phx_…`) in `Authorization: Bearer`. Each operation names the scope that it requires.";
 
 const description = `Send events to \`/capture/\` or \`/batch/\`, with a project API key in the body. Everything below
 \`/api\` requires a personal API key in \`Authorization: Bearer\`, limited by its scopes.

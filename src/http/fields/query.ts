@@ -203,7 +203,7 @@ export function limitParameter(rows: string, rowsDefault: number = limits.pageDe
 
 export function pageParameters(rows: string, rowsDefault?: number) {
   const bounds = { minimum: 0, maximum: httpLimits.pageOffsetMax, default: 0 };
-  return { limit: limitParameter(rows, rowsDefault), offset: numberParameter(`${rows} before it.`, bounds) };
+  return { limit: limitParameter(rows, rowsDefault), offset: numberParameter(`${rows} to skip.`, bounds) };
 }
 
 /** A whole number within bounds. */

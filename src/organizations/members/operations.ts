@@ -13,7 +13,7 @@ const operation = operationsOf("organization");
 const shownOne = { 200: reply("The member.", memberModel) };
 
 const order = parameter(
-  "By when they joined: the latest first, or `joined_at`.",
+  "By join date: latest first, or `joined_at`.",
   (query, name) => checkChoice(memberOrders, query.get(name) ?? memberOrders[0], [name]) === "joined_at",
   { type: "string", enum: [...memberOrders] },
 );

@@ -21,7 +21,7 @@ const activityModel = model("PersonActivity", {
         type: Type.String(),
         action: Type.String({
           description:
-            "Of a deletion `erasing` while rows are still removed, or may come from a journal; then `erased`.",
+            "For a deletion `erasing` while rows are being removed, or may still arrive from a journal; then `erased`.",
         }),
         field: nullable(Type.String()),
       }),

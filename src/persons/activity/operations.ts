@@ -15,20 +15,20 @@ import { type ActivityRow, listActivity, type PersonChange } from "./store.ts";
 
 const pageQuery = numberedPageParameters("Activities");
 
-const replies = { 200: reply("What was done, the newest first.", activityPageModel) };
+const replies = { 200: reply("The activities, newest first.", activityPageModel) };
 
 export function activityOperations({ sql, clickhouse }: CountedParts) {
   return [
     projectOperation("GET /persons/activity/", "person:read", {
-      summary: "List what was done to persons through the API",
+      summary: "List changes of persons through the API",
       description: "Who changed, split or deleted them, and when; neither values nor distinct ids.",
       query: pageQuery,
       replies,
       answer: ({ project, query, url }) => activityPage(sql, url, numberedPage(query), project.id),
     }),
     projectOperation("GET /persons/:uuid/activity/", "person:read", {
-      summary: "List what was done to a person through the API",
-      description: "Also of a person that was deleted.",
+      summary: "List changes of a person through the API",
+      description: "Also for a deleted person.",
       query: pageQuery,
       replies,
       find: async ({ project, params }) => {

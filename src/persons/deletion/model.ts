@@ -27,7 +27,7 @@ export const bulkDeletionBody = strictModel("PersonBulkDeleteRequest", {
 });
 
 export const bulkDeletionModel = model("PersonBulkDeleteResponse", {
-  persons_found: Type.Integer({ description: "Persons that the ids are of, each counted once." }),
+  persons_found: Type.Integer({ description: "Persons with these ids, each counted once." }),
   persons_deleted: Type.Integer({ description: "0 with `keep_person`." }),
   persons_queued_for_deletion: Type.Integer({
     description: "Always 0: no read shows them after the answer.",
@@ -36,9 +36,9 @@ export const bulkDeletionModel = model("PersonBulkDeleteResponse", {
     description: "Whether events are deleted: stored ones now, and later those that are still pending.",
   }),
   recordings_queued_for_deletion: Type.Boolean({ description: "The same of session recordings." }),
-  ids_not_found: Type.Array(Type.String(), { description: "Those of `ids` that are no person's." }),
+  ids_not_found: Type.Array(Type.String(), { description: "Those of `ids` without a person." }),
   distinct_ids_not_found: Type.Array(Type.String(), {
-    description: "Those of `distinct_ids` that are no person's.",
+    description: "Those of `distinct_ids` without a person.",
   }),
   deletion_errors: Type.Array(model("PersonDeletionError", { person_uuid: uuid() }), {
     description: "Persons that were merged into others meanwhile; they are not deleted.",

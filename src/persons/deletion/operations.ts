@@ -40,7 +40,7 @@ export function deletionOperations(parts: CountedParts) {
       summary: "Delete up to 1,000 persons",
       description:
         "By their uuids or by distinct ids, as one person is deleted. Only what arrived until now is deleted. " +
-        "Ids that are no person's are listed in the answer; a wrong one refuses the request.",
+        "Ids without a person are listed in the answer; an invalid one refuses the request.",
       body: bulkDeletionBody,
       replies: { 202: reply("What was found and deleted.", bulkDeletionModel) },
       answer: async ({ access, project, body }) => {

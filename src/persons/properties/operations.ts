@@ -29,7 +29,7 @@ const changeDescription =
 export function propertyOperations(parts: CountedParts) {
   return [
     projectOperation("GET /persons/values/", "person:read", {
-      summary: "List the values of a property of persons, the most frequent ones first",
+      summary: "List the values of a property of persons, most frequent first",
       query: valuesQuery,
       replies: { 200: reply("The twenty most frequent values.", personValuesModel) },
       answer: async ({ project, query: { key, value: search }, request }) => {

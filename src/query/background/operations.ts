@@ -27,7 +27,7 @@ export function backgroundOperations(background: BackgroundQueries) {
     }),
     projectOperation("DELETE /query/:id/", "query:read", {
       summary: "Cancel a query by its id",
-      description: "A background query, whose result is forgotten, or one that a request waits for.",
+      description: "A background query, whose result is forgotten, or one in the foreground.",
       find: ({ access, project, params: { id } }) =>
         background.cancelOf({ project_id: project.id, access, id }),
       query: { dequeue_only: refusedParameter("A query that runs is cancelled as well as one that waits.") },

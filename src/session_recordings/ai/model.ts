@@ -122,7 +122,7 @@ export const regexBody = strictModel("AIRegexRequest", {
   regex: Type.Optional(
     Type.Unknown({
       "x-shown": regexPrompt.properties.regex,
-      description: "What the expression is to match, in words.",
+      description: "A description of what the expression should match.",
       examples: ["any address below /blog/"],
     }),
   ),

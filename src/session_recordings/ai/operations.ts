@@ -41,10 +41,10 @@ export function promptOperations({ log, server }: PromptParts) {
   };
   return [
     projectOperation("POST /session_recordings/ai/filters/", "session_recording:read", {
-      summary: "Make filters of recordings from words",
+      summary: "Turn a description into filters of recordings",
       description: inDevelopment,
       body: filtersBody,
-      replies: { 200: orEmpty(reply(`The filters, or a question back; ${empty} messages.`, filtersModel)) },
+      replies: { 200: orEmpty(reply(`The filters, or a question; ${empty} messages.`, filtersModel)) },
       answer: async ({ project, body }) => {
         if (!("messages" in body)) return emptyReply();
         const { messages } = checkFields(messagesPrompt, { messages: body.messages });
@@ -54,7 +54,7 @@ export function promptOperations({ log, server }: PromptParts) {
       },
     }),
     projectOperation("POST /session_recordings/ai/regex/", "session_recording:read", {
-      summary: "Make a regular expression from words",
+      summary: "Turn a description into a regular expression",
       description: inDevelopment,
       body: regexBody,
       replies: { 200: orEmpty(reply(`The expression, or why there is none; ${empty} regex.`, regexModel)) },

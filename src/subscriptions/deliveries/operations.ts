@@ -30,7 +30,7 @@ export function deliveryOperations({ sql, clock }: { sql: Postgres; clock: Clock
         "Retried like any other delivery; next_delivery_date stays. " +
         `A project may ask for ${subscriptionLimits.testDeliveriesPerMinuteMax} in a minute, then it is throttled.`,
       find: (request) => subscriptionOf(sql, request),
-      replies: { 201: reply("The delivery that is under way.", deliveryModel) },
+      replies: { 201: reply("The started delivery.", deliveryModel) },
       answer: async ({ project, found }) => {
         if (found.deleted) throw new Fault("invalid_input", "The subscription is deleted.");
         testRate.count(String(project.id));

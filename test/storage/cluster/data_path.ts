@@ -182,13 +182,13 @@ export function clusterDataPath(open: () => Promise<TestedCluster>): void {
     });
 
     test("of persons copies them first, and counts what it copied", async () => {
-      const held = crypto.randomUUID();
+      const copyId = crypto.randomUUID();
       const persons = source(8, "persons", arrived);
-      const { text, params } = copyStatement(persons, held, `held ${held}`);
+      const { text, params } = copyStatement(persons, copyId, `copy ${copyId}`);
       await clickhouse.command(text, params);
-      const copied = { ...persons, held };
+      const copied = { ...persons, copyId };
       expect(await ask<{ rows: string }>(countOf(copied, []))).toEqual([{ rows: "7" }]);
-      const dropped = dropCopy(held, clickhouse.tables);
+      const dropped = dropCopy(copyId, clickhouse.tables);
       await clickhouse.command(dropped.text, dropped.params);
       expect(await ask<{ rows: string }>(countOf(copied, []))).toEqual([{ rows: "0" }]);
     });
