@@ -4,6 +4,7 @@ import { UserError } from "../core/fault.ts";
 import { codeOf, openLog } from "../core/log.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { attachPostgres } from "../storage/stores.ts";
+import type { Arguments } from "./args.ts";
 import type { CliContext } from "./command.ts";
 
 /**
@@ -29,4 +30,17 @@ export async function withAccounts<T>(context: CliContext, work: (sql: Postgres)
   } finally {
     await accounts.close();
   }
+}
+
+/** Prints all rows as JSON, or a line of each. */
+export async function printRows<Row>(
+  words: Arguments,
+  context: CliContext,
+  list: (sql: Postgres) => Promise<readonly Row[]>,
+  lineOf: (row: Row) => string,
+): Promise<number> {
+  const rows = await withAccounts(context, list);
+  const lines = words.values["json"] ? [JSON.stringify(rows)] : rows.map(lineOf);
+  for (const line of lines) context.print(line);
+  return 0;
 }

@@ -4,7 +4,7 @@ import { isScope } from "../access/scope.ts";
 import { UserError } from "../core/fault.ts";
 import { labelCharsMax, type PersonalKey } from "../personal_api_keys/model.ts";
 import { findUserId, issueKey, listAllKeys, revokeKey } from "../personal_api_keys/store.ts";
-import { withAccounts } from "./accounts.ts";
+import { printRows, withAccounts } from "./accounts.ts";
 import { type Arguments, checkPositionals, optionalText, readArguments, requiredText } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
 
@@ -33,7 +33,7 @@ export const keyCommand: Command = {
     for (const name of ["label", "scopes", "email"]) {
       if (words.values[name] !== undefined) throw new UserError(`only "key issue" has --${name}`, 2);
     }
-    if (verb === "list") return list(words, context);
+    if (verb === "list") return printRows(words, context, listAllKeys, lineOf);
     if (verb === "revoke") return revoke(words, context);
     throw new UserError(`expected "key issue", "key list" or "key revoke"`, 2);
   },
@@ -59,13 +59,6 @@ async function issue(words: Arguments, context: CliContext): Promise<number> {
     context.print(issued.value);
     context.printError(`key ${issued.id} issued; it cannot be shown again`);
   }
-  return 0;
-}
-
-async function list(words: Arguments, context: CliContext): Promise<number> {
-  const keys = await withAccounts(context, listAllKeys);
-  if (words.values["json"]) context.print(JSON.stringify(keys));
-  else for (const key of keys) context.print(lineOf(key));
   return 0;
 }
 

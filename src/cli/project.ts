@@ -7,7 +7,7 @@ import { oldestOrganizationId } from "../organizations/store.ts";
 import type { Project } from "../projects/model.ts";
 import { createProject, listAllProjects } from "../projects/store.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { withAccounts } from "./accounts.ts";
+import { printRows, withAccounts } from "./accounts.ts";
 import { type Arguments, checkPositionals, optionalText, readArguments, requiredText } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
 
@@ -61,10 +61,7 @@ async function list(words: Arguments, context: CliContext): Promise<number> {
   for (const name of ["name", "organization", "api-key"]) {
     if (words.values[name] !== undefined) throw new UserError(`project list has no --${name}`, 2);
   }
-  const projects = await withAccounts(context, listAllProjects);
-  if (words.values["json"]) context.print(JSON.stringify(projects));
-  else for (const project of projects) context.print(lineOf(project));
-  return 0;
+  return await printRows(words, context, listAllProjects, lineOf);
 }
 
 async function createOrExplain(

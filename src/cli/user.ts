@@ -6,7 +6,7 @@ import { changeUser, findSigningUser, listAllUsers } from "../accounts/sign_in/s
 import { systemClock } from "../core/clock.ts";
 import { UserError } from "../core/fault.ts";
 import { randomBase62 } from "../core/id.ts";
-import { withAccounts } from "./accounts.ts";
+import { printRows, withAccounts } from "./accounts.ts";
 import { type Arguments, checkPositionals, readArguments, requiredText } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
 
@@ -35,14 +35,9 @@ export const userCommand: Command = {
 
 async function list(words: Arguments, context: CliContext): Promise<number> {
   if (words.values["email"] !== undefined) throw new UserError("user list has no --email", 2);
-  const users = await withAccounts(context, listAllUsers);
-  if (words.values["json"]) context.print(JSON.stringify(users));
-  for (const { email, has_password, last_login } of words.values["json"] ? [] : users) {
-    context.print(
-      [email, has_password ? "password" : "no password", last_login?.toISOString() ?? "never"].join("\t"),
-    );
-  }
-  return 0;
+  return await printRows(words, context, listAllUsers, ({ email, has_password, last_login }) =>
+    [email, has_password ? "password" : "no password", last_login?.toISOString() ?? "never"].join("\t"),
+  );
 }
 
 /** 24 letters and digits: 142 random bits. */

@@ -159,11 +159,7 @@ function filledPrefix(prefix: string, model: string, interval: ExportInterval): 
 
 /** An unclosed brace stays: such a prefix is refused. */
 export function replacePlaceholders(prefix: string, valueOf: (name: string) => string): string {
-  const [head = "", ...rest] = prefix.split("{");
-  return rest.reduce((filled, part) => {
-    const end = part.indexOf("}");
-    return end < 0 ? `${filled}{${part}` : `${filled}${valueOf(part.slice(0, end))}${part.slice(end + 1)}`;
-  }, head);
+  return prefix.replace(/\{([^{}]*)\}/g, (_, name: string) => valueOf(name));
 }
 
 function endingOf(compression: string): string {
