@@ -101,7 +101,7 @@ test("without insisting a start goes on in the background, and says why it is no
   expect(lines.filter(({ level }) => level !== "debug")[0]).toMatchObject({
     level: "error",
     message: "the child did not start; retrying",
-    fields: { reason: "not yet" },
+    fields: { reason: "the child did not start: not yet" },
   });
   await child.stop();
 });
