@@ -154,12 +154,21 @@ test("a change enables a disabled one again; one that changes nothing leaves it 
 test("two changes at once are decided one after the other", async () => {
   const { sql, project_id } = accounts;
   const { id } = (await made({ title: "" }))!;
-  await Promise.all(
-    ["a", "b", "c"].map((letter) =>
-      reviseSubscription(sql, project_id, id, ({ title }) => ({ changes: { title: `${title}${letter}` } })),
-    ),
-  );
-  expect([...(await stored(id)).title!].toSorted().join("")).toBe("abc");
+  const titles: string[] = [];
+  const second = () =>
+    reviseSubscription(sql, project_id, id, ({ title }) => {
+      titles.push(title!);
+      return { changes: { title: `${title}b` } };
+    });
+  let later: Promise<unknown> | undefined;
+  await reviseSubscription(sql, project_id, id, async () => {
+    later = second();
+    // Until it waits for the lock, or has decided without one.
+    while (titles.length === 0 && (await sql`SELECT FROM pg_locks WHERE NOT granted`).length === 0);
+    return { changes: { title: "a" } };
+  });
+  await later;
+  expect([titles, (await stored(id)).title]).toEqual([["a"], "ab"]);
 });
 
 test("a recipient who leaves is removed, the last one pauses the subscription and can be restored", async () => {
