@@ -11,15 +11,7 @@ type ReportLink =
   | { opens: "chart"; delivery: number; section: number }
   | { opens: "unsubscribe"; subscription: number; address: string };
 
-export interface Links {
-  token(link: ReportLink): string;
-  url(link: ReportLink): string;
-  /** What a token opens; undefined when it was not made here, opens something else, or has expired. */
-  read<Opens extends ReportLink["opens"]>(
-    opens: Opens,
-    token: string,
-  ): Extract<ReportLink, { opens: Opens }> | undefined;
-}
+export type Links = ReturnType<typeof openLinks>;
 
 interface LinkOptions {
   secrets: Secrets;
@@ -31,19 +23,20 @@ interface LinkOptions {
 /** The longest token that is read, in characters; real ones have less than 700. */
 const tokenCharsMax = 2000;
 
-export function openLinks({ secrets, clock, siteUrl }: LinkOptions): Links {
+export function openLinks({ secrets, clock, siteUrl }: LinkOptions) {
   const token = (link: ReportLink): string => {
     const sealed = secrets.seal({ ...link, until: clock.now() + subscriptionLimits.emailLinkMs });
     return Buffer.from(sealed).toString("base64url");
   };
   return {
     token,
-    url: (link) => `${withoutLast(siteUrl(), "/")}/subscriptions/${link.opens}/${token(link)}`,
-    read: (opens, text) => {
+    url: (link: ReportLink) => `${withoutLast(siteUrl(), "/")}/subscriptions/${link.opens}/${token(link)}`,
+    /** What a token opens; undefined when it was not made here, opens something else, or has expired. */
+    read: <Opens extends ReportLink["opens"]>(opens: Opens, text: string) => {
       if (text.length > tokenCharsMax || !/^[\w-]+$/.test(text)) return undefined;
       const link = unseal(secrets, text);
       if (link?.["opens"] !== opens || !(Number(link["until"]) > clock.now())) return undefined;
-      return link as unknown as Extract<ReportLink, { opens: typeof opens }>;
+      return link as unknown as Extract<ReportLink, { opens: Opens }>;
     },
   };
 }

@@ -23,17 +23,7 @@ export class ServerUnreachable extends Error {
 
 export type Query = Record<string, string | number | boolean | undefined>;
 
-export interface Api {
-  get<Reply>(path: string, query?: Query, signal?: AbortSignal): Promise<Reply>;
-  send<Reply>(
-    method: "POST" | "PATCH" | "DELETE",
-    path: string,
-    body?: object,
-    signal?: AbortSignal,
-  ): Promise<Reply>;
-  /** A reply that is read while it arrives. */
-  open(path: string, query: Query, signal: AbortSignal): Promise<Response>;
-}
+export type Api = ReturnType<typeof openApi>;
 
 /** A list as the API pages it. */
 export interface ListReply<Row> {
@@ -54,7 +44,7 @@ export function credentialsOf(key: string | null): RequestInit & { headers: Reco
  * @param key null for the session.
  * @param refused called when the key, or the session, is no longer valid.
  */
-export function openApi(key: string | null, refused: () => void): Api {
+export function openApi(key: string | null, refused: () => void) {
   const send = async (method: string, path: string, more: RequestInit): Promise<Response> => {
     const { headers, credentials } = credentialsOf(key);
     headers["accept"] = "application/json";
@@ -66,13 +56,20 @@ export function openApi(key: string | null, refused: () => void): Api {
     throw refusal;
   };
   return {
-    get: async (path, query = {}, signal) =>
-      await readJson(await send("GET", addressOf(path, query), signal ? { signal } : {})),
-    send: async (method, path, body, signal) => {
+    get: async <Reply>(path: string, query: Query = {}, signal?: AbortSignal) =>
+      await readJson<Reply>(await send("GET", addressOf(path, query), signal ? { signal } : {})),
+    send: async <Reply>(
+      method: "POST" | "PATCH" | "DELETE",
+      path: string,
+      body?: object,
+      signal?: AbortSignal,
+    ) => {
       const more = { ...(body && { body: JSON.stringify(body) }), ...(signal && { signal }) };
-      return await readJson(await send(method, path, more));
+      return await readJson<Reply>(await send(method, path, more));
     },
-    open: (path, query, signal) => send("GET", addressOf(path, query), { signal }),
+    /** A reply that is read while it arrives. */
+    open: (path: string, query: Query, signal: AbortSignal) =>
+      send("GET", addressOf(path, query), { signal }),
   };
 }
 

@@ -7,7 +7,7 @@ import { Button, ErrorText, Form } from "../ui/parts.tsx";
 import { ThemeButton } from "../ui/theme.tsx";
 import { credentialsOf, refusalOf, sendRequest, sendSigning, ServerUnreachable } from "./api.ts";
 import { AcceptInvitation } from "./invitation.tsx";
-import { hasCode, type Invitation, readCode, readInvitation } from "./route.ts";
+import { hasCode, readCode, readInvitation } from "./route.ts";
 import { isKnownSignedIn, onSignedOutElsewhere, setKnownSignedIn, storedKey, storeKey } from "./session.ts";
 import { retryMs } from "./use_loaded.ts";
 
@@ -63,21 +63,9 @@ function forget(): void {
   setKnownSignedIn(false);
 }
 
-export interface SigningIn {
-  signed: Signed | undefined;
-  error: unknown;
-  busy: boolean;
-  /** Whether somebody has signed in before; the session may have ended since. */
-  isReturning: boolean;
-  invitation: Invitation | undefined;
-  signIn(credentials: Credentials): void;
-  /** An invitation was accepted, which made a session. */
-  accepted(): void;
-  /** @param isRefused whether the API refused the key or session, which the page then shows. */
-  signOut(isRefused: boolean): void;
-}
+export type SigningIn = ReturnType<typeof useSignIn>;
 
-export function useSignIn(): SigningIn {
+export function useSignIn() {
   const [signed, setSigned] = useState<Signed>();
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(true);
@@ -108,14 +96,17 @@ export function useSignIn(): SigningIn {
     signed,
     error,
     busy,
+    /** Whether somebody has signed in before; the session may have ended since. */
     isReturning: isReturning && !invitation,
     invitation,
-    signIn: (credentials) => void signInWith(() => signedWith(credentials)),
+    signIn: (credentials: Credentials) => void signInWith(() => signedWith(credentials)),
+    /** An invitation was accepted, which made a session. */
     accepted: () => {
       setInvitation(undefined);
       void signInWith(() => signedBy(null));
     },
-    signOut: (isRefused) => {
+    /** @param isRefused whether the API refused the key or session, which the page then shows. */
+    signOut: (isRefused: boolean) => {
       const leave = (problem?: Error) => {
         setSigned(undefined);
         setError(problem);

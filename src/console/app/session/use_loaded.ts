@@ -72,25 +72,12 @@ export function usePolling(isOpen: boolean, seen: unknown, reload: () => void): 
   }, [isOpen, seen]);
 }
 
-export interface Action {
-  running: boolean;
-  error: unknown;
-  /** What was done last, in words. */
-  done: string;
-  run(act: () => Promise<string>): void;
-  /** Sends a change, whose body may be a function that makes it; calls `after`, and shows the text `done`. */
-  send<Reply>(
-    method: "POST" | "PATCH" | "DELETE",
-    path: string,
-    body: object | undefined | (() => object),
-    done: string,
-    after?: (reply: Reply) => void,
-  ): void;
-}
+export type Action = ReturnType<typeof useAction>;
 
 /** What a button does, with its outcome in words. */
-export function useAction(): Action {
+export function useAction() {
   const { api } = useSession();
+  /** `done`: what was done last, in words. */
   const [state, setState] = useState({ running: false, error: undefined as unknown, done: "" });
   const run = useCallback((act: () => Promise<string>) => {
     setState({ running: true, error: undefined, done: "" });
@@ -99,10 +86,17 @@ export function useAction(): Action {
       (error: unknown) => setState({ running: false, error, done: "" }),
     );
   }, []);
-  const send: Action["send"] = (method, path, body, done, after) =>
+  /** Sends a change, whose body may be a function that makes it; calls `after`, and shows the text `done`. */
+  const send = <Reply>(
+    method: "POST" | "PATCH" | "DELETE",
+    path: string,
+    body: object | undefined | (() => object),
+    done: string,
+    after?: (reply: Reply) => void,
+  ) =>
     run(async () => {
       const sent = typeof body === "function" ? body() : body;
-      const reply = await api.send<never>(method, path, sent);
+      const reply = await api.send<Reply>(method, path, sent);
       after?.(reply);
       return done;
     });
