@@ -96,15 +96,6 @@ export function summaryOf({
 }
 
 /** Days are numbers since 1 January 1970. */
-interface Rule {
-  start: number;
-  /** The days of the k-th period that match; undefined beyond the year 9999. */
-  daysOf(k: number): number[] | undefined;
-  /** The number of a period that ends before `day`, or 0. */
-  periodBefore(day: number): number;
-  momentOf(day: number): number;
-}
-
 const epoch = "1970-01-01";
 const dayOf = (date: Temporal.PlainDate): number => date.since(epoch).days;
 const dateOf = (day: number): Temporal.PlainDate => Temporal.PlainDate.from(epoch).add({ days: day });
@@ -112,7 +103,7 @@ const lastDay = dayOf(Temporal.PlainDate.from("9999-12-31"));
 /** Months from any start to the year 10000. */
 const monthsMax = 120_000;
 
-function ruleOf({ frequency, interval, byweekday, bysetpos, start_date, timezone }: Schedule): Rule {
+function ruleOf({ frequency, interval, byweekday, bysetpos, start_date, timezone }: Schedule) {
   const zone = timezone ?? "UTC";
   const moment = Temporal.Instant.fromEpochMilliseconds(Math.floor(Date.parse(start_date) / 1000) * 1000);
   const local = moment.toZonedDateTimeISO(zone);
@@ -123,7 +114,8 @@ function ruleOf({ frequency, interval, byweekday, bysetpos, start_date, timezone
   return {
     start,
     periodBefore,
-    daysOf: (k) => {
+    /** The days of the k-th period that match; undefined beyond the year 9999. */
+    daysOf: (k: number) => {
       const [from, to] = spanOf(k);
       if (from > lastDay) return undefined;
       if (named.size === 0) return likeStart(from, to);
@@ -132,43 +124,38 @@ function ruleOf({ frequency, interval, byweekday, bysetpos, start_date, timezone
       );
       return bysetpos ? [days.at(bysetpos > 0 ? bysetpos - 1 : bysetpos) ?? []].flat() : days;
     },
-    momentOf: (day) => dateOf(day).toZonedDateTime({ timeZone: zone, plainTime }).epochMilliseconds,
+    momentOf: (day: number) => dateOf(day).toZonedDateTime({ timeZone: zone, plainTime }).epochMilliseconds,
   };
 }
 
-interface Periods {
-  /** The days [from, to) of the k-th period; the first week begins at the start. */
-  spanOf(k: number): [from: number, to: number];
-  periodBefore: Rule["periodBefore"];
-  /** The day of a period that is like the start, if it has one. */
-  likeStart(from: number, to: number): number[];
-}
-
-function periodsOf(frequency: Frequency, interval: number, date: Temporal.PlainDate): Periods {
+function periodsOf(frequency: Frequency, interval: number, date: Temporal.PlainDate) {
   const start = dayOf(date);
   if (frequency === "daily" || frequency === "weekly") {
     const length = frequency === "daily" ? 1 : 7;
     const first = frequency === "daily" ? start : start - weekdayOf(start);
     const fromOf = (k: number) => first + k * length * interval;
     return {
-      spanOf: (k) => [Math.max(fromOf(k), start), fromOf(k) + length],
-      periodBefore: (day) => Math.max(0, Math.floor((day - first) / (length * interval)) - 1),
-      likeStart: (_, to) => [to - length + start - first],
+      /** The days [from, to) of the k-th period; the first week begins at the start. */
+      spanOf: (k: number) => [Math.max(fromOf(k), start), fromOf(k) + length] as const,
+      /** The number of a period that ends before `day`, or 0. */
+      periodBefore: (day: number) => Math.max(0, Math.floor((day - first) / (length * interval)) - 1),
+      /** The day of a period that is like the start, if it has one. */
+      likeStart: (_: number, to: number) => [to - length + start - first],
     };
   }
   const length = frequency === "monthly" ? 1 : 12;
   const first = date.with(frequency === "monthly" ? { day: 1 } : { month: 1, day: 1 });
   return {
-    spanOf: (k) => {
+    spanOf: (k: number) => {
       const months = k * length * interval;
-      if (months > monthsMax) return [lastDay + 1, lastDay + 1];
-      return [dayOf(first.add({ months })), dayOf(first.add({ months: months + length }))];
+      if (months > monthsMax) return [lastDay + 1, lastDay + 1] as const;
+      return [dayOf(first.add({ months })), dayOf(first.add({ months: months + length }))] as const;
     },
-    periodBefore: (day) => {
+    periodBefore: (day: number) => {
       const { months } = first.until(dateOf(day), { largestUnit: "months" });
       return Math.max(0, Math.floor(months / (length * interval)) - 1);
     },
-    likeStart: (from) => {
+    likeStart: (from: number) => {
       const day = dateOf(from).with({ month: length === 1 ? dateOf(from).month : date.month, day: date.day });
       return day.day === date.day ? [dayOf(day)] : [];
     },

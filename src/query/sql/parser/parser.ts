@@ -18,16 +18,9 @@ interface Trees {
   order: OrderExpr;
 }
 
-export interface SqlParser {
-  /**
-   * The tree of a text, which its caller may change.
-   * @throws SqlProblem for what is wrong in the text; Fault unavailable when too many texts wait.
-   */
-  parse<Kind extends TextKind>(text: string, kind: Kind, project_id: number): Promise<Trees[Kind]>;
-  close(): void;
-}
+export type SqlParser = ReturnType<typeof openSqlParser>;
 
-export function openSqlParser(log: Log): SqlParser {
+export function openSqlParser(log: Log) {
   const permit = new Semaphore(1, parserLimits.textsWaitingMax, limits.workingFreeMultiple);
   const child = openParserChild(log);
   const known = new KnownTexts();
@@ -44,7 +37,15 @@ export function openSqlParser(log: Log): SqlParser {
   }
 
   return {
-    parse: async (text, kind, project_id) => {
+    /**
+     * The tree of a text, which its caller may change.
+     * @throws SqlProblem for what is wrong in the text; Fault unavailable when too many texts wait.
+     */
+    parse: async <Kind extends TextKind>(
+      text: string,
+      kind: Kind,
+      project_id: number,
+    ): Promise<Trees[Kind]> => {
       checkTextBounds(text);
       const result = await parsed(text, kind, project_id);
       if ("failed" in result) throw new SqlProblem(failures[result.failed]);
