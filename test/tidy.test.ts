@@ -507,10 +507,10 @@ test("an exported name has one meaning in its program", () => {
 
 /** Words the glossary has replaced, as whole names of files or of what they export. */
 const retiredNames =
-  /^(slabs?|spares|lent|lay|laid(rows)?|laden|span|stretch|places?|pace|link|listed|standing|reach|letter|carriers?|undelivered|wish|desk|(open)?door|crew|far|servant|stubborn|shipper|shipment|front|kept_?counts|others_?turn|asked|read_?time)$/i;
+  /^(slabs?|spares|lent|lay|laid(rows)?|laden|span|stretch|places?|pace|link|listed|standing|reach|letter|carriers?|undelivered|wish|desk|(open)?door|crew|far|servant|stubborn|shipper|shipment|front|kept_?counts|others_?turn|asked\w*|told|said|seen|own|marks?|read_?time)$/i;
 /** Words that are retired in names made of several, too. */
 const retiredParts =
-  /(^|_|[a-z](?=[A-Z]))(slabs?|spares|laden|shippers?|shipments?|stubborn|servant|undelivered|desk|crew|kept_?counts|others_?turn)(?![a-z])/i;
+  /(^|_|[a-z](?=[A-Z]))(slabs?|spares|laden|shippers?|shipments?|stubborn|servant|undelivered|desk|crew|kept_?counts|others_?turn|questions?)(?![a-z])/i;
 /** File names that are retired in capture, where they had another meaning than elsewhere. */
 const retiredInCapture =
   /^(member|walk|walk_step|scan_step|entry|item_key|token|passing|raw|short|single|plain|plain_items|waiting|group|admit|kind|explain|tally|storable|adopt|order|salvage|fast_names)$/;

@@ -16,7 +16,7 @@ import {
 import { primed } from "../work/slices.ts";
 
 /** The FROM clause and its parameters that select the events of a page. */
-export interface PageQuestion {
+export interface PageQuery {
   from: string;
   params: Record<string, unknown>;
 }
@@ -57,17 +57,17 @@ interface KeyedEvent extends EventKey {
 export async function blockedEvents(
   clickhouse: ClickHouse,
   project_id: number,
-  question: PageQuestion,
+  query: PageQuery,
 ): Promise<AsyncGenerator<Uint8Array, void>> {
   return await primed(
-    clickhouse.longReads.withPermit(project_id, () => readEvents(clickhouse, project_id, question)),
+    clickhouse.longReads.withPermit(project_id, () => readEvents(clickhouse, project_id, query)),
   );
 }
 
 async function* readEvents(
   clickhouse: ClickHouse,
   project_id: number,
-  { from, params }: PageQuestion,
+  { from, params }: PageQuery,
 ): AsyncGenerator<Uint8Array, void> {
   const events = await clickhouse.query<KeyedEvent>(
     `SELECT ${keyColumns}, ${eventHead} AS head, ${eventTail} AS tail ${from}`,

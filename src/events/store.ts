@@ -13,7 +13,7 @@ import {
   readsPersons,
 } from "../storage/events/property_filter.ts";
 import { hasKey, keyParams, keyRank } from "../storage/events/stored_properties.ts";
-import { blockedEvents, eventText, type PageQuestion, plainSlashes } from "./block_store.ts";
+import { blockedEvents, eventText, type PageQuery, plainSlashes } from "./block_store.ts";
 import { countDays, countFinalDays, type DayCount } from "./day_store.ts";
 
 /** Absent fields do not filter. `after` and `before` are `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive. */
@@ -59,7 +59,7 @@ export async function listEvents(
   const count = days.reduce((sum, day) => sum + Number(day.count), 0);
   const span = pageSpan(days, limit, offset);
   if (!span) return { count, rows: inOneChunk(new Uint8Array(0)) };
-  const page: PageQuestion = {
+  const page: PageQuery = {
     from: `FROM events
      WHERE ${where}
        AND timestamp >= toDateTime64({from:String}, 6, 'UTC')
@@ -81,7 +81,7 @@ export async function listEvents(
 async function pageRows(
   clickhouse: ClickHouse,
   project_id: number,
-  page: PageQuestion,
+  page: PageQuery,
   isLong: boolean,
 ): Promise<AsyncGenerator<Uint8Array, void>> {
   const whole = isLong ? undefined : await wholeEvents(clickhouse, page);
@@ -100,11 +100,11 @@ export async function listEventsInSql(
 ): Promise<EventPage> {
   const { count, keys } = await within((context) => findEventKeys(context, filter, page));
   if (keys.length === 0) return { count, rows: inOneChunk(new Uint8Array(0)) };
-  const question: PageQuestion = {
+  const query: PageQuery = {
     from: `FROM events WHERE project_id = {project_id:UInt32} AND ${hasKey} ORDER BY ${keyRank}`,
     params: keyParams(project_id, keys),
   };
-  return { count, rows: await pageRows(clickhouse, project_id, question, false) };
+  return { count, rows: await pageRows(clickhouse, project_id, query, false) };
 }
 
 /** Events on the days of a page above which its keys are read first, and its properties in blocks. */
@@ -113,7 +113,7 @@ const pageSpanRowsMax = 100_000;
 /** The page read in one statement; undefined when that exceeds limits.readSmallBytesMax. */
 async function wholeEvents(
   clickhouse: ClickHouse,
-  { from, params }: PageQuestion,
+  { from, params }: PageQuery,
 ): Promise<Uint8Array | undefined> {
   const options = { ...wholePageOptions, settings: { ...wholePageOptions.settings, ...plainSlashes } };
   const text = `SELECT ${eventText} AS line ${from} FORMAT RawBLOB`;

@@ -67,7 +67,7 @@ export function openQueryRunners(
       return await send({
         // ClickHouse's own limit ends first, with a reason; the client's is for a server that does not answer.
         timeoutMs: leftMs + limits.engineSaysMsMax,
-        kind: "question",
+        kind: "query",
         settings: {
           ...queryOptions.settings,
           max_threads: threads,

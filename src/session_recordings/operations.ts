@@ -20,12 +20,12 @@ import { readIds, readPersonFilter, readRequiredIds } from "./filter.ts";
 import { sessionRecordingLimits } from "./limits.ts";
 import {
   attrOf,
+  conditionParameters,
   orderOf,
   orderParameters,
-  questionOf,
-  questionParameters,
+  recordingConditionsOf,
   refuseUnsetIn,
-} from "./listing/question.ts";
+} from "./listing/conditions.ts";
 import { bulkBody, bulkModel, recordingBody, recordingModel, sessionPropertiesModel } from "./model.ts";
 import {
   existing,
@@ -81,7 +81,7 @@ function listOperations(parts: Counted) {
         person_uuid: textParameter("Only recordings of this person.", { type: "string", format: "uuid" }),
         person_id: textParameter("The same as person_uuid.", { type: "string", format: "uuid" }),
         session_ids: parameter("Only these: a JSON list, or ids with commas between.", readIds),
-        ...questionParameters,
+        ...conditionParameters,
         ...orderParameters,
         ...pageParameters("Recordings"),
       },
@@ -89,22 +89,22 @@ function listOperations(parts: Counted) {
       answer: async ({ access, project, query, url }) => {
         const viewer = { project_id: project.id, user_id: access.user.id };
         const required = query.filter_test_accounts ? await testAccountFilters(sql, project.id) : [];
-        const question = questionOf(query, required);
+        const conditions = recordingConditionsOf(query, required);
         const reads = readsOf(clickhouse, project.id);
-        if (question) await refuseUnsetIn(reads, question);
+        if (conditions) await refuseUnsetIn(reads, conditions);
         const wanted = {
           // The dates as written are the key for counts: relative dates resolve to another time in each request.
           written: JSON.stringify([url.searchParams.get("date_from"), url.searchParams.get("date_to")]),
           from: query.date_from,
           to: query.date_to,
           session_ids: query.session_ids,
-          question,
+          conditions,
           order: orderOf(query.order, query.order_direction),
           ...(await readPersonFilter(reads, query)),
         };
         const { count, recordings } = await listPage(parts, viewer, wanted, query).catch(
           (thrown: unknown) => {
-            throw question ? filterFault(thrown, attrOf(question), "date_from and date_to") : thrown;
+            throw conditions ? filterFault(thrown, attrOf(conditions), "date_from and date_to") : thrown;
           },
         );
         return await slicedJson({ ...pageReply(url, query, { count, rows: recordings }) });

@@ -112,8 +112,8 @@ export async function listPage(
     const rows = await listRecordings(reads, filter, page, persons.request);
     return await shownRecordings(options, viewer, rows, persons);
   };
-  const { distinct_ids, person_main_id, session_ids, question } = wanted;
-  const counted = JSON.stringify([written, distinct_ids, person_main_id, session_ids, question, without]);
+  const { distinct_ids, person_main_id, session_ids, conditions } = wanted;
+  const counted = JSON.stringify([written, distinct_ids, person_main_id, session_ids, conditions, without]);
   const [count, recordings] = await Promise.all([
     counts.count(project_id, counted, () => countRecordings(reads, filter)),
     shown(),

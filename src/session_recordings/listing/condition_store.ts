@@ -13,8 +13,8 @@ import {
 } from "../../storage/events/property_filter.ts";
 import { sessionExpressions } from "../../storage/events/session_property.ts";
 import { sessionRecordingLimits } from "../limits.ts";
+import type { RecordingConditions } from "./conditions.ts";
 import { type EventFilter, logColumns, recordingColumns } from "./filter_check.ts";
-import type { RecordingQuestion } from "./question.ts";
 
 interface Span {
   /** As in RecordingFilter. */
@@ -33,8 +33,8 @@ interface Draft extends Span {
 /**
  * Conditions that all must hold; their parameters are added to `params`, which has `from` and `to` if there are any.
  */
-export function questionConditions(
-  { operand, events, properties, logged, having }: RecordingQuestion,
+export function conditionClauses(
+  { operand, events, properties, logged, having }: RecordingConditions,
   params: Record<string, unknown>,
   span: Span,
   now: number,

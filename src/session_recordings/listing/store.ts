@@ -4,8 +4,8 @@ import type { Page } from "../../http/pages/page.ts";
 import type { ProjectReads } from "../../storage/clickhouse/query_options.ts";
 import { sessionRecordingLimits } from "../limits.ts";
 import { readRows, type RecordingRow } from "../store.ts";
-import { questionConditions } from "./condition_store.ts";
-import type { RecordingOrder, RecordingQuestion } from "./question.ts";
+import { conditionClauses } from "./condition_store.ts";
+import type { RecordingConditions, RecordingOrder } from "./conditions.ts";
 
 /** Absent fields do not filter. Times are `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC; `from` is inclusive, `to` exclusive. */
 export interface RecordingFilter {
@@ -17,17 +17,17 @@ export interface RecordingFilter {
   session_ids?: readonly string[] | undefined;
   /** Session ids to omit: deleted recordings that ClickHouse may still have. */
   without: readonly string[];
-  question?: RecordingQuestion | undefined;
+  conditions?: RecordingConditions | undefined;
   /** undefined: the newest first. */
   order?: RecordingOrder | undefined;
-  /** The time that relative dates in `question` count from, in ms since 1970. */
+  /** The time that relative dates in `conditions` count from, in ms since 1970. */
   now?: number;
 }
 
 export async function countRecordings(reads: ProjectReads, filter: RecordingFilter): Promise<number> {
   const { from, to } = filter;
   // Every row has the distinct id, but the start of a recording is the minimum over all its rows.
-  const { where, began, params } = conditions(filter, from === undefined && to === undefined);
+  const { where, began, params } = clausesOf(filter, from === undefined && to === undefined);
   const [row] = await reads.query<{ count: string }>(
     `SELECT count() AS count FROM (
        SELECT 1 FROM session_recording_days WHERE ${where} GROUP BY session_hash ${began("HAVING min(start_time)")}
@@ -60,7 +60,7 @@ export async function listRecordings(
  * these days; one that began earlier continued past midnight.
  */
 function latestDays(filter: RecordingFilter): { bound: string; onThem: string } {
-  const { where, since } = conditions(filter, filter.to === undefined);
+  const { where, since } = clausesOf(filter, filter.to === undefined);
   const lately = `${where} ${since}`;
   if (isNarrow(filter)) return { bound: "(toDate32('1900-01-01'), toUInt64(0)) AS bound", onThem: lately };
   const bound = `(SELECT (min(day), count()) FROM (
@@ -70,8 +70,8 @@ function latestDays(filter: RecordingFilter): { bound: string; onThem: string } 
 }
 
 /** Whether few recordings match: then reading all of them costs no more than looking for the latest. */
-function isNarrow({ distinct_ids, person_main_id, session_ids, question }: RecordingFilter): boolean {
-  return [distinct_ids, person_main_id, session_ids, question].some((one) => one !== undefined);
+function isNarrow({ distinct_ids, person_main_id, session_ids, conditions }: RecordingFilter): boolean {
+  return [distinct_ids, person_main_id, session_ids, conditions].some((one) => one !== undefined);
 }
 
 /** The page in another order: the figures of all matching recordings are compared. */
@@ -81,7 +81,7 @@ async function orderedPage(
   { limit, offset }: Page,
   { column, ascending }: RecordingOrder,
 ): Promise<RecordingRow[]> {
-  const { where, began, params } = conditions(filter, false);
+  const { where, began, params } = clausesOf(filter, false);
   const found = await reads.query<Found>(
     `SELECT toString(session_hash) AS session_hash FROM session_recordings
      WHERE project_id = {project_id:UInt32} AND session_hash IN (
@@ -112,7 +112,7 @@ async function firstPage(
      SELECT session_hash, any(distinct_id) AS of_id, min(start_time) AS start, bound.2 AS rows
      FROM session_recording_days WHERE ${onThem}
      GROUP BY session_hash ORDER BY start DESC LIMIT {wanted:UInt64}`,
-    { ...conditions(filter, true).params, rows, wanted },
+    { ...clausesOf(filter, true).params, rows, wanted },
   );
   const whole = candidates.length < wanted;
   if (whole && Number(candidates[0]?.rows ?? 0) === rows) return undefined;
@@ -128,7 +128,7 @@ async function firstPage(
 
 /** Later pages: only rows of the page are read or, beyond a bound, those of all recordings. */
 async function findPage(reads: ProjectReads, filter: RecordingFilter, page: Page): Promise<string[]> {
-  const { where, began, params } = conditions(filter, false);
+  const { where, began, params } = clausesOf(filter, false);
   const select = (bound: string, narrowed: string, having: string) => `${bound}
     SELECT session_hash, min(start_time) AS start FROM session_recording_days
     WHERE ${where} ${narrowed}
@@ -169,8 +169,8 @@ const moment = (name: string) => `toDateTime64({${name}:String}, 6, 'UTC')`;
  * The conditions of a filter as SQL with its parameters.
  * @param byRow true: only the rows with the wanted distinct ids; false: all rows of recordings that have such a row.
  */
-function conditions(filter: RecordingFilter, byRow: boolean) {
-  const { from, to, distinct_ids, person_main_id, session_ids, without, question, now = 0 } = filter;
+function clausesOf(filter: RecordingFilter, byRow: boolean) {
+  const { from, to, distinct_ids, person_main_id, session_ids, without, conditions, now = 0 } = filter;
   const ofProject = "project_id = {project_id:UInt32}";
   const params: Record<string, unknown> = {};
   const narrow = (name: string, value: unknown, clause: string) => {
@@ -194,7 +194,7 @@ function conditions(filter: RecordingFilter, byRow: boolean) {
     narrow("person_main_id", person_main_id, rowsOf(ofPerson)),
     narrow("session_ids", session_ids, `session_hash IN ${hashes("session_ids")}`),
     narrow("without", without.length > 0 ? without : undefined, `session_hash NOT IN ${hashes("without")}`),
-    ...(question ? questionConditions(question, params, { from, to }, now) : []),
+    ...(conditions ? conditionClauses(conditions, params, { from, to }, now) : []),
   ];
   narrow("from", from, "");
   const where = clauses.filter((clause) => clause !== "").join(" AND ");

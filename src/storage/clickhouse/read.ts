@@ -14,7 +14,7 @@ import { MemoryNeeds } from "./memory_needs.ts";
 import { withShortParams } from "./short_params.ts";
 
 /** The kind of a read: each has permits of its own, so that none waits behind another. */
-export type ReadKind = "page" | "question" | "export" | "flush";
+export type ReadKind = "page" | "query" | "export" | "flush";
 
 interface Allowance {
   permits: Semaphore;
@@ -71,7 +71,7 @@ export function openReader(options: ReaderOptions): Reader {
     let ended = false;
     try {
       const max_memory_usage = Math.min(ownBytes(reading), bytes);
-      const limited = reading.kind === "question" ? questionBounds : {};
+      const limited = reading.kind === "query" ? queryBounds : {};
       const bounds = { ...boundsOf(max_memory_usage), ...limited, log_comment: tag };
       const settings = { ...bounds, ...reading.settings, max_memory_usage };
       const reply = await transport.send({ ...reading, settings });
@@ -92,7 +92,7 @@ export function openReader(options: ReaderOptions): Reader {
   return async (reading, readReply) => {
     const began = systemClock.elapsed();
     const all = allowances[reading.kind ?? "page"];
-    const first = reading.kind === "question" ? needs.levelOf(reading) : 0;
+    const first = reading.kind === "query" ? needs.levelOf(reading) : 0;
     for (let level = first; ; level++) {
       const settings = level === first ? reading.settings : without(reading.settings, began);
       try {
@@ -100,7 +100,7 @@ export function openReader(options: ReaderOptions): Reader {
       } catch (thrown) {
         if (level + 1 === all.length || ownBytes(reading) <= all[level]!.bytes) throw thrown;
         if (!exceedsItsMemory(thrown)) throw thrown;
-        if (reading.kind === "question") needs.add(reading, level + 1);
+        if (reading.kind === "query") needs.add(reading, level + 1);
       }
     }
   };
@@ -125,7 +125,7 @@ export function openAllowances(memory = memoryHere()): Allowances {
   return {
     page: [small, large],
     // A small machine has the levels of a page only.
-    question: huge.bytes > large.bytes ? [small, large, huge] : [small, large],
+    query: huge.bytes > large.bytes ? [small, large, huge] : [small, large],
     export: [allow(clickhouseLimits.readExportPermits, clickhouseLimits.readExportBytesMax), large],
     flush: [allow(clickhouseLimits.readFlushPermits, clickhouseLimits.readFlushBytesMax), large],
   };
@@ -146,7 +146,7 @@ function boundsOf(bytes: number): Record<string, string | number> {
 }
 
 /** A client's query changes nothing, and the disk space that it uses is bounded. */
-const questionBounds = {
+const queryBounds = {
   readonly: 2,
   max_temporary_data_on_disk_size_for_query: clickhouseLimits.readTemporaryBytesMax,
 };

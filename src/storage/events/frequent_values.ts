@@ -8,7 +8,7 @@ export interface FrequentValue {
   count: number;
 }
 
-interface ValuesQuestion {
+interface ValuesQuery {
   /** A SELECT with one row for each thing that is counted, whose `value` is JSON. */
   values: string;
   /** Of that SELECT. */
@@ -24,7 +24,7 @@ export function valueText(json: string): string {
 
 export async function frequentValues(
   reads: ProjectReads,
-  { values, params, search }: ValuesQuestion,
+  { values, params, search }: ValuesQuery,
 ): Promise<FrequentValue[]> {
   const rows = await reads.query<{ name: string; count: string }>(
     `SELECT name, count() AS count FROM (

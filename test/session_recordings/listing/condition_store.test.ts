@@ -3,8 +3,8 @@
 import { expect, test } from "bun:test";
 import { Fault } from "../../../src/core/fault.ts";
 import { sessionRecordingLimits } from "../../../src/session_recordings/limits.ts";
-import { questionConditions } from "../../../src/session_recordings/listing/condition_store.ts";
-import type { RecordingQuestion } from "../../../src/session_recordings/listing/question.ts";
+import { conditionClauses } from "../../../src/session_recordings/listing/condition_store.ts";
+import type { RecordingConditions } from "../../../src/session_recordings/listing/conditions.ts";
 
 const none = {
   operand: "AND",
@@ -12,7 +12,7 @@ const none = {
   properties: [],
   logged: [],
   having: [],
-} as unknown as RecordingQuestion;
+} as unknown as RecordingConditions;
 const filter = (type: string, key: string, more: object = {}) => ({
   type,
   key,
@@ -24,7 +24,7 @@ const span = { from: "2026-03-01 00:00:00.000000", to: "2026-03-02 00:00:00.0000
 
 function asked(question: object, of: { from?: string; to?: string } = span) {
   const params: Record<string, unknown> = {};
-  const conditions = questionConditions({ ...none, ...question } as RecordingQuestion, params, of, 0);
+  const conditions = conditionClauses({ ...none, ...question } as RecordingConditions, params, of, 0);
   return { conditions: conditions.map((one) => one.replaceAll(/\s+/g, " ")), params };
 }
 

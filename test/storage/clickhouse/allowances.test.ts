@@ -52,16 +52,16 @@ function begin(next: typeof answer): void {
   answer = next;
 }
 
-test("a question has one larger place where the machine has the memory", () => {
-  const [small, large, huge, ...more] = openAllowances(8e9).question;
+test("a query has one larger permit where the machine has the memory", () => {
+  const [small, large, huge, ...more] = openAllowances(8e9).query;
   expect([small?.bytes, large?.bytes, huge?.bytes, more.length]).toEqual([
     limits.readSmallBytesMax,
     clickhouseLimits.readLargeBytesMax,
     8e9 * clickhouseLimits.readHugeMemoryFraction,
     0,
   ]);
-  expect(openAllowances(1e12).question[2]?.bytes).toBe(clickhouseLimits.readHugeBytesMax);
-  expect(openAllowances(1e9).question).toHaveLength(2);
+  expect(openAllowances(1e12).query[2]?.bytes).toBe(clickhouseLimits.readHugeBytesMax);
+  expect(openAllowances(1e9).query).toHaveLength(2);
 });
 
 test("all other places together hold 1.2 GB", () => {

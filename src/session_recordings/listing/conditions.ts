@@ -9,7 +9,7 @@ import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { type EventFilter, orders, readEvents, readFilters, readJson } from "./filter_check.ts";
 
 /** Conditions of a recording besides its dates, persons and ids. */
-export interface RecordingQuestion {
+export interface RecordingConditions {
   /** Whether all or any of `events`, `properties` and `logged` must match. */
   operand: "AND" | "OR";
   events: readonly EventFilter[];
@@ -24,7 +24,7 @@ export interface RecordingOrder {
   ascending: boolean;
 }
 
-export const questionParameters = {
+export const conditionParameters = {
   properties: parameter(
     "Only recordings that match: a JSON list of property filters of type event, person, group, session, recording " +
       "or log_entry, or a group of them. One of an event or its group matches when the session has such an event, " +
@@ -65,7 +65,7 @@ export function orderOf(
   return { column: orders[order]!, ascending: direction === "ASC" };
 }
 
-interface QuestionQuery {
+interface ConditionQuery {
   properties: PropertyFilter[];
   events: EventFilter[];
   console_log_filters: PropertyFilter[];
@@ -77,10 +77,10 @@ interface QuestionQuery {
  * undefined when there is no filter.
  * @param required filters of the project that recordings must pass, too.
  */
-export function questionOf(
-  query: QuestionQuery,
+export function recordingConditionsOf(
+  query: ConditionQuery,
   required: readonly PropertyFilter[],
-): RecordingQuestion | undefined {
+): RecordingConditions | undefined {
   const { operand = "AND", events, properties, console_log_filters: logged } = query;
   const having = [...query.having_predicates, ...required];
   if ([events, properties, logged, having].every((list) => list.length === 0)) return undefined;
@@ -88,14 +88,14 @@ export function questionOf(
 }
 
 /** @throws Fault as refuseUnset(). */
-export async function refuseUnsetIn(reads: ProjectReads, question: RecordingQuestion): Promise<void> {
-  const { events, properties, having } = question;
+export async function refuseUnsetIn(reads: ProjectReads, conditions: RecordingConditions): Promise<void> {
+  const { events, properties, having } = conditions;
   const filters = [...events.flatMap((one) => one.filters), ...properties, ...having];
-  await refuseUnset(reads.query, reads.project_id, personKeysIn(filters), attrOf(question));
+  await refuseUnset(reads.query, reads.project_id, personKeysIn(filters), attrOf(conditions));
 }
 
 /** The parameter that caused a refusal of the engine. */
-export function attrOf({ properties, events, logged }: RecordingQuestion): string {
+export function attrOf({ properties, events, logged }: RecordingConditions): string {
   if (properties.length > 0) return "properties";
   return events.length > 0 ? "events" : logged.length > 0 ? "console_log_filters" : "having_predicates";
 }
