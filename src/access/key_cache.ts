@@ -3,7 +3,6 @@
 import type { Clock } from "../core/clock.ts";
 import { withinMs } from "../core/deadline.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-import { putNewest } from "../work/maps.ts";
 import { accessLimits } from "./limits.ts";
 import { findKeyHolder, type Found, listenTo, type Named } from "./store.ts";
 
@@ -34,29 +33,30 @@ export function openKeyCache({ sql, clock }: { sql: Postgres; clock: Clock }) {
 }
 
 export function rememberedKeys(uncached: CachedKey, clock: Clock) {
-  const kept = new Map<string, { found: Found; askedAt: number }>();
+  const entries = new Map<string, { found: Found; startedAt: number }>();
   /** The result of a look-up that began before a change is not cached. */
   let changes = 0;
   return {
     holderOf: async (secure_value: string, named: Named): Promise<Found | undefined> => {
       const { project_id = "", organization_id = "" } = named;
       const cacheKey = `${secure_value} ${project_id} ${organization_id}`;
-      const askedAt = clock.elapsed();
-      const cached = kept.get(cacheKey);
-      if (cached && askedAt - cached.askedAt < accessLimits.foundAgeMsMax) return cached.found;
+      const startedAt = clock.elapsed();
+      const cached = entries.get(cacheKey);
+      if (cached && startedAt - cached.startedAt < accessLimits.foundAgeMsMax) return cached.found;
       const before = changes;
       const found = await uncached.holderOf(secure_value, named);
-      kept.delete(cacheKey);
-      if (found && isReached(found, named) && changes === before)
-        putNewest(kept, cacheKey, { found, askedAt }, accessLimits.foundMax);
+      entries.delete(cacheKey);
+      if (!found || !isReached(found, named) || changes !== before) return found;
+      if (entries.size >= accessLimits.foundMax) entries.delete(entries.keys().next().value!);
+      entries.set(cacheKey, { found, startedAt });
       return found;
     },
     /** To be called after a change of access: later look-ups read Postgres. */
     forget: () => {
       changes++;
-      kept.clear();
+      entries.clear();
     },
-    size: () => kept.size,
+    size: () => entries.size,
   };
 }
 
