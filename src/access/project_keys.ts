@@ -15,23 +15,7 @@ import type { Uses } from "../storage/services.ts";
 import { accessLimits } from "./limits.ts";
 import { type KeyEntry, type ProjectKeySource, projectKeySource } from "./project_key_store.ts";
 
-export interface ProjectKeys {
-  /** The project of a known key; for the hot path. */
-  find(key: string): number | undefined;
-  /**
-   * The project of a key; Postgres is read when the key is not known yet.
-   * @throws Fault invalid_api_key when the key is malformed or no project has it, unavailable when Postgres cannot be
-   * read.
-   */
-  admit(key: string): Promise<number>;
-  /** Whether a project records sessions; for a project whose key was found or admitted. */
-  records(project_id: number): boolean;
-  /** How a project handles cookieless events; for a project whose key was found or admitted. */
-  cookieless(project_id: number): CookielessSetting;
-  /** How many events a project may send in a day, infinitely many by default; for a project as above. */
-  dailyEventQuota(project_id: number): number;
-  close(): Promise<void>;
-}
+export type ProjectKeys = Omit<KeyTable, "open">;
 
 export interface CookielessSetting {
   enabled: boolean;
@@ -85,7 +69,7 @@ export function wrongProjectKey(key: string): string | undefined {
   return reason === undefined ? wrongKey(key) : "must be 8 to 64 visible ASCII characters";
 }
 
-class KeyTable implements ProjectKeys {
+class KeyTable {
   readonly #source: ProjectKeySource;
   readonly #path: string;
   readonly #log: Log;
@@ -125,22 +109,31 @@ class KeyTable implements ProjectKeys {
     await this.#refresh();
   }
 
+  /** The project of a known key; for the hot path. */
   find(key: string): number | undefined {
     return this.#keys.get(key)?.id;
   }
 
+  /** Whether a project records sessions; for a project whose key was found or admitted. */
   records(project_id: number): boolean {
     return this.#settings.get(project_id)?.records ?? false;
   }
 
+  /** How a project handles cookieless events; for a project whose key was found or admitted. */
   cookieless(project_id: number): CookielessSetting {
     return this.#settings.get(project_id)?.cookieless ?? usualCookieless;
   }
 
+  /** How many events a project may send in a day, infinitely many by default; for a project as above. */
   dailyEventQuota(project_id: number): number {
     return this.#settings.get(project_id)?.dailyEventQuota ?? Number.POSITIVE_INFINITY;
   }
 
+  /**
+   * The project of a key; Postgres is read when the key is not known yet.
+   * @throws Fault invalid_api_key when the key is malformed or no project has it, unavailable when Postgres cannot be
+   * read.
+   */
   async admit(key: string): Promise<number> {
     const trimmed = key.trim();
     const wrong = misshapenKey(trimmed);
