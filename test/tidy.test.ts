@@ -460,11 +460,6 @@ const untestedStill: string[] = [
   "src/capture/flush/batch_sender.ts",
   "src/capture/journal/segments/segment_writer.ts",
   "src/capture/wasm/scan_arena.ts",
-  "src/definitions/store.ts",
-  "src/persons/reading/store.ts",
-  "src/query/funnel/funnel.ts",
-  "src/session_recordings/recording_reader.ts",
-  "src/session_recordings/store.ts",
 ];
 
 test("functions are measured with signatures of one line and of several", () => {

@@ -333,15 +333,3 @@ test(
   },
   storesStartMsMax,
 );
-
-test("steps of a funnel without order are called after how many they are", async () => {
-  const funnel = { steps: plainSteps.slice(0, 2), order: "unordered" as const, windowMs: hour };
-  const { results } = await engine.run(
-    worlds[0]!.project_id,
-    queryOf(funnel, { date_from: "all", date_to: days[4]! }),
-  );
-  expect(results).toMatchObject([
-    { action_id: null, name: "Completed 1 step", custom_name: null, order: 0, average_conversion_time: null },
-    { action_id: null, name: "Completed 2 steps", custom_name: null, order: 1 },
-  ]);
-});
