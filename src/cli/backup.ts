@@ -21,12 +21,12 @@ like DATA_DIR. A server may run meanwhile; every event that was answered with 20
 Remote stores are backed up with their own tools.
 
 PLACE is a folder, or s3://bucket/prefix of an S3-compatible store with the key of AWS_ACCESS_KEY_ID and
-AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL). Nothing may be in it. A folder is named
-PLACE.partial until the backup is complete; in a bucket the manifest is written last. files, the list, can be checked
+AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL). It must be empty. A folder is named
+PLACE.partial until the backup is complete; in a bucket the manifest is written last. Its list \`files\` can be checked
 with sha256sum -c.
 
-  --keep N  PLACE is for several backups: this one gets a folder sluice-TIME-DATABASE in it, and of those of this
-            database the N newest stay
+  --keep N  PLACE is for several backups: this one gets a folder sluice-TIME-DATABASE in it, and only
+            the N newest of this database are kept
 
   DATA_DIR=/var/lib/sluice bun run sluice backup s3://backups/sluice --keep 7`,
   run: async (args, { config, print }) => {

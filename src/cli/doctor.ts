@@ -28,7 +28,7 @@ export const doctorCommand: Command = {
 Checks the settings, DATA_DIR and its volume, both stores, pending and quarantined events, and the server, if one runs.
 Changes nothing. Exit code 1 when something is wrong, else 0.
 
-  --json  a line of JSON for each finding: {"part", "state": "ok" | "note" | "wrong", "text", "remedy"}
+  --json  one line of JSON per finding: {"part", "state": "ok" | "note" | "wrong", "text", "remedy"}
 
   DATABASE_URL=postgres://… CLICKHOUSE_URL=http://… SECRET_KEY=… bun run sluice doctor`,
   run,

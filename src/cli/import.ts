@@ -17,10 +17,10 @@ Options:
   --host URL         the server (default http://127.0.0.1:PORT)
   --api-key KEY      the project's key (default BOOTSTRAP_PROJECT_API_KEY)
   --format FORMAT    auto (default: detected), or one of
-                       jsonl   an event a line, like an item of /batch: event, distinct_id, timestamp, …
+                       jsonl   one event per line, like an item of /batch: event, distinct_id, timestamp, …
                        json    the same in an array, or in {"batch": […]} or {"results": […]}
                        csv     a header with event, distinct_id and timestamp, and optionally uuid and
-                               properties (JSON); every other column becomes a property that is text
+                               properties (JSON); every other column becomes a text property
                        posthog, mixpanel, amplitude, segment   their exports, as JSON Lines or JSON
   --concurrency N    batches sent at the same time (default 4)
   --state FILE       the checkpoint (default: beside the first FILE, as FILE.sluice-import)

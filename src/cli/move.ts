@@ -13,8 +13,8 @@ export const moveCommand: Command = {
 
 Copies everything from the embedded stores under DATA_DIR to the stores that DATABASE_URL and CLICKHOUSE_URL name,
 which must be empty. The server must be stopped. Pending events stay in the journal: the next start, with
-the same DATA_DIR and URLs, stores them in the new ClickHouse. The embedded stores are left as they are; a move
-that was cut short is begun again with an empty ClickHouse database.
+the same DATA_DIR and URLs, stores them in the new ClickHouse. The embedded stores are left as they are;
+repeat an interrupted move with an empty ClickHouse database.
 
   DATABASE_URL=postgres://… CLICKHOUSE_URL=http://… SECRET_KEY="$(cat data/secret.key)" bun run sluice move`,
   run: async (args, { config, print }) => {

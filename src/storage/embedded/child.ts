@@ -150,7 +150,7 @@ async function startLife(plan: ChildPlan, course: ChildState): Promise<Life> {
   // Detached, because a terminal's Ctrl-C must not stop a store before its owner has written everything.
   const streams = { stdin: "pipe", stdout: "pipe", stderr: "pipe", detached: true } as const;
   const command = await plan.command();
-  if (course.stopping) throw new Error("it is told to stop");
+  if (course.stopping) throw new Error("it is being stopped");
   const child: ChildProcess = Bun.spawn(command, {
     ...(env && { env }),
     ...(cwd && { cwd }),

@@ -1,4 +1,4 @@
-// CSV rows as events. Known columns go by name; every other column becomes a property that is text, since a cell does
+// CSV rows as events. Known columns go by name; every other column becomes a text property, since a cell does
 // not show its type. Typed values belong in the column `properties`, which is JSON.
 
 import { splitFields } from "../reading/csv.ts";

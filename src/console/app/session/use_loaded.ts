@@ -57,19 +57,19 @@ export function useLoaded<Value>(
   return { value, error, loading, isOld: of.some((one, i) => !Object.is(one, inputs[i])), reload };
 }
 
-/** The pause between two polls of something that goes on, in ms. */
+/** The pause between two polls of running work, in ms. */
 const pollMs = 2000;
 
 /**
- * Reloads again and again while something goes on, such as a run or a delivery.
- * @param seen the last reply.
+ * Polls running work, such as a run or a delivery.
+ * @param reply the last one.
  */
-export function usePolling(isOpen: boolean, seen: unknown, reload: () => void): void {
+export function usePolling(isRunning: boolean, reply: unknown, reload: () => void): void {
   useEffect(() => {
-    if (!isOpen) return undefined;
+    if (!isRunning) return undefined;
     const timer = setTimeout(reload, pollMs);
     return () => clearTimeout(timer);
-  }, [isOpen, seen]);
+  }, [isRunning, reply]);
 }
 
 export type Action = ReturnType<typeof useAction>;
@@ -103,10 +103,10 @@ export function useAction() {
   return { ...state, run, send };
 }
 
-/** What is at a path of the API; loaded again when the path, the query or what was `seen` changes. */
-export function useGet<Reply>(path: string, query: Query = {}, ...seen: unknown[]): Loaded<Reply> {
+/** The reply at a path of the API, loaded again when the path, the query or another of the inputs changes. */
+export function useGet<Reply>(path: string, query: Query = {}, ...inputs: unknown[]): Loaded<Reply> {
   const { api } = useSession();
-  return useLoaded((signal) => api.get<Reply>(path, query, signal), [path, JSON.stringify(query), ...seen]);
+  return useLoaded((signal) => api.get<Reply>(path, query, signal), [path, JSON.stringify(query), ...inputs]);
 }
 
 /** Asks a query of the chosen project. */
