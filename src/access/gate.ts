@@ -64,7 +64,7 @@ function isLevelled(needed: Needed): needed is Exclude<Needed, NeededScope> {
 
 /**
  * The plugin under every operation. A route names exactly one of these options:
- * - `scope: "project:read"` gives the route `access`; null asks for a valid key and no scope.
+ * - `scope: "project:read"` gives the route `access`; null requires a valid key and no scope.
  * - `project_scope: "query:read"`, for paths with `:project_id` (a number or `@current`), also gives `project`. A route
  * that writes what shows other data names the scope to read that data as well: `["insight:write", "query:read"]`.
  * - `organization_scope: "batch_export:read"`, for paths with `:organization_id` (a UUID or `@current`), also gives
@@ -75,7 +75,7 @@ function isLevelled(needed: Needed): needed is Exclude<Needed, NeededScope> {
  * restricted to projects. `own()` gives the organization of `:organization_id`, or a 404 when the key does not reach
  * it. Each takes `{ scope, level }`, too, and refuses members below the level: in the project or organization of the
  * path, else in the user's current organization.
- * - `console: null`, for people who sign in, asks for no key, but refuses all but the console's own script. The others
+ * - `console: null`, for people who sign in, requires no key, but refuses all but the console's own script. The others
  * take a session in a key's place, where no key is presented. Each also gives `readmit()`, for long replies: it repeats
  * the checks with the key, its scopes and the project as they are now, by look-ups of at most
  * accessLimits.foundAgeMsMax. Bodies stay unread (`parse: "none"`), so that bad JSON without a valid key is a 401, not

@@ -12,7 +12,7 @@ export interface AzureServer {
   url: string;
   /** Whole blobs by container/key. */
   blobs: Map<string, Uint8Array>;
-  /** What was asked: the method, the address, the Host header, the length of the body. */
+  /** The requests: the method, the address, the Host header, the length of the body. */
   requests: { method: string; url: URL; host: string; bytes: number }[];
   /** Answers every request from now on; undefined: as usual again. */
   answer: ((request: Request) => Response | undefined) | undefined;

@@ -13,7 +13,7 @@ export interface ExportDesk {
   /** Where the project's exports are. */
   home: string;
   ask(method: string, path: string, body?: unknown, key?: string): Promise<Answer>;
-  /** A new export, of nothing to nowhere unless told. */
+  /** A new export, by default of nothing to nowhere. */
   make(body?: Record<string, unknown>): Promise<Record<string, unknown>>;
 }
 

@@ -69,10 +69,10 @@ export interface Visit {
   requests: string[];
 }
 
-/** Opens `url` as somebody who was never there before; `settings` are those of the browser. */
+/** Opens `url` as a new visitor; `settings` are those of the browser. */
 export async function visit(browser: Browser, url: string, settings?: BrowserContextOptions): Promise<Visit> {
   const context = await browser.newContext(settings);
-  // A page that nobody looks at goes on working.
+  // A hidden page continues to work.
   later(() => context.close());
   const page = await context.newPage();
   const complaints: string[] = [];

@@ -45,7 +45,7 @@ export interface DeskOptions {
   ack?: "journal" | "memory";
   bodyBytesMax?: number;
   journalBytesMax?: number;
-  /** How much the journal may write; as much as there is unless told. */
+  /** How much the journal may write; by default as much as there is. */
   reserve?: DiskReserve;
   uploadBounds?: UploadBounds;
   memory?: MemoryBudget;
@@ -53,15 +53,15 @@ export interface DeskOptions {
   records?: boolean;
   /** How it takes events without a cookie, where not as usual. */
   cookieless?: Partial<CookielessSetting>;
-  /** Salts of days; none are known unless told. */
+  /** Salts of days; by default none are known. */
   salts?: Salts;
-  /** Who is at the other end; nobody knows unless told. */
+  /** The client's address; by default unknown. */
   addressOf?: (request: Request) => string | undefined;
-  /** How many events of a day the projects may send; any number unless told. */
+  /** How many events of a day the projects may send; by default any number. */
   quota?: number;
   /** Further projects, by their keys. */
   projects?: Record<string, number>;
-  /** Whose key it is that nobody knew yet; nobody's unless told. */
+  /** The project of a key that is not known yet; by default none. */
   admit?: (key: string) => Promise<number>;
 }
 

@@ -10,7 +10,7 @@ export function later(close: () => unknown): void {
 
 /**
  * For a file whose tests share nothing but what was made before the first one: what a test made goes with it, since
- * servers that nobody asks any more still take their share of the machine.
+ * servers without requests still use their share of the machine.
  */
 export function cleanUpEach(): void {
   let before = 0;

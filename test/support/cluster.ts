@@ -1,5 +1,5 @@
-// A cluster of one shard for tests: the embedded engine, told of a cluster that is itself, behind a proxy that takes
-// away what it cannot do: definitions for other servers (ON CLUSTER), replicas, and connections to itself.
+// A cluster of one shard for tests: the embedded engine, configured with a cluster that is itself, behind a proxy that
+// takes away what it cannot do: definitions for other servers (ON CLUSTER), replicas, and connections to itself.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { silentLog } from "../../src/core/log.ts";
@@ -15,7 +15,7 @@ export const clusterName = "one";
 interface ClusterShape {
   /** Keeps the replicated engines: their tables can be made, but not written. */
   replicated?: boolean;
-  /** There unless told. */
+  /** Present by default. */
   keeper?: keyof typeof keepers;
   /** By macro. */
   macros?: Record<string, string>;
@@ -56,7 +56,9 @@ export async function startClusterFront(shape: ClusterShape = {}): Promise<Clust
     headers.delete("host");
     // A connection that was kept might be closed by the engine at the moment it is used again.
     const sent = { method, headers, body, signal, decompress: false, keepalive: false };
-    const reply = await fetch(asked, sent).catch(() => new Response("the engine is away", { status: 502 }));
+    const reply = await fetch(asked, sent).catch(
+      () => new Response("the engine is unavailable", { status: 502 }),
+    );
     return new Response(reply.body, { status: reply.status, headers: reply.headers });
   });
   return { url, front, everywhere };

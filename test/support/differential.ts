@@ -1,5 +1,5 @@
-// The fast scan against the slow one: the same index, the same complaint, the same rows for any body.
-// `bun test/support/differential.ts [CASES] [SEED]` tries as many as told (100,000).
+// The fast scan against the slow one: the same index, the same complaint, the same rows for any body. `bun
+// test/support/differential.ts [CASES] [SEED]` tries this many (100,000).
 
 import fc from "fast-check";
 import { appendEvents } from "../../src/capture/append_events.ts";

@@ -6,7 +6,7 @@ import type { Stores } from "../../src/storage/stores.ts";
 import { until } from "./server.ts";
 
 export interface MadeExport {
-  /** The first, unless told. */
+  /** The first, by default. */
   project_id?: number;
   type: string;
   config: Record<string, unknown>;
@@ -15,7 +15,7 @@ export interface MadeExport {
   interval?: string;
   native_query?: string;
   filters?: unknown;
-  /** From where on scheduled runs are made; now, unless told. */
+  /** From where on scheduled runs are created; now, by default. */
   scheduled_until?: Date;
   paused?: boolean;
 }

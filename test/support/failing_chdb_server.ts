@@ -75,7 +75,7 @@ async function strikeBefore(
   { kind, ms, code, type }: ServerFault,
   response: ServerResponse,
 ): Promise<boolean> {
-  if (kind === "fail_before") throw new ServerError(code, type, "a fault was asked for");
+  if (kind === "fail_before") throw new ServerError(code, type, "a requested fault");
   if (kind === "exit_before") process.kill(process.pid, "SIGKILL");
   if (kind === "drop_before") cutOff(response);
   if (kind === "delay") await Bun.sleep(ms);
@@ -84,7 +84,7 @@ async function strikeBefore(
 
 /** False when the answer must not be sent. */
 function strikeAfter({ kind, code, type }: ServerFault, response: ServerResponse): boolean {
-  if (kind === "fail_after") throw new ServerError(code, type, "a fault was asked for");
+  if (kind === "fail_after") throw new ServerError(code, type, "a requested fault");
   if (kind === "exit_after") process.kill(process.pid, "SIGKILL");
   if (kind !== "drop_reply") return true;
   cutOff(response);

@@ -1,5 +1,5 @@
 // How the CPU time of work grows with what it is given. Held to CPU time, and to the least of several runs, so that a
-// busy machine tells the same.
+// busy machine shows the same.
 
 /** Kilobytes of the texts, each four times the one before: what is quadratic is found before it takes minutes. */
 const sizesUsual = [4, 16, 64, 256, 1024];

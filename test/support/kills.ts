@@ -3,12 +3,12 @@
 
 const asked = process.env["SLUICE_KILLS"];
 
-/** The number asked for, or else `short`. */
+/** The requested number, or else `short`. */
 export function killsOf(short: number): number {
   return asked === undefined ? short : Number(asked);
 }
 
-/** Of a list that cannot be as long as anybody asks: all of it in the long form. */
+/** Of a list of fixed length: all of it in the long form. */
 export function inLongForm<Item>(all: readonly Item[], short: readonly Item[]): readonly Item[] {
   return asked === undefined ? short : all;
 }

@@ -18,7 +18,7 @@ const parts = { postgres: ["postgres", "postgres.password"], clickhouse: ["click
 
 type Store = keyof typeof parts;
 
-/** A DATA_DIR whose stores are made and migrated, and hold nothing; `stores`: both unless told. */
+/** A DATA_DIR whose stores are created, migrated and empty; `stores`: both by default. */
 export async function makeStoresFolder(
   stores: readonly Store[] = ["postgres", "clickhouse"],
 ): Promise<string> {

@@ -1,4 +1,5 @@
-// Pieces of JSON as text: values of every kind, odd and broken ones, members and objects, with blanks where they may be.
+// Fragments of JSON as text: values of every kind, unusual and broken ones, members and objects, with blanks where they
+// may be.
 
 import fc from "fast-check";
 

@@ -1,4 +1,4 @@
-// A browser of somebody who signs in, without a browser: the headers that the console's script sends, and its cookie.
+// The browser of a signed-in person, without a browser: the headers that the console's script sends, and its cookie.
 
 import { ask } from "./ask.ts";
 
@@ -23,7 +23,7 @@ export class Person {
   cookie = "";
   /** The Set-Cookie of the last answer for the session. */
   set: string | null = null;
-  /** What shows that somebody has signed in here before. */
+  /** The cookie that shows an earlier sign-in. */
   known = "";
 
   /** @param address of its own by default. */

@@ -1,4 +1,4 @@
-// Persons in memory, told every event in order of arrival: what the server must come to, in as few words as possible.
+// A model of persons in memory, fed with every event in order of arrival: the expected state, in the simplest form.
 
 import type { ReadPerson } from "./persons.ts";
 import { byIds } from "./persons.ts";

@@ -94,7 +94,7 @@ const standIns: Record<string, string> = {
 export interface Machine {
   /** Holds src and node_modules as a checkout does, and whatever snippets leave behind. */
   folder: string;
-  /** What docker was asked to do, line by line. */
+  /** The commands that docker got, line by line. */
   dockerLog: string;
   /** Runs shell text to its end, or until it prints \`enough\`: then it gets a SIGTERM, with all it started. */
   run(text: string, environment: Record<string, string>, enough?: RegExp): Promise<Ran>;

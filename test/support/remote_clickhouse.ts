@@ -1,8 +1,7 @@
 // The ClickHouse that tests run on, by SLUICE_TEST_STORES:
 //
-//   embedded  the server's own, unless told
-//   remote    a process of its own, spoken to over HTTP, as CLICKHOUSE_URL names one
-//   cluster   the same as a cluster of one shard (cluster.ts)
+// embedded  the server's own, by default remote    a process of its own, spoken to over HTTP, as CLICKHOUSE_URL names
+// one cluster   the same as a cluster of one shard (cluster.ts)
 //
 // test/run_on.ts runs the tests that hold on the last two.
 
@@ -26,7 +25,7 @@ export interface RemoteClickHouse {
   clickhouseCluster?: string;
 }
 
-/** By DATA_DIR: whoever opens a folder again finds the rows that belong to it. */
+/** By DATA_DIR: a folder that is opened again finds its rows. */
 const known = new Map<string, RemoteClickHouse>();
 
 /** The ClickHouse that belongs to a folder, if one was started for it. */
@@ -35,7 +34,7 @@ export function knownRemote(dataDir: string | undefined): RemoteClickHouse | und
 }
 
 /**
- * The ClickHouse that belongs to a folder, started when it is first asked for; undefined where the embedded one serves.
+ * The ClickHouse that belongs to a folder, started when it is first requested; undefined where the embedded one serves.
  * A remote one has its tables from the start when the folder was made with them, or `made` says so; a cluster never.
  */
 export async function remoteFor(

@@ -9,7 +9,7 @@ export interface KeptSalts extends SaltSource {
   /** What is stored. */
   readonly stored: Map<string, Uint8Array>;
   isAway: boolean;
-  /** How often it was asked. */
+  /** How often it was read. */
   asked: number;
 }
 

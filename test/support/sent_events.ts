@@ -16,7 +16,7 @@ export interface SentEvent {
 
 interface RawEvent {
   uuid?: string;
-  /** What says who somebody is (/engage) has no name, and nothing but `$set` or the like. */
+  /** An event that identifies a person (/engage) has no name, and nothing but `$set` or the like. */
   event?: string;
   distinct_id?: string;
   $distinct_id?: string;

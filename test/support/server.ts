@@ -42,8 +42,8 @@ export interface StartedServer extends Server {
 export type Environment = Record<string, string>;
 
 /**
- * Starts a server and waits until it says that it listens; on stores that are made unless a folder is told. It ends with
- * the test file, if not before. `main`: another version's program.
+ * Starts a server and waits until it logs that it listens; by default on prepared stores. It ends with the test file,
+ * if not before. `main`: another version's program.
  */
 export async function startServer(
   given: Environment = {},
@@ -118,7 +118,7 @@ export function spawnSluice(args: string[], environment: Environment, input?: st
       PATH: process.env["PATH"] ?? "",
       HOME: process.env["HOME"] ?? "",
       LOG_FORMAT: "json",
-      // Not from the machine: what is told by one worker is told everywhere.
+      // Not from the machine: the number of workers is equal everywhere.
       WORKERS: "1",
       BOOTSTRAP_PROJECT_API_KEY: projectKey,
       BOOTSTRAP_PERSONAL_API_KEY: personalKey,

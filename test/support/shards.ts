@@ -1,7 +1,7 @@
 // A cluster of several shards for tests: each shard is an engine in a process of its own. The engine that is embedded
-// cannot be asked by another one over ClickHouse's own protocol, so Distributed tables are played: a further engine, the
-// one that clients speak to, has a view for each over the tables of the shards, read over HTTP, and a proxy before it
-// divides the rows of an INSERT by the table's sharding expression. All other meaning is ClickHouse's.
+// cannot be queried by another one over ClickHouse's own protocol, so Distributed tables are played: a further engine,
+// the one that clients speak to, has a view for each over the tables of the shards, read over HTTP, and a proxy before
+// it divides the rows of an INSERT by the table's sharding expression. All other meaning is ClickHouse's.
 
 import { tokensOf } from "../../src/storage/clickhouse/statement.ts";
 import { localEnding, localName, tables } from "../../src/storage/cluster/placement.ts";
@@ -109,7 +109,7 @@ async function send(front: TestFront, { search, headers, body }: Statement): Pro
   return reply;
 }
 
-/** Carries statements out as a cluster would, by the server that was asked. */
+/** Executes statements as a cluster would, by the server that got them. */
 class Player {
   readonly #asked: TestFront;
   readonly #shards: readonly Shard[];
@@ -152,7 +152,7 @@ class Player {
     const fronts = this.#shards.map(({ front }) => front);
     const feeding = /^CREATE MATERIALIZED VIEW IF NOT EXISTS \w+ TO (\w+)/m.exec(alone.text)?.[1];
     if (feeding !== undefined) {
-      // What every server gets, or only the one that was asked, feeds by the views of one shard.
+      // Statements for every server, or only for the one that got them, feed by the views of one shard.
       const fed = feeding.endsWith(localEnding) ? fronts : fronts.slice(0, 1);
       for (const front of fed) await send(front, alone);
       return new Response("");

@@ -7,7 +7,7 @@ import { later } from "./cleanup.ts";
 
 /** For tests that ask no SQL. */
 export const noSqlParser: SqlParser = {
-  parse: () => Promise.reject(new Error("this test asks no SQL")),
+  parse: () => Promise.reject(new Error("this test parses no SQL")),
   close: () => {},
 };
 

@@ -188,7 +188,7 @@ async function makeRun({ stores: { sql } }: Tenants, collection: string): Promis
 }
 
 async function makeBackfill(tenants: Tenants, collection: string): Promise<string> {
-  // So many weeks that it is not over when it is asked for.
+  // So many weeks that it is not over when it is requested.
   const body = { start_at: "1980-01-01T00:00:00Z", end_at: "2025-01-02T00:00:00Z" };
   const made = await ask(tenants, "POST", `${collection}/`, tenants.owner.key, body);
   return String(made.body["backfill_id"]);
@@ -208,7 +208,7 @@ export interface Tenants {
   routes: GuardedRoute[];
   /** Routes below /api that take no personal key. */
   unguarded: string[];
-  /** The first tenant, whose things everybody asks for. */
+  /** The first tenant, whose things all others request. */
   owner: { key: string; user_id: number; organization_id: string; project_id: number; insight: number };
   stranger: { key: string; organization_id: string };
   revoked: string;
@@ -344,7 +344,7 @@ export async function fillPath(tenants: Tenants, path: string, fresh = false): P
   return segments.join("/");
 }
 
-/** A query in the background, which has ended. One that a deletion of data made forgotten is asked again. */
+/** A query in the background, which has ended. One that a deletion of data dropped is started again. */
 async function makeBackgroundQuery(tenants: Tenants, collection: string): Promise<string> {
   const { key } = tenants.owner;
   const begin = async (): Promise<string> => {

@@ -7,7 +7,7 @@ import { openPostgres, type Postgres } from "../../src/storage/postgres/postgres
 export interface Told {
   /** The code the transaction was rejected with; "none" when it was not rejected. */
   rejected: string;
-  /** What the transaction's own statement was told, asked after the pool had opened its connection again. */
+  /** The error of the transaction's own statement, sent after the pool had opened its connection again. */
   stale: string;
   /** Rows of the transaction that were stored all the same. */
   stored: number;
@@ -68,7 +68,7 @@ async function lose(tx: Asking): Promise<void> {
   while ((await backendOf(sql)) === pid || !(await answered(other))) await Bun.sleep(10);
   if (way === "throwing") throw new Error("the body's own mistake");
   stale = await codeOf(tx.unsafe(`INSERT INTO ${table} VALUES (1)`).execute());
-  throw new Error("the body goes on after its connection is gone");
+  throw new Error("the body continues after its connection is lost");
 }
 
 async function backendOf(asked: Postgres): Promise<number | undefined> {

@@ -1,4 +1,4 @@
-// Turns of the event loop that others have while something runs. Never tells how long one takes.
+// Turns of the event loop that others have while something runs. Never measures how long one takes.
 
 /** How many turns there were until `run` had resolved. */
 export async function countTurns(run: () => Promise<unknown>): Promise<number> {

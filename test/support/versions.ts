@@ -15,7 +15,7 @@ const additions: Readonly<Record<StoreName, string>> = {
     ALTER TABLE event_rows ADD COLUMN IF NOT EXISTS unused UInt8 DEFAULT 7;\n`,
 };
 
-/** The path of the later version's program; `olderGoOn`: whether this version's servers can go on beside it. */
+/** The path of the later version's program; `olderGoOn`: whether this version's servers can continue beside it. */
 export function makeNextVersion(olderGoOn: boolean): string {
   const folder = makeFolder();
   for (const part of ["src", "sql", "package.json", "tsconfig.json"]) {

@@ -1,4 +1,4 @@
-// A real HTTP listener on loopback that keeps what it is sent, and answers as it is told.
+// A real HTTP listener on loopback that stores requests, and answers as configured.
 
 import { later } from "./cleanup.ts";
 

@@ -34,7 +34,7 @@ export async function serving(server: Server, workers: number): Promise<void> {
   await until(async () => (await workersServing(server)) === workers);
 }
 
-/** How many workers serve; undefined if the connection that asked was given to a worker that is killed meanwhile. */
+/** How many workers serve; undefined if the request went to a worker that is killed meanwhile. */
 export async function workersServing(server: Server): Promise<number | undefined> {
   return await metric(server, "sluice_workers").catch(() => undefined);
 }

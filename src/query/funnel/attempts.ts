@@ -107,7 +107,7 @@ export function secondsBetween(attempt: string, from: number, to: number): strin
   return `(${attempt}.${from + 3} - ${attempt}.${to + 3}) / 1000000`;
 }
 
-/** An excluded event that is a step, too, counts as two events: at its own moment it lies between no steps. */
+/** An excluded event that is a step, too, counts as two events: at the moment of a step it is not between steps. */
 function eventsOfPerson({ order, exclusions }: FunnelScope, parts: readonly string[]): string {
   const all = `groupArray((${parts.join(", ")}))`;
   if (order === "strict" || exclusions.length === 0) return all;

@@ -15,7 +15,7 @@ export function checkFunnel(query: FunnelsQuery, attr: string) {
   const order = (funnelOrderType ?? "ordered") as FunnelOrder;
   const result = results[(funnelVizType ?? "steps") as keyof typeof results];
   const range = stepsBetween(query, `${attr}__funnelsFilter`);
-  // Steps after the last one that a trend asks for change nothing; without order they do, for none is the last.
+  // Steps after a trend's last requested one change nothing; in an unordered funnel they do, since none is the last.
   const last = result === "conversions" && order !== "unordered" ? range.to : all.length - 1;
   const series = all.slice(0, last + 1);
   const exclusions = exclusionsOf(query, order, `${attr}__funnelsFilter__exclusions`)

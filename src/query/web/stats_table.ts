@@ -39,7 +39,7 @@ async function answer(
   const { rows, types } = await visitRows(context, checked, spans, {
     columns: `value, ${columns.map(([, of]) => both(of, spans)).join(", ")}`,
     value: webBreakdowns[breakdownBy],
-    // A WHERE would read properties twice: the engine asks it before visits are counted.
+    // A WHERE would read properties twice: the engine evaluates it before visits are counted.
     rest: `GROUP BY value ${isOfSession ? "" : "HAVING countIf(value != '') > 0"}
       ORDER BY 2 DESC, 4 DESC, value LIMIT ${page.limit + 1} OFFSET ${page.offset}`,
   });

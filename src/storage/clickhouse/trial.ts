@@ -1,4 +1,4 @@
-// Tries a statement that reads no table, to learn whether the engine refuses it.
+// Tries a statement that reads no table, to find out whether the engine refuses it.
 
 import { limits } from "../../core/limits.ts";
 import { wordsIn } from "../../core/words.ts";

@@ -47,7 +47,7 @@ export interface Child {
 
 /**
  * Resolves when the child is ready for the first time. Without `insist`, resolves after
- * embeddedLimits.childAwaitedMsMax at the latest, and the start goes on in the background.
+ * embeddedLimits.childAwaitedMsMax at the latest, and the start continues in the background.
  * @throws UserError with the child's last output when `insist` is set and it is not ready within
  *   embeddedLimits.childStartMsMax.
  */

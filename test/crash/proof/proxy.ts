@@ -98,7 +98,7 @@ async function pass(reply: Response, response: ServerResponse): Promise<void> {
 async function strike({ name }: Way, response: ServerResponse, socket: Socket): Promise<void> {
   const failed = (status: number, code: number, type: string): void => {
     response.writeHead(status, { "x-clickhouse-exception-code": String(code), "content-type": "text/plain" });
-    response.end(`Code: ${code}. DB::Exception: a fault was asked for. (${type}) (version 25.1.1.1)\n`);
+    response.end(`Code: ${code}. DB::Exception: a requested fault. (${type}) (version 25.1.1.1)\n`);
   };
   if (name === "too many parts") failed(500, 252, "TOO_MANY_PARTS");
   else if (name === "memory limit") failed(500, 241, "MEMORY_LIMIT_EXCEEDED");
@@ -110,9 +110,7 @@ async function strike({ name }: Way, response: ServerResponse, socket: Socket): 
     socket.resetAndDestroy();
   } else if (name === "200 with an exception") {
     response.writeHead(200, { "content-type": "text/plain" });
-    response.end(
-      "Code: 241. DB::Exception: a fault was asked for. (MEMORY_LIMIT_EXCEEDED) (version 25.1.1.1)\n",
-    );
+    response.end("Code: 241. DB::Exception: a requested fault. (MEMORY_LIMIT_EXCEEDED) (version 25.1.1.1)\n");
   } else if (name === "hang") {
     await Bun.sleep(hangMs);
     socket.destroy();

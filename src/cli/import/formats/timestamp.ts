@@ -56,8 +56,8 @@ function unreadableTime(value: unknown): string {
 }
 
 /**
- * Reads a timestamp of an export: RFC 3339; dates, and times with a space, without seconds or zone (UTC),
- * with `UTC`, `+02` or `+0200`; RFC 2822; numbers of seconds, ms, µs or ns, told apart by their size.
+ * Reads a timestamp of an export: RFC 3339; dates, and times with a space, without seconds or zone (UTC), with `UTC`,
+ * `+02` or `+0200`; RFC 2822; numbers of seconds, ms, µs or ns, distinguished by their size.
  */
 export function readTimestamp(value: unknown): Timestamp | undefined {
   if (typeof value === "number") return fromNumber(value);

@@ -1,4 +1,4 @@
-// Names of properties that are offered while somebody types: of the whole project.
+// Names of properties that are offered while typing: of the whole project.
 
 import type { ProjectNames } from "../session/project_names.ts";
 import { listIdOf } from "./condition_fields.tsx";

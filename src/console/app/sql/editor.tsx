@@ -1,4 +1,4 @@
-// A field for SQL: it offers names while somebody types, and highlights the error.
+// A field for SQL: it completes names while typing, and highlights the error.
 
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Offered, offeredAt, type SqlNames, type SqlWords } from "./completion.ts";
@@ -103,7 +103,7 @@ function useOffers({ field, set, run, words, names }: OffersOptions) {
     isTyping.current = true;
     open(false);
   };
-  // Names that are loaded while somebody types are offered at once.
+  // Names that are loaded while typing are offered at once.
   useEffect(() => {
     if (isTyping.current) open(false);
   }, [words, names]);

@@ -1,4 +1,4 @@
-// The fields of a form by their names, and what stands in them.
+// The fields of a form by their names, and their values.
 
 import { useEffect, useState } from "preact/hooks";
 import { CheckField, ChoiceField, type Options, TextField, type TextProps } from "./parts.tsx";
@@ -37,7 +37,7 @@ export function useFields<Fields extends object>(first: Fields) {
   return { fields, change, ...inputsOf(fields, change) };
 }
 
-/** The fields of a form: those of the address, until somebody writes, and again when the address changes. */
+/** The fields of a form: those of the address, until one is edited, and again when the address changes. */
 export function useDraft<Fields extends Readonly<Record<string, string>>>(filter: Fields) {
   const of = JSON.stringify(filter);
   const [draft, setDraft] = useState<{ of: string; fields: Fields }>();

@@ -174,7 +174,7 @@ function BreakdownFields({ query, set, lists, names }: BreakdownProps) {
   );
 }
 
-/** Names of the project that are offered while somebody types; events with their number. */
+/** Names of the project that are offered while typing; events with their number. */
 function Names({ lists, names }: { lists: string; names: ProjectNames }) {
   return (
     <>
