@@ -95,7 +95,7 @@ function networkOf(text: string): [base: Address, bits: number] | undefined {
 
 /** The network that counts as one client: an IPv4 address, or an IPv6 network, since a household has 2^64 addresses. */
 export function networkOfClient(address: string): string {
-  const known = addressOf(address);
-  if (known?.kind() !== "ipv6") return address;
-  return known.toNormalizedString().split(":").slice(0, 4).join(":");
+  const parsed = addressOf(address);
+  if (parsed?.kind() !== "ipv6") return address;
+  return parsed.toNormalizedString().split(":").slice(0, 4).join(":");
 }

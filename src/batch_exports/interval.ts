@@ -20,8 +20,8 @@ const named: Readonly<Record<string, number>> = {
  * @throws Error for any other text: intervals were checked when they were stored.
  */
 export function intervalMs(name: string): number {
-  const known = named[name];
-  if (known !== undefined) return known;
+  const namedMs = named[name];
+  if (namedMs !== undefined) return namedMs;
   const minutes = Number(/^every ([1-9]\d{0,3}) minutes$/.exec(name)?.[1]);
   if (Number.isNaN(minutes)) throw new Error(`"${name}" is not an interval`);
   return minutes * minuteMs;

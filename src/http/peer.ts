@@ -39,8 +39,8 @@ export const requestIds = new WeakMap<Request, string>();
 /** The id of a request that is not answered yet. */
 export function requestIdOf(request: Request): string {
   const received = receivedOf(request);
-  const known = requestIds.get(received);
-  if (known !== undefined) return known;
+  const given = requestIds.get(received);
+  if (given !== undefined) return given;
   const id = crypto.randomUUID();
   requestIds.set(received, id);
   return id;

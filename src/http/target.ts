@@ -61,7 +61,7 @@ export function targetRoutes(
 ): TargetRoutes {
   const answered: Answer = (request) =>
     hasTwoHosts(request) ? problemFor(request, twoHosts) : answer(request);
-  const known = withRequestId(answered, trusts);
+  const withId = withRequestId(answered, trusts);
   const looked = withRequestId<RoutedRequest>(
     (request) => (isPlain(request) ? answered(request) : problemFor(request, notPlain)),
     trusts,
@@ -71,7 +71,7 @@ export function targetRoutes(
     const single = singleSlashed(request);
     return single ? answered(copyPeer(single, request)) : problemFor(request, unknown);
   }, trusts);
-  const routes: TargetRoutes["routes"] = { "/": known };
+  const routes: TargetRoutes["routes"] = { "/": withId };
   let pattern = "";
   for (let depth = 1; depth <= httpLimits.pathSegmentsMax; depth++) {
     pattern += `/:s${depth}`;
@@ -82,8 +82,8 @@ export function targetRoutes(
   for (const path of paths) {
     if (path.includes(":") || path.includes("*") || path === "/") continue;
     const bare = path.endsWith("/") ? path.slice(0, -1) : path;
-    routes[bare] = known;
-    routes[`${bare}/`] = known;
+    routes[bare] = withId;
+    routes[`${bare}/`] = withId;
   }
   // An empty segment elsewhere, or more segments than any address has.
   return { routes, fetch: withRequestId((request) => problemFor(request, unknown), trusts) };

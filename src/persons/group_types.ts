@@ -40,14 +40,14 @@ export class KnownGroupTypes {
 
   /** Whether the project has the type, or may still assign it an index; in the latter case it is announced. */
   admit(project_id: number, type: Bytes): boolean {
-    const known = this.#projects.getOrInsertComputed(project_id, newProject);
-    if (isAmong(known.types, type)) return true;
-    if (known.assigned >= limits.groupTypesMax) return false;
-    if (known.allowed && !isAmong(known.allowed, type)) return false;
-    if (isAmong(known.announced, type)) return true;
-    if (known.announced.length >= limits.groupTypesMax) return false;
+    const project = this.#projects.getOrInsertComputed(project_id, newProject);
+    if (isAmong(project.types, type)) return true;
+    if (project.assigned >= limits.groupTypesMax) return false;
+    if (project.allowed && !isAmong(project.allowed, type)) return false;
+    if (isAmong(project.announced, type)) return true;
+    if (project.announced.length >= limits.groupTypesMax) return false;
     const name = type.source.slice(type.from, type.to);
-    known.announced.push(name);
+    project.announced.push(name);
     this.#announce({ project_id, name: new TextDecoder().decode(name) });
     return true;
   }

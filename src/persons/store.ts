@@ -102,9 +102,9 @@ async function writeMerges(
   for await (const some of slices(merges)) for (const one of some) plan.decide(one);
   for await (const ids of slices(plan.added)) {
     const changes = ids.map((id) => plan.changeOf(id)).filter((change) => change !== undefined);
-    const known = Map.groupBy(changes, ({ stored }) => stored);
-    moved += await move(transaction, known.get(true) ?? [], version);
-    await add(transaction, known.get(false) ?? [], version);
+    const byStored = Map.groupBy(changes, ({ stored }) => stored);
+    moved += await move(transaction, byStored.get(true) ?? [], version);
+    await add(transaction, byStored.get(false) ?? [], version);
   }
   return { refused: plan.refused, moved };
 }

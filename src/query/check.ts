@@ -28,8 +28,8 @@ export function checkQuery(query: unknown, attr = "query"): KnownQuery {
     fieldsOf(withoutRequired(wrapper), shown, attr);
     return checkQuery(source, `${attr}__source`);
   }
-  const known = named(queryKinds, kind);
-  if (known) return { kind: kind as string, ...known.check(value, attr) };
+  const queryKind = named(queryKinds, kind);
+  if (queryKind) return { kind: kind as string, ...queryKind.check(value, attr) };
   if (kind === undefined) {
     throw new Fault("required", "This field is required.", { attr: `${attr}__kind` });
   }

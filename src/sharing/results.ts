@@ -52,8 +52,8 @@ export function openSharedResults(options: ResultOptions) {
   return {
     /** Undefined when the shared thing is deleted. All requests within foundAgeMsMax get the same answer. */
     show: (link: SharedLink): Promise<ShownBoard | undefined> => {
-      const known = shown.get(link.id);
-      if (known && clock.elapsed() - known.at < sharingLimits.foundAgeMsMax) return known.promise;
+      const cached = shown.get(link.id);
+      if (cached && clock.elapsed() - cached.at < sharingLimits.foundAgeMsMax) return cached.promise;
       if (shown.size >= sharingLimits.foundMax) shown.clear();
       // Until it is read, it counts as new.
       const entry = { at: Number.POSITIVE_INFINITY, promise: readShown(link) };
@@ -99,8 +99,8 @@ function openComputedBoards({ sql, clock, log, metrics, reader }: ResultOptions)
       const now = clock.now();
       const since = new Date(now - sharingLimits.resultAgeMsMax);
       const at = await getComputedAt(sql, link.id);
-      const known = memory.get(link.id);
-      if (at && known?.computed_at.getTime() === at.getTime() && at > since) return known;
+      const cached = memory.get(link.id);
+      if (at && cached?.computed_at.getTime() === at.getTime() && at > since) return cached;
       if (at && at > since) return await load(link.id);
       const until = new Date(now + sharingLimits.claimMs);
       if (await claimResult(sql, link.id, { now: new Date(now), since, until })) {

@@ -109,10 +109,10 @@ function signupOperations(signing: Signing) {
         const email = normalizedEmail(invite.target_email);
         const { password, first_name = invite.first_name } = body;
         const isKnown = (await findSigningUser(sql, email)) !== undefined;
-        const known = isKnown ? await signing.authenticate(request, email, password) : undefined;
-        const password_hash = await (known?.password_hash ??
+        const user = isKnown ? await signing.authenticate(request, email, password) : undefined;
+        const password_hash = await (user?.password_hash ??
           passwords.hash(password, { owner: `invitation ${id}`, isKnown: true }));
-        const joining = known ? { user_id: known.user_id } : { first_name, password_hash };
+        const joining = user ? { user_id: user.user_id } : { first_name, password_hash };
         const user_id = await acceptInvite(sql, { id, token, joining });
         if (user_id === undefined) throw notValid();
         const accepted = Response.json({ success: true }, { status: 201 });

@@ -158,9 +158,9 @@ class ExpressionCheck {
   }
 
   #call(name: string, args: readonly ExpressionNode[]): readonly ExpressionNode[] {
-    const known = name.toLowerCase();
-    if (!queryFunctions.has(known)) refuseUnsupported(`the function ${name.slice(0, 64)} is not supported.`);
-    if (growingFunctions.has(known) && ++this.#growing > exportLimits.queryGrowthMax) {
+    const lower = name.toLowerCase();
+    if (!queryFunctions.has(lower)) refuseUnsupported(`the function ${name.slice(0, 64)} is not supported.`);
+    if (growingFunctions.has(lower) && ++this.#growing > exportLimits.queryGrowthMax) {
       refuseUnsupported(`more than ${exportLimits.queryGrowthMax} functions that make texts longer.`);
     }
     return args;

@@ -211,11 +211,11 @@ function eventsWithPersons(source: ExportSource, days: readonly string[]): Expor
     `(SELECT DISTINCT distinct_id FROM event_rows WHERE ${where} AND toDate(timestamp) IN {days:Array(Date)}) AS e ` +
     "LEFT ANY JOIN (SELECT distinct_id, main_id FROM merged_ids FINAL WHERE project_id = {project:UInt32}) AS m " +
     "ON e.distinct_id = m.distinct_id";
-  const known =
+  const personTexts =
     `SELECT person_id, properties AS ${personProperties} FROM person_texts ` +
     `WHERE project_id = {project:UInt32} AND main_id IN (${main_ids})`;
   return {
-    text: `(SELECT * FROM (SELECT * FROM ${text}) AS e LEFT ANY JOIN (${known}) AS p USING (person_id))`,
+    text: `(SELECT * FROM (SELECT * FROM ${text}) AS e LEFT ANY JOIN (${personTexts}) AS p USING (person_id))`,
     params,
   };
 }

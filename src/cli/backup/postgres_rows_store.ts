@@ -114,8 +114,8 @@ export async function copyIn(
   const connection = await sql.reserve();
   try {
     await connection`BEGIN`;
-    const known = (await listRowTables(sql)).map(quote).join(", ");
-    await connection.unsafe(`TRUNCATE ${known}`);
+    const names = (await listRowTables(sql)).map(quote).join(", ");
+    await connection.unsafe(`TRUNCATE ${names}`);
     for await (const { table, chunks } of tables) await fill(connection, table, chunks);
     for (const [name, value] of Object.entries(sequences)) {
       await connection`SELECT setval(${quote(name)}::regclass, ${value}::text::bigint)`;

@@ -58,8 +58,8 @@ function verdictOfAccepted(answer: ServerReply, rows: number): ReplyVerdict {
     const { reason, index } = (entry ?? {}) as { reason?: unknown; index?: unknown };
     const name = typeof reason === "string" ? reason.slice(0, 100) : "unknown";
     counts.ignored[name] = (counts.ignored[name] ?? 0) + 1;
-    const known = typeof index === "number" && Number.isInteger(index) && index >= 0 && index < rows;
-    if (known && listed.length < importLimits.linesShownMax) listed.push({ index, reason: name });
+    const isRow = typeof index === "number" && Number.isInteger(index) && index >= 0 && index < rows;
+    if (isRow && listed.length < importLimits.linesShownMax) listed.push({ index, reason: name });
     rest--;
   }
   if (rest > 0) counts.ignored["unlisted"] = rest;

@@ -29,8 +29,8 @@ export function hoisted(schema: JsonSchema, models: Models): JsonSchema {
     delete fields[keyword];
   }
   const model = withInner(fields, models);
-  const known = models[title];
-  if (known && !Bun.deepEquals(known, model)) throw new Error(`two different models are titled ${title}`);
+  const titled = models[title];
+  if (titled && !Bun.deepEquals(titled, model)) throw new Error(`two different models are titled ${title}`);
   models[title] = model;
   return reference;
 }

@@ -44,12 +44,12 @@ export function healthRoutes(options: HealthOptions) {
   const { checks, metrics, metricsToken, registry, clock, log, checkMsMax = limits.healthMsMax } = options;
   const readiness = openReadiness(checks, checkMsMax, log);
   const stored = openStored(options.storedUntil, clock, checkMsMax);
-  const known = { parts: [] as PartHealth[], at: Number.NEGATIVE_INFINITY };
-  const wellness = (): [string, number][] => known.parts.map(({ part, ok }) => [part, ok ? 1 : 0]);
+  const latest = { parts: [] as PartHealth[], at: Number.NEGATIVE_INFINITY };
+  const wellness = (): [string, number][] => latest.parts.map(({ part, ok }) => [part, ok ? 1 : 0]);
   registry.gauges("sluice_ready", "Whether a part is ready: 1, or 0.", "part", wellness);
-  const refresh = async () => void Object.assign(known, { parts: await readiness(), at: clock.elapsed() });
+  const refresh = async () => void Object.assign(latest, { parts: await readiness(), at: clock.elapsed() });
   const shown = async (): Promise<string> => {
-    const isOld = clock.elapsed() - known.at > httpLimits.readinessAgeMsMax;
+    const isOld = clock.elapsed() - latest.at > httpLimits.readinessAgeMsMax;
     // A part that hangs shows its last state until its check times out.
     if (isOld) await withinMs(refresh(), httpLimits.readinessWaitMs).catch(() => {});
     return await metrics();

@@ -44,8 +44,8 @@ export class Counters<Value extends string> {
    * counter of "other".
    */
   of(value: Value): Counter {
-    const known = this.byValue.get(value);
-    if (known) return known;
+    const existing = this.byValue.get(value);
+    if (existing) return existing;
     const name = this.byValue.size < httpLimits.labelValuesMax ? value : "other";
     const counter = this.byValue.get(name) ?? new Counter();
     this.byValue.set(name, counter);

@@ -15,7 +15,7 @@ export function followSilence(registry: Registry, sql: Postgres, clock: Clock): 
   registry.gauges("sluice_journal_silence_seconds", help, "journal", () => silences);
   return async () => {
     silences = await readSilences(sql, clock.now());
-    const gone = silences.filter(([, seconds]) => seconds > limits.serverSilentSecondsMax).length;
-    return gone === 0 ? undefined : `servers of ${gone} journals do not report`;
+    const silentCount = silences.filter(([, seconds]) => seconds > limits.serverSilentSecondsMax).length;
+    return silentCount === 0 ? undefined : `servers of ${silentCount} journals do not report`;
   };
 }

@@ -87,12 +87,12 @@ async function* linesOf(
   fixed: readonly string[],
   named: readonly string[],
 ): AsyncGenerator<Uint8Array, void> {
-  const known = new Set(named);
+  const columns = new Set(named);
   let text = "";
   for await (const { members, properties } of rowsIn(rows)) {
     // Properties have changed since the header was written: the reply is cut off, so that it cannot be taken for
     // complete.
-    for (const name of properties.keys()) if (!known.has(name)) throw new Error("a row has a new property");
+    for (const name of properties.keys()) if (!columns.has(name)) throw new Error("a row has a new property");
     const fixedCells = fixed.map((column) => members.get(column) ?? "");
     text += csvLineOf([...fixedCells, ...named.map((name) => properties.get(name) ?? "")]);
     if (text.length < limits.replySliceBytes) continue;

@@ -155,8 +155,8 @@ function groupsOf(steps: readonly Entity[], attr: string): Condition[][] {
   const conditions = new Map<string, Condition>();
   for (const [i, entity] of steps.entries()) {
     const key = JSON.stringify([entity.event ?? null, entity.filters]);
-    const known = conditions.get(key);
-    if (known) known.steps.push(i);
+    const equal = conditions.get(key);
+    if (equal) equal.steps.push(i);
     else conditions.set(key, { entity, steps: [i] });
   }
   const all = [...conditions.values()];

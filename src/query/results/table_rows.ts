@@ -150,8 +150,8 @@ function momentShown(quoted: string, spend: () => void): Show | undefined {
   const offsets = new Map<number, string>();
   const offsetAt = (ms: number): string => {
     const quarter = Math.floor(ms / quarterMs);
-    const known = offsets.get(quarter);
-    if (known !== undefined) return known;
+    const cached = offsets.get(quarter);
+    if (cached !== undefined) return cached;
     const { offset } = Temporal.Instant.fromEpochMilliseconds(quarter * quarterMs).toZonedDateTimeISO(zone);
     offsets.set(quarter, offset);
     return offset;

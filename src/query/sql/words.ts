@@ -29,8 +29,8 @@ export function sqlWords(): SqlWords {
     },
   ]);
   const functions = [...[...sqlFunctions.values()].map(({ name }) => name), ...aggregateNames()];
-  const known = new Set(functions.map((name) => name.toLowerCase()));
-  const shaped = Object.keys(functionShapes).filter((name) => !known.has(name));
+  const listed = new Set(functions.map((name) => name.toLowerCase()));
+  const shaped = Object.keys(functionShapes).filter((name) => !listed.has(name));
   return {
     tables: Object.fromEntries(tables) as SqlWords["tables"],
     functions: [...new Set([...functions, ...shaped])].toSorted(),

@@ -57,7 +57,7 @@ async function formulaLines(
 ): Promise<TrendLine[]> {
   const keyOf = ({ breakdown_value, compare_label }: TrendLine) =>
     JSON.stringify([compare_label ?? null, breakdown_value ?? null]);
-  const known = bySeries.map((lines) => new Map(lines.map((line) => [keyOf(line), line])));
+  const linesByKey = bySeries.map((lines) => new Map(lines.map((line) => [keyOf(line), line])));
   const firsts = new Map(
     bySeries
       .flat()
@@ -66,7 +66,7 @@ async function formulaLines(
   );
   const lines: TrendLine[] = [];
   for (const [key, first] of [...firsts].toReversed()) {
-    const summands = known.map((ofSeries) => ofSeries.get(key));
+    const summands = linesByKey.map((ofSeries) => ofSeries.get(key));
     const data = first.data.map((_, i) => formula.of(summands.map((line) => line?.data[i] ?? 0)));
     lines.push({
       ...first,

@@ -101,9 +101,9 @@ class OpenEvent {
     // `cv` is the last member: the comma before it is removed with it.
     if (cv && this.#afterCv && this.#behind > 0) cv.from = this.#behind;
     const isOne = cvs.length === 0 && datas.length === 0;
-    const known = cv && data && isOne && isTextAt(bytes, cv.value.from, cv.value.to, compressedForm);
+    const isCompressed = cv && data && isOne && isTextAt(bytes, cv.value.from, cv.value.to, compressedForm);
     const timestamp = this.#timestamp ? numberAt(bytes, this.#timestamp) : 0;
-    return { from: this.#from, to, timestamp, compressed: known ? { cv, data } : undefined };
+    return { from: this.#from, to, timestamp, compressed: isCompressed ? { cv, data } : undefined };
   }
 }
 

@@ -61,9 +61,9 @@ export function sendError(response: ServerResponse, thrown: unknown): void {
     cutOff(response);
     return;
   }
-  const known = thrown instanceof EngineError || thrown instanceof ServerError;
-  const code = known ? thrown.code : 1002;
-  const text = known ? thrown.message : `Code: ${code}. DB::Exception: ${String(thrown)} (UNKNOWN_EXCEPTION)`;
+  const coded = thrown instanceof EngineError || thrown instanceof ServerError;
+  const code = coded ? thrown.code : 1002;
+  const text = coded ? thrown.message : `Code: ${code}. DB::Exception: ${String(thrown)} (UNKNOWN_EXCEPTION)`;
   const status = Object.keys(statuses).find((one) => statuses[Number(one)]?.includes(code));
   response.statusCode = Number(status ?? 500);
   response.removeHeader("content-encoding");

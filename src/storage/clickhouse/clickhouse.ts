@@ -219,7 +219,7 @@ const insertingWhereKnown: Readonly<Record<string, string>> = {
 
 /** The settings of `insertingWhereKnown` that the engine has. Read once. */
 function findKnown(admin: Client): () => Promise<Record<string, string>> {
-  let known: Promise<Record<string, string>> | undefined;
+  let settings: Promise<Record<string, string>> | undefined;
   const query = () =>
     within(undefined, async (abort_signal): Promise<Record<string, string>> => {
       const query =
@@ -231,9 +231,9 @@ function findKnown(admin: Client): () => Promise<Record<string, string>> {
       return Object.fromEntries(usable.map(({ name }) => [name, insertingWhereKnown[name]!]));
     });
   return () => {
-    known ??= query();
-    known.catch(() => (known = undefined));
-    return known;
+    settings ??= query();
+    settings.catch(() => (settings = undefined));
+    return settings;
   };
 }
 

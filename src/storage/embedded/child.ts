@@ -129,8 +129,8 @@ async function startFirstLife(plan: ChildPlan, course: ChildState): Promise<Life
       return await startLife(plan, course);
     } catch (thrown) {
       const reason = reasonOf(thrown);
-      const late = performance.now() - begun > embeddedLimits.childStartMsMax;
-      if (late || course.stopping || !plan.isBusy?.(reason))
+      const isLate = performance.now() - begun > embeddedLimits.childStartMsMax;
+      if (isLate || course.stopping || !plan.isBusy?.(reason))
         throw new UserError(`${name} did not start: ${reason}`);
       if (!waiting) log.warn(`${name} of the previous server still runs; waiting for it`);
       waiting = true;

@@ -139,12 +139,12 @@ function checkFilter(value: unknown, attr: string, budget: Budget, depth: number
   const named = value["type"] ?? (types.includes("event") ? "event" : types[0]);
   const type = types.find((one) => one === named);
   if (type === undefined) {
-    const known = types
+    const typeList = types
       .map((one) => `"${one}"`)
       .join(", ")
       .replace(/, ("\w+")$/, " and $1");
     const are = types.length === 1 ? "is" : "are";
-    const detail = `Property filters of type "${brief(named)}" are not supported; ${known} ${are}.`;
+    const detail = `Property filters of type "${brief(named)}" are not supported; ${typeList} ${are}.`;
     throw new Fault("invalid_choice", detail, { attr: `${attr}__type` });
   }
   if (type === "hogql") return checkExpression(value, attr);

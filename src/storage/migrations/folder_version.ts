@@ -35,8 +35,8 @@ export function refuseNewerFolder(dataDir: string): void {
   const path = join(dataDir, fileName);
   if (!existsSync(path)) return;
   const { version, ...needs } = readFolderVersion(path);
-  const known = knownMigrations();
-  if (storeNames.every((store) => needs[store] <= known[store])) return;
+  const newest = knownMigrations();
+  if (storeNames.every((store) => needs[store] <= newest[store])) return;
   throw new UserError(
     `DATA_DIR ${dataDir} was upgraded by version ${version}, newer than this program (${readVersion()}); ` +
       "run that one, or restore a backup from before",

@@ -11,10 +11,10 @@ export function sharedReader(reader: ReportReader, semaphore: Semaphore, clock: 
   const busy = () => new Error("too many insights are being read");
   const cache = new Map<string, { at: number; answer: Promise<unknown> }>();
   const shared = <Answer>(project_id: number, key: string, read: () => Promise<Answer>): Promise<Answer> => {
-    const known = cache.get(key);
+    const cached = cache.get(key);
     const now = clock.elapsed();
-    if (known && now - known.at < subscriptionLimits.deliveryReadAgeMs)
-      return known.answer as Promise<Answer>;
+    if (cached && now - cached.at < subscriptionLimits.deliveryReadAgeMs)
+      return cached.answer as Promise<Answer>;
     const answer = semaphore.run({ owner: project_id, busy }, read);
     putNewest(cache, key, { at: now, answer }, subscriptionLimits.deliveryReadsKeptMax);
     // Failures are not cached.

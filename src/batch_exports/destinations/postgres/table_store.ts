@@ -39,10 +39,10 @@ export async function createTable(
   model: keyof typeof created,
 ): Promise<void> {
   const { schema, table_name } = table;
-  const [known] = await sql<{ oid: number | null }[]>`
+  const [existing] = await sql<{ oid: number | null }[]>`
     SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = ${schema} AND c.relname = ${table_name}`;
-  if (known) return;
+  if (existing) return;
   const { columns, identity } = created[model];
   const index = quote(`${table_name.slice(0, 50)}_identity`);
   // Two runs at once may both find no table.

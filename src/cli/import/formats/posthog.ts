@@ -57,8 +57,8 @@ function columnsOf(row: RawFields): [string, string][] {
  * The person's properties at the time of the event, as `$set`, since the events that set them may not be exported.
  */
 function putPerson(row: RawFields, item: RawFields): void {
-  const known = objectText(row.get("person_properties")) ?? "{}";
-  const set = isEmpty(known) ? objectText(row.get("set")) : known;
+  const properties = objectText(row.get("person_properties")) ?? "{}";
+  const set = isEmpty(properties) ? objectText(row.get("set")) : properties;
   const once = objectText(row.get("set_once"));
   if (set !== undefined && !isEmpty(set)) item.set("$set", set);
   if (once !== undefined && !isEmpty(once)) item.set("$set_once", once);

@@ -7,8 +7,8 @@ import { usableUuid } from "./batch_item.ts";
 import { type RecordOutcome, rejected } from "./record.ts";
 import { importTimestamp } from "./timestamp.ts";
 
-const known = ["event", "distinct_id", "timestamp", "uuid", "properties"] as const;
-type Known = (typeof known)[number];
+const eventColumns = ["event", "distinct_id", "timestamp", "uuid", "properties"] as const;
+type Known = (typeof eventColumns)[number];
 
 export interface CsvTable {
   separator: string;
@@ -25,7 +25,7 @@ export function readHeader(text: string): CsvTable | string {
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) return `the CSV header names "${twice}" twice`;
   const lower = names.map((name) => name.toLowerCase());
-  const indexes = Object.fromEntries(known.map((name) => [name, lower.indexOf(name)])) as Record<
+  const indexes = Object.fromEntries(eventColumns.map((name) => [name, lower.indexOf(name)])) as Record<
     Known,
     number
   >;
@@ -73,10 +73,10 @@ export function mapCsvRow(
 /** The JSON in the column `properties` with the other columns put in front; the JSON wins over an equal name. */
 function propertiesOf(table: CsvTable, fields: readonly string[], given: string): string | undefined {
   if (given !== "" && !jsonObject(given)) return undefined;
-  const known = new Set(Object.values(table.indexes));
+  const eventIndexes = new Set(Object.values(table.indexes));
   const others = table.names.flatMap((name, index) => {
     const value = fields[index]!;
-    return known.has(index) || value === "" ? [] : [[name, JSON.stringify(value)] as const];
+    return eventIndexes.has(index) || value === "" ? [] : [[name, JSON.stringify(value)] as const];
   });
   return withFields(given || "{}", others);
 }

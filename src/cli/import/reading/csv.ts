@@ -31,9 +31,9 @@ export class CsvReader implements RecordReader {
   }
 
   *end(): Generator<FileRecord> {
-    const open = this.#state === "quoted";
+    const isQuoted = this.#state === "quoted";
     if (!this.#close(nothing, 0, 0)) return;
-    if (open) this.#record.problem = "the file ends inside a quoted field";
+    if (isQuoted) this.#record.problem = "the file ends inside a quoted field";
     yield this.#record;
   }
 

@@ -95,7 +95,7 @@ export function conditionsOf(saved: unknown): Condition[] | undefined {
   return conditionsIn(saved);
 }
 
-const known = new Set(["type", "key", "operator", "value", "group_type_index"]);
+const fieldNames = new Set(["type", "key", "operator", "value", "group_type_index"]);
 
 function conditionsIn(saved: unknown): Condition[] | undefined {
   if (typeof saved !== "object" || saved === null) return undefined;
@@ -105,7 +105,7 @@ function conditionsIn(saved: unknown): Condition[] | undefined {
   }
   const { key, operator = "exact", value } = fields;
   const type = ownerOf(fields["type"], fields["group_type_index"]);
-  const isPlain = Object.keys(fields).every((name) => known.has(name));
+  const isPlain = Object.keys(fields).every((name) => fieldNames.has(name));
   const isKnown = operators.some(([one]) => one === operator);
   if (!isPlain || !isKnown || type === undefined || typeof key !== "string") return undefined;
   if (!needsValue(String(operator))) return [{ type, key, operator: String(operator), values: [] }];

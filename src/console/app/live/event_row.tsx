@@ -24,12 +24,12 @@ export interface ShownEvent {
 
 /** An event of the stream, which has times in ClickHouse's format. */
 export function shownEvent({ properties, properties_bytes, ...rest }: EventMessage): ShownEvent {
-  const known = properties !== "" || properties_bytes === 0;
+  const hasProperties = properties !== "" || properties_bytes === 0;
   return {
     ...rest,
     timestamp: isoOfStored(rest.timestamp),
     created_at: isoOfStored(rest.created_at),
-    properties: known ? (JSON.parse(properties || "{}") as Record<string, unknown>) : undefined,
+    properties: hasProperties ? (JSON.parse(properties || "{}") as Record<string, unknown>) : undefined,
   };
 }
 

@@ -23,13 +23,13 @@ export function externalIn(
   loaded: readonly string[] = [],
 ): ExternalResources[] {
   const hosts = new Map<string, ExternalResources>();
-  const known = new Set<string>();
+  const added = new Set<string>();
   let page = "";
   const add: AddExternal = (kind, address) => {
     const text = textOf(address);
     const url = text !== "" && URL.canParse(text, page) ? new URL(text, page) : undefined;
-    if (!url || !/^https?:$/.test(url.protocol) || known.has(`${kind} ${url.href}`)) return;
-    known.add(`${kind} ${url.href}`);
+    if (!url || !/^https?:$/.test(url.protocol) || added.has(`${kind} ${url.href}`)) return;
+    added.add(`${kind} ${url.href}`);
     if (kind !== "fonts" && url.protocol === "https:" && loaded.includes(url.host)) return;
     const found = hosts.get(url.host) ?? { host: url.host, images: 0, styles: 0, fonts: 0 };
     found[kind]++;

@@ -26,8 +26,8 @@ export async function readSnapshots(
   for (let page = 0; next !== null && page < pagesMax; page++) {
     const reply: SnapshotPage = await read(next);
     for (const [window, events] of Object.entries(reply.snapshot_data_by_window_id)) {
-      const known = windows.get(window);
-      if (known) for (const event of events) known.push(event);
+      const sameWindow = windows.get(window);
+      if (sameWindow) for (const event of events) sameWindow.push(event);
       else windows.set(window, [...events]);
     }
     // Links contain the server's configured address, which may not be the one the browser uses.

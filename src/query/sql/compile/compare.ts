@@ -35,9 +35,9 @@ export function comparison(draft: SqlDraft, op: string, left: Sql, right: Sql, a
 function compared(draft: SqlDraft, op: string, left: Sql, right: Sql, at: Placed): Sql {
   const pattern = patterns[op];
   if (pattern) return matching(pattern, left, right);
-  const known = signs[op];
-  if (!known) refuse(`The operator ${op.toUpperCase()} is not supported.`, at);
-  const [sign, ofNull] = known;
+  const entry = signs[op];
+  if (!entry) refuse(`The operator ${op.toUpperCase()} is not supported.`, at);
+  const [sign, ofNull] = entry;
   if (left.constant === null || right.constant === null) {
     const other = left.constant === null ? right : left;
     if (op === "==") return truth(`isNull(${other.sql})`);

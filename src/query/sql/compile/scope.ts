@@ -49,8 +49,8 @@ function refuseField(name: string, node: FieldNode, scope: SqlScope): never {
       node,
     );
   }
-  const known = scope.tables.flatMap((one) => [one.name ?? "", ...columnNames(one)]);
-  const near = meant(name, [...known, ...scope.aliases.keys(), ...scope.lambda.keys()]);
+  const columns = scope.tables.flatMap((one) => [one.name ?? "", ...columnNames(one)]);
+  const near = meant(name, [...columns, ...scope.aliases.keys(), ...scope.lambda.keys()]);
   refuse(`Unable to resolve field: ${quotedName(name)}.${near}`, node);
 }
 

@@ -66,14 +66,14 @@ function setSql(draft: SqlDraft, node: SelectSetQuery, outer: SqlScope): SelectS
 }
 
 function withCommonTables(node: SelectQuery, scope: SqlScope): ReadonlyMap<string, KnownCommonTable> {
-  const known = new Map(scope.commonTables);
+  const ctes = new Map(scope.commonTables);
   for (const one of node.ctes ?? []) {
     if (one.recursive) refuse("WITH RECURSIVE is not supported.", one);
     if (one.columns?.length)
       refuse("Names of columns after a WITH are not supported: name them in its SELECT.", one);
-    known.set(one.name, { node: one, scope: { ...innerScope(scope), commonTables: new Map(known) } });
+    ctes.set(one.name, { node: one, scope: { ...innerScope(scope), commonTables: new Map(ctes) } });
   }
-  return known;
+  return ctes;
 }
 
 function oneSql(draft: SqlDraft, node: SelectQuery, outer: SqlScope): SelectSql {
