@@ -102,6 +102,16 @@ test("an engine here reads a file of the payloads alone, which is overwritten an
   expect(readdirSync(folder)).toEqual([]);
 });
 
+test("blocks in memory are a file for an engine here, cut to them likewise", async () => {
+  const { sender, sent, spool } = openSender(true);
+  await sender.sendBlocks(laneNamed("live"), [Buffer.from("long"), Buffer.from("er")]);
+  await sender.sendBlocks(laneNamed("live"), [Buffer.from("one")]);
+  expect(sent.map(({ path, bytes }) => [path, bytes.toString()])).toEqual([
+    [spool(0), "longer"],
+    [spool(0), "one"],
+  ]);
+});
+
 test("of some batches of a segment only their blocks are given", async () => {
   const segment = await segmentOf("live", 3);
   const [batch] = segment.batches as [Segment["batches"][number]];
