@@ -2,7 +2,7 @@
 // everything else in the tree is refused by name.
 
 import type { SqlParser } from "../../query/sql/parser/parser.ts";
-import { partEnd } from "../../query/sql/parser/text_bounds.ts";
+import { tokenEnd } from "../../query/sql/parser/text_bounds.ts";
 import type { ExpressionNode, JoinExpr, SelectQuery } from "../../query/sql/tree.ts";
 import type { ExportModel } from "../export_model.ts";
 import { exportLimits } from "../limits.ts";
@@ -51,7 +51,7 @@ export async function readNativeQuery(
 function withPlainEscapes(text: string): string {
   const parts: string[] = [];
   for (let at = 0, end = 0; at < text.length; at = end) {
-    end = partEnd(text, at);
+    end = tokenEnd(text, at);
     const part = text.slice(at, end);
     parts.push(part.startsWith("'") ? part.replace(/\\[^]/g, escapedOnce) : part);
   }

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { queryLimits } from "../../../src/query/limits.ts";
 import { compileSelect, SqlProblem } from "../../../src/query/sql/compile/compile.ts";
-import { meant } from "../../../src/query/sql/compile/problem.ts";
+import { suggestion } from "../../../src/query/sql/compile/problem.ts";
 import type { ExpressionNode, JoinExpr } from "../../../src/query/sql/tree.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { openCompiler } from "./sql_world.ts";
@@ -311,9 +311,9 @@ test("what a name perhaps meant is looked for among a thousand names", () => {
     ...Array.from({ length: count }, (_, i) => `column ${i}`),
     "wanted",
   ];
-  expect(meant("wonted", names(900))).toBe(' Did you mean "wanted"?');
-  expect(meant("wonted", names(1100))).toBe("");
-  expect(meant(`wanted${"d".repeat(40)}`, names(0))).toBe("");
+  expect(suggestion("wonted", names(900))).toBe(' Did you mean "wanted"?');
+  expect(suggestion("wonted", names(1100))).toBe("");
+  expect(suggestion(`wanted${"d".repeat(40)}`, names(0))).toBe("");
 });
 
 test("of the sessions beside events, those are read that may have an event in the requested time", async () => {

@@ -6,7 +6,7 @@ import { asType, midnightOf, type SqlDraft, type SqlScope } from "./draft.ts";
 import { aggregateNames, type SqlAggregate, sqlAggregate } from "./lists/aggregates.ts";
 import { functionShapes, refuseFunction } from "./lists/function_shapes.ts";
 import { functionNames, type SqlFunction, sqlFunction } from "./lists/functions.ts";
-import { meant, quotedName, refuse } from "./problem.ts";
+import { quotedName, refuse, suggestion } from "./problem.ts";
 import type { Sql, SqlType } from "./value.ts";
 
 /** Comparisons that are called as functions. */
@@ -27,23 +27,23 @@ export function callSql(draft: SqlDraft, node: CallNode, scope: SqlScope): Sql {
   const name = node.name.toLowerCase();
   const args = node.args;
   if (node.order_by) refuse("ORDER BY within a function is not supported.", node);
-  const expected = (count: number) => arity(node, args.length, count, count);
+  const requireArguments = (count: number) => arity(node, args.length, count, count);
   const inner = (i: number): Sql => draft.expression(args[i]!, scope);
   const aggregate = sqlAggregate(name);
   if (!aggregate && (node.params || node.distinct || node.filter_expr)) {
-    const near = meant(node.name, aggregateNames());
+    const near = suggestion(node.name, aggregateNames());
     refuse(`${quotedName(node.name)} takes no parameters, DISTINCT or FILTER.${near}`, node);
   }
   const sign = Object.hasOwn(signs, name) ? signs[name] : undefined;
   if (sign !== undefined) {
-    expected(2);
+    requireArguments(2);
     return comparison(draft, sign, inner(0), inner(1), node);
   }
   if (name === "and" || name === "or") {
     return logic(draft, name === "and" ? "And" : "Or", args, scope);
   }
   if (name === "not") {
-    expected(1);
+    requireArguments(1);
     return truth(`(NOT ${condition(inner(0))})`);
   }
   if (name === "exists") {
@@ -61,27 +61,27 @@ export function callSql(draft: SqlDraft, node: CallNode, scope: SqlScope): Sql {
   }
   // An aggregate's name before a function's: first_value is one without a window.
   if (aggregate) return aggregateSql(draft, node, aggregate, values, scope);
-  const found = sqlFunction(name);
-  if (!found) {
+  const callee = sqlFunction(name);
+  if (!callee) {
     const aggregates = [...aggregateNames()].flatMap((one) => [one, `${one}If`]);
-    const known = [...functionNames(), ...aggregates, "toDateTime", "toDate"];
-    return refuseFunction(node.name, meant(node.name, known), node);
+    const names = [...functionNames(), ...aggregates, "toDateTime", "toDate"];
+    return refuseFunction(node.name, suggestion(node.name, names), node);
   }
-  arity(node, values.length, found.argsMin, found.argsMax);
-  return plainCall(found, values);
+  arity(node, values.length, callee.argsMin, callee.argsMax);
+  return plainCall(callee, values);
 }
 
-function plainCall(found: SqlFunction, args: readonly Sql[]): Sql {
-  const read = args.map((one) => argument(found, one));
-  const texts = read.map(({ sql, type, nullable }) =>
-    found.noNulls && nullable && type === "string" ? `ifNull(${sql}, '')` : sql,
+function plainCall(callee: SqlFunction, args: readonly Sql[]): Sql {
+  const converted = args.map((one) => argument(callee, one));
+  const texts = converted.map(({ sql, type, nullable }) =>
+    callee.noNulls && nullable && type === "string" ? `ifNull(${sql}, '')` : sql,
   );
-  const nullable = !found.neverNull && (found.givesNull === true || read.some((one) => one.nullable));
-  const days = floorDays[found.name] ?? 0;
-  const floor = read.find((one) => one.floor)?.floor;
+  const nullable = !callee.neverNull && (callee.givesNull === true || converted.some((one) => one.nullable));
+  const days = floorDays[callee.name] ?? 0;
+  const floor = converted.find((one) => one.floor)?.floor;
   const rounded = floor && days > 0 ? { floor: { ...floor, days: floor.days + days } } : {};
-  const type = found.type === "datetime" ? momentType(found, read) : found.type;
-  return { sql: `${found.name}(${texts.join(", ")})`, type, nullable, ...rounded };
+  const type = callee.type === "datetime" ? momentType(callee, converted) : callee.type;
+  return { sql: `${callee.name}(${texts.join(", ")})`, type, nullable, ...rounded };
 }
 
 /** The type of a function of moments: a day plus days, and the start of a week or longer, are days. */
@@ -92,12 +92,12 @@ function momentType({ name }: SqlFunction, [first, second]: readonly Sql[]): Sql
 }
 
 /** For functions of texts, a property of a known type is its text again, like one without a known type. */
-function argument(found: SqlFunction, one: Sql): Sql {
-  if (found.isNumeric) return asType(one, "number");
-  if (found.needsMoment && one.type === "date") return midnightOf(one);
-  if (found.type === "unknown" || found.neverNull || found.isOfMoments) return one;
-  const givesText = ["string", "array", "boolean"].includes(found.type);
-  return one.type === "datetime" && !givesText ? one : asType(one, "string");
+function argument(callee: SqlFunction, value: Sql): Sql {
+  if (callee.isNumeric) return asType(value, "number");
+  if (callee.needsMoment && value.type === "date") return midnightOf(value);
+  if (callee.type === "unknown" || callee.neverNull || callee.isOfMoments) return value;
+  const givesText = ["string", "array", "boolean"].includes(callee.type);
+  return value.type === "datetime" && !givesText ? value : asType(value, "string");
 }
 
 /** How many days a moment may be after its rounded value, with a day for changes of clocks and zones. */
@@ -120,18 +120,18 @@ const floorDays: Readonly<Record<string, number>> = {
 function aggregateSql(
   draft: SqlDraft,
   node: CallNode,
-  found: SqlAggregate,
+  aggregate: SqlAggregate,
   args: readonly Sql[],
   scope: SqlScope,
 ): Sql {
-  arity(node, args.length, found.argsMin, found.argsMax);
-  const params = parametersOf(node, node.params ?? [], found.paramsMax ?? 0);
+  arity(node, args.length, aggregate.argsMin, aggregate.argsMax);
+  const params = parametersOf(node, node.params ?? [], aggregate.paramsMax ?? 0);
   const [first, ...rest] = args;
-  const read = first ? [found.isNumeric ? asType(first, "number") : first, ...rest] : [];
-  let { name } = found;
+  const converted = first ? [aggregate.isNumeric ? asType(first, "number") : first, ...rest] : [];
+  let { name } = aggregate;
   let isDistinct = node.distinct === true;
   if (isDistinct && name === "count") [name, isDistinct] = ["uniqExact", false];
-  const sql = read.map((one) => one.sql);
+  const sql = converted.map((one) => one.sql);
   // It accepts whole seconds only.
   if (name.startsWith("windowFunnel") && first?.type === "datetime") sql[0] = `toDateTime(${sql[0]})`;
   if (node.filter_expr) {
@@ -139,12 +139,12 @@ function aggregateSql(
     sql.push(condition(draft.expression(node.filter_expr, scope)));
   }
   const inner = `${isDistinct ? "DISTINCT " : ""}${sql.join(", ")}`;
-  const kept = found.type === "unknown" && first ? first.type : found.type;
-  const type = /(?:Array|ForEach|Map|State|Merge)/.test(name) ? "unknown" : kept;
+  const resultType = aggregate.type === "unknown" && first ? first.type : aggregate.type;
+  const type = /(?:Array|ForEach|Map|State|Merge)/.test(name) ? "unknown" : resultType;
   return {
     sql: `${name}${params}(${inner})`,
     type,
-    nullable: found.type === "unknown" || read.some((one) => one.nullable),
+    nullable: aggregate.type === "unknown" || converted.some((one) => one.nullable),
   };
 }
 

@@ -39,7 +39,7 @@ export function starColumns(
 function starOfTable(draft: SqlDraft, table: NamedTable, node: Placed): { name: string; sql: Sql }[] {
   const field = (name: string): FieldNode => ({ ...node, node: "Field", chain: [name] });
   return starOf(table).map((name) => {
-    draft.spend(node);
+    draft.countPart(node);
     return { name, sql: columnOf(draft, table, [name], field(name)) };
   });
 }

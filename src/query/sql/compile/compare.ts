@@ -6,7 +6,7 @@ import { asType, midnightOf, type SqlDraft, type SqlScope } from "./draft.ts";
 import { refuse } from "./problem.ts";
 import type { Sql } from "./value.ts";
 
-const signs: Readonly<Record<string, [sql: string, ofNull: 0 | 1]>> = {
+const signs: Readonly<Record<string, [sql: string, resultForNull: 0 | 1]>> = {
   "==": ["=", 0],
   "!=": ["!=", 1],
   "<": ["<", 0],
@@ -29,15 +29,15 @@ const patterns: Readonly<Record<string, { ignoresCase: boolean; isNegated: boole
 
 /** The operands may be written twice. */
 export function comparison(draft: SqlDraft, op: string, left: Sql, right: Sql, at: Placed): Sql {
-  return draft.made(compared(draft, op, left, right, at), at);
+  return draft.bounded(compared(draft, op, left, right, at), at);
 }
 
 function compared(draft: SqlDraft, op: string, left: Sql, right: Sql, at: Placed): Sql {
   const pattern = patterns[op];
-  if (pattern) return matching(pattern, left, right);
+  if (pattern) return regexMatch(pattern, left, right);
   const entry = signs[op];
   if (!entry) refuse(`The operator ${op.toUpperCase()} is not supported.`, at);
-  const [sign, ofNull] = entry;
+  const [sign, resultForNull] = entry;
   if (left.constant === null || right.constant === null) {
     const other = left.constant === null ? right : left;
     if (op === "==") return truth(`isNull(${other.sql})`);
@@ -45,9 +45,10 @@ function compared(draft: SqlDraft, op: string, left: Sql, right: Sql, at: Placed
   }
   const isText = op.endsWith("like");
   const [one, two] = sameTypes(draft, isText ? asType(left, "string") : left, right, at);
-  const isMet = draft.conjuncts.has(at);
-  const indexed = draft.reachesKey
-    ? (byIndex(op, one, two, isMet) ?? byIndex(flipped[op] ?? op, two, one, isMet))
+  const isConjunct = draft.conjuncts.has(at);
+  const indexed = draft.canUseIndex
+    ? (indexedComparison(op, one, two, isConjunct) ??
+      indexedComparison(flipped[op] ?? op, two, one, isConjunct))
     : undefined;
   if (indexed !== undefined) return truth(indexed);
   const plain = `${one.sql} ${sign} ${two.sql}`;
@@ -58,7 +59,7 @@ function compared(draft: SqlDraft, op: string, left: Sql, right: Sql, at: Placed
   if (op === "!=" && one.nullable && two.nullable) {
     return truth(`ifNull(${plain}, isNotNull(${one.sql}) OR isNotNull(${two.sql}))`);
   }
-  return truth(`ifNull(${plain}, ${ofNull})`);
+  return truth(`ifNull(${plain}, ${resultForNull})`);
 }
 
 /** Comparisons and ranges joined by AND in `where` that have a side which is equal for all rows. */
@@ -83,9 +84,9 @@ const flipped: Readonly<Record<string, string>> = { "<": ">", "<=": ">=", ">": "
 /**
  * Compares an event's moment so that the engine's index applies to the stored column: in the project's zone, or rounded
  * down, the comparison would read all events. Undefined for anything else.
- * @param isMet every row of the SELECT meets it.
+ * @param isConjunct whether every row of the SELECT meets the comparison.
  */
-function byIndex(op: string, one: Sql, two: Sql, isMet: boolean): string | undefined {
+function indexedComparison(op: string, one: Sql, two: Sql, isConjunct: boolean): string | undefined {
   const { floor } = one;
   if (!floor || one.nullable || two.nullable || !isMoment(two) || op === "!=" || signs[op]?.[1] !== 0) {
     return undefined;
@@ -93,7 +94,7 @@ function byIndex(op: string, one: Sql, two: Sql, isMet: boolean): string | undef
   const raw = floor.raw();
   const bound = `toDateTime64(${two.sql}, 6, {tz:String})`;
   const implied = (sign: string, value: string): string => {
-    if (isMet) floor.limit?.(sign, value);
+    if (isConjunct) floor.limit?.(sign, value);
     return `${raw} ${sign} ${value}`;
   };
   if (floor.days === 0) return `(${implied(signs[op]![0], bound)})`;
@@ -107,7 +108,7 @@ export function truth(sql: string, isNegated = false): Sql {
   return { sql: isNegated ? `(NOT ${sql})` : sql, type: "boolean", nullable: false };
 }
 
-function matching(pattern: { ignoresCase: boolean; isNegated: boolean }, left: Sql, right: Sql): Sql {
+function regexMatch(pattern: { ignoresCase: boolean; isNegated: boolean }, left: Sql, right: Sql): Sql {
   const regex = pattern.ignoresCase ? `concat('(?i)', ${right.sql})` : right.sql;
   return truth(`ifNull(match(${left.text ?? left.sql}, ${regex}), 0)`, pattern.isNegated);
 }
@@ -116,14 +117,16 @@ function matching(pattern: { ignoresCase: boolean; isNegated: boolean }, left: S
 function membership(draft: SqlDraft, isNegated: boolean, left: Sql, list: readonly Sql[], at: Placed): Sql {
   const values = list.filter((one) => one.constant !== null);
   const hasNull = values.length < list.length;
-  const isKnown = values.every((one) => typeof one.constant !== "string" || isValueOf(left, one.constant));
-  const beside = isKnown ? left : asType(left, "string");
-  let mine = left;
-  const theirs: string[] = [];
+  const haveItsType = values.every(
+    (one) => typeof one.constant !== "string" || isValueOf(left, one.constant),
+  );
+  const comparable = haveItsType ? left : asType(left, "string");
+  let subject = left;
+  const items: string[] = [];
   for (const each of values) {
-    const [one, two] = sameTypes(draft, beside, each, at);
-    mine = one;
-    theirs.push(two.sql);
+    const [one, two] = sameTypes(draft, comparable, each, at);
+    subject = one;
+    items.push(two.sql);
   }
   const types = new Set(values.map(({ type }) => type));
   if (types.size > 1 && left.text !== undefined) {
@@ -131,31 +134,31 @@ function membership(draft: SqlDraft, isNegated: boolean, left: Sql, list: readon
     const each = list.map((one) => comparison(draft, "==", left, one, at).sql);
     return truth(`(${each.join(" OR ")})`, isNegated);
   }
-  const plain = theirs.length > 0 ? `${mine.sql} IN (${theirs.join(", ")})` : "0";
-  const found = mine.nullable ? `ifNull(${plain}, 0)` : `(${plain})`;
-  const all = hasNull ? `(${found} OR isNull(${left.sql}))` : found;
-  return truth(all, isNegated);
+  const plain = items.length > 0 ? `${subject.sql} IN (${items.join(", ")})` : "0";
+  const amongSql = subject.nullable ? `ifNull(${plain}, 0)` : `(${plain})`;
+  const memberSql = hasNull ? `(${amongSql} OR isNull(${left.sql}))` : amongSql;
+  return truth(memberSql, isNegated);
 }
 
 /** Two values made comparable. @throws SqlProblem for a text that is no such value. */
 export function sameTypes(draft: SqlDraft, left: Sql, right: Sql, at: Placed): [Sql, Sql] {
-  if (isKnownBeside(left, right)) return [left, textBeside(draft, right, left, at)];
-  if (isKnownBeside(right, left)) return [textBeside(draft, left, right, at), right];
+  if (isTypedBeside(left, right)) return [left, convertedText(draft, right, left, at)];
+  if (isTypedBeside(right, left)) return [convertedText(draft, left, right, at), right];
   const one = asType(left, right.type);
   const two = asType(right, left.type);
-  if (typeof two.constant === "string") return [one, textBeside(draft, two, one, at)];
-  if (typeof one.constant === "string") return [textBeside(draft, one, two, at), two];
+  if (typeof two.constant === "string") return [one, convertedText(draft, two, one, at)];
+  if (typeof one.constant === "string") return [convertedText(draft, one, two, at), two];
   if (isMoment(one) && isMoment(two) && one.type !== two.type) return [midnightOf(one), midnightOf(two)];
   if (one.type === "uuid" && two.type === "string") return [textOf(one), two];
   if (two.type === "uuid" && one.type === "string") return [one, textOf(two)];
-  if (isMoment(one) && two.type === "string") return [one, parsed(two)];
-  if (isMoment(two) && one.type === "string") return [parsed(one), two];
+  if (isMoment(one) && two.type === "string") return [one, parsedMoment(two)];
+  if (isMoment(two) && one.type === "string") return [parsedMoment(one), two];
   return [one, two];
 }
 
 const isMoment = ({ type }: Sql): boolean => type === "datetime" || type === "date";
 const textOf = (one: Sql): Sql => ({ ...one, sql: `toString(${one.sql})`, type: "string" });
-const parsed = ({ sql }: Sql): Sql => ({
+const parsedMoment = ({ sql }: Sql): Sql => ({
   sql: `parseDateTime64BestEffortOrNull(${sql}, 6, {tz:String})`,
   type: "datetime",
   nullable: true,
@@ -165,7 +168,7 @@ const uuidShape = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const dateShape = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?$/i;
 
 /** A property of a known type beside a text of the query, which is read as that type. */
-function isKnownBeside(one: Sql, other: Sql): boolean {
+function isTypedBeside(one: Sql, other: Sql): boolean {
   if (one.text === undefined || one.type === "string") return false;
   return typeof other.constant === "string" && isValueOf(one, other.constant);
 }
@@ -177,7 +180,7 @@ function isValueOf(one: Sql, text: string): boolean {
 }
 
 /** A text of the query beside a value of another type. */
-function textBeside(draft: SqlDraft, text: Sql, other: Sql, at: Placed): Sql {
+function convertedText(draft: SqlDraft, text: Sql, other: Sql, at: Placed): Sql {
   const value = String(text.constant);
   if (other.type === "uuid") {
     if (!uuidShape.test(value)) refuse("A UUID is compared with a text that is none.", at);
@@ -256,9 +259,9 @@ function oneParameter(draft: SqlDraft, left: Sql, list: readonly ExpressionNode[
   const isText = values.every((one) => typeof one === "string" && !one.includes("\0"));
   if (values.length < 2 || (isText ? left.type !== "string" : !values.every(Number.isSafeInteger)))
     return undefined;
-  const mine = isText ? left : asType(left, "number");
-  if (!isText && mine.type !== "number") return undefined;
-  for (const one of list) draft.spend(one);
-  const found = `${mine.sql} IN ${draft.bind(isText ? "Array(String)" : "Array(Int64)", values as string[])}`;
-  return mine.nullable ? `ifNull(${found}, 0)` : `(${found})`;
+  const subject = isText ? left : asType(left, "number");
+  if (!isText && subject.type !== "number") return undefined;
+  for (const one of list) draft.countPart(one);
+  const memberSql = `${subject.sql} IN ${draft.bind(isText ? "Array(String)" : "Array(Int64)", values as string[])}`;
+  return subject.nullable ? `ifNull(${memberSql}, 0)` : `(${memberSql})`;
 }

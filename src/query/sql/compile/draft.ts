@@ -97,7 +97,7 @@ export interface SqlScope {
   windows?: Readonly<Record<string, WindowExpr>>;
   /** Arguments of the enclosing lambdas. */
   lambda: ReadonlyMap<string, Sql>;
-  /** Whether this SELECT is inside another one, whose columns it cannot name. */
+  /** The scope of the SELECT around this one, whose columns it cannot name. */
   outer?: SqlScope | undefined;
   /** Whether it is a SELECT in FROM: columns that nobody names are harmless there. */
   isFrom?: boolean;
@@ -118,12 +118,12 @@ export interface SqlDraft {
   fresh: (prefix: string) => string;
   /** Conditions that every row of their SELECT meets. */
   conjuncts: Set<Placed>;
-  /** Counts a part of the query. */
-  spend: (at: Placed | undefined) => void;
-  /** A part that was made, if neither it nor all of them together are too long. */
-  made: <Part extends { sql: string }>(part: Part, at: Placed | undefined) => Part;
+  /** Counts a part of the query. @throws SqlProblem beyond queryLimits.sqlPartsMax. */
+  countPart: (at: Placed | undefined) => void;
+  /** Returns the part. @throws SqlProblem when it, or all parts together, are too long. */
+  bounded: <Part extends { sql: string }>(part: Part, at: Placed | undefined) => Part;
   /** Whether comparisons are of single rows, where they may also use a moment's stored column. */
-  reachesKey: boolean;
+  canUseIndex: boolean;
   expression: (node: ExpressionNode, scope: SqlScope) => Sql;
   /** A SELECT within the statement. */
   select: (node: SelectQuery | SelectSetQuery, scope: SqlScope) => SelectSql;
@@ -138,24 +138,24 @@ export function newSqlDraft(
   let names = 0;
   let parts = 0;
   let chars = 0;
-  let madeChars = 0;
-  const bound = new Map<string, string>();
+  let partChars = 0;
+  const writtenValues = new Map<string, string>();
   let characters: readonly string[] | undefined;
   const infix = context.names ?? "";
   const fresh = (prefix: string): string => `${prefix}${infix}${names++}`;
-  /** A part that is written twice on each level doubles with each: the query is refused before the text is joined. */
-  const made: SqlDraft["made"] = (part, at) => {
-    madeChars += part.sql.length;
-    if (part.sql.length > queryLimits.sqlStatementCharsMax || madeChars > queryLimits.sqlMadeCharsMax) {
+  /** Text that is written twice on each level doubles with each level: it is refused before it is joined. */
+  const bounded: SqlDraft["bounded"] = (part, at) => {
+    partChars += part.sql.length;
+    if (part.sql.length > queryLimits.sqlStatementCharsMax || partChars > queryLimits.sqlMadeCharsMax) {
       refuse("The query becomes too long.", at);
     }
     return part;
   };
   return {
-    expression: (node, scope) => made(compilers.expression(node, scope), node),
-    select: (node, scope) => made(compilers.select(node, scope), node),
-    made,
-    reachesKey: true,
+    expression: (node, scope) => bounded(compilers.expression(node, scope), node),
+    select: (node, scope) => bounded(compilers.select(node, scope), node),
+    bounded,
+    canUseIndex: true,
     context,
     characters: () => (characters ??= [...context.text]),
     params,
@@ -165,8 +165,8 @@ export function newSqlDraft(
     fresh,
     bind: (type, value) => {
       const key = `${type} ${typeof value === "object" ? JSON.stringify(value) : value}`;
-      const before = bound.get(key);
-      if (before !== undefined) return before;
+      const present = writtenValues.get(key);
+      if (present !== undefined) return present;
       chars += key.length;
       if (chars > queryLimits.sqlValuesCharsMax) {
         refuse(`The values of a query have at most ${queryLimits.sqlValuesCharsMax} characters.`, undefined);
@@ -174,10 +174,10 @@ export function newSqlDraft(
       const name = fresh("p");
       params[name] = value;
       const written = `{${name}:${type}}`;
-      bound.set(key, written);
+      writtenValues.set(key, written);
       return written;
     },
-    spend: (at) => {
+    countPart: (at) => {
       if (++parts > queryLimits.sqlPartsMax) {
         refuse(
           `A query has at most ${queryLimits.sqlPartsMax} parts, those of a WITH at each use of it.`,
@@ -222,7 +222,7 @@ export function constantSql(draft: SqlDraft, value: unknown, at?: Placed): Sql {
   }
   if (Array.isArray(value)) {
     const items = value.map((one) => {
-      draft.spend(at);
+      draft.countPart(at);
       return constantSql(draft, one, at).sql;
     });
     return { sql: `[${items.join(", ")}]`, type: "array", nullable: false };

@@ -14,7 +14,7 @@ import { windowSql } from "./windows.ts";
 const arithmetic: Readonly<Record<string, string>> = { "+": "+", "-": "-", "*": "*", "/": "/", "%": "%" };
 
 export function expressionSql(draft: SqlDraft, node: ExpressionNode, scope: SqlScope): Sql {
-  draft.spend(node);
+  draft.countPart(node);
   const inner = (one: ExpressionNode): Sql => draft.expression(one, scope);
   switch (node.node) {
     case "Constant":
@@ -47,7 +47,7 @@ export function expressionSql(draft: SqlDraft, node: ExpressionNode, scope: SqlS
     case "Lambda":
       return lambdaSql(draft, node.args, node.expr, scope);
     case "Array":
-      return { sql: `[${alike(node.exprs.map(inner)).join(", ")}]`, type: "array", nullable: false };
+      return { sql: `[${itemsOfOneType(node.exprs.map(inner)).join(", ")}]`, type: "array", nullable: false };
     case "Tuple":
       return {
         sql: `tuple(${node.exprs.map((one) => inner(one).sql).join(", ")})`,
@@ -122,7 +122,7 @@ function arithmeticSql(op: string, left: Sql, right: Sql, at: Placed): Sql {
 }
 
 /** Items of one array: properties beside numbers are numbers. */
-function alike(items: readonly Sql[]): string[] {
+function itemsOfOneType(items: readonly Sql[]): string[] {
   const type = items.find((one) => one.text === undefined)?.type;
   return items.map((one) => (type ? asType(one, type) : one).sql);
 }
@@ -145,11 +145,8 @@ function accessSql(
   scope: SqlScope,
 ): Sql {
   const path = pathOf(node);
-  if (path) {
-    const shorter = path.field.chain.length > 1 || isJson(draft, path.field, scope);
-    if (shorter && isJson(draft, path.field, scope)) {
-      return fieldSql(draft, path.field, [...path.field.chain, ...path.keys], scope);
-    }
+  if (path && isJson(draft, path.field, scope)) {
+    return fieldSql(draft, path.field, [...path.field.chain, ...path.keys], scope);
   }
   if (node.node === "TupleAccess") {
     const tuple = draft.expression(node.tuple, scope);
@@ -181,11 +178,11 @@ function pathOf(node: ExpressionNode): { field: FieldNode; keys: PathKey[] } | u
 
 /** Whether a field is JSON text, or a member of it. */
 function isJson(draft: SqlDraft, field: FieldNode, scope: SqlScope): boolean {
-  const found = fieldSql(draft, field, field.chain, scope);
-  return found.type === "json" || found.text !== undefined;
+  const { type, text } = fieldSql(draft, field, field.chain, scope);
+  return type === "json" || text !== undefined;
 }
 
-/** Names of types as SQL has them → the function that converts. */
+/** SQL's names of types, and the function that converts; empty for toString(). */
 const casts: readonly [RegExp, string][] = [
   [/^(?:u?int\d*|integer|bigint|smallint)$/, "toint"],
   [/^(?:float\d*|double|double precision|real|numeric|decimal)(?:\([\d, ]+\))?$/, "tofloat"],
@@ -197,8 +194,8 @@ const casts: readonly [RegExp, string][] = [
 ];
 
 function castSql(draft: SqlDraft, value: Sql, name: string, at: Placed): Sql {
-  const found = casts.find(([pattern]) => pattern.test(name.slice(0, 40).toLowerCase()));
-  if (!found) refuse(`The type ${quotedName(name)} is not supported.`, at);
-  if (found[1] === "") return { sql: `toString(${value.sql})`, type: "string", nullable: value.nullable };
-  return functionShapes[found[1]]!.sql(draft, [value], { ...at, node: "Call", name, args: [] });
+  const [, converter] = casts.find(([pattern]) => pattern.test(name.slice(0, 40).toLowerCase())) ?? [];
+  if (converter === undefined) refuse(`The type ${quotedName(name)} is not supported.`, at);
+  if (converter === "") return { sql: `toString(${value.sql})`, type: "string", nullable: value.nullable };
+  return functionShapes[converter]!.sql(draft, [value], { ...at, node: "Call", name, args: [] });
 }

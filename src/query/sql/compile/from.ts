@@ -6,7 +6,7 @@ import { condition } from "./calls.ts";
 import { comparison } from "./compare.ts";
 import { type NamedTable, type SqlDraft, type SqlScope } from "./draft.ts";
 import { sqlTables } from "./lists/tables.ts";
-import { meant, quotedName, refuse } from "./problem.ts";
+import { quotedName, refuse, suggestion } from "./problem.ts";
 import { columnOf, hasColumn } from "./scope.ts";
 import { TableRead } from "./table_read.ts";
 import type { Sql } from "./value.ts";
@@ -18,13 +18,13 @@ export interface Joined {
   on: string;
 }
 
-const words = new Set("LEFT RIGHT FULL INNER OUTER CROSS ASOF ANY ALL SEMI ANTI JOIN".split(" "));
+const joinWords = new Set("LEFT RIGHT FULL INNER OUTER CROSS ASOF ANY ALL SEMI ANTI JOIN".split(" "));
 
 /** Adds the tables to the scope. */
 export function addTables(draft: SqlDraft, first: JoinExpr, scope: SqlScope): Joined[] {
   const joined: Joined[] = [];
   for (let one: JoinExpr | null | undefined = first; one; one = one.next_join) {
-    draft.spend(one);
+    draft.countPart(one);
     if (one.sample) refuse("SAMPLE is not supported: all events are read.", one);
     const join = joined.length === 0 ? "" : joinOf(one);
     const table = tableOf(draft, one, scope);
@@ -41,7 +41,7 @@ export function addTables(draft: SqlDraft, first: JoinExpr, scope: SqlScope): Jo
 
 function joinOf(node: JoinExpr): string {
   const join = node.join_type ?? "CROSS JOIN";
-  if (join.split(" ").every((word) => words.has(word))) return join;
+  if (join.split(" ").every((word) => joinWords.has(word))) return join;
   return refuse(`${join} is not supported.`, node);
 }
 
@@ -61,7 +61,7 @@ function constraintText(
     return ` ON ${condition(draft.expression(constraint.expr, scope))}`;
   if (/RIGHT|FULL/.test(join)) refuse("USING is for INNER and LEFT joins here: write ON.", node);
   const names = namesOf(constraint.expr);
-  const equal = names.map((name) => {
+  const conditions = names.map((name) => {
     const field = { node: "Field", chain: [name], start: node.start, end: node.end } as const;
     const left = before.find((one) => hasColumn(one, name));
     if (!left || !hasColumn(table, name))
@@ -70,7 +70,7 @@ function constraintText(
     return comparison(draft, "==", sides[0]!, sides[1]!, node).sql;
   });
   table.using = names;
-  return ` ON ${equal.join(" AND ")}`;
+  return ` ON ${conditions.join(" AND ")}`;
 }
 
 function namesOf(node: ExpressionNode): string[] {
@@ -104,20 +104,20 @@ function tableOf(draft: SqlDraft, node: JoinExpr, scope: SqlScope): NamedTable {
   if (node.table_args) return series(draft, node, name, scope);
   const common = table.chain.length === 1 ? scope.commonTables.get(name) : undefined;
   if (common) {
-    const { node: known, scope: inner } = common;
-    if (known.expr.node !== "SelectQuery" && known.expr.node !== "SelectSetQuery") {
+    const { node: definition, scope: inner } = common;
+    if (definition.expr.node !== "SelectQuery" && definition.expr.node !== "SelectSetQuery") {
       return refuse(`${quotedName(name)} is a value, not a table.`, table);
     }
-    return subquery(draft, alias ?? name, draft.select(known.expr, { ...inner, isFrom: true }));
+    return subquery(draft, alias ?? name, draft.select(definition.expr, { ...inner, isFrom: true }));
   }
   const tables = { ...sqlTables, ...draft.context.tables };
-  const found = Object.hasOwn(tables, name) ? tables[name] : undefined;
-  if (!found) {
-    const known = [...Object.keys(sqlTables), ...scope.commonTables.keys()];
-    const near = meant(name, known) || ` There are ${Object.keys(sqlTables).join(", ")}.`;
-    return refuse(`Unknown table ${quotedName(name)}.${near}`, table);
+  const sqlTable = Object.hasOwn(tables, name) ? tables[name] : undefined;
+  if (!sqlTable) {
+    const names = [...Object.keys(sqlTables), ...scope.commonTables.keys()];
+    const hint = suggestion(name, names) || ` There are ${Object.keys(sqlTables).join(", ")}.`;
+    return refuse(`Unknown table ${quotedName(name)}.${hint}`, table);
   }
-  return { name: alias ?? name, read: new TableRead(draft, found), using: [] };
+  return { name: alias ?? name, read: new TableRead(draft, sqlTable), using: [] };
 }
 
 function subquery(
@@ -143,9 +143,9 @@ function series(draft: SqlDraft, node: JoinExpr, name: string, scope: SqlScope):
       node,
     );
   }
-  const [one = 0, two] = args;
-  const from = two === undefined ? 0 : one;
-  const count = isSeries ? two! - one + 1 : (two ?? one);
+  const [first = 0, second] = args;
+  const from = second === undefined ? 0 : first;
+  const count = isSeries ? second! - first + 1 : (second ?? first);
   if (count < 0 || count > queryLimits.sqlSeriesMax) {
     refuse(`A series has at most ${queryLimits.sqlSeriesMax} numbers.`, node);
   }

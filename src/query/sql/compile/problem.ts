@@ -31,7 +31,7 @@ const namesComparedMax = 1000;
 const nameComparedCharsMax = 40;
 
 /** ` Did you mean "x"?` when one of the first known names is similar; empty otherwise. */
-export function meant(name: string, known: Iterable<string>): string {
+export function suggestion(name: string, known: Iterable<string>): string {
   if (name.length > nameComparedCharsMax) return "";
   const wanted = name.toLowerCase();
   let best: string | undefined;

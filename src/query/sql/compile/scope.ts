@@ -2,7 +2,7 @@
 
 import type { FieldNode } from "../tree.ts";
 import { constantSql, type NamedTable, type SqlDraft, type SqlScope, type TableLike } from "./draft.ts";
-import { meant, quotedName, refuse } from "./problem.ts";
+import { quotedName, refuse, suggestion } from "./problem.ts";
 import type { PathKey, Sql } from "./value.ts";
 
 export function innerScope(outer: SqlScope | undefined): SqlScope {
@@ -29,10 +29,10 @@ export function fieldSql(draft: SqlDraft, node: FieldNode, path: readonly PathKe
   if (table) return columnOf(draft, table, rest, node);
   const alias = scope.aliases.get(name);
   if (alias) return jsonMember(draft, alias, rest, node);
-  const found = scope.tables.filter((one) => hasColumn(one, name) && !one.using.includes(name));
-  if (found.length > 1)
+  const owners = scope.tables.filter((one) => hasColumn(one, name) && !one.using.includes(name));
+  if (owners.length > 1)
     refuse(`${quotedName(name)} is in several tables: write which, as in "table.${name}".`, node);
-  if (found[0]) return columnOf(draft, found[0], path, node);
+  if (owners[0]) return columnOf(draft, owners[0], path, node);
   const common = scope.commonTables.get(name);
   if (common?.node.cte_type === "column") {
     return jsonMember(draft, draft.expression(common.node.expr, common.scope), rest, node);
@@ -50,8 +50,8 @@ function refuseField(name: string, node: FieldNode, scope: SqlScope): never {
     );
   }
   const columns = scope.tables.flatMap((one) => [one.name ?? "", ...columnNames(one)]);
-  const near = meant(name, [...columns, ...scope.aliases.keys(), ...scope.lambda.keys()]);
-  refuse(`Unable to resolve field: ${quotedName(name)}.${near}`, node);
+  const hint = suggestion(name, [...columns, ...scope.aliases.keys(), ...scope.lambda.keys()]);
+  refuse(`Unable to resolve field: ${quotedName(name)}.${hint}`, node);
 }
 
 export function hasColumn({ read }: NamedTable, name: string): boolean {
@@ -72,12 +72,11 @@ export function columnOf(draft: SqlDraft, table: NamedTable, path: readonly Path
   const { read } = table;
   if (isTable(read)) return read.field(path, node);
   const [name, ...rest] = path;
-  const found = read.columns.find((one) => one.name === name);
-  if (!found) {
-    const near = meant(String(name), columnNames(table));
-    return refuse(`There is no ${quotedName(String(name))} in this subquery.${near}`, node);
+  const column = read.columns.find((one) => one.name === name)?.column;
+  if (!column) {
+    const hint = suggestion(String(name), columnNames(table));
+    return refuse(`There is no ${quotedName(String(name))} in this subquery.${hint}`, node);
   }
-  const { column } = found;
   const sql = `${read.alias}.${column.sql}`;
   const text = column.text === undefined || column.type !== "string" ? {} : { text: sql };
   const raw = column.floor?.raw();

@@ -21,8 +21,8 @@ const setOperators = [
 ];
 
 export function selectSql(draft: SqlDraft, node: SelectQuery | SelectSetQuery, outer: SqlScope): SelectSql {
-  draft.spend(node);
-  return node.node === "SelectQuery" ? oneSql(draft, node, outer) : setSql(draft, node, outer);
+  draft.countPart(node);
+  return node.node === "SelectQuery" ? selectQuerySql(draft, node, outer) : selectSetSql(draft, node, outer);
 }
 
 /** After a set without brackets, the parser attributes the LIMIT to the last SELECT, but the OFFSET to all. */
@@ -32,7 +32,7 @@ export function refuseSplitLimit({ subsequent_select_queries: parts, limit, offs
   refuse("LIMIT and OFFSET after a set need brackets around it: (… UNION ALL …) LIMIT 10 OFFSET 10.", offset);
 }
 
-function setSql(draft: SqlDraft, node: SelectSetQuery, outer: SqlScope): SelectSql {
+function selectSetSql(draft: SqlDraft, node: SelectSetQuery, outer: SqlScope): SelectSql {
   refuseSplitLimit(node);
   // The WITH of the first SELECT applies to the others.
   const scope = innerScope(outer);
@@ -76,22 +76,22 @@ function withCommonTables(node: SelectQuery, scope: SqlScope): ReadonlyMap<strin
   return ctes;
 }
 
-function oneSql(draft: SqlDraft, node: SelectQuery, outer: SqlScope): SelectSql {
+function selectQuerySql(draft: SqlDraft, node: SelectQuery, outer: SqlScope): SelectSql {
   const scope = innerScope(outer);
   scope.commonTables = withCommonTables(node, scope);
   scope.windows = node.window_exprs ?? {};
-  const { reachesKey } = draft;
-  draft.reachesKey = true;
+  const { canUseIndex } = draft;
+  draft.canUseIndex = true;
   const joins = node.select_from ? addTables(draft, node.select_from, scope) : [];
   const arrays = arrayJoinText(draft, node, scope);
   const columns: SelectSql["columns"] = [];
   const listed: string[] = [];
-  const isPlain = outer.isFrom && !node.distinct && !node.group_by?.length && !node.group_by_mode;
-  const add = (name: string, { floor, ...value }: Sql, isNamed: boolean): void => {
+  const keepsRows = outer.isFrom && !node.distinct && !node.group_by?.length && !node.group_by_mode;
+  const addColumn = (name: string, { floor, ...value }: Sql, isNamed: boolean): void => {
     const sql = draft.fresh("c");
     listed.push(`${value.sql} AS ${sql}`);
     const column: Sql = { ...value, sql };
-    if (isPlain && floor?.days === 0) {
+    if (keepsRows && floor?.days === 0) {
       // With a moment, its stored column is selected for conditions of the outer SELECT: the engine's index needs it.
       const raw = draft.fresh("c");
       listed.push(`${floor.raw()} AS ${raw}`);
@@ -102,12 +102,12 @@ function oneSql(draft: SqlDraft, node: SelectQuery, outer: SqlScope): SelectSql 
     const { type, nullable } = value;
     if (isNamed) scope.aliases.set(name, { sql, type, nullable, ...text, ...(floor && { floor }) });
   };
-  draft.reachesKey = false;
+  draft.canUseIndex = false;
   for (const one of node.select) {
     const star = starColumns(draft, one, scope);
-    if (star) for (const { name, sql } of star) add(name, sql, false);
-    else if (one.node === "Alias") add(one.alias, draft.expression(one.expr, scope), true);
-    else add(columnName(draft, one), draft.expression(one, scope), false);
+    if (star) for (const { name, sql } of star) addColumn(name, sql, false);
+    else if (one.node === "Alias") addColumn(one.alias, draft.expression(one.expr, scope), true);
+    else addColumn(columnName(draft, one), draft.expression(one, scope), false);
   }
   const where = [node.prewhere, node.where].filter((one) => one !== null && one !== undefined);
   for (const one of conjunctsOf(where)) draft.conjuncts.add(one);
@@ -115,9 +115,9 @@ function oneSql(draft: SqlDraft, node: SelectQuery, outer: SqlScope): SelectSql 
     nodes.length > 0
       ? ` ${word} ${nodes.map((one) => condition(draft.expression(one, scope))).join(" AND ")}`
       : "";
-  draft.reachesKey = true;
+  draft.canUseIndex = true;
   const whereText = conditionText("WHERE", where);
-  draft.reachesKey = false;
+  draft.canUseIndex = false;
   const text = [
     whereText,
     groupText(draft, node, columns, scope),
@@ -129,7 +129,7 @@ function oneSql(draft: SqlDraft, node: SelectQuery, outer: SqlScope): SelectSql 
   ].join("");
   if (node.limit_percent || node.limit_with_ties)
     refuse("LIMIT takes a number of rows, without WITH TIES or percent.", node.limit ?? node);
-  draft.reachesKey = reachesKey;
+  draft.canUseIndex = canUseIndex;
   const from = joins.length > 0 ? ` FROM ${fromText(joins)}` : "";
   return {
     sql: `SELECT ${node.distinct ? "DISTINCT " : ""}${listed.join(", ")}${from}${arrays}${text}`,
@@ -137,8 +137,8 @@ function oneSql(draft: SqlDraft, node: SelectQuery, outer: SqlScope): SelectSql 
   };
 }
 
-/** An expression of GROUP BY and ORDER BY; a whole number is the number of a column. */
-function placed(
+/** An item of GROUP BY or ORDER BY: an expression, or the number of a column from 1. */
+function expressionOrColumn(
   draft: SqlDraft,
   node: ExpressionNode,
   columns: SelectSql["columns"],
@@ -162,7 +162,7 @@ function groupText(
   if (mode === "all") return " GROUP BY ALL";
   if (!node.group_by?.length) return "";
   const list = (nodes: readonly ExpressionNode[]) =>
-    nodes.map((one) => placed(draft, one, columns, scope)).join(", ");
+    nodes.map((one) => expressionOrColumn(draft, one, columns, scope)).join(", ");
   if (mode === "rollup") return ` GROUP BY ROLLUP(${list(node.group_by)})`;
   if (mode === "cube") return ` GROUP BY CUBE(${list(node.group_by)})`;
   if (mode) refuse("GROUPING SETS are not supported: use ROLLUP, CUBE, or several SELECTs.", node);
@@ -178,7 +178,7 @@ function ordersText(
   if (orders.length === 0) return "";
   const parts = orders.map((one) => {
     if (one.with_fill) refuse("WITH FILL is not supported: join a series of numbers() instead.", one);
-    return `${placed(draft, one.expr, columns, scope)} ${directionOf(one.order)}`;
+    return `${expressionOrColumn(draft, one.expr, columns, scope)} ${directionOf(one.order)}`;
   });
   return ` ORDER BY ${parts.join(", ")}`;
 }

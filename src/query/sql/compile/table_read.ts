@@ -12,7 +12,7 @@ import { condition } from "./calls.ts";
 import { constantSql, type SqlDraft, textAs } from "./draft.ts";
 import type { LazyJoin, SqlTable, TableColumn } from "./lists/table.ts";
 import { sqlTables } from "./lists/tables.ts";
-import { meant, quotedName, refuse, SqlProblem } from "./problem.ts";
+import { quotedName, refuse, SqlProblem, suggestion } from "./problem.ts";
 import { innerScope } from "./scope.ts";
 import type { PathKey, Sql } from "./value.ts";
 
@@ -29,7 +29,7 @@ export class TableRead {
   readonly table: SqlTable;
   readonly alias: string;
   readonly #draft: SqlDraft;
-  readonly #isInPlace: boolean;
+  readonly #isInline: boolean;
   readonly #exposed: readonly string[];
   /** Precedes the names of columns. */
   readonly #prefix: string;
@@ -42,7 +42,7 @@ export class TableRead {
   >();
 
   constructor(draft: SqlDraft, table: SqlTable, { isInline = false, exposed = [] }: ReadOptions = {}) {
-    this.#isInPlace = isInline;
+    this.#isInline = isInline;
     this.#exposed = exposed;
     this.table = table;
     this.alias = draft.fresh("t");
@@ -72,7 +72,7 @@ export class TableRead {
     }
     const column = Object.hasOwn(this.table.columns, name) ? this.table.columns[name] : undefined;
     if (!column) {
-      const known = meant(String(name), this.names());
+      const known = suggestion(String(name), this.names());
       return refuse(`There is no ${quotedName(String(name))} in this table.${known}`, at);
     }
     if (keys.length === 0) return this.#columnSql(column);
@@ -237,7 +237,7 @@ export class TableRead {
   }
 
   #read(sql: string): string {
-    if (this.#isInPlace) return sql;
+    if (this.#isInline) return sql;
     let name = this.#columns.get(sql);
     if (name === undefined) this.#columns.set(sql, (name = this.#draft.fresh("v")));
     return `${this.#prefix}${name}`;

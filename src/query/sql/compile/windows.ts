@@ -6,7 +6,7 @@ import { asType, type SqlDraft, type SqlScope } from "./draft.ts";
 import { sqlAggregate } from "./lists/aggregates.ts";
 import { refuseFunction } from "./lists/function_shapes.ts";
 import { sqlFunction } from "./lists/functions.ts";
-import { meant, quotedName, refuse } from "./problem.ts";
+import { quotedName, refuse, suggestion } from "./problem.ts";
 import type { Sql } from "./value.ts";
 
 export function windowSql(draft: SqlDraft, node: WindowFunction, scope: SqlScope): Sql {
@@ -16,18 +16,18 @@ export function windowSql(draft: SqlDraft, node: WindowFunction, scope: SqlScope
   const hasParameters = paramsMax > 0 && (node.args ?? []).length > 0;
   const nodes = hasParameters ? (node.args ?? []) : [...(node.exprs ?? []), ...(node.args ?? [])];
   const args = nodes.filter((one) => !isStar(one)).map((one) => draft.expression(one, scope));
-  const found = aggregate ?? sqlFunction(name);
-  if (!found) return refuseFunction(node.name, "", { ...node, node: "Call", args: [] });
-  arity(node, args.length, found.argsMin, found.argsMax);
+  const callee = aggregate ?? sqlFunction(name);
+  if (!callee) return refuseFunction(node.name, "", { ...node, node: "Call", args: [] });
+  arity(node, args.length, callee.argsMin, callee.argsMax);
   const params = hasParameters ? parametersOf(node, node.exprs ?? [], paramsMax) : "";
-  const read = args.map((one, i) => (found.isNumeric && i === 0 ? asType(one, "number") : one));
-  const called = `${found.name}${params}(${read.map((one) => one.sql).join(", ")})`;
-  const type = found.type === "unknown" ? (read[0]?.type ?? "unknown") : found.type;
-  const isShifted = found.name === "lagInFrame" || found.name === "leadInFrame";
+  const converted = args.map((one, i) => (callee.isNumeric && i === 0 ? asType(one, "number") : one));
+  const called = `${callee.name}${params}(${converted.map((one) => one.sql).join(", ")})`;
+  const type = callee.type === "unknown" ? (converted[0]?.type ?? "unknown") : callee.type;
+  const isShifted = callee.name === "lagInFrame" || callee.name === "leadInFrame";
   return {
     sql: `${called} OVER (${windowText(draft, windowOf(node, scope), scope, isShifted)})`,
     type,
-    nullable: found.type === "unknown" || read.some((one) => one.nullable),
+    nullable: callee.type === "unknown" || converted.some((one) => one.nullable),
   };
 }
 
@@ -36,7 +36,7 @@ function windowOf(node: WindowFunction, { windows = {} }: SqlScope): WindowExpr 
   const { over_identifier: name } = node;
   if (!name) return node.over_expr ?? undefined;
   if (Object.hasOwn(windows, name)) return windows[name];
-  return refuse(`There is no WINDOW ${quotedName(name)}.${meant(name, Object.keys(windows))}`, node);
+  return refuse(`There is no WINDOW ${quotedName(name)}.${suggestion(name, Object.keys(windows))}`, node);
 }
 
 function windowText(

@@ -23,17 +23,17 @@ export type SqlParser = ReturnType<typeof openSqlParser>;
 export function openSqlParser(log: Log) {
   const permit = new Semaphore(1, parserLimits.textsWaitingMax, limits.workingFreeMultiple);
   const child = openParserChild(log);
-  const known = new KnownTexts();
+  const cache = new ParseCache();
 
-  async function parsed(text: string, kind: TextKind, project_id: number): Promise<Parsed> {
+  async function parseCached(text: string, kind: TextKind, project_id: number): Promise<Parsed> {
     const key = `${kind} ${text}`;
-    const before = known.find(key);
-    if (before) return before;
+    const cached = cache.find(key);
+    if (cached) return cached;
     const wait = { owner: project_id, msMax: parserLimits.textsWaitMsMax, busy: tooManyTexts };
-    const now = await permit.run(wait, () => child.parse(kind, text));
+    const parsed = await permit.run(wait, () => child.parse(kind, text));
     // A text that took too long in a child that was cold, or nearly full, may be read by the next one.
-    if (!("failed" in now) || now.failed !== "time") known.retain(key, now);
-    return now;
+    if (!("failed" in parsed) || parsed.failed !== "time") cache.retain(key, parsed);
+    return parsed;
   }
 
   return {
@@ -47,11 +47,11 @@ export function openSqlParser(log: Log) {
       project_id: number,
     ): Promise<Trees[Kind]> => {
       checkTextBounds(text);
-      const result = await parsed(text, kind, project_id);
+      const result = await parseCached(text, kind, project_id);
       if ("failed" in result) throw new SqlProblem(failures[result.failed]);
       const tree: unknown = JSON.parse(withWholeNumbers(result.json));
       if (isError(tree)) throw new SqlProblem(sentenceOf(tree), tree);
-      if (kind === "order") refuseRest(text, tree as OrderExpr);
+      if (kind === "order") refuseTextAfter(text, tree as OrderExpr);
       return tree as never;
     },
     close: () => child.close(),
@@ -59,7 +59,7 @@ export function openSqlParser(log: Log) {
 }
 
 /** The parser ignores text after an order. */
-function refuseRest(text: string, { end }: OrderExpr): void {
+function refuseTextAfter(text: string, { end }: OrderExpr): void {
   const rest = [...text]
     .slice(end?.offset ?? 0)
     .join("")
@@ -94,7 +94,7 @@ function openParserChild(log: Log) {
     parse: async (kind: TextKind, text: string): Promise<Parsed> => {
       clearTimeout(idle);
       try {
-        if (!current?.usable) current = await ParserProcess.start();
+        if (!current?.isUsable) current = await ParserProcess.start();
         return await current.parse(kind, text);
       } catch (thrown) {
         log.warn("the HogQL parser ended", { reason: reasonOf(thrown) });
@@ -111,27 +111,27 @@ function openParserChild(log: Log) {
 }
 
 /** The latest texts and their outcomes: a text that crashes the parser does so only once. */
-class KnownTexts {
-  /** The latest last. */
+class ParseCache {
+  /** The most recently used last. */
   readonly #texts = new Map<string, Parsed>();
   #chars = 0;
 
   find(key: string): Parsed | undefined {
-    const found = this.#texts.get(key);
-    if (!found) return undefined;
+    const parsed = this.#texts.get(key);
+    if (!parsed) return undefined;
     this.#texts.delete(key);
-    this.#texts.set(key, found);
-    return found;
+    this.#texts.set(key, parsed);
+    return parsed;
   }
 
   retain(key: string, parsed: Parsed): void {
     if (this.#texts.has(key)) return;
     this.#texts.set(key, parsed);
     this.#chars += charsOf(key, parsed);
-    for (const [oldest, its] of this.#texts) {
+    for (const [oldest, dropped] of this.#texts) {
       if (this.#chars <= parserLimits.treesCharsMax) return;
       this.#texts.delete(oldest);
-      this.#chars -= charsOf(oldest, its);
+      this.#chars -= charsOf(oldest, dropped);
     }
   }
 }

@@ -14,7 +14,7 @@ export class ParserProcess {
   readonly #ready = Promise.withResolvers<void>();
   #waiting: { id: number; done: PromiseWithResolvers<Parsed> } | undefined;
   #lastId = 0;
-  #usable = true;
+  #isUsable = true;
 
   private constructor() {
     this.#child = Bun.spawn(command, {
@@ -23,7 +23,7 @@ export class ParserProcess {
       cwd: "/",
       stdio: ["ignore", "ignore", "ignore"],
       serialization: "advanced",
-      ipc: (message: ParserReply) => this.#hear(message),
+      ipc: (message: ParserReply) => this.#receive(message),
     });
     this.#child.unref();
     void this.#child.exited.then((code) => this.#end(`the parser's process ended with ${code}`));
@@ -42,8 +42,8 @@ export class ParserProcess {
   }
 
   /** Whether it may get another text. */
-  get usable(): boolean {
-    return this.#usable;
+  get isUsable(): boolean {
+    return this.#isUsable;
   }
 
   get pid(): number {
@@ -52,11 +52,11 @@ export class ParserProcess {
 
   /** Reads one text, after the one before has ended. @throws when the process dies by itself. */
   async parse(kind: TextKind, text: string): Promise<Parsed> {
-    if (!this.#usable) throw new Error("the parser's process is gone");
+    if (!this.#isUsable) throw new Error("the parser's process has ended");
     const id = ++this.#lastId;
     const done = Promise.withResolvers<Parsed>();
     this.#waiting = { id, done };
-    const stopWatch = this.#watch(done);
+    const endWatch = this.#watch(done);
     try {
       this.#child.send({ id, kind, text } satisfies ParserRequest);
       const parsed = await done.promise;
@@ -65,23 +65,23 @@ export class ParserProcess {
       return parsed;
     } finally {
       this.#waiting = undefined;
-      stopWatch();
+      endWatch();
     }
   }
 
   kill(): void {
-    this.#usable = false;
+    this.#isUsable = false;
     this.#child.kill("SIGKILL");
   }
 
-  #hear({ id, json }: ParserReply): void {
+  #receive({ id, json }: ParserReply): void {
     if (id === 0) this.#ready.resolve();
     if (id !== this.#waiting?.id) return;
     this.#waiting.done.resolve(json === undefined ? { failed: "depth" } : { json });
   }
 
   #end(reason: string): void {
-    this.#usable = false;
+    this.#isUsable = false;
     this.#ready.reject(new Error(reason));
     this.#waiting?.done.reject(new Error(reason));
   }
@@ -107,11 +107,11 @@ export class ParserProcess {
 }
 
 const entry = fileURLToPath(new URL("./parser_child.ts", import.meta.url));
-const bounded = `ulimit -t ${parserLimits.childCpuSecondsMax}; exec "$@"`;
+const boundedScript = `ulimit -t ${parserLimits.childCpuSecondsMax}; exec "$@"`;
 const command = [
   "/bin/sh",
   "-c",
-  bounded,
+  boundedScript,
   "sh",
   process.execPath,
   "--smol",

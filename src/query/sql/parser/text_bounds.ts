@@ -41,7 +41,7 @@ export function checkTextBounds(text: string): void {
   const filters = new Set<number>();
   for (let at = 0; at < text.length;) {
     const code = text.charCodeAt(at);
-    const end = partEnd(text, at);
+    const end = tokenEnd(text, at);
     if (code <= 0x20 || commentEnd(text, at, code) > at) {
       at = end;
       continue;
@@ -71,7 +71,7 @@ export function checkTextBounds(text: string): void {
 }
 
 /** The offset after what begins at `at`: a comment, a quoted text, a word, or one character. */
-export function partEnd(text: string, at: number): number {
+export function tokenEnd(text: string, at: number): number {
   const code = text.charCodeAt(at);
   const skipped = commentEnd(text, at, code);
   if (skipped > at) return skipped;

@@ -96,8 +96,8 @@ test.each([
 
 test("parts are counted up to their bound, and not beyond", () => {
   const draft = openDraft();
-  for (let i = 0; i < queryLimits.sqlPartsMax; i++) draft.spend(undefined);
-  expect(() => draft.spend(undefined)).toThrow(SqlProblem);
+  for (let i = 0; i < queryLimits.sqlPartsMax; i++) draft.countPart(undefined);
+  expect(() => draft.countPart(undefined)).toThrow(SqlProblem);
 });
 
 test("the values of a query are bounded together, those that are shared once", () => {
@@ -111,12 +111,14 @@ test("the values of a query are bounded together, those that are shared once", (
 test("a part that is too long is refused, and so are many that are not", () => {
   const part = (chars: number) => ({ sql: "x".repeat(chars) });
   const { sqlStatementCharsMax: most, sqlMadeCharsMax: all } = queryLimits;
-  expect(openDraft().made(part(most), undefined).sql).toHaveLength(most);
-  expect(() => openDraft().made(part(most + 1), undefined)).toThrow("The query becomes too long.");
+  expect(openDraft().bounded(part(most), undefined).sql).toHaveLength(most);
+  expect(() => openDraft().bounded(part(most + 1), undefined)).toThrow("The query becomes too long.");
   const draft = openDraft();
   const fitting = Math.floor(all / most);
-  for (let i = 0; i < fitting; i++) draft.made(part(most), undefined);
-  expect(() => draft.made(part(all - fitting * most + 1), undefined)).toThrow("The query becomes too long.");
+  for (let i = 0; i < fitting; i++) draft.bounded(part(most), undefined);
+  expect(() => draft.bounded(part(all - fitting * most + 1), undefined)).toThrow(
+    "The query becomes too long.",
+  );
 });
 
 test("only a property is read as another type: a column stays what it is", () => {

@@ -102,7 +102,7 @@ test("a process that is killed is replaced by the next text", async () => {
   const own = await ParserProcess.start();
   process.kill(own.pid, "SIGKILL");
   expect(await own.parse("select", "select 1").catch(() => "gone")).toBe("gone");
-  expect(own.usable).toBe(false);
+  expect(own.isUsable).toBe(false);
 });
 
 test("when too many texts wait, the others are refused with a time to retry", async () => {

@@ -54,14 +54,14 @@ const combinators: readonly [suffix: string, args: number, type?: SqlType][] = [
 ];
 
 /** The aggregate of a name with at most three suffixes, such as `sumArrayOrNullIf`. */
-export function sqlAggregate(called: string, deep = 0): SqlAggregate | undefined {
-  const name = called.toLowerCase();
-  const found = aggregates.get(name);
-  if (found) return found;
-  if (deep === 3) return undefined;
+export function sqlAggregate(calledName: string, suffixes = 0): SqlAggregate | undefined {
+  const name = calledName.toLowerCase();
+  const aggregate = aggregates.get(name);
+  if (aggregate) return aggregate;
+  if (suffixes === 3) return undefined;
   for (const [suffix, args, type] of combinators) {
     if (!name.endsWith(suffix.toLowerCase())) continue;
-    const base = sqlAggregate(name.slice(0, -suffix.length), deep + 1);
+    const base = sqlAggregate(name.slice(0, -suffix.length), suffixes + 1);
     if (!base) continue;
     const isNumeric = base.isNumeric === true && (suffix === "If" || suffix.startsWith("Or"));
     return {
