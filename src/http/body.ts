@@ -11,7 +11,7 @@ import { limits } from "../core/limits.ts";
 import { reasonOf } from "../core/log.ts";
 import { leaseFor, receiveSmall } from "../work/bodies/charged_request.ts";
 import type { MemoryLease } from "../work/bodies/memory_budget.ts";
-import { checkFields, type Input, isFree, plainRule, type Purpose } from "./fields/field_check.ts";
+import { acceptsAny, checkFields, type Input, plainRule, type Purpose } from "./fields/field_check.ts";
 import type { Rule } from "./fields/field_rule.ts";
 import { httpLimits } from "./limits.ts";
 
@@ -90,11 +90,11 @@ export function fieldsOfForm(rule: Rule, form: URLSearchParams): Record<string, 
     const values = form.getAll(name);
     const last = values.at(-1);
     if (last === undefined) continue;
-    const { rule: own, orNull } = plainRule(field);
-    if (last === "" && orNull) fields[name] = null;
+    const { rule: plain, isNullable } = plainRule(field);
+    if (last === "" && isNullable) fields[name] = null;
     else if (last === "" && field.default !== undefined) continue;
-    else if (own.type === "array") fields[name] = values;
-    else fields[name] = own.type === "object" || isFree(own) ? jsonOrText(last) : last;
+    else if (plain.type === "array") fields[name] = values;
+    else fields[name] = plain.type === "object" || acceptsAny(plain) ? jsonOrText(last) : last;
   }
   if (rule.additionalProperties !== false) return fields;
   // Names that the schema does not have are refused with it.

@@ -1,7 +1,7 @@
 // The range of a backfill, and how one is begun.
 
 import { Fault } from "../../core/fault.ts";
-import { shown } from "../../http/fields/field_fault.ts";
+import { excerpt } from "../../http/fields/field_fault.ts";
 import { isoTimeOf } from "../../http/fields/field_time.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { alignedBefore, intervalMs, intervalsIn } from "../interval.ts";
@@ -22,7 +22,7 @@ export function readRange(body: { start_at?: unknown; end_at?: unknown }, now: D
   }
   if (end && end > now) {
     const end = String(body.end_at);
-    throw new Fault("invalid_input", `The provided 'end_at' (${shown(end)}) is in the future`);
+    throw new Fault("invalid_input", `The provided 'end_at' (${excerpt(end)}) is in the future`);
   }
   return { start, end };
 }
@@ -82,7 +82,7 @@ function momentIn(value: unknown): Date | null {
   const text = typeof value === "string" ? value.trim() : "";
   const time = text.length > 64 ? undefined : isoTimeOf(dateOnly.test(text) ? `${text}T00:00` : text);
   if (time === undefined) {
-    const detail = `Input ${shown(value)} is not a valid ISO formatted datetime.`;
+    const detail = `Input ${excerpt(value)} is not a valid ISO formatted datetime.`;
     throw new Fault("invalid_input", detail);
   }
   if (dateOnly.test(text) || !offset.test(text)) {

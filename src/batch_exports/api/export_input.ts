@@ -4,7 +4,7 @@
 import type { Addresses } from "../../access/address.ts";
 import type { Secrets } from "../../access/secret.ts";
 import { Fault, UserError } from "../../core/fault.ts";
-import { shown } from "../../http/fields/field_fault.ts";
+import { excerpt } from "../../http/fields/field_fault.ts";
 import type { SqlParser } from "../../query/sql/parser/parser.ts";
 import type { ClickHouse } from "../../storage/clickhouse/clickhouse.ts";
 import { readsOf } from "../../storage/clickhouse/query_options.ts";
@@ -165,14 +165,14 @@ async function checkFilters(clickhouse: ClickHouse, project_id: number, filters:
 function modelOf(model: string | null | undefined): ExportModel {
   if (model === undefined || model === null || model === "") return "events";
   if (model === "events" || model === "persons") return model;
-  throw new Fault("invalid_choice", `"${shown(model)}" is not a valid choice.`, { attr: "model" });
+  throw new Fault("invalid_choice", `"${excerpt(model)}" is not a valid choice.`, { attr: "model" });
 }
 
 function intervalOf(interval: string | undefined): string {
   if (interval === "hour" || interval === "day" || interval === "week") return interval;
   const minutes = Number(/^every ([1-9]\d{0,3}) minutes$/.exec(interval ?? "")?.[1]);
   if (interval !== undefined && minutes <= exportLimits.minutesMax) return interval;
-  throw new Fault("invalid_choice", `"${shown(interval)}" is not a valid choice.`, { attr: "interval" });
+  throw new Fault("invalid_choice", `"${excerpt(interval)}" is not a valid choice.`, { attr: "interval" });
 }
 
 /** The query under either name; a blank one counts as none. */

@@ -11,48 +11,48 @@ import Type, {
 import { harmlessFieldsOf } from "./harmless_fields.ts";
 
 /** Options of any field. One with a `default` may be left out when a thing is created. */
-type FieldNotes = {
+type FieldOptions = {
   description?: string;
   examples?: unknown[];
   default?: unknown;
 };
 
 /** Text, trimmed; not blank unless it says so. `maxLength` counts characters, not UTF-16 units. */
-export function text(notes: FieldNotes & { maxLength?: number; blank?: boolean } = {}) {
-  const { blank = false, ...rest } = notes;
+export function text(options: FieldOptions & { maxLength?: number; blank?: boolean } = {}) {
+  const { blank = false, ...rest } = options;
   return Type.String(blank ? rest : { minLength: 1, ...rest });
 }
 
 /** Text that is compared byte by byte, as a distinct id or the key of a property: not trimmed, not empty. */
-export function exactText(notes: FieldNotes & { maxLength?: number } = {}) {
-  return Type.String({ minLength: 1, "x-exact": true, ...notes });
+export function exactText(options: FieldOptions & { maxLength?: number } = {}) {
+  return Type.String({ minLength: 1, "x-exact": true, ...options });
 }
 
-export function flag(notes: FieldNotes = {}) {
-  return Type.Boolean(notes);
+export function flag(options: FieldOptions = {}) {
+  return Type.Boolean(options);
 }
 
 /** A whole number that Postgres can hold, or within tighter bounds. */
-export function integer(notes: FieldNotes & { minimum?: number; maximum?: number } = {}) {
-  return Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647, ...notes });
+export function integer(options: FieldOptions & { minimum?: number; maximum?: number } = {}) {
+  return Type.Integer({ minimum: -2_147_483_648, maximum: 2_147_483_647, ...options });
 }
 
 /** A moment; checked ones are ISO 8601 in UTC. */
-export function moment(notes: FieldNotes = {}) {
-  return Type.String({ format: "date-time", ...notes });
+export function moment(options: FieldOptions = {}) {
+  return Type.String({ format: "date-time", ...options });
 }
 
-export function uuid(notes: FieldNotes = {}) {
-  return Type.String({ format: "uuid", ...notes });
+export function uuid(options: FieldOptions = {}) {
+  return Type.String({ format: "uuid", ...options });
 }
 
 /** A name of the time zone database, like Europe/Paris. */
-export function timezone(notes: FieldNotes = {}) {
-  return Type.String({ format: "iana-timezone", ...notes });
+export function timezone(options: FieldOptions = {}) {
+  return Type.String({ format: "iana-timezone", ...options });
 }
 
-export function choice<const Choice extends string>(choices: readonly Choice[], notes: FieldNotes = {}) {
-  return Type.Enum<Choice[]>([...choices], { type: "string", ...notes });
+export function choice<const Choice extends string>(choices: readonly Choice[], options: FieldOptions = {}) {
+  return Type.Enum<Choice[]>([...choices], { type: "string", ...options });
 }
 
 /** An object with a name in the API's description: defined once, and referred to from everywhere. */
@@ -62,18 +62,18 @@ export function model<Properties extends TProperties>(title: string, properties:
 
 /**
  * An object without any other fields: a name that it does not have is refused.
- * @param shown a model that replies show: its other fields and its harmless ones may be sent, and change nothing.
+ * @param replyModel replies have it: its other fields and its harmless ones may be sent, and change nothing.
  */
 export function strictModel<Properties extends TProperties>(
   title: string,
   properties: Properties,
-  shown?: TObject,
+  replyModel?: TObject,
 ) {
-  return Type.Object(properties, { title, ...strictness(shown) });
+  return Type.Object(properties, { title, ...strictness(replyModel) });
 }
 
-function strictness(shown: TObject | undefined) {
-  const { title = "", properties = {} } = (shown ?? {}) as { title?: string; properties?: TProperties };
+function strictness(replyModel: TObject | undefined) {
+  const { title = "", properties = {} } = (replyModel ?? {}) as { title?: string; properties?: TProperties };
   const dropped = [...Object.keys(properties), ...harmlessFieldsOf(title)];
   return { additionalProperties: false, "x-dropped": dropped };
 }
@@ -86,14 +86,14 @@ export function variants<Models extends TObject[]>(
   title: string,
   property: string,
   models: [...Models],
-  notes: FieldNotes = {},
+  options: FieldOptions = {},
 ): TUnion<Models> {
-  return Type.Union(models, { title, discriminator: { propertyName: property }, ...notes });
+  return Type.Union(models, { title, discriminator: { propertyName: property }, ...options });
 }
 
 /** The id of another thing. Only its form is checked: its existence is checked by the room, with `missingReference`. */
-export function reference(notes: FieldNotes = {}) {
-  return Type.Integer({ minimum: 1, maximum: 2_147_483_647, "x-reference": true, ...notes });
+export function reference(options: FieldOptions = {}) {
+  return Type.Integer({ minimum: 1, maximum: 2_147_483_647, "x-reference": true, ...options });
 }
 
 /**
@@ -132,9 +132,9 @@ export function unread(description: string) {
 
 export function nullable<Schema extends TSchema>(
   schema: Schema,
-  notes: FieldNotes = {},
+  options: FieldOptions = {},
 ): TUnion<[Schema, TNull]> {
-  return Type.Union([schema, Type.Null()], notes);
+  return Type.Union([schema, Type.Null()], options);
 }
 
 /** Marks a field that replies show and requests cannot set. */
@@ -158,8 +158,8 @@ export function writable<Properties extends TProperties>(
 ): TObject<Writable<Properties>> {
   const fields = Object.entries(model.properties).filter(([, schema]) => !("readOnly" in schema));
   const { title } = model as { title?: string };
-  const named = title === undefined ? {} : { title: `${title}Request` };
-  return Type.Object(Object.fromEntries(fields), named) as unknown as TObject<Writable<Properties>>;
+  const titled = title === undefined ? {} : { title: `${title}Request` };
+  return Type.Object(Object.fromEntries(fields), titled) as unknown as TObject<Writable<Properties>>;
 }
 
 /** A body of writable() that refuses other fields, as strictModel() does. */

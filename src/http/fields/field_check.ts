@@ -4,13 +4,13 @@
 import type { TObject } from "typebox";
 import { isDictionary } from "../../core/json/dictionary.ts";
 import type { CreateInput, UpdateInput } from "./field.ts";
-import { fieldFault, type FieldPath, shown, typeNameOf } from "./field_fault.ts";
+import { excerpt, fieldFault, type FieldPath, typeNameOf } from "./field_fault.ts";
 import {
   checkChoice,
   checkEmpty,
   checkFlag,
-  checkFree,
   checkInteger,
+  checkJson,
   checkMoment,
   checkNumber,
   checkReference,
@@ -46,11 +46,11 @@ function checkObject(rule: Rule, value: unknown, path: FieldPath, purpose: Purpo
     throw fieldFault("invalid_input", detail, path.length > 0 ? [...path, "non_field_errors"] : []);
   }
   const checked: Record<string, unknown> = {};
-  const last: [string, Rule][] = [];
+  const checkedLast: [string, Rule][] = [];
   for (const [name, field] of Object.entries(rule.properties ?? {})) {
     if (Object.hasOwn(value, name)) {
       if (field["x-empty"] !== undefined) checkEmpty(field, value[name], [...path, name]);
-      else if (field["x-checked-last"]) last.push([name, field]);
+      else if (field["x-checked-last"]) checkedLast.push([name, field]);
       else checked[name] = checkValue(field, value[name], [...path, name], purpose);
     } else if (field.default !== undefined) {
       if (purpose === "make") checked[name] = structuredClone(field.default);
@@ -60,7 +60,7 @@ function checkObject(rule: Rule, value: unknown, path: FieldPath, purpose: Purpo
       throw fieldFault("required", "This field is required.", [...path, name]);
     }
   }
-  for (const [name, field] of last) {
+  for (const [name, field] of checkedLast) {
     checked[name] = checkValue(field, value[name], [...path, name], purpose);
   }
   refuseUnknown(rule, value, path);
@@ -76,34 +76,34 @@ function refuseUnknown(rule: Rule, value: Record<string, unknown>, path: FieldPa
   const unknown = Object.keys(value).find((name) => !isKnown(name));
   if (unknown === undefined) return;
   const names = Object.keys(properties).join(", ");
-  const detail = `"${shown(unknown)}" is not a field of this request. There are: ${names}.`;
-  throw fieldFault("invalid_input", detail, [...path, shown(unknown)]);
+  const detail = `"${excerpt(unknown)}" is not a field of this request. There are: ${names}.`;
+  throw fieldFault("invalid_input", detail, [...path, excerpt(unknown)]);
 }
 
 function checkValue(rule: Rule, value: unknown, path: FieldPath, purpose: Purpose): unknown {
-  const { rule: own, orNull } = plainRule(rule);
+  const { rule: plain, isNullable } = plainRule(rule);
   if (value === null) {
     // A schema without rules accepts anything, null too.
-    if (orNull || isFree(own)) return null;
+    if (isNullable || acceptsAny(plain)) return null;
     throw fieldFault("null", "This field may not be null.", path);
   }
-  if (own.enum) return checkChoice(own.enum, value, path);
-  if (own["x-reference"]) return checkReference(value, path);
-  switch (own.type) {
+  if (plain.enum) return checkChoice(plain.enum, value, path);
+  if (plain["x-reference"]) return checkReference(value, path);
+  switch (plain.type) {
     case "string":
-      return checkString(own, value, path);
+      return checkString(plain, value, path);
     case "integer":
-      return checkInteger(own, value, path);
+      return checkInteger(plain, value, path);
     case "number":
-      return checkNumber(own, value, path);
+      return checkNumber(plain, value, path);
     case "boolean":
-      return checkFlag(value, path, orNull);
+      return checkFlag(value, path, isNullable);
     case "array":
-      return checkList(own, value, path, purpose);
+      return checkList(plain, value, path, purpose);
     case "object":
-      return own.properties ? checkObject(own, value, path, purpose) : checkDictionary(value, path);
+      return plain.properties ? checkObject(plain, value, path, purpose) : checkDictionary(value, path);
     default:
-      return checkFree(value, path);
+      return checkJson(value, path);
   }
 }
 
@@ -131,20 +131,20 @@ function checkDictionary(value: unknown, path: FieldPath): unknown {
     const detail = `Expected a dictionary of items but got type "${typeNameOf(value)}".`;
     throw fieldFault("not_a_dict", detail, path);
   }
-  return checkFree(value, path);
+  return checkJson(value, path);
 }
 
-/** The rule without its "or null". */
-export function plainRule(rule: Rule): { rule: Rule; orNull: boolean } {
-  if (!rule.anyOf) return { rule, orNull: false };
+/** The rule without its null, and whether it has one. */
+export function plainRule(rule: Rule): { rule: Rule; isNullable: boolean } {
+  if (!rule.anyOf) return { rule, isNullable: false };
   const others = rule.anyOf.filter((one) => one.type !== "null");
-  const orNull = others.length < rule.anyOf.length;
+  const isNullable = others.length < rule.anyOf.length;
   const [only] = others;
-  if (only && others.length === 1) return { rule: only, orNull };
-  return { rule: { enum: others.map((one) => one.const) }, orNull };
+  if (only && others.length === 1) return { rule: only, isNullable };
+  return { rule: { enum: others.map((one) => one.const) }, isNullable };
 }
 
-/** Whether the rule has no condition for the value. */
-export function isFree(rule: Rule): boolean {
+/** Whether any JSON value is valid. */
+export function acceptsAny(rule: Rule): boolean {
   return rule.type === undefined && rule.enum === undefined;
 }

@@ -27,7 +27,7 @@ export function typeNameOf(value: unknown): string {
 }
 
 /** A wrong value as a refusal shows it, cut to `limits.valueShownCharsMax`. */
-export function shown(value: unknown): string {
+export function excerpt(value: unknown): string {
   const text = typeof value === "string" ? value : quoted(value, 3);
   return text.length > limits.valueShownCharsMax ? `${text.slice(0, limits.valueShownCharsMax)}…` : text;
 }

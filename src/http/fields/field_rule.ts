@@ -6,7 +6,7 @@ import { dashedUuid } from "../../core/id.ts";
 import { limits } from "../../core/limits.ts";
 import { trimmed, withoutEnds, withoutLast } from "../../core/trim.ts";
 import { httpLimits } from "../limits.ts";
-import { fieldFault, type FieldPath, shown, typeNameOf } from "./field_fault.ts";
+import { excerpt, fieldFault, type FieldPath, typeNameOf } from "./field_fault.ts";
 import { isoTimeOf, isTimezone } from "./field_time.ts";
 
 export interface Rule {
@@ -46,10 +46,10 @@ export function checkText(rule: Rule, value: unknown, path: FieldPath): string {
   if (typeof value !== "string" && (isExact || typeof value !== "number")) {
     throw fieldFault("invalid_input", "Not a valid string.", path);
   }
-  const given = String(value);
+  const untrimmed = String(value);
   // No character has more than two UTF-16 units.
-  if (given.length > 2 * maxLength + httpLimits.blanksAroundMax) throw tooLong(maxLength, path);
-  const text = isExact ? given : trimmed(given);
+  if (untrimmed.length > 2 * maxLength + httpLimits.blanksAroundMax) throw tooLong(maxLength, path);
+  const text = isExact ? untrimmed : trimmed(untrimmed);
   if (text === "") {
     if (minLength > 0) throw fieldFault("blank", "This field may not be blank.", path);
     return text;
@@ -80,12 +80,12 @@ export function refuseUnstorable(text: string, path: FieldPath): void {
   throw fieldFault("surrogate_characters_not_allowed", detail, path);
 }
 
-const textDigitsMax = 1000;
+const numberCharsMax = 1000;
 const digits = /^[+-]?[\d_]+$/;
 
 /** @throws Fault for what is no whole number, or is out of the rule's bounds. */
 export function checkInteger(rule: Rule, value: unknown, path: FieldPath): number {
-  if (typeof value === "string" && value.length > textDigitsMax) {
+  if (typeof value === "string" && value.length > numberCharsMax) {
     throw fieldFault("max_string_length", "String value too large.", path);
   }
   const number = integerIn(value);
@@ -125,20 +125,20 @@ function withinBounds(number: number, minimum: number, maximum: number, path: Fi
 
 /** A number out of range is refused as a missing reference. */
 export function checkReference(value: unknown, path: FieldPath): number {
-  const number = typeof value === "string" && value.length > textDigitsMax ? undefined : integerIn(value);
+  const number = typeof value === "string" && value.length > numberCharsMax ? undefined : integerIn(value);
   if (number === undefined) {
     const detail = `Incorrect type. Expected pk value, received ${typeNameOf(value)}.`;
     throw fieldFault("incorrect_type", detail, path);
   }
   if (number < 1 || number > 2_147_483_647) {
-    throw fieldFault("does_not_exist", `Invalid pk "${shown(value)}" - object does not exist.`, path);
+    throw fieldFault("does_not_exist", `Invalid pk "${excerpt(value)}" - object does not exist.`, path);
   }
   return number;
 }
 
 /** @throws Fault for what is no finite number, or is out of the rule's bounds. */
 export function checkNumber(rule: Rule, value: unknown, path: FieldPath): number {
-  if (typeof value === "string" && value.length > textDigitsMax) {
+  if (typeof value === "string" && value.length > numberCharsMax) {
     throw fieldFault("max_string_length", "String value too large.", path);
   }
   const number = typeof value === "string" && /^\s*[+-]?[\d.]/.test(value) ? Number(value) : value;
@@ -149,15 +149,15 @@ export function checkNumber(rule: Rule, value: unknown, path: FieldPath): number
   return withinBounds(number, minimum, maximum, path);
 }
 
-const yes = new Set<unknown>("t T y Y yes Yes YES true True TRUE on On ON 1".split(" ")).add(1).add(true);
-const no = new Set<unknown>("f F n N no No NO false False FALSE off Off OFF 0".split(" ")).add(0).add(false);
-const neither = new Set<unknown>(["null", "Null", "NULL", ""]);
+const truthy = new Set<unknown>([..."t T y Y yes Yes YES true True TRUE on On ON 1".split(" "), 1, true]);
+const falsy = new Set<unknown>([..."f F n N no No NO false False FALSE off Off OFF 0".split(" "), 0, false]);
+const nullish = new Set<unknown>(["null", "Null", "NULL", ""]);
 
-/** @param orNull whether the words for null are accepted. */
-export function checkFlag(value: unknown, path: FieldPath, orNull: boolean): boolean | null {
-  if (yes.has(value)) return true;
-  if (no.has(value)) return false;
-  if (orNull && neither.has(value)) return null;
+/** @param isNullable whether the words for null are accepted. */
+export function checkFlag(value: unknown, path: FieldPath, isNullable: boolean): boolean | null {
+  if (truthy.has(value)) return true;
+  if (falsy.has(value)) return false;
+  if (isNullable && nullish.has(value)) return null;
   throw fieldFault("invalid_input", "Must be a valid boolean.", path);
 }
 
@@ -179,17 +179,17 @@ export function checkUuid(value: unknown, path: FieldPath): string {
       ? withoutEnds(value.replace("urn:", "").replace("uuid:", ""), "{}").replaceAll("-", "")
       : "";
   if (!/^[0-9a-f]{32}$/i.test(hex)) {
-    throw fieldFault("invalid_input", `“${shown(value)}” is not a valid UUID.`, path);
+    throw fieldFault("invalid_input", `“${excerpt(value)}” is not a valid UUID.`, path);
   }
   return dashedUuid(hex.toLowerCase());
 }
 
 /** @throws Fault for what is none of the choices. */
 export function checkChoice(choices: readonly unknown[], value: unknown, path: FieldPath): unknown {
-  const word = typeof value === "string" ? value : shown(value);
-  const found = choices.find((one) => String(one) === word);
-  if (found === undefined) throw notAChoice(value, path);
-  return found;
+  const word = typeof value === "string" ? value : excerpt(value);
+  const choice = choices.find((one) => String(one) === word);
+  if (choice === undefined) throw notAChoice(value, path);
+  return choice;
 }
 
 /** @throws Fault for what is no name of the time zone database. */
@@ -199,12 +199,12 @@ export function checkTimezone(value: unknown, path: FieldPath): string {
 }
 
 function notAChoice(value: unknown, path: FieldPath): Error {
-  return fieldFault("invalid_choice", `"${shown(value)}" is not a valid choice.`, path);
+  return fieldFault("invalid_choice", `"${excerpt(value)}" is not a valid choice.`, path);
 }
 
 /**
- * @throws Fault for all but null, an empty object, list or text, and what the rule accepts beside them. False is empty,
- *   unless true means the same as nothing.
+ * Accepts null, an empty object, list or text, and the values of `x-also`. False is empty, unless true is among those.
+ * @throws Fault
  */
 export function checkEmpty(rule: Rule, value: unknown, path: FieldPath): undefined {
   const { "x-empty": refusal = "", "x-also": also = [] } = rule;
@@ -216,17 +216,17 @@ export function checkEmpty(rule: Rule, value: unknown, path: FieldPath): undefin
 }
 
 /** Any JSON that can be stored, no deeper than its readers accept. */
-export function checkFree(value: unknown, path: FieldPath): unknown {
-  const waiting: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
-  for (let next = waiting.pop(); next; next = waiting.pop()) {
-    const { value: one, depth } = next;
-    if (typeof one === "string") refuseUnstorable(one, path);
-    if (typeof one !== "object" || one === null) continue;
+export function checkJson(value: unknown, path: FieldPath): unknown {
+  const pending: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
+  for (let next = pending.pop(); next; next = pending.pop()) {
+    const { value: member, depth } = next;
+    if (typeof member === "string") refuseUnstorable(member, path);
+    if (typeof member !== "object" || member === null) continue;
     if (depth >= limits.jsonDepthMax) {
       throw fieldFault("invalid_input", `Value is nested deeper than ${limits.jsonDepthMax} levels.`, path);
     }
-    if (!Array.isArray(one)) for (const name of Object.keys(one)) refuseUnstorable(name, path);
-    for (const member of Object.values(one)) waiting.push({ value: member, depth: depth + 1 });
+    if (!Array.isArray(member)) for (const name of Object.keys(member)) refuseUnstorable(name, path);
+    for (const child of Object.values(member)) pending.push({ value: child, depth: depth + 1 });
   }
   return value;
 }

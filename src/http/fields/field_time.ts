@@ -12,12 +12,12 @@ const spelling = new RegExp(String.raw`^${day}[T ]${hour}\s*${zone}$`);
  * time. A text without a zone is in UTC.
  */
 export function isoTimeOf(text: string): string | undefined {
-  const found = spelling.exec(text.trim());
-  if (!found) return undefined;
-  const numbers = found.slice(1, 7).map((digits = "0") => Number(digits)) as [number, number, number];
-  const [fraction = "", sign, ahead = "0", aheadMinutes = "0"] = found.slice(7);
+  const match = spelling.exec(text.trim());
+  if (!match) return undefined;
+  const numbers = match.slice(1, 7).map((digits = "0") => Number(digits)) as [number, number, number];
+  const [fraction = "", sign, zoneHours = "0", zoneMinutes = "0"] = match.slice(7);
   const microseconds = Number(fraction.padEnd(6, "0"));
-  const minutes = (Number(ahead) * 60 + Number(aheadMinutes)) * (sign === "-" ? -1 : 1);
+  const minutes = (Number(zoneHours) * 60 + Number(zoneMinutes)) * (sign === "-" ? -1 : 1);
   try {
     const at = new Temporal.PlainDateTime(...numbers).add({ microseconds }).subtract({ minutes });
     // Outside the years 1 to 9999, clients and Postgres spell dates differently.
@@ -36,11 +36,11 @@ export function isoOf(at: Date): string {
 
 /** A row of a store as its reply shows it, moments as isoOf() spells them. */
 export function shownRow<Row extends object>(row: Row): Shown<Row> {
-  const shown = Object.entries(row).map(([name, value]) => [
+  const members = Object.entries(row).map(([name, value]) => [
     name,
     value instanceof Date ? isoOf(value) : value,
   ]);
-  return Object.fromEntries(shown) as Shown<Row>;
+  return Object.fromEntries(members) as Shown<Row>;
 }
 
 type Shown<Row> = {

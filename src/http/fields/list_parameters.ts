@@ -67,7 +67,7 @@ function itemsIn(text: string, name: string): unknown[] {
   return jsonListIn(text, name) ?? [text];
 }
 
-/** The items of a JSON list; undefined for a text that is no JSON of several. @throws Fault for other JSON. */
+/** The items of a JSON list; undefined for a text that begins no list or object. @throws Fault for other JSON. */
 export function jsonListIn(text: string, name: string): unknown[] | undefined {
   if (!text.startsWith("[") && !text.startsWith("{")) return undefined;
   const value = jsonIn(text);

@@ -5,7 +5,7 @@ import type { Clock } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import { wordsIn } from "../../core/words.ts";
 import { httpLimits } from "../limits.ts";
-import { fieldFault, shown } from "./field_fault.ts";
+import { excerpt, fieldFault } from "./field_fault.ts";
 import { checkChoice, checkFlag, checkInteger, checkUuid, refuseUnstorable } from "./field_rule.ts";
 import { harmlessParameters } from "./harmless_parameters.ts";
 import { readMoment } from "./moment.ts";
@@ -60,10 +60,10 @@ function checkName(parameters: Query, query: URLSearchParams, name: string): voi
   const declared = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
   const harmless = declared ? undefined : harmlessParameters.get(name);
   if (declared?.refused !== undefined || !(declared ?? harmless)) {
-    const names = accepted(parameters).map(([own]) => own);
-    const those = names.length > 0 ? `There are: ${names.join(", ")}.` : "It has none.";
-    const why = declared?.refused ?? `"${shown(name)}" is not a parameter of this operation.`;
-    throw fieldFault("invalid_input", `${why} ${those}`, [shown(name)]);
+    const names = acceptedParameters(parameters).map(([accepted]) => accepted);
+    const list = names.length > 0 ? `There are: ${names.join(", ")}.` : "It has none.";
+    const why = declared?.refused ?? `"${excerpt(name)}" is not a parameter of this operation.`;
+    throw fieldFault("invalid_input", `${why} ${list}`, [excerpt(name)]);
   }
   const values = query.getAll(name);
   if (values.length > 1 && declared?.repeats !== true) {
@@ -73,14 +73,14 @@ function checkName(parameters: Query, query: URLSearchParams, name: string): voi
   if (only !== undefined && values[0] !== only) checkChoice([only], values[0], [name]);
 }
 
-function accepted(parameters: Query): [name: string, Parameter<unknown>][] {
+function acceptedParameters(parameters: Query): [name: string, Parameter<unknown>][] {
   return Object.entries(parameters).filter(([, { refused }]) => refused === undefined);
 }
 
 /** The parameters as the API's description lists them. */
 export function describedQuery(parameters: Query) {
-  const shown = accepted(parameters).filter(([, { hidden }]) => hidden !== true);
-  return shown.map(([name, { description, schema }]) => ({
+  const described = acceptedParameters(parameters).filter(([, { hidden }]) => hidden !== true);
+  return described.map(([name, { description, schema }]) => ({
     name,
     in: "query",
     required: false,
@@ -141,7 +141,7 @@ export function refusedParameter(why: string): Parameter<undefined> {
   return { description: why, schema: { type: "string" }, refused: why, read: () => undefined };
 }
 
-/** What `read` makes of the query, described as a text by default. */
+/** A parameter with its own reader, described as a text by default. */
 export function parameter<Value>(
   description: string,
   read: Parameter<Value>["read"],
@@ -163,11 +163,11 @@ export function momentParameter(description: string, clock: Clock): Parameter<st
 /** Whether results are computed: PostHog's modes as far as they differ here. */
 export function refreshParameter(description: string): Parameter<boolean | undefined> {
   const check = (text: string, path: string[]) =>
-    !asStored.has(checkChoice(refreshModes, text.toLowerCase(), path));
+    !storedModes.has(checkChoice(refreshModes, text.toLowerCase(), path));
   return checkedParameter(description, { type: "string", enum: refreshModes }, check);
 }
 
-const asStored = new Set<unknown>(["false", "force_cache"]);
+const storedModes = new Set<unknown>(["false", "force_cache"]);
 const refreshModes = wordsIn(
   "true false async async_except_on_cache_miss blocking force_async force_blocking force_cache lazy_async",
 );

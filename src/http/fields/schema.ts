@@ -1,4 +1,4 @@
-// Models as the API's description shows them. Requests are checked by body.ts against the same schemas.
+// Models as the API's description shows them. field_check.ts checks requests against the same schemas.
 
 import Type, { type TObject, type TSchema } from "typebox";
 import { modelNamed } from "../docs/models.ts";
@@ -47,13 +47,13 @@ export function reply<Schema extends TSchema>(description: string, schema: Schem
   return { description, content: { "application/json": { schema: plainSchema(schema) } } };
 }
 
-/** A reply that may have no body at all, which is then a plain text of no characters. */
+/** A reply that may be without a body: its content is then an empty text. */
 export function orEmpty<Schema extends TSchema>({ description, content }: Reply<Schema>): Reply<Schema> {
-  const both = { ...content, "text/plain": { schema: { type: "string", maxLength: 0 } } };
-  return { description, content: both };
+  const contents = { ...content, "text/plain": { schema: { type: "string", maxLength: 0 } } };
+  return { description, content: contents };
 }
 
-/** Such a reply without a body. */
+/** A reply of orEmpty() that has no body. */
 export function emptyReply(): Response {
   return new Response(null, { headers: { "content-type": "text/plain" } });
 }
@@ -78,14 +78,14 @@ function plainSchema(schema: TSchema): Record<string, unknown> {
       "x-empty": _empty,
       "x-dropped": _dropped,
       "x-also": _also,
-      ...said
+      ...described
     } = value as Record<string, unknown>;
-    if (said["additionalProperties"] === false) delete said["additionalProperties"];
-    const { patternProperties, ...rest } = said;
+    if (described["additionalProperties"] === false) delete described["additionalProperties"];
+    const { patternProperties, ...rest } = described;
     const names = Object.entries(patternProperties ?? {});
     if (names.length === 1 && names[0]![0] === anyName)
       return { ...rest, additionalProperties: names[0]![1] as unknown };
-    return { ...said, ...(shown as object | undefined) };
+    return { ...described, ...(shown as object | undefined) };
   }) as Record<string, unknown>;
 }
 

@@ -1,7 +1,7 @@
 // Properties of persons over HTTP: their values listed, one person's changed. A change is an event like any other, sent
 // by the server: `$set`, or `$delete_person_property` with `$unset`.
 
-import { fieldFault, shown } from "../../http/fields/field_fault.ts";
+import { excerpt, fieldFault } from "../../http/fields/field_fault.ts";
 import { valuesQuery } from "../../http/fields/property_values.ts";
 import { reply } from "../../http/fields/schema.ts";
 import { present } from "../../http/found.ts";
@@ -129,7 +129,7 @@ function checkNumbers(value: unknown, key: string, attr: string): void {
   while (waiting.length > 0) {
     const one = waiting.pop();
     if (typeof one === "number" && Number.isInteger(one) && !Number.isSafeInteger(one)) {
-      const detail = `A number in "${shown(key)}" is too large to be stored exactly: send it as text.`;
+      const detail = `A number in "${excerpt(key)}" is too large to be stored exactly: send it as text.`;
       throw fieldFault("invalid_input", detail, [attr]);
     }
     if (typeof one === "object" && one !== null)

@@ -1,6 +1,6 @@
 // Splits of persons over HTTP.
 
-import { fieldFault, shown } from "../../http/fields/field_fault.ts";
+import { excerpt, fieldFault } from "../../http/fields/field_fault.ts";
 import { reply } from "../../http/fields/schema.ts";
 import { notFound } from "../../http/found.ts";
 import { projectOperation } from "../../http/operation.ts";
@@ -28,7 +28,7 @@ export function splitOperations(parts: CountedParts) {
         const { unknown, gone } = await splitPerson(sql, clickhouse, request, now * 1000);
         if (gone) throw notFound(nobody);
         if (unknown.length > 0) {
-          const detail = `Not on this person: ${shown(unknown.join(", "))}.`;
+          const detail = `Not on this person: ${excerpt(unknown.join(", "))}.`;
           throw fieldFault("invalid_input", detail, ["distinct_ids_to_split"]);
         }
         counts.forget(project.id);
@@ -50,11 +50,11 @@ function idsToSplit(
     throw fieldFault("invalid_input", detail, ["main_distinct_id"]);
   }
   if (main_distinct_id != null && main_distinct_id !== main_id) {
-    const detail = `Only "${shown(main_id)}" can stay: it is ${named}. Split off others by distinct_ids_to_split.`;
+    const detail = `Only "${excerpt(main_id)}" can stay: it is ${named}. Split off others by distinct_ids_to_split.`;
     throw fieldFault("invalid_input", detail, ["main_distinct_id"]);
   }
   if (distinct_ids_to_split?.includes(main_id)) {
-    const detail = `"${shown(main_id)}" cannot be split off: it is ${named}. Split off the others.`;
+    const detail = `"${excerpt(main_id)}" cannot be split off: it is ${named}. Split off the others.`;
     throw fieldFault("invalid_input", detail, ["distinct_ids_to_split"]);
   }
   return distinct_ids_to_split == null ? undefined : [...new Set(distinct_ids_to_split)];

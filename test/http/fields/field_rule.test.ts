@@ -8,8 +8,8 @@ import {
   checkChoice,
   checkEmpty,
   checkFlag,
-  checkFree,
   checkInteger,
+  checkJson,
   checkMoment,
   checkNumber,
   checkReference,
@@ -54,9 +54,9 @@ test("an exact text keeps its blanks, and no number is one", () => {
 test("what Postgres or UTF-8 cannot hold is refused, at any depth", () => {
   expect(outcome(() => checkText({}, "a\0", path))).toEqual(refused("null_characters_not_allowed"));
   for (const wrong of ["\ud83d", "\udc00a", { "\ud800": 1 }, [{ deep: ["\ud800"] }]]) {
-    expect(outcome(() => checkFree(wrong, path))).toEqual(refused("surrogate_characters_not_allowed"));
+    expect(outcome(() => checkJson(wrong, path))).toEqual(refused("surrogate_characters_not_allowed"));
   }
-  expect(outcome(() => checkFree([{ "\0": 1 }], path))).toEqual(refused("null_characters_not_allowed"));
+  expect(outcome(() => checkJson([{ "\0": 1 }], path))).toEqual(refused("null_characters_not_allowed"));
 });
 
 test("free JSON is as deep as its readers take, and no deeper", () => {
@@ -66,8 +66,8 @@ test("free JSON is as deep as its readers take, and no deeper", () => {
     return value;
   };
   const deepest = nested(limits.jsonDepthMax);
-  expect(checkFree(deepest, path)).toBe(deepest);
-  expect(outcome(() => checkFree(nested(limits.jsonDepthMax + 1), path))).toEqual(refused("invalid_input"));
+  expect(checkJson(deepest, path)).toBe(deepest);
+  expect(outcome(() => checkJson(nested(limits.jsonDepthMax + 1), path))).toEqual(refused("invalid_input"));
 });
 
 test("every safe integer is read from a number and from its text, with Python's marks", () => {
