@@ -5,52 +5,52 @@ import { hashKey } from "../core/id.ts";
 import { workLimits } from "./limits.ts";
 import { putNewest } from "./maps.ts";
 
-/** A longer question, which may list thousands of ids, is kept under its hash. */
-const questionCharsMax = 100;
+/** A longer key, which may list thousands of ids, is replaced by its hash. */
+const keyCharsMax = 100;
 
-interface Kept {
+interface CachedCount {
   count: number;
   /** When the counting began, by Clock.elapsed(): rows stored before are in it. */
   at: number;
 }
 
-/** One project's counts by question, and the questions that are being counted again. */
-interface Counted {
-  kept: Map<string, Kept>;
-  again: Set<string>;
+/** One project's counts by key, and the keys that are being counted again. */
+interface ProjectCounts {
+  cached: Map<string, CachedCount>;
+  recounting: Set<string>;
 }
 
 /**
- * Small counts are exact: only a count of at least `workLimits.countKeptMin` is cached, for `workLimits.countKeptMs`.
+ * Small counts are exact: only a count from `workLimits.countCachedMin` is cached, for `workLimits.countCachedMs`.
  */
 export class CountCache {
   readonly #clock: Clock;
   /** By project, the most recently used last. */
-  readonly #projects = new Map<number, Counted>();
+  readonly #projects = new Map<number, ProjectCounts>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /**
-   * The count of a question.
-   * @param question identifies it within the project.
+   * The count that `query` returns, or a cached one.
+   * @param name identifies what is counted within the project.
    * @throws whatever `query` throws, unless a count is cached.
    */
-  async count(project_id: number, question: string, query: () => Promise<number>): Promise<number> {
-    const key = question.length <= questionCharsMax ? question : hashKey(question);
-    const counted = this.#of(project_id);
-    const kept = counted.kept.get(key);
-    const age = kept ? this.#clock.elapsed() - kept.at : Number.POSITIVE_INFINITY;
-    if (!kept || age > workLimits.countKeptMs) return await this.#query(counted, key, query);
-    if (age > workLimits.countFreshMs && !counted.again.has(key)) {
-      counted.again.add(key);
+  async count(project_id: number, name: string, query: () => Promise<number>): Promise<number> {
+    const key = name.length <= keyCharsMax ? name : hashKey(name);
+    const counts = this.#countsOf(project_id);
+    const cached = counts.cached.get(key);
+    const age = cached ? this.#clock.elapsed() - cached.at : Number.POSITIVE_INFINITY;
+    if (!cached || age > workLimits.countCachedMs) return await this.#query(counts, key, query);
+    if (age > workLimits.countFreshMs && !counts.recounting.has(key)) {
+      counts.recounting.add(key);
       // A failure here is not reported: the first request without a cached count gets it.
-      void this.#query(counted, key, query)
+      void this.#query(counts, key, query)
         .catch(() => {})
-        .finally(() => counted.again.delete(key));
+        .finally(() => counts.recounting.delete(key));
     }
-    return kept.count;
+    return cached.count;
   }
 
   /** Drops the counts of a project, also those under way: rows were deleted. */
@@ -58,17 +58,17 @@ export class CountCache {
     this.#projects.delete(project_id);
   }
 
-  async #query(counted: Counted, question: string, query: () => Promise<number>): Promise<number> {
+  async #query(counts: ProjectCounts, key: string, query: () => Promise<number>): Promise<number> {
     const at = this.#clock.elapsed();
     const count = await query();
-    if (count < workLimits.countKeptMin) counted.kept.delete(question);
-    else putNewest(counted.kept, question, { count, at }, workLimits.countQuestionsMax);
+    if (count < workLimits.countCachedMin) counts.cached.delete(key);
+    else putNewest(counts.cached, key, { count, at }, workLimits.countsPerProjectMax);
     return count;
   }
 
-  #of(project_id: number): Counted {
-    const counted = this.#projects.get(project_id) ?? { kept: new Map(), again: new Set() };
-    putNewest(this.#projects, project_id, counted, workLimits.countProjectsMax);
-    return counted;
+  #countsOf(project_id: number): ProjectCounts {
+    const counts = this.#projects.get(project_id) ?? { cached: new Map(), recounting: new Set() };
+    putNewest(this.#projects, project_id, counts, workLimits.countProjectsMax);
+    return counts;
   }
 }

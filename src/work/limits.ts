@@ -8,13 +8,13 @@ export const workLimits = {
   repeatedLogMs: 60_000,
   repeatedLogKindsMax: 100,
   /** Counts of so many rows or more are cached; a smaller count takes a millisecond. */
-  countKeptMin: 10_000,
+  countCachedMin: 10_000,
   /** How old a cached count may get, in ms, and the age from which it is counted again in the background. */
-  countKeptMs: 5000,
+  countCachedMs: 5000,
   countFreshMs: 2000,
-  /** Projects with cached counts, and questions of each: some 200 bytes a count. */
+  /** Projects with cached counts, and the counts of each: some 200 bytes a count. */
   countProjectsMax: 1000,
-  countQuestionsMax: 50,
+  countsPerProjectMax: 50,
   /** Owners remembered for the order of turns, some 100 bytes each: more than ever wait at once. */
   shareOwnersMax: 10_000,
   /** How long a call to another process on this machine may take, in ms: less than SDKs wait for an answer. */

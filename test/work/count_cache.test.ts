@@ -5,7 +5,7 @@ import type { Clock } from "../../src/core/clock.ts";
 import { CountCache } from "../../src/work/count_cache.ts";
 import { workLimits } from "../../src/work/limits.ts";
 
-const many = workLimits.countKeptMin;
+const many = workLimits.countCachedMin;
 
 function counting(first: number) {
   let now = 0;
@@ -16,7 +16,7 @@ function counting(first: number) {
     rows.taken++;
     return Promise.resolve(rows.count);
   };
-  const ask = (question = "all", project_id = 1) => counts.count(project_id, question, take);
+  const ask = (name = "all", project_id = 1) => counts.count(project_id, name, take);
   return { counts, rows, ask, pass: (ms: number) => (now += ms) };
 }
 
@@ -30,7 +30,7 @@ test("a small count is taken whenever it is asked for", async () => {
   expect(rows.taken).toBe(3);
 });
 
-test("a large one is kept for each project and question by itself", async () => {
+test("a large one is kept for each project and name by itself", async () => {
   const { rows, ask } = counting(many);
   expect(await ask()).toBe(many);
   rows.count = many + 1;
@@ -40,7 +40,7 @@ test("a large one is kept for each project and question by itself", async () => 
   expect(rows.taken).toBe(3);
 });
 
-test("questions of any length are told apart", async () => {
+test("names of any length are distinguished", async () => {
   const { rows, ask } = counting(many);
   const long = "id,".repeat(10_000);
   await ask(long);
@@ -59,7 +59,7 @@ test("an older one is shown once more and taken anew meanwhile; too old a one is
   await Bun.sleep(0);
   expect(await ask()).toBe(many + 1);
   rows.count = many + 2;
-  pass(workLimits.countKeptMs + 1);
+  pass(workLimits.countCachedMs + 1);
   expect(await ask()).toBe(many + 2);
 });
 
@@ -98,13 +98,13 @@ test("a failure is whoever's who waits for it, and never who has a count", async
   expect(await ask()).toBe(many);
 });
 
-test("no more questions and projects are kept than their bounds", async () => {
+test("no more names and projects are cached than their bounds", async () => {
   const { rows, ask } = counting(many);
-  for (let i = 0; i <= workLimits.countQuestionsMax; i++) await ask(`question ${i}`);
+  for (let i = 0; i <= workLimits.countsPerProjectMax; i++) await ask(`name ${i}`);
   const { taken } = rows;
-  await ask("question 1");
+  await ask("name 1");
   expect(rows.taken).toBe(taken);
-  await ask("question 0");
+  await ask("name 0");
   expect(rows.taken).toBe(taken + 1);
   for (let i = 0; i <= workLimits.countProjectsMax; i++) await ask("all", 10 + i);
   const before = rows.taken;
