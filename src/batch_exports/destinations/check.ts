@@ -1,7 +1,7 @@
 // Checks a destination in a request against the fields of its type.
 
 import { Fault } from "../../core/fault.ts";
-import { shown, typeNameOf } from "../../http/fields/field_fault.ts";
+import { excerpt, typeNameOf } from "../../http/fields/field_fault.ts";
 import { exportLimits } from "../limits.ts";
 import type { DestinationFields, DestinationKind } from "./destination.ts";
 import { destinations, type DestinationType, destinationTypes } from "./destinations.ts";
@@ -15,8 +15,8 @@ export interface SplitDestination {
 }
 
 /**
- * The destination to be stored. `stored`: the present one; while the type stays, absent fields are kept, and null
- * clears a field.
+ * The destination to be stored. `stored`: the present one; if the type is the same, absent fields keep their values,
+ * and null clears a field.
  * @throws Fault with PostHog's words for a wrong field, and `required` for a secret that must be given again because
  *   the data would go elsewhere.
  */
@@ -25,16 +25,16 @@ export function readDestination(
   stored?: SplitDestination,
 ): SplitDestination {
   const type = input.type === undefined && stored ? stored.type : checkType(input.type);
-  const base = stored?.type === type ? stored : undefined;
+  const present = stored?.type === type ? stored : undefined;
   const kind: DestinationKind = destinations[type];
   const { fields } = kind;
   const sent = input.config ?? {};
-  const given = checkGiven(fields, kind.read?.(sent) ?? sent);
-  const merged = { ...base?.config, ...base?.secrets, ...given };
+  const given = checkSent(fields, kind.read?.(sent) ?? sent);
+  const merged = { ...present?.config, ...present?.secrets, ...given };
   for (const [name, value] of Object.entries(merged)) if (value === null) delete merged[name];
   const absent = Object.keys(fields).find((name) => fields[name]?.required && !(name in merged));
   if (absent !== undefined) throw missing(absent);
-  if (base) requireSecretsAgain(fields, base, given, merged);
+  if (present) requireSecretsAgain(fields, present, given, merged);
   checkValues(kind, merged);
   const config: Settings = {};
   const secrets: Settings = {};
@@ -43,18 +43,18 @@ export function readDestination(
 }
 
 function checkType(type: unknown): DestinationType {
-  const found = destinationTypes.find((one) => one === type);
-  if (found) return found;
-  const served = destinationTypes.map((one) => `"${one}"`).join(", ");
-  const detail = `"${shown(type)}" is not a valid choice. This server exports to ${served}.`;
+  const known = destinationTypes.find((one) => one === type);
+  if (known) return known;
+  const types = destinationTypes.map((one) => `"${one}"`).join(", ");
+  const detail = `"${excerpt(type)}" is not a valid choice. This server exports to ${types}.`;
   throw new Fault("invalid_choice", detail, { attr: "destination__type" });
 }
 
-function checkGiven(fields: DestinationFields, given: Settings): Settings {
+function checkSent(fields: DestinationFields, given: Settings): Settings {
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(fields, name));
   if (unknown.length > 0) {
-    const names = unknown.toSorted().map((name) => `'${shown(name)}'`);
-    throw wrong(`Configuration has unknown field/s: ${shown(names.join(", "))}`);
+    const names = unknown.toSorted().map((name) => `'${excerpt(name)}'`);
+    throw wrong(`Configuration has unknown field/s: ${excerpt(names.join(", "))}`);
   }
   const checked: Settings = {};
   for (const [name, field] of Object.entries(fields)) {
@@ -63,15 +63,13 @@ function checkGiven(fields: DestinationFields, given: Settings): Settings {
   return checked;
 }
 
-const { settingCharsMax: textCharsMax } = exportLimits;
-
 function readSetting(field: Field, value: unknown): unknown {
   if (value === null && !field.required) return null;
   switch (field.kind) {
     case "str":
       if (typeof value !== "string") break;
-      if (value.length <= textCharsMax) return value;
-      throw wrong(`Configuration has a text of more than ${textCharsMax} characters`);
+      if (value.length <= exportLimits.settingCharsMax) return value;
+      throw wrong(`Configuration has a text of more than ${exportLimits.settingCharsMax} characters`);
     case "int":
       if (typeof value === "number" && Number.isSafeInteger(value)) return value;
       if (typeof value === "string" && /^[+-]?\d{1,15}$/.test(value.trim())) return Number(value);
@@ -112,20 +110,20 @@ function requireSecretsAgain(
   given: Settings,
   merged: Settings,
 ): void {
-  const moved = Object.keys(fields).find(
+  const changedTarget = Object.keys(fields).find(
     (name) =>
       fields[name]?.isTarget &&
       name in given &&
       valueOf(fields, merged, name) !== valueOf(fields, stored.config, name),
   );
-  if (moved === undefined) return;
-  const kept = Object.keys(stored.secrets).find((name) => !(name in given));
-  if (kept === undefined) return;
-  const detail = `This field is required again when '${moved}' changes.`;
-  throw new Fault("required", detail, { attr: `destination__config__${kept}` });
+  if (changedTarget === undefined) return;
+  const secret = Object.keys(stored.secrets).find((name) => !(name in given));
+  if (secret === undefined) return;
+  const detail = `This field is required again when '${changedTarget}' changes.`;
+  throw new Fault("required", detail, { attr: `destination__config__${secret}` });
 }
 
-/** The given values with the defaults of the others. */
+/** The value of a setting, or its default. */
 function valueOf(fields: DestinationFields, settings: Settings, name: string): unknown {
   return settings[name] ?? fields[name]?.otherwise;
 }

@@ -9,8 +9,8 @@ export type DestinationFields = Readonly<Record<string, Field>>;
 
 export interface DestinationParts<Config> {
   fields: DestinationFields;
-  /** Reads a request that has other fields as well. @throws Fault */
-  read?(given: Settings): Settings;
+  /** The settings of a request that has other fields as well. @throws Fault */
+  read?(sent: Settings): Settings;
   /** Checks what the rules of single fields cannot. @param settings without defaults. @throws Fault */
   check?(settings: Settings): void;
   /** The field with the host of the data, and the host; undefined where there is none. */
@@ -18,7 +18,7 @@ export interface DestinationParts<Config> {
   /** The columns of events, unless the owner selects others. */
   columns: readonly ExportColumn[];
   /** Why this process cannot write to any such destination; undefined when it can. */
-  problem?(means: Pick<ExportServices, "clickhouse" | "exportFileDir">): string | undefined;
+  problem?(services: Pick<ExportServices, "clickhouse" | "exportFileDir">): string | undefined;
   /**
    * Writes the rows of an interval, of which there is at least one.
    * @returns how many of them the destination has. @throws ExportError
@@ -28,7 +28,7 @@ export interface DestinationParts<Config> {
   probe(work: Writing, config: Config): Promise<void>;
 }
 
-/** A kind with any configuration, which `fields` has read. */
+/** A kind, whatever its configuration: `fields` defines it. */
 export type DestinationKind = DestinationParts<Settings>;
 
 export function destinationKind<const Own extends DestinationFields>(
@@ -41,8 +41,8 @@ export function destinationKind<const Own extends DestinationFields>(
 export interface Destination {
   kind: DestinationKind;
   config: Settings;
-  /** The events that it includes. */
-  choice: ExportedNames;
-  /** Values that are sent to it, and must not be shown when its answer repeats them. */
+  /** The events that it includes, by name. */
+  events: ExportedNames;
+  /** Values that its errors may repeat, and that no log or reply may show. */
   secrets: readonly string[];
 }

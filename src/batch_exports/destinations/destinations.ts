@@ -25,32 +25,32 @@ export type DestinationType = keyof typeof destinations;
 export const destinationTypes = Object.keys(destinations) as DestinationType[];
 
 /** A stored destination with its secrets and defaults. It was checked when it was stored. */
-export function openDestination(type: DestinationType, shown: Settings, hidden: Settings): Destination {
+export function openDestination(type: DestinationType, stored: Settings, encrypted: Settings): Destination {
   const kind: DestinationKind = destinations[type];
   const config: Settings = {};
   const secrets: string[] = [];
   for (const [name, { secret, otherwise }] of Object.entries(kind.fields)) {
-    const value = (secret ? hidden[name] : shown[name]) ?? structuredClone(otherwise);
+    const value = (secret ? encrypted : stored)[name] ?? structuredClone(otherwise);
     config[name] = value;
     if (typeof value !== "string") continue;
     if (secret) secrets.push(value);
     else if (name === "url" || name === "endpoint_url") secrets.push(...secretsInUrl(value));
   }
   const { include_events = [], exclude_events = [] } = config as Partial<ExportedNames>;
-  return { kind, config, secrets, choice: { include_events, exclude_events } };
+  return { kind, config, secrets, events: { include_events, exclude_events } };
 }
 
 /** The types that this process cannot write to. */
 export function unsupportedTypes(
-  means: Pick<ExportServices, "clickhouse" | "exportFileDir">,
+  services: Pick<ExportServices, "clickhouse" | "exportFileDir">,
 ): DestinationType[] {
-  return destinationTypes.filter((type) => destinations[type].problem?.(means) !== undefined);
+  return destinationTypes.filter((type) => destinations[type].problem?.(services) !== undefined);
 }
 
 /** Tests a destination. @throws ExportError with the reason. */
-export async function probe({ kind, config }: Destination, means: ExportServices): Promise<void> {
+export async function probe({ kind, config }: Destination, services: ExportServices): Promise<void> {
   const tag = `sluice probe ${crypto.randomUUID()}`;
-  await kind.probe({ ...means, tag, abort: AbortSignal.timeout(probeMsMax) }, config);
+  await kind.probe({ ...services, tag, abort: AbortSignal.timeout(probeMsMax) }, config);
 }
 
 /** Long enough for a slow store to refuse. */

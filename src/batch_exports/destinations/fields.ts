@@ -2,7 +2,7 @@
 // settings, in PostHog's words.
 
 import { Fault } from "../../core/fault.ts";
-import { shown } from "../../http/fields/field_fault.ts";
+import { excerpt } from "../../http/fields/field_fault.ts";
 import { type FileFormat, fileFormats } from "./objects/object_key.ts";
 import * as rules from "./value.ts";
 
@@ -42,8 +42,7 @@ export const files = {
   compression: optional,
   /** Files are split at about this size, in megabytes; null: one file for each run. */
   max_file_size_mb: { kind: "int", otherwise: null, rule: rules.fileMegabytes },
-  // Other CSV writers use this name. Off by default, since it alters the data.
-  /** In CSV, an apostrophe is put before cells that spreadsheets would take for formulas. */
+  /** In CSV, an apostrophe precedes cells that spreadsheets would read as formulas. Off by default: it alters data. */
   escape_formulas: { kind: "bool", otherwise: false },
 } as const satisfies Record<string, Field>;
 /** May contain {year}, {month}, … of the interval. */
@@ -78,13 +77,13 @@ export function missing(name: string): Fault {
   return wrong(`Configuration missing required field: '${name}'`);
 }
 
-/** Formats and compressions of files go together. @throws Fault */
+/** Checks that the format exists and has the compression. @throws Fault */
 export function checkFileChoice(settings: Settings): void {
   const requested = settings["file_format"] ?? "JSONLines";
   const formats = Object.keys(fileFormats) as FileFormat[];
   const format = formats.find((one) => one === requested);
   if (!format) {
-    const detail = `File format ${shown(requested)} is not supported. Supported file formats are ${listed(formats)}`;
+    const detail = `File format ${excerpt(requested)} is not supported. Supported file formats are ${listed(formats)}`;
     throw wrong(detail, "destination");
   }
   if (settings["escape_formulas"] === true && format !== "CSV") {
@@ -94,7 +93,7 @@ export function checkFileChoice(settings: Settings): void {
   const { compressions } = fileFormats[format];
   if (compression === null || compressions.some((one) => one === compression)) return;
   const detail =
-    `Compression ${shown(compression)} is not supported for file format ${format}. ` +
+    `Compression ${excerpt(compression)} is not supported for file format ${format}. ` +
     `Supported compressions are ${listed(compressions)}`;
   throw wrong(detail, "destination");
 }

@@ -66,7 +66,7 @@ export const keyPrefix: ValueRule = (value) =>
 /** URLs are normalized, so such steps would leave the container. */
 export const containerPrefix: ValueRule = (value) => {
   const steps = String(value).split("/");
-  if (steps.some((step) => step === "." || step === "..")) return 'must not hold "." or ".." as a step';
+  if (steps.some((step) => step === "." || step === "..")) return 'must not contain "." or ".." as a step';
   return keyPrefix(value);
 };
 
@@ -77,7 +77,7 @@ export const folderPrefix: ValueRule = (value) =>
 export const folderPath: ValueRule = (value) => {
   const text = String(value);
   if (readsAsPattern(text)) return "must not contain * ? { }; placeholders belong in prefix";
-  const long = text.split("/").some((name) => Buffer.byteLength(name) > exportLimits.folderBytesMax);
-  if (long) return `names a folder of more than ${exportLimits.folderBytesMax} bytes`;
+  const isTooLong = text.split("/").some((name) => Buffer.byteLength(name) > exportLimits.folderBytesMax);
+  if (isTooLong) return `names a folder of more than ${exportLimits.folderBytesMax} bytes`;
   return relativePath(value);
 };

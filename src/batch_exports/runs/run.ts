@@ -66,29 +66,29 @@ export async function attemptRun(run: ClaimedRun, services: RunServices, lease: 
   try {
     const tag = `sluice export run ${run.id}`;
     await begin(run, services, tag);
-    const hidden = services.secrets.open(run.destination_secrets);
-    const destination = openDestination(run.destination_type, run.destination_config, hidden);
+    const storedSecrets = services.secrets.open(run.destination_secrets);
+    const destination = openDestination(run.destination_type, run.destination_config, storedSecrets);
     secrets = destination.secrets;
     const source = await sourceOf(run, destination, services);
-    const rows = await read({ ...services, source, tag, abort }, async (work) =>
+    const rows = await withRows({ ...services, source, tag, abort }, async (work) =>
       work.rows === 0 ? 0 : await destination.kind.write(await convert(work), destination.config),
     );
-    const counted = { records_completed: rows, records_total_count: rows };
-    result = { status: "Completed", attempts: run.attempts, latest_error: null, ...counted };
+    const counts = { records_completed: rows, records_total_count: rows };
+    result = { status: "Completed", attempts: run.attempts, latest_error: null, ...counts };
   } catch (thrown) {
-    result = failed(run, shownFailure(thrown, secrets), clock.now());
+    result = failedResult(run, shownFailure(thrown, secrets), clock.now());
   }
   if (!abort.aborted) await record(run, services, lease, result, began);
 }
 
 async function begin(run: ClaimedRun, services: RunServices, tag: string): Promise<void> {
   if (run.attempts >= exportLimits.attemptsMax) {
-    const why = `Given up: ${run.attempts} attempts failed, or their process ended while it ran`;
-    throw new ExportError(why, true);
+    const reason = `Stopped after ${run.attempts} attempts: each failed, or its process ended`;
+    throw new ExportError(reason, true);
   }
   await writeLine(run, services, "INFO", `Starting batch export for range ${rangeText(run)}`);
   if (!run.taken_over) return;
-  await writeLine(run, services, "WARNING", "Its process is gone; another one starts it over");
+  await writeLine(run, services, "WARNING", "The process ended; another one restarts the run");
   await killStatements(services.clickhouse, tag).catch(() => {});
 }
 
@@ -103,7 +103,7 @@ async function sourceOf(
     project_id,
     model,
     interval: { start: run.data_interval_start?.getTime() ?? null, end: run.data_interval_end.getTime() },
-    choice: destination.choice,
+    events: destination.events,
     conditions: filters === null ? [] : [filterOf(filters, run, clock.now())],
     columns: compiled ? ownColumns(compiled) : model === "persons" ? personColumns : destination.kind.columns,
     compiled,
@@ -117,13 +117,13 @@ function filterOf(filters: unknown, { model: rows, project_id }: ClaimedRun, now
   return { text, params };
 }
 
-/** Persons are copied to a table until `use` has ended: the rows that are written must be those counted. */
-async function read(work: UncountedWork, use: (work: ExportWork) => Promise<number>): Promise<number> {
-  if (work.source.model === "events") return await use(await counted(work));
+/** Persons are copied to a table until `write` has ended: the rows that are written must be those counted. */
+async function withRows(work: UncountedWork, write: (work: ExportWork) => Promise<number>): Promise<number> {
+  if (work.source.model === "events") return await write(await withRowCount(work));
   const copyId = crypto.randomUUID();
   try {
     await runInsert(work, copyStatement(work.source, copyId, work.tag), {});
-    return await use(await counted({ ...work, source: { ...work.source, copyId } }));
+    return await write(await withRowCount({ ...work, source: { ...work.source, copyId } }));
   } finally {
     const { text, params } = dropCopy(copyId, work.clickhouse.tables);
     // A table that could not be dropped is dropped later, by its age.
@@ -131,11 +131,11 @@ async function read(work: UncountedWork, use: (work: ExportWork) => Promise<numb
   }
 }
 
-async function counted(work: UncountedWork): Promise<ExportWork> {
+async function withRowCount(work: UncountedWork): Promise<ExportWork> {
   const days = (await queryRows<{ day: string }>(work, daysOf(work.source))).map(({ day }) => day);
   if (days.length === 0) return { ...work, days, rows: 0 };
-  const [found] = await queryRows<{ rows: string }>(work, countOf(work.source, days));
-  return { ...work, days, rows: Number(found?.rows ?? 0) };
+  const [counted] = await queryRows<{ rows: string }>(work, countOf(work.source, days));
+  return { ...work, days, rows: Number(counted?.rows ?? 0) };
 }
 
 async function convert(work: ExportWork): Promise<ExportWork> {
@@ -146,7 +146,7 @@ async function convert(work: ExportWork): Promise<ExportWork> {
   return { ...work, source: { ...source, columns } };
 }
 
-function failed(
+function failedResult(
   run: ClaimedRun,
   { message, final }: ReturnType<typeof shownFailure>,
   now: number,
@@ -178,23 +178,23 @@ async function record(
   const { sql, clock, counts, log } = services;
   const { status, latest_error: error, records_completed: rows } = result;
   const bare = { ...result, latest_error: error && "The run failed, and why could not be stored" };
-  const isOurs = await lease.end((isBare) => endRun(sql, run, isBare ? bare : result, clock.now()));
-  if (!isOurs) return;
+  const isRecorded = await lease.end((isBare) => endRun(sql, run, isBare ? bare : result, clock.now()));
+  if (!isRecorded) return;
   counts.ended(status);
   counts.rows(rows ?? 0);
   counts.seconds((clock.elapsed() - began) / 1000);
   const range = rangeText(run);
-  const about = `Batch export for range ${range}`;
+  const subject = `Batch export for range ${range}`;
   if (status === "Completed") {
-    const none = "Batch export will finish early as there is no data matching specified filters in range";
-    if (rows === 0) await writeLine(run, services, "INFO", `${none} ${range}`);
-    await writeLine(run, services, "INFO", `${about} finished successfully with ${rows} records exported`);
+    const noRows = "Batch export will finish early as there is no data matching specified filters in range";
+    if (rows === 0) await writeLine(run, services, "INFO", `${noRows} ${range}`);
+    await writeLine(run, services, "INFO", `${subject} finished successfully with ${rows} records exported`);
   } else if (status === "FailedRetryable") {
     const seconds = Math.round(((result.next_attempt_at ?? 0) - clock.now()) / 1000);
-    const again = `attempt ${result.attempts} failed; the next one begins in ${seconds} s`;
-    await writeLine(run, services, "WARNING", `${about}: ${again}: ${error}`);
+    const retry = `attempt ${result.attempts} failed; the next one begins in ${seconds} s`;
+    await writeLine(run, services, "WARNING", `${subject}: ${retry}: ${error}`);
   } else {
-    await writeLine(run, services, "ERROR", `${about} failed with a non-recoverable error: ${error}`);
+    await writeLine(run, services, "ERROR", `${subject} failed with a non-recoverable error: ${error}`);
     log.warn("a batch export's run failed", { batch_export: run.batch_export_id, run: run.id });
     const { failuresMax, failuresAmong } = exportLimits;
     const paused = `Batch export paused: ${failuresMax} of its last ${failuresAmong} runs failed`;

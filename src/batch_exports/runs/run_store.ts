@@ -8,7 +8,7 @@ import { exportLimits } from "../limits.ts";
 import { type LogEntryLevel, openStatuses, type RunStatus } from "../model.ts";
 import type { ExportFields } from "../stores/export_store.ts";
 
-/** The statuses that each may follow. From Running to Running: another process replaces one that is gone. */
+/** The statuses that each may follow. From Running to Running: another process continues after one ended. */
 const earlierStatuses: Partial<Record<RunStatus, readonly RunStatus[]>> = {
   Running: openStatuses,
   Completed: ["Running"],
@@ -34,7 +34,7 @@ export interface ClaimedRun extends Omit<ExportFields, OwnOfExports> {
   /** Failed attempts so far. */
   attempts: number;
   /**
-   * Whether it was running and its process is gone. Unless that process released it, this counts as a failed attempt.
+   * Whether an earlier process ended while it ran the run. That counts as a failed attempt, unless it released the run.
    */
   taken_over: boolean;
   data_interval_start: Date | null;
@@ -133,12 +133,12 @@ export async function endRun(
   now: number,
 ): Promise<boolean> {
   const at = new Date(now);
-  const open = openStatuses.includes(ending.status);
+  const isOpen = openStatuses.includes(ending.status);
   const ended = await sql`
     UPDATE batch_export_runs
     SET status = ${ending.status}, attempts = ${ending.attempts}, records_completed = ${ending.records_completed},
       records_total_count = ${ending.records_total_count}, latest_error = ${ending.latest_error},
-      next_attempt_at = ${new Date(ending.next_attempt_at ?? now)}, finished_at = ${open ? null : at},
+      next_attempt_at = ${new Date(ending.next_attempt_at ?? now)}, finished_at = ${isOpen ? null : at},
       last_updated_at = ${at}, lease_owner = NULL, lease_until = NULL
     WHERE id = ${id} AND lease_owner = ${claim} AND status IN ${sql(statusesBefore(ending.status))}`;
   return ended.count > 0;

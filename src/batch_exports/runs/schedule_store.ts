@@ -40,22 +40,22 @@ export async function scheduleRuns(
           WHERE r.batch_export_id = e.id AND r.backfill_id IS NULL AND r.status IN ${sql(openStatuses)})
       ORDER BY row_number() OVER (PARTITION BY e.project_id ORDER BY e.scheduled_until, e.id), e.scheduled_until, e.id
       LIMIT ${exportLimits.exportsPerTickMax}`;
-  let made = 0;
+  let created = 0;
   for (const one of due) {
     const decided = decide(one);
     const reached = new Date("run" in decided ? decided.run.end : decided.until);
     // One transaction each: locks on several exports could deadlock with their deletion.
-    made += await sql.begin(async (tx) => {
+    created += await sql.begin(async (tx) => {
       // Unless another process advanced it meanwhile.
-      const moved = await tx`
+      const advanced = await tx`
         UPDATE batch_exports SET scheduled_until = ${reached}
         WHERE id = ${one.id} AND NOT deleted AND NOT paused
           AND date_trunc('milliseconds', coalesce(scheduled_until, created_at)) = ${one.scheduled_until}`;
-      if (moved.count === 0 || !("run" in decided)) return 0;
+      if (advanced.count === 0 || !("run" in decided)) return 0;
       return await insertRun(tx, { batch_export_id: one.id, backfill_id: null }, decided.run, now);
     });
   }
-  return made;
+  return created;
 }
 
 /** @returns 1, or 0 when the interval has a run already. */
@@ -66,13 +66,13 @@ async function insertRun(
   now: number,
 ): Promise<number> {
   const at = new Date(now);
-  const made = await tx`
+  const created = await tx`
     INSERT INTO batch_export_runs (id, batch_export_id, backfill_id, data_interval_start, data_interval_end,
       next_attempt_at, created_at, last_updated_at)
     VALUES (${crypto.randomUUID()}, ${batch_export_id}, ${backfill_id}, ${start === null ? null : new Date(start)},
       ${new Date(end)}, ${at}, ${at}, ${at})
     ON CONFLICT DO NOTHING`;
-  return made.count;
+  return created.count;
 }
 
 export interface OpenBackfill {
@@ -128,12 +128,12 @@ export async function advanceBackfill(
   return await sql.begin(async (tx) => {
     // The export is locked first, as in its deletion: the reverse order could deadlock.
     await tx`SELECT FROM batch_exports WHERE id = ${batch_export_id} FOR KEY SHARE`;
-    const moved = await tx`
+    const advanced = await tx`
       UPDATE batch_export_backfills
       SET status = 'Running', scheduled_until = ${new Date(run.end)}, last_updated_at = ${new Date(now)}
       WHERE id = ${id} AND status IN ('Starting', 'Running')
         AND date_trunc('milliseconds', scheduled_until) IS NOT DISTINCT FROM ${scheduled_until}`;
-    return moved.count === 0 ? 0 : insertRun(tx, { batch_export_id, backfill_id: id }, run, now);
+    return advanced.count === 0 ? 0 : insertRun(tx, { batch_export_id, backfill_id: id }, run, now);
   });
 }
 

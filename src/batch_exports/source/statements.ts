@@ -33,7 +33,7 @@ export type Writing = ExportServices & Pick<ExportWork, "abort" | "tag">;
 type Settings = Record<string, string | number>;
 
 /** Settings of all statements of an export: captures must not be slowed down. */
-const reading: Settings = {
+const baseSettings: Settings = {
   max_threads: 1,
   max_insert_threads: 1,
   max_memory_usage: String(exportLimits.memoryBytesMax),
@@ -42,7 +42,7 @@ const reading: Settings = {
   date_time_output_format: "simple",
 };
 
-const readingOptions = { timeoutMs: limits.longStatementMsMax };
+const queryOptions = { timeoutMs: limits.longStatementMsMax };
 
 /** The rows of a short answer, held in memory. @throws ExportError */
 export async function queryRows<Row>(
@@ -52,9 +52,9 @@ export async function queryRows<Row>(
 ): Promise<Row[]> {
   return await clickhouse
     .query<Row>(text, params, {
-      ...readingOptions,
+      ...queryOptions,
       abort,
-      settings: { ...reading, ...settings },
+      settings: { ...baseSettings, ...settings },
       kind: "export",
     })
     .catch((thrown: unknown) => {
@@ -66,11 +66,11 @@ export function rowStream(
   { clickhouse, abort }: ExportWork,
   { text, params }: ExportStatement,
   format: string,
-  own: Settings = {},
+  extra: Settings = {},
 ): AsyncGenerator<Uint8Array> {
-  const settings = { ...reading, cancel_http_readonly_queries_on_client_close: 1, ...own };
+  const settings = { ...baseSettings, cancel_http_readonly_queries_on_client_close: 1, ...extra };
   return clickhouse.stream(`${text} FORMAT ${format}`, params, {
-    ...readingOptions,
+    ...queryOptions,
     abort,
     settings,
   });
@@ -93,7 +93,7 @@ export async function runInsert(
     .command(text, params, {
       timeoutMs: limits.longStatementMsMax,
       abort: giveUp.signal,
-      settings: { ...reading, ...settings },
+      settings: { ...baseSettings, ...settings },
     })
     .finally(() => (ended = true));
   const stop = async (): Promise<void> => {

@@ -21,7 +21,7 @@ export interface ExportSource {
   project_id: number;
   model: "events" | "persons";
   interval: ExportInterval;
-  choice: ExportedNames;
+  events: ExportedNames;
   /** Conditions over the model's columns that must all hold. */
   conditions: readonly ExportStatement[];
   columns: readonly ExportColumn[];
@@ -221,7 +221,7 @@ function eventsWithPersons(source: ExportSource, days: readonly string[]): Expor
 }
 
 function eventRows(source: ExportSource, days: readonly string[], view = "events"): ExportStatement {
-  const { include_events, exclude_events } = source.choice;
+  const { include_events, exclude_events } = source.events;
   const { where, params } = arrival(source);
   const clauses = [where, "toDate(timestamp) IN {days:Array(Date)}"];
   Object.assign(params, { days });

@@ -54,7 +54,7 @@ export async function attemptDelivery(
   });
   if (delivery.deleted) return ended(parts, delivery, recipients, fatal("The subscription was deleted."));
   if (delivery.attempts > attemptsMax) {
-    const error = `Given up after ${delivery.attempts - 1} attempts that broke off.`;
+    const error = `Stopped after ${delivery.attempts - 1} interrupted attempts.`;
     return ended(parts, delivery, recipients, { state: "refused", error, blame: "server" });
   }
   if (open.length === 0) return ended(parts, delivery, recipients, undefined);

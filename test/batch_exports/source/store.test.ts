@@ -25,7 +25,7 @@ const events: ExportSource = {
   project_id: 7,
   model: "events",
   interval,
-  choice: { include_events: [], exclude_events: [] },
+  events: { include_events: [], exclude_events: [] },
   conditions: [],
   columns: eventColumns,
   compiled: undefined,
@@ -67,7 +67,7 @@ test("nothing that is requested is part of a text, and every read is of the proj
       const marker = `zqxj${value}`;
       const asked: ExportSource = {
         ...source,
-        choice: { include_events: [marker], exclude_events: [`${marker}2`] },
+        events: { include_events: [marker], exclude_events: [`${marker}2`] },
         conditions: [{ text: "distinct_id = {c0:String}", params: { c0: marker } }],
       };
       for (const { text, params } of statementsOf(asked)) {

@@ -157,7 +157,7 @@ export function clusterDataPath(open: () => Promise<TestedCluster>): void {
       project_id: base + project,
       model,
       interval,
-      choice: { include_events: [], exclude_events: [] },
+      events: { include_events: [], exclude_events: [] },
       conditions: [],
       columns: model === "events" ? eventColumns : personColumns,
       compiled: undefined,

@@ -162,7 +162,7 @@ test("attempts that keep breaking off are given up, which is not the target's fa
   const attempts = subscriptionLimits.deliveryRetriesMs.length + 2;
   expect(await attempt({ attempts })).toMatchObject({
     status: "failed",
-    error: `Given up after ${attempts - 1} attempts that broke off.`,
+    error: `Stopped after ${attempts - 1} interrupted attempts.`,
     counts: false,
   });
   expect(sent).toEqual([]);

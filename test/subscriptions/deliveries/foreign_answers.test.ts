@@ -113,7 +113,7 @@ test("a delivery whose attempts keep breaking off is given up, and never sent", 
   const delivery = await deliveryOf(id);
   expect([delivery["status"], delivery["error"]]).toEqual([
     "failed",
-    "Given up after 6 attempts that broke off.",
+    "Stopped after 6 interrupted attempts.",
   ]);
   expect(web.posted.length).toBe(0);
 });

@@ -81,11 +81,13 @@ function fileStore(config: FileConfig, { clickhouse, exportFileDir, tag }: Writi
 }
 
 /** Why this process cannot write files; undefined when it can. */
-function fileExportProblem(means: Pick<ExportServices, "clickhouse" | "exportFileDir">): string | undefined {
-  if (means.exportFileDir === undefined) {
+function fileExportProblem(
+  services: Pick<ExportServices, "clickhouse" | "exportFileDir">,
+): string | undefined {
+  if (services.exportFileDir === undefined) {
     return "File destinations are switched off: EXPORT_FILE_DIR is not set";
   }
-  if (means.clickhouse.embedded) return undefined;
+  if (services.clickhouse.embedded) return undefined;
   return "File destinations need the embedded ClickHouse: a remote one has other disks";
 }
 

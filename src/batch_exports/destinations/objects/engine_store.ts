@@ -22,16 +22,16 @@ const numberPlaceholder = "~file~";
 
 /** The store of files whose rows ClickHouse writes. */
 export function writtenByEngine(store: EngineStore): ObjectStore {
-  const target = (key: string, { selection, format, compression }: FileRows): ExportStatement =>
+  const functionFor = (key: string, { selection, format, compression }: FileRows): ExportStatement =>
     store.file(key, format, selection.structure, compression);
   return {
     ...store,
     writeFile: async (work, key, rows) => {
       store.prepare?.([key]);
       const { text, params } = rows.selection.select;
-      const into = target(key, rows);
+      const target = functionFor(key, rows);
       const statement = wrapStatement(
-        into,
+        target,
         (file) => `INSERT INTO FUNCTION ${file} ${text} ${tagClause(work.tag)}`,
         params,
       );
@@ -39,32 +39,29 @@ export function writtenByEngine(store: EngineStore): ObjectStore {
     },
     writeParts: async (work, keyOf, rows, { files, used }) => {
       store.prepare?.(used.map(({ file }) => keyOf(file)));
-      const into = target(keyOf(numberPlaceholder), rows);
+      const target = functionFor(keyOf(numberPlaceholder), rows);
       const { select, identity } = rows.selection;
       // A row's file follows from the row's identity.
       const file = `${identity} % {files:UInt64}`;
       const where = `${file} >= {from_file:UInt64} AND ${file} < {to_file:UInt64}`;
       const text = `SELECT * FROM (${select.text}) WHERE ${where} ${tagClause(work.tag)}`;
       for (let from = 0; from < files; from += exportLimits.filesAtOnceMax) {
-        const some = { files, from_file: from, to_file: Math.min(files, from + exportLimits.filesAtOnceMax) };
+        const to_file = Math.min(files, from + exportLimits.filesAtOnceMax);
         const statement = wrapStatement(
-          into,
-          (all) => `INSERT INTO FUNCTION ${all} PARTITION BY toString(${file}) ${text}`,
-          {
-            ...select.params,
-            ...some,
-          },
+          target,
+          (files) => `INSERT INTO FUNCTION ${files} PARTITION BY toString(${file}) ${text}`,
+          { ...select.params, files, from_file: from, to_file },
         );
         await runInsert(work, statement, { ...store.settings, ...rows.settings });
       }
     },
     writeText: async (work, key, content) => {
       store.prepare?.([key]);
-      const into = store.file(key, "LineAsString", "line String", "none");
+      const target = store.file(key, "LineAsString", "line String", "none");
       const line = `SELECT {content:String} AS line ${tagClause(work.tag)}`;
       await runInsert(
         work,
-        wrapStatement(into, (file) => `INSERT INTO FUNCTION ${file} ${line}`, { content }),
+        wrapStatement(target, (file) => `INSERT INTO FUNCTION ${file} ${line}`, { content }),
         store.settings,
       );
     },

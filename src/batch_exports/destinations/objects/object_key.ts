@@ -2,7 +2,7 @@
 // overwrites; keys stay below the prefix.
 
 import { withoutFirst, withoutLast } from "../../../core/trim.ts";
-import { shown } from "../../../http/fields/field_fault.ts";
+import { excerpt } from "../../../http/fields/field_fault.ts";
 import { ExportError } from "../../failure.ts";
 import { type ExportInterval, isoText } from "../../interval.ts";
 import { exportLimits } from "../../limits.ts";
@@ -65,7 +65,7 @@ export function checkKey(prefix: string): string {
 }
 
 /** The longest names of an interval, to test a prefix. */
-const longest: ObjectNaming = {
+const longestNaming: ObjectNaming = {
   prefix: "",
   model: "persons",
   format: "JSONLines",
@@ -76,7 +76,7 @@ const longest: ObjectNaming = {
 /** More files than one run writes. */
 const filesMax = 999_999;
 
-const placeholders = Object.keys(filling(longest.model, longest.interval))
+const placeholders = Object.keys(placeholderValues(longestNaming.model, longestNaming.interval))
   .map((name) => `{${name}}`)
   .join(", ");
 
@@ -87,17 +87,17 @@ const placeholders = Object.keys(filling(longest.model, longest.interval))
 export function prefixFault(prefix: string, stepBytesMax = Number.POSITIVE_INFINITY): string | undefined {
   const problem = placeholderFault(prefix);
   if (problem !== undefined) return problem;
-  const key = objectKey({ ...longest, prefix }, filesMax);
+  const key = objectKey({ ...longestNaming, prefix }, filesMax);
   if (Buffer.byteLength(key) > exportLimits.keyBytesMax) {
     return `makes names of files longer than ${exportLimits.keyBytesMax} bytes`;
   }
   const folders = key.split("/").slice(0, -1);
-  const long = folders.some((name) => Buffer.byteLength(name) > stepBytesMax);
-  return long ? `makes names of folders longer than ${stepBytesMax} bytes` : undefined;
+  const isTooLong = folders.some((name) => Buffer.byteLength(name) > stepBytesMax);
+  return isTooLong ? `makes names of folders longer than ${stepBytesMax} bytes` : undefined;
 }
 
 function placeholderFault(prefix: string): string | undefined {
-  const values = filling(longest.model, longest.interval);
+  const values = placeholderValues(longestNaming.model, longestNaming.interval);
   let unknown: string | undefined;
   const fixed = replacePlaceholders(prefix, (name) => {
     if (!Object.hasOwn(values, name)) unknown ??= name;
@@ -105,7 +105,7 @@ function placeholderFault(prefix: string): string | undefined {
   });
   if (readsAsPattern(fixed)) return `must not contain * ? { }, except in its placeholders: ${placeholders}`;
   if (unknown === undefined) return undefined;
-  return `'{${shown(unknown)}}' is no placeholder. There are ${placeholders}`;
+  return `'{${excerpt(unknown)}}' is no placeholder. There are ${placeholders}`;
 }
 
 /** Whether ClickHouse would read a name as a glob, which it cannot write to. */
@@ -132,7 +132,7 @@ function startText({ start }: ExportInterval): string {
 }
 
 /** The values of the placeholders. */
-function filling(model: string, interval: ExportInterval): Record<string, string> {
+function placeholderValues(model: string, interval: ExportInterval): Record<string, string> {
   const end = isoText(interval.end);
   return {
     year: end.slice(0, 4),
@@ -148,7 +148,7 @@ function filling(model: string, interval: ExportInterval): Record<string, string
 }
 
 function filledPrefix(prefix: string, model: string, interval: ExportInterval): string {
-  const values = filling(model, interval);
+  const values = placeholderValues(model, interval);
   return replacePlaceholders(prefix, (name) => {
     const value = Object.hasOwn(values, name) ? values[name] : undefined;
     if (value === undefined)

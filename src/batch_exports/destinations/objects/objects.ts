@@ -51,29 +51,29 @@ const wholeFile: Readonly<Record<string, string>> = { gzip: "gzip", brotli: "br"
 export async function deliverObjects(
   work: ExportWork,
   store: ObjectStore,
-  choice: FileChoice & { prefix: string },
+  config: FileChoice & { prefix: string },
 ): Promise<number> {
   try {
-    const { format, layout } = fileFormats[choice.file_format];
-    const harmless = layout === "texts" && choice.escape_formulas;
+    const { format, layout } = fileFormats[config.file_format];
+    const isEscaped = layout === "texts" && config.escape_formulas;
     const naming: ObjectNaming = {
-      prefix: choice.prefix,
+      prefix: config.prefix,
       model: work.source.model,
-      format: choice.file_format,
-      compression: choice.file_format === "Parquet" ? null : choice.compression,
+      format: config.file_format,
+      compression: config.file_format === "Parquet" ? null : config.compression,
       interval: work.source.interval,
     };
     const rows: FileRows = {
-      selection: selectionOf(work.source, harmless ? "harmless_texts" : layout, work.days),
+      selection: selectionOf(work.source, isEscaped ? "harmless_texts" : layout, work.days),
       format,
       compression: wholeFile[naming.compression ?? ""] ?? "none",
-      settings: settingsOf(choice),
+      settings: settingsOf(config),
     };
-    const files = await filesNeeded(work, rows.selection, choice);
+    const files = await filesNeeded(work, rows.selection, config);
     const keys =
       files === undefined
-        ? await whole(work, store, naming, rows)
-        : await split(work, store, naming, rows, files);
+        ? await writeOneFile(work, store, naming, rows)
+        : await writeSplit(work, store, naming, rows, files);
     await store.close?.(keys);
     return work.rows;
   } catch (thrown) {
@@ -83,7 +83,7 @@ export async function deliverObjects(
   }
 }
 
-/** Writes a small file. @throws ExportError */
+/** Writes a small text file. @throws ExportError */
 export async function probeObjects(
   work: Writing,
   store: ObjectStore,
@@ -101,7 +101,7 @@ async function failureOf(thrown: unknown, store: ObjectStore, work: Writing): Pr
   return (await store.explain?.(thrown, work)) ?? exportError(thrown);
 }
 
-async function whole(
+async function writeOneFile(
   work: ExportWork,
   store: ObjectStore,
   naming: ObjectNaming,
@@ -113,7 +113,7 @@ async function whole(
   return [key];
 }
 
-async function split(
+async function writeSplit(
   work: ExportWork,
   store: ObjectStore,
   naming: ObjectNaming,
@@ -123,33 +123,33 @@ async function split(
   const keyOf = (file: string): string => objectKey(naming, file);
   const used = await queryRows<{ file: string; rows: string }>(work, filesOf(rows.selection, files));
   const keys = used.map(({ file }) => keyOf(file));
-  const list = manifestKey(naming);
-  await store.open?.(folderOf(list));
+  const manifest = manifestKey(naming);
+  await store.open?.(folderOf(manifest));
   await store.writeParts(work, keyOf, rows, { files, used });
-  await store.writeText(work, list, manifestText(keys));
-  return [...keys, list];
+  await store.writeText(work, manifest, manifestText(keys));
+  return [...keys, manifest];
 }
 
 /**
- * The number of files of about the requested size; undefined when there is none. Rows are spread by their hash, so the
- * files are alike.
+ * The number of files of about the requested size; undefined without one. Rows are distributed by hash, so that files
+ * have similar sizes.
  */
 async function filesNeeded(
   work: ExportWork,
   selection: Selection,
-  choice: FileChoice,
+  config: FileChoice,
 ): Promise<number | undefined> {
-  if (choice.max_file_size_mb === null) return undefined;
-  const bytesMax = choice.max_file_size_mb * 1024 * 1024;
+  if (config.max_file_size_mb === null) return undefined;
+  const bytesMax = config.max_file_size_mb * 1024 * 1024;
   const [size] = await queryRows<{ rows: string; bytes: string }>(work, sizeOf(selection));
-  const shrunk = Number(size?.bytes ?? 0) * (await shrinking(work, selection, choice));
+  const bytes = Number(size?.bytes ?? 0) * (await compressionRatio(work, selection, config));
   // With some margin: sizes vary, and no file may be much larger than requested.
-  return Math.max(1, Math.min(Number(size?.rows ?? 1), Math.ceil((shrunk * 1.05) / bytesMax)));
+  return Math.max(1, Math.min(Number(size?.rows ?? 1), Math.ceil((bytes * 1.05) / bytesMax)));
 }
 
 /** The compression ratio of a sample of the rows. */
-async function shrinking(work: ExportWork, selection: Selection, choice: FileChoice): Promise<number> {
-  if (choice.compression === null && choice.file_format !== "Parquet") return 1;
+async function compressionRatio(work: ExportWork, selection: Selection, config: FileChoice): Promise<number> {
+  if (config.compression === null && config.file_format !== "Parquet") return 1;
   // Rows may be a megabyte each: the engine stops at the block that reaches the limit.
   const statement = sampleStatement(selection, exportLimits.sampleRowsMax);
   const sample = await queryRows<{ row: string }>(work, statement, {
@@ -162,17 +162,17 @@ async function shrinking(work: ExportWork, selection: Selection, choice: FileCho
   if (text === "") return 1;
   const bytes = Buffer.from(text);
   const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 3 } };
-  const small =
-    choice.compression === "brotli" ? brotliCompressSync(bytes, quality) : gzipSync(bytes, { level: 3 });
+  const compressed =
+    config.compression === "brotli" ? brotliCompressSync(bytes, quality) : gzipSync(bytes, { level: 3 });
   // The fast compressions yield files about half as large again.
-  const quick = choice.compression === "lz4" || choice.compression === "snappy" ? 1.6 : 1;
-  return Math.min(1, (small.length / bytes.length) * quick);
+  const fastFactor = config.compression === "lz4" || config.compression === "snappy" ? 1.6 : 1;
+  return Math.min(1, (compressed.length / bytes.length) * fastFactor);
 }
 
-function settingsOf(choice: FileChoice): Record<string, string | number> {
-  if (choice.file_format !== "Parquet") return {};
+function settingsOf(config: FileChoice): Record<string, string | number> {
+  if (config.file_format !== "Parquet") return {};
   return {
-    output_format_parquet_compression_method: choice.compression ?? "none",
+    output_format_parquet_compression_method: config.compression ?? "none",
     output_format_parquet_row_group_size: exportLimits.parquetGroupRowsMax,
     output_format_parquet_row_group_size_bytes: exportLimits.parquetGroupBytesMax,
     // More threads would be faster, but would slow down captures.

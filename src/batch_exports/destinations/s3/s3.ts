@@ -47,8 +47,8 @@ async function checkedStore({ addresses }: Writing, config: S3Config) {
  */
 export function s3Store(config: S3Config, checked?: string): EngineStore {
   const { aws_access_key_id, aws_secret_access_key } = config;
-  const signed = aws_access_key_id !== null && aws_secret_access_key !== null;
-  const address = pinned(config, checked);
+  const isSigned = aws_access_key_id !== null && aws_secret_access_key !== null;
+  const address = withCheckedHost(config, checked);
   const encryption = encryptionHeaders(config);
   return {
     settings: {
@@ -65,12 +65,12 @@ export function s3Store(config: S3Config, checked?: string): EngineStore {
       if (address.needsFolder && !key.includes("/")) {
         throw new ExportError("Virtual-hosted addressing needs a prefix with at least one folder", true);
       }
-      const keys = signed ? "{access_key:String}, {secret_key:String}" : "NOSIGN";
+      const keys = isSigned ? "{access_key:String}, {secret_key:String}" : "NOSIGN";
       return {
         text: `s3({url:String}, ${keys}, {format:String}, {structure:String}, {compression:String}${encryption.text})`,
         params: {
           url: `${address.root}/${withNumber(key.split("/").map(encodeURIComponent).join("/"))}`,
-          ...(signed && { access_key: aws_access_key_id, secret_key: aws_secret_access_key }),
+          ...(isSigned && { access_key: aws_access_key_id, secret_key: aws_secret_access_key }),
           format,
           structure,
           compression,
@@ -105,15 +105,15 @@ function addressOf(config: S3Config): Address {
     return { root: `${endpoint.origin}${path}/${encodeURIComponent(bucket_name)}`, needsFolder: false };
   const root = `${endpoint.protocol}//${bucket_name}.${endpoint.host}${path}`;
   // The hosts that ClickHouse itself treats as virtual-hosted.
-  const known = /^(s3express[-a-z0-9]*|s3|cos|obs|oss|eos)[.-]/.test(endpoint.host);
-  return { root, needsFolder: !known };
+  const isVirtualHost = /^(s3express[-a-z0-9]*|s3|cos|obs|oss|eos)[.-]/.test(endpoint.host);
+  return { root, needsFolder: !isVirtualHost };
 }
 
 /**
  * The URL with the checked address in place of the name: the engine signs the host that it connects to, so a Host
  * header would break the signature.
  */
-function pinned(config: S3Config, checked: string | undefined): Address {
+function withCheckedHost(config: S3Config, checked: string | undefined): Address {
   const address = addressOf(config);
   const url = new URL(address.root);
   if (checked === undefined || url.protocol !== "http:") return address;

@@ -41,7 +41,7 @@ function openWork(rows: Record<string, object[]> = {}) {
       project_id: 1,
       model: "events",
       interval: { start, end: start + hour },
-      choice: { include_events: [], exclude_events: [] },
+      events: { include_events: [], exclude_events: [] },
       conditions: [],
       columns: eventColumns,
       own: undefined,
