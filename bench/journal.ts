@@ -33,7 +33,7 @@ export async function journalBench(scale: Scale): Promise<Answer> {
       withJournal(events * copies, each, async (lane) => {
         for (let i = 0; i < copies * events; i++) {
           lane.append(kept[i % events]!);
-          if (lane.crowded) await lane.commit();
+          if (lane.isCrowded) await lane.commit();
         }
         await lane.commit();
       }),

@@ -57,8 +57,8 @@ export async function passesBench(scale: Scale): Promise<Answer> {
     const columns = (): void => {
       block.clear();
       for (let first = 0; first < count;) {
-        const through = arena.judge(first, count, sending, sending.received);
-        for (let year = 0; year < arena.years; year++) {
+        const through = arena.classify(first, count, sending, sending.received);
+        for (let year = 0; year < arena.yearCount; year++) {
           block.appendColumns(arena.writeColumns(first, year, sending, sending.received, 0));
         }
         first += through;

@@ -22,9 +22,9 @@ function fast(arena: ScanArena, body: Uint8Array): { index(): number; lay(): num
     const count = index();
     let rows = 0;
     for (let first = 0; first < count;) {
-      const through = arena.judge(first, count, sent, sent.received);
+      const through = arena.classify(first, count, sent, sent.received);
       const sending = { project_id: 1, historical_migration: true };
-      for (let year = 0; year < arena.years; year++) {
+      for (let year = 0; year < arena.yearCount; year++) {
         rows += arena.writeColumns(first, year, sending, sent.received, 0).rows;
       }
       first += through;

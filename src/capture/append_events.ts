@@ -46,23 +46,23 @@ function appendIndex(context: AppendContext, index: EventIndex): number | Promis
   const { journal } = context;
   if (index.count === 0) return 0;
   const admitted = context.quota ? context.quota.acquire(index.count) : index.count;
-  const own = { index, lane: context.lanes.next(), admitted, named: 0 };
-  const progress: AppendProgress = Object.assign(context, own);
-  if (index.fast && !index.isShared) return appendRest({ through: 0, rows: 0 }, progress);
+  const start = { index, lane: context.lanes.next(), admitted, named: 0 };
+  const progress: AppendProgress = Object.assign(context, start);
+  if (index.fast && !index.isShared) return appendRest({ entryCount: 0, rows: 0 }, progress);
   const first = index.fast ? appendAtOnce(index.fast, progress) : appendSlice(0, journal.stamp(), progress);
-  const crowded = progress.recorder?.crowded || progress.lane.crowded || journal.merging.crowded;
-  return first.through === index.count && !crowded ? first.rows : appendRest(first, progress);
+  const isCrowded = progress.recorder?.isCrowded || progress.lane.isCrowded || journal.merging.isCrowded;
+  return first.entryCount === index.count && !isCrowded ? first.rows : appendRest(first, progress);
 }
 
 /** Appends what follows the first slice, if there was one. */
 async function appendRest(first: Slice, progress: AppendProgress): Promise<number> {
   const { index, journal } = progress;
-  let { through: next, rows: accepted } = first;
+  let { entryCount: next, rows: accepted } = first;
   let writing: Promise<unknown> | undefined;
   for (;;) {
-    if (progress.recorder?.crowded) await progress.recorder.commit();
+    if (progress.recorder?.isCrowded) await progress.recorder.commit();
     const lane = (progress.lane = progress.lanes.next());
-    if (lane.crowded || journal.merging.crowded) {
+    if (lane.isCrowded || journal.merging.isCrowded) {
       // Rows are appended to one group while the one before it is on its way to the disk.
       const before = writing;
       writing = Promise.allSettled([lane.commit(), journal.merging.commit()]);
@@ -77,7 +77,7 @@ async function appendRest(first: Slice, progress: AppendProgress): Promise<numbe
         : isLongSnapshot(index, offsetOf(next))
           ? await appendLong(next, created, journal.allocateTies(1), progress)
           : appendSlice(next, created, progress);
-    next += slice.through;
+    next += slice.entryCount;
     accepted += slice.rows;
   }
 }
@@ -86,48 +86,48 @@ async function appendRest(first: Slice, progress: AppendProgress): Promise<numbe
 async function appendFast(
   fast: ScanArena,
   first: number,
-  from: number,
+  stamped: number,
   progress: AppendProgress,
 ): Promise<Slice> {
   const { index, journal } = progress;
-  let created = from;
+  let created = stamped;
   // After a turn of the event loop rows are stamped anew: meanwhile the journal may have published a watermark that is
   // later than the earlier stamp.
   const nextTurn = async () => {
     await yieldToEventLoop();
     created = journal.stamp();
   };
-  const { through, tie } = classifySlice(fast, first, progress);
+  const { entryCount, tie } = classifySlice(fast, first, progress);
   // Before the rows are appended: the names of what is in the journal must be in the book.
-  for (let nth = 0; (nth = recordShapes(fast, { first, nth, through, created }, progress)) < through;)
+  for (let nth = 0; (nth = recordShapes(fast, { first, nth, entryCount, created }, progress)) < entryCount;)
     await nextTurn();
   let rows = 0;
-  for (let year = 0; year < fast.years; year += captureLimits.yearsAtOnceMax) {
+  for (let year = 0; year < fast.yearCount; year += captureLimits.yearsAtOnceMax) {
     if (year > 0) await nextTurn();
-    const to = Math.min(fast.years, year + captureLimits.yearsAtOnceMax);
+    const to = Math.min(fast.yearCount, year + captureLimits.yearsAtOnceMax);
     rows += appendYears(fast, { first, tie, created, year, to }, progress);
   }
-  let [slow, slowBytes] = [0, 0];
-  const begin = () => ([slow, slowBytes, progress.named] = [0, 0, 0]);
-  begin();
-  for (let i = 0; i < fast.slow; i++) {
+  let [slowRows, slowBytes] = [0, 0];
+  const resetCounts = () => ([slowRows, slowBytes, progress.named] = [0, 0, 0]);
+  resetCounts();
+  for (let i = 0; i < fast.slowCount; i++) {
     const nth = fast.slowAt(i);
     const at = offsetOf(first + nth);
     if (isLongSnapshot(index, at)) {
       rows += (await appendLong(first + nth, created, tie + nth, progress)).rows;
       created = journal.stamp();
-      begin();
+      resetCounts();
       continue;
     }
     rows += appendOne(at, created, tie + nth, progress);
-    slow++;
+    slowRows++;
     slowBytes += index.entries[at + field.item + 1]! - index.entries[at + field.item]!;
-    const isShort = slow < captureLimits.slowSliceRowsMax && slowBytes < captureLimits.slowSliceBytesMax;
+    const isShort = slowRows < captureLimits.slowSliceRowsMax && slowBytes < captureLimits.slowSliceBytesMax;
     if (isShort && progress.named < definitionLimits.namesAtOnceMax) continue;
-    begin();
+    resetCounts();
     await nextTurn();
   }
-  return { through, rows };
+  return { entryCount, rows };
 }
 
 /** Appends all of a short body, without a promise. */
@@ -137,27 +137,28 @@ function appendAtOnce(fast: ScanArena, progress: AppendProgress): Slice {
   let first = 0;
   let rows = 0;
   while (first < progress.admitted) {
-    const { through, tie } = classifySlice(fast, first, progress);
-    for (let nth = 0; nth < through;) nth = recordShapes(fast, { first, nth, through, created }, progress);
-    rows += appendYears(fast, { first, tie, created, year: 0, to: fast.years }, progress);
-    for (let i = 0; i < fast.slow; i++) {
+    const { entryCount, tie } = classifySlice(fast, first, progress);
+    for (let nth = 0; nth < entryCount;)
+      nth = recordShapes(fast, { first, nth, entryCount, created }, progress);
+    rows += appendYears(fast, { first, tie, created, year: 0, to: fast.yearCount }, progress);
+    for (let i = 0; i < fast.slowCount; i++) {
       const nth = fast.slowAt(i);
       rows += appendOne(offsetOf(first + nth), created, tie + nth, progress);
     }
-    first += through;
+    first += entryCount;
   }
   for (; first < count; first++) rows += appendOne(offsetOf(first), created, 0, progress);
-  return { through: count, rows };
+  return { entryCount: count, rows };
 }
 
-/** Judges the next slice; returns how many entries it has, and the tie of its first entry. */
+/** Classifies the next slice; returns how many entries it has, and the tie of its first entry. */
 function classifySlice(
   fast: ScanArena,
   first: number,
   { admitted, eventContext, journal }: AppendProgress,
-): { through: number; tie: number } {
-  const through = fast.judge(first, admitted, eventContext, eventContext.received + aheadMicrosMax);
-  return { through, tie: journal.allocateTies(through) };
+): { entryCount: number; tie: number } {
+  const entryCount = fast.classify(first, admitted, eventContext, eventContext.received + aheadMicrosMax);
+  return { entryCount, tie: journal.allocateTies(entryCount) };
 }
 
 /**
@@ -166,14 +167,14 @@ function classifySlice(
  */
 function recordShapes(
   fast: ScanArena,
-  slice: { first: number; nth: number; through: number; created: number },
+  slice: { first: number; nth: number; entryCount: number; created: number },
   { index, eventContext, definitions, journal: { row } }: AppendProgress,
 ): number {
-  const { first, through } = slice;
+  const { first, entryCount } = slice;
   const { shapes } = fast;
   const known = definitions.shapes.of(eventContext.project_id);
   let { nth } = slice;
-  for (let left: number = definitionLimits.namesAtOnceMax; nth < through && left > 0; nth++) {
+  for (let left: number = definitionLimits.namesAtOnceMax; nth < entryCount && left > 0; nth++) {
     const low = shapes[nth * 2]!;
     const high = shapes[nth * 2 + 1]!;
     if (known.has(low, high)) continue;

@@ -49,7 +49,7 @@ export interface AppendProgress extends AppendContext {
 
 export interface Slice {
   /** Entries that were appended, ignored or recorded. */
-  through: number;
+  entryCount: number;
   rows: number;
 }
 
@@ -66,22 +66,22 @@ export function appendSlice(first: number, created: number, progress: AppendProg
     if (progress.named >= definitionLimits.namesAtOnceMax) break;
     rows += appendOne(offsetOf(at), created, progress.journal.allocateTies(1), progress);
   }
-  return { through: at - first, rows };
+  return { entryCount: at - first, rows };
 }
 
-/** Appends entry number `which`, a long one; a piece of a recording is read in slices. */
+/** Appends entry number `nth`, a long one; a piece of a recording is read in slices. */
 export async function appendLong(
-  which: number,
+  nth: number,
   created: number,
   tie: number,
   progress: AppendProgress,
 ): Promise<Slice> {
-  const at = offsetOf(which);
+  const at = offsetOf(nth);
   const read = readRow(at, created, tie, progress);
-  if (read !== "recording") return { through: 1, rows: finishRow(at, read, progress) };
+  if (read !== "recording") return { entryCount: 1, rows: finishRow(at, read, progress) };
   const recorder = (progress.recorder ??= progress.newRecorder());
   ignore(at, await recorder.appendLong(progress.index, at), progress);
-  return { through: 1, rows: 0 };
+  return { entryCount: 1, rows: 0 };
 }
 
 /** Appends the entry at `at`; returns 0 when it was ignored or is a piece of a recording, else 1. */

@@ -37,7 +37,7 @@ async function columns(
   const found: Laid = { rows: [], told: [] };
   const note = (created: number) => found.rows.push({ created, turns: found.told.length });
   const lane = {
-    crowded: false,
+    isCrowded: false,
     group: new CommitWaiters(),
     append: (row: Row) => note(row.created_at),
     appendMany: (_year: number, _rows: number, lay: (block: unknown) => number) =>
@@ -48,7 +48,7 @@ async function columns(
         },
       }),
   } as unknown as EventLane;
-  const merging = { append: () => {}, crowded: false, openRows: 0 };
+  const merging = { append: () => {}, isCrowded: false, openRows: 0 };
   const stamp = () => ++micros;
   const journal = { stamp, allocateTies: () => 0, row: emptyRow(), merging } as unknown as CaptureJournal;
   const groups = new CommitGroups();

@@ -75,7 +75,7 @@ export async function outcomeOf(
     groupTypes,
   };
   const append = (row: unknown) => merged.push(JSON.stringify(row));
-  const merging = { append, crowded: false, openRows: 0 };
+  const merging = { append, isCrowded: false, openRows: 0 };
   let ties = 0;
   const allocateTies = (count: number) => (ties += count) - count;
   const journal = {
@@ -132,7 +132,7 @@ function told({ list, counts }: Outcomes<string>) {
 
 /** A lane that lays every row into a block of its year, and counts those that came in columns. */
 class CollectingLane {
-  crowded = false;
+  isCrowded = false;
   group = new CommitWaiters();
   readonly #blocks = new Map<number, Block>();
 

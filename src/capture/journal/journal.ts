@@ -333,7 +333,7 @@ export class Journal {
     const now = this.#options.clock.elapsed();
     this.#busyAt.set(segment.lane, now);
     if (segment.lane.patience > 1) this.#importedAt = now;
-    this.#ledger.sealed(segment, this.#lastMillis);
+    this.#ledger.writeSealed(segment, this.#lastMillis);
     this.#sealed.add(segment);
     this.nudge();
   }

@@ -63,7 +63,7 @@ async function copySegment(options: JournalCopy, name: string): Promise<Segment 
     if (!whole) return undefined;
     const read = expected?.tail === "sealed" ? withoutFramesFrom(whole, expected.bytes) : whole;
     const { segment } = read;
-    const isDamaged = judgeSegment(read, expected).damaged;
+    const isDamaged = judgeSegment(read, expected).isDamaged;
     // The damage is the original's: a start on the copy finds and reports it.
     if (isDamaged && attempt === attemptsMax)
       return expected && { ...segment, bytes: expected.bytes, rows: expected.rows };

@@ -94,7 +94,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   }
 
   /** True when a writer should wait for commit() before it appends more. */
-  get crowded(): boolean {
+  get isCrowded(): boolean {
     return this.openBytes >= journalLimits.groupBytesMax || this.openRows >= journalLimits.groupRowsMax;
   }
 
@@ -155,7 +155,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
       if (this.#isWanted) await this.#runGroup();
       if (sealing) this.#writer.close();
       // Many answers bring as many new requests: these share the next group with those that wait already.
-      if (requests >= journalLimits.gatherRequestsMin && !this.crowded) await sleep(journalLimits.gatherMs);
+      if (requests >= journalLimits.gatherRequestsMin && !this.isCrowded) await sleep(journalLimits.gatherMs);
     }
     this.#running = undefined;
   }
@@ -249,7 +249,7 @@ export interface Committing {
 /** Takes rows in order: a lane, or another process that has it. */
 export interface RowAppender<Row> extends Committing {
   /** True when a writer should wait for commit() before it appends more. */
-  readonly crowded: boolean;
+  readonly isCrowded: boolean;
   readonly openRows: number;
   append(row: Row): void;
 }

@@ -13,8 +13,8 @@ import { type Extent, SyncedMarks } from "./segments/synced_marks.ts";
 
 export interface Expected extends Extent {
   /**
-   * What is known of further bytes. `sealed`: sound frames among them were refused. `synced`: none of them was
-   * acknowledged, though there may be sound frames. `least`: they may have been acknowledged.
+   * What sound frames after these bytes are: refused in a segment that was `sealed`; never acknowledged where the mark
+   * is exact (`synced`); possibly acknowledged where it may be old (`least`).
    */
   tail: "sealed" | "synced" | "least";
 }
@@ -26,9 +26,7 @@ export interface LedgerContents {
   expected: Map<string, Expected>;
   /** Lines and marks that cannot be read. */
   unreadable: number;
-  /**
-   * The newest segment of each lane that has anything acknowledged in it, or 0n; undefined when that is not certain.
-   */
+  /** Each lane's newest segment that has acknowledged rows, or 0n; undefined when the marks are not exact. */
   newest: ReadonlyMap<LaneKind, bigint> | undefined;
 }
 
@@ -41,7 +39,7 @@ export class Ledger {
   #writes: Promise<void> = Promise.resolve();
   #file: JournalFile | undefined;
   #bytes = 0;
-  /** True when a note failed: the file may end within a line, which would spoil the next one. */
+  /** True when a write failed: the file may end within a line, which would spoil the next one. */
   #isTorn = false;
   readonly #sealed = new Map<string, Extent>();
 
@@ -51,7 +49,7 @@ export class Ledger {
     this.marks = new SyncedMarks(setup, folder);
   }
 
-  /** What the last process wrote; empty on the first start. A torn last line is skipped. */
+  /** Reads what the last process wrote; empty on the first start. A torn last line is skipped. */
   read(): LedgerContents {
     const contents: LedgerContents = {
       finished: [],
@@ -64,17 +62,17 @@ export class Ledger {
     const lines = this.#readLines();
     for (const [name, { id, bytes, rows }] of marks.extents) {
       contents.lastMillis = Math.max(contents.lastMillis, millisOfSegment(id));
-      contents.expected.set(name, { bytes, rows, tail: marks.exact ? "synced" : "least" });
+      contents.expected.set(name, { bytes, rows, tail: marks.isExact ? "synced" : "least" });
     }
     contents.unreadable += marks.unreadable;
-    if (marks.exact && marks.unreadable === 0) {
+    if (marks.isExact && marks.unreadable === 0) {
       const marked = [...marks.extents.values()];
       contents.newest = byLane(this.#setup, (lane) =>
         marked.reduce((id, one) => (one.lane === lane && one.id > id ? one.id : id), 0n),
       );
     }
     // Each start writes a first line, and marks only after that.
-    if (lines ? lines.length === 0 : marks.there) contents.unreadable++;
+    if (lines ? lines.length === 0 : marks.exists) contents.unreadable++;
     for (const line of lines ?? []) {
       const read = readLine(line);
       if (!read) contents.unreadable++;
@@ -86,7 +84,7 @@ export class Ledger {
     return contents;
   }
 
-  /** Keeps a copy of a damaged ledger; returns its path, or undefined when there is no file. */
+  /** Copies a damaged ledger; returns the copy's path, or undefined when there is no ledger. */
   copyAside(): string | undefined {
     const { io } = this.#setup;
     if (!io.exists(this.#path)) return undefined;
@@ -101,7 +99,7 @@ export class Ledger {
   restart(lastMillis: number, waiting: readonly Segment[] = []): boolean {
     this.#sealed.clear();
     for (const { path, bytes, rows } of waiting) this.#sealed.set(basename(path), { bytes, rows });
-    const text = this.#beginning(lastMillis);
+    const text = this.#firstLines(lastMillis);
     // There must be a ledger before there are marks: marks alone mean that it was lost.
     const { io } = this.#setup;
     if (!io.exists(this.#path)) writeDurablyNow(io, this.#path, text);
@@ -121,27 +119,29 @@ export class Ledger {
     return true;
   }
 
-  sealed({ path, bytes, rows }: Segment, lastMillis: number): void {
+  writeSealed({ path, bytes, rows }: Segment, lastMillis: number): void {
     if (rows === 0) return;
     const [name, extent] = [basename(path), { bytes, rows }];
     this.#sealed.set(name, extent);
-    // Without the note recovery knows less of this segment; a failing disk is reported by the next group.
-    this.#soon(() => this.#append(sealedLine(name, lastMillis, extent), lastMillis, false)).catch(() => {});
+    // Without this line recovery knows less of this segment; a failing disk is reported by the next group.
+    this.#enqueue(() => this.#append(sealedLine(name, lastMillis, extent), lastMillis, false)).catch(
+      () => {},
+    );
   }
 
   /** Writes the newest id; durable when it resolves. */
   async writeMillis(lastMillis: number): Promise<void> {
-    await this.#soon(() => this.#append(finishedLine("-", lastMillis), lastMillis, true));
+    await this.#enqueue(() => this.#append(finishedLine("-", lastMillis), lastMillis, true));
   }
 
   /** Writes that a segment is finished; durable when it resolves. */
   async writeFinished(segment: Segment, lastMillis: number): Promise<void> {
     const name = basename(segment.path);
-    await this.#soon(async () => {
+    await this.#enqueue(async () => {
       this.#sealed.delete(name);
       await this.#append(finishedLine(name, lastMillis), lastMillis, true);
     });
-    this.marks.forget(segment);
+    this.marks.clear(segment);
   }
 
   async close(): Promise<void> {
@@ -150,20 +150,20 @@ export class Ledger {
     this.marks.close();
   }
 
-  #soon(act: () => Promise<void>): Promise<void> {
-    const done = this.#writes.then(act);
+  #enqueue(write: () => Promise<void>): Promise<void> {
+    const done = this.#writes.then(write);
     this.#writes = done.catch(() => {});
     return done;
   }
 
-  async #append(line: string, lastMillis: number, durably: boolean): Promise<void> {
+  async #append(line: string, lastMillis: number, isDurable: boolean): Promise<void> {
     if (this.#isTorn || this.#bytes > journalLimits.ledgerBytesMax) await this.#repair(lastMillis);
     this.#file ??= await this.#setup.io.open(this.#path, "a");
     this.#isTorn = true;
-    for (let rest = Buffer.from(line); rest.length > 0;) {
-      rest = rest.subarray((await this.#file.write(rest)).bytesWritten);
+    for (let left = Buffer.from(line); left.length > 0;) {
+      left = left.subarray((await this.#file.write(left)).bytesWritten);
     }
-    if (durably) await this.#file.datasync();
+    if (isDurable) await this.#file.datasync();
     this.#isTorn = false;
     this.#bytes += line.length;
   }
@@ -174,7 +174,7 @@ export class Ledger {
       await this.#closeFile();
       // First make durable that the marks of segments which the new file leaves out are gone.
       this.marks.sync();
-      await writeDurably(this.#setup.io, this.#path, this.#beginning(lastMillis));
+      await writeDurably(this.#setup.io, this.#path, this.#firstLines(lastMillis));
       this.#bytes = 0;
     } catch (thrown) {
       if (!isFull(thrown)) throw thrown;
@@ -201,7 +201,7 @@ export class Ledger {
     return Buffer.from(io.read(this.#path)).toString("latin1").split("\n").slice(0, -1);
   }
 
-  #beginning(lastMillis: number): string {
+  #firstLines(lastMillis: number): string {
     const waiting = [...this.#sealed].map(([name, extent]) => sealedLine(name, lastMillis, extent));
     return finishedLine("-", lastMillis) + waiting.join("");
   }

@@ -1,5 +1,5 @@
 // Requests with a short body, as nearly all live ones are. A body that is one plain event, in a request without a
-// query, is indexed, judged and appended in the turn in which it arrives, without an object, and answered with its
+// query, is indexed, classified and appended in the turn in which it arrives, without an object, and answered with its
 // group, without a promise. Any other body is passed to the pipeline.
 
 import { isUtf8 } from "node:buffer";
@@ -78,13 +78,13 @@ export class SingleEventWriter implements Envelope {
     if (project_id === undefined) return undefined;
     const historical_migration = isHistorical(this);
     const lane = journal.quota.chooseLane(project_id, historical_migration);
-    if (lane.crowded) return undefined;
+    if (lane.isCrowded) return undefined;
     const eventContext = this.#eventContext;
     eventContext.project_id = project_id;
     eventContext.historical_migration = historical_migration;
     eventContext.received = clock.now() * 1000;
-    arena.judge(0, 1, eventContext, eventContext.received + aheadMicrosMax);
-    if (arena.slow > 0 || arena.years !== 1) return undefined;
+    arena.classify(0, 1, eventContext, eventContext.received + aheadMicrosMax);
+    if (arena.slowCount > 0 || arena.yearCount !== 1) return undefined;
     // The pipeline reads the names of an event of a new shape.
     if (!definitions.shapes.of(project_id).has(arena.shapes[0]!, arena.shapes[1]!)) return undefined;
     const quota = keys.dailyEventQuota(project_id);

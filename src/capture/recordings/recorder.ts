@@ -93,8 +93,8 @@ export class Recorder {
   }
 
   /** True when commit() must be called before further snapshots are appended. */
-  get crowded(): boolean {
-    return this.recorded > 0 && this.#options.journal.recordings.crowded;
+  get isCrowded(): boolean {
+    return this.recorded > 0 && this.#options.journal.recordings.isCrowded;
   }
 
   /** Waits for the disk. The request's groups report what could not be written. */

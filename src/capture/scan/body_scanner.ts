@@ -139,12 +139,12 @@ export class BodyScanner {
     const goal = from + bytesMax;
     const most = Math.min(capacity, count + Math.ceil(bytesMax / entryCost));
     this.#at = fast.scan(from, goal, [count, most], items, index.firstKey);
-    const { found } = fast;
+    const found = fast.foundCount;
     index.count += found;
     index.items += found;
     if (found > 0) {
-      this.#expectItem = fast.comma;
-      if (!fast.comma && this.#endsPlain(fast)) {
+      this.#expectItem = fast.isCommaNext;
+      if (!fast.isCommaNext && this.#endsPlain(fast)) {
         this.#at = bytes.length;
         this.#step = step.done;
       }
@@ -162,7 +162,7 @@ export class BodyScanner {
     const isBatch = index.shape === "batch";
     // What open() writes uses the space of two entries.
     if (index.isSecondPass || index.isPartial || index.count + 2 > index.capacity) return false;
-    if (!fast.ends(this.#at, index.count, isBatch)) return false;
+    if (!fast.endsPlain(this.#at, index.count, isBatch)) return false;
     if (isBatch) index.readEnvelope(index.count);
     return true;
   }

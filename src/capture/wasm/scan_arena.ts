@@ -58,7 +58,7 @@ export interface IdentityBatch {
   groupKeysBytes: number;
 }
 
-/** The part of a request that judge() needs. */
+/** The part of a request that classify() needs. */
 interface ClassifyContext {
   /** In microseconds since 1970. */
   received: number;
@@ -84,7 +84,7 @@ export class ScanArena {
   readonly body: Uint8Array;
   /** The index the fast scan writes. */
   readonly entries: Int32Array;
-  /** Two halves of a hash of each event of the slice that judge() found plain; 0, 0 of the others. */
+  /** Two halves of a hash of each event of the slice that classify() found plain; 0, 0 of the others. */
   readonly shapes: Uint32Array;
   readonly #bytes: Uint8Array;
   readonly #words: Uint32Array;
@@ -96,8 +96,8 @@ export class ScanArena {
   /** Rises with each body: what was read of an earlier one is not there any more. */
   generation = 0;
   #sentinelAt = 0;
-  /** The request whose events are judged. */
-  #judging: ClassifyContext | undefined;
+  /** The request whose events are classified. */
+  #request: ClassifyContext | undefined;
 
   /** Several requests use it, each within one turn: see EventIndex.detach(). */
   readonly isShared: boolean;
@@ -159,7 +159,7 @@ export class ScanArena {
    * Indexes plain items from byte `from` of the body up to about `goal`, from entry number `count` up to `most`, and
    * from ordinal `items` on. Only those that name no other key than the raw one at [keyFrom, keyTo), and that end no
    * further than limits.eventBytesMax behind the goal.
-   * @returns where it stopped; `found` and `comma` have more of its result.
+   * @returns where it stopped; `foundCount` and `isCommaNext` have more of its result.
    */
   scan(
     from: number,
@@ -188,7 +188,7 @@ export class ScanArena {
   }
 
   /** Whether the body ends as usual after the array that closes at byte `from`; findings of a batch as open()'s. */
-  ends(from: number, count: number, isBatch: boolean): boolean {
+  endsPlain(from: number, count: number, isBatch: boolean): boolean {
     const replaced = this.#putSentinel(from + captureLimits.sliceBytesMax);
     const ended = this.#fast.ends(layout.BODY + from, this.#length, count, isBatch ? 1 : 0);
     this.#restore(replaced);
@@ -207,33 +207,33 @@ export class ScanArena {
     this.#bytes[this.#sentinelAt] = replaced;
   }
 
-  /** Items the last scan() indexed. */
-  get found(): number {
+  /** Items that the last scan() indexed. */
+  get foundCount(): number {
     return this.#words[layout.COUNT >> 2]!;
   }
 
   /** Whether a comma followed the last of them. */
-  get comma(): boolean {
+  get isCommaNext(): boolean {
     return this.#words[layout.EXPECTS >> 2] === 1;
   }
 
   /**
-   * Judges a slice of entries, from number `first` on: which are plain, and of which years. @param latest the latest
+   * Classifies a slice of entries, from number `first` on: which are plain, and of which years. @param latest the latest
    * plausible time, in microseconds.
    * @returns how many entries the slice has.
    */
-  judge(first: number, count: number, judging: ClassifyContext, latest: number): number {
-    const { received, skew } = judging;
-    this.#judging = judging;
-    const through = this.#fast.judge(first, count, captureLimits.sliceBytesMax, received, skew, latest);
+  classify(first: number, count: number, request: ClassifyContext, latest: number): number {
+    const { received, skew } = request;
+    this.#request = request;
+    const entryCount = this.#fast.judge(first, count, captureLimits.sliceBytesMax, received, skew, latest);
     if (this.#words[layout.LACKING >> 2]! > 0) {
-      crypto.getRandomValues(this.#bytes.subarray(layout.ENTROPY, layout.ENTROPY + through * 6));
+      crypto.getRandomValues(this.#bytes.subarray(layout.ENTROPY, layout.ENTROPY + entryCount * 6));
     }
-    return through;
+    return entryCount;
   }
 
   /** How many years the plain ones are of. */
-  get years(): number {
+  get yearCount(): number {
     return this.#words[layout.YEARS >> 2]!;
   }
 
@@ -243,7 +243,7 @@ export class ScanArena {
   }
 
   /** Entries that are not plain; slowAt() returns which. */
-  get slow(): number {
+  get slowCount(): number {
     return this.#words[layout.SLOW >> 2]!;
   }
 
@@ -252,7 +252,7 @@ export class ScanArena {
     return this.#bytes[at]! | (this.#bytes[at + 1]! << 8);
   }
 
-  /** Writes the plain rows of one year as columns. `first` as for judge(); `tie` is that entry's. */
+  /** Writes the plain rows of one year as columns. `first` as for classify(); `tie` is that entry's. */
   writeColumns(
     first: number,
     year: number,
@@ -291,7 +291,7 @@ export class ScanArena {
 
   /** Writes the group types that plain events may name; called by the module when an event names one. */
   #writeTypes(): void {
-    const { groupTypes, project_id } = this.#judging!;
+    const { groupTypes, project_id } = this.#request!;
     let count = 0;
     for (const type of groupTypes?.assigned(project_id) ?? []) {
       if (type.length > groupTypeLengthMax || count === limits.groupTypesMax) continue;

@@ -89,7 +89,7 @@ class SentMerges implements MergeTaker {
     return this.#rows.length;
   }
 
-  get crowded(): boolean {
+  get isCrowded(): boolean {
     return this.#rows.length >= workerLimits.sentMergesMax;
   }
 

@@ -42,7 +42,7 @@ test("a sealed segment is expected until it is finished, and an empty one never"
   const folder = makeFolder();
   const ledger = opened(folder);
   expect(ledger.restart(start)).toBe(true);
-  for (const one of [segment(1), segment(2), segment(3, 0)]) ledger.sealed(one, start + 3);
+  for (const one of [segment(1), segment(2), segment(3, 0)]) ledger.writeSealed(one, start + 3);
   ledger.marks.write(segment(4));
   await ledger.writeFinished(segment(1), start + 4);
   await ledger.close();
@@ -147,7 +147,7 @@ test("a long ledger is written anew, with what is still expected", async () => {
     Object.assign(await setup.io.open(path, flags), { datasync });
   const ledger = opened(folder, { open });
   ledger.restart(start);
-  ledger.sealed(segment(0), start);
+  ledger.writeSealed(segment(0), start);
   const lineBytes = 40;
   const count = Math.ceil(journalLimits.ledgerBytesMax / lineBytes) + 1;
   for (let place = 1; place <= count; place++) await ledger.writeFinished(segment(place), start + place);

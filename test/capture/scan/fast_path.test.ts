@@ -110,8 +110,8 @@ test("what is too much for one event is left to the slow way, and what is just e
 });
 
 test("more changes than one slice lists, and more keys than it numbers, are all laid", async () => {
-  const crowded = Array.from({ length: 120 }, (_, i) => setting(i, 600));
-  expect(await agreed(crowded)).toMatchObject({ fast: 120, warned: { counts: [] } });
+  const isCrowded = Array.from({ length: 120 }, (_, i) => setting(i, 600));
+  expect(await agreed(isCrowded)).toMatchObject({ fast: 120, warned: { counts: [] } });
   const keys = Array.from({ length: keysMax + 500 }, (_, i) => ({
     event: "e",
     distinct_id: "d",
@@ -196,8 +196,8 @@ function shapesOf(arena: ScanArena, items: readonly string[]): string[] {
   arena.body.set(body);
   const { index } = scannedBy(arena, body.length);
   const sent = { received: Date.UTC(2026, 0) * 1000, skew: 0, project_id: 1 };
-  expect(arena.judge(0, index.count, sent, sent.received)).toBe(items.length + 1);
-  expect(arena.slow).toBe(0);
+  expect(arena.classify(0, index.count, sent, sent.received)).toBe(items.length + 1);
+  expect(arena.slowCount).toBe(0);
   return items.map((_, i) => `${arena.shapes[2 * i + 2]} ${arena.shapes[2 * i + 3]}`);
 }
 

@@ -58,7 +58,7 @@ test("a body longer than a slice is as it was after its beginning is read, and a
   const end = arena.scan(begin, begin + 1000, [0, 100], 0, [0, 0]);
   expect(Buffer.compare(held, body)).toBe(0);
   expect([begin, (end - begin) % (event.length + 1)]).toEqual(['{"batch":['.length, 0]);
-  expect([arena.found * (event.length + 1), arena.comma]).toEqual([end - begin, true]);
+  expect([arena.foundCount * (event.length + 1), arena.isCommaNext]).toEqual([end - begin, true]);
 });
 
 test("an index takes a third of a long body, nothing of a short one, and never more than its bound", () => {

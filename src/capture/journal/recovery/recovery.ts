@@ -49,7 +49,7 @@ export class Recovery {
         "the journal's ledger is damaged; ClickHouse is asked for the batches of unlisted segments";
       this.#report(text, { file: `${folder}/ledger`, kept, unreadable: contents.unreadable });
     }
-    // A killed process may not have synced its last note, which must be there for longer than the file.
+    // A killed process may not have synced its last line, which must outlive the file that it names.
     if (contents.finished.length > 0) setup.io.sync(`${folder}/ledger`);
     for (const name of contents.finished) setup.io.remove(`${folder}/${basename(name)}`);
     this.#renameMisnamed(contents);
@@ -70,7 +70,7 @@ export class Recovery {
     log.warn("the disk is full: the journal's ledger was not rewritten", { folder });
   }
 
-  /** Recovers rows returned from quarantine, except from files that are `known`. */
+  /** Recovers rows that an operator returned from quarantine, except from the files at `known` paths. */
   readReturned(known: ReadonlySet<string>): void {
     const { setup, folder } = this.#options;
     const names = setup.io.list(folder).filter((name) => name.endsWith(returnedSuffix));
@@ -86,7 +86,7 @@ export class Recovery {
     const verdict = judgeSegment(read, expected);
     const { segment } = read;
     const isEmpty = segment.rows === 0;
-    if (verdict.damaged) this.#reportDamaged(path, read, verdict);
+    if (verdict.isDamaged) this.#reportDamaged(path, read, verdict);
     else if (isEmpty) this.#options.setup.io.remove(path);
     else if (segment.bytes < read.fileBytes) this.#cut(path, read);
     if (isEmpty) return;
@@ -122,7 +122,7 @@ export class Recovery {
     }
   }
 
-  /** Cuts a torn write, or what a recycled file held before; not in a file that is also kept aside. */
+  /** Cuts off a torn write, or an earlier segment's bytes in a recycled file; not in a file that is also set aside. */
   #cut(path: string, { segment, fileBytes }: ReadSegment): void {
     const { setup, log } = this.#options;
     if (setup.io.stat(path).nlink > 1) return;
@@ -132,8 +132,8 @@ export class Recovery {
     setup.io.truncate(path, segment.bytes);
   }
 
-  #reportDamaged(path: string, read: ReadSegment, { lostRows, badBytes, doubtful }: SegmentVerdict): void {
-    const { segment, bad, headDamaged } = read;
+  #reportDamaged(path: string, read: ReadSegment, { lostRows, badBytes, isDoubtful }: SegmentVerdict): void {
+    const { segment, bad, isHeadDamaged } = read;
     const { io } = this.#options.setup;
     if (lostRows === 0 && isAside(io, path)) {
       const text = "a journal segment was found damaged before; its intact frames wait";
@@ -141,7 +141,7 @@ export class Recovery {
       return;
     }
     const kept = segment.rows > 0 ? linkAside(io, path) : moveAside(io, path);
-    const text = doubtful
+    const text = isDoubtful
       ? "a journal segment ends in unreadable bytes that may have been acknowledged; the file is kept"
       : "a journal segment is damaged; its intact frames are stored, the file is kept";
     const about = {
@@ -152,7 +152,7 @@ export class Recovery {
       lost_rows: lostRows ?? "unknown",
       lost_bytes: badBytes,
       unreadable: bad.slice(0, rangesLoggedMax).map(({ from, to }) => `${from}-${to}`),
-      ...(headDamaged && { head: "damaged" }),
+      ...(isHeadDamaged && { head: "damaged" }),
     };
     this.#report(text, about, { rows: lostRows ?? 0, bytes: badBytes });
   }
@@ -173,7 +173,7 @@ export class Recovery {
   }
 }
 
-/** What a segment must contain; undefined when nothing is known of it. */
+/** What the segment of this name must contain; undefined when nothing is known of it. */
 function expectedOf(
   setup: JournalSetup,
   name: string,
@@ -182,7 +182,7 @@ function expectedOf(
   const known = expected.get(name);
   const segment = readSegmentName(setup, name);
   if (known || !segment || !newest || segment.id <= newest.get(segment.lane)!) return known;
-  // It was begun after the last mark: nothing in it was acknowledged.
+  // The segment was begun after the last mark: nothing in it was acknowledged.
   return { bytes: 0, rows: 0, tail: "synced" };
 }
 

@@ -6,51 +6,51 @@ import type { BadRange, ReadSegment } from "../segments/segment_reader.ts";
 
 export interface SegmentVerdict {
   /** The letter of the case in the table below. */
-  which: string;
-  damaged: boolean;
+  letter: string;
+  isDamaged: boolean;
   /** Acknowledged rows that are missing from the sound frames; undefined when their number is unknown. */
   lostRows: number | undefined;
   badBytes: number;
   /** True when it is unknown whether the bad bytes were ever acknowledged. */
-  doubtful: boolean;
+  isDoubtful: boolean;
 }
 
-/** What decides the case. */
+/** The facts that decide the case. */
 export interface SegmentFacts {
-  /** Whether anything of it may have been acknowledged: sound frames, synced bytes, or bad ones in doubt. */
-  acknowledged: boolean;
-  /** Whether it should have a head that cannot be read. */
-  headBad: boolean;
+  /** Whether any of the segment may have been acknowledged: sound frames, synced bytes, or bad ones in doubt. */
+  isAcknowledged: boolean;
+  /** Whether the segment should have a head, and it cannot be read. */
+  isHeadBad: boolean;
   /** Whether bytes are bad that are known to have been synced. */
-  syncedBad: boolean;
-  /** Whether the ledger has it as sealed. */
-  sealed: boolean;
-  /** Whether further bytes show a number of this segment, and the mark of what was synced may be old. */
-  doubtful: boolean;
+  isSyncedBad: boolean;
+  /** Whether the ledger lists the segment as sealed. */
+  isSealed: boolean;
+  /** Whether unreadable bytes behind the synced ones have this segment's number, and the mark may be old. */
+  isDoubtful: boolean;
   /** Acknowledged rows that are missing. */
   lost: "none" | "some" | "unknown";
 }
 
 interface Case extends Partial<SegmentFacts> {
-  which: string;
+  letter: string;
   verdict: "sound" | "damaged" | "doubtful";
 }
 
-const unhurt = { acknowledged: true, lost: "none", doubtful: false } as const;
+const complete = { isAcknowledged: true, lost: "none", isDoubtful: false } as const;
 
-/** Of any facts exactly one case is true; a fact that a case leaves out does not matter to it. */
+/** Exactly one case is true of any facts; a fact that a case leaves out does not matter to it. */
 export const cases: readonly Case[] = [
-  { which: "A", acknowledged: false, verdict: "sound" },
-  { which: "B", acknowledged: true, lost: "some", verdict: "damaged" },
-  { which: "C", acknowledged: true, lost: "unknown", verdict: "damaged" },
-  { which: "D", acknowledged: true, lost: "none", doubtful: true, verdict: "doubtful" },
-  { which: "E", ...unhurt, headBad: true, verdict: "damaged" },
-  { which: "F", ...unhurt, headBad: false, syncedBad: true, sealed: false, verdict: "damaged" },
-  { which: "G", ...unhurt, headBad: false, syncedBad: true, sealed: true, verdict: "sound" },
-  { which: "H", ...unhurt, headBad: false, syncedBad: false, verdict: "sound" },
+  { letter: "A", isAcknowledged: false, verdict: "sound" },
+  { letter: "B", isAcknowledged: true, lost: "some", verdict: "damaged" },
+  { letter: "C", isAcknowledged: true, lost: "unknown", verdict: "damaged" },
+  { letter: "D", isAcknowledged: true, lost: "none", isDoubtful: true, verdict: "doubtful" },
+  { letter: "E", ...complete, isHeadBad: true, verdict: "damaged" },
+  { letter: "F", ...complete, isHeadBad: false, isSyncedBad: true, isSealed: false, verdict: "damaged" },
+  { letter: "G", ...complete, isHeadBad: false, isSyncedBad: true, isSealed: true, verdict: "sound" },
+  { letter: "H", ...complete, isHeadBad: false, isSyncedBad: false, verdict: "sound" },
 ];
 
-/** The one case that these facts are. @throws Error when it is not exactly one. */
+/** The case that is true of these facts. @throws Error when not exactly one is. */
 export function caseOf(facts: SegmentFacts): Case {
   const names = Object.keys(facts) as (keyof SegmentFacts)[];
   const matching = cases.filter((one) => names.every((name) => (one[name] ?? facts[name]) === facts[name]));
@@ -61,35 +61,40 @@ export function caseOf(facts: SegmentFacts): Case {
 
 /** @param expected what the ledger or the marks know of the segment; undefined when they know nothing. */
 export function judgeSegment(read: ReadSegment, expected: Expected | undefined): SegmentVerdict {
-  const { frames, bad, headDamaged: headBad } = read;
+  const { frames, bad, isHeadDamaged: isHeadBad } = read;
   const synced = Math.max(expected?.bytes ?? 0, ...frames.map((frame) => frame.synced));
-  const certain = bad.filter(({ from }) => from < synced);
+  const syncedBad = bad.filter(({ from }) => from < synced);
   const isOpen = expected === undefined || expected.tail === "least";
   const inDoubt = isOpen ? bad.filter(({ from, isOwnBytes }) => from >= synced && isOwnBytes) : [];
-  const rows = lostOf(read, expected, certain);
-  const { which, verdict } = caseOf({
-    acknowledged: frames.length > 0 || synced > 0 || inDoubt.length > 0,
-    headBad,
-    syncedBad: certain.length > 0,
-    sealed: expected?.tail === "sealed",
-    doubtful: inDoubt.length > 0,
-    lost: rows === undefined ? "unknown" : rows > 0 ? "some" : "none",
+  const lostRows = lostOf(read, expected, syncedBad);
+  const { letter, verdict } = caseOf({
+    isAcknowledged: frames.length > 0 || synced > 0 || inDoubt.length > 0,
+    isHeadBad,
+    isSyncedBad: syncedBad.length > 0,
+    isSealed: expected?.tail === "sealed",
+    isDoubtful: inDoubt.length > 0,
+    lost: lostRows === undefined ? "unknown" : lostRows > 0 ? "some" : "none",
   });
-  const badBytes = [...certain, ...inDoubt].reduce((sum, { from, to }) => sum + to - from, 0);
-  const doubtful = verdict === "doubtful";
-  return { which, damaged: verdict !== "sound", lostRows: doubtful ? undefined : rows, badBytes, doubtful };
+  const badBytes = [...syncedBad, ...inDoubt].reduce((sum, { from, to }) => sum + to - from, 0);
+  const isDoubtful = verdict === "doubtful";
+  const known = isDoubtful ? undefined : lostRows;
+  return { letter, isDamaged: verdict !== "sound", lostRows: known, badBytes, isDoubtful };
 }
 
-function lostOf(read: ReadSegment, expected: Expected | undefined, certain: BadRange[]): number | undefined {
+function lostOf(
+  read: ReadSegment,
+  expected: Expected | undefined,
+  syncedBad: BadRange[],
+): number | undefined {
   const { frames } = read;
-  const there = frames.filter(({ at }) => at < (expected?.bytes ?? 0));
-  const missing = expected ? Math.max(0, expected.rows - rowsOf(there)) : 0;
+  const expectedFrames = frames.filter(({ at }) => at < (expected?.bytes ?? 0));
+  const missing = expected ? Math.max(0, expected.rows - rowsOf(expectedFrames)) : 0;
   if (expected && expected.tail !== "least") return missing;
   // The first frame of a group lies where the synced bytes end, so the rows before it are the synced ones.
   const first = frames.findLast(({ at, synced }) => at === synced);
   const gap = first ? Math.max(0, first.before - rowsOf(frames.filter(({ at }) => at < first.at))) : 0;
-  const counted = expected !== undefined || first !== undefined;
-  return certain.length > 0 && !counted ? undefined : Math.max(missing, gap);
+  const isCounted = expected !== undefined || first !== undefined;
+  return syncedBad.length > 0 && !isCounted ? undefined : Math.max(missing, gap);
 }
 
 function rowsOf(frames: readonly { rows: number }[]): number {

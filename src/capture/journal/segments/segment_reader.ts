@@ -32,7 +32,7 @@ export interface ReadSegment {
   frames: FoundFrame[];
   bad: BadRange[];
   /** True when the segment should have a head and it cannot be read. */
-  headDamaged: boolean;
+  isHeadDamaged: boolean;
 }
 
 /** Reads a segment's file; undefined when neither its head nor its name says which segment it is. */
@@ -48,7 +48,7 @@ export function readSegment(setup: JournalSetup, path: string): ReadSegment | un
   const segment: Segment = { id, lane, path, bytes: from, rows: 0, oldest: 0, batches: [], recovered: true };
   const { frames, bad } = framesOf(bytes, from, id, headed ? headedFrames : nativeFrames);
   for (const frame of frames) addFrame(segment, frame);
-  return { segment, fileBytes: bytes.length, frames, bad, headDamaged: headed && head === undefined };
+  return { segment, fileBytes: bytes.length, frames, bad, isHeadDamaged: headed && head === undefined };
 }
 
 /** A segment without the frames from offset `bytes` on. */

@@ -1,7 +1,7 @@
-// Marks: how far each growing segment is synced, noted after every sync, so that recovery can tell acknowledged rows
-// from others. The file itself is not synced: after a crash of the process it is exact, and after a crash of the
-// machine it says the least that was synced. Notes are written through a shared mapping of the file where that is safe:
-// a system call for each commit was 4 % of the CPU of short requests. FORMAT.md has the offsets of head and slots.
+// Marks: how far each growing segment is synced, written after every sync, so that recovery can distinguish
+// acknowledged rows from others. The file itself is not synced: it is exact after a crash of the process, and a lower
+// bound after a crash of the machine. Marks are written through a shared mapping of the file where that is safe: a
+// system call for each commit was 4 % of the CPU of short requests. FORMAT.md has the offsets of head and slots.
 
 import { crc32 } from "node:zlib";
 import type { MarksFile } from "../journal_io.ts";
@@ -30,10 +30,10 @@ interface LaneSlots {
 interface ReadMarks {
   /** By the segment's file name. */
   extents: Map<string, Extent & { id: bigint; lane: LaneKind }>;
-  /** True when the system has not been restarted since: the last mark is there. */
-  exact: boolean;
+  /** True when the system has not been restarted since: the last mark was not lost. */
+  isExact: boolean;
   unreadable: number;
-  there: boolean;
+  exists: boolean;
 }
 
 export class SyncedMarks {
@@ -62,7 +62,7 @@ export class SyncedMarks {
   read(): ReadMarks {
     const extents: ReadMarks["extents"] = new Map();
     const { io, lanes } = this.#setup;
-    if (!io.exists(this.#path)) return { extents, exact: false, unreadable: 0, there: false };
+    if (!io.exists(this.#path)) return { extents, isExact: false, unreadable: 0, exists: false };
     const bytes = io.read(this.#path);
     const whole = new Uint8Array(this.#fileBytes);
     whole.set(bytes.subarray(0, this.#fileBytes));
@@ -78,7 +78,7 @@ export class SyncedMarks {
         continue;
       }
       extents.set(segmentName(extent.lane, extent.id), extent);
-      // Where there is no space for a new file, this one is used further.
+      // Where there is no space for a new file, this one stays in use.
       const [slots, side] = [
         this.#lanes[lanes.indexOf(extent.lane)]!,
         (at / slotBytes - 1) % 2 === 0 ? 0 : 1,
@@ -86,7 +86,7 @@ export class SyncedMarks {
       slots.ids[side] = extent.id;
       if (extent.id >= slots.ids[slots.newest]) slots.newest = side;
     }
-    return { extents, exact: isHead && this.#bootId !== "", unreadable, there: true };
+    return { extents, isExact: isHead && this.#bootId !== "", unreadable, exists: true };
   }
 
   /** Deletes all marks, durably, and opens the file. */
@@ -100,7 +100,7 @@ export class SyncedMarks {
     const file = this.open();
     for (let at = 0; at < whole.length;) at += file.write(whole, at, at);
     file.sync();
-    // Its page has its space now.
+    // Only now its page has space on the disk, so that writes to memory cannot fail.
     this.#mapped = file.map();
   }
 
@@ -125,7 +125,8 @@ export class SyncedMarks {
     this.#write(this.#slot, slotBytes * (1 + 2 * slots.lane + slots.newest));
   }
 
-  forget({ lane, id }: Segment): void {
+  /** Clears the marks of a finished segment. */
+  clear({ lane, id }: Segment): void {
     const slots = this.#lanes[this.#setup.lanes.indexOf(lane)]!;
     for (const side of [0, 1] as const) {
       if (slots.ids[side] === id) this.#write(noSlot, slotBytes * (1 + 2 * slots.lane + side));

@@ -42,8 +42,8 @@ test.each(["live", "historical", "warnings", "merges", "recordings"] as const)(
   "a whole segment of the lane %s is read as it was written",
   async (lane) => {
     const { segment, path } = await segmentOf(lane, 3);
-    const { frames, bad, headDamaged, segment: found } = read(path);
-    expect([frames.map(({ rows }) => rows), bad, headDamaged]).toEqual([[1, 2, 3], [], false]);
+    const { frames, bad, isHeadDamaged, segment: found } = read(path);
+    expect([frames.map(({ rows }) => rows), bad, isHeadDamaged]).toEqual([[1, 2, 3], [], false]);
     const known = ({ id, partition, rows, bytes, frames: ranges }: Segment["batches"][number]) => ({
       id,
       partition,
@@ -152,12 +152,12 @@ test("a file that says nowhere which segment it is is none, and a name alone is 
   expect(readSegment(captureSetup, path)).toBeUndefined();
   const { path: events } = await segmentOf("live", 1);
   writeFileSync(events, "");
-  expect(read(events)).toMatchObject({ frames: [], bad: [], fileBytes: 0, headDamaged: false });
+  expect(read(events)).toMatchObject({ frames: [], bad: [], fileBytes: 0, isHeadDamaged: false });
   const { path: warnings } = await segmentOf("warnings", 1);
   const bytes = readFileSync(warnings);
   bytes[0]! ^= 1;
   writeFileSync(warnings, bytes);
-  expect(read(warnings)).toMatchObject({ headDamaged: true, segment: { rows: 1 } });
+  expect(read(warnings)).toMatchObject({ isHeadDamaged: true, segment: { rows: 1 } });
 });
 
 test("the bytes of a frame are its projects', by their rows; a frame that cannot be read is nobody's", async () => {

@@ -25,23 +25,23 @@ function segment(place: number, bytes: number, of = lane): Segment {
 
 /** What the next process reads, as [name, bytes, rows]. */
 function readAgain(folder: string, by = setup) {
-  const { extents, exact, unreadable } = new SyncedMarks(by, folder).read();
+  const { extents, isExact, unreadable } = new SyncedMarks(by, folder).read();
   const found = [...extents].map(([name, { bytes, rows }]) => [name, bytes, rows]);
-  return { found, exact, unreadable };
+  return { found, isExact, unreadable };
 }
 
 const nameOf = (one: Segment) => segmentName(one.lane, one.id);
 
 test("without a file there are no marks, and nothing is exact", () => {
   const marks = new SyncedMarks(setup, makeFolder());
-  expect(marks.read()).toMatchObject({ exact: false, unreadable: 0, there: false });
+  expect(marks.read()).toMatchObject({ isExact: false, unreadable: 0, exists: false });
 });
 
-test("the last note of a segment counts, and a lane keeps two segments", () => {
+test("the last mark of a segment counts, and a lane keeps two segments", () => {
   const folder = makeFolder();
   const marks = new SyncedMarks(setup, folder);
   marks.restart();
-  expect(readAgain(folder)).toEqual({ found: [], exact: true, unreadable: 0 });
+  expect(readAgain(folder)).toEqual({ found: [], isExact: true, unreadable: 0 });
   for (const bytes of [10, 20, 30]) marks.write(segment(1, bytes));
   marks.write(segment(2, 50));
   marks.write(segment(9, 70, other));
@@ -53,7 +53,7 @@ test("the last note of a segment counts, and a lane keeps two segments", () => {
   marks.write(segment(3, 60));
   const names = readAgain(folder).found.map(([name]) => name);
   expect(new Set(names)).toEqual(new Set([segment(2, 0), segment(3, 0), segment(9, 0, other)].map(nameOf)));
-  marks.forget(segment(2, 50));
+  marks.clear(segment(2, 50));
   expect(readAgain(folder).found.map(([name]) => name)).not.toContain(nameOf(segment(2, 0)));
   marks.close();
 });
@@ -66,7 +66,7 @@ test("after the system was restarted marks say the least that was synced", () =>
   marks.close();
   for (const id of ["another boot", undefined]) {
     expect(readAgain(folder, booted(id))).toMatchObject({
-      exact: false,
+      isExact: false,
       unreadable: 0,
       found: [expect.anything()],
     });
@@ -79,7 +79,7 @@ test("a system without an id of its boot never says that its marks are the last"
   marks.restart();
   marks.write(segment(1, 10));
   marks.close();
-  expect(readAgain(folder, booted(undefined))).toMatchObject({ exact: false, unreadable: 0 });
+  expect(readAgain(folder, booted(undefined))).toMatchObject({ isExact: false, unreadable: 0 });
 });
 
 test("a damaged mark is not believed, and said; the others are read", () => {
