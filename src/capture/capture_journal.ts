@@ -1,7 +1,7 @@
 // The journal that capture keeps: its lanes, as their owners make them, and who may take how much of it.
 
 import { historicalLane, liveLane } from "./columns/block.ts";
-import { mergeLane, type MergeTaker } from "./event/merge_row.ts";
+import { type MergeAppender, mergeLane } from "./event/merge_row.ts";
 import { emptyRow } from "./event/row.ts";
 import { Journal, type JournalOptions } from "./journal/journal.ts";
 import { systemIo } from "./journal/journal_io.ts";
@@ -18,8 +18,8 @@ export const captureSetup: JournalSetup = { io: systemIo, lanes: captureLanes };
 
 export interface CaptureJournalOptions
   extends Omit<JournalOptions, keyof JournalSetup>, Partial<JournalSetup> {
-  /** Takes merges instead of this journal's own lane. */
-  mergesTo?: MergeTaker;
+  /** Where merges are appended instead of this journal's own lane. */
+  mergesTo?: MergeAppender;
 }
 
 export class CaptureJournal extends Journal {
@@ -29,7 +29,7 @@ export class CaptureJournal extends Journal {
   readonly merges = this.laneOf(mergeLane);
   readonly recordings = this.laneOf(recordingLane);
   /** Where merges go: their lane, or another process's. */
-  readonly merging: MergeTaker;
+  readonly merging: MergeAppender;
   readonly quota: CaptureQuota<EventLane>;
   /** Reused for every event that is read; its values are valid until the next await. */
   readonly row = emptyRow();
@@ -42,7 +42,7 @@ export class CaptureJournal extends Journal {
       bytesMax: options.bytesMax,
       freeBytes: () => this.freeBytes,
       recordingBytes: () => this.bytesIn(recordingLane),
-      isTight: () => this.tight,
+      isTight: () => this.isTight,
     });
   }
 }

@@ -10,7 +10,7 @@ export const captureLimits = {
   /** Segments of imports that are flushed at once: an INSERT keeps one core busy. */
   historicalFlushesMax: 2,
   /** Flush intervals for which a historical segment may grow, so that years fill up. */
-  historicalPatience: 10,
+  historicalGrowIntervalsMax: 10,
   /** Bytes after which a segment of merges is sealed: some 30,000, a second's transaction. */
   mergeSegmentBytesMax: 2 * 1024 * 1024,
   /** Rows of one INSERT: about what its bytes are for usual events. */

@@ -17,7 +17,7 @@ import { openSalts, type Salts } from "./cookieless/salts.ts";
 import { type DailyQuotas, openDailyQuotas } from "./daily_quota/daily_quotas.ts";
 import { DefinitionBook } from "./definitions/definition_book.ts";
 import type { Unrecorded } from "./definitions/known_names.ts";
-import { type MergeTaker, typeRow } from "./event/merge_row.ts";
+import { type MergeAppender, typeRow } from "./event/merge_row.ts";
 import { Flush, type FlushCounts } from "./flush/flush.ts";
 import { MergeFlush } from "./flush/merges.ts";
 import { openSessionBacklog } from "./flush/session_backlog_store.ts";
@@ -42,7 +42,7 @@ export interface OpenCaptureOptions extends Uses<"clock" | "log"> {
   /** Where Postgres is: host:port/name, without user and password; by default embedded. */
   postgres?: string;
   /** In a worker: worker 1, which decides what must be decided for all. */
-  shared?: SharedBook & { merges: MergeTaker };
+  shared?: SharedBook & { merges: MergeAppender };
   flushIntervalMs: number;
   journalBytesMax: number;
   stores: Stores;

@@ -50,8 +50,8 @@ export function publisherOf(
 /** @throws with a code when captures are refused, or would be. */
 export async function checkJournal(journal: CaptureJournal): Promise<void> {
   const wrong = (message: string, code: string) => Object.assign(new Error(message), { code });
-  if (journal.tight) throw wrong("the disk is nearly full", "DISK_LOW");
-  if (journal.full) throw wrong("the journal is full", "JOURNAL_FULL");
+  if (journal.isTight) throw wrong("the disk is nearly full", "DISK_LOW");
+  if (journal.isFull) throw wrong("the journal is full", "JOURNAL_FULL");
   if (journal.isFailing()) throw wrong("the journal could not be written just now", "JOURNAL_FAILING");
   // An empty file can be made even where nothing can be written.
   await writeDurably(

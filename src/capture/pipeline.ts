@@ -48,7 +48,7 @@ export interface CaptureInput
  */
 export async function capture(input: CaptureInput, options: CaptureOptions): Promise<CaptureResult> {
   if (input.body.bytes.length === 0) throw new Fault("no_data", "The request has no body.");
-  if (options.journal.full) throw unavailable("Events cannot be stored right now. Send them again later.");
+  if (options.journal.isFull) throw unavailable("Events cannot be stored right now. Send them again later.");
   const received = options.clock.now() * 1000;
   // A short body of a known project goes from scan to append in one turn of the event loop: each further turn costs as
   // much as its scan.

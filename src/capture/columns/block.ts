@@ -43,7 +43,7 @@ export const historicalLane: LaneKind<Block> = {
   name: "historical",
   segmentBytesMax: captureLimits.historicalSegmentBytesMax,
   flushesAtOnce: captureLimits.historicalFlushesMax,
-  patience: captureLimits.historicalPatience,
+  growIntervalsMax: captureLimits.historicalGrowIntervalsMax,
 };
 
 export class Block implements LaneBlock<Row> {

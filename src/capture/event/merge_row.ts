@@ -18,7 +18,7 @@ export interface MergeRow extends Merge {
 }
 
 /** Receives merges to be applied in order: the lane of merges, or another process that has it. */
-export type MergeTaker = RowAppender<MergeRow>;
+export type MergeAppender = RowAppender<MergeRow>;
 
 /** Merges have one partition, as they end in Postgres; `merged_ids` mirrors them. */
 export const mergeLane: LaneKind<MergeBlock> = {

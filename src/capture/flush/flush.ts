@@ -131,7 +131,7 @@ export class Flush {
     else {
       sender.releaseIdle();
       // Deleted recordings must not stay in a file here; and on a full disk, nothing must.
-      if (!lane.isRecycled || journal.tight) await sender.abandon();
+      if (!lane.isRecycled || journal.isTight) await sender.abandon();
       journal.adoptReturned();
       // drain() may have been called meanwhile; its nudge would be missed.
       if (!this.#draining) await journal.sealedSoon(flushLimits.returnedPollMs);

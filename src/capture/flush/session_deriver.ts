@@ -18,7 +18,7 @@ import { SessionTries, type Tried } from "./session_tries.ts";
 import { StoredSessions } from "./stored_sessions.ts";
 
 interface SessionDeriverOptions extends Uses<"clickhouse" | "clock" | "log"> {
-  journal: Pick<CaptureJournal, "finish" | "retain" | "isBusy" | "tight">;
+  journal: Pick<CaptureJournal, "finish" | "retain" | "isBusy" | "isTight">;
   /** Derives the sessions of a segment's blocks. */
   sender: Pick<SessionSender, "send" | "releaseIdle" | "abandon">;
   /** Sends the first columns of blocks, of which days are derived; not shared. */
@@ -108,7 +108,7 @@ export class SessionDeriver {
     if (!oldest) return false;
     const { journal, clock } = this.#options;
     const now = clock.elapsed();
-    if (this.#draining || journal.tight || now - oldest.at >= flushLimits.sessionsLateMs) return true;
+    if (this.#draining || journal.isTight || now - oldest.at >= flushLimits.sessionsLateMs) return true;
     if (this.#waitingBytes >= flushLimits.sessionsWaitingBytesMax) return true;
     // What waited during the last step belongs to it.
     const belongs = oldest.at <= this.#lastAt;

@@ -28,14 +28,14 @@ export interface JournalOptions {
   flushIntervalMs: number;
   bytesMax: number;
   damaged?(damage: Damage): void;
-  /** How much may be written; without it, all that is free. */
+  /** The reserve of the volume; without it, all free space may be used. */
   reserve?: DiskReserve;
   clock: Clock;
   log: Log;
 }
 
 interface SegmentAge {
-  /** When it was first seen, and when it had grown the last time, in ms of Clock.elapsed(). */
+  /** When it was first polled, and when a poll last found it larger, in ms of Clock.elapsed(). */
   openedMs: number;
   grownMs: number;
   /** Its bytes then. */
@@ -66,7 +66,7 @@ export class Journal {
   readonly #ages = new Map<bigint, SegmentAge>();
   /** When the last segment of an import was sealed. */
   #importedAt = Number.NEGATIVE_INFINITY;
-  /** When a lane last had a segment that grows; only lanes that had one since they rested. */
+  /** When a lane last had a growing segment; only lanes that still keep something for their next one. */
   readonly #busyAt = new Map<LaneKind, number>();
   #timer: ReturnType<typeof setInterval> | undefined;
   #cleaning: Promise<void> = Promise.resolve();
@@ -95,12 +95,12 @@ export class Journal {
     const recovery = this.#recovery();
     recovery.readFolder(this.#ledger);
     this.#adoptRecovered(recovery);
-    this.#recycler.open(this.tight);
+    this.#recycler.open(this.isTight);
     recovery.beginLedger(this.#ledger);
     this.#timer = setInterval(() => void this.poll(), this.#pollMs);
   }
 
-  /** Writes what waits and seals the growing segments. The next start finds what is not flushed by then. */
+  /** Writes the open blocks and seals the growing segments. The next start finds what is not flushed by then. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#log.close();
@@ -175,12 +175,12 @@ export class Journal {
   }
 
   /** True when nothing more may be appended until a flush has freed space. */
-  get full(): boolean {
-    return this.tight || this.freeBytes <= 0;
+  get isFull(): boolean {
+    return this.isTight || this.freeBytes <= 0;
   }
 
-  get tight(): boolean {
-    return this.#options.reserve?.low === true;
+  get isTight(): boolean {
+    return this.#options.reserve?.isLow === true;
   }
 
   /**
@@ -198,10 +198,10 @@ export class Journal {
 
   /** Logs, once a minute, how many requests were refused with a 503. */
   reportRefused(): void {
-    this.#log.warn("captures are refused", { pending_bytes: this.pending().bytes, disk_low: this.tight });
+    this.#log.warn("captures are refused", { pending_bytes: this.pending().bytes, disk_low: this.isTight });
   }
 
-  /** The oldest sealed segment of a lane that is not among `taken`. */
+  /** The oldest sealed segment of a lane that is not among `except`. */
   nextSealed(kind: LaneKind, except?: ReadonlySet<Segment>): Segment | undefined {
     return this.#sealed.lanes.get(kind)!.find((segment) => !except?.has(segment));
   }
@@ -220,28 +220,28 @@ export class Journal {
   async stored(lane: { kind: LaneKind; segment: Segment | undefined }): Promise<void> {
     const growing = lane.segment && lane.segment.rows > 0 ? [lane.segment] : [];
     const segments = [...this.#sealed.lanes.get(lane.kind)!, ...growing];
-    await Promise.all(segments.map((segment) => this.#sealed.gone(segment)));
+    await Promise.all(segments.map((segment) => this.#sealed.stored(segment)));
   }
 
-  /** Its rows are in ClickHouse; its file waits for finish(), when all is derived from them. */
+  /** Records that a segment's rows are in ClickHouse; finish() removes its file once all is derived from them. */
   retain(segment: Segment): void {
     this.#underived.add(segment);
-    this.#storedNow(segment);
+    this.#releaseStored(segment);
   }
 
-  /** Removes a flushed segment. The order matters: a note in the ledger, the file, a sync of the folder. */
+  /** Removes a flushed segment. The order matters: a line in the ledger, the file, a sync of the folder. */
   async finish(segment: Segment): Promise<void> {
     await segment.closed;
     await this.#ledger.writeFinished(segment, this.#lastMillis);
-    await this.#recycler.retain(segment, this.tight);
+    await this.#recycler.retain(segment, this.isTight);
     await syncFolder(this.io, this.folder);
-    if (!this.#underived.delete(segment)) this.#storedNow(segment);
+    if (!this.#underived.delete(segment)) this.#releaseStored(segment);
     this.#sealed.paths.delete(segment.path);
   }
 
-  #storedNow(segment: Segment): void {
+  #releaseStored(segment: Segment): void {
     this.#lanes.get(segment.lane)!.usage.release(segment.id);
-    this.#sealed.stored(segment);
+    this.#sealed.remove(segment);
   }
 
   get number(): number {
@@ -256,7 +256,7 @@ export class Journal {
   /** Whether events wait to be stored, or an import is coming in. */
   get isBusy(): boolean {
     return this.#lanes.entries().some(([kind, { segment }]) => {
-      const isImport = kind.patience > 1 && segment !== undefined && segment.rows > 0;
+      const isImport = kind.growIntervalsMax > 1 && segment !== undefined && segment.rows > 0;
       return kind.isNative && (isImport || this.#sealed.lanes.get(kind)!.length > 0);
     });
   }
@@ -321,7 +321,7 @@ export class Journal {
       isOwnId: (id) => isOfJournal(id, this.#number),
       acquireRecycled: () => this.#recycler.acquire(kind),
       acquireSpace: (bytes) => reserve?.acquire(bytes),
-      hasSpace: (bytes) => reserve?.has(bytes) ?? true,
+      hasSpace: (bytes) => reserve?.hasSpace(bytes) ?? true,
       onSynced: (segment) => this.#ledger.marks.write(segment),
       onSealed: (segment) => this.#addSealed(segment),
       onFailed: () => void (this.#failedAtMs = this.#options.clock.elapsed()),
@@ -332,31 +332,31 @@ export class Journal {
     this.#ages.delete(segment.id);
     const now = this.#options.clock.elapsed();
     this.#busyAt.set(segment.lane, now);
-    if (segment.lane.patience > 1) this.#importedAt = now;
+    if (segment.lane.growIntervalsMax > 1) this.#importedAt = now;
     this.#ledger.writeSealed(segment, this.#lastMillis);
     this.#sealed.add(segment);
     this.nudge();
   }
 
   /**
-   * Seals segments by age, writes repeated log lines, deletes recycled files that no lane wants; when it resolves, what
+   * Seals segments by age, writes repeated log lines, deletes recycled files that no lane needs; it resolves when what
    * an earlier call has begun to delete is deleted as well. Called by the journal's clock.
    */
   poll(): Promise<void> {
     this.#sealByAge();
     this.#log.poll();
     return (this.#cleaning = this.#cleaning.then(async () => {
-      await this.#recycler.poll(this.tight);
+      await this.#recycler.poll(this.isTight);
       await Promise.all(this.#lanes.values().map((lane) => this.#releaseIdle(lane)));
     }));
   }
 
-  /** Releases what a lane keeps for its next segment, after a long idle time or where the disk is nearly full. */
+  /** Releases the file that a lane has made ahead, after a long idle time or where the disk is nearly full. */
   async #releaseIdle(lane: Lane<LaneRow>): Promise<void> {
     const now = this.#options.clock.elapsed();
     if (lane.segment || lane.openRows > 0) this.#busyAt.set(lane.kind, now);
     const idleMs = now - (this.#busyAt.get(lane.kind) ?? now);
-    if (!this.tight && idleMs < journalLimits.recycledIdleMs) return;
+    if (!this.isTight && idleMs < journalLimits.recycledIdleMs) return;
     this.#busyAt.delete(lane.kind);
     await lane.releaseIdle();
   }
@@ -364,9 +364,9 @@ export class Journal {
   #sealByAge(): void {
     for (const [kind, lane] of this.#lanes) {
       const { segment } = lane;
-      // While the flush is late, a segment keeps growing: fewer and bigger inserts.
-      const behind = this.#sealed.lanes.get(kind)!.length >= kind.flushesAtOnce;
-      if (!segment || segment.rows === 0 || behind) continue;
+      // While the flush is late, a segment goes on growing: inserts become fewer and bigger.
+      const isBehind = this.#sealed.lanes.get(kind)!.length >= kind.flushesAtOnce;
+      if (!segment || segment.rows === 0 || isBehind) continue;
       if (this.#isDue(segment)) void lane.seal();
     }
   }
@@ -375,12 +375,12 @@ export class Journal {
   #isDue({ id, lane, bytes }: Segment): boolean {
     const now = this.#options.clock.elapsed();
     const intervalMs = this.#options.flushIntervalMs - this.#pollMs;
-    const isFirst = now - this.#importedAt > intervalMs * lane.patience;
+    const isFirst = now - this.#importedAt > intervalMs * lane.growIntervalsMax;
     const age = this.#ages.get(id) ?? { openedMs: now, grownMs: now, bytes, isFirst };
     this.#ages.set(id, age);
     if (bytes > age.bytes) Object.assign(age, { grownMs: now, bytes });
     // The first segment of an import does not grow: the engine has nothing else to do.
-    if (lane.patience === 1 || age.isFirst) return now - age.openedMs >= intervalMs;
-    return now - age.openedMs >= intervalMs * lane.patience || now - age.grownMs >= intervalMs;
+    if (lane.growIntervalsMax === 1 || age.isFirst) return now - age.openedMs >= intervalMs;
+    return now - age.openedMs >= intervalMs * lane.growIntervalsMax || now - age.grownMs >= intervalMs;
   }
 }

@@ -1,4 +1,4 @@
-// A lane: the open blocks of one kind of traffic, their way onto the disk by group commit, and who waits for a group.
+// A lane: the open blocks of one kind of traffic, their group commit to the disk, and those who wait for a group.
 
 import { nextTurn, sleep } from "../../core/clock.ts";
 import { type Fault, unavailable } from "../../core/fault.ts";
@@ -23,12 +23,12 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   readonly #writer: SegmentWriter;
   #open = new Map<number, Block>();
   #recycled: Block[] = [];
-  /** The group of rows that are appended now, and whether a request waits for it. */
+  /** The group that rows are appended to now, and whether it is to be written. */
   #group = new CommitWaiters();
-  #isWanted = false;
-  #writing: { blocks: Block[]; waiting: CommitWaiters } | undefined;
+  #isScheduled = false;
+  #writing: { blocks: Block[]; waiters: CommitWaiters } | undefined;
   #running: Promise<void> | undefined;
-  #sealWanted = false;
+  #isSealRequested = false;
   #requests = 0;
 
   constructor(options: LaneOptions<Block>) {
@@ -55,7 +55,7 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
     return oldest;
   }
 
-  /** Rows on their way to the disk right now. */
+  /** Rows of the group that is being written. */
   get writingRows(): number {
     return this.#writing?.blocks.reduce((rows, block) => rows + block.rows, 0) ?? 0;
   }
@@ -103,76 +103,77 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
   }
 
   /**
-   * Resolves when the rows that were appended in this turn are on the disk, or what is on its way if there are none.
-   * @throws Fault unavailable when they could not be written (they are dropped: their sender sends them again).
+   * Resolves when the rows that were appended in this turn are on the disk; if there are none, when the group that is
+   * being written is.
+   * @throws Fault unavailable when they could not be written (they are dropped, and their sender sends them again).
    */
   commit(): Promise<void> {
-    if (this.openRows === 0) return this.#writing?.waiting.promise ?? Promise.resolve();
-    return this.#wantGroup().promise;
+    if (this.openRows === 0) return this.#writing?.waiters.promise ?? Promise.resolve();
+    return this.#scheduleGroup().promise;
   }
 
   /** As commit(), with a waiter instead of a promise. */
   join(waiter: CommitWaiter): void {
-    this.#wantGroup().add(waiter);
+    this.#scheduleGroup().add(waiter);
   }
 
-  #wantGroup(): CommitWaiters {
+  #scheduleGroup(): CommitWaiters {
     this.#requests++;
-    this.#isWanted = true;
-    // Started when all that has arrived is read, so that requests that arrived together share one group.
+    this.#isScheduled = true;
+    // The group is written from the next turn on, so that requests that arrived together share it.
     this.#running ??= nextTurn().then(() => this.#run());
     return this.#group;
   }
 
   /**
-   * Ends the growing segment, so that it can be flushed; rows that wait are written first. Resolves when its file is
+   * Ends the growing segment, so that it can be flushed; open blocks are written first. Resolves when its file is
    * closed; no group waits for that.
    */
   seal(): Promise<void> {
-    this.#sealWanted = true;
-    if (this.openRows > 0) this.#isWanted = true;
+    this.#isSealRequested = true;
+    if (this.openRows > 0) this.#isScheduled = true;
     this.#running ??= Promise.resolve().then(() => this.#run());
     return this.#running.then(() => this.#writer.closed());
   }
 
-  /** Gives back what is kept for the next group's segment, if none is expected soon. */
+  /** Releases the file that is made ahead for the next segment, unless a group is being written. */
   releaseIdle(): Promise<void> {
     return this.#running ? Promise.resolve() : this.#writer.releaseIdle();
   }
 
-  /** Ends the lane: seals what grows, and leaves no file behind that holds nothing. */
+  /** Ends the lane: seals the growing segment, and deletes the file that is made ahead. */
   async close(): Promise<void> {
     await this.seal();
     await this.#writer.release();
   }
 
   async #run(): Promise<void> {
-    while (this.#isWanted || this.#sealWanted) {
-      // All rows that waited when seal() was called are in this group; later ones delay nothing.
-      const [requests, sealing] = [this.#requests, this.#sealWanted];
+    while (this.#isScheduled || this.#isSealRequested) {
+      // All rows that were open when seal() was called are in this group; later ones do not delay the seal.
+      const [requests, isSealing] = [this.#requests, this.#isSealRequested];
       this.#requests = 0;
-      this.#sealWanted = false;
-      if (this.#isWanted) await this.#runGroup();
-      if (sealing) this.#writer.close();
-      // Many answers bring as many new requests: these share the next group with those that wait already.
+      this.#isSealRequested = false;
+      if (this.#isScheduled) await this.#runGroup();
+      if (isSealing) this.#writer.close();
+      // Many replies lead to as many new requests: these share the next group with those that wait already.
       if (requests >= journalLimits.gatherRequestsMin && !this.isCrowded) await sleep(journalLimits.gatherMs);
     }
     this.#running = undefined;
   }
 
   async #runGroup(): Promise<void> {
-    const [blocks, waiting] = [[...this.#open.values()], this.#group];
-    this.#writing = { blocks, waiting };
+    const [blocks, waiters] = [[...this.#open.values()], this.#group];
+    this.#writing = { blocks, waiters };
     this.#group = new CommitWaiters();
-    this.#isWanted = false;
+    this.#isScheduled = false;
     this.#open = new Map();
     this.openRows = 0;
     this.openBytes = 0;
-    this.usage.begin();
-    let written = false;
+    this.usage.beginWrite();
+    let isWritten = false;
     try {
       await this.#writer.write(blocks);
-      written = true;
+      isWritten = true;
     } catch (thrown) {
       this.#options.onFailed();
       const reason = reasonOf(thrown);
@@ -182,17 +183,17 @@ export class Lane<Row extends LaneRow, Block extends LaneBlock<Row> = LaneBlock<
       });
     }
     this.#writing = undefined;
-    this.usage.drop();
+    this.usage.dropUnwritten();
     for (const block of blocks) {
       block.clear();
       if (this.#recycled.length < journalLimits.recycledBlocksMax) this.#recycled.push(block);
     }
-    if (written) waiting.commit();
-    else waiting.fail();
+    if (isWritten) waiters.commit();
+    else waiters.fail();
   }
 }
 
-/** Called in the turn in which the group's end is known, without a promise. Neither method may throw. */
+/** Called without a promise, in the turn in which the group is written or has failed. Neither method may throw. */
 export interface CommitWaiter {
   /** The group is on the disk. */
   onCommitted(): void;
@@ -220,7 +221,7 @@ export class CommitWaiters {
     return this.#promised.promise;
   }
 
-  /** Before the group is written only. */
+  /** Only before the group is written. */
   add(waiter: CommitWaiter): void {
     this.#waiters.push(waiter);
   }
@@ -246,7 +247,7 @@ export interface Committing {
   commit(): Promise<void>;
 }
 
-/** Takes rows in order: a lane, or another process that has it. */
+/** Appends rows in order: a lane, or the connection to the process that has it. */
 export interface RowAppender<Row> extends Committing {
   /** True when a writer should wait for commit() before it appends more. */
   readonly isCrowded: boolean;
@@ -254,7 +255,7 @@ export interface RowAppender<Row> extends Committing {
   append(row: Row): void;
 }
 
-/** The groups that hold the rows of one request: what it is answered depends on these and no others. */
+/** The groups that hold the rows of one request: its reply depends on these and no others. */
 export class CommitGroups {
   readonly #joined: { lane: Committing; group: CommitWaiters }[] = [];
 
@@ -286,17 +287,17 @@ type SizeByProject = Map<number, PendingSize>;
  * segment is flushed.
  */
 export class PendingByProject {
-  readonly total = nothing();
+  readonly total = noSize();
   /** The sum by project; only projects that have something. */
   readonly #pending: SizeByProject = new Map();
-  /** Its parts: in open blocks, in the group that is being written, and in segments that are not flushed. */
+  /** The parts of that sum: in open blocks, in the group that is being written, in segments that are not flushed. */
   #open: SizeByProject = new Map();
   #writing: SizeByProject = new Map();
   readonly #segments = new Map<bigint, SizeByProject>();
   /** The counts of the last project: rows of one project come in runs. */
   #project = -1;
-  #projectOpen = nothing();
-  #projectPending = nothing();
+  #projectOpen = noSize();
+  #projectPending = noSize();
 
   of(project_id: number): Readonly<PendingSize> {
     return this.#pending.get(project_id) ?? nonePending;
@@ -305,8 +306,8 @@ export class PendingByProject {
   /** Adds rows of an open block. */
   add(project_id: number, bytes: number, changes: number): void {
     if (project_id !== this.#project) {
-      this.#projectOpen = this.#open.getOrInsertComputed(project_id, nothing);
-      this.#projectPending = this.#pending.getOrInsertComputed(project_id, nothing);
+      this.#projectOpen = this.#open.getOrInsertComputed(project_id, noSize);
+      this.#projectPending = this.#pending.getOrInsertComputed(project_id, noSize);
       this.#project = project_id;
     }
     this.#projectOpen.bytes += bytes;
@@ -318,7 +319,7 @@ export class PendingByProject {
   }
 
   /** The open blocks become the group that is written. */
-  begin(): void {
+  beginWrite(): void {
     this.#writing = this.#open;
     this.#open = new Map();
     this.#project = -1;
@@ -331,33 +332,33 @@ export class PendingByProject {
   }
 
   /** Subtracts the part of the group that could not be written. */
-  drop(): void {
+  dropUnwritten(): void {
     this.#subtract(this.#writing);
     this.#writing = new Map();
   }
 
   /** Adds what a segment of an earlier process holds. */
-  addFound(segment: bigint, uses: ReadonlyMap<number, PendingSize>, isNew = true): void {
-    if (uses.size === 0) return;
+  addFound(segment: bigint, found: ReadonlyMap<number, PendingSize>, isNew = true): void {
+    if (found.size === 0) return;
     const sizes: SizeByProject = this.#segments.getOrInsertComputed(segment, () => new Map());
-    for (const [project_id, use] of uses) {
-      addTo(sizes.getOrInsertComputed(project_id, nothing), use);
+    for (const [project_id, size] of found) {
+      addTo(sizes.getOrInsertComputed(project_id, noSize), size);
       if (!isNew) continue;
-      addTo(this.#pending.getOrInsertComputed(project_id, nothing), use);
-      addTo(this.total, use);
+      addTo(this.#pending.getOrInsertComputed(project_id, noSize), size);
+      addTo(this.total, size);
     }
   }
 
   release(segment: bigint): void {
-    const uses = this.#segments.get(segment);
-    if (!uses) return;
+    const sizes = this.#segments.get(segment);
+    if (!sizes) return;
     this.#segments.delete(segment);
-    this.#subtract(uses);
+    this.#subtract(sizes);
   }
 
-  #subtract(uses: SizeByProject): void {
-    for (const [project_id, { bytes, changes }] of uses) {
-      const size = this.#pending.getOrInsertComputed(project_id, nothing);
+  #subtract(sizes: SizeByProject): void {
+    for (const [project_id, { bytes, changes }] of sizes) {
+      const size = this.#pending.getOrInsertComputed(project_id, noSize);
       size.bytes -= bytes;
       size.changes -= changes;
       this.total.bytes -= bytes;
@@ -369,13 +370,13 @@ export class PendingByProject {
   }
 }
 
-const nonePending: Readonly<PendingSize> = nothing();
+const nonePending: Readonly<PendingSize> = noSize();
 
-function nothing(): PendingSize {
+function noSize(): PendingSize {
   return { bytes: 0, changes: 0 };
 }
 
-function addTo(use: PendingSize, { bytes, changes }: PendingSize): void {
-  use.bytes += bytes;
-  use.changes += changes;
+function addTo(sum: PendingSize, { bytes, changes }: PendingSize): void {
+  sum.bytes += bytes;
+  sum.changes += changes;
 }

@@ -48,19 +48,19 @@ export interface LaneKind<Block extends LaneBlock<LaneRow> = LaneBlock<LaneRow>>
   readonly preparedBytesMax: number;
   readonly flushesAtOnce: number;
   /** Flush intervals for which a segment may grow, while it does grow and is not the first after a pause. */
-  readonly patience: number;
-  /** Whether files of finished segments may be kept, to be written over. */
+  readonly growIntervalsMax: number;
+  /** Whether files of finished segments may be kept, to be overwritten. */
   readonly isRecycled: boolean;
 }
 
-/** What is common to a kind's lanes that nothing is said of. */
+/** The defaults of a lane. */
 export const plainLane = {
   sink: "clickhouse",
   isNative: false,
   isCounted: false,
   preparedBytesMax: 0,
   flushesAtOnce: 1,
-  patience: 1,
+  growIntervalsMax: 1,
   isRecycled: true,
 } as const;
 

@@ -1,4 +1,4 @@
-// How much of the journal's space each may use. A reserve of its volume stays free for the stores; of the rest, one
+// How much of the journal may be used. A reserve of its volume stays free for the stores; of the rest, one
 // project must not use what others need, nor recordings what events need.
 
 import { statfs } from "node:fs/promises";
@@ -15,7 +15,7 @@ export interface VolumeFigures {
 
 interface DiskReserveOptions {
   folder: string;
-  read?: (folder: string) => Promise<VolumeFigures>;
+  readVolume?: (folder: string) => Promise<VolumeFigures>;
   log: Log;
 }
 
@@ -27,12 +27,12 @@ export class DiskReserve {
   readonly #options: DiskReserveOptions;
   #figures: VolumeFigures = { freeBytes: Number.POSITIVE_INFINITY, totalBytes: Number.POSITIVE_INFINITY };
   /** Bytes that may be written until the next poll(). */
-  #allowed = Number.POSITIVE_INFINITY;
+  #writableBytes = Number.POSITIVE_INFINITY;
   /** True when captures must be refused. */
-  low = false;
+  isLow = false;
   /** Whether low space was logged. */
-  #logged = false;
-  #failing = false;
+  #isLogged = false;
+  #isFailing = false;
 
   constructor(options: DiskReserveOptions) {
     this.#options = options;
@@ -47,7 +47,7 @@ export class DiskReserve {
     return reserveOf(this.#figures.totalBytes);
   }
 
-  /** The longest segment: the store's part, and a copy that an embedded engine reads, must fit in the reserve. */
+  /** The longest segment: the part it becomes, and a copy that an embedded engine reads, must fit in the reserve. */
   get segmentBytesMax(): number {
     return this.reserveBytes / 4;
   }
@@ -57,37 +57,37 @@ export class DiskReserve {
    * @throws DiskFullError when they would use the reserve.
    */
   acquire(bytes: number): void {
-    if (bytes > this.#allowed) this.low = true;
-    if (this.low) throw new DiskFullError("the disk is nearly full");
-    this.#allowed -= bytes;
+    if (bytes > this.#writableBytes) this.isLow = true;
+    if (this.isLow) throw new DiskFullError("the disk is nearly full");
+    this.#writableBytes -= bytes;
   }
 
-  /** Whether so many bytes may be written besides what must be; acquires nothing. */
-  has(bytes: number): boolean {
-    return !this.low && bytes <= this.#allowed;
+  /** Whether so many bytes may be written that need not be; acquires nothing. */
+  hasSpace(bytes: number): boolean {
+    return !this.isLow && bytes <= this.#writableBytes;
   }
 
   async poll(): Promise<void> {
-    const { folder, read = readVolume, log } = this.#options;
+    const { folder, readVolume = statVolume, log } = this.#options;
     try {
-      this.#figures = await read(folder);
-      this.#failing = false;
+      this.#figures = await readVolume(folder);
+      this.#isFailing = false;
     } catch (thrown) {
       // Unknown figures refuse nothing: a write that fails is refused then.
-      if (!this.#failing) log.warn("the free disk space is unknown", { folder, reason: reasonOf(thrown) });
-      this.#failing = true;
+      if (!this.#isFailing) log.warn("the free disk space is unknown", { folder, reason: reasonOf(thrown) });
+      this.#isFailing = true;
       return;
     }
     const { freeBytes } = this.#figures;
     const { reserveBytes } = this;
-    // It ends only with some space above the reserve; otherwise it would change with each write.
-    const needed = this.low ? reserveBytes * (1 + journalLimits.diskBackFraction) : reserveBytes;
-    this.low = freeBytes < needed;
-    this.#allowed = Math.max(0, freeBytes - reserveBytes);
+    // Refusals end only with some space above the reserve; otherwise each write would begin or end them.
+    const needed = this.isLow ? reserveBytes * (1 + journalLimits.diskBackFraction) : reserveBytes;
+    this.isLow = freeBytes < needed;
+    this.#writableBytes = Math.max(0, freeBytes - reserveBytes);
     const figures = { free_bytes: freeBytes, reserve_bytes: reserveBytes };
-    if (this.low && !this.#logged) log.error("the disk is nearly full: captures are refused", figures);
-    if (this.#logged && !this.low) log.info("the disk has space again: captures are accepted", figures);
-    this.#logged = this.low;
+    if (this.isLow && !this.#isLogged) log.error("the disk is nearly full: captures are refused", figures);
+    if (this.#isLogged && !this.isLow) log.info("the disk has space again: captures are accepted", figures);
+    this.#isLogged = this.isLow;
   }
 }
 
@@ -99,7 +99,7 @@ export function reserveOf(totalBytes: number): number {
   );
 }
 
-async function readVolume(folder: string): Promise<VolumeFigures> {
+async function statVolume(folder: string): Promise<VolumeFigures> {
   const { bavail, blocks, bsize } = await statfs(folder);
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
 }
@@ -119,8 +119,8 @@ interface CaptureQuotaOptions<EventLane> {
 
 export class CaptureQuota<EventLane extends QuotaLane> {
   /**
-   * True while ClickHouse accepts no inserts. Then no project delays others, so only bytes bound what a project sends,
-   * and it gets through an outage for as long as the others.
+   * True while ClickHouse accepts no inserts. Then no project delays others: only bytes bound what a project sends, so
+   * that its events last through an outage for as long as those of others.
    */
   isStoreUnavailable = true;
   readonly #options: CaptureQuotaOptions<EventLane>;
@@ -133,7 +133,7 @@ export class CaptureQuota<EventLane extends QuotaLane> {
   }
 
   /** True when no more recordings may be appended, though events still may. */
-  get recordingsFull(): boolean {
+  get areRecordingsFull(): boolean {
     return this.#options.isTight() || this.#freeRecordingBytes() <= 0;
   }
 
@@ -144,15 +144,16 @@ export class CaptureQuota<EventLane extends QuotaLane> {
    */
   chooseLane(project_id: number, isHistorical: boolean): EventLane {
     const { live, historical, merges } = this.#options.lanes;
-    const late = historical.usage.of(project_id);
-    const bytes = live.usage.of(project_id).bytes + late.bytes + merges.usage.of(project_id).bytes;
+    const imported = historical.usage.of(project_id);
+    const bytes = live.usage.of(project_id).bytes + imported.bytes + merges.usage.of(project_id).bytes;
     if (bytes > this.#floorBytes && bytes > journalLimits.journalFreeMultiple * this.#options.freeBytes()) {
       throw journalShareExceeded("events");
     }
     if (!isHistorical && !this.isOverLiveQuota(project_id)) return live;
-    const free = journalLimits.changesBacklogMax - historical.usage.total.changes;
-    if (!this.isStoreUnavailable && late.changes > journalLimits.changesFloor && late.changes > free) {
-      throw this.#changesShareExceeded(late.changes);
+    const freeChanges = journalLimits.changesBacklogMax - historical.usage.total.changes;
+    const { changes } = imported;
+    if (!this.isStoreUnavailable && changes > journalLimits.changesFloor && changes > freeChanges) {
+      throw this.#changesShareExceeded(changes);
     }
     return historical;
   }

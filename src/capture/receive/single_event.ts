@@ -69,7 +69,7 @@ export class SingleEventWriter implements Envelope {
   append(body: Uint8Array, recipient: SingleEventRequest): EventLane | undefined {
     this.#opened = undefined;
     const { journal, keys, clock, definitions, dailyQuotas } = this.#options;
-    if (journal.full || !isUtf8(body)) return undefined;
+    if (journal.isFull || !isUtf8(body)) return undefined;
     const arena = this.#arena;
     arena.copy(body);
     this.#opened = arena.open();

@@ -15,7 +15,7 @@ import { type SnapshotContext, SnapshotReading, type SnapshotRow } from "./snaps
 interface RecordingJournal {
   readonly recordings: Lane<SnapshotRow>;
   readonly quota: {
-    readonly recordingsFull: boolean;
+    readonly areRecordingsFull: boolean;
     recordingRefusal(project_id: number): Fault | undefined;
   };
   stamp(): number;
@@ -79,7 +79,7 @@ export class Recorder {
   #append(row: SnapshotRow | Reason): Reason | undefined {
     if (typeof row === "string") return row;
     const { journal, retentionDays, project_id, groups } = this.#options;
-    if (journal.quota.recordingsFull) {
+    if (journal.quota.areRecordingsFull) {
       throw unavailable("Recordings cannot be stored right now. Send them again later.");
     }
     const refusal = journal.quota.recordingRefusal(project_id);

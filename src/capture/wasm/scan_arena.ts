@@ -218,8 +218,8 @@ export class ScanArena {
   }
 
   /**
-   * Classifies a slice of entries, from number `first` on: which are plain, and of which years. @param latest the latest
-   * plausible time, in microseconds.
+   * Classifies a slice of entries, from number `first` on: which are plain, and of which years.
+   * @param latest the latest plausible time, in microseconds.
    * @returns how many entries the slice has.
    */
   classify(first: number, count: number, request: ClassifyContext, latest: number): number {

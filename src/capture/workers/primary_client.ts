@@ -2,7 +2,7 @@
 // listed warnings.
 
 import type { Rpc } from "../../work/rpc.ts";
-import type { MergeRow, MergeTaker } from "../event/merge_row.ts";
+import type { MergeAppender, MergeRow } from "../event/merge_row.ts";
 import { CommitWaiters } from "../journal/lane.ts";
 import { captureLimits } from "../limits.ts";
 import type { SharedBook } from "../warnings/warning_book.ts";
@@ -10,7 +10,7 @@ import { minuteMicros, periodOf, type Unlisted } from "../warnings/warning_quota
 import { workerLimits } from "./limits.ts";
 
 export class PrimaryClient implements SharedBook {
-  readonly merges: MergeTaker;
+  readonly merges: MergeAppender;
   readonly #link: Rpc;
   /** Live events by project since the last message. */
   #live = new Map<number, number>();
@@ -76,7 +76,7 @@ export class PrimaryClient implements SharedBook {
 }
 
 /** Sends merges to worker 1's lane, so that all merges of a machine are applied in order of arrival. */
-class SentMerges implements MergeTaker {
+class SentMerges implements MergeAppender {
   group = new CommitWaiters();
   readonly #link: Rpc;
   #rows: MergeRow[] = [];

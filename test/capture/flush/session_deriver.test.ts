@@ -39,7 +39,7 @@ function openDeriver({ hasBacklog = true } = {}) {
   const did: string[] = [];
   const world = {
     isBusy: false,
-    tight: false,
+    isTight: false,
     now: 0,
     failures: 0,
     /** What deriving from blocks fails with, one after the other. */
@@ -72,8 +72,8 @@ function openDeriver({ hasBacklog = true } = {}) {
     get isBusy() {
       return world.isBusy;
     },
-    get tight() {
-      return world.tight;
+    get isTight() {
+      return world.isTight;
     },
     retain: ({ id }: Segment) => void did.push(`hold ${id}`),
     finish: async ({ id }: Segment) => void did.push(`finish ${id}`),
@@ -193,7 +193,7 @@ test("more bytes than may wait are derived whatever else waits, a segment at a t
 test("a nearly full disk lets nothing wait", async () => {
   const { deriver, world, done } = openDeriver();
   world.isBusy = true;
-  world.tight = true;
+  world.isTight = true;
   deriver.add(segmentOf(1), [1n]);
   expect(await done(3)).toEqual(["hold 1", "send 1", "finish 1"]);
 });

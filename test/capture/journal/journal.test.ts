@@ -236,12 +236,12 @@ test("a journal that cannot be written refuses the group with a 503, and goes on
 
 test("is full at its bound, and not before", async () => {
   const journal = openJournal(`${makeFolder()}/journal`, clockAt(1_700_000_000_000), 2000);
-  expect(journal.full).toBe(false);
-  for (let i = 0; i < 10 && !journal.full; i++) {
+  expect(journal.isFull).toBe(false);
+  for (let i = 0; i < 10 && !journal.isFull; i++) {
     appendRow(journal, false, january);
     await journal.live.commit();
   }
-  expect(journal.full).toBe(true);
+  expect(journal.isFull).toBe(true);
 });
 
 test("the watermark never passes a row that is not flushed, whatever the order of steps", async () => {
@@ -438,18 +438,18 @@ for (const lived of ["long", "for a moment only"]) {
 test("a file made ahead takes no room that groups may need", async () => {
   const folder = `${makeFolder()}/journal`;
   const totalBytes = 4e9;
-  const read = () => Promise.resolve({ freeBytes: reserveOf(totalBytes) + 50_000, totalBytes });
-  const room = new DiskReserve({ folder, read, log: silentLog });
+  const readVolume = () => Promise.resolve({ freeBytes: reserveOf(totalBytes) + 50_000, totalBytes });
+  const room = new DiskReserve({ folder, readVolume, log: silentLog });
   await room.poll();
   const journal = openWith(folder, { reserve: room });
   appendRow(journal, false, january);
   await journal.live.commit();
   await journal.live.seal();
-  expect(journal.tight).toBe(false);
+  expect(journal.isTight).toBe(false);
   expect(readdirSync(folder).filter((name) => name.endsWith(".segment"))).toHaveLength(1);
   appendRow(journal, false, january);
   await journal.live.commit();
-  expect(journal.tight).toBe(false);
+  expect(journal.isTight).toBe(false);
 });
 
 test("a file made ahead under a number that the journal has no more is not used", async () => {

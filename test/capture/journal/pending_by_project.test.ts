@@ -12,7 +12,7 @@ test("what a project has waiting is counted from its block until its segment is 
     { bytes: 10, changes: 0 },
     { bytes: 160, changes: 3 },
   ]);
-  usage.begin();
+  usage.beginWrite();
   // What comes meanwhile is of the next group.
   usage.add(1, 5, 0);
   usage.assign(7n);
@@ -27,8 +27,8 @@ test("what a project has waiting is counted from its block until its segment is 
 test("a group that could not be written counts no more", () => {
   const usage = new PendingByProject();
   usage.add(1, 100, 2);
-  usage.begin();
-  usage.drop();
+  usage.beginWrite();
+  usage.dropUnwritten();
   expect([usage.of(1), usage.total]).toEqual([
     { bytes: 0, changes: 0 },
     { bytes: 0, changes: 0 },
@@ -55,19 +55,19 @@ test("whatever the order of steps, projects' counts add up to the whole, and to 
         if (typeof one === "object") usage.add(one.project, one.bytes, one.changes);
         else if (one === "flush") flush();
         else {
-          usage.begin();
+          usage.beginWrite();
           if (one === "write") {
             // Two groups may be in one segment.
             if (segments.length === 0 || next % 2n === 0n) segments.push(next);
             next++;
             usage.assign(segments.at(-1)!);
-          } else usage.drop();
+          } else usage.dropUnwritten();
         }
         const sum = [1, 2, 3, 4].reduce((all, project) => all + usage.of(project).bytes, 0);
         if (sum !== usage.total.bytes) return false;
       }
-      usage.begin();
-      usage.drop();
+      usage.beginWrite();
+      usage.dropUnwritten();
       while (segments.length > 0) flush();
       return usage.total.bytes === 0 && usage.total.changes === 0 && usage.of(1).bytes === 0;
     }),

@@ -35,7 +35,7 @@ const gibibyte = 1024 * mebibyte;
 function openRoom(freeBytes: number, totalBytes: number, lines: string[] = []) {
   const figures: VolumeFigures = { freeBytes, totalBytes };
   const log = openLog({ level: "info", format: "json", write: (line) => void lines.push(line) });
-  const room = new DiskReserve({ folder: "/", read: async () => ({ ...figures }), log });
+  const room = new DiskReserve({ folder: "/", readVolume: async () => ({ ...figures }), log });
   return { figures, reserve: room };
 }
 
@@ -60,9 +60,9 @@ test("what would come out of the reserve is refused until there is more room tha
   const { figures, reserve: room } = openRoom(26 * mebibyte, 64 * mebibyte, lines);
   await room.poll();
   room.acquire(8 * mebibyte);
-  expect(room.low).toBe(false);
+  expect(room.isLow).toBe(false);
   expect(() => room.acquire(3 * mebibyte)).toThrow("nearly full");
-  expect(room.low).toBe(true);
+  expect(room.isLow).toBe(true);
   expect(() => room.acquire(1)).toThrow("nearly full");
   for (const [free, low] of [
     [17, true],
@@ -74,7 +74,7 @@ test("what would come out of the reserve is refused until there is more room tha
   ] as const) {
     figures.freeBytes = free * mebibyte;
     await room.poll();
-    expect([free, room.low]).toEqual([free, low]);
+    expect([free, room.isLow]).toEqual([free, low]);
   }
   expect(lines.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual([
     "error",
@@ -86,12 +86,12 @@ test("what would come out of the reserve is refused until there is more room tha
 test("a volume whose figures cannot be read holds nothing up, and is told once", async () => {
   const lines: string[] = [];
   const log = openLog({ level: "info", format: "json", write: (line) => void lines.push(line) });
-  const read = () => Promise.reject(new Error("no such device"));
-  const room = new DiskReserve({ folder: "/", read, log });
+  const readVolume = () => Promise.reject(new Error("no such device"));
+  const room = new DiskReserve({ folder: "/", readVolume, log });
   await room.poll();
   await room.poll();
   room.acquire(gibibyte);
-  expect([room.low, room.freeBytes, lines.length]).toEqual([false, undefined, 1]);
+  expect([room.isLow, room.freeBytes, lines.length]).toEqual([false, undefined, 1]);
 });
 
 test("the journal refuses a group that has no room, leaves its file as it is, and goes on when there is", async () => {
@@ -104,7 +104,7 @@ test("the journal refuses a group that has no room, leaves its file as it is, an
   const { path } = journal.live.segment!;
   for (let place = 0; place < 50; place++) appendTo(journal, "live", place);
   await expect(journal.live.commit()).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 5 });
-  expect([journal.full, journal.quota.recordingsFull, journal.tight, journal.isFailing()]).toEqual([
+  expect([journal.isFull, journal.quota.areRecordingsFull, journal.isTight, journal.isFailing()]).toEqual([
     true,
     true,
     true,
@@ -113,7 +113,7 @@ test("the journal refuses a group that has no room, leaves its file as it is, an
   expect(journal.pending().events).toBe(1);
   figures.freeBytes = 40 * mebibyte;
   await room.poll();
-  expect(journal.full).toBe(false);
+  expect(journal.isFull).toBe(false);
   appendTo(journal, "live", 2);
   await journal.live.commit();
   expect(journal.live.segment!.path).toBe(path);

@@ -46,10 +46,10 @@ test("a segment of live events is sealed after one interval", async () => {
 
 test("an import's first segment is sealed after one interval, and later ones grow for longer", async () => {
   const { clock, intervalsUntilSealed } = open();
-  const patience = captureLimits.historicalPatience;
+  const growIntervalsMax = captureLimits.historicalGrowIntervalsMax;
   expect(await intervalsUntilSealed("historical")).toBe(1);
-  for (let i = 0; i < 3; i++) expect(await intervalsUntilSealed("historical")).toBe(patience);
+  for (let i = 0; i < 3; i++) expect(await intervalsUntilSealed("historical")).toBe(growIntervalsMax);
   // The next import.
-  clock.millis += flushIntervalMs * patience;
+  clock.millis += flushIntervalMs * growIntervalsMax;
   expect(await intervalsUntilSealed("historical")).toBe(1);
 });

@@ -72,8 +72,8 @@ export function writeNativeFrame(out: Pieces, head: FrameHead, payload: (out: Pi
 
 /** Writes the lower 32 bits of a number; returns where it ends. */
 function putHex(bytes: Uint8Array, from: number, value: number, digits: number): number {
-  for (let rest = value >>> 0, at = from + digits - 1; at >= from; at--, rest >>>= 4) {
-    bytes[at] = hexDigits[rest & 15]!;
+  for (let left = value >>> 0, at = from + digits - 1; at >= from; at--, left >>>= 4) {
+    bytes[at] = hexDigits[left & 15]!;
   }
   return from + digits;
 }
@@ -101,13 +101,13 @@ export function readNativeFrame(bytes: Uint8Array, at: number, segment: bigint):
   return { batch, partition, rows, oldest, synced, before, at, offset: at, end };
 }
 
-/** The batch named by a frame at `at`, whether the frame is sound or not; undefined when there is no frame. */
+/** The batch named by a frame at `at`, whether or not the frame is valid; undefined when there is no frame. */
 export function nativeBatchAt(bytes: Uint8Array, at: number): bigint | undefined {
   const batch = readComment(bytes, at)?.number("batch");
   return batch === -1n ? undefined : batch;
 }
 
-/** Where the comment of a block that begins at `at` begins, and a reader of its parts: -1 for one without digits. */
+/** Where the comment of a block at `at` begins, and a reader of its numbers: -1 for one that is damaged. */
 function readComment(bytes: Uint8Array, at: number) {
   const type = typeOf(bytes, at, bytes.length);
   if (!type || type.end > bytes.length || type.bytes <= commentBytes) return undefined;
@@ -122,7 +122,7 @@ function readComment(bytes: Uint8Array, at: number) {
   return { comment, number };
 }
 
-/** Where the next frame may begin, from `from` on, by its comment; undefined when there is none. */
+/** Where the next frame may begin, from `from` on, judging by a comment; undefined when there is none. */
 export function nextNativeFrame(bytes: Uint8Array, from: number): number | undefined {
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   for (let at = whole.indexOf(opening, from); at >= 0; at = whole.indexOf(opening, at + 1)) {

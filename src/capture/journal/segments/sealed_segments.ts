@@ -9,7 +9,7 @@ import type { Segment } from "./segment.ts";
 /** The sealed segments of each lane, from the oldest, until they are flushed; and who waits for that. */
 export class SealedSegments {
   readonly lanes: ReadonlyMap<LaneKind, Segment[]>;
-  /** Of all segments whose files are there. */
+  /** The paths of all segments whose files exist. */
   readonly paths = new Set<string>();
   readonly #waits = new Map<bigint, PromiseWithResolvers<void>>();
 
@@ -28,8 +28,8 @@ export class SealedSegments {
     for (const lane of this.lanes.values()) lane.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** Takes a segment off its lane; its path stays known while its file is there. */
-  stored(segment: Segment): void {
+  /** Removes a stored segment from its lane; its path stays known while its file exists. */
+  remove(segment: Segment): void {
     const queue = this.lanes.get(segment.lane)!;
     queue.splice(queue.indexOf(segment), 1);
     this.#waits.get(segment.id)?.resolve();
@@ -37,7 +37,7 @@ export class SealedSegments {
   }
 
   /** Resolves when the segment is stored; it may still grow now. */
-  gone({ id }: Segment): Promise<void> {
+  stored({ id }: Segment): Promise<void> {
     return this.#waits.getOrInsertComputed(id, () => Promise.withResolvers<void>()).promise;
   }
 }
@@ -54,7 +54,7 @@ export class SegmentRecycler {
   readonly #bytesMax: number;
   readonly #files: ReadonlyMap<LaneKind, { path: string; bytes: number }[]>;
   readonly #clock: Clock;
-  /** When a lane last kept or took a file. */
+  /** When a lane last retained or acquired a file. */
   readonly #usedAt = new Map<LaneKind, number>();
   #bytes = 0;
 
@@ -67,28 +67,28 @@ export class SegmentRecycler {
     this.#clock = options.clock;
   }
 
-  /** Takes over the files of an earlier process; deletes them when the disk is nearly full (`tight`). */
-  open(tight: boolean): void {
+  /** Adopts the files of an earlier process; deletes them when the disk is nearly full (`isTight`). */
+  open(isTight: boolean): void {
     const { io, lanes } = this.#setup;
     for (const name of io.list(this.#folder).filter((one) => one.endsWith(suffix))) {
       const path = `${this.#folder}/${name}`;
       const lane = lanes.find((one) => name.startsWith(`${one.name}-`));
       const bytes = io.stat(path).size;
-      if (lane && !tight && this.#wants(lane, bytes)) this.#add(lane, path, bytes);
+      if (lane && !isTight && this.#isWanted(lane, bytes)) this.#add(lane, path, bytes);
       else io.remove(path);
     }
   }
 
-  /** Renames a finished segment's file and keeps it, or deletes it; an attempt before may have done so. */
-  async retain({ lane, path, bytes, borrowed, recovered }: Segment, tight: boolean): Promise<void> {
+  /** Renames a finished segment's file and keeps it, or deletes it; an earlier attempt may have done so. */
+  async retain({ lane, path, bytes, borrowed, recovered }: Segment, isTight: boolean): Promise<void> {
     const { io } = this.#setup;
     if (!io.exists(path)) return;
-    if (borrowed || recovered || tight || !this.#wants(lane, bytes)) return await io.removeSoon(path);
-    const spare = `${this.#folder}/${lane.name}-${basename(path)}${suffix}`;
-    await io.renameSoon(path, spare);
+    if (borrowed || recovered || isTight || !this.#isWanted(lane, bytes)) return await io.removeSoon(path);
+    const sparePath = `${this.#folder}/${lane.name}-${basename(path)}${suffix}`;
+    await io.renameSoon(path, sparePath);
     // Another segment of the lane may have been kept meanwhile.
-    if (this.#wants(lane, bytes)) this.#add(lane, spare, bytes);
-    else await io.removeSoon(spare);
+    if (this.#isWanted(lane, bytes)) this.#add(lane, sparePath, bytes);
+    else await io.removeSoon(sparePath);
   }
 
   /** A file to overwrite and rename, if there is one. */
@@ -100,20 +100,20 @@ export class SegmentRecycler {
     return file.path;
   }
 
-  /** Deletes files that no lane has taken for long; all of them when the disk is nearly full (`tight`). */
-  async poll(tight: boolean): Promise<void> {
+  /** Deletes files that no lane has acquired for long; all of them when the disk is nearly full (`isTight`). */
+  async poll(isTight: boolean): Promise<void> {
     if (this.#bytes === 0) return;
     const now = this.#clock.elapsed();
     for (const lane of this.#setup.lanes) {
-      const idle = now - (this.#usedAt.get(lane) ?? now) >= journalLimits.recycledIdleMs;
-      if (!tight && !idle) continue;
+      const isIdle = now - (this.#usedAt.get(lane) ?? now) >= journalLimits.recycledIdleMs;
+      if (!isTight && !isIdle) continue;
       for (let path = this.acquire(lane); path !== undefined; path = this.acquire(lane)) {
         await this.#setup.io.removeSoon(path).catch(() => {});
       }
     }
   }
 
-  #wants(lane: LaneKind, bytes: number): boolean {
+  #isWanted(lane: LaneKind, bytes: number): boolean {
     const isFull = this.#files.get(lane)!.length >= journalLimits.recycledEachMax;
     if (!lane.isRecycled || isFull || bytes < journalLimits.recycledBytesMin) return false;
     return this.#bytes + bytes <= this.#bytesMax;

@@ -1,4 +1,4 @@
-// The growing segment of a lane: frames are appended to its file, synced, and only then counted in.
+// The growing segment of a lane: frames are appended to its file, synced, and only then counted.
 
 import { nextTurn } from "../../../core/clock.ts";
 import { reasonOf } from "../../../core/log.ts";
@@ -28,7 +28,7 @@ export class SegmentWriter {
   readonly #files: SegmentFiles;
   /** Resolves when the growing segment's name is durable. */
   #named: Promise<void> | undefined;
-  /** Bytes of the segment before. */
+  /** Bytes of the previous segment. */
   #lastBytes = 0;
   /** Files that are being cut and closed. */
   readonly #closing = new Set<Promise<void>>();
@@ -48,13 +48,13 @@ export class SegmentWriter {
    * try in a fresh segment.
    */
   async write(blocks: readonly FrameBlock[]): Promise<void> {
-    let rest = blocks;
+    let unwritten = blocks;
     let failures = 0;
-    while (rest.length > 0) {
+    while (unwritten.length > 0) {
       try {
         const segment = this.#segment ?? (await this.#open());
-        rest = rest.slice(await this.#writeInto(segment, rest));
-        if (rest.length > 0 || segment.bytes >= this.#options.segmentBytesMax) this.close();
+        unwritten = unwritten.slice(await this.#writeInto(segment, unwritten));
+        if (unwritten.length > 0 || segment.bytes >= this.#options.segmentBytesMax) this.close();
       } catch (thrown) {
         // Nothing was written: the file can still be used.
         if (thrown instanceof DiskFullError) throw thrown;
@@ -68,22 +68,22 @@ export class SegmentWriter {
     }
   }
 
-  /** Writes as many of `blocks` as the segment has batches for, syncs, and only then counts them in. */
+  /** Writes as many of `blocks` as the segment has batches for, syncs, and only then counts them; returns how many. */
   async #writeInto(segment: Segment, blocks: readonly FrameBlock[]): Promise<number> {
     const out = this.#frames;
     out.clear();
     const written: { batch: Batch; frame: Frame; changes: number }[] = [];
-    let before = segment.rows;
+    let rowsBefore = segment.rows;
     for (const [i, block] of blocks.entries()) {
-      // No one else writes meanwhile: the group is closed, and there is one writer.
+      // Nothing else is written meanwhile: the group is closed, and there is one writer.
       if (i % journalLimits.framesAtOnceMax === journalLimits.framesAtOnceMax - 1) await nextTurn();
       const batch = batchFor(segment, block);
       if (!batch) break;
       const { rows, partition, oldest, changes } = block;
-      const head = { batch: batch.id, partition, rows, oldest, synced: segment.bytes, before };
+      const head = { batch: batch.id, partition, rows, oldest, synced: segment.bytes, before: rowsBefore };
       const write = segment.lane.isNative ? writeNativeFrame : writeFrame;
       const range = await write(out, head, (payload) => block.encode(payload, batch.id, batch.rows));
-      before += rows;
+      rowsBefore += rows;
       const frame = { offset: segment.bytes + range.offset, length: range.length, rows };
       written.push({ batch, frame, changes });
     }
@@ -159,27 +159,27 @@ async function writeChunks(
   chunks: Uint8Array[],
   position: number,
 ): Promise<void> {
-  const now = chunks.reduce((sum, chunk) => sum + chunk.length, 0) <= journalLimits.writeNowBytesMax;
+  const isFew = chunks.reduce((sum, chunk) => sum + chunk.length, 0) <= journalLimits.writeNowBytesMax;
   let at = position;
   for (let next = 0; next < chunks.length; next += chunksMax) {
     for (let left = chunks.slice(next, next + chunksMax); left.length > 0;) {
-      const bytesWritten = now ? io.writevNow(file, left, at) : (await file.writev(left, at)).bytesWritten;
+      const bytesWritten = isFew ? io.writevNow(file, left, at) : (await file.writev(left, at)).bytesWritten;
       if (bytesWritten <= 0) throw new Error("the disk took no more bytes");
       at += bytesWritten;
-      left = behind(left, bytesWritten);
+      left = withoutFirst(left, bytesWritten);
     }
   }
 }
 
 /** The chunks without their first `bytes` bytes. */
-function behind(chunks: Uint8Array[], bytes: number): Uint8Array[] {
+function withoutFirst(chunks: Uint8Array[], bytes: number): Uint8Array[] {
   let skipped = bytes;
-  const rest: Uint8Array[] = [];
+  const others: Uint8Array[] = [];
   for (const chunk of chunks) {
-    if (skipped < chunk.length) rest.push(skipped > 0 ? chunk.subarray(skipped) : chunk);
+    if (skipped < chunk.length) others.push(skipped > 0 ? chunk.subarray(skipped) : chunk);
     skipped = Math.max(0, skipped - chunk.length);
   }
-  return rest;
+  return others;
 }
 
 /**
@@ -188,10 +188,10 @@ function behind(chunks: Uint8Array[], bytes: number): Uint8Array[] {
  */
 function batchFor(segment: Segment, block: FrameBlock): Batch | undefined {
   const open = segment.batches.findLast(({ partition }) => partition === block.partition);
-  const fits =
+  const hasSpace =
     open && open.rows + block.rows <= captureLimits.batchRowsMax && open.bytes < captureLimits.batchBytesMax;
   const changes = (open?.changes ?? 0) + block.changes;
-  if (fits && (changes <= captureLimits.batchChangesMax || open.rows === 0)) return open;
+  if (hasSpace && (changes <= captureLimits.batchChangesMax || open.rows === 0)) return open;
   // The engine reads the file of a segment with one batch as it is: a second batch goes to the next segment.
   if (open && segment.batches.length === 1) return undefined;
   if (segment.batches.length >= journalLimits.segmentBatchesMax) return undefined;
