@@ -178,10 +178,10 @@ function openFlushes(
 ): { flush: Flush; merges: MergeFlush } {
   const quarantine = new Quarantine(captureSetup, dataDir);
   const backlog = openSessionBacklog(sql);
-  const own = { journal, definitions, quarantine, backlog, folder: `${ownDir}/flush` };
-  const flush = new Flush({ ...own, clickhouse, counts, clock, log });
-  const refused = (applied: Applied) => book.recordRefused(applied);
-  return { flush, merges: new MergeFlush({ journal, sql, clickhouse, refused, log }) };
+  const parts = { journal, definitions, quarantine, backlog, folder: `${ownDir}/flush` };
+  const flush = new Flush({ ...parts, clickhouse, counts, clock, log });
+  const onApplied = (applied: Applied) => book.recordRefused(applied);
+  return { flush, merges: new MergeFlush({ journal, sql, clickhouse, onApplied, log }) };
 }
 
 /** Starts to watch for spikes, with the counts of the hour before this start. */

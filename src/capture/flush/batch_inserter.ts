@@ -25,8 +25,8 @@ export interface BatchInserterOptions extends Uses<"clickhouse" | "clock" | "log
     quarantined(lane: LaneKind, rows: number): void;
     seconds(value: number): void;
   };
-  /** Called after each attempt: whether ClickHouse accepted the insert. */
-  answered?: (isWell: boolean) => void;
+  /** Called after each attempt with whether ClickHouse has stored the batches. */
+  onAttempt?: (isStored: boolean) => void;
   stopping: AbortSignal;
 }
 
@@ -45,7 +45,7 @@ export class BatchInserter {
    * Inserts all of a segment, however long it takes; rows that ClickHouse refuses permanently go to quarantine.
    * Resolves to the numbers under which its rows are stored; to undefined when it was stopped before that.
    */
-  async ship(segment: Segment): Promise<bigint[] | undefined> {
+  async insert(segment: Segment): Promise<bigint[] | undefined> {
     const { clock, counts } = this.#options;
     this.#stored = [];
     await segment.closed;
@@ -67,35 +67,35 @@ export class BatchInserter {
   #deliver<B extends Batch | LoadedBatch>(
     { lane }: Origin,
     batches: B[],
-    doubtful: boolean,
+    isUncertain: boolean,
     send: (missing: B[]) => Promise<number>,
   ): Promise<number | undefined> {
-    const { clickhouse, answered, stopping, log } = this.#options;
+    const { clickhouse, onAttempt, stopping, log } = this.#options;
     const { name, table } = lane;
-    let doubt = doubtful;
-    const step = async (): Promise<number> => {
-      const there = doubt ? await storedBatches(clickhouse, table, batches) : new Set<bigint>();
+    let mayBeStored = isUncertain;
+    const sendMissing = async (): Promise<number> => {
+      const present = mayBeStored ? await storedBatches(clickhouse, table, batches) : new Set<bigint>();
       // The engine may have died after storing a batch and before running its views.
-      if (there.size > 0) await deriveAgain(clickhouse, table, [...there]);
-      const missing = batches.filter(({ id }) => !there.has(id));
-      // After a failure from here on, the batches may have been stored all the same.
-      doubt = true;
-      this.#stored.push(...there);
+      if (present.size > 0) await deriveAgain(clickhouse, table, [...present]);
+      const missing = batches.filter(({ id }) => !present.has(id));
+      // After a failure from here on, the batches may be stored all the same.
+      mayBeStored = true;
+      this.#stored.push(...present);
       const sent = missing.length > 0 ? await send(missing) : 0;
       return rowsOf(batches) - rowsOf(missing) + sent;
     };
-    const watched = async (): Promise<number> => {
+    const attempt = async (): Promise<number> => {
       try {
-        const stored = await step();
-        answered?.(true);
+        const stored = await sendMissing();
+        onAttempt?.(true);
         return stored;
       } catch (thrown) {
-        answered?.(false);
+        onAttempt?.(false);
         throw thrown;
       }
     };
     const failure = "flush failed; retrying";
-    return retryUntilDone(watched, { stopping, log, failure, about: { lane: name } });
+    return retryUntilDone(attempt, { stopping, log, failure, about: { lane: name } });
   }
 
   /** One INSERT; if ClickHouse refuses it permanently, its halves, down to the rows at fault. */
@@ -111,7 +111,7 @@ export class BatchInserter {
         return await this.#split(segment, batch!, refusal);
       }
       // Some batches may have been stored before the engine refused another.
-      return await this.#both(halvesOf(batches), (half) =>
+      return await this.#inHalves(halvesOf(batches), (half) =>
         this.#deliver(segment, half, true, (missing) => this.#insertFrom(segment, missing)),
       );
     }
@@ -139,23 +139,23 @@ export class BatchInserter {
   async #split(origin: Origin, batch: LoadedBatch, refusal: ClickHouseError): Promise<number> {
     if (batch.rows === 1) return await this.#setAside(origin, batch, refusal);
     const middle = Math.ceil(batch.rows / 2);
-    // Each half gets its own batch number: asking for one must not find the other.
-    const [one, other] = [await this.#options.nextId(), await this.#options.nextId()];
+    // Each half gets a batch number of its own: a look-up of one must not find the other.
+    const [firstId, secondId] = [await this.#options.nextId(), await this.#options.nextId()];
     const halves = [
-      cutBatch(batch, 0, middle, batchId(one, 0)),
-      cutBatch(batch, middle, batch.rows, batchId(other, 0)),
+      cutBatch(batch, 0, middle, batchId(firstId, 0)),
+      cutBatch(batch, middle, batch.rows, batchId(secondId, 0)),
     ];
-    return await this.#both(halves, (half) =>
+    return await this.#inHalves(halves, (half) =>
       this.#deliver(origin, [half], false, () => this.#insertRows(origin, half)),
     );
   }
 
-  async #both<Half>(halves: Half[], deliver: (half: Half) => Promise<number | undefined>): Promise<number> {
+  async #inHalves<Half>(halves: Half[], send: (half: Half) => Promise<number | undefined>): Promise<number> {
     let stored = 0;
     for (const half of halves) {
-      const done = await deliver(half);
-      if (done === undefined) throw new Error("stopped before both halves were stored");
-      stored += done;
+      const rows = await send(half);
+      if (rows === undefined) throw new Error("stopped before both halves were stored");
+      stored += rows;
     }
     return stored;
   }

@@ -13,7 +13,7 @@ import { firstColumnsOf } from "./first_columns.ts";
 import { areWholeFile, fileRangesOf, type LoadedBatch, readBatches } from "./insert_plan.ts";
 import { flushLimits } from "./limits.ts";
 
-/** Sends blocks of a lane. Its default stores them. */
+/** Sends blocks of a lane; by default, to be stored. */
 type Insert = (lane: LaneKind, body: NativeBody) => Promise<void>;
 
 export class BatchSender {
@@ -49,7 +49,7 @@ export class BatchSender {
     } else if (areWholeFile(this.#io, batches, segment)) {
       // After a failure the engine may still read the file.
       await this.#sendFile(segment.lane, segment.path, () => (segment.borrowed = true));
-    } else await this.#sendSpool(segment.lane, this.#copy(segment.path, fileRangesOf(batches)));
+    } else await this.#sendSpool(segment.lane, this.#copyToSpool(segment.path, fileRangesOf(batches)));
   }
 
   async sendLoaded(lane: LaneKind, batches: LoadedBatch[]): Promise<void> {
@@ -59,35 +59,35 @@ export class BatchSender {
     );
   }
 
-  /** Sends of all blocks of these segments the columns up to the one named `last`, in few INSERTs. */
+  /** Sends the columns up to the one named `last` of all blocks of these segments, in few INSERTs. */
   async sendFirstColumns(segments: readonly Segment[], last: string): Promise<void> {
-    let [chunks, sent]: [Uint8Array[], number] = [[], 0];
+    let [joined, joinedBytes]: [Uint8Array[], number] = [[], 0];
     let [blocks, bytes]: [Uint8Array[], number] = [[], 0];
     // Blocks of live events are short: a write for each would cost more than all else.
     const join = (): void => {
-      chunks.push(Buffer.concat(blocks));
-      sent += bytes;
+      joined.push(Buffer.concat(blocks));
+      joinedBytes += bytes;
       [blocks, bytes] = [[], 0];
     };
     const send = async (lane: LaneKind) => {
-      await this.sendBlocks(lane, chunks);
-      [chunks, sent] = [[], 0];
+      await this.sendBlocks(lane, joined);
+      [joined, joinedBytes] = [[], 0];
     };
     for (const segment of segments) {
       for await (const block of firstColumnsOf(this.#io, segment, last)) {
         blocks.push(block);
         bytes += block.length;
         if (bytes >= limits.copyBytesMax) join();
-        if (sent >= flushLimits.firstColumnsSentBytes) await send(segment.lane);
+        if (joinedBytes >= flushLimits.firstColumnsSentBytes) await send(segment.lane);
       }
     }
     if (bytes > 0) join();
-    if (sent > 0) await send(segments[0]!.lane);
+    if (joinedBytes > 0) await send(segments[0]!.lane);
   }
 
   /** Sends Native blocks that are in memory. */
   async sendBlocks(lane: LaneKind, blocks: Uint8Array[]): Promise<void> {
-    if (this.#clickhouse.embedded) await this.#sendSpool(lane, this.#put(blocks));
+    if (this.#clickhouse.embedded) await this.#sendSpool(lane, this.#writeSpool(blocks));
     else await this.#insert(lane, { bytes: blocks });
   }
 
@@ -95,18 +95,18 @@ export class BatchSender {
     return this.#sendFile(lane, path, () => this.abandon());
   }
 
-  async #sendFile(lane: LaneKind, path: string | Promise<string>, failed: () => unknown): Promise<void> {
+  async #sendFile(lane: LaneKind, path: string | Promise<string>, onFailed: () => unknown): Promise<void> {
     try {
       await this.#insert(lane, { path: await path });
     } catch (thrown) {
-      await failed();
+      await onFailed();
       throw thrown;
     }
   }
 
   /** Replaces the spool's content with the blocks; resolves to its path. */
-  async #put(blocks: Uint8Array[]): Promise<string> {
-    const file = await this.#opened();
+  async #writeSpool(blocks: Uint8Array[]): Promise<string> {
+    const file = await this.#openSpool();
     let size = 0;
     for (const block of blocks) {
       await writeWhole(file, block, size);
@@ -118,26 +118,26 @@ export class BatchSender {
 
   /**
    * Replaces the spool's content with these ranges of the file at `from`; resolves to its path.
-   * @throws when the other file ends before one of them does.
+   * @throws when that file ends before one of the ranges does.
    */
-  async #copy(from: string, ranges: FileRange[]): Promise<string> {
-    const file = await this.#opened();
+  async #copyToSpool(from: string, ranges: FileRange[]): Promise<string> {
+    const file = await this.#openSpool();
     const buffer = (this.#buffer ??= new Uint8Array(flushLimits.spoolBufferBytes));
     const source = await this.#io.open(from, "r");
-    let [size, held] = [0, 0];
+    let [size, buffered] = [0, 0];
     const write = async () => {
-      await writeWhole(file, buffer.subarray(0, held), size);
-      size += held;
-      held = 0;
+      await writeWhole(file, buffer.subarray(0, buffered), size);
+      size += buffered;
+      buffered = 0;
     };
     try {
       for (const { offset, length } of ranges) {
         for (let done = 0; done < length;) {
-          const wanted = Math.min(length - done, buffer.length - held);
-          await readWhole(source, buffer.subarray(held, held + wanted), offset + done);
+          const wanted = Math.min(length - done, buffer.length - buffered);
+          await readWhole(source, buffer.subarray(buffered, buffered + wanted), offset + done);
           done += wanted;
-          held += wanted;
-          if (held === buffer.length) await write();
+          buffered += wanted;
+          if (buffered === buffer.length) await write();
         }
       }
       await write();
@@ -160,7 +160,7 @@ export class BatchSender {
     return `${this.#spoolStem}-${this.#generation}.native`;
   }
 
-  async #opened(): Promise<JournalFile> {
+  async #openSpool(): Promise<JournalFile> {
     return (this.#file ??= await this.#io.open(this.#path, "w"));
   }
 }

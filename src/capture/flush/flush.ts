@@ -20,7 +20,7 @@ export type FlushCounts = BatchInserterOptions["counts"];
 
 interface FlushOptions extends Omit<
   BatchInserterOptions,
-  "io" | "sender" | "nextId" | "answered" | "stopping"
+  "io" | "sender" | "nextId" | "onAttempt" | "stopping"
 > {
   journal: CaptureJournal;
   definitions: Pick<DefinitionBook, "recover" | "settle">;
@@ -32,17 +32,17 @@ interface FlushOptions extends Omit<
 export class Flush {
   readonly #options: FlushOptions;
   readonly #stopping = new AbortController();
-  readonly #underWay = new Set<Segment>();
-  #draining = false;
+  readonly #inserting = new Set<Segment>();
+  #isDraining = false;
   #loops: Promise<void>[] = [];
-  #deriving: Promise<void> | undefined;
+  #sessionsLoop: Promise<void> | undefined;
   readonly #sessions: SessionDeriver;
 
   constructor(options: FlushOptions) {
     this.#options = options;
     const { journal, clickhouse, backlog, definitions, clock, log } = options;
     const stopping = this.#stopping.signal;
-    const deriving = (insert: DerivedInsert, spool: string) =>
+    const senderOf = (insert: DerivedInsert, spool: string) =>
       new BatchSender(journal.io, clickhouse, `${options.folder}/${spool}`, (_lane, body) =>
         deriveBlocks(clickhouse, insert, body, stopping),
       );
@@ -52,10 +52,10 @@ export class Flush {
       sender: new SessionSender(
         journal.io,
         clock,
-        deriving(sessionsOfFolds, "sessions"),
-        deriving(sessionsOfBlocks, "unread"),
+        senderOf(sessionsOfFolds, "sessions"),
+        senderOf(sessionsOfBlocks, "unread"),
       ),
-      days: deriving(eventDaysOfBlocks, "days"),
+      days: senderOf(eventDaysOfBlocks, "days"),
       backlog,
       definitions,
       stopping,
@@ -76,9 +76,9 @@ export class Flush {
     io.remove(folder);
     io.makeFolder(folder);
     journal.quota.isStoreUnavailable = false;
-    this.#deriving = this.#sessions.run();
-    const flushed = lanes.filter(({ sink }) => sink === "clickhouse");
-    this.#loops = flushed.flatMap((lane) =>
+    this.#sessionsLoop = this.#sessions.run();
+    const clickhouseLanes = lanes.filter(({ sink }) => sink === "clickhouse");
+    this.#loops = clickhouseLanes.flatMap((lane) =>
       Array.from({ length: lane.flushesAtOnce }, (_, number) =>
         this.#run(lane, new BatchSender(io, clickhouse, `${folder}/${lane.name}-${number}`)),
       ),
@@ -87,12 +87,12 @@ export class Flush {
 
   /** Flushes what is sealed, for at most `ms`; the next start finds the rest. */
   async drain(ms: number): Promise<void> {
-    this.#draining = true;
+    this.#isDraining = true;
     this.#options.journal.nudge();
     const timer = setTimeout(() => this.#stopping.abort(), ms);
     await Promise.all(this.#loops);
     this.#sessions.drain();
-    await this.#deriving;
+    await this.#sessionsLoop;
     clearTimeout(timer);
   }
 
@@ -100,51 +100,51 @@ export class Flush {
     const { journal } = this.#options;
     const nextId = () => journal.lastingId();
     const options = { ...this.#options, io: journal.io, sender, nextId, stopping: this.#stopping.signal };
-    const answered = (isWell: boolean): void => void (journal.quota.isStoreUnavailable = !isWell);
-    return new BatchInserter(lane.isNative ? { ...options, answered } : options);
+    const onAttempt = (isStored: boolean): void => void (journal.quota.isStoreUnavailable = !isStored);
+    return new BatchInserter(lane.isNative ? { ...options, onAttempt } : options);
   }
 
   async #run(lane: LaneKind, sender: BatchSender): Promise<void> {
     const inserter = this.#inserter(lane, sender);
     const stopping = this.#stopping.signal;
     // A folder may be unreadable for a while, as where a process has too many files open.
-    const how = {
+    const retrying = {
       stopping,
       log: this.#options.log,
       failure: "flush failed; retrying",
       about: { lane: lane.name },
     };
-    while (await retryUntilDone(() => this.#step(lane, inserter, sender), how));
+    while (await retryUntilDone(() => this.#step(lane, inserter, sender), retrying));
     await sender.abandon();
   }
 
   /** Stores the oldest segment of the lane, or waits for one; false when all is drained. */
   async #step(lane: LaneKind, inserter: BatchInserter, sender: BatchSender): Promise<boolean> {
     const { journal } = this.#options;
-    if (this.#sessions.isBehind(lane) && !this.#draining) {
+    if (this.#sessions.isBehind(lane) && !this.#isDraining) {
       await journal.sealedSoon(flushLimits.returnedPollMs);
       return true;
     }
-    const segment = journal.nextSealed(lane, this.#underWay);
-    if (segment) await this.#segment(segment, inserter);
-    else if (this.#draining) return false;
+    const segment = journal.nextSealed(lane, this.#inserting);
+    if (segment) await this.#store(segment, inserter);
+    else if (this.#isDraining) return false;
     else {
       sender.releaseIdle();
-      // Deleted recordings must not stay in a file here; and on a full disk, nothing must.
+      // The spool must not keep deleted recordings, nor use space on a full disk.
       if (!lane.isRecycled || journal.isTight) await sender.abandon();
       journal.adoptReturned();
       // drain() may have been called meanwhile; its nudge would be missed.
-      if (!this.#draining) await journal.sealedSoon(flushLimits.returnedPollMs);
+      if (!this.#isDraining) await journal.sealedSoon(flushLimits.returnedPollMs);
     }
     return true;
   }
 
-  async #segment(segment: Segment, inserter: BatchInserter): Promise<void> {
+  async #store(segment: Segment, inserter: BatchInserter): Promise<void> {
     const { journal, clock, log } = this.#options;
-    this.#underWay.add(segment);
+    this.#inserting.add(segment);
     try {
       const started = clock.elapsed();
-      const batches = await inserter.ship(segment);
+      const batches = await inserter.insert(segment);
       if (!batches) return;
       const changes = segment.batches.reduce((sum, batch) => sum + (batch.changes ?? 0), 0);
       journal.quota.recordDerived(changes, clock.elapsed() - started);
@@ -153,7 +153,7 @@ export class Flush {
       if (segment.lane.isNative) return this.#sessions.add(segment, batches);
       await retryUntilDone(() => journal.finish(segment), { stopping, log, failure, about });
     } finally {
-      this.#underWay.delete(segment);
+      this.#inserting.delete(segment);
     }
   }
 }

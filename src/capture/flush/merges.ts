@@ -15,15 +15,15 @@ import { flushLimits } from "./limits.ts";
 
 interface MergeFlushOptions extends Uses<"sql" | "clickhouse" | "log"> {
   journal: CaptureJournal;
-  refused(applied: Applied): void;
+  onApplied(applied: Applied): void;
 }
 
 export class MergeFlush {
   readonly #options: MergeFlushOptions;
   readonly #stopping = new AbortController();
-  #draining = false;
-  /** Whether Postgres may know segments that are gone: their process was killed before it forgot them. */
-  #forgetful = true;
+  #isDraining = false;
+  /** Whether Postgres may know segments whose files are removed: a process was killed before it forgot them. */
+  #mayKnowFinished = true;
   #loop: Promise<void> = Promise.resolve();
 
   constructor(options: MergeFlushOptions) {
@@ -36,7 +36,7 @@ export class MergeFlush {
 
   /** Applies what is sealed, for at most `ms`; the next start finds the rest. */
   async drain(ms: number): Promise<void> {
-    this.#draining = true;
+    this.#isDraining = true;
     this.#options.journal.nudge();
     const timer = setTimeout(() => this.#stopping.abort(), ms);
     await this.#loop;
@@ -48,8 +48,8 @@ export class MergeFlush {
     while (!this.#stopping.signal.aborted) {
       const segment = journal.nextSealed(journal.merges.kind);
       if (segment) await retryUntilDone(() => this.#apply(segment), this.#retrying);
-      else if (this.#draining) return;
-      else if (!this.#forgetful || !(await this.#forgetRest()))
+      else if (this.#isDraining) return;
+      else if (!this.#mayKnowFinished || !(await this.#forgetFinished()))
         await journal.sealedSoon(flushLimits.returnedPollMs);
     }
   }
@@ -60,7 +60,7 @@ export class MergeFlush {
 
   /** Each step can be repeated: Postgres records the segment's name, and ClickHouse's rows have versions. */
   async #apply(segment: Segment): Promise<void> {
-    const { journal, sql, clickhouse, refused } = this.#options;
+    const { journal, sql, clickhouse, onApplied } = this.#options;
     const name = basename(segment.path);
     const types: AnnouncedType[] = [];
     const bytes = new Uint8Array(await readFile(segment.path));
@@ -72,25 +72,26 @@ export class MergeFlush {
       readMergeRows(payloads, types, flushLimits.mergesDecidedMax),
       types,
     );
-    refused(applied);
+    onApplied(applied);
     await mirrorMerges(sql, clickhouse, applied.version);
-    // Tried again by itself, as the file may be gone by then. The next start must know the name if it finds the file.
+    // Retried apart from the other steps, which need the file. Postgres forgets the name only when the file is gone.
     const finished = await retryUntilDone(() => journal.finish(segment).then(() => true), this.#retrying);
-    if (finished) await forgetSegment(sql, name).catch(() => (this.#forgetful = true));
+    if (finished) await forgetSegment(sql, name).catch(() => (this.#mayKnowFinished = true));
   }
 
   /**
-   * While there is none: a segment that is still there may have been applied, and must be known then.
+   * Makes Postgres forget this journal's segments; called only while none waits, since Postgres must know an applied
+   * segment for as long as its file exists.
    * @returns whether it succeeded; if not, it is tried again when nothing else is to be done.
    */
-  async #forgetRest(): Promise<boolean> {
+  async #forgetFinished(): Promise<boolean> {
     const { journal, sql } = this.#options;
     const forgetting = forgetSegments(sql, segmentEnding(journal.number));
-    const done = await forgetting.then(
+    const isDone = await forgetting.then(
       () => true,
       () => false,
     );
-    this.#forgetful = !done;
-    return done;
+    this.#mayKnowFinished = !isDone;
+    return isDone;
   }
 }

@@ -1,6 +1,6 @@
-// Behind the flush: writes the names of a stored segment's events, and derives its sessions, for which its blocks are
-// folded when nobody waits, and the days of its events, for which their first columns are sent, of several segments at
-// once. A segment's file stays in the journal until that is done: a process that dies does it at its next start.
+// What follows a segment's INSERT, when nobody waits: the names of its events are written, its sessions are derived by
+// folding its blocks, and the days of its events by sending their first columns, of several segments at once. A
+// segment's file stays in the journal until then, so that after a crash the next start does it.
 
 import { reasonOf } from "../../core/log.ts";
 import type { Uses } from "../../storage/services.ts";
@@ -14,7 +14,7 @@ import type { BatchSender } from "./batch_sender.ts";
 import { flushLimits } from "./limits.ts";
 import type { SessionBacklog } from "./session_backlog_store.ts";
 import type { SessionSender } from "./session_sender.ts";
-import { SessionTries, type Tried } from "./session_tries.ts";
+import { SessionTries, type TryResult } from "./session_tries.ts";
 import { StoredSessions } from "./stored_sessions.ts";
 
 interface SessionDeriverOptions extends Uses<"clickhouse" | "clock" | "log"> {
@@ -42,18 +42,18 @@ export class SessionDeriver {
   readonly #options: SessionDeriverOptions;
   readonly #waiting: Stored[] = [];
   /** Segments whose sessions are derived, and whose days are not. */
-  #dayless: Stored[] = [];
+  #withoutDays: Stored[] = [];
   readonly #wakeup = new Wakeup();
   readonly #tries: SessionTries;
   readonly #stored: StoredSessions;
-  /** Bytes of the segments of which anything is to be derived, and of those that wait for their sessions. */
+  /** Bytes of all segments that are added and not finished, and of those among them that wait for their sessions. */
   #bytes = 0;
   #waitingBytes = 0;
   #lastAt = Number.NEGATIVE_INFINITY;
-  #draining = false;
-  /** Batches in the backlog, of all servers, as it was read last. */
+  #isDraining = false;
+  /** Batches in the backlog of all servers, as of its last read. */
   backlogCount = 0;
-  /** When it is read again, in ms of Clock.elapsed(). */
+  /** When the backlog is read again, in ms of Clock.elapsed(). */
   #backlogAt = 0;
 
   constructor(options: SessionDeriverOptions) {
@@ -74,13 +74,13 @@ export class SessionDeriver {
 
   /** Whether so much waits that no more of this lane should be stored until some is derived. */
   isBehind({ name }: LaneKind): boolean {
-    const { sessionsBehindBytesMax: most } = flushLimits;
-    return (name === "live" || name === "historical") && this.#bytes >= most[name];
+    const { sessionsBehindBytesMax } = flushLimits;
+    return (name === "live" || name === "historical") && this.#bytes >= sessionsBehindBytesMax[name];
   }
 
   /** Lets run() derive what waits, and end. */
   drain(): void {
-    this.#draining = true;
+    this.#isDraining = true;
     this.#wakeup.wake();
   }
 
@@ -88,10 +88,10 @@ export class SessionDeriver {
   async run(): Promise<void> {
     const { stopping, sender, days } = this.#options;
     while (!stopping.aborted) {
-      if (this.#dayless.length === flushLimits.daysSegmentsMax) await this.#deriveDays();
+      if (this.#withoutDays.length === flushLimits.daysSegmentsMax) await this.#deriveDays();
       else if (this.#isDue()) await this.#step();
-      else if (this.#dayless.length > 0) await this.#deriveDays();
-      else if (this.#draining) break;
+      else if (this.#withoutDays.length > 0) await this.#deriveDays();
+      else if (this.#isDraining) break;
       else if (this.#options.clock.elapsed() >= this.#backlogAt) await this.#catchUp();
       else {
         sender.releaseIdle();
@@ -108,11 +108,11 @@ export class SessionDeriver {
     if (!oldest) return false;
     const { journal, clock } = this.#options;
     const now = clock.elapsed();
-    if (this.#draining || journal.isTight || now - oldest.at >= flushLimits.sessionsLateMs) return true;
+    if (this.#isDraining || journal.isTight || now - oldest.at >= flushLimits.sessionsLateMs) return true;
     if (this.#waitingBytes >= flushLimits.sessionsWaitingBytesMax) return true;
-    // What waited during the last step belongs to it.
-    const belongs = oldest.at <= this.#lastAt;
-    return !journal.isBusy && (belongs || now - this.#lastAt >= flushLimits.sessionsEveryMs);
+    // Segments that waited already when the last step ended follow it at once.
+    const isFollowing = oldest.at <= this.#lastAt;
+    return !journal.isBusy && (isFollowing || now - this.#lastAt >= flushLimits.sessionsEveryMs);
   }
 
   /** Derives the sessions of the oldest segment, which then waits for its days. */
@@ -123,14 +123,14 @@ export class SessionDeriver {
     this.#waiting.shift();
     this.#waitingBytes -= oldest.segment.bytes;
     this.#lastAt = this.#options.clock.elapsed();
-    if (derived === "sessions") this.#dayless.push(oldest);
+    if (derived === "sessions") this.#withoutDays.push(oldest);
     else await this.#finish([oldest], derived);
   }
 
   /** "sessions": its blocks were folded; true: its rows were read back, for its days as well. */
-  async #deriveSegment({ segment, batches }: Stored): Promise<Tried<true | "sessions">> {
-    const named = await this.#tries.run(() => this.#writeNames(segment.recovered, batches));
-    if (named !== true) return named;
+  async #deriveSegment({ segment, batches }: Stored): Promise<TryResult<true | "sessions">> {
+    const writing = await this.#tries.run(() => this.#writeNames(segment.recovered, batches));
+    if (writing !== true) return writing;
     // Some rows of a halved batch may be in quarantine.
     if (!segment.batches.every(({ id }) => batches.includes(id))) return await this.#stored.derive(batches);
     const sent = await this.#tries.send(() => this.#options.sender.send(segment));
@@ -140,13 +140,13 @@ export class SessionDeriver {
 
   /** Derives the days of all segments that wait for them. */
   async #deriveDays(): Promise<void> {
-    const all = this.#dayless;
+    const all = this.#withoutDays;
     const segments = all.map(({ segment }) => segment);
     const sent = await this.#tries.send(() => this.#options.days.sendFirstColumns(segments, lastDayColumn));
     if (sent === undefined) return;
     const derived = sent === true ? sent : await this.#stored.derive(all.flatMap(({ batches }) => batches));
     if (derived === undefined) return;
-    this.#dayless = [];
+    this.#withoutDays = [];
     await this.#finish(all, derived);
   }
 
@@ -169,10 +169,10 @@ export class SessionDeriver {
     }
   }
 
-  /** Writes the names of events; those of an earlier process's segments are read of the stored rows. */
-  async #writeNames(areStored: boolean, batches: bigint[]): Promise<true> {
+  /** Writes the names of events; those of an earlier process's segments are read from the stored rows. */
+  async #writeNames(isRecovered: boolean, batches: bigint[]): Promise<true> {
     const { definitions } = this.#options;
-    if (areStored) await definitions.recover(batches);
+    if (isRecovered) await definitions.recover(batches);
     await definitions.settle();
     return true;
   }
@@ -186,7 +186,7 @@ export class SessionDeriver {
       const { oldest, count } = (await backlog?.read()) ?? { oldest: [], count: 0 };
       this.backlogCount = count;
       if (oldest.length === 0) return;
-      // The backlog is tried once; a further refusal means nothing for new segments.
+      // The backlog is tried once, and its refusal must not change how new segments are tried.
       this.#tries.isRefused = true;
       await this.#writeNames(true, oldest);
       const derived = await this.#stored.derive(oldest);

@@ -61,7 +61,7 @@ export class SessionSender {
     }
   }
 
-  /** Sends what has more than so many bytes. */
+  /** Sends what the fold has, where that is more than `bytesMax` bytes; with 0, all of it. */
   async #send({ lane }: Segment, fold: SessionFold, bytesMax: number): Promise<void> {
     const isLast = bytesMax === 0;
     if (isLast || fold.foldedBytes > bytesMax) {
@@ -79,7 +79,7 @@ export class SessionSender {
   }
 }
 
-/** The frames of a segment in the order of its file, in runs that are read at once: of one, if it is longer. */
+/** The frames of a segment in the order of its file, in runs of at most `bytesMax`; a longer frame is a run alone. */
 function windowsOf({ batches }: Segment, bytesMax: number): Frame[][] {
   const windows: Frame[][] = [];
   let from = 0;

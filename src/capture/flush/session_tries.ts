@@ -6,8 +6,8 @@ import { isTooBig } from "../../storage/clickhouse/error.ts";
 import { retryUntilDone } from "../../work/retry.ts";
 import { flushLimits } from "./limits.ts";
 
-/** "refused": tried often enough; undefined: stopped. */
-export type Tried<T> = T | "refused" | undefined;
+/** "refused" after the last try; undefined when it was stopped. */
+export type TryResult<T> = T | "refused" | undefined;
 
 export class SessionTries {
   /** Whether the last segment's sessions were refused: then the next one's are tried once only. */
@@ -24,7 +24,7 @@ export class SessionTries {
    * Tries a step until it succeeds, at most flushLimits.sessionTriesMax times while the engine can be reached; once
    * where the step before was refused.
    */
-  async run<T>(step: () => Promise<T>): Promise<Tried<T>> {
+  async run<T>(step: () => Promise<T>): Promise<TryResult<T>> {
     let failed = this.isRefused ? flushLimits.sessionTriesMax - 1 : 0;
     return await retryUntilDone<T | "refused">(async () => {
       try {
@@ -42,7 +42,7 @@ export class SessionTries {
    * Sends what is derived from blocks. False when a file cannot be read, or the engine does not accept it at once: then
    * the rows are read back.
    */
-  async send(send: () => Promise<void>): Promise<Tried<boolean>> {
+  async send(send: () => Promise<void>): Promise<TryResult<boolean>> {
     return await this.run(async () => {
       try {
         await send();

@@ -7,7 +7,7 @@ import type { Uses } from "../../storage/services.ts";
 import { captureLimits } from "../limits.ts";
 import { type BatchPart, deriveStored } from "../store.ts";
 import { flushLimits } from "./limits.ts";
-import type { SessionTries, Tried } from "./session_tries.ts";
+import type { SessionTries, TryResult } from "./session_tries.ts";
 
 /** Rows of stored batches. */
 interface StoredRows extends BatchPart {
@@ -30,7 +30,7 @@ export class StoredSessions {
   }
 
   /** Derives the sessions of stored batches, and the days of their events. */
-  async derive(batches: bigint[]): Promise<Tried<true>> {
+  async derive(batches: bigint[]): Promise<TryResult<true>> {
     const most = flushLimits.sessionsStepBatchesMax;
     for (let at = 0; at < batches.length; at += most) {
       const derived = await this.#derive({ ...wholeBatches, batches: batches.slice(at, at + most) });
@@ -43,7 +43,7 @@ export class StoredSessions {
    * Derives them, by halves where they are too much for the engine at once, down to the one row that it refuses
    * permanently: that one is left out, as it must not hold up the watermark for everybody.
    */
-  async #derive(rows: StoredRows): Promise<Tried<true>> {
+  async #derive(rows: StoredRows): Promise<TryResult<true>> {
     const { clickhouse, stopping, log } = this.#options;
     const step = async (): Promise<StoredRows[]> => {
       try {

@@ -101,7 +101,7 @@ function openInserter({ poison = [], endings = [], quarantined = 0 }: World) {
       quarantined: (_, rows) => (counts.quarantined += rows),
       seconds: () => {},
     },
-    answered: (isWell) => said.push(isWell),
+    onAttempt: (isStored) => said.push(isStored),
   });
   return { inserter, stored, aside, derived, asked, said, counts, stopping };
 }
@@ -112,7 +112,7 @@ const places = (rows: { place: number }[]) => rows.map(({ place }) => place).toS
 test("a segment is one INSERT, stored under its batch's number", async () => {
   const segment = await segmentOf(2, 3);
   const { inserter, stored, asked, counts, said } = openInserter({});
-  expect(await inserter.ship(segment)).toEqual(segment.batches.map(({ id }) => id));
+  expect(await inserter.insert(segment)).toEqual(segment.batches.map(({ id }) => id));
   expect([places(stored), asked, counts, said]).toEqual([
     numbers(5),
     [5],
@@ -126,7 +126,7 @@ test("whichever rows are refused, each is stored once or set aside with the reas
   const some = fc.subarray(numbers(12));
   const holds = fc.asyncProperty(some, async (poison) => {
     const { inserter, stored, aside, counts } = openInserter({ poison });
-    const ids = await inserter.ship(segment);
+    const ids = await inserter.insert(segment);
     expect(places(stored)).toEqual(numbers(12).filter((place) => !poison.includes(place)));
     expect(places(aside.flatMap(({ native }) => rowsIn(native)))).toEqual(poison.toSorted((a, b) => a - b));
     expect(aside.every(({ reason, lane }) => reason === "cannot parse" && lane === segment.lane)).toBe(true);
@@ -145,7 +145,7 @@ test("an INSERT that was lost is sent again, one whose answer was lost is not: i
   const segment = await segmentOf(3);
   const { id } = segment.batches[0]!;
   const world = openInserter({ endings: ["lost", "unheard"] });
-  expect(await world.inserter.ship(segment)).toEqual([id]);
+  expect(await world.inserter.insert(segment)).toEqual([id]);
   expect([places(world.stored), world.asked, world.derived]).toEqual([numbers(3), [3, 3], [[id]]]);
   expect([world.counts.stored, world.said]).toEqual([3, [false, false, true]]);
 });
@@ -153,8 +153,8 @@ test("an INSERT that was lost is sent again, one whose answer was lost is not: i
 test("of a segment of an earlier process it is asked first what is stored", async () => {
   const segment = await segmentOf(2);
   const { inserter, stored, asked, derived } = openInserter({});
-  await inserter.ship(segment);
-  const again = await inserter.ship({ ...segment, recovered: true });
+  await inserter.insert(segment);
+  const again = await inserter.insert({ ...segment, recovered: true });
   expect([again, places(stored), asked]).toEqual([segment.batches.map(({ id }) => id), [0, 1], [2]]);
   expect(derived).toEqual([segment.batches.map(({ id }) => id)]);
 });
@@ -163,7 +163,7 @@ test("an inserter that is stopped gives nothing as stored, and sends nothing", a
   const segment = await segmentOf(1);
   const { inserter, stopping, asked } = openInserter({});
   stopping.abort();
-  expect([await inserter.ship(segment), asked]).toEqual([undefined, []]);
+  expect([await inserter.insert(segment), asked]).toEqual([undefined, []]);
 });
 
 test.each([
@@ -175,7 +175,7 @@ test.each([
     const segment = await segmentOf(1);
     const { inserter, aside, stopping, said } = openInserter({ poison: [0], quarantined });
     const timer = setTimeout(() => stopping.abort(), 20);
-    const shipped = await inserter.ship(segment);
+    const shipped = await inserter.insert(segment);
     clearTimeout(timer);
     expect([shipped === undefined, aside.length, said[0]]).toEqual([waits, more, !waits]);
   },

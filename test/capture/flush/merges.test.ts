@@ -19,7 +19,7 @@ afterAll(cleanUp);
 
 function openFlush(journal: CaptureJournal): MergeFlush {
   const { sql, clickhouse } = stores;
-  const flush = new MergeFlush({ journal, sql, clickhouse, refused: () => {}, log });
+  const flush = new MergeFlush({ journal, sql, clickhouse, onApplied: () => {}, log });
   later(async () => {
     await journal.close();
     await flush.drain(1000);

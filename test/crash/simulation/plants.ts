@@ -56,10 +56,10 @@ export const plants: Record<string, PlantedBug> = {
   },
   "ledger before insert": {
     plant: ({ journal }) => {
-      const { ship } = originals;
-      BatchInserter.prototype.ship = async function shipLate(segment) {
+      const { insert } = originals;
+      BatchInserter.prototype.insert = async function insertLate(segment) {
         await journal().finish(segment);
-        return await ship.call(this, segment);
+        return await insert.call(this, segment);
       };
       SessionDeriver.prototype.add = () => {};
     },
@@ -79,8 +79,8 @@ export const plants: Record<string, PlantedBug> = {
   },
   "no read-back after a start": {
     plant: () => {
-      BatchInserter.prototype.ship = function shipBlindly(segment) {
-        return originals.ship.call(this, { ...segment, recovered: false });
+      BatchInserter.prototype.insert = function insertBlindly(segment) {
+        return originals.insert.call(this, { ...segment, recovered: false });
       };
     },
   },
@@ -163,6 +163,6 @@ export const plants: Record<string, PlantedBug> = {
 };
 
 const originals = {
-  ship: BatchInserter.prototype.ship,
+  insert: BatchInserter.prototype.insert,
   sendFirstColumns: BatchSender.prototype.sendFirstColumns,
 };
