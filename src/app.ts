@@ -251,7 +251,7 @@ function routes(parts: ServerParts) {
     counts: captureCounts(metrics),
     refused: refusalCounts(metrics, capture),
     failed: (error: unknown, request: Request) => problem({ error, code: "UNKNOWN", request }),
-    seconds: (value: number) => metrics.captureSeconds.observe(value),
+    observeSeconds: (value: number) => metrics.captureSeconds.observe(value),
   };
   const scripts = openScripts();
   const library = () => scripts.find("array.js")?.plain();

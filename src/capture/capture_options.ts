@@ -39,9 +39,9 @@ export interface CaptureOptions {
 /** The rules of a path for the bodies sent to it. */
 export interface EndpointRules {
   /** Events without a name are `$identify` calls (/engage). */
-  nameless: boolean;
+  allowsNameless: boolean;
   /** A path for batches: an object that is neither a batch nor an event is refused for its missing `batch`. */
-  asBatch: boolean;
+  isForBatches: boolean;
 }
 
 export interface CaptureResult {

@@ -22,15 +22,15 @@ import { BodyScanner } from "./scan/body_scanner.ts";
 import { type EventIndex, isHistorical, isNoBatch, keyOf } from "./scan/event_index.ts";
 import { readEventTime } from "./scan/timestamp.ts";
 
-/** A body, and what its request has besides. */
+/** A body, and what else its request has. */
 export interface CaptureInput
-  extends Pick<EndpointRules, "nameless">, Partial<Pick<EndpointRules, "asBatch">> {
+  extends Pick<EndpointRules, "allowsNameless">, Partial<Pick<EndpointRules, "isForBatches">> {
   /** Closed by its receiver, once the promise of capture() is settled. */
   body: ReceivedBody;
   /** When the client sent it by its own clock, in microseconds since 1970; NaN when only the body may have it. */
   sent_at: number;
   /** Whether the reply lists ignored events and warnings. */
-  lists?: boolean;
+  isVerbose?: boolean;
   /** Why items that are not objects are ignored, by their index in the batch. */
   refused?: ReadonlyMap<number, Reason>;
   /** Collects the first warning of each event, by the event's index in the batch. */
@@ -56,12 +56,12 @@ export async function capture(input: CaptureInput, options: CaptureOptions): Pro
   const scanner = scanning instanceof BodyScanner ? scanning : await scanning;
   const authorizing = authorize(scanner.index, input, options.keys);
   const project_id = typeof authorizing === "number" ? authorizing : await authorizing;
-  if (input.lists) input.lease?.acquire(listBytes(scanner.index.items));
+  if (input.isVerbose) input.lease?.acquire(listBytes(scanner.index.items));
   const progress = begin(scanner, { project_id, received }, input, options);
   let accepted = 0;
   try {
     const appending = appendEvents(progress);
-    // Warnings are read out of the body later.
+    // The names of ignored events and warnings are read from the body later.
     if (scanner.index.ignored.total + progress.warned.total > 0) scanner.index.detach();
     accepted = typeof appending === "number" ? appending : await appending;
     await commit(progress, accepted, options.ack);
@@ -73,15 +73,15 @@ export async function capture(input: CaptureInput, options: CaptureOptions): Pro
   return await report(progress, accepted, options);
 }
 
-/** Memory of lists of ignored events and of warnings, in bytes. */
+/** Memory of the lists of ignored events and of warnings, in bytes. */
 function listBytes(events: number): number {
   return Math.min(events, captureLimits.ignoredListMax) * captureLimits.listedBytes;
 }
 
 /** Indexes a body, or its repaired copy. @throws Fault for one that is malformed and cannot be repaired. */
 function scan(input: CaptureInput): BodyScanner | Promise<BodyScanner> {
-  const { nameless, refused, lists } = input;
-  const scanner = input.body.scanner({ nameless, refused, lists });
+  const { allowsNameless, refused, isVerbose } = input;
+  const scanner = input.body.scanner({ allowsNameless, refused, isVerbose });
   try {
     if (scanFirst(scanner)) return scanner;
   } catch (thrown) {
@@ -93,12 +93,12 @@ function scan(input: CaptureInput): BodyScanner | Promise<BodyScanner> {
 /** Scans the first slice, or all of a short body; true when all of it is scanned. */
 export function scanFirst(scanner: BodyScanner): boolean {
   const { index } = scanner;
-  let isThrough: boolean;
-  do isThrough = scanner.advance(captureLimits.sliceBytesMax);
-  while (!isThrough && index.isShared);
+  let isDone: boolean;
+  do isDone = scanner.advance(captureLimits.sliceBytesMax);
+  while (!isDone && index.isShared);
   // More events than fit in the shared memory are appended in slices.
   if (!index.fast) index.detach();
-  return isThrough;
+  return isDone;
 }
 
 /** Scans what follows the first slice, and yields to the event loop between slices. */
@@ -110,18 +110,18 @@ export async function scanOn(scanner: BodyScanner): Promise<BodyScanner> {
 
 async function scanRepaired(
   thrown: unknown,
-  { body, nameless, refused, lists, lease }: CaptureInput,
+  { body, allowsNameless, refused, isVerbose, lease }: CaptureInput,
 ): Promise<BodyScanner> {
   if (!(thrown instanceof RepairableFault)) throw thrown;
   const repaired = await repairBody(body.bytes, lease);
   if (!repaired) throw thrown;
-  return await scanOn(body.scanner({ nameless, refused, lists, repaired }));
+  return await scanOn(body.scanner({ allowsNameless, refused, isVerbose, repaired }));
 }
 
 /** The project whose key the body names. @throws Fault as keyOf() and ProjectKeys.admit(). */
 function authorize(index: EventIndex, input: CaptureInput, keys: ProjectKeys): number | Promise<number> {
   const key = keyOf(index);
-  if (input.asBatch && isNoBatch(index))
+  if (input.isForBatches && isNoBatch(index))
     throw new Fault("invalid_payload", "The body has no batch: send an array of events as batch.");
   const known = keys.find(key);
   if (known !== undefined) return known;
@@ -129,7 +129,7 @@ function authorize(index: EventIndex, input: CaptureInput, keys: ProjectKeys): n
   return keys.admit(key);
 }
 
-/** What one body's events are appended with. */
+/** The append of one body, from begin() to report(). */
 interface CaptureProgress extends AppendContext {
   lanes: UsedLanes;
 }
@@ -148,13 +148,13 @@ function begin(
   const { recordingRetentionDays: retentionDays } = options;
   const quota = keys.dailyEventQuota(project_id);
   const { index } = scanner;
-  const { nameless, lease, address } = input;
+  const { allowsNameless, lease, address } = input;
   const historical_migration = isHistorical(index);
   const lanes = new UsedLanes(journal, project_id, historical_migration);
   const skew = skewOf(index, received, input.sent_at);
   const cookieless = { ...keys.cookieless(project_id), salts: salts.days, zones: salts.zones, address };
   const now = received / 1000;
-  // Nearly always all salts are known, and the entries need not be searched.
+  // Nearly always the salts of all days in question are known, and the entries need not be searched.
   if (cookieless.enabled && (now < salts.wholeFrom || now >= salts.wholeUntil)) refuseCookieless(index);
   const groups = new CommitGroups();
   const wanted = keys.records(project_id);
@@ -165,11 +165,11 @@ function begin(
       historical_migration,
       received,
       skew,
-      nameless,
+      allowsNameless,
       groupTypes,
-      cookieless: cookieless,
+      cookieless,
     },
-    warned: Object.assign(new Outcomes<Warning>(), { firsts: input.warnings, isListed: input.lists }),
+    warned: Object.assign(new Outcomes<Warning>(), { firsts: input.warnings, isListed: input.isVerbose }),
     lanes,
     groups,
     journal,
@@ -180,8 +180,8 @@ function begin(
 }
 
 /**
- * The lanes that the events of one body go to: one, unless the project meanwhile has so much pending that its further
- * events go to the historical lane.
+ * The lanes of one body's events: one, unless the project has so much pending meanwhile that its further events go to
+ * the historical lane.
  */
 class UsedLanes {
   readonly #journal: CaptureJournal;
@@ -195,7 +195,7 @@ class UsedLanes {
     this.#used = [journal.quota.chooseLane(project_id, isHistorical)];
   }
 
-  /** The lane for the next rows. It refuses nothing: a body that was begun is appended to its end. */
+  /** The lane for the next rows. Nothing is refused here: a body that was begun is appended to its end. */
   next(): EventLane {
     const { live, historical, quota } = this.#journal;
     if (this.#used.at(-1) === live && quota.isOverLiveQuota(this.#project_id)) this.#used.push(historical);
@@ -255,10 +255,10 @@ async function report(
  * transit. A batch has the clock in its `sent_at`, or else in its request's query or form. A single event's `sent_at`
  * does not count.
  */
-function skewOf(index: EventIndex, received: number, otherwise: number): number {
-  const own = index.shape === "batch" ? index.member("sent_at") : undefined;
-  const isText = own && index.bytes[own[0]] === 0x22;
-  const read = isText ? readEventTime(index.bytes, own[0], own[1]) : Number.NaN;
-  const skew = (Number.isNaN(read) ? otherwise : read) - received;
+function skewOf(index: EventIndex, received: number, requestSentAt: number): number {
+  const range = index.shape === "batch" ? index.member("sent_at") : undefined;
+  const isText = range && index.bytes[range[0]] === 0x22;
+  const batchSentAt = isText ? readEventTime(index.bytes, range[0], range[1]) : Number.NaN;
+  const skew = (Number.isNaN(batchSentAt) ? requestSentAt : batchSentAt) - received;
   return Math.abs(skew) >= captureLimits.skewMicrosMin ? skew : 0;
 }

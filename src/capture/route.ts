@@ -55,17 +55,17 @@ export function captureRoutes(options: AnswerOptions) {
   );
   const hook = { parse: "none", detail: { hide: true } } as const;
   const arenas = new ArenaPool(options.bodyBytesMax);
-  const shortBytes = Math.min(captureLimits.arenaBodyBytesMin, options.bodyBytesMax);
   const context: CaptureContext = {
     options,
     arenas,
     singles: new SingleEventWriter(arenas, options),
-    shortBytes,
-    answerShort: (from, body) => answerAny(from.request, from.kind, context, from.started, { from, body }),
+    shortBytes: Math.min(captureLimits.arenaBodyBytesMin, options.bodyBytesMax),
+    answerShort: (single, body) =>
+      answerAny(single.request, single.rules, context, single.started, { single, body }),
   };
-  for (const [path, { nameless = false, asBatch = false }] of Object.entries(capturePaths)) {
-    const kind: EndpointRules = { nameless, asBatch };
-    const serve = (request: Request) => answer(request, kind, context);
+  for (const [path, { allowsNameless = false, isForBatches = false }] of Object.entries(capturePaths)) {
+    const rules: EndpointRules = { allowsNameless, isForBatches };
+    const serve = (request: Request) => answer(request, rules, context);
     for (const spelling of spellingsOf(path)) {
       const detail = captureOperations[spelling] ?? hook.detail;
       posts.set(spelling, serve);
@@ -85,24 +85,24 @@ export function captureRoutes(options: AnswerOptions) {
   return app;
 }
 
-function answer(request: Request, kind: EndpointRules, context: CaptureContext): Promise<Response> {
+function answer(request: Request, rules: EndpointRules, context: CaptureContext): Promise<Response> {
   const { options } = context;
   const announced = announcedBytes(request);
   const started = options.clock.elapsed();
-  if (!(announced < context.shortBytes)) return answerAny(request, kind, context, started);
+  if (!(announced < context.shortBytes)) return answerAny(request, rules, context, started);
   return new Promise((resolve) => {
-    const single = new SingleEventRequest(request, kind, announced, started, context, resolve);
+    const single = new SingleEventRequest(request, rules, announced, started, context, resolve);
     receiveShort(request, single, options.memory, options.uploadBounds);
   });
 }
 
-/** @param short a short body that is here already and whose memory is acquired. */
+/** @param short a short body that has arrived and whose memory is acquired. */
 async function answerAny(
   request: Request,
-  { nameless, asBatch }: EndpointRules,
+  rules: EndpointRules,
   { options, arenas }: CaptureContext,
   started: number,
-  short?: { from: SingleEventRequest; body: ReceivedBody },
+  short?: { single: SingleEventRequest; body: ReceivedBody },
 ): Promise<Response> {
   const lease = options.memory.open(announcedBytes(request));
   const body = short?.body ?? new ReceivedBody(arenas);
@@ -111,27 +111,27 @@ async function answerAny(
     const inQuery = query.get("data");
     if (!short || inQuery || !looksLikeJson(body.bytes)) {
       if (request.method === "GET" && !inQuery) throw withoutData();
-      const first = (chunk: Uint8Array) => admitByFirstKey(chunk, { options, arenas }, lease);
+      const admit = (chunk: Uint8Array) => admitByFirstKey(chunk, { options, arenas }, lease);
       const wire = inQuery ? undefined : short?.body.bytes;
-      await body.receive({ request, query, options, first, wire }, lease);
+      await body.receive({ request, query, options, admit, wire }, lease);
       // Of many long bodies that arrive in one turn of the event loop, each further turn scans one.
       if (body.bytes.length > captureLimits.slowSliceBytesMax) await yieldToEventLoop();
     }
     const sent_at = sentAtOf(body.sent_at ?? query.get("sent_at") ?? query.get("_"));
     const address = () => options.addressOf(request);
-    const lists = query.get("verbose") === "1";
-    const captured = await capture({ body, sent_at, nameless, asBatch, lists, lease, address }, options);
+    const isVerbose = query.get("verbose") === "1";
+    const captured = await capture({ ...rules, body, sent_at, isVerbose, lease, address }, options);
     if (query.get("beacon") === "1") {
       return new Response(null, { status: 204, headers: corsHeaders(request) });
     }
-    return lists ? await verboseReply(request, captured) : captureReply(request, captured);
+    return isVerbose ? await verboseReply(request, captured) : captureReply(request, captured);
   } catch (thrown) {
     return captureRefusal(thrown, request, options);
   } finally {
     body.close();
     lease.close();
-    if (short) options.memory.releaseShort(short.from.held);
-    options.seconds((options.clock.elapsed() - started) / 1000);
+    if (short) options.memory.releaseShort(short.single.heldBytes);
+    options.observeSeconds((options.clock.elapsed() - started) / 1000);
   }
 }
 

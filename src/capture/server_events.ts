@@ -29,7 +29,7 @@ export function openServerEvents(options: CaptureOptions): PersonParts["send"] {
       close: () => Promise.resolve(),
     };
     try {
-      const sent = { body, sent_at: Number.NaN, nameless: false };
+      const sent = { body, sent_at: Number.NaN, allowsNameless: false };
       const { accepted } = await capture(sent, { ...options, keys: own, ack: "journal" });
       if (accepted !== 1) throw new Error(`an event of the server's own was ignored: ${event}`);
     } finally {

@@ -29,7 +29,7 @@ export class Chunks {
   }
 
   /** The first bytes, copied where they lie in several chunks. */
-  start(bytesMax: number): Uint8Array {
+  firstBytes(bytesMax: number): Uint8Array {
     const open = this.#open.subarray(0, this.#used);
     const [first = open] = this.#chunks;
     if (first.length >= bytesMax || this.#chunks.length === 0) return first.subarray(0, bytesMax);

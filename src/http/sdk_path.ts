@@ -5,14 +5,14 @@
  * recordings to /s, and SDKs' wrappers of language models send events to /i/v0/ai/batch. Whether a body holds events or
  * recordings follows from the body, not from the path.
  */
-export const capturePaths: Readonly<Record<string, { nameless?: true; asBatch?: true }>> = {
+export const capturePaths: Readonly<Record<string, { allowsNameless?: true; isForBatches?: true }>> = {
   "/capture": {},
   "/e": {},
   "/i/v0/e": {},
-  "/i/v0/ai/batch": { asBatch: true },
+  "/i/v0/ai/batch": { isForBatches: true },
   "/track": {},
-  "/engage": { nameless: true },
-  "/batch": { asBatch: true },
+  "/engage": { allowsNameless: true },
+  "/batch": { isForBatches: true },
   "/s": {},
 };
 

@@ -119,7 +119,7 @@ test("another's group that could not be written refuses nobody whose rows are on
   let second: Promise<CaptureResult> | undefined;
   const room = roomFailingOnce(() => {
     const body = new ReceivedBody(new ArenaPool(1 << 20), Buffer.from(JSON.stringify(one)));
-    second = capture({ body, sent_at: Number.NaN, nameless: false }, desk.options);
+    second = capture({ body, sent_at: Number.NaN, allowsNameless: false }, desk.options);
   });
   const desk = openDesk({ reserve: room });
   expect((await desk.send("/batch/", { api_key: key, batch: [one] })).status).toBe(503);

@@ -53,11 +53,11 @@ test("only memory that nobody else has is freed", () => {
 
 test("the first bytes of a body are shown in one piece, and stay in it", async () => {
   const chunks = new Chunks();
-  expect(chunks.start(10)).toEqual(new Uint8Array(0));
+  expect(chunks.firstBytes(10)).toEqual(new Uint8Array(0));
   for (let i = 0; i < 3000; i++) chunks.add(Uint8Array.of(i % 251));
   for (const count of [1, 1024, 2500]) {
-    expect([...chunks.start(count)]).toEqual(Array.from({ length: count }, (_, i) => i % 251));
+    expect([...chunks.firstBytes(count)]).toEqual(Array.from({ length: count }, (_, i) => i % 251));
   }
-  expect(chunks.start(10_000).length).toBe(3000);
+  expect(chunks.firstBytes(10_000).length).toBe(3000);
   expect(bytesIn(chunks.drain())).toBe(3000);
 });

@@ -180,7 +180,7 @@ async function send(
   const sent = {
     body: new ReceivedBody(new ArenaPool(body.length), body),
     sent_at: Number.NaN,
-    nameless: false,
+    allowsNameless: false,
   };
   const { accepted } = await capture(sent, { ...options, recordingRetentionDays: 1 });
   expect(accepted).toBe(events.length);

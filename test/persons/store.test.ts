@@ -288,7 +288,7 @@ test("while Postgres is unavailable merges wait and events flow; then nothing of
     {
       body: new ReceivedBody(new ArenaPool(1), bytesOf(JSON.stringify({ api_key: "k", batch }))),
       sent_at: Number.NaN,
-      nameless: false,
+      allowsNameless: false,
     },
     {
       journal,

@@ -119,7 +119,7 @@ export function openDesk(options: DeskOptions = {}): Desk {
     },
     refused: () => count("refused"),
     failed: (thrown) => new Response(String(thrown), { status: 500 }),
-    seconds: () => {},
+    observeSeconds: () => {},
   };
   const app = captureRoutes(routeOptions);
   const handle = async (request: Request): Promise<Response> => await app.handle(request);

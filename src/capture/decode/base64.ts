@@ -9,7 +9,7 @@ const lettersMin = 4;
 
 export class Base64 {
   /** False when a byte was found that base64 does not have. */
-  sound: boolean;
+  isValid: boolean;
   readonly #text: Uint8Array;
   readonly #out: Buffer;
   #at = 0;
@@ -21,8 +21,8 @@ export class Base64 {
 
   constructor(text: Uint8Array) {
     this.#text = text;
-    this.sound = text.length >= lettersMin && looksLikeBase64(text);
-    this.#out = Buffer.allocUnsafeSlow(this.sound ? Math.ceil(text.length / 4) * 3 : 0);
+    this.isValid = text.length >= lettersMin && looksLikeBase64(text);
+    this.#out = Buffer.allocUnsafeSlow(this.isValid ? Math.ceil(text.length / 4) * 3 : 0);
   }
 
   /** The bytes decoded so far. */
@@ -32,7 +32,7 @@ export class Base64 {
 
   /** Decodes up to `lettersMax` letters more; true when all are decoded, or the text is not base64. */
   advance(lettersMax: number): boolean {
-    if (!this.sound) return true;
+    if (!this.isValid) return true;
     const to = Math.min(this.#text.length, this.#at + lettersMax);
     const slice = latin1(this.#text.subarray(this.#at, to));
     const ends = to === this.#text.length;
@@ -42,13 +42,13 @@ export class Base64 {
     // A plus that was not escaped in a form or query arrives as a space.
     const found = spelled.exec(slice.replaceAll(/[\r\n]/g, "").replaceAll(" ", "+"));
     const [, more = "", padding = ""] = found ?? [];
-    this.sound = found !== null && (more === "" || !this.#ended);
+    this.isValid = found !== null && (more === "" || !this.#ended);
     if (padding !== "") this.#ended = true;
     const letters = this.#partial + more;
     const whole = ends ? letters.length : letters.length - (letters.length % 4);
     this.#decode(letters.slice(0, whole));
     this.#partial = letters.slice(whole);
-    return ends || !this.sound;
+    return ends || !this.isValid;
   }
 
   /** Decodes these letters. False, and nothing is kept, when some were none. */

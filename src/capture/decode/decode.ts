@@ -17,8 +17,8 @@ interface DecodeBounds {
   bytesMax?: number;
   /** The lease for all memory used here; that of `chunks` stays acquired. */
   lease: MemoryLease;
-  /** Called with the first chunk of a long inflated body that looks like JSON; an error ends the decoding. */
-  first?: (chunk: Uint8Array) => Promise<void> | undefined;
+  /** Called with the first chunk of a long inflated body that looks like JSON; what it throws ends the decoding. */
+  admit?: (chunk: Uint8Array) => Promise<void> | undefined;
 }
 
 interface Decoded {
@@ -33,16 +33,16 @@ interface Decoded {
  * reports its problem. Plain JSON costs nothing, whatever the hints are. The event loop gets a turn between slices.
  * Each layer is freed when the next one is decoded, except `wire`, which the caller owns.
  * @throws Fault payload_too_large past `bytesMax` or the inflation ratio, unavailable when there is no memory,
- * invalid_payload for damaged compression, or what `first` throws.
+ * invalid_payload for damaged compression, or what `admit` throws.
  */
 export async function decodeBody(wire: Uint8Array, sent: Sent, bounds: DecodeBounds): Promise<Decoded> {
   if (looksLikeJson(wire)) return { chunks: [wire], sent_at: null };
   return await new Unwrapping(wire, sent, bounds).run();
 }
 
-/** Does all of it, with a turn of the event loop between slices. */
-async function workOff<Work extends { advance(bytesMax: number): boolean }>(work: Work): Promise<Work> {
-  // The first slice is short: all bodies that arrive in one turn have it in that turn.
+/** Runs the work to its end, and yields to the event loop between slices. */
+async function runInSlices<Work extends { advance(bytesMax: number): boolean }>(work: Work): Promise<Work> {
+  // The first slice is short: of all bodies that arrive in one turn, each has its first slice in that turn.
   let slice = firstSliceBytes;
   for (; !work.advance(slice); slice = decodeLimits.decodeBytesMax) await yieldToEventLoop();
   return work;
@@ -54,20 +54,20 @@ const firstSliceBytes = decodeLimits.decodeBytesMax / 8;
 class Unwrapping {
   readonly #wire: Uint8Array;
   readonly #hints: Hint[];
-  readonly #formExpected: boolean;
+  readonly #isFormExpected: boolean;
   readonly #lease: MemoryLease;
   readonly #bytesMax: number;
-  readonly #first: DecodeBounds["first"];
+  readonly #admit: DecodeBounds["admit"];
   #sentAt: string | null = null;
 
-  constructor(wire: Uint8Array, sent: Sent, { bytesMax, lease, first }: DecodeBounds) {
+  constructor(wire: Uint8Array, sent: Sent, { bytesMax, lease, admit }: DecodeBounds) {
     this.#wire = wire;
     const { hints, isForm } = hintsOf(sent);
     this.#hints = hints;
-    this.#formExpected = isForm;
+    this.#isFormExpected = isForm;
     this.#lease = lease;
     this.#bytesMax = bytesMax ?? limits.inflatedBytesMax;
-    this.#first = first;
+    this.#admit = admit;
   }
 
   async run(): Promise<Decoded> {
@@ -104,9 +104,9 @@ class Unwrapping {
   }
 
   #inflated(method: Method, body: Uint8Array): Promise<Uint8Array[]> {
-    const admit = this.#first;
-    const first = admit && ((chunk: Uint8Array) => (looksLikeJson(chunk) ? admit(chunk) : undefined));
-    const bounds = { bytesMax: this.#bytesMax, wireBytes: this.#wire.length, lease: this.#lease, first };
+    const admitJson = this.#admit;
+    const admit = admitJson && ((chunk: Uint8Array) => (looksLikeJson(chunk) ? admitJson(chunk) : undefined));
+    const bounds = { bytesMax: this.#bytesMax, wireBytes: this.#wire.length, lease: this.#lease, admit };
     return inflateBytes(method, body, bounds);
   }
 
@@ -134,12 +134,12 @@ class Unwrapping {
     const dense = inflatedBytesFor(this.#wire.length);
     const packed = new LzString(trimmed(body), Math.min(this.#bytesMax, dense), this.#lease);
     try {
-      await workOff(packed);
+      await runInSlices(packed);
     } finally {
       packed.close();
     }
     const isDense = dense < this.#bytesMax;
-    if (packed.tooLarge)
+    if (packed.isTooLarge)
       throw isDense ? tooDense(this.#wire.length, dense) : tooLarge(body.length, this.#bytesMax);
     const { bytes } = packed;
     if (!bytes || looksLikeJson(bytes)) return bytes && [bytes];
@@ -149,13 +149,13 @@ class Unwrapping {
 
   /** A form with a `data` field; without a form's Content-Type the body must begin with it. */
   async #formOf(body: Uint8Array): Promise<Form | undefined> {
-    if (!this.#formExpected && !beginsWithData(body)) return undefined;
+    if (!this.#isFormExpected && !beginsWithData(body)) return undefined;
     return await this.#formIn(body, false);
   }
 
-  async #formIn(body: Uint8Array, inData: boolean): Promise<Form> {
+  async #formIn(body: Uint8Array, isValue: boolean): Promise<Form> {
     this.#lease.acquire(body.length);
-    const form = await workOff(new Form(body, inData));
+    const form = await runInSlices(new Form(body, isValue));
     this.#lease.release(body.length - (form.data?.length ?? 0));
     return form;
   }
@@ -181,9 +181,9 @@ class Unwrapping {
     const text = trimmed(body);
     if (!looksLikeBase64(text)) return undefined;
     this.#lease.acquire(text.length);
-    const { sound, bytes } = await workOff(new Base64(text));
-    this.#lease.release(text.length - (sound ? bytes.length : 0));
-    if (sound) return bytes;
+    const { isValid, bytes } = await runInSlices(new Base64(text));
+    this.#lease.release(text.length - (isValid ? bytes.length : 0));
+    if (isValid) return bytes;
     free(bytes, true);
     return undefined;
   }

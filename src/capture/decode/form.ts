@@ -17,11 +17,11 @@ export class Form {
   #length = 0;
   readonly #scratch = new Uint8Array(fieldBytesMax);
 
-  /** `inData`: the bytes are a value of `data`, without its name. */
-  constructor(bytes: Uint8Array, inData = false) {
+  /** `isValue`: the bytes are a value of `data`, without its name. */
+  constructor(bytes: Uint8Array, isValue = false) {
     this.#bytes = bytes;
     this.#out = this.#scratch;
-    if (inData) this.#open("data");
+    if (isValue) this.#open("data");
   }
 
   /** A short field, percent-decoded. */

@@ -64,14 +64,14 @@ interface InflateBounds {
   wireBytes?: number;
   /** The lease for the result, whose memory stays acquired. */
   lease: MemoryLease;
-  /** Called with the first of several chunks; an error ends the inflation. */
-  first?: ((chunk: Uint8Array) => Promise<void> | undefined) | undefined;
+  /** Called with the first of several chunks; what it throws ends the inflation. */
+  admit?: ((chunk: Uint8Array) => Promise<void> | undefined) | undefined;
 }
 
 /**
  * Inflates the bytes; returns the chunks, so that joining them may be done slice by slice.
  * @throws Fault payload_too_large past `bytesMax` or the ratio (both counted while inflating), unavailable when there
- *   is no memory, invalid_payload for damaged bytes, or what `first` throws. Then the result is freed and its memory
+ *   is no memory, invalid_payload for damaged bytes, or what `admit` throws. Then the result is freed and its memory
  *   released.
  */
 export async function inflateBytes(
@@ -85,7 +85,7 @@ export async function inflateBytes(
     // Acquired afterwards, since its size was not known. Where the share of unknown owners is used up, the owner's may
     // have bytes left.
     if (!bounds.lease.tryAcquire(small.length)) {
-      await bounds.first?.(small);
+      await bounds.admit?.(small);
       bounds.lease.acquire(small.length);
     }
     return [small];
@@ -128,26 +128,26 @@ export function gunzipStart(bytes: Uint8Array): Uint8Array {
 
 /** Waits for a thread for a body of this lease's owner; returns what releases it. */
 async function enterThread({ owner, budget }: MemoryLease): Promise<() => void> {
-  const leave = await budget.inflaters.enter(owner);
-  if (!leave) throw exhausted();
-  return leave;
+  const releaseThread = await budget.inflaters.enter(owner);
+  if (!releaseThread) throw exhausted();
+  return releaseThread;
 }
 
 async function inflateLarge(
   method: Method,
   bytes: Uint8Array,
-  { bytesMax, wireBytes = bytes.length, lease, first }: InflateBounds,
+  { bytesMax, wireBytes = bytes.length, lease, admit }: InflateBounds,
 ): Promise<Uint8Array[]> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  let leave = await enterThread(lease);
+  let releaseThread = await enterThread(lease);
   const inflater = methods[method].later({ chunkSize: decodeLimits.inflateChunkBytes });
   try {
     inflater.end(bytes);
     for await (const chunk of inflater) {
       // During this turn the chunk is in memory before it is acquired.
       if (!lease.tryAcquire(chunk.length)) {
-        if (chunks.length === 0) await first?.(chunk);
+        if (chunks.length === 0) await admit?.(chunk);
         lease.acquire(chunk.length);
       }
       chunks.push(chunk);
@@ -156,12 +156,12 @@ async function inflateLarge(
       // Counts the bytes read so far: a bomb shows in its first megabyte.
       const read = Math.min(inflater.bytesWritten, wireBytes);
       if (size > inflatedBytesFor(read)) throw tooDense(read, size);
-      const looking = chunks.length === 1 ? first?.(chunk) : undefined;
-      if (!looking) continue;
+      const admitting = chunks.length === 1 ? admit?.(chunk) : undefined;
+      if (!admitting) continue;
       // Others use the thread while the first chunk is checked.
-      leave();
-      await looking;
-      leave = await enterThread(lease);
+      releaseThread();
+      await admitting;
+      releaseThread = await enterThread(lease);
     }
     return chunks;
   } catch (thrown) {
@@ -169,7 +169,7 @@ async function inflateLarge(
     for (const chunk of chunks) free(chunk);
     throw thrown;
   } finally {
-    leave();
+    releaseThread();
   }
 }
 

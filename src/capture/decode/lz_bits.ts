@@ -16,7 +16,7 @@ letterBits[0x20] = letterBits[0x2b]!;
 
 export class LzBits {
   /** False once the text is known not to be lz-string. */
-  sound = true;
+  isValid = true;
   readonly #text: Uint8Array;
   #at = 0;
   /** Bits read from letters and not used yet, and how many. */
@@ -27,11 +27,11 @@ export class LzBits {
     this.#text = text;
   }
 
-  /** The next bits, at most 25. Behind the text, and at what is no letter, it is not sound any more. */
+  /** The next bits, at most 25. Behind the text, and at what is no letter, it is not isValid any more. */
   read(count: number): number {
     while (this.#pendingBits < count) {
       const letter = this.#at < this.#text.length ? letterBits[this.#text[this.#at++]!]! : 255;
-      if (letter === 255) this.sound = false;
+      if (letter === 255) this.isValid = false;
       this.#pending |= (letter & 63) << this.#pendingBits;
       this.#pendingBits += 6;
     }

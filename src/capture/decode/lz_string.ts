@@ -21,7 +21,7 @@ const capacityUnits = 1024;
 
 export class LzString {
   /** True once the result exceeds the limit. */
-  tooLarge = false;
+  isTooLarge = false;
   readonly #bits: LzBits;
   readonly #bytesMax: number;
   readonly #unitsMax: number;
@@ -61,7 +61,7 @@ export class LzString {
 
   /** The resulting UTF-8, once complete. */
   get bytes(): Uint8Array | undefined {
-    return this.#bits.sound && !this.tooLarge ? this.#bytes?.subarray(0, this.#written) : undefined;
+    return this.#bits.isValid && !this.isTooLarge ? this.#bytes?.subarray(0, this.#written) : undefined;
   }
 
   /**
@@ -71,8 +71,8 @@ export class LzString {
   advance(unitsMax: number): boolean {
     this.#acquire(unitsMax);
     if (!this.#unpacked) this.#unpack(unitsMax);
-    else if (this.#bits.sound && !this.tooLarge) this.#encode(unitsMax);
-    if (!this.#bits.sound || this.tooLarge) return true;
+    else if (this.#bits.isValid && !this.isTooLarge) this.#encode(unitsMax);
+    if (!this.#bits.isValid || this.isTooLarge) return true;
     return this.#bytes !== undefined && this.#encoded === this.#length;
   }
 
@@ -102,7 +102,7 @@ export class LzString {
     if (this.#entries === 3 && this.#begin()) return;
     while (left > 0) {
       const code = this.#bits.read(this.#width);
-      if (!this.#bits.sound) return;
+      if (!this.#bits.isValid) return;
       if (code === ending) {
         this.#unpacked = true;
         return;
@@ -113,9 +113,9 @@ export class LzString {
         this.#grow();
       } else if (code < this.#entries) this.#copy(this.#starts[code]!, this.#lengths[code]!);
       else if (code === this.#entries) this.#copy(this.#previous, this.#previousLength + 1);
-      else this.#bits.sound = false;
-      this.tooLarge = this.#length > this.#unitsMax;
-      if (this.tooLarge || !this.#bits.sound) return;
+      else this.#bits.isValid = false;
+      this.isTooLarge = this.#length > this.#unitsMax;
+      if (this.isTooLarge || !this.#bits.isValid) return;
       this.#enter(this.#previous, this.#previousLength + 1);
       this.#grow();
       this.#previous = start;
@@ -128,9 +128,9 @@ export class LzString {
   #begin(): boolean {
     const first = this.#bits.read(2);
     if (first === ending) this.#unpacked = true;
-    else if (first > ending || !this.#character(first)) this.#bits.sound = false;
+    else if (first > ending || !this.#character(first)) this.#bits.isValid = false;
     this.#previousLength = 1;
-    return !this.#bits.sound || this.#unpacked;
+    return !this.#bits.isValid || this.#unpacked;
   }
 
   /** Called for each new entry: codes are as wide as the dictionary needs. */
@@ -141,7 +141,7 @@ export class LzString {
   /** Reads a new character, outputs it and makes it an entry. */
   #character(kind: number): boolean {
     const unit = this.#bits.read(kind === newByte ? 8 : 16);
-    if (!this.#bits.sound) return false;
+    if (!this.#bits.isValid) return false;
     this.#reserve(1);
     this.#enter(this.#length, 1);
     this.#units[this.#length++] = unit;
@@ -182,8 +182,8 @@ export class LzString {
     if (to < this.#length && (units[to - 1]! & 0xfc00) === 0xd800) to++;
     const part = Buffer.from(units.buffer, this.#encoded * 2, (to - this.#encoded) * 2);
     const bytes = bytesOf(part.toString("utf16le"));
-    this.tooLarge = this.#written + bytes.length > this.#bytes.length;
-    if (this.tooLarge) return;
+    this.isTooLarge = this.#written + bytes.length > this.#bytes.length;
+    if (this.isTooLarge) return;
     this.#bytes.set(bytes, this.#written);
     this.#written += bytes.length;
     this.#encoded = to;

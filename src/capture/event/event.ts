@@ -29,7 +29,7 @@ export interface EventContext {
   /** Which group types the project may have; any when absent. */
   groupTypes?: GroupTypes;
   /** Events without a name are `$identify` calls (/engage). */
-  nameless?: boolean;
+  allowsNameless?: boolean;
   /** How cookieless events are handled; when absent, they are ignored. */
   cookieless?: CookielessContext;
   /** Set for a cookieless event that was rewritten. */
@@ -67,7 +67,7 @@ export function readEvent(
     row.warned = warningBit.unstorable_characters_replaced;
   }
   if (index.repaired) row.warned |= repairsIn(index.repaired, entries[at + field.item]!, size);
-  if (context.nameless && entries[at + field.event + 1] === 0) {
+  if (context.allowsNameless && entries[at + field.event + 1] === 0) {
     setBytes(row.event, identifyEvent, 0, identifyEvent.length);
   } else if (!readString(bytes, entries[at + field.event]!, entries[at + field.event + 1]!, row.event)) {
     return "missing_event_name";
@@ -113,7 +113,7 @@ function readScrubbed(
   const time = { timestamp: readTimestamp(index, at, context, row), received, historical_migration };
   const event = readCookieless(index, at, row, context.cookieless, time);
   if (typeof event === "string") return event;
-  const own = new BodyScanner(event, { nameless: context.nameless ?? false });
+  const own = new BodyScanner(event, { allowsNameless: context.allowsNameless ?? false });
   while (!own.advance(captureLimits.sliceBytesMax));
   const refused = readEvent(own.index, offsetOf(0), { ...context, isScrubbed: true }, row);
   row.warned |= warned;

@@ -12,12 +12,12 @@ import type { EventIndex, IndexOptions } from "../scan/event_index.ts";
 import { likelyIndexBytes, ScanArena } from "../wasm/scan_arena.ts";
 import { receiveLimits } from "./limits.ts";
 
-interface Receiving {
+interface BodySource {
   request: Request;
   query: URLSearchParams;
   options: { bodyBytesMax: number; uploadBounds?: UploadBounds };
   /** Searches the body's first bytes for its owner; what it throws ends its reception. */
-  first: (chunk: Uint8Array) => Promise<void> | undefined;
+  admit: (chunk: Uint8Array) => Promise<void> | undefined;
   /** The body as it was sent, if it has arrived already and its memory is counted elsewhere. */
   wire?: Uint8Array | undefined;
   /** The most bytes that it may inflate to; limits.inflatedBytesMax by default. */
@@ -50,12 +50,12 @@ export class ReceivedBody {
    * Receives and unwraps a request's body. `lease` then has the bytes of the body and an estimate of its index's.
    * @throws Fault as receiveBody() and decodeBody() do.
    */
-  async receive(receiving: Receiving, lease: MemoryLease): Promise<void> {
-    const { request, query, first, inflatedBytesMax: bytesMax } = receiving;
+  async receive(source: BodySource, lease: MemoryLease): Promise<void> {
+    const { request, query, admit, inflatedBytesMax: bytesMax } = source;
     this.#lease = lease;
-    const wire = receiving.wire ?? (await this.#wireOf(receiving, lease));
+    const wire = source.wire ?? (await this.#wireOf(source, lease));
     const wireBytes = lease.bytes;
-    const bounds = bytesMax === undefined ? { lease, first } : { lease, first, bytesMax };
+    const bounds = bytesMax === undefined ? { lease, admit } : { lease, admit, bytesMax };
     const { chunks, sent_at } = await decodeBody(wire, { request, query }, bounds);
     if (chunks[0] !== wire) {
       free(wire);
@@ -94,14 +94,14 @@ export class ReceivedBody {
     const bytes = repaired?.bytes ?? this.bytes;
     if (repaired || bytes.length >= captureLimits.arenaBodyBytesMin) {
       const fast = bytes.buffer === this.#arena?.body.buffer ? this.#arena : undefined;
-      return this.#owns(new BodyScanner(bytes, { ...options, lease: this.#lease, fast }));
+      return this.#replaceIndex(new BodyScanner(bytes, { ...options, lease: this.#lease, fast }));
     }
     const fast = this.#arenas.short;
     const opened = this.#opened;
     this.#opened = undefined;
     if (opened !== undefined) fast.assertHolds(this.#openedIn);
     const copied = opened === undefined ? fast.copy(bytes) : fast.body.subarray(0, bytes.length);
-    return this.#owns(new BodyScanner(copied, { ...options, fast }, opened));
+    return this.#replaceIndex(new BodyScanner(copied, { ...options, fast }, opened));
   }
 
   /** Releases the memory at once: indexes of 7 MB that waited for garbage collection made the server grow by 200 MB. */
@@ -112,8 +112,8 @@ export class ReceivedBody {
     this.#release();
   }
 
-  /** Frees the index of the scanner before, which is not read any more. */
-  #owns(scanner: BodyScanner): BodyScanner {
+  /** Frees the index of the previous scanner, which is not read any more. */
+  #replaceIndex(scanner: BodyScanner): BodyScanner {
     this.#index?.free();
     this.#index = scanner.index;
     return scanner;
@@ -125,7 +125,7 @@ export class ReceivedBody {
   }
 
   /** The `data` of the query if there is any, else the body. */
-  async #wireOf({ request, query, options, first }: Receiving, lease: MemoryLease): Promise<Uint8Array> {
+  async #wireOf({ request, query, options, admit }: BodySource, lease: MemoryLease): Promise<Uint8Array> {
     const inQuery = query.get("data");
     if (inQuery) return Buffer.from(inQuery);
     return await receiveBody(request, {
@@ -135,7 +135,7 @@ export class ReceivedBody {
       extraFor: likelyIndexBytes,
       bufferFor: (bytes) => (this.#arena = this.#arenas.acquire(bytes))?.body,
       returnBuffer: () => this.#release(),
-      first,
+      admit,
     });
   }
 }
@@ -145,10 +145,10 @@ export class ArenaPool {
   readonly #bodyBytesMax: number;
   readonly #free: ScanArena[] = [];
   #short: ScanArena | undefined;
-  #out = 0;
-  /** The one for inflated bodies that are longer than usual. */
+  #inUse = 0;
+  /** The arena for inflated bodies that are longer than usual. */
   #long: ScanArena | undefined;
-  #longOut = false;
+  #isLongInUse = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** @param bodyBytesMax the longest usual body, in bytes; for longer ones there is one arena. */
@@ -159,21 +159,21 @@ export class ArenaPool {
   /** An arena for a body of so many bytes; undefined when all are in use: the body then goes into other memory. */
   acquire(bytes: number): ScanArena | undefined {
     if (bytes > this.#bodyBytesMax) return this.#acquireLong(bytes);
-    if (this.#out >= receiveLimits.arenasMax) return undefined;
-    this.#out++;
+    if (this.#inUse >= receiveLimits.arenasMax) return undefined;
+    this.#inUse++;
     clearTimeout(this.#timer);
     return this.#free.pop() ?? new ScanArena(this.#bodyBytesMax);
   }
 
   /** At most one: each takes 130 MB. */
   #acquireLong(bytes: number): ScanArena | undefined {
-    if (this.#longOut) return undefined;
-    this.#longOut = true;
+    if (this.#isLongInUse) return undefined;
+    this.#isLongInUse = true;
     clearTimeout(this.#timer);
-    const kept = this.#long;
+    const arena = this.#long;
     this.#long = undefined;
-    const isEnough = kept !== undefined && kept.body.length >= bytes;
-    return isEnough ? kept : new ScanArena(Math.max(bytes, limits.inflatedBytesMax));
+    const isEnough = arena !== undefined && arena.body.length >= bytes;
+    return isEnough ? arena : new ScanArena(Math.max(bytes, limits.inflatedBytesMax));
   }
 
   /** The arena that all short bodies share: a request uses it within one turn, and does not return it. */
@@ -183,10 +183,10 @@ export class ArenaPool {
 
   release(arena: ScanArena): void {
     if (arena.body.length > this.#bodyBytesMax) {
-      this.#longOut = false;
+      this.#isLongInUse = false;
       this.#long = arena;
     } else {
-      this.#out--;
+      this.#inUse--;
       this.#free.push(arena);
     }
     this.#freeAfter(receiveLimits.arenaIdleMs);

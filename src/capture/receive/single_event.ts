@@ -26,7 +26,7 @@ export interface AnswerOptions extends CaptureOptions, RefusalOptions {
   addressOf(request: Request): string | undefined;
   /** Bounds of an upload; the usual ones by default. */
   uploadBounds?: UploadBounds;
-  seconds(value: number): void;
+  observeSeconds(value: number): void;
 }
 
 /** What all requests share. */
@@ -34,7 +34,7 @@ export interface SingleEventContext {
   options: AnswerOptions;
   singles: SingleEventWriter;
   /** Answers a short body that is not one plain event, counts it, and measures its time. */
-  answerShort(from: SingleEventRequest, body: ReceivedBody): Promise<Response>;
+  answerShort(single: SingleEventRequest, body: ReceivedBody): Promise<Response>;
 }
 
 export class SingleEventWriter implements Envelope {
@@ -62,8 +62,9 @@ export class SingleEventWriter implements Envelope {
   }
 
   /**
-   * Appends the event of a body shorter than captureLimits.arenaBodyBytesMin; returns its lane and fills `taken`.
-   * Undefined, and nothing is appended, when the body is not one plain event of a known project, or has to wait.
+   * Appends the event of a body shorter than captureLimits.arenaBodyBytesMin; returns its lane, and sets the
+   * recipient's project and lane. Undefined, and nothing is appended, when the body is not one plain event of a known
+   * project, or has to wait.
    * @throws Fault as keyOf() and CaptureQuota.chooseLane() do.
    */
   append(body: Uint8Array, recipient: SingleEventRequest): EventLane | undefined {
@@ -123,10 +124,10 @@ export class SingleEventRequest implements Receiver, CommitWaiter {
   project_id = 0;
   historical_migration = false;
   readonly request: Request;
-  readonly kind: EndpointRules;
+  readonly rules: EndpointRules;
   readonly announced: number;
   /** Bytes of the body, which are acquired from its arrival until it is answered. */
-  held = 0;
+  heldBytes = 0;
   /** By the clock's elapsed(). */
   readonly started: number;
   readonly #context: SingleEventContext;
@@ -134,14 +135,14 @@ export class SingleEventRequest implements Receiver, CommitWaiter {
 
   constructor(
     request: Request,
-    kind: EndpointRules,
+    rules: EndpointRules,
     announced: number,
     started: number,
     context: SingleEventContext,
     answer: (response: Response | Promise<Response>) => void,
   ) {
     this.request = request;
-    this.kind = kind;
+    this.rules = rules;
     this.announced = announced;
     this.started = started;
     this.#context = context;
@@ -152,7 +153,7 @@ export class SingleEventRequest implements Receiver, CommitWaiter {
     const { options, singles } = this.#context;
     try {
       if (!options.memory.acquireShort(body.length)) throw exhausted();
-      this.held = body.length;
+      this.heldBytes = body.length;
       const isPlain = options.ack === "journal" && !this.request.url.includes("?");
       const lane = isPlain ? singles.append(body, this) : undefined;
       if (lane) lane.join(this);
@@ -185,8 +186,8 @@ export class SingleEventRequest implements Receiver, CommitWaiter {
 
   #end(response: Response): void {
     const { options } = this.#context;
-    options.memory.releaseShort(this.held);
+    options.memory.releaseShort(this.heldBytes);
     this.#answer(response);
-    options.seconds((options.clock.elapsed() - this.started) / 1000);
+    options.observeSeconds((options.clock.elapsed() - this.started) / 1000);
   }
 }

@@ -30,11 +30,11 @@ type BodyShape = "batch" | "event" | "array" | "other";
 
 export interface IndexOptions {
   /** Items without an event name are indexed too: the path names them (/engage). */
-  nameless?: boolean;
+  allowsNameless?: boolean;
   /** Items without a name or an id are indexed too. */
   indexesAll?: boolean;
   /** Whether ignored items are listed. */
-  lists?: boolean | undefined;
+  isVerbose?: boolean | undefined;
   /** Memory for an index that becomes larger than is likely is acquired from it. */
   lease?: Pick<MemoryLease, "acquire" | "release"> | undefined;
   /** The fast scan in whose memory the bytes lie. */
@@ -88,7 +88,7 @@ export class EventIndex {
     const { fast, indexBytesMax = limits.indexBytesMax } = options;
     this.#bytes = bytes;
     this.#options = options;
-    this.ignored.isListed = options.lists;
+    this.ignored.isListed = options.isVerbose;
     this.#fast = fast;
     this.#generation = fast?.generation ?? 0;
     this.repaired = options.repaired;
@@ -240,7 +240,7 @@ export class EventIndex {
     const hasId =
       entries[start + field.distinct_id + 1]! + entries[start + field.properties_distinct_id + 1]! > 0;
     if (this.#options.indexesAll) this.count++;
-    else if (entries[start + field.event + 1] === 0 && !this.#options.nameless)
+    else if (entries[start + field.event + 1] === 0 && !this.#options.allowsNameless)
       this.#ignore("missing_event_name");
     else if (!hasId) this.#ignore("missing_distinct_id");
     else this.count++;

@@ -37,7 +37,7 @@ export async function answerV1(
     // With "memory", warnings are read out of the body after the reply.
     body.close();
     lease.close();
-    options.seconds((options.clock.elapsed() - started) / 1000);
+    options.observeSeconds((options.clock.elapsed() - started) / 1000);
   }
   const id = request.headers.get("posthog-request-id");
   if (id !== null && id.length <= requestIdCharsMax) response.headers.set("posthog-request-id", id);
@@ -76,8 +76,8 @@ async function captureBatch(
   if (known !== undefined) lease.assign(known);
   // Counts the request's memory for the key's project from here on.
   const admit = async () => lease.assign(options.keys.find(key) ?? (await options.keys.admit(key)));
-  const receiving = { request, query: noQuery, options, first: admit };
-  await body.receive({ ...receiving, inflatedBytesMax: v1Limits.v1InflatedBytesMax }, lease);
+  const source = { request, query: noQuery, options, admit };
+  await body.receive({ ...source, inflatedBytesMax: v1Limits.v1InflatedBytesMax }, lease);
   await admit();
   if (body.bytes.length === 0) throw new Fault("no_data", "The request has no body.");
   const translation = await translated(body, { key, sdk: sdkOf(request) }, lease);
@@ -89,7 +89,7 @@ async function captureBatch(
   lease.resize(body.bytes.length + likelyIndexBytes(body.bytes.length) + uuids.length);
   const address = () => options.addressOf(request);
   const sent_at = sentAtOf(request);
-  const sent = { body, sent_at, nameless: false, lists: true, address, lease, refused, warnings };
+  const sent = { body, sent_at, allowsNameless: false, isVerbose: true, address, lease, refused, warnings };
   const { project_id, ignored } = await capture(sent, options);
   if (!isCopied) free(translation.body, true);
   lease.resize(uuids.length);

@@ -103,7 +103,7 @@ async function open(config: WorkerConfig, link: Rpc, metrics: CaptureMetrics, lo
     ack: config.captureAck,
     counts: captureCounts(metrics),
     refused: refusalCounts(metrics, capture),
-    seconds: (value) => metrics.captureSeconds.observe(value),
+    observeSeconds: (value) => metrics.captureSeconds.observe(value),
   });
   return { primary, stores, keys, capture, server: listen(app, { ...config, shared: true, peers, isProxy }) };
 }

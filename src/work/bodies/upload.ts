@@ -15,7 +15,7 @@ export function announcedBytes(request: Request): number {
   return header === null ? Number.NaN : Number(header);
 }
 
-export interface Receiving {
+export interface UploadContext {
   /** A body of so many bytes or more is refused. */
   bytesMax: number;
   /** The body's memory is acquired from it as the body arrives. */
@@ -30,31 +30,31 @@ export interface Receiving {
   /** Bytes needed besides those of a body of announced length, for what is made of it later. */
   extraFor?: (bytes: number) => number;
   /** Searches the body's first bytes for its owner; what it throws ends the reception. */
-  first?: (bytes: Uint8Array) => Promise<void> | undefined;
+  admit?: (bytes: Uint8Array) => Promise<void> | undefined;
 }
 
 /**
  * Receives a request's body.
- * @throws Fault payload_too_large, unavailable when there is no memory in time, or what `first` throws (the rest of the
+ * @throws Fault payload_too_large, unavailable when there is no memory in time, or what `admit` throws (the rest of the
  * body is read and dropped, so that the connection survives), unavailable at once when the body is ended because it
  * arrives too slowly, upload_timeout when the client left or sent nothing for too long.
  */
-export async function receiveBody(request: Request, receiving: Receiving): Promise<Uint8Array> {
+export async function receiveBody(request: Request, context: UploadContext): Promise<Uint8Array> {
   const announced = announcedBytes(request);
-  const { lease, bytesMax, bounds } = receiving;
+  const { lease, bytesMax, bounds } = context;
   const isUnseen = announced <= limits.wholeBodyBytesMax && announced < bytesMax;
   if (isUnseen && lease.budget.acquireUnseen(announced)) {
     const body = await new Promise<Uint8Array>((onBody, onFailed) => {
       receiveWhole(request, { announced, onBody, onFailed }, lease.budget, bounds);
     });
     if (!lease.tryAcquire(body.length)) {
-      await receiving.first?.(body);
+      await context.admit?.(body);
       lease.acquire(body.length);
     }
     return body;
   }
   if (!request.body) return nothing;
-  return await new Upload(request.body, receiving).receive(announced);
+  return await new Upload(request.body, context).receive(announced);
 }
 
 const nothing = new Uint8Array(0);
@@ -81,8 +81,8 @@ function receiveChunks(
   bounds: UploadBounds | undefined,
 ): void {
   if (!request.body) return receiver.onBody(nothing);
-  const receiving = { bytesMax: receiver.announced + 1, lease, bounds };
-  new Upload(request.body, receiving).receive(receiver.announced).then(
+  const context = { bytesMax: receiver.announced + 1, lease, bounds };
+  new Upload(request.body, context).receive(receiver.announced).then(
     (body) => {
       lease.close();
       receiver.onBody(body);
@@ -97,49 +97,48 @@ function receiveChunks(
 /** A long or unannounced body, or any when many are under way: chunk by chunk. */
 class Upload implements Polled {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  readonly #receiving: Receiving;
+  readonly #context: UploadContext;
   readonly #bounds: UploadBounds;
   readonly #chunks = new Chunks();
   #announced = Number.NaN;
-  /**
-   * Where the body is copied, once enough of it has arrived; whether that memory must be returned if the body is slow.
-   */
+  /** Where the body is copied once enough of it is here; whether that memory is lent, and returned by a slow body. */
   #buffer: Uint8Array | undefined;
   #isLent = false;
-  /** The reason for which the rest of it is dropped. */
-  #refused: unknown;
-  #late: string | undefined;
+  /** Why the body is refused; what still arrives is dropped. */
+  #refusal: unknown;
+  /** The bound of time that it exceeds. */
+  #exceeded: string | undefined;
   #size = 0;
   /** The size from which its owner is searched for again. */
   #ownerFrom: number = uploadLimits.ownerBytesMin;
   #hasClaimed = false;
-  /** For how long nothing arrived, and for how long the body has arrived, in ms. */
+  /** For how long nothing has arrived, and how long the upload has taken, in ms. */
   #silentMs = 0;
-  #ms = 0;
+  #totalMs = 0;
   /** Bytes since the last tick. */
-  #recent = 0;
+  #recentBytes = 0;
   /** Ticks for which it still counts as one of which much arrives. */
   #busyTicks = 0;
 
-  constructor(stream: ReadableStream<Uint8Array>, receiving: Receiving) {
+  constructor(stream: ReadableStream<Uint8Array>, context: UploadContext) {
     this.#reader = stream.getReader() as ReadableStreamDefaultReader<Uint8Array>;
-    this.#receiving = receiving;
-    this.#bounds = receiving.bounds ?? usualBounds;
+    this.#context = context;
+    this.#bounds = context.bounds ?? usualBounds;
   }
 
   async receive(announced: number): Promise<Uint8Array> {
-    const { lease, bytesMax, isCutOff } = this.#receiving;
+    const { lease, bytesMax, isCutOff } = this.#context;
     this.#announced = announced;
     if (announced >= bytesMax) {
-      this.#refused = bodyTooLarge(announced, bytesMax);
-      if (isCutOff) throw this.#refused;
+      this.#refusal = bodyTooLarge(announced, bytesMax);
+      if (isCutOff) throw this.#refusal;
     }
     lease.beginArrival(() => this.#end());
     lease.budget.receiving.add(this);
     try {
       return await this.#read();
     } catch (thrown) {
-      throw thrown === this.#refused || thrown instanceof Fault ? thrown : clientGone();
+      throw thrown === this.#refusal || thrown instanceof Fault ? thrown : clientGone();
     } finally {
       lease.budget.receiving.delete(this);
       if (this.#busyTicks > 0) lease.budget.busyUploads--;
@@ -153,27 +152,27 @@ class Upload implements Polled {
    * @returns whether it was late.
    */
   poll(mayEnd: boolean): boolean {
-    const { lease } = this.#receiving;
-    this.#recent = 0;
+    const { lease } = this.#context;
+    this.#recentBytes = 0;
     if (this.#busyTicks > 0 && --this.#busyTicks === 0) lease.budget.busyUploads--;
-    this.#ms += uploadLimits.pollMs;
+    this.#totalMs += uploadLimits.pollMs;
     if (!lease.isPaused) this.#silentMs += uploadLimits.pollMs;
     if (this.#isLent && lease.lapse()) this.#vacate();
-    const late = this.#lateBy();
-    if (late === undefined || !mayEnd || this.#late) return false;
-    this.#cancel(late);
+    const exceeded = this.#exceededBound();
+    if (exceeded === undefined || !mayEnd || this.#exceeded) return false;
+    this.#cancel(exceeded);
     return true;
   }
 
-  /** The bound that it exceeds. The first tick may come at once, and does not count. */
-  #lateBy(): string | undefined {
+  /** The bound of time that it exceeds. The first tick may come at once, and does not count. */
+  #exceededBound(): string | undefined {
     const { stallMsMax, wholeMsMax } = this.#bounds;
-    if (this.#ms - uploadLimits.pollMs > wholeMsMax) return `${wholeMsMax} ms in all`;
+    if (this.#totalMs - uploadLimits.pollMs > wholeMsMax) return `${wholeMsMax} ms in all`;
     return this.#silentMs - uploadLimits.pollMs > stallMsMax ? `${stallMsMax} ms` : undefined;
   }
 
   async #read(): Promise<Uint8Array> {
-    const { bytesMax, isCutOff = false } = this.#receiving;
+    const { bytesMax, isCutOff = false } = this.#context;
     let left = this.#turnBytes();
     for (;;) {
       // Only what is read is received; otherwise a fast sender's whole body would arrive in one turn.
@@ -182,44 +181,44 @@ class Upload implements Polled {
         left = this.#turnBytes();
       }
       const { value, done } = await this.#reader.read();
-      if (this.#late) throw clientStalled(this.#late);
+      if (this.#exceeded) throw clientStalled(this.#exceeded);
       if (done) break;
-      // The length is kept: the chunk is freed when it was copied.
+      // Read now: a chunk that was copied is freed, and has no length.
       const { length } = value;
       this.#count(length);
-      if (this.#refused) free(value);
+      if (this.#refusal) free(value);
       else if (!this.#put(value)) await this.#putSoon(value);
       this.#size += length;
       left -= length;
-      if (!this.#refused && this.#isDue()) await this.#begin();
-      if ((isCutOff && this.#refused) || this.#size > bytesMax * limits.drainFactor) break;
+      if (!this.#refusal && this.#isDue()) await this.#advance();
+      if ((isCutOff && this.#refusal) || this.#size > bytesMax * limits.drainFactor) break;
     }
     if (isCutOff) this.#reader.cancel().catch(() => {});
     if (this.#size >= bytesMax) throw bodyTooLarge(this.#size, bytesMax);
-    if (this.#refused) throw this.#refused;
+    if (this.#refusal) throw this.#refusal;
     return this.#buffer?.subarray(0, this.#size) ?? (await joined(this.#chunks.drain()));
   }
 
   /** Bytes that it receives in one turn, so that a turn takes no longer when many arrive at once. */
   #turnBytes(): number {
     const { receiveBytesMin, receiveBytesMax } = uploadLimits;
-    const { busyUploads } = this.#receiving.lease.budget;
+    const { busyUploads } = this.#context.lease.budget;
     return Math.max(receiveBytesMin, receiveBytesMax / Math.max(1, busyUploads / 2));
   }
 
   #count(bytes: number): void {
-    const { lease } = this.#receiving;
+    const { lease } = this.#context;
     this.#silentMs = 0;
     lease.count(bytes);
-    this.#recent += bytes;
-    if (this.#recent < uploadLimits.busyBytesMin) return;
+    this.#recentBytes += bytes;
+    if (this.#recentBytes < uploadLimits.busyBytesMin) return;
     if (this.#busyTicks === 0) lease.budget.busyUploads++;
     this.#busyTicks = 2;
   }
 
-  /** Keeps a chunk, or drops it with all others where the body is too large; false when there is no memory for it. */
+  /** Stores a chunk, or drops it with all others where the body is too large; false when there is no memory for it. */
   #put(chunk: Uint8Array): boolean {
-    const { bytesMax, lease } = this.#receiving;
+    const { bytesMax, lease } = this.#context;
     const size = this.#size + chunk.length;
     if (size >= bytesMax || size > (this.#buffer?.length ?? size)) this.#drop(bodyTooLarge(size, bytesMax));
     else if (!lease.tryAcquire(chunk.length)) return false;
@@ -232,15 +231,15 @@ class Upload implements Polled {
 
   /** Puts a chunk that found no memory: its owner may have some, and a long body waits for it. */
   async #putSoon(chunk: Uint8Array): Promise<void> {
-    const { lease, first } = this.#receiving;
+    const { lease, admit } = this.#context;
     const { length } = chunk;
     try {
-      if (!lease.isOwned) await this.#paused(first?.(this.#size > 0 ? this.#start() : chunk));
-      if (this.#refused || this.#put(chunk)) return;
+      if (!lease.isOwned) await this.#paused(admit?.(this.#size > 0 ? this.#firstBytes() : chunk));
+      if (this.#refusal || this.#put(chunk)) return;
       if (!this.#isLong) throw exhausted();
       await lease.acquireSoon(length);
       lease.release(length);
-      if (!this.#refused && !this.#put(chunk)) throw exhausted();
+      if (!this.#refusal && !this.#put(chunk)) throw exhausted();
     } catch (thrown) {
       this.#drop(thrown);
     }
@@ -250,7 +249,7 @@ class Upload implements Polled {
     return this.#announced > limits.wholeBodyBytesMax;
   }
 
-  /** Whether enough has arrived for the next step of #begin(). */
+  /** Whether enough has arrived for the next step of #advance(). */
   #isDue(): boolean {
     if (this.#size === this.#announced && !this.#isLong) return false;
     if (this.#size >= this.#ownerFrom) return true;
@@ -259,34 +258,34 @@ class Upload implements Polled {
   }
 
   /** Searches for the owner; claims memory for the rest of a long body; then acquires memory for all of it. */
-  async #begin(): Promise<void> {
-    const { lease, first, extraFor } = this.#receiving;
+  async #advance(): Promise<void> {
+    const { lease, admit, extraFor } = this.#context;
     try {
       if (this.#size >= this.#ownerFrom) {
-        const again = lease.isOwned || this.#size >= uploadLimits.firstChunkBytes;
-        this.#ownerFrom = again ? Number.POSITIVE_INFINITY : this.#size * uploadLimits.firstChunkGrowth;
-        await this.#paused(first?.(this.#start()));
+        const isLast = lease.isOwned || this.#size >= uploadLimits.firstChunkBytes;
+        this.#ownerFrom = isLast ? Number.POSITIVE_INFINITY : this.#size * uploadLimits.firstChunkGrowth;
+        await this.#paused(admit?.(this.#firstBytes()));
       }
-      if (this.#refused || !this.#isLong || this.#buffer) return;
+      if (this.#refusal || !this.#isLong || this.#buffer) return;
       if (!this.#hasClaimed && this.#size >= uploadLimits.claimBytesMin) {
         this.#hasClaimed = true;
         await lease.claim(this.#announced + (extraFor?.(this.#announced) ?? 0) - this.#size);
       }
-      if (!this.#refused && this.#size >= limits.wholeBodyBytesMax && !lease.lapse()) this.#useBuffer();
+      if (!this.#refusal && this.#size >= limits.wholeBodyBytesMax && !lease.lapse()) this.#useBuffer();
     } catch (thrown) {
       this.#drop(thrown);
     }
   }
 
   /** The bytes that have arrived, at most as many as the owner is searched for in. */
-  #start(): Uint8Array {
-    return this.#buffer?.subarray(0, this.#size) ?? this.#chunks.start(uploadLimits.firstChunkBytes);
+  #firstBytes(): Uint8Array {
+    return this.#buffer?.subarray(0, this.#size) ?? this.#chunks.firstBytes(uploadLimits.firstChunkBytes);
   }
 
   /** The sender is not waited for meanwhile. */
   async #paused(work: Promise<void> | undefined): Promise<void> {
     if (!work) return;
-    const { lease } = this.#receiving;
+    const { lease } = this.#context;
     lease.pause();
     try {
       await work;
@@ -297,7 +296,7 @@ class Upload implements Polled {
 
   /** From now on chunks are copied into their final memory. */
   #useBuffer(): void {
-    const { bufferFor } = this.#receiving;
+    const { bufferFor } = this.#context;
     const lent = bufferFor?.(this.#announced);
     this.#isLent = lent !== undefined;
     const buffer = (lent ?? Buffer.allocUnsafeSlow(this.#announced)).subarray(0, this.#announced);
@@ -312,21 +311,21 @@ class Upload implements Polled {
 
   /** Returns the lent memory, which others need more: received bytes are copied, further ones are collected. */
   #vacate(): void {
-    const { returnBuffer } = this.#receiving;
+    const { returnBuffer } = this.#context;
     if (!this.#buffer || !returnBuffer) return;
     this.#chunks.add(Buffer.from(this.#buffer.subarray(0, this.#size)));
     this.#buffer = undefined;
     this.#isLent = false;
-    // No other memory of its whole length either.
+    // No other memory of its whole length is claimed either.
     this.#hasClaimed = true;
     returnBuffer();
   }
 
   /** Frees what arrived; the rest is read only so that the connection survives. */
   #drop(reason: unknown): void {
-    if (this.#refused) return;
-    this.#refused = reason;
-    this.#receiving.lease.release(this.#size);
+    if (this.#refusal) return;
+    this.#refusal = reason;
+    this.#context.lease.release(this.#size);
     for (const chunk of this.#chunks.drain()) free(chunk);
   }
 
@@ -336,8 +335,8 @@ class Upload implements Polled {
     void this.#reader.cancel().catch(() => {});
   }
 
-  #cancel(late: string): void {
-    this.#late = late;
+  #cancel(exceeded: string): void {
+    this.#exceeded = exceeded;
     void this.#reader.cancel().catch(() => {});
   }
 }

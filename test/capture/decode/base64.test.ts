@@ -8,7 +8,7 @@ import { Base64, looksLikeBase64 } from "../../../src/capture/decode/base64.ts";
 function decoded(text: string, step: number): Uint8Array | undefined {
   const base64 = new Base64(Buffer.from(text, "latin1"));
   while (!base64.advance(step));
-  return base64.sound ? new Uint8Array(base64.bytes) : undefined;
+  return base64.isValid ? new Uint8Array(base64.bytes) : undefined;
 }
 
 test("bytes come back from both alphabets, with and without padding and line breaks, however they are sliced", () => {

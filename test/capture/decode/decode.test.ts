@@ -203,11 +203,11 @@ test("base64 is read as Node reads it, however the stretches fall, and stray let
         const parts = lines > 3 ? (text.match(new RegExp(`.{1,${lines}}`, "g")) ?? []).join("\r\n") : text;
         const work = new Base64(bytesOf(parts));
         while (!work.advance(5));
-        expect(work.sound).toBe(true);
+        expect(work.isValid).toBe(true);
         expect(Buffer.compare(work.bytes, bytes)).toBe(0);
         const spoilt = new Base64(bytesOf(`${parts}!`));
         while (!spoilt.advance(5));
-        expect(spoilt.sound).toBe(false);
+        expect(spoilt.isValid).toBe(false);
       },
     ),
     { numRuns: 1000 },

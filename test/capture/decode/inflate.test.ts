@@ -120,12 +120,12 @@ test("the first piece is looked at before the second is inflated, and what is th
   const bytes = gzipSync(alike(16 * 1024 * 1024));
   const lease = memory.open();
   const seen: number[] = [];
-  const bounds = (first: () => Promise<void> | undefined) => ({
+  const bounds = (admit: () => Promise<void> | undefined) => ({
     bytesMax: limits.inflatedBytesMax,
     lease,
-    first: (piece: Uint8Array) => {
+    admit: (piece: Uint8Array) => {
       seen.push(piece.length);
-      return first();
+      return admit();
     },
   });
   const unknown = new Fault("invalid_api_key", "No project has it.");

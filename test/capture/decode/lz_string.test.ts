@@ -16,7 +16,7 @@ function unpack(text: string, bytesMax = 1 << 20): string | undefined {
 function unpacked(text: string, bytesMax: number): Uint8Array | "too large" | undefined {
   const work = new LzString(bytesOf(text), bytesMax, memory.open());
   while (!work.advance(7));
-  return work.tooLarge ? "too large" : work.bytes;
+  return work.isTooLarge ? "too large" : work.bytes;
 }
 
 test("gives back what lz-string packed", () => {

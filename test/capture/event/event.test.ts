@@ -177,12 +177,12 @@ test("an offset that is no number is passed over; one that leads too far ahead i
 test("where a name may be missing, the event is an identify call", () => {
   const scan = new BodyScanner(
     bytesOf(`[{"$distinct_id":"d","$set":{"a":1}},{"event":"e","distinct_id":"d"}]`),
-    { nameless: true },
+    { allowsNameless: true },
   );
   scan.advance(1 << 30);
   const row = emptyRow();
   const names = [0, 1].map((which) => {
-    readEvent(scan.index, offsetOf(which), { ...sending, nameless: true }, row);
+    readEvent(scan.index, offsetOf(which), { ...sending, allowsNameless: true }, row);
     return textOf(row.event);
   });
   expect(names).toEqual(["$identify", "e"]);

@@ -11,7 +11,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 function scanOf(text: string): EventIndex {
-  const scan = new BodyScanner(encoder.encode(text), { lists: true });
+  const scan = new BodyScanner(encoder.encode(text), { isVerbose: true });
   while (!scan.advance(1 << 30));
   return scan.index;
 }

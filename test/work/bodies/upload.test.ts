@@ -126,12 +126,12 @@ test("the owner is looked for again as more comes, until it is known", async () 
   const { request, push } = pushed();
   const lease = budget.open();
   const looks: number[] = [];
-  const first = (bytes: Uint8Array) => {
+  const admit = (bytes: Uint8Array) => {
     looks.push(bytes.length);
     if (bytes.length >= 30_000) lease.assign(7);
     return undefined;
   };
-  const receiving = receiveBody(request, { bytesMax: 1_000_000, lease, first });
+  const receiving = receiveBody(request, { bytesMax: 1_000_000, lease, admit });
   for (let i = 0; i < 100; i++) {
     push.enqueue(new Uint8Array(1000));
     await settled();
