@@ -87,12 +87,12 @@ export async function runInsert(
 ): Promise<void> {
   const { clickhouse, abort, tag } = work;
   abort.throwIfAborted();
-  const giveUp = new AbortController();
+  const abortStatement = new AbortController();
   let ended = false;
   const writing = clickhouse
     .command(text, params, {
       timeoutMs: limits.longStatementMsMax,
-      abort: giveUp.signal,
+      abort: abortStatement.signal,
       settings: { ...baseSettings, ...settings },
     })
     .finally(() => (ended = true));
@@ -101,7 +101,7 @@ export async function runInsert(
       await killStatements(clickhouse, tag).catch(() => {});
       await sleep(killAgainMs);
     }
-    giveUp.abort();
+    abortStatement.abort();
   };
   const onAbort = (): void => void stop();
   abort.addEventListener("abort", onAbort, { once: true });
