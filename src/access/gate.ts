@@ -23,12 +23,12 @@ import {
   admitProject,
   findOwn,
   projectNumber,
-  refuseHeldToProjects,
+  refuseRestrictedToProjects,
   requireIn,
   requireScopes,
   type Scope,
 } from "./scope.ts";
-import { type Found, type KeyHolder, type Named, recordKeyUse } from "./store.ts";
+import { type KeyHolder, type Lookup, type Named, recordKeyUse } from "./store.ts";
 
 export type { Access, AccessOrganization, AccessProject } from "./scope.ts";
 
@@ -86,7 +86,7 @@ export function openGate(options: GateOptions) {
   const uncached = uncachedKeys(options.sql);
   const rate = requestsPerMinute === undefined ? undefined : openRateLimit(requestsPerMinute, clock);
   /** `admit` returns what the route gets, or throws a Fault. */
-  const option = <Given extends object>(admit: (found: Found, params: Record<string, string>) => Given) => {
+  const option = <Given extends object>(admit: (lookup: Lookup, params: Record<string, string>) => Given) => {
     return (needed: Needed) => {
       const { scope, level } = isLevelled(needed)
         ? needed
@@ -96,30 +96,30 @@ export function openGate(options: GateOptions) {
         parse: unread,
         // OpenAPI 3.1 lets any scheme name what it requires.
         detail: { security: [{ personal_api_key: required }] },
-        ...(recent && changesAccess(required) && { afterHandle: forgetting(recent) }),
+        ...(recent && changesAccess(required) && { afterHandle: forgetAfterChange(recent) }),
         resolve: async (context: GateContext) => {
           const keys = recent && isRead(context.request) ? recent : uncached;
           const params = context.params ?? {};
           const presented = presentedHash(options, sessions, context.request);
           const named = namedIn(params, level);
           const find = async () => findHolder(keys, await presented, named);
-          const admitFound = (found: Found): Given => {
-            requireScopes(found.holder.key.scopes, required);
-            const given = admit(found, params);
-            requireLevelIn(found, level);
+          const admitHolder = (lookup: Lookup): Given => {
+            requireScopes(lookup.holder.key.scopes, required);
+            const given = admit(lookup, params);
+            requireLevelIn(lookup, level);
             return given;
           };
-          const found = await find().finally(() => releaseWrite(context.request));
-          const key_id = found.holder.key.id;
+          const lookup = await find().finally(() => releaseWrite(context.request));
+          const key_id = lookup.holder.key.id;
           if (options.memory) chargeWrite(context.request, options.memory, `key ${key_id}`);
-          recordUse(options, found.holder);
+          recordUse(options, lookup.holder);
           if (rate) showBudget(context.set, rate.read(key_id));
-          const given = admitFound(found);
+          const given = admitHolder(lookup);
           if (rate) showBudget(context.set, rate.count(key_id));
           return {
             ...given,
             services: options,
-            readmit: () => unlessRefused(async () => admitFound(await find())),
+            readmit: () => unlessRefused(async () => admitHolder(await find())),
           };
         },
       };
@@ -143,7 +143,7 @@ export function openGate(options: GateOptions) {
       return { access, project: admitted };
     }),
     account_scope: option(({ holder: access, organization }, { organization_id = "" }) => {
-      refuseHeldToProjects(access);
+      refuseRestrictedToProjects(access);
       return { access, own: () => findOwn(access, organization_id, organization) };
     }),
   });
@@ -181,7 +181,7 @@ function isRead({ method }: Request): boolean {
 }
 
 /** Empties this server's cache at once, so that its next answer is right; other servers are notified by Postgres. */
-function forgetting(recent: Pick<KeyCache, "forget">) {
+function forgetAfterChange(recent: Pick<KeyCache, "forget">) {
   return ({ request }: GateContext) => void (isRead(request) || recent.forget());
 }
 
@@ -226,10 +226,10 @@ async function findHolder(
   keys: CachedKey,
   { secure_value, source }: PresentedHash,
   named: Named,
-): Promise<Found> {
-  const found = await keys.holderOf(secure_value, named);
-  if (!found) throw new Fault("authentication_failed", keyRefusal(source));
-  return found;
+): Promise<Lookup> {
+  const lookup = await keys.holderOf(secure_value, named);
+  if (!lookup) throw new Fault("authentication_failed", keyRefusal(source));
+  return lookup;
 }
 
 /** Undefined when a check throws a Fault; any other failure is thrown, since it is not about the key. */
@@ -243,7 +243,7 @@ async function unlessRefused<Given>(check: () => Promise<Given>): Promise<Given 
 }
 
 /** @throws Fault permission_denied for a member of the project or organization with less than the level. */
-function requireLevelIn({ project, organization }: Found, level: Level): void {
+function requireLevelIn({ project, organization }: Lookup, level: Level): void {
   if (level === membershipLevels.member) return;
   const memberLevel = (project ?? organization)?.membership_level ?? null;
   if (memberLevel !== null)
@@ -255,8 +255,8 @@ function requireLevelIn({ project, organization }: Found, level: Level): void {
  * organization, it is the level in the current one.
  */
 function namedIn(params: Record<string, string>, level: Level): Named {
-  const isOpen = Object.keys(params).length === 0 && level > membershipLevels.member;
-  const { project_id = "", organization_id = isOpen ? "@current" : "" } = params;
+  const namesNothing = Object.keys(params).length === 0 && level > membershipLevels.member;
+  const { project_id = "", organization_id = namesNothing ? "@current" : "" } = params;
   const number = projectNumber(project_id);
   const isCurrent = organization_id === "@current";
   return {
@@ -296,12 +296,12 @@ async function keyInBody(request: Request): Promise<PresentedKey | undefined> {
 /** Records the use of a key in the background; the request neither waits for it nor fails with it. */
 function recordUse({ sql, clock, log }: GateOptions, { key }: KeyHolder): void {
   const now = clock.now();
-  const stale = now - accessLimits.keyUseNoteMs;
+  const renewedBefore = now - accessLimits.keyUseRecordMs;
   const before = key.last_used_at;
-  if (before !== null && before.getTime() > stale) return;
+  if (before !== null && before.getTime() > renewedBefore) return;
   // Requests admitted by the same cached look-up need not record it again.
   key.last_used_at = new Date(now);
-  recordKeyUse(sql, key, key.last_used_at, new Date(stale)).catch((reason: unknown) => {
+  recordKeyUse(sql, key, key.last_used_at, new Date(renewedBefore)).catch((reason: unknown) => {
     key.last_used_at = before;
     log.warn("the use of a personal key was not recorded", { key_id: key.id, reason: reasonOf(reason) });
   });

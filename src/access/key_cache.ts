@@ -4,7 +4,7 @@ import type { Clock } from "../core/clock.ts";
 import { withinMs } from "../core/deadline.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { accessLimits } from "./limits.ts";
-import { findKeyHolder, type Found, listenTo, type Named } from "./store.ts";
+import { findKeyHolder, listenTo, type Lookup, type Named } from "./store.ts";
 
 export type CachedKey = ReturnType<typeof uncachedKeys>;
 
@@ -20,10 +20,10 @@ export function uncachedKeys(sql: Postgres) {
 
 /**
  * A cache of at most accessLimits.foundMax look-ups, each for accessLimits.foundAgeMsMax, emptied when Postgres reports
- * a change. A look-up that found nothing, or nothing open to the holder, is not cached.
+ * a change. A look-up is not cached without a holder, or when the holder is no member of what it names.
  */
 export function openKeyCache({ sql, clock }: { sql: Postgres; clock: Clock }) {
-  const cache = rememberedKeys(uncachedKeys(sql), clock);
+  const cache = cachedKeys(uncachedKeys(sql), clock);
   const unlisten = listenTo(sql, "sluice_access", cache.forget);
   return {
     ...cache,
@@ -32,24 +32,24 @@ export function openKeyCache({ sql, clock }: { sql: Postgres; clock: Clock }) {
   };
 }
 
-export function rememberedKeys(uncached: CachedKey, clock: Clock) {
-  const entries = new Map<string, { found: Found; startedAt: number }>();
+export function cachedKeys(uncached: CachedKey, clock: Clock) {
+  const entries = new Map<string, { lookup: Lookup; startedAt: number }>();
   /** The result of a look-up that began before a change is not cached. */
   let changes = 0;
   return {
-    holderOf: async (secure_value: string, named: Named): Promise<Found | undefined> => {
+    holderOf: async (secure_value: string, named: Named): Promise<Lookup | undefined> => {
       const { project_id = "", organization_id = "" } = named;
       const cacheKey = `${secure_value} ${project_id} ${organization_id}`;
       const startedAt = clock.elapsed();
       const cached = entries.get(cacheKey);
-      if (cached && startedAt - cached.startedAt < accessLimits.foundAgeMsMax) return cached.found;
-      const before = changes;
-      const found = await uncached.holderOf(secure_value, named);
+      if (cached && startedAt - cached.startedAt < accessLimits.foundAgeMsMax) return cached.lookup;
+      const changesBefore = changes;
+      const lookup = await uncached.holderOf(secure_value, named);
       entries.delete(cacheKey);
-      if (!found || !isReached(found, named) || changes !== before) return found;
+      if (!lookup || !isMember(lookup, named) || changes !== changesBefore) return lookup;
       if (entries.size >= accessLimits.foundMax) entries.delete(entries.keys().next().value!);
-      entries.set(cacheKey, { found, startedAt });
-      return found;
+      entries.set(cacheKey, { lookup, startedAt });
+      return lookup;
     },
     /** To be called after a change of access: later look-ups read Postgres. */
     forget: () => {
@@ -61,7 +61,7 @@ export function rememberedKeys(uncached: CachedKey, clock: Clock) {
 }
 
 /** Whether everything named exists, and the holder is a member of it. */
-function isReached({ project, organization }: Found, { project_id, organization_id }: Named): boolean {
+function isMember({ project, organization }: Lookup, { project_id, organization_id }: Named): boolean {
   const ofProject = project_id === undefined || (project?.membership_level ?? null) !== null;
   const ofOrganization = organization_id === undefined || (organization?.membership_level ?? null) !== null;
   return ofProject && ofOrganization;

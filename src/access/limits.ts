@@ -12,7 +12,7 @@ export const accessLimits = {
   /** Unknown keys looked up in one read; more at once are an attack or a broken balancer. */
   keysAskedMax: 1000,
   /** How often the last use of a personal key is written, in ms. */
-  keyUseNoteMs: 3_600_000,
+  keyUseRecordMs: 3_600_000,
   /** How long a cached look-up admits reads while no change is reported, in ms: 5 s are promised. */
   foundAgeMsMax: 3000,
   /** Cached look-ups; about 1 kB each. */

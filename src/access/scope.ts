@@ -82,7 +82,7 @@ export function admitOrganization(
   id: string,
   organization: ReachedOrganization | undefined,
 ): AccessOrganization {
-  refuseHeldToProjects(access);
+  refuseRestrictedToProjects(access);
   const current = id === "@current";
   if (!current && isUuid(id)) refuseOrganization(access.key.scoped_organizations, id.toLowerCase());
   if (!organization) {
@@ -96,7 +96,7 @@ export function admitOrganization(
 }
 
 /** @throws Fault permission_denied for a key that is restricted to projects. */
-export function refuseHeldToProjects({ key }: Access): void {
+export function refuseRestrictedToProjects({ key }: Access): void {
   if (key.scoped_teams.length === 0) return;
   const detail = "API keys with scoped projects are only supported on project-based endpoints.";
   throw new Fault("permission_denied", detail);

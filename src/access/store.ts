@@ -48,7 +48,7 @@ export interface Named {
 }
 
 /** The holder, and the project and organization that exist: in one statement, since every request needs it. */
-export interface Found {
+export interface Lookup {
   holder: KeyHolder;
   project: ReachedProject | undefined;
   organization: ReachedOrganization | undefined;
@@ -66,7 +66,7 @@ export async function findKeyHolder(
   sql: Postgres,
   secure_value: string,
   named: Named = {},
-): Promise<Found | undefined> {
+): Promise<Lookup | undefined> {
   const { project_id = null, organization_id = null } = named;
   const [row] = await sql<KeyRow[]>`
     SELECT k.id, k.scopes, k.scoped_teams, k.scoped_organizations, k.last_used_at, k.is_session,

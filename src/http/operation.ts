@@ -266,7 +266,7 @@ function handlerOf(home: Home, record: ErasedRecord) {
     const query = readQuery(parameters, url.searchParams);
     const body = schema && (await readFields(request, schema, purposes[record.method]));
     const respond = async () => await answer({ ...operationRequest, found, query, body });
-    const answered = isChange
+    const result = isChange
       ? await recorded(
           services,
           { home, method, path, ...operationRequest, body } as RecordedChange,
@@ -274,25 +274,25 @@ function handlerOf(home: Home, record: ErasedRecord) {
           respond,
         )
       : await respond();
-    if (answered instanceof LongReply) return answered.admit(ownerOf({ access, project }), readmit);
-    if (answered instanceof Response) return answered;
+    if (result instanceof LongReply) return result.admit(ownerOf({ access, project }), readmit);
+    if (result instanceof Response) return result;
     if (success === 204) return status(204);
     // Elysia would write the status's name as the body.
-    if (answered === undefined) return new Response(null, { status: success });
-    const reply = await written(answered as object, success);
+    if (result === undefined) return new Response(null, { status: success });
+    const reply = await jsonReply(result as object, success);
     return reply instanceof LongReply ? reply.admit(ownerOf({ access, project }), readmit) : reply;
   };
 }
 
-/** A short answer is written in one step: slices are for those that would hold up others. */
-async function written(answered: object, success: number): Promise<Response> {
-  const { results } = Object(answered) as { results?: unknown };
+/** A short answer is written in one step; a long one in slices, since it would delay other requests. */
+async function jsonReply(answer: object, success: number): Promise<Response> {
+  const { results } = Object(answer) as { results?: unknown };
   if (!Array.isArray(results) || results.length <= limits.rowsShownAtOnceMax) {
-    const text = JSON.stringify(answered);
+    const text = JSON.stringify(answer);
     if (Buffer.byteLength(text) <= httpLimits.replyWholeBytesMax)
       return new Response(text, { headers: { "content-type": "application/json" }, status: success });
   }
-  return await slicedJson(answered, 2, success);
+  return await slicedJson(answer, 2, success);
 }
 
 /** The owner of a long reply's memory. */

@@ -25,7 +25,7 @@ export function withRequestId<R extends Request>(
   handle: (request: R) => Response | Promise<Response>,
   trusts: (request: R) => boolean,
 ): (request: R) => Response | Promise<Response> {
-  const identified = (request: R, response: Response): Response => {
+  const withIdHeader = (request: R, response: Response): Response => {
     response.headers.set(idHeader, requestIds.get(request) ?? crypto.randomUUID());
     return response;
   };
@@ -34,8 +34,8 @@ export function withRequestId<R extends Request>(
     if (sent !== null && adoptable.test(sent) && trusts(request)) requestIds.set(request, sent);
     const answer = handle(request);
     return answer instanceof Promise
-      ? answer.then((response) => identified(request, response))
-      : identified(request, answer);
+      ? answer.then((response) => withIdHeader(request, response))
+      : withIdHeader(request, answer);
   };
 }
 
@@ -59,26 +59,26 @@ export function targetRoutes(
   answer: Answer,
   trusts: (request: Request) => boolean,
 ): TargetRoutes {
-  const answered: Answer = (request) =>
+  const answerOneHost: Answer = (request) =>
     hasTwoHosts(request) ? problemFor(request, twoHosts) : answer(request);
-  const withId = withRequestId(answered, trusts);
-  const looked = withRequestId<RoutedRequest>(
-    (request) => (isPlain(request) ? answered(request) : problemFor(request, notPlain)),
+  const withId = withRequestId(answerOneHost, trusts);
+  const plainPaths = withRequestId<RoutedRequest>(
+    (request) => (isPlain(request) ? answerOneHost(request) : problemFor(request, notPlain)),
     trusts,
   );
-  const repeated = withRequestId<RoutedRequest>((request) => {
+  const repeatedSlashes = withRequestId<RoutedRequest>((request) => {
     if (!isPlain(request)) return problemFor(request, notPlain);
     const single = singleSlashed(request);
-    return single ? answered(copyPeer(single, request)) : problemFor(request, unknown);
+    return single ? answerOneHost(copyPeer(single, request)) : problemFor(request, unknown);
   }, trusts);
   const routes: TargetRoutes["routes"] = { "/": withId };
   let pattern = "";
   for (let depth = 1; depth <= httpLimits.pathSegmentsMax; depth++) {
     pattern += `/:s${depth}`;
-    routes[pattern] = looked;
-    routes[`${pattern}/`] = looked;
+    routes[pattern] = plainPaths;
+    routes[`${pattern}/`] = plainPaths;
   }
-  for (const path of repeatedSlashPatterns()) routes[path] = repeated;
+  for (const path of repeatedSlashPatterns()) routes[path] = repeatedSlashes;
   for (const path of paths) {
     if (path.includes(":") || path.includes("*") || path === "/") continue;
     const bare = path.endsWith("/") ? path.slice(0, -1) : path;
@@ -95,10 +95,10 @@ function singleSlashed(request: Request): Request | undefined {
   const path = pathOf(url);
   const single = withSingleSlashes(path);
   if (!isSdkPath(single)) return undefined;
-  const from = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);
+  const pathStart = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);
   // A request of HTTP/1.0 may name no host.
-  const host = url.slice(0, from) || "http://localhost";
-  return new Request(`${host}${single}${url.slice(from + path.length)}`, request);
+  const host = url.slice(0, pathStart) || "http://localhost";
+  return new Request(`${host}${single}${url.slice(pathStart + path.length)}`, request);
 }
 
 /** Whether the address that Bun made of the path has the segments that were sent. */

@@ -27,11 +27,11 @@ import {
 } from "./store.ts";
 
 /** Readers of an insight see its query's result, so its writer must be allowed to query. */
-const writing = ["insight:write", "query:read"] as const;
-const shownOne = { 200: reply("The insight.", insightModel) };
+const writeScopes = ["insight:write", "query:read"] as const;
+const insightReply = { 200: reply("The insight.", insightModel) };
 const { refreshedRowsMax, listSecondsMax } = insightLimits;
 /** Levels below a page where rows of results lie: insights, insight, result, row. */
-const rowsBelow = 4;
+const rowsDepth = 4;
 
 export function insightRoutes({
   gate,
@@ -40,7 +40,7 @@ export function insightRoutes({
 }: InsightParts & { gate: Gate; sharing: SharingParts }) {
   return mounted(gate, "Insights", [
     ...listOperations(parts),
-    ...oneOperations(parts),
+    ...insightOperations(parts),
     ...sharingOperations(sharing, shareableInsights(parts)),
   ]);
 }
@@ -65,10 +65,10 @@ function listOperations(parts: InsightParts) {
         const { count, rows } = await listInsights(sql, reader, filter, { limit, offset });
         if (!refresh) return pageReply(url, query, { count, rows });
         const shown = await withResults(parts, project.id, rows, callerOf(access, request), listSecondsMax);
-        return await slicedJson({ ...pageReply(url, query, { count, rows: shown }) }, rowsBelow);
+        return await slicedJson({ ...pageReply(url, query, { count, rows: shown }) }, rowsDepth);
       },
     }),
-    projectOperation("POST /insights/", writing, {
+    projectOperation("POST /insights/", writeScopes, {
       summary: "Save a query as an insight",
       description: "The query is checked, and run when the insight is read.",
       body: insightBody,
@@ -76,15 +76,15 @@ function listOperations(parts: InsightParts) {
       answer: async ({ access, project, body }) => {
         const { title, stored: query } = queries.check(body.query);
         await queries.read(project.id, query);
-        const maker = { project_id: project.id, user_id: access.user.id, derived_name: title };
-        const id = await createInsight(sql, { ...body, query }, maker);
+        const creator = { project_id: project.id, user_id: access.user.id, derived_name: title };
+        const id = await createInsight(sql, { ...body, query }, creator);
         return presentInsight(present(await getInsight(sql, project.id, id, { deletedToo: true })));
       },
     }),
   ];
 }
 
-function oneOperations(parts: InsightParts) {
+function insightOperations(parts: InsightParts) {
   const { sql, queries } = parts;
   type Named = { project: { id: number }; params: { id: string } };
   const find = async ({ project, params }: Named, deletedToo = false) =>
@@ -101,20 +101,20 @@ function oneOperations(parts: InsightParts) {
         ),
       },
       find: (request) => find(request),
-      replies: shownOne,
+      replies: insightReply,
       answer: async ({ access, found: row, query: { refresh = true, basic = false }, request }) => {
         const result =
           refresh && !basic ? await resultOf(queries, row, callerOf(access, request)) : undefined;
         return await slicedJson(presentInsight(row, result));
       },
     }),
-    projectOperation("PATCH /insights/:id/", writing, {
+    projectOperation("PATCH /insights/:id/", writeScopes, {
       summary: "Change an insight, add it to dashboards, delete or restore it",
       put: "Change an insight, as PATCH does",
       // A deleted insight is found, too, so that it can be restored.
       find: (request) => find(request, true),
       body: insightBody,
-      replies: shownOne,
+      replies: insightReply,
       answer: ({ access, found, body }) => changeInsight(parts, found, access.user.id, body),
     }),
     projectOperation("DELETE /insights/:id/", "insight:write", {
@@ -122,8 +122,8 @@ function oneOperations(parts: InsightParts) {
       find: (request) => find(request),
       replies: gone,
       answer: async ({ access, project, found }) => {
-        const remover = { project_id: project.id, user_id: access.user.id };
-        if (!(await removeInsight(sql, found.id, remover))) throw notFound();
+        const actor = { project_id: project.id, user_id: access.user.id };
+        if (!(await removeInsight(sql, found.id, actor))) throw notFound();
       },
     }),
   ];

@@ -30,7 +30,7 @@ export async function resultOf(
   { project_id, query }: { project_id: number; query: unknown },
   caller: QueryCaller,
 ): Promise<ShownResult> {
-  return await queries.answer(project_id, query, { ...caller, mayBeKept: false }).then(shownOf, failedBy);
+  return await queries.answer(project_id, query, { ...caller, mayBeCached: false }).then(shownOf, failedBy);
 }
 
 /** As resultOf, without running it: a result of the last minutes, or else `late`. */
@@ -40,7 +40,7 @@ async function lastResultOf(
   caller: QueryCaller,
   late: ShownResult,
 ): Promise<ShownResult> {
-  const kept = queries.findKept(project_id, query, caller);
+  const kept = queries.findCached(project_id, query, caller);
   return await kept.then((found) => (found ? shownOf(found) : late), failedBy);
 }
 

@@ -163,9 +163,9 @@ async function insertInsight(
   { project_id, user_id, derived_name }: InsightMaker,
   shortId: () => string,
 ): Promise<number> {
-  for (let left = insightLimits.shortIdTriesMax; left > 0; left--) {
+  for (let tries = 0; tries < insightLimits.shortIdTriesMax; tries++) {
     const short_id = shortId();
-    const [made] = await sql<{ id: number }[]>`
+    const [created] = await sql<{ id: number }[]>`
       INSERT INTO insights (project_id, short_id, name, derived_name, query, description, tags, favorited, saved,
         "order", deleted, created_by, last_modified_by)
       SELECT ${project_id}, ${short_id}, ${name}, ${derived_name}, ${sql.json(query as never)}, ${description},
@@ -173,9 +173,9 @@ async function insertInsight(
       WHERE (SELECT count(*) FROM insights WHERE project_id = ${project_id} AND NOT deleted)
         < ${insightLimits.insightsPerProjectMax}
       ON CONFLICT (project_id, short_id) DO NOTHING RETURNING id`;
-    if (made) return made.id;
-    const used = await sql`SELECT FROM insights WHERE project_id = ${project_id} AND short_id = ${short_id}`;
-    if (used.length > 0) continue;
+    if (created) return created.id;
+    const inUse = await sql`SELECT FROM insights WHERE project_id = ${project_id} AND short_id = ${short_id}`;
+    if (inUse.length > 0) continue;
     const detail = `A project can have at most ${insightLimits.insightsPerProjectMax} insights.`;
     throw new Fault("invalid_input", detail);
   }
@@ -214,10 +214,10 @@ async function putOnDashboards(
   dashboards: readonly number[],
 ): Promise<void> {
   const wanted = [...new Set(dashboards)];
-  const known = await sql<{ id: number }[]>`
+  const existing = await sql<{ id: number }[]>`
     SELECT id FROM dashboards
     WHERE project_id = ${project_id} AND id = ANY(${wanted}::integer[]) AND NOT deleted FOR UPDATE`;
-  const missing = wanted.find((id) => !known.some((one) => one.id === id));
+  const missing = wanted.find((id) => !existing.some((one) => one.id === id));
   if (missing !== undefined) throw missingReference("dashboards", missing);
   await sql`
     DELETE FROM dashboard_tiles t USING dashboards d

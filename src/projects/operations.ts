@@ -2,7 +2,7 @@
 
 import type { Access, AccessOrganization, AccessProject, Gate } from "../access/gate.ts";
 import { insufficient, membershipLevels, requireLevel } from "../access/people/levels.ts";
-import { refuseHeldToProjects } from "../access/scope.ts";
+import { refuseRestrictedToProjects } from "../access/scope.ts";
 import { currentOrganization } from "../access/store.ts";
 import { Fault } from "../core/fault.ts";
 import { pageParameters } from "../http/fields/query.ts";
@@ -145,7 +145,7 @@ function refuseLongerRetention(
 
 /** The organization a new project goes to. */
 async function homeOf(sql: Postgres, access: Access, named: AccessOrganization | undefined): Promise<string> {
-  refuseHeldToProjects(access);
+  refuseRestrictedToProjects(access);
   const organization = named ?? (await currentOrganization(sql, access));
   if (!organization) throw new Fault("not_found", "Current organization not found.");
   return organization.id;

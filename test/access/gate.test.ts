@@ -317,11 +317,11 @@ test("the use of a key is noted once an hour", async () => {
   const first = clock.time;
   await ask("/api/me/", value);
   await noted(first);
-  clock.time = first + accessLimits.keyUseNoteMs - 1;
+  clock.time = first + accessLimits.keyUseRecordMs - 1;
   await ask("/api/me/", value);
-  clock.time = first + accessLimits.keyUseNoteMs;
+  clock.time = first + accessLimits.keyUseRecordMs;
   await ask("/api/me/", value);
-  await noted(first + accessLimits.keyUseNoteMs);
+  await noted(first + accessLimits.keyUseRecordMs);
 });
 
 test("every guarded route says its scope in the API's description", () => {

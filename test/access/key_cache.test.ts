@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { type CachedKey, openKeyCache, rememberedKeys } from "../../src/access/key_cache.ts";
+import { type CachedKey, cachedKeys, openKeyCache } from "../../src/access/key_cache.ts";
 import { accessLimits } from "../../src/access/limits.ts";
-import { type Found, recordKeyUse } from "../../src/access/store.ts";
+import { type Lookup, recordKeyUse } from "../../src/access/store.ts";
 import { hashKey } from "../../src/core/id.ts";
 import { removeOrganization } from "../../src/organizations/store.ts";
 import { revokeKey, rollKey, updateKey } from "../../src/personal_api_keys/store.ts";
@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => accounts.close());
 
-function foundOf(id: string): Found {
+function foundOf(id: string): Lookup {
   const key = {
     id,
     scopes: ["*"],
@@ -32,7 +32,7 @@ function foundOf(id: string): Found {
 }
 
 /** Answers that say how often they were asked for. */
-function counting(answer: (secure_value: string) => Promise<Found | undefined> = async (id) => foundOf(id)) {
+function counting(answer: (secure_value: string) => Promise<Lookup | undefined> = async (id) => foundOf(id)) {
   const counts = { holder: 0 };
   const standing: CachedKey = {
     holderOf: (secure_value) => {
@@ -49,7 +49,7 @@ test("a found entry is read again when it is accessLimits.foundAgeMsMax old, cou
     clock.passed += 100;
     return foundOf(id);
   });
-  const remembered = rememberedKeys(standing, clock);
+  const remembered = cachedKeys(standing, clock);
   const first = await remembered.holderOf("a", {});
   clock.passed = accessLimits.foundAgeMsMax - 1;
   expect(await remembered.holderOf("a", {})).toBe(first!);
@@ -62,7 +62,7 @@ test("a found entry is read again when it is accessLimits.foundAgeMsMax old, cou
 
 test("each key and each thing that is named is a question of its own", async () => {
   const { counts, standing } = counting();
-  const remembered = rememberedKeys(standing, stillClock());
+  const remembered = cachedKeys(standing, stillClock());
   for (let i = 0; i < 2; i++) {
     expect((await remembered.holderOf("a", {}))?.holder.key.id).toBe("a");
     expect((await remembered.holderOf("b", {}))?.holder.key.id).toBe("b");
@@ -71,14 +71,14 @@ test("each key and each thing that is named is a question of its own", async () 
 });
 
 test("a missing or forbidden entry is read each time", async () => {
-  const answers: (Found | undefined)[] = [
+  const answers: (Lookup | undefined)[] = [
     undefined,
     foundOf("a"),
     { ...foundOf("a"), project: { id: 7, organization_id: "o", membership_level: null } },
   ];
   for (const answer of answers) {
     const { counts, standing } = counting(async () => answer);
-    const remembered = rememberedKeys(standing, stillClock());
+    const remembered = cachedKeys(standing, stillClock());
     await remembered.holderOf("a", { project_id: 7 });
     await remembered.holderOf("a", { project_id: 7 });
     expect([counts.holder, remembered.size()]).toEqual([2, 0]);
@@ -86,9 +86,9 @@ test("a missing or forbidden entry is read each time", async () => {
 });
 
 test("an answer to a question from before a change is not remembered", async () => {
-  const { promise, resolve } = Promise.withResolvers<Found>();
+  const { promise, resolve } = Promise.withResolvers<Lookup>();
   const { counts, standing } = counting(() => promise);
-  const remembered = rememberedKeys(standing, stillClock());
+  const remembered = cachedKeys(standing, stillClock());
   const before = remembered.holderOf("a", {});
   remembered.forget();
   resolve(foundOf("a"));
@@ -99,7 +99,7 @@ test("an answer to a question from before a change is not remembered", async () 
 
 test("no more than accessLimits.foundMax are remembered: the oldest goes", async () => {
   const { counts, standing } = counting();
-  const remembered = rememberedKeys(standing, stillClock());
+  const remembered = cachedKeys(standing, stillClock());
   for (let i = 0; i <= accessLimits.foundMax; i++) await remembered.holderOf(String(i), {});
   expect(remembered.size()).toBe(accessLimits.foundMax);
   await remembered.holderOf("1", {});

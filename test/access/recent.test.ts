@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Elysia } from "elysia";
 import { type GateOptions, openGate } from "../../src/access/gate.ts";
-import { rememberedKeys, uncachedKeys } from "../../src/access/key_cache.ts";
+import { cachedKeys, uncachedKeys } from "../../src/access/key_cache.ts";
 import { accessLimits } from "../../src/access/limits.ts";
 import { silentLog } from "../../src/core/log.ts";
 import { openProblems } from "../../src/http/problem.ts";
@@ -26,7 +26,7 @@ afterAll(() => accounts.close());
 function deafRooms(options: Partial<GateOptions> = {}) {
   const { sql } = accounts;
   const clock = stillClock();
-  const recent = rememberedKeys(uncachedKeys(sql), clock);
+  const recent = cachedKeys(uncachedKeys(sql), clock);
   const gate = openGate({ sql, clock, log: silentLog, recent, ...options });
   const rooms = new Elysia()
     .onError(openProblems({ log: silentLog, routes: () => [] }))
@@ -137,11 +137,11 @@ test("the use of a remembered key is noted once an hour, and again where that fa
   const first = clock.time;
   await ask(value, "GET", own);
   await until(async () => (await usedAt()) === first);
-  clock.time = first + accessLimits.keyUseNoteMs - 1;
+  clock.time = first + accessLimits.keyUseRecordMs - 1;
   await ask(value, "GET", own);
   expect(tried).toBe(2);
-  clock.time = first + accessLimits.keyUseNoteMs;
+  clock.time = first + accessLimits.keyUseRecordMs;
   await ask(value, "GET", own);
-  await until(async () => (await usedAt()) === first + accessLimits.keyUseNoteMs);
+  await until(async () => (await usedAt()) === first + accessLimits.keyUseRecordMs);
   expect(tried).toBe(3);
 });

@@ -1,6 +1,6 @@
 // Signing in and out, one's own account and sessions, over HTTP.
 
-import { type Access, refuseHeldToProjects } from "../../access/scope.ts";
+import { type Access, refuseRestrictedToProjects } from "../../access/scope.ts";
 import { findKeyHolder } from "../../access/store.ts";
 import { Fault } from "../../core/fault.ts";
 import { hashKey } from "../../core/id.ts";
@@ -134,7 +134,7 @@ function accountOperations(signing: Signing) {
 
 /** @throws Fault for a key that is restricted, which a password is not, and without the right password. */
 async function requireCurrent(signing: Signing, access: Access, given: string): Promise<void> {
-  refuseHeldToProjects(access);
+  refuseRestrictedToProjects(access);
   if (access.key.scoped_organizations.length > 0) {
     throw new Fault(
       "permission_denied",
