@@ -2,7 +2,7 @@
 
 import { hrefOf, type Route } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useAddress, useAsk, useLoaded } from "../session/use_loaded.ts";
+import { useAddress, useLoaded, useQueryRequest } from "../session/use_loaded.ts";
 import { numberText, shortText } from "../ui/format.ts";
 import { Card, Cut, PageHead, Time, WhenLoaded } from "../ui/parts.tsx";
 import { Pager, Table } from "../ui/table.tsx";
@@ -54,7 +54,7 @@ function personsQueryIn(text: string | null): PersonsQuery | undefined {
 }
 
 function List({ query: persons }: { query: PersonsQuery }) {
-  const [ask, { home }] = [useAsk(), useSession()];
+  const [ask, { home }] = [useQueryRequest(), useSession()];
   const { params: address, page } = useAddress(shownMax);
   const loaded = useLoaded(
     async (signal) => {

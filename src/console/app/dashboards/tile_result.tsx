@@ -2,7 +2,7 @@
 
 import { InsightResult, type InsightRow } from "../insights/insight_row.tsx";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useAsk, useLoaded } from "../session/use_loaded.ts";
+import { useLoaded, useQueryRequest } from "../session/use_loaded.ts";
 import { ErrorText } from "../ui/parts.tsx";
 import { sourceOf } from "../values.ts";
 import { type Scope, scopedQuery } from "./scope.ts";
@@ -20,7 +20,7 @@ const lastResults = new Map<string, InsightRow>();
 const lastResultsMax = 100;
 
 export function TileResult({ insight, scope, height, round }: TileProps) {
-  const [ask, { api, home }] = [useAsk(), useSession()];
+  const [ask, { api, home }] = [useQueryRequest(), useSession()];
   const seesResults = useAllowed("insight:read");
   const mayQuery = useAllowed("query:read");
   const { query, without } = scopedQuery(insight.query, scope);

@@ -27,16 +27,16 @@ export function Explore({ route }: { route: Route }) {
   const { project } = useSession();
   const query = queryOfAddress(route.query);
   const address = addressOfQuery(query);
-  const [edited, edit] = useState({ of: address, query });
+  const [edited, edit] = useState({ address, query });
   // Another address, as after going back, is another query.
-  const next = edited.of === address ? edited.query : query;
+  const next = edited.address === address ? edited.query : query;
   const insight = Number(route.query.get("insight"));
   const show = (chosen: InsightQuery) => {
     const ofInsight = insight > 0 ? `insight=${insight}&` : "";
     navigate(`${hrefOf(project.id, "explore")}?${ofInsight}${addressOfQuery(chosen)}`);
   };
   const choose = (kind: Kind) => show({ ...next, kind, series: shownSeries(kind, next.series) });
-  // What is beneath another kind's form is new, and has not moved.
+  // The result of another kind is a new element: it does not move into place from the previous one.
   const key = `${query.kind} ${insight}`;
   const isEdited = addressOfQuery(next) !== address;
   return (
@@ -52,7 +52,7 @@ export function Explore({ route }: { route: Route }) {
       <Card>
         <QueryForm
           next={next}
-          edit={(other) => edit({ of: address, query: other })}
+          edit={(other) => edit({ address, query: other })}
           submit={show}
           isEdited={isEdited}
         />

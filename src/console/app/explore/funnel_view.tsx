@@ -3,7 +3,7 @@
 import { FigureLink, useFigureHref } from "../actors/figure_link.tsx";
 import { personsOfStep } from "../actors/figures.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useAsk, useLoaded } from "../session/use_loaded.ts";
+import { useLoaded, useQueryRequest } from "../session/use_loaded.ts";
 import { rangeBefore } from "../ui/chart/intervals.ts";
 import { durationText, numberText, percentText } from "../ui/format.ts";
 import { Cut } from "../ui/parts.tsx";
@@ -45,7 +45,7 @@ export function Conversion({ funnels: [steps = [], ...others], query }: Conversi
 
 /** The rate of the time before: two queries, since the API returns the days of a range with its result. */
 function ConversionBefore({ query, rate }: { query: unknown; rate: number }) {
-  const [ask, { home }] = [useAsk(), useSession()];
+  const [ask, { home }] = [useQueryRequest(), useSession()];
   const mayQuery = useAllowed("query:read");
   const source = sourceOf(query);
   const loaded = useLoaded(

@@ -3,7 +3,7 @@
 import { FigureLink, useFigureHref } from "../actors/figure_link.tsx";
 import { personsOfLine } from "../actors/figures.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useAsk, useLoaded } from "../session/use_loaded.ts";
+import { useLoaded, useQueryRequest } from "../session/use_loaded.ts";
 import { numberText } from "../ui/format.ts";
 import { sourceOf } from "../values.ts";
 import { nameOfSeries, namesOfSeries, type TrendSeries } from "./results.ts";
@@ -35,7 +35,7 @@ export function Headline({ query, ...props }: HeadlineProps) {
 /** Persons and averages do not add up: their number of the whole time is a query of its own. */
 function LoadedHeadline({ query, ...props }: HeadlineProps) {
   const { series } = props;
-  const [ask, { home }] = [useAsk(), useSession()];
+  const [ask, { home }] = [useQueryRequest(), useSession()];
   const mayQuery = useAllowed("query:read");
   const body = totalsQueryOf(query, String(series[0]?.days[0] ?? ""));
   const loaded = useLoaded(

@@ -81,10 +81,10 @@ function Picture({
 }
 
 /** "visitors" as "Visitors". */
-const titled = (key: string) => key.slice(0, 1).toUpperCase() + key.slice(1);
+const capitalized = (key: string) => key.slice(0, 1).toUpperCase() + key.slice(1);
 
 function FiguresView({ figures }: { figures: Figure[] }) {
-  const shown = (value: number | null, { kind }: Figure) => {
+  const figureText = (value: number | null, { kind }: Figure) => {
     if (value === null) return "";
     if (kind === "duration_s") return durationText(value);
     return kind === "percentage" ? percentText(value, 100) : numberText(value);
@@ -95,9 +95,9 @@ function FiguresView({ figures }: { figures: Figure[] }) {
       rows={figures}
       id={({ key }) => key}
       columns={[
-        { name: "Figure", cell: ({ key }) => titled(key), fixed: true },
-        { name: "Value", cell: (one) => shown(one.value, one), number: true },
-        { name: "Before", cell: (one) => shown(one.previous, one), number: true },
+        { name: "Figure", cell: ({ key }) => capitalized(key), fixed: true },
+        { name: "Value", cell: (one) => figureText(one.value, one), number: true },
+        { name: "Before", cell: (one) => figureText(one.previous, one), number: true },
       ]}
     />
   );

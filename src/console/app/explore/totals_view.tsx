@@ -30,20 +30,20 @@ export function TotalsView({ series, display, query }: TotalsProps) {
     return <Headline series={series} sums={totals.map(({ value }) => value)} query={query} isAlone />;
   }
   if (display === "ActionsTable") return <TotalsTable totals={totals} />;
-  const all = totals.reduce((before, { value }) => before + value, 0);
-  const isPie = display === "ActionsPie" && all > 0 && totals.every(({ value }) => value >= 0);
+  const sum = totals.reduce((before, { value }) => before + value, 0);
+  const isPie = display === "ActionsPie" && sum > 0 && totals.every(({ value }) => value >= 0);
   const bars = totals.map(({ label, value, href }, i) => ({
     label,
     value,
     href,
-    text: isPie ? `${numberText(value)} · ${percentText(value, all)}` : numberText(value),
+    text: isPie ? `${numberText(value)} · ${percentText(value, sum)}` : numberText(value),
     colour: inkAt(i, isDark),
   }));
-  let turned = 0;
+  let drawnPercent = 0;
   const slices = bars.map(({ value, colour }) => {
-    const from = turned;
-    turned += (value / all) * 100;
-    return `${colour} ${from}% ${turned}%`;
+    const from = drawnPercent;
+    drawnPercent += (value / sum) * 100;
+    return `${colour} ${from}% ${drawnPercent}%`;
   });
   return (
     <div class={isPie ? "pie" : ""}>

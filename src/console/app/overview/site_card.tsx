@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { hrefOf } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
-import { useAsk, useLoaded } from "../session/use_loaded.ts";
+import { useLoaded, useQueryRequest } from "../session/use_loaded.ts";
 import { Bars } from "../ui/bars.tsx";
 import { numberText } from "../ui/format.ts";
 import { Button, Card, WhenLoaded } from "../ui/parts.tsx";
@@ -60,7 +60,7 @@ interface TableReply {
 }
 
 function SiteTable({ subject, site }: { subject: Subject; site: Site }) {
-  const [ask, { home, project }] = [useAsk(), useSession()];
+  const [ask, { home, project }] = [useQueryRequest(), useSession()];
   const [limit, setLimit] = useState(rowsShort);
   const loaded = useLoaded(
     async (signal) => {

@@ -5,7 +5,7 @@ import { recordingsOf } from "../live/event_row.tsx";
 import type { ListReply } from "../session/api.ts";
 import { hrefOf } from "../session/route.ts";
 import { useAllowed, useSession } from "../session/session.ts";
-import { useAsk, useLoaded } from "../session/use_loaded.ts";
+import { useLoaded, useQueryRequest } from "../session/use_loaded.ts";
 import { durationText, numberText, timeText } from "../ui/format.ts";
 import { Button, Card, Cut, WhenLoaded } from "../ui/parts.tsx";
 import { Table } from "../ui/table.tsx";
@@ -26,7 +26,7 @@ const columns = [
 type Cells = [id: string, began: string, seconds: number, url: string, pages: number, events: number];
 
 export function Sessions({ person }: { person: string }) {
-  const [ask, { api, home, project }] = [useAsk(), useSession()];
+  const [ask, { api, home, project }] = [useQueryRequest(), useSession()];
   const seesRecordings = useAllowed("session_recording:read");
   const [limit, setLimit] = useState(stepMax);
   const loaded = useLoaded(

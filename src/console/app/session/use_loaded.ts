@@ -110,7 +110,7 @@ export function useGet<Reply>(path: string, query: Query = {}, ...inputs: unknow
 }
 
 /** Asks a query of the chosen project. */
-export function useAsk() {
+export function useQueryRequest() {
   const { api, home } = useSession();
   return async <Reply>(query: object, signal: AbortSignal) =>
     await api.send<Reply>("POST", `${home}/query/`, { query }, signal);
@@ -118,7 +118,7 @@ export function useAsk() {
 
 /** The answer of a query; loaded again when it changes. */
 export function useAnswer<Reply>(query: object): Loaded<Reply> {
-  const [ask, { home }] = [useAsk(), useSession()];
+  const [ask, { home }] = [useQueryRequest(), useSession()];
   return useLoaded((signal) => ask<Reply>(query, signal), [home, JSON.stringify(query)]);
 }
 

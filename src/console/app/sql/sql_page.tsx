@@ -9,7 +9,7 @@ import { messageOf, sendRequest } from "../session/api.ts";
 import { useProjectNames } from "../session/project_names.ts";
 import { hrefOf, navigate, type Route } from "../session/route.ts";
 import { useSession } from "../session/session.ts";
-import { type Loaded, useAsk, useLoaded } from "../session/use_loaded.ts";
+import { type Loaded, useLoaded, useQueryRequest } from "../session/use_loaded.ts";
 import { Button, Card, ErrorText, PageHead, WhenLoaded } from "../ui/parts.tsx";
 import type { SqlWords } from "./completion.ts";
 import { SqlEditor } from "./editor.tsx";
@@ -61,7 +61,7 @@ interface WorkbenchProps {
 }
 
 function Workbench({ route, insight, row }: WorkbenchProps) {
-  const [ask, { home, project }] = [useAsk(), useSession()];
+  const [ask, { home, project }] = [useQueryRequest(), useSession()];
   const saved = row ? savedSqlOf(row.query) : undefined;
   const given = route.query.get("query") ?? saved?.text ?? "";
   const display = route.query.get("display") ?? saved?.display ?? "ActionsTable";
