@@ -1,4 +1,4 @@
-// Checks a query from a client by its kind, alone or within the nodes that show it, and keeps it for an insight.
+// Checks a client's query by its kind, alone or within a node that shows it, and returns the form that insights store.
 
 import { Fault } from "../core/fault.ts";
 import { isDictionary } from "../core/json/dictionary.ts";
@@ -21,14 +21,14 @@ export interface KnownQuery extends ReadyQuery {
 export function checkQuery(query: unknown, attr = "query"): KnownQuery {
   const value = queryFields(query, attr);
   const { kind } = value;
-  const wrapper = attr.endsWith("__source") ? undefined : named(wrappers, kind);
+  const wrapper = attr.endsWith("__source") ? undefined : memberNamed(wrappers, kind);
   if (wrapper) {
-    const { source, ...shown } = value;
+    const { source, ...fields } = value;
     // The source is checked as a query, not by the wrapper's schema.
-    fieldsOf(withoutRequired(wrapper), shown, attr);
+    fieldsOf(withoutRequired(wrapper), fields, attr);
     return checkQuery(source, `${attr}__source`);
   }
-  const queryKind = named(queryKinds, kind);
+  const queryKind = memberNamed(queryKinds, kind);
   if (queryKind) return { kind: kind as string, ...queryKind.check(value, attr) };
   if (kind === undefined) {
     throw new Fault("required", "This field is required.", { attr: `${attr}__kind` });
@@ -42,8 +42,8 @@ export function checkQuery(query: unknown, attr = "query"): KnownQuery {
  */
 function refuseKind(kind: unknown, attr: string): never {
   const text = (typeof kind === "string" ? kind : JSON.stringify(kind)).slice(0, 100);
-  const around = Object.keys(wrappers).join(" and ");
-  const answered = `${Object.keys(queryKinds).join(", ")}, and ${around} around them.`;
+  const wrapperKinds = Object.keys(wrappers).join(" and ");
+  const answered = `${Object.keys(queryKinds).join(", ")}, and ${wrapperKinds} around them.`;
   const detail = `"${text}" is not answered by this server. Kinds of queries that are: ${answered}`;
   throw new Fault("not_supported", detail, { attr });
 }
@@ -54,12 +54,12 @@ function refuseKind(kind: unknown, attr: string): never {
  * @param query one that was checked.
  */
 export function storedQuery(query: Readonly<Fields>): Fields {
-  const wrapper = named(wrappers, query["kind"]);
-  const schema = wrapper ?? named(queryKinds, query["kind"])?.schema;
+  const wrapper = memberNamed(wrappers, query["kind"]);
+  const schema = wrapper ?? memberNamed(queryKinds, query["kind"])?.schema;
   // Some kinds have a `source` field of their own, which is refused where it has a meaning.
   const { source, ...rest } = query;
-  const inner = wrapper ? rest : query;
-  const read = schema ? asRead(inner, checkFields(withoutRequired(schema), inner, "change")) : inner;
+  const fields = wrapper ? rest : query;
+  const read = schema ? asRead(fields, checkFields(withoutRequired(schema), fields, "change")) : fields;
   return {
     ...(read as object),
     ...(wrapper && { source: storedQuery(source as typeof query) }),
@@ -81,6 +81,6 @@ function withoutRequired(schema: QuerySchema): QuerySchema {
   return { ...schema, required: ["kind"] };
 }
 
-function named<Value>(list: Readonly<Record<string, Value>>, kind: unknown): Value | undefined {
+function memberNamed<Value>(list: Readonly<Record<string, Value>>, kind: unknown): Value | undefined {
   return typeof kind === "string" && Object.hasOwn(list, kind) ? list[kind] : undefined;
 }

@@ -16,7 +16,7 @@ import { checkQuery, type KnownQuery, storedQuery } from "./check.ts";
 import { nowOf, zonedIso } from "./date_range.ts";
 import { queryLimits } from "./limits.ts";
 import type { QueryResult } from "./results/query_result.ts";
-import { type FoundResult, ResultCache, writtenResult } from "./results/result_cache.ts";
+import { type CachedResult, ResultCache, writtenResult } from "./results/result_cache.ts";
 import type { SqlParser } from "./sql/parser/parser.ts";
 import { openQueryRunners, type QueriedProject, queriedProject, type QueryContext } from "./store.ts";
 
@@ -24,7 +24,7 @@ export type QueryEngine = ReturnType<typeof openQueryEngine>;
 
 export interface EngineOptions extends Uses<"sql" | "clickhouse" | "clock"> {
   parser: SqlParser;
-  /** Of its own by default. */
+  /** A new one by default. */
   results?: ResultCache;
   /** As limits.querySecondsMax and one thread by default. */
   settings?: QuerySettings;
@@ -43,7 +43,7 @@ export interface QueryCaller {
 /** What a request has besides the query. */
 interface AnswerOptions extends QueryCaller {
   /** Whether a result of the last minutes is accepted. */
-  mayBeKept: boolean;
+  mayBeCached: boolean;
   /** How long it may wait to run, in ms; queryLimits.queriesWaitMsMax by default. */
   waitMsMax?: number;
   /** Whether its bytes are counted already. */
@@ -57,7 +57,7 @@ export function openQueryEngine({
   parser,
   settings = { querySecondsMax: limits.querySecondsMax, queryThreadsMax: 1 },
   machine = openMachine(clock),
-  results: kept = new ResultCache(clock),
+  results: cache = new ResultCache(clock),
   texts = openQueryTexts(clock),
 }: EngineOptions) {
   const { queriesRunningMax, queriesWaitingMax, queriesRunningFreeMultiple } = queryLimits;
@@ -65,7 +65,7 @@ export function openQueryEngine({
   let running = 0;
 
   /** @param work runs while the query holds a permit. */
-  const bounded = async <Value>(
+  const withBounds = async <Value>(
     scope: QueryScope,
     abort: AbortSignal | undefined,
     work: (context: QueryContext) => Promise<Value>,
@@ -79,7 +79,7 @@ export function openQueryEngine({
 
   const compute = async (prepared: PreparedQuery, abort?: AbortSignal): Promise<QueryResult> => {
     const { query, timezone, now, filters } = prepared;
-    const { span, interval, ...answer } = await bounded(prepared, abort, (context) =>
+    const { span, interval, ...answer } = await withBounds(prepared, abort, (context) =>
       query.answer(context, filters),
     );
     return {
@@ -117,25 +117,25 @@ export function openQueryEngine({
     msMax: number = queryLimits.queriesWaitMsMax,
   ): Promise<Value> => semaphore.run({ owner, ...(abort && { abort }), msMax, busy: tooManyQueries }, work);
 
-  const keptOf = (key: string, { isDeleting }: QueriedProject) => {
-    const result = isDeleting ? undefined : kept.find(key);
+  const cachedResult = (key: string, { isDeleting }: QueriedProject) => {
+    const result = isDeleting ? undefined : cache.find(key);
     return result && { ...result, is_cached: true as const };
   };
 
   const answer = async (
     { project_id, query, checked }: { project_id: number; query: unknown; checked: KnownQuery },
-    { mayBeKept, scopes, abort, waitMsMax }: AnswerOptions,
-  ): Promise<(QueryResult | FoundResult) & { is_cached: boolean }> => {
+    { mayBeCached, scopes, abort, waitMsMax }: AnswerOptions,
+  ): Promise<(QueryResult | CachedResult) & { is_cached: boolean }> => {
     const prepared = await prepare(project_id, checked, scopes);
-    const key = keyOf(prepared, query);
-    const before = mayBeKept ? keptOf(key, prepared) : undefined;
-    if (before) return before;
+    const key = cacheKeyOf(prepared, query);
+    const cached = mayBeCached ? cachedResult(key, prepared) : undefined;
+    if (cached) return cached;
     const work = async () => {
       const began = clock.elapsed();
       const result = await compute({ ...prepared, now: clock.now() }, abort);
-      const isWorth = clock.elapsed() - began >= queryLimits.resultWorthMsMin;
-      // After a deletion that was ordered meanwhile, keys are different.
-      if (isWorth && !prepared.isDeleting) kept.retain(key, project_id, await writtenResult(result));
+      const isWorthCaching = clock.elapsed() - began >= queryLimits.resultWorthMsMin;
+      // A deletion that is requested meanwhile changes the key.
+      if (isWorthCaching && !prepared.isDeleting) cache.retain(key, project_id, await writtenResult(result));
       return { ...result, is_cached: false };
     };
     return await withPermit(project_id, abort, work, waitMsMax);
@@ -162,15 +162,15 @@ export function openQueryEngine({
      */
     run: async (project_id: number, query: unknown, { scopes, abort }: QueryCaller = {}) => {
       const checked = checkQuery(query);
-      const uncount = countQuery(texts, project_id, query);
+      const releaseCount = countQuery(texts, project_id, query);
       return await withPermit(project_id, abort, async () =>
         compute(await prepare(project_id, checked, scopes), abort),
-      ).finally(uncount);
+      ).finally(releaseCount);
     },
     /** The query's cached result, if any. @throws Fault for what is wrong in the query. */
-    findKept: async (project_id: number, query: unknown, { scopes }: QueryCaller = {}) => {
+    findCached: async (project_id: number, query: unknown, { scopes }: QueryCaller = {}) => {
       const prepared = await prepare(project_id, checkQuery(query), scopes);
-      return keptOf(keyOf(prepared, query), prepared);
+      return cachedResult(cacheKeyOf(prepared, query), prepared);
     },
     /**
      * Runs a query, or returns a cached result.
@@ -179,8 +179,8 @@ export function openQueryEngine({
     answer: async (project_id: number, query: unknown, options: AnswerOptions) => {
       const checked = checkQuery(query);
       if (options.isCounted) return await answer({ project_id, query, checked }, options);
-      const uncount = countQuery(texts, project_id, query);
-      return await answer({ project_id, query, checked }, options).finally(uncount);
+      const releaseCount = countQuery(texts, project_id, query);
+      return await answer({ project_id, query, checked }, options).finally(releaseCount);
     },
     /**
      * Runs `work`, which reads events as queries do, with a query's permit and bounds.
@@ -193,10 +193,10 @@ export function openQueryEngine({
     ) =>
       await withPermit(project_id, abort, async () => {
         const { timezone } = await projectOf(project_id);
-        return await bounded({ project_id, timezone, now: clock.now(), scopes }, abort, work);
+        return await withBounds({ project_id, timezone, now: clock.now(), scopes }, abort, work);
       }),
     /** Drops all cached results: events that they count were deleted. */
-    forgetResults: () => kept.clear(),
+    forgetResults: () => cache.clear(),
   };
 }
 
@@ -226,8 +226,8 @@ interface PreparedQuery extends QueryScope {
   filters: PropertyFilter[];
 }
 
-/** The cache key: also by the key's scopes, the last deletion, and the filters of test accounts. */
-function keyOf(
+/** It includes the caller's scopes, the last deletion, and the filters of test accounts. */
+function cacheKeyOf(
   { project_id, timezone, now, filters, deletion, scopes }: PreparedQuery & QueriedProject,
   query: unknown,
 ): string {

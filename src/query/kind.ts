@@ -57,7 +57,7 @@ export interface ReadyQuery {
   title: string;
   result: ResultType;
   filtersTestAccounts: boolean;
-  /** @param filters more of them, for every event. */
+  /** @param filters further ones, for every event. */
   answer(context: QueryContext, filters: readonly PropertyFilter[]): Promise<QueryAnswer>;
   /** Reads its texts of SQL without running it. @throws Fault for what is wrong in one, named by it. */
   read: (reader: TextReader) => Promise<void>;
@@ -83,7 +83,7 @@ export function queryKind<Schema extends QuerySchema, Type extends ResultType, C
     schema,
     check: (value, attr) => {
       const checked = check(fieldsOf(schema, value, attr), attr);
-      const ready = async (context: QueryContext, more: readonly PropertyFilter[]) => {
+      const prepare = async (context: QueryContext, more: readonly PropertyFilter[]) => {
         const withMore = { ...checked, filters: [...checked.filters, ...more] };
         await refuseUnset(context.run, context.project_id, personKeysOf(withMore), attr);
         return [await withExpressions(context, expressionsOf(withMore), attr), withMore] as const;
@@ -92,7 +92,7 @@ export function queryKind<Schema extends QuerySchema, Type extends ResultType, C
         title: title(checked),
         result: typeof result === "function" ? result(checked) : result,
         filtersTestAccounts: checked.query.filterTestAccounts === true,
-        answer: async (context, more) => await answer(...(await ready(context, more))),
+        answer: async (context, more) => await answer(...(await prepare(context, more))),
         read: async (reader) => {
           await treesOf(reader, expressionsOf(checked), attr);
           await read?.(reader, checked);
@@ -100,7 +100,7 @@ export function queryKind<Schema extends QuerySchema, Type extends ResultType, C
         ...(persons && {
           persons: {
             takes: persons.takes,
-            of: async (context, more, figure) => await persons.of(...(await ready(context, more)), figure),
+            of: async (context, more, figure) => await persons.of(...(await prepare(context, more)), figure),
           },
         }),
       };

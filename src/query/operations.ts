@@ -39,23 +39,23 @@ export function queryRoutes({ gate, engine }: { gate: Gate; engine: OpenedQuerie
         const { query, refresh, client_query_id } = body;
         const { isForced, isAsync } = refreshMode(refresh, body.async === true);
         const { scopes } = access.key;
-        const mayBeKept = !isForced;
+        const mayBeCached = !isForced;
         const table = wantedTable(request, format);
         if (table) refuseTable(engine.check(query), isAsync);
         const name = { project_id: project.id, access, id: client_query_id ?? crypto.randomUUID() };
         if (!isAsync) {
           const result = await background.attend(name, request.signal, (abort) =>
-            engine.answer(project.id, query, { mayBeKept, scopes, abort }),
+            engine.answer(project.id, query, { mayBeCached, scopes, abort }),
           );
           return table ? await tableReply(result, table) : await slicedJson(resultReply(result));
         }
         // Problems of the query are returned at once.
         engine.check(query);
-        const kept = mayBeKept ? await engine.findKept(project.id, query, { scopes }) : undefined;
+        const kept = mayBeCached ? await engine.findCached(project.id, query, { scopes }) : undefined;
         if (kept) return await slicedJson(resultReply(kept));
         const waitMsMax = queryLimits.backgroundWaitMsMax;
         const compute = (abort: AbortSignal) =>
-          engine.answer(project.id, query, { mayBeKept, scopes, abort, waitMsMax, isCounted: true });
+          engine.answer(project.id, query, { mayBeCached, scopes, abort, waitMsMax, isCounted: true });
         return await statusReply(await background.begin(name, { query, readmit, compute }));
       },
     }),

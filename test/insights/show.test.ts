@@ -128,7 +128,7 @@ test("what a page has no time for shows its last result, or that it was not comp
       elapsed += 5000;
       return await engine.answer(...asked);
     },
-    findKept: (_, query) => Promise.resolve(query === third ? { ...kept, is_cached: true } : undefined),
+    findCached: (_, query) => Promise.resolve(query === third ? { ...kept, is_cached: true } : undefined),
   };
   const clock = { ...systemClock, elapsed: () => elapsed };
   const insights = [first, second, third, fourth].map((query) => ({ query }) as Insight);

@@ -80,7 +80,7 @@ test("queries that wait or run are counted by their bytes, and a project's leave
   const today: Clock = { ...clock, now: () => Date.UTC(2024, 4, 1) };
   const engine = openQueryEngine({ parser: noSqlParser, sql, clickhouse, clock: today, machine: idle });
   const long = { kind: "TrendsQuery", series: [{ event: "x".repeat(1_000_000) }] };
-  const ask = (project_id: number) => engine.answer(project_id, long, { mayBeKept: false });
+  const ask = (project_id: number) => engine.answer(project_id, long, { mayBeCached: false });
   const ofProject = Math.floor(queryLimits.queriesOfProjectBytesMax / 1_000_000);
   const asked = Array.from({ length: ofProject }, () => ask(1));
   expect((await faultOf(ask(1)))[0]).toBe("unavailable");

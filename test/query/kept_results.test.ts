@@ -44,7 +44,8 @@ test(
     const clock = { now: () => at, elapsed: () => elapsed };
     const engine = openQueryEngine({ parser: noSqlParser, sql, clickhouse, clock });
     const isCached = async (project_id = 1): Promise<boolean> =>
-      (await engine.answer(project_id, { kind: "TrendsQuery", series: [{}] }, { mayBeKept: true })).is_cached;
+      (await engine.answer(project_id, { kind: "TrendsQuery", series: [{}] }, { mayBeCached: true }))
+        .is_cached;
     expect([await isCached(), await isCached()]).toEqual([false, true]);
 
     const { status } = await ask(server, "DELETE", path);

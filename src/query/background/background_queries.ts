@@ -13,7 +13,7 @@ import { type IntervalTask, startInterval } from "../../work/interval.ts";
 import { countQuery } from "../engine.ts";
 import { queryLimits } from "../limits.ts";
 import type { QueryResult } from "../results/query_result.ts";
-import { type FoundResult, type ResultCache, writtenResult } from "../results/result_cache.ts";
+import { type CachedResult, type ResultCache, writtenResult } from "../results/result_cache.ts";
 import { queriedProject } from "../store.ts";
 
 /** The key, and the id of a query. */
@@ -36,7 +36,7 @@ interface BackgroundAsk {
   /** The key's access as the gate decides now; undefined where it is refused. */
   readmit: () => Promise<{ access: Access; project: { id: number } } | undefined>;
   /** Computes the result until the signal aborts; the query's bytes are counted. */
-  compute: (abort: AbortSignal) => Promise<QueryResult | FoundResult>;
+  compute: (abort: AbortSignal) => Promise<QueryResult | CachedResult>;
 }
 
 interface BackgroundQuery {
@@ -61,7 +61,7 @@ interface BackgroundQuery {
 /** The current state of a query. */
 export interface FoundQuery extends Pick<BackgroundQuery, "id" | "project_id" | "startedAt"> {
   endedAt?: Date;
-  result?: FoundResult;
+  result?: CachedResult;
   fault?: Fault;
 }
 

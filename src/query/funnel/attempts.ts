@@ -4,7 +4,7 @@
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import type { DateSpan } from "../date_range.ts";
 import type { Breakdown } from "../parts/breakdown.ts";
-import { brokenRows } from "../parts/breakdown_store.ts";
+import { breakdownRows } from "../parts/breakdown_store.ts";
 import type { Entity } from "../parts/series.ts";
 import { type Draft, entityCondition, eventTable, filterCondition, spanCondition } from "../store.ts";
 import { type Exclusion, type FunnelOrder, inTime, type Walk } from "./walk.ts";
@@ -43,7 +43,7 @@ export function stepRows(
   });
   const hits = order === "strict" ? "1" : `(${conditions.join(" OR ")})`;
   const rows = `${eventTable(draft, filters, true)} WHERE ${where} AND ${hits}`;
-  const { from, value } = breakdown ? brokenRows(draft, rows, breakdown) : { from: rows, value: "NULL" };
+  const { from, value } = breakdown ? breakdownRows(draft, rows, breakdown) : { from: rows, value: "NULL" };
   // Times are in µs from a second before the span, so that 0 means none.
   const origin = "toUnixTimestamp64Micro(toDateTime64({from:String}, 6, 'UTC')) - 1000000";
   const ban = bans.reduce((one, other) => `bitOr(${one}, ${other})`, "0");

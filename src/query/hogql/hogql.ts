@@ -29,7 +29,7 @@ function check(query: HogQLQuery, attr: string) {
     isGiven,
   );
   if (isFiltered && !/\{\s*filters\b/.test(query.query)) {
-    const detail = "The text does not say where these hold: write {filters} in its WHERE.";
+    const detail = "The text does not use these filters: write {filters} in its WHERE.";
     throw new Fault("invalid_input", detail, { attr: `${attr}__filters` });
   }
   const filters = filtersOf(query.filters ?? {}, `${attr}__filters`);
@@ -41,15 +41,15 @@ async function answer(context: QueryContext, checked: CheckedHogQL): Promise<Que
   try {
     const timings: QueryTiming[] = [];
     let last = 0;
-    const ended = (step: string): void => {
+    const recordStep = (step: string): void => {
       const at = context.elapsed() / 1000;
       timings.push({ k: `./${step}`, t: at - last });
       last = at;
     };
     const tree = await context.parse(query.query, "select", context.project_id);
-    ended("parse");
+    recordStep("parse");
     const source = { ...textsOf(query), filters: filtersIn(context, checked) };
-    const { rows, ...table } = await runTree(context, tree, source, ended);
+    const { rows, ...table } = await runTree(context, tree, source, recordStep);
     return {
       results: rows,
       table: { ...table, hogql: query.query, timings: [...timings, { k: ".", t: last }] },

@@ -83,7 +83,7 @@ export function requireBreakdownScopes({ scopes }: QueryContext, { parts }: Brea
   requireScopes(scopes, required);
 }
 
-/** The value of a line as the reply shows it. @param value as brokenRows() has it; undefined: all others. */
+/** The value of a line as the reply shows it. @param value as breakdownRows() has it; undefined: all others. */
 function breakdownValue({ parts }: Breakdown, value: string | null | undefined): string | string[] {
   if (value === undefined) return parts.length === 1 ? otherValues : parts.map(() => otherValues);
   if (parts.length === 1) return value ?? noValue;

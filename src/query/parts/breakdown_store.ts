@@ -7,7 +7,7 @@ import type { Draft } from "../store.ts";
 import type { Breakdown } from "./breakdown.ts";
 
 /** Whether its rows need `person_id`. */
-export function breaksPersons({ parts }: Breakdown): boolean {
+export function needsPersons({ parts }: Breakdown): boolean {
   return parts.some(({ type }) => type === "person");
 }
 
@@ -17,7 +17,7 @@ export function breaksPersons({ parts }: Breakdown): boolean {
  * @param rows the text after FROM, with its WHERE.
  * @returns from: the same; conditions follow it with AND.
  */
-export function brokenRows(
+export function breakdownRows(
   draft: Draft,
   rows: string,
   { parts }: Breakdown,
@@ -60,7 +60,7 @@ export function brokenRows(
   return { from: `(SELECT *${keys.join("")} FROM ${rows}) AS e ${joins.join(" ")} WHERE 1`, value };
 }
 
-/** The values that get a line of their own, by brokenRows(). */
+/** The values that get a line of their own, by breakdownRows(). */
 export interface BreakdownLines extends Breakdown {
   values: readonly (string | null)[];
 }

@@ -20,7 +20,7 @@ interface PeriodQuery {
   };
   interval: Interval;
   /** Whether one number is of the whole period. */
-  total?: boolean;
+  isTotal?: boolean;
 }
 
 /** From the first start, unless the range is explicit. */
@@ -28,14 +28,14 @@ export async function periodsOf(
   context: QueryContext,
   checked: PeriodQuery,
 ): Promise<Period & { periods: Period[] }> {
-  const { query, interval, total = false } = checked;
+  const { query, interval, isTotal = false } = checked;
   const range = await spanOf(context, checked, interval === "hour");
   const isExplicit = query.dateRange?.explicitDate === true;
-  const span = total || isExplicit ? range : { ...range, from: startOf(interval, range.from) };
-  const compares = query.compareFilter?.compare === true;
-  const starts = total ? [] : bucketsOf(interval, range);
-  const current: Period = { label: compares ? "current" : undefined, span, starts };
-  return { ...current, periods: compares ? [current, previous(current, interval, isExplicit)] : [current] };
+  const span = isTotal || isExplicit ? range : { ...range, from: startOf(interval, range.from) };
+  const isCompared = query.compareFilter?.compare === true;
+  const starts = isTotal ? [] : bucketsOf(interval, range);
+  const current: Period = { label: isCompared ? "current" : undefined, span, starts };
+  return { ...current, periods: isCompared ? [current, previous(current, interval, isExplicit)] : [current] };
 }
 
 /** The period of the same length directly before: so many whole intervals, or days where there are none. */

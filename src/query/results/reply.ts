@@ -2,11 +2,11 @@
 
 import { shownResults } from "../result.ts";
 import type { QueryResult } from "./query_result.ts";
-import type { FoundResult } from "./result_cache.ts";
+import type { CachedResult } from "./result_cache.ts";
 
 /** A result in PostHog's shape. */
 export function resultReply(
-  result: (QueryResult | FoundResult) & { is_cached?: boolean },
+  result: (QueryResult | CachedResult) & { is_cached?: boolean },
 ): Record<string, unknown> {
   const { timezone, date_from, date_to, computed_at, table, is_cached = false } = result;
   return {

@@ -17,9 +17,9 @@ export interface WrittenResult {
 }
 
 /** A cached result. Its rows are parsed only where they are read one by one. */
-export type FoundResult = Omit<QueryResult, "results"> & { results: WrittenRows };
+export type CachedResult = Omit<QueryResult, "results"> & { results: WrittenRows };
 
-interface CachedResult {
+interface CacheEntry {
   project_id: number;
   result: WrittenResult;
   bytes: number;
@@ -30,7 +30,7 @@ interface CachedResult {
 export class ResultCache {
   readonly #clock: Clock;
   /** The least recently read first. */
-  readonly #kept = new Map<string, CachedResult>();
+  readonly #kept = new Map<string, CacheEntry>();
   #bytesOf = new Tally<number>();
   #bytes = 0;
 
@@ -38,7 +38,7 @@ export class ResultCache {
     this.#clock = clock;
   }
 
-  find(key: string): FoundResult | undefined {
+  find(key: string): CachedResult | undefined {
     const kept = this.#kept.get(key);
     if (!kept) return undefined;
     this.#kept.delete(key);
@@ -48,7 +48,7 @@ export class ResultCache {
     }
     this.#kept.set(key, kept);
     const { head, rows } = kept.result;
-    return { ...(JSON.parse(Buffer.from(head).toString()) as FoundResult), results: rows };
+    return { ...(JSON.parse(Buffer.from(head).toString()) as CachedResult), results: rows };
   }
 
   /** Returns whether it is kept: one that is longer than a project's bound is not. */
@@ -94,7 +94,7 @@ export class ResultCache {
 export async function writtenResult({
   results,
   ...rest
-}: QueryResult | FoundResult): Promise<WrittenResult | undefined> {
+}: QueryResult | CachedResult): Promise<WrittenResult | undefined> {
   const head = bytesOf(JSON.stringify(rest));
   const rows = await WrittenRows.of(results, queryLimits.resultsOfProjectBytesMax - head.length);
   return rows && { head, rows };

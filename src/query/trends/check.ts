@@ -24,7 +24,7 @@ export function checkTrends(query: TrendsQuery, attr: string) {
     attr,
     query,
     interval,
-    total: isTotal(query.trendsFilter?.display),
+    isTotal: isTotal(query.trendsFilter?.display),
     series,
     filters: filtersOf(query, attr),
     breakdown,
@@ -57,7 +57,7 @@ function isTotal(display: string | null | undefined): boolean {
 
 const mathsOfProperty = new Set(["sum", "avg", "min", "max", "median", "p75", "p90", "p95", "p99"]);
 
-function refuseMath(query: TrendsQuery, node: EventsNode, at: string, isBroken: boolean): void {
+function refuseMath(query: TrendsQuery, node: EventsNode, at: string, hasBreakdown: boolean): void {
   const { math, math_property, math_group_type_index } = node;
   if (math && mathsOfProperty.has(math) && !math_property) {
     throw new Fault("required", `The math "${math}" needs a property.`, { attr: `${at}_property` });
@@ -73,11 +73,11 @@ function refuseMath(query: TrendsQuery, node: EventsNode, at: string, isBroken: 
     throw new Fault("required", detail, { attr: `${at}_group_type_index` });
   }
   const display = query.trendsFilter?.display;
-  const sliding = math === "weekly_active" || math === "monthly_active";
-  if (sliding && ((query.interval ?? "day") !== "day" || isTotal(display))) {
+  const isSliding = math === "weekly_active" || math === "monthly_active";
+  if (isSliding && ((query.interval ?? "day") !== "day" || isTotal(display))) {
     throw new Fault("invalid_input", `"${math}" is only supported for a line by day.`, { attr: at });
   }
-  if (sliding && isBroken) {
+  if (isSliding && hasBreakdown) {
     throw new Fault("invalid_input", `"${math}" is not supported with a breakdown.`, { attr: at });
   }
   if (display === "ActionsLineGraphCumulative" && (math ?? "total") !== "total" && math !== "sum") {

@@ -103,8 +103,8 @@ class Reader {
 
   #next(): RegExpExecArray | undefined {
     tokens.lastIndex = this.#at;
-    const found = tokens.exec(this.#text);
-    if (found) this.#at = tokens.lastIndex;
-    return found ?? undefined;
+    const match = tokens.exec(this.#text);
+    if (match) this.#at = tokens.lastIndex;
+    return match ?? undefined;
   }
 }

@@ -37,7 +37,7 @@ export async function trendPersons(
   if (!isGiven(figure.breakdown)) return trendPersonsText(scope, { bucket });
   if (!breakdown) return noFigure(figure, "breakdown", "This query has no breakdown.");
   requireBreakdownScopes(context, breakdown);
-  const found = await breakdownValues(scope, breakdown);
-  const line = figureLine(figure, "breakdown", valuesShown(breakdown, found));
-  return trendPersonsText(scope, { bucket, line, breakdown: { ...breakdown, values: found.values } });
+  const top = await breakdownValues(scope, breakdown);
+  const line = figureLine(figure, "breakdown", valuesShown(breakdown, top));
+  return trendPersonsText(scope, { bucket, line, breakdown: { ...breakdown, values: top.values } });
 }

@@ -10,7 +10,7 @@ import {
 import { addIntervals, type DateSpan } from "../date_range.ts";
 import { queryLimits } from "../limits.ts";
 import type { Breakdown } from "../parts/breakdown.ts";
-import { breakdownLine, type BreakdownLines, breaksPersons, brokenRows } from "../parts/breakdown_store.ts";
+import { breakdownLine, type BreakdownLines, breakdownRows, needsPersons } from "../parts/breakdown_store.ts";
 import type { PersonStatement } from "../parts/figure.ts";
 import type { EventsNode, Interval, Math } from "../parts/model.ts";
 import type { Period } from "../parts/periods.ts";
@@ -55,7 +55,7 @@ export interface TrendRow {
 }
 
 const quantiles: Partial<Record<Math, number>> = { median: 0.5, p75: 0.75, p90: 0.9, p95: 0.95, p99: 0.99 };
-const personal: ReadonlySet<Math> = new Set<Math>([
+const personMaths: ReadonlySet<Math> = new Set<Math>([
   "dau",
   "weekly_active",
   "monthly_active",
@@ -78,31 +78,32 @@ export async function trendRows(
       draft.params,
     );
   }
-  const { from, line, only } = linedRows(draft, rowsOf(draft, scope, breakdown), breakdown);
+  const { from, line, condition } = rowsWithLines(draft, rowsOf(draft, scope, breakdown), breakdown);
   return await context.run<TrendRow>(
     `SELECT toInt32(${bucketOf(draft, scope)}) AS bucket, toInt32(${line}) AS line,
        toFloat64(${aggregate(draft, math, series.node)}) AS value
-     FROM ${from}${only} GROUP BY bucket, line`,
+     FROM ${from}${condition} GROUP BY bucket, line`,
     draft.params,
   );
 }
 
 /** The values of a breakdown with the most events, whether there are more, and the numbers of each. */
-export interface BrokenTrend {
+export interface BreakdownTrend {
   values: (string | null)[];
   more: boolean;
   rows: TrendRow[];
 }
 
 /** Properties are read once where they have few values; else first for the values with the most events. */
-export async function brokenTrend(scope: TrendScope, breakdown: Breakdown): Promise<BrokenTrend> {
+export async function trendByBreakdown(scope: TrendScope, breakdown: Breakdown): Promise<BreakdownTrend> {
   const { math } = scope.series;
   // Not every SQL aggregate has states, and finding persons' first events is as much work as the rest.
-  const mayOnce = math !== "hogql" && !math.startsWith("first_") && (await hasFewValues(scope, breakdown));
-  const once = mayOnce ? await readOnce(scope, breakdown).catch(unlessHeavy) : undefined;
-  if (once) return once;
-  const found = await breakdownValues(scope, breakdown);
-  return { ...found, rows: await trendRows(scope, { ...breakdown, values: found.values }) };
+  const mayReadOnce =
+    math !== "hogql" && !math.startsWith("first_") && (await hasFewValues(scope, breakdown));
+  const onePass = mayReadOnce ? await readOnce(scope, breakdown).catch(unlessHeavy) : undefined;
+  if (onePass) return onePass;
+  const top = await breakdownValues(scope, breakdown);
+  return { ...top, rows: await trendRows(scope, { ...breakdown, values: top.values }) };
 }
 
 /** Later events may have many more values: then there are two passes. */
@@ -113,7 +114,7 @@ function unlessHeavy(thrown: unknown): undefined {
 /** Whether the first events that are read have few values: then few states are needed. */
 async function hasFewValues(scope: TrendScope, breakdown: Breakdown): Promise<boolean> {
   const draft = newDraft(scope.context);
-  const { from, value } = brokenRows(draft, rowsOf(draft, withoutPersons(scope), breakdown), breakdown);
+  const { from, value } = breakdownRows(draft, rowsOf(draft, withoutPersons(scope), breakdown), breakdown);
   const [{ few } = { few: 0 }] = await scope.context.run<{ few: number }>(
     `SELECT uniqExact(value) <= ${queryLimits.breakdownValuesHeldMax} AS few
      FROM (SELECT ${value} AS value FROM ${from} LIMIT ${queryLimits.breakdownEventsSeen})`,
@@ -122,24 +123,24 @@ async function hasFewValues(scope: TrendScope, breakdown: Breakdown): Promise<bo
   return Boolean(few);
 }
 
-async function readOnce(scope: TrendScope, breakdown: Breakdown): Promise<BrokenTrend> {
+async function readOnce(scope: TrendScope, breakdown: Breakdown): Promise<BreakdownTrend> {
   const { context, series } = scope;
   const { limit, other } = breakdown;
   const draft = newDraft(context);
-  const { from, value } = brokenRows(draft, rowsOf(draft, scope, breakdown), breakdown);
+  const { from, value } = breakdownRows(draft, rowsOf(draft, scope, breakdown), breakdown);
   const text = aggregate(draft, series.math, series.node);
-  const [, name, parameters = "", argument] = /^(\w+)(\([\d.]+\))?\((.*)\)$/s.exec(text)!;
-  const rows = await context.run<TrendRow & { shown: string | null }>(
-    `SELECT bucket, toInt32(least(place, ${limit + 1}) - 1) AS line, any(broken) AS shown,
-       toFloat64(${name}Merge${parameters}(state)) AS value
+  const [, aggregateName, parameters = "", argument] = /^(\w+)(\([\d.]+\))?\((.*)\)$/s.exec(text)!;
+  const rows = await context.run<TrendRow & { name: string | null }>(
+    `SELECT bucket, toInt32(least(place, ${limit + 1}) - 1) AS line, any(breakdown_value) AS name,
+       toFloat64(${aggregateName}Merge${parameters}(state)) AS value
      FROM (
-       SELECT bucket, broken, state, dense_rank() OVER (ORDER BY total DESC, broken) AS place
+       SELECT bucket, breakdown_value, state, dense_rank() OVER (ORDER BY total DESC, breakdown_value) AS place
        FROM (
-         SELECT bucket, broken, state, sum(events) OVER (PARTITION BY broken) AS total
+         SELECT bucket, breakdown_value, state, sum(events) OVER (PARTITION BY breakdown_value) AS total
          FROM (
-           SELECT toInt32(${bucketOf(draft, scope)}) AS bucket, ${value} AS broken,
-             ${name}State${parameters}(${argument}) AS state, count() AS events
-           FROM ${from} GROUP BY bucket, broken
+           SELECT toInt32(${bucketOf(draft, scope)}) AS bucket, ${value} AS breakdown_value,
+             ${aggregateName}State${parameters}(${argument}) AS state, count() AS events
+           FROM ${from} GROUP BY bucket, breakdown_value
          )
        )
      )
@@ -147,7 +148,7 @@ async function readOnce(scope: TrendScope, breakdown: Breakdown): Promise<Broken
     draft.params,
   );
   const values: (string | null)[] = [];
-  for (const { line, shown } of rows) if (line < limit) values[line] = shown;
+  for (const { line, name } of rows) if (line < limit) values[line] = name;
   return { values, more: rows.some(({ line }) => line === limit), rows };
 }
 
@@ -155,17 +156,17 @@ async function readOnce(scope: TrendScope, breakdown: Breakdown): Promise<Broken
 export async function breakdownValues(
   scope: TrendScope,
   breakdown: Breakdown,
-): Promise<Omit<BrokenTrend, "rows">> {
+): Promise<Omit<BreakdownTrend, "rows">> {
   const { limit } = breakdown;
   const draft = newDraft(scope.context);
-  const rows = rowsOf(draft, withoutPersons(scope), breakdown);
-  const { from, value } = brokenRows(draft, rows, breakdown);
+  const events = rowsOf(draft, withoutPersons(scope), breakdown);
+  const { from, value } = breakdownRows(draft, events, breakdown);
   draft.params["limit"] = limit + 1;
-  const found = await scope.context.run<{ value: string | null }>(
+  const rows = await scope.context.run<{ value: string | null }>(
     `SELECT ${value} AS value FROM ${from} GROUP BY value ORDER BY count() DESC, value LIMIT {limit:UInt32}`,
     draft.params,
   );
-  return { values: found.slice(0, limit).map((row) => row.value), more: found.length > limit };
+  return { values: rows.slice(0, limit).map((row) => row.value), more: rows.length > limit };
 }
 
 /** Without persons where only events are counted: the join would cost more than the rest. */
@@ -188,42 +189,42 @@ function rowsOf(
   const span_condition = spanCondition(draft, span);
   const all = { ...series, filters: [...filters, ...series.filters] };
   if (math !== "first_time_for_user" && math !== "first_matching_event_for_user") {
-    const counted = personal.has(math) || (math === "unique" && !series.node.math_property);
-    const withPersons = counted || (breakdown !== undefined && breaksPersons(breakdown));
+    const countsPersons = personMaths.has(math) || (math === "unique" && !series.node.math_property);
+    const withPersons = countsPersons || (breakdown !== undefined && needsPersons(breakdown));
     return `${eventTable(draft, all.filters, withPersons)} WHERE ${span_condition} AND ${entityCondition(draft, all)}`;
   }
-  const matched = math === "first_matching_event_for_user";
-  const which = entityCondition(draft, matched ? all : { event: series.event, filters: [] });
-  const first = matched ? "1" : filterCondition(draft, all.filters);
-  const read = [
+  const isMatching = math === "first_matching_event_for_user";
+  const candidateText = entityCondition(draft, isMatching ? all : { event: series.event, filters: [] });
+  const firstText = isMatching ? "1" : filterCondition(draft, all.filters);
+  const columnNames = [
     "timestamp",
     "properties",
     "group_types",
     "group_keys",
     ...(draft.expressions?.columns ?? []),
   ];
-  const columns = read.map((name, i) => `first_event.${i + 1} AS ${name}`).join(", ");
+  const columns = columnNames.map((name, i) => `first_event.${i + 1} AS ${name}`).join(", ");
   // All events before the end are read: a person's first one may be before the span.
   return `(
        SELECT project_id, person_id, ${columns} FROM (
-         SELECT project_id, person_id, argMin((${read.join(", ")}), (timestamp, uuid)) AS first_event
+         SELECT project_id, person_id, argMin((${columnNames.join(", ")}), (timestamp, uuid)) AS first_event
          FROM ${eventTable(draft, all.filters, true)}
-         WHERE project_id = {project_id:UInt32} AND timestamp < toDateTime64({to:String}, 6, 'UTC') AND ${which}
+         WHERE project_id = {project_id:UInt32} AND timestamp < toDateTime64({to:String}, 6, 'UTC') AND ${candidateText}
          GROUP BY project_id, person_id)
-     ) WHERE ${span_condition} AND ${first}`;
+     ) WHERE ${span_condition} AND ${firstText}`;
 }
 
 /** The rows, the expression of a row's line, and a condition that omits rows without a line. */
-function linedRows(
+function rowsWithLines(
   draft: Draft,
   rows: string,
   breakdown: BreakdownLines | undefined,
-): { from: string; line: string; only: string } {
-  if (!breakdown) return { from: rows, line: "0", only: "" };
+): { from: string; line: string; condition: string } {
+  if (!breakdown) return { from: rows, line: "0", condition: "" };
   const { values, other } = breakdown;
-  const { from, value } = brokenRows(draft, rows, breakdown);
+  const { from, value } = breakdownRows(draft, rows, breakdown);
   const line = breakdownLine(draft, value, breakdown);
-  return { from, line, only: other ? "" : ` AND ${line} < ${values.length}` };
+  return { from, line, condition: other ? "" : ` AND ${line} < ${values.length}` };
 }
 
 function aggregate(
@@ -268,9 +269,9 @@ function aggregate(
 function activeText(draft: Draft, { series, filters, span, buckets }: TrendScope): string | undefined {
   const days = activeDays[series.math];
   if (days === undefined || !buckets) return undefined;
-  const reading = { from: addIntervals("day", buckets.first, 1 - days), to: span.to };
+  const readSpan = { from: addIntervals("day", buckets.first, 1 - days), to: span.to };
   const day = bucketIndex(draft, "day", buckets.first);
-  const where = `${spanCondition(draft, reading)} AND ${entityCondition(draft, series, filters)}`;
+  const where = `${spanCondition(draft, readSpan)} AND ${entityCondition(draft, series, filters)}`;
   draft.params["days"] = days;
   draft.params["count"] = buckets.count;
   return `SELECT person_id, arrayJoin(range(greatest(day, 0), least(day + {days:Int32}, {count:Int32}))) AS bucket
@@ -285,22 +286,22 @@ export function trendPersonsText(
   scope: TrendScope,
   {
     bucket,
-    line: at,
+    line: lineIndex,
     breakdown,
   }: { bucket: number | undefined; line?: number; breakdown?: BreakdownLines | undefined },
 ): PersonStatement {
   const { context, series } = scope;
   const draft = newDraft(context);
   const active = activeText(draft, scope);
-  const counting = series.math.startsWith("first_") ? series : { ...series, math: "dau" as const };
-  const rows = active ? `(${active}) WHERE 1` : rowsOf(draft, { ...scope, series: counting }, breakdown);
-  const { from, line } = linedRows(draft, rows, breakdown);
+  const personSeries = series.math.startsWith("first_") ? series : { ...series, math: "dau" as const };
+  const rows = active ? `(${active}) WHERE 1` : rowsOf(draft, { ...scope, series: personSeries }, breakdown);
+  const { from, line } = rowsWithLines(draft, rows, breakdown);
   const bucketColumn = active ? "bucket" : bucketOf(draft, scope);
   const conditions = [
     ...(bucket === undefined ? [] : [`${bucketColumn} = {at_bucket:Int32}`]),
-    ...(at === undefined ? [] : [`${line} = {at_line:Int32}`]),
+    ...(lineIndex === undefined ? [] : [`${line} = {at_line:Int32}`]),
   ];
-  Object.assign(draft.params, { at_bucket: bucket ?? 0, at_line: at ?? 0 });
+  Object.assign(draft.params, { at_bucket: bucket ?? 0, at_line: lineIndex ?? 0 });
   const text = `SELECT person_id FROM ${from}${conditions.map((one) => ` AND ${one}`).join("")}`;
   return { text, params: draft.params };
 }

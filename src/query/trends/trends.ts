@@ -13,7 +13,7 @@ import { type CheckedTrends, checkTrends, trendsTitle } from "./check.ts";
 import type { Formula } from "./formula.ts";
 import { trendsModel } from "./model.ts";
 import { trendPersons } from "./persons.ts";
-import { brokenTrend, type TrendRow, trendRows, trendScope } from "./store.ts";
+import { trendByBreakdown, type TrendRow, trendRows, trendScope } from "./store.ts";
 
 export const trendsKind = queryKind({
   schema: trendsModel,
@@ -94,9 +94,9 @@ async function linesOf(
   const { breakdown, query, series: all, interval } = checked;
   const { starts } = period;
   const scope = trendScope(context, checked, series, period);
-  const found = breakdown && (await brokenTrend(scope, breakdown));
-  const rows = found?.rows ?? (await trendRows(scope, undefined));
-  const values = breakdown && found ? valuesShown(breakdown, found) : [undefined];
+  const byValue = breakdown && (await trendByBreakdown(scope, breakdown));
+  const rows = byValue?.rows ?? (await trendRows(scope, undefined));
+  const values = breakdown && byValue ? valuesShown(breakdown, byValue) : [undefined];
   const byLine = Map.groupBy(rows, ({ line }) => line);
   return values.map((value, i) => {
     const numbers = numbersOf(byLine.get(i) ?? [], starts, interval, query.trendsFilter?.display);

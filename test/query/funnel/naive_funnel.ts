@@ -156,8 +156,8 @@ function inAnyOrder(own: readonly NaiveEvent[], funnel: NaiveFunnel): Attempt {
   }
   const banned = own.find((one) => one.at > own[0]!.at && bansOf(one, funnel).length > 0);
   const isDone = times.length === steps.length && times.at(-1)! <= (banned?.at ?? 0);
-  const isBroken = banned !== undefined && banned.at <= own[0]!.at + windowMs && !isDone;
-  return isBroken || maskOf(own[0]!, funnel) === 0
+  const hasBreakdown = banned !== undefined && banned.at <= own[0]!.at + windowMs && !isDone;
+  return hasBreakdown || maskOf(own[0]!, funnel) === 0
     ? { times: [], isExcluded: false }
     : { times, isExcluded: false };
 }

@@ -120,8 +120,8 @@ function openTimedEngine() {
   const clock: Clock = { now: () => now, elapsed: () => elapsed };
   const engine = openQueryEngine({ parser: noSqlParser, sql, clickhouse, clock });
   const trend = { kind: "TrendsQuery", series: [{}] };
-  const isCached = async (query: object = trend, mayBeKept = true, project_id = 1) =>
-    (await engine.answer(project_id, query, { mayBeKept })).is_cached;
+  const isCached = async (query: object = trend, mayBeCached = true, project_id = 1) =>
+    (await engine.answer(project_id, query, { mayBeCached })).is_cached;
   return {
     engine,
     state,
@@ -137,10 +137,10 @@ test("a repeated query gets the computed result, with its time", async () => {
   expect(await isCached()).toBe(false);
   wait(1000);
   const trend = { kind: "TrendsQuery", series: [{}] };
-  const again = await engine.answer(1, trend, { mayBeKept: true });
+  const again = await engine.answer(1, trend, { mayBeCached: true });
   expect([again.is_cached, again.computed_at, sent()]).toEqual([true, "2024-05-01T23:00:00.000Z", 1]);
-  expect(await engine.findKept(1, trend)).toEqual(again as never);
-  expect(await engine.findKept(1, { ...trend, interval: "hour" })).toBeUndefined();
+  expect(await engine.findCached(1, trend)).toEqual(again as never);
+  expect(await engine.findCached(1, { ...trend, interval: "hour" })).toBeUndefined();
   expect(await isCached(trend, false)).toBe(false);
   expect(await isCached({ ...trend, interval: "hour" })).toBe(false);
   expect(await isCached(trend, true, 2)).toBe(false);
