@@ -8,7 +8,7 @@ export interface ExportInterval {
 
 const minuteMs = 60_000;
 
-const named: Readonly<Record<string, number>> = {
+const namedIntervals: Readonly<Record<string, number>> = {
   hour: 60 * minuteMs,
   day: 24 * 60 * minuteMs,
   // Aligned to 1970 like the others, so weeks begin on Thursdays.
@@ -20,7 +20,7 @@ const named: Readonly<Record<string, number>> = {
  * @throws Error for any other text: intervals were checked when they were stored.
  */
 export function intervalMs(name: string): number {
-  const namedMs = named[name];
+  const namedMs = namedIntervals[name];
   if (namedMs !== undefined) return namedMs;
   const minutes = Number(/^every ([1-9]\d{0,3}) minutes$/.exec(name)?.[1]);
   if (Number.isNaN(minutes)) throw new Error(`"${name}" is not an interval`);
@@ -47,8 +47,8 @@ export function nextDue(
   now: number,
 ): ExportInterval | undefined {
   const first = alignedBefore(until, lengthMs) + lengthMs;
-  const allowed = startAt === null ? first : -alignedBefore(-startAt, lengthMs);
-  const end = Math.max(first, allowed);
+  const firstAllowed = startAt === null ? first : -alignedBefore(-startAt, lengthMs);
+  const end = Math.max(first, firstAllowed);
   if (end > now || (endAt !== null && end > endAt)) return undefined;
   return { start: end - lengthMs, end };
 }

@@ -25,7 +25,7 @@ export interface ExportSource {
   /** Conditions over the model's columns that must all hold. */
   conditions: readonly ExportStatement[];
   columns: readonly ExportColumn[];
-  /** The compiled native_query, if any; `columns` are then its own. */
+  /** The compiled native_query, if any; `columns` are then those of the query. */
   compiled: CompiledQuery | undefined;
   /** The name of the table that persons are copied to. */
   copyId?: string | undefined;
@@ -33,12 +33,12 @@ export interface ExportSource {
 
 /**
  * The layout of rows. lines: one column `line`, each a JSON object; columns: as in the model; texts: untyped cells of a
- * table; harmless_texts: the same, with no cell that a spreadsheet takes for a formula.
+ * table; harmless_texts: texts of which a spreadsheet reads none as a formula.
  */
 export type FileLayout = "lines" | "columns" | "texts" | "harmless_texts";
 
 export interface Selection {
-  /** The SELECT of INSERT INTO  */
+  /** The SELECT after INSERT INTO. */
   select: ExportStatement;
   /** Its columns with ClickHouse types. */
   structure: string;
@@ -46,7 +46,7 @@ export interface Selection {
   identity: string;
 }
 
-/** A statement around the text of another one, with the parameters of both. */
+/** A statement that contains the text of another one, with the parameters of both. */
 export function wrapStatement(
   { text, params }: ExportStatement,
   around: (text: string) => string,
@@ -59,7 +59,7 @@ export function wrapStatement(
 export function daysOf(source: ExportSource): ExportStatement {
   // Persons are sorted by their ids, so every interval reads all of them.
   if (source.model === "persons") return { text: "SELECT toString(today()) AS day", params: {} };
-  const { where, params } = arrival(source);
+  const { where, params } = arrivalCondition(source);
   const day = "toString(toDate(timestamp)) AS day";
   return { text: `SELECT DISTINCT ${day} FROM event_rows WHERE ${where} ORDER BY day`, params };
 }
@@ -78,15 +78,15 @@ export function selectionOf(source: ExportSource, layout: FileLayout, days: read
       identity: compiled || model === "persons" ? "cityHash64(line)" : "cityHash64(substring(line, 1, 48))",
     };
   }
-  const typed = layout === "columns";
+  const isTyped = layout === "columns";
   const cellOf = layout === "texts" ? cell : harmlessCell;
   // Computed under names that no column has, so that an alias is not read as a column.
-  const computed = columns.map((one, i) => `${typed ? one.sql : cellOf(one)} AS c${i}`);
-  const shown = columns.map((one, i) => `c${i} AS ${nameOf(one)}`);
-  const declared = columns.map((one) => `${nameOf(one)} ${typed ? one.type : "String"}`);
+  const computed = columns.map((one, i) => `${isTyped ? one.sql : cellOf(one)} AS c${i}`);
+  const named = columns.map((one, i) => `c${i} AS ${nameOf(one)}`);
+  const declared = columns.map((one) => `${nameOf(one)} ${isTyped ? one.type : "String"}`);
   const names = compiled || model === "persons" ? columns.map(nameOf) : columns.slice(0, 1).map(nameOf);
   return {
-    select: { text: `SELECT ${shown.join(", ")} FROM (SELECT ${computed.join(", ")} ${from.text})`, params },
+    select: { text: `SELECT ${named.join(", ")} FROM (SELECT ${computed.join(", ")} ${from.text})`, params },
     structure: declared.join(", "),
     identity: `ifNull(cityHash64(${names.map((name) => `toString(${name})`).join(", ")}), 0)`,
   };
@@ -102,12 +102,12 @@ export function describeOf(source: ExportSource, days: readonly string[]): Expor
 export function countOf(source: ExportSource, days: readonly string[]): ExportStatement {
   const { compiled, model, conditions } = source;
   // Persons are joined only where a condition may need them: the join is half the cost of the count.
-  const plain = model === "events" && !compiled && conditions.length === 0;
-  const { text, params } = plain ? eventRows(source, days, "stored_events") : fromText(source, days);
-  return { text: `SELECT count() AS rows ${plain ? "FROM " : ""}${text}`, params };
+  const needsNoJoin = model === "events" && !compiled && conditions.length === 0;
+  const { text, params } = needsNoJoin ? eventRows(source, days, "stored_events") : fromText(source, days);
+  return { text: `SELECT count() AS rows ${needsNoJoin ? "FROM " : ""}${text}`, params };
 }
 
-/** The number of rows, and about how many bytes they have in the layout. */
+/** The number of rows, and their approximate bytes in the layout. */
 export function sizeOf({ select }: Selection): ExportStatement {
   return wrapStatement(select, (rows) => `SELECT count() AS rows, sum(byteSize(*)) AS bytes FROM (${rows})`);
 }
@@ -192,8 +192,8 @@ function nameOf({ name }: ExportColumn): string {
 
 function fromText(source: ExportSource, days: readonly string[], persons = false): ExportStatement {
   const { compiled, model, columns } = source;
-  const joined = persons && columns.some(({ name }) => name === personProperties) && !compiled;
-  const events = () => (joined ? eventsWithPersons(source, days) : eventRows(source, days));
+  const hasPersons = persons && columns.some(({ name }) => name === personProperties) && !compiled;
+  const events = () => (hasPersons ? eventsWithPersons(source, days) : eventRows(source, days));
   const rows = model === "persons" ? personRows(source) : events();
   const params = { ...rows.params, ...compiled?.params };
   if (!compiled && model === "events") return { text: `FROM ${rows.text}`, params };
@@ -205,7 +205,7 @@ function fromText(source: ExportSource, days: readonly string[], persons = false
 /** Joins each event with the current properties of its person; only persons of these events are read. */
 function eventsWithPersons(source: ExportSource, days: readonly string[]): ExportStatement {
   const { text, params } = eventRows(source, days);
-  const { where } = arrival(source);
+  const { where } = arrivalCondition(source);
   const main_ids =
     "SELECT if(m.main_id = '', e.distinct_id, m.main_id) FROM " +
     `(SELECT DISTINCT distinct_id FROM event_rows WHERE ${where} AND toDate(timestamp) IN {days:Array(Date)}) AS e ` +
@@ -222,7 +222,7 @@ function eventsWithPersons(source: ExportSource, days: readonly string[]): Expor
 
 function eventRows(source: ExportSource, days: readonly string[], view = "events"): ExportStatement {
   const { include_events, exclude_events } = source.events;
-  const { where, params } = arrival(source);
+  const { where, params } = arrivalCondition(source);
   const clauses = [where, "toDate(timestamp) IN {days:Array(Date)}"];
   Object.assign(params, { days });
   if (include_events.length > 0) {
@@ -233,7 +233,7 @@ function eventRows(source: ExportSource, days: readonly string[], view = "events
     clauses.push("event NOT IN {exclude_events:Array(String)}");
     Object.assign(params, { exclude_events });
   }
-  return narrowed(view, clauses, params, source.conditions);
+  return filteredRows(view, clauses, params, source.conditions);
 }
 
 /**
@@ -246,23 +246,23 @@ function personRows(source: ExportSource): ExportStatement {
     const text = "exported_person_rows WHERE attempt = {copyId:UUID} AND project_id = {project:UInt32}";
     return { text, params: { copyId, project: project_id } };
   }
-  const { where, params } = arrival(source, "_inserted_at");
-  return narrowed("exported_persons", [where], params, source.conditions);
+  const { where, params } = arrivalCondition(source, "_inserted_at");
+  return filteredRows("exported_persons", [where], params, source.conditions);
 }
 
-function narrowed(
+function filteredRows(
   rows: string,
   clauses: string[],
   params: Record<string, unknown>,
   conditions: readonly ExportStatement[],
 ): ExportStatement {
   const all = [...clauses, ...conditions.map(({ text }) => `(${text})`)];
-  const joined = Object.assign({}, params, ...conditions.map((one) => one.params)) as Record<string, unknown>;
-  return { text: `${rows} WHERE ${all.join(" AND ")}`, params: joined };
+  const merged = Object.assign({}, params, ...conditions.map((one) => one.params)) as Record<string, unknown>;
+  return { text: `${rows} WHERE ${all.join(" AND ")}`, params: merged };
 }
 
 /** The project and the half-open interval of arrival. */
-function arrival(
+function arrivalCondition(
   { project_id, interval }: ExportSource,
   column: "created_at" | "_inserted_at" = "created_at",
 ): { where: string; params: Record<string, unknown> } {

@@ -96,9 +96,9 @@ function pageUrl(url: URL, limit: number, offset: number): string {
  */
 export function checkFits(sizes: readonly number[]): void {
   const bytesMax = httpLimits.pageBytesMax;
-  const fits = fitting(sizes, bytesMax);
-  if (fits === undefined) return;
-  const detail = `These rows are longer than the ${bytesMax} bytes of a page. Use limit=${fits}.`;
+  const limit = fitting(sizes, bytesMax);
+  if (limit === undefined) return;
+  const detail = `These rows are longer than the ${bytesMax} bytes of a page. Use limit=${limit}.`;
   throw new Fault("max_value", detail, { attr: "limit" });
 }
 

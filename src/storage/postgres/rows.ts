@@ -1,5 +1,4 @@
-// SQL of several stores: a page of rows with the count of all, the sizes of rows, users and projects as replies show
-// them.
+// SQL of several stores: a page of rows with the count of all, the sizes of rows, and the JSON of users and projects.
 
 import { mapInSlices } from "../../work/slices.ts";
 import type { Postgres, PostgresFragment, PostgresTransaction } from "./postgres.ts";
@@ -32,16 +31,16 @@ export async function countedPage<Row, Shown>(
   sql: Postgres,
   { columns, from, order, page, show, check }: Listing<Row, Shown>,
 ): Promise<Counted<Shown>> {
-  const rest = sql`${from} ORDER BY ${order} LIMIT ${page.limit} OFFSET ${page.offset}`;
-  if (check) check(await rowBytes(sql, sql`SELECT ${columns} ${rest}`));
+  const ofPage = sql`${from} ORDER BY ${order} LIMIT ${page.limit} OFFSET ${page.offset}`;
+  if (check) check(await rowBytes(sql, sql`SELECT ${columns} ${ofPage}`));
   // Under a name that no column has: a subscription has a column `count`.
   const all = sql`SELECT count(*)::integer AS rows_in_all ${from}`;
-  const rows = await sql<(Row & { rows_in_all: number })[]>`SELECT ${columns}, (${all}) ${rest}`;
+  const rows = await sql<(Row & { rows_in_all: number })[]>`SELECT ${columns}, (${all}) ${ofPage}`;
   const [first] = rows;
   const [counted] = first || page.offset === 0 ? [first] : await sql<{ rows_in_all: number }[]>`${all}`;
   const shown = await mapInSlices(rows, (row) => {
-    const { rows_in_all: _, ...own } = row;
-    return show(own as unknown as Row);
+    const { rows_in_all: _, ...listed } = row;
+    return show(listed as unknown as Row);
   });
   return { count: counted?.rows_in_all ?? 0, rows: shown };
 }

@@ -15,23 +15,23 @@ import type { S3Config } from "./config.ts";
 type Explaining = Pick<ExportServices, "addresses"> & Pick<ExportWork, "abort">;
 
 interface Refusal {
-  said: string;
+  sentence: string;
   /** In lower case; any one of them identifies the refusal. */
   signs: readonly string[];
   final: boolean;
 }
 
-/** A line each: the sentence, then its signs. */
+/** Reads lines of `sentence | sign, sign`. */
 function refusalsIn(text: string, final: boolean): Refusal[] {
   const lines = text.trim().split("\n");
   return lines.map((line) => {
-    const [said = "", signs = ""] = line.split(" | ");
-    return { said, signs: signs.split(", "), final };
+    const [sentence = "", signs = ""] = line.split(" | ");
+    return { sentence, signs: signs.split(", "), final };
   });
 }
 
 /** By S3's codes and the texts that Amazon and others send with them, since ClickHouse drops most codes. */
-const known = [
+const knownRefusals = [
   ...refusalsIn(
     `
 InvalidAccessKeyId: the access key does not exist | invalidaccesskeyid, access key id
@@ -58,7 +58,7 @@ InternalError: it failed | internalerror, internal error`,
   ),
 ];
 
-const connection = refusalsIn(
+const connectionFailures = refusalsIn(
   `
 the connection was refused | connection refused
 the connection was closed | connection reset, broken pipe, unexpected eof, connection aborted
@@ -81,15 +81,15 @@ export async function explainS3(
   if (!(thrown instanceof ClickHouseError) || !aboutServer.has(thrown.type)) return undefined;
   const text = reasonOf(thrown).slice(0, readCharsMax).toLowerCase();
   const isOfSocket = text.includes("poco::exception") || text.includes("e.code()");
-  const broken = isOfSocket ? find(connection, text) : undefined;
-  if (broken) return new ExportError(`The S3 server could not be reached: ${broken.said}`, false);
-  const refused = find(known, text);
-  if (refused)
-    return new ExportError(`The S3 server refused: ${refused.said}${hint(config, text)}`, refused.final);
+  const failure = isOfSocket ? find(connectionFailures, text) : undefined;
+  if (failure) return new ExportError(`The S3 server could not be reached: ${failure.sentence}`, false);
+  const refusal = find(knownRefusals, text);
+  if (refusal)
+    return new ExportError(`The S3 server refused: ${refusal.sentence}${hint(config, text)}`, refusal.final);
   const reply = await repeatWrite(config, explaining).catch(() => undefined);
   if (reply) return ofStatus(reply, text);
-  const silent = text.includes("no response body") ? ": No response body" : "";
-  return new ExportError(`The S3 server refused, without a known error code${silent}`, false);
+  const withoutBody = text.includes("no response body") ? ": No response body" : "";
+  return new ExportError(`The S3 server refused, without a known error code${withoutBody}`, false);
 }
 
 /** ClickHouse's errors of a server or of the connection to it. */
@@ -109,8 +109,8 @@ function find(refusals: readonly Refusal[], text: string): Refusal | undefined {
 const usualRegion = "us-east-1";
 
 function hint({ endpoint_url, region }: S3Config, text: string): string {
-  const wronglySigned = text.includes("signature") || text.includes("authorization");
-  if (endpoint_url === null || region === usualRegion || !wronglySigned) return "";
+  const isSigningError = text.includes("signature") || text.includes("authorization");
+  if (endpoint_url === null || region === usualRegion || !isSigningError) return "";
   return ` (ClickHouse signs for "${usualRegion}" until a server reports its region)`;
 }
 
@@ -124,9 +124,9 @@ function ofStatus({ status, header }: ForeignAnswer, text: string): ExportError 
   if (status === 401 || status === 403 || status === 404) {
     return new ExportError(`The server answered ${status} without a known error code`, true);
   }
-  const silent = text.includes("no response body") ? ": No response body" : "";
+  const withoutBody = text.includes("no response body") ? ": No response body" : "";
   return new ExportError(
-    `The S3 server failed${status >= 400 ? ` with status ${status}` : ""}${silent}`,
+    `The S3 server failed${status >= 400 ? ` with status ${status}` : ""}${withoutBody}`,
     false,
   );
 }
