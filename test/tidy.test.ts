@@ -312,7 +312,7 @@ const processState: Record<string, { names: string[]; since: string }> = {
   "src/capture/wasm/scan_arena.ts": { names: ["compiled"], since: "code, compiled at its first use" },
   "src/capture/wasm/session_fold.ts": { names: ["compiled"], since: "code, compiled at its first use" },
   "src/capture/scan/event_index.ts": {
-    names: ["known"],
+    names: ["recentKeys"],
     since: "results of a pure function, on the hot path",
   },
   "src/capture/scan/event_fields.ts": { names: ["plainKey"], since: "scratch of one synchronous call" },

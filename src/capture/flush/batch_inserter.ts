@@ -52,7 +52,7 @@ export class BatchInserter {
     for (const batches of planInserts(segment)) {
       const started = clock.elapsed();
       const send = (missing: Batch[]) => this.#insertFrom(segment, missing);
-      const stored = await this.#deliver(segment, batches, segment.recovered, send);
+      const stored = await this.#deliver(segment, batches, segment.isRecovered, send);
       if (stored === undefined) return undefined;
       counts.stored(segment.lane, stored);
       counts.seconds((clock.elapsed() - started) / 1000);

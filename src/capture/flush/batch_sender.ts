@@ -48,7 +48,7 @@ export class BatchSender {
       await this.sendLoaded(segment.lane, await readBatches(this.#io, segment.path, batches));
     } else if (areWholeFile(this.#io, batches, segment)) {
       // After a failure the engine may still read the file.
-      await this.#sendFile(segment.lane, segment.path, () => (segment.borrowed = true));
+      await this.#sendFile(segment.lane, segment.path, () => (segment.isBorrowed = true));
     } else await this.#sendSpool(segment.lane, this.#copyToSpool(segment.path, fileRangesOf(batches)));
   }
 

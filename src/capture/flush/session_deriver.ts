@@ -129,7 +129,7 @@ export class SessionDeriver {
 
   /** "sessions": its blocks were folded; true: its rows were read back, for its days as well. */
   async #deriveSegment({ segment, batches }: Stored): Promise<TryResult<true | "sessions">> {
-    const writing = await this.#tries.run(() => this.#writeNames(segment.recovered, batches));
+    const writing = await this.#tries.run(() => this.#writeNames(segment.isRecovered, batches));
     if (writing !== true) return writing;
     // Some rows of a halved batch may be in quarantine.
     if (!segment.batches.every(({ id }) => batches.includes(id))) return await this.#stored.derive(batches);

@@ -12,17 +12,17 @@ const step = {
   /** The check for UTF-8; then the body's first byte. */
   start: 0,
   opening: 11,
-  /** Within the array of events: at an item, or after one. */
+  /** In the array of events: at an item; within one that is no object; after an item. */
   item: 1,
-  noItem: 2,
-  behindItem: 3,
-  /** Within an indexed object: after its opening bracket; at a key; within an incomplete value; after a value. */
-  first: 4,
+  nonObject: 2,
+  afterItem: 3,
+  /** In an indexed object: after its opening bracket; at a key; within an incomplete value; after a value. */
+  afterBracket: 4,
   member: 5,
   value: 6,
-  more: 7,
-  /** Within a body that is neither object nor array; after its value. */
-  other: 8,
+  afterValue: 7,
+  /** Within a body that is neither object nor array; after a body's value; after its last byte. */
+  scalar: 8,
   end: 9,
   done: 10,
 } as const;
@@ -36,18 +36,18 @@ export class BodyScanner {
   #walk!: JsonWalker;
   /** The next byte to scan; while the walker works, its offset counts instead. */
   #at = 0;
-  /** Bytes that are known to be UTF-8. */
-  #sound = 0;
+  /** The first so many bytes are known to be UTF-8. */
+  #utf8Bytes = 0;
   #step: number = step.start;
   #level: number = level.body;
   #expectItem = false;
   #itemsFrom = 0;
-  /** Items that still go the slow way before the fast one is tried again; the last time it was #patience. */
-  #slowItems = 0;
-  #patience = 0;
-  /** The open member's slot, in a batch object's envelope too, and where its value begins. */
+  /** Items that still go the slow way before the fast one is tried again, and how many there were the last time. */
+  #slowItemsLeft = 0;
+  #backoff = 0;
+  /** The open member's slot in an event, its slot in a batch object's envelope, and where its value begins. */
   #slot: number = noSlot;
-  #outer: number = noSlot;
+  #envelopeSlot: number = noSlot;
   #from = 0;
   /** Where the value of the open `properties` begins, and its level. */
   #propertiesFrom = 0;
@@ -90,14 +90,14 @@ export class BodyScanner {
     const { index } = this;
     if (this.#step === step.start) {
       this.#checkUtf8(bytesMax * utf8Factor);
-      if (this.#sound < index.bytes.length) return false;
+      if (this.#utf8Bytes < index.bytes.length) return false;
       this.#open(index.fast?.open() ?? 0);
     }
     let left = bytesMax;
     while (this.#step !== step.done) {
       if (this.#step === step.item && index.isFull && !index.grow(this.#at)) return index.isSecondPass;
       const fast = this.#step === step.item ? index.fast : undefined;
-      if (fast && --this.#slowItems < 0) {
+      if (fast && --this.#slowItemsLeft < 0) {
         left -= this.#scanPlain(fast, left);
         if (left <= 0) return this.#step === step.done;
         if (index.isFull || this.#step === step.done) continue;
@@ -111,14 +111,14 @@ export class BodyScanner {
   /** Checks about `bytesMax` bytes more. */
   #checkUtf8(bytesMax: number): void {
     const { bytes } = this.index;
-    let to = Math.min(bytes.length, this.#sound + bytesMax);
+    let to = Math.min(bytes.length, this.#utf8Bytes + bytesMax);
     for (let back = 0; back < 3 && to < bytes.length && (bytes[to]! & 0xc0) === 0x80; back++) to--;
-    const whole = this.#sound === 0 && to === bytes.length;
-    if (!isUtf8(whole ? bytes : bytes.subarray(this.#sound, to))) throw notUtf8();
-    this.#sound = to;
+    const isWhole = this.#utf8Bytes === 0 && to === bytes.length;
+    if (!isUtf8(isWhole ? bytes : bytes.subarray(this.#utf8Bytes, to))) throw notUtf8();
+    this.#utf8Bytes = to;
   }
 
-  /** Adopts what ScanArena.open() found of the body: it is one event, or a batch whose events begin there. */
+  /** Adopts what ScanArena.open() returned: the body is one event, or a batch whose events begin at that offset. */
   #open(opened: number): void {
     this.#step = opened === 0 ? step.opening : opened === 1 ? step.done : step.item;
     if (opened === 1) this.index.readSingle();
@@ -137,8 +137,8 @@ export class BodyScanner {
     const { count, capacity, items, bytes } = index;
     const from = this.#at;
     const goal = from + bytesMax;
-    const most = Math.min(capacity, count + Math.ceil(bytesMax / entryCost));
-    this.#at = fast.scan(from, goal, [count, most], items, index.firstKey);
+    const countMax = Math.min(capacity, count + Math.ceil(bytesMax / entryCost));
+    this.#at = fast.scan(from, goal, [count, countMax], items, index.firstKey);
     const found = fast.foundCount;
     index.count += found;
     index.items += found;
@@ -150,13 +150,13 @@ export class BodyScanner {
       }
     }
     // Where one item is unusual, the next ones are likely to be.
-    if (found > 0) this.#patience = 0;
-    else if (this.#at < goal) this.#patience = Math.min(slowItemsMax, this.#patience * 2 + 1);
-    this.#slowItems = this.#patience;
+    if (found > 0) this.#backoff = 0;
+    else if (this.#at < goal) this.#backoff = Math.min(slowItemsMax, this.#backoff * 2 + 1);
+    this.#slowItemsLeft = this.#backoff;
     return Math.max(this.#at - from, found * entryCost);
   }
 
-  /** Whether only usual members of a batch follow the events. */
+  /** Whether only the usual end of a body follows the events. */
   #endsPlain(fast: ScanArena): boolean {
     const { index } = this;
     const isBatch = index.shape === "batch";
@@ -186,14 +186,14 @@ export class BodyScanner {
         return this.#opening();
       case step.item:
         return this.#item();
-      case step.first:
-        return this.#first();
+      case step.afterBracket:
+        return this.#afterBracket();
       case step.member:
         return this.#members();
-      case step.more:
-        return this.#more();
-      case step.behindItem:
-        return this.#behindItem();
+      case step.afterValue:
+        return this.#afterValue();
+      case step.afterItem:
+        return this.#afterItem();
       case step.end:
         return this.#end();
       case step.done:
@@ -205,9 +205,10 @@ export class BodyScanner {
 
   /** Ends a value that was passed in several slices. */
   #passed(): true {
-    const was = this.#step;
-    if (was === step.value) this.#record(this.#slot, this.#from);
-    this.#step = was === step.value ? step.more : was === step.noItem ? step.behindItem : step.end;
+    const ended = this.#step;
+    if (ended === step.value) this.#record(this.#slot, this.#from);
+    const outside = ended === step.nonObject ? step.afterItem : step.end;
+    this.#step = ended === step.value ? step.afterValue : outside;
     return true;
   }
 
@@ -220,16 +221,16 @@ export class BodyScanner {
     if (first === 0x7b) this.#openObject(level.body);
     else if (first === 0x5b) this.#openArray("array");
     else if (walk.skip(0)) this.#step = step.end;
-    else this.#step = step.other;
-    return this.#step !== step.other;
+    else this.#step = step.scalar;
+    return this.#step !== step.scalar;
   }
 
-  #openObject(which: number): void {
+  #openObject(at: number): void {
     const walk = this.#walk;
     this.index.openEntry(walk.at++);
     walk.altered = 0;
-    this.#level = which;
-    this.#step = step.first;
+    this.#level = at;
+    this.#step = step.afterBracket;
   }
 
   #openArray(shape: "batch" | "array"): void {
@@ -250,12 +251,12 @@ export class BodyScanner {
       return true;
     }
     this.index.ignoreItem();
-    const whole = walk.skip(1);
-    this.#step = whole ? step.behindItem : step.noItem;
-    return whole;
+    const isWhole = walk.skip(1);
+    this.#step = isWhole ? step.afterItem : step.nonObject;
+    return isWhole;
   }
 
-  #behindItem(): boolean {
+  #afterItem(): boolean {
     const walk = this.#walk;
     const next = walk.peek();
     if (next === stopped) return false;
@@ -271,12 +272,13 @@ export class BodyScanner {
     this.#walk.at++;
     this.#expectItem = false;
     this.#level = level.body;
-    this.#step = this.index.isSecondPass ? step.done : this.index.shape === "batch" ? step.more : step.end;
+    const following = this.index.shape === "batch" ? step.afterValue : step.end;
+    this.#step = this.index.isSecondPass ? step.done : following;
     return true;
   }
 
   /** After an object's opening bracket. */
-  #first(): boolean {
+  #afterBracket(): boolean {
     const next = this.#walk.peek();
     if (next === stopped) return false;
     if (next === 0x7d) return this.#closeObject();
@@ -284,7 +286,7 @@ export class BodyScanner {
     return true;
   }
 
-  /** The members of an object. Only at its end the body's own object shows whether it is a batch. */
+  /** Scans the members of an object. Whether the body's own object is a batch shows only at its end. */
   #members(): boolean {
     const walk = this.#walk;
     const depth = this.#depth;
@@ -293,7 +295,7 @@ export class BodyScanner {
     for (;;) {
       if (!walk.key()) return false;
       const slot = slotOfKey(keys, walk);
-      if (!inProperties && this.#opensMore(slot)) return true;
+      if (!inProperties && this.#opensNested(slot)) return true;
       const from = walk.at;
       if (!walk.skip(depth)) {
         this.#slot = slot;
@@ -305,16 +307,16 @@ export class BodyScanner {
       if (walk.peek() !== 0x2c) break;
       walk.at++;
     }
-    this.#step = step.more;
+    this.#step = step.afterValue;
     return true;
   }
 
   /** True when the member whose key was just read is the array of events, or an event's properties. */
-  #opensMore(slot: number): boolean {
+  #opensNested(slot: number): boolean {
     const walk = this.#walk;
     if (this.#level === level.body) {
-      this.#outer = slotOfKey(envelopeKeys, walk);
-      if (this.#outer === envelope.batch) {
+      this.#envelopeSlot = slotOfKey(envelopeKeys, walk);
+      if (this.#envelopeSlot === envelope.batch) {
         if (this.index.bytes[walk.at] !== 0x5b) throw malformed("batch is not an array");
         this.#openArray("batch");
         return true;
@@ -326,7 +328,7 @@ export class BodyScanner {
     this.#propertiesFrom = walk.at++;
     this.#propertiesLevel = this.#level;
     this.#level = level.properties;
-    this.#step = step.first;
+    this.#step = step.afterBracket;
     return true;
   }
 
@@ -342,11 +344,11 @@ export class BodyScanner {
     if (this.#level === level.properties) this.index.recordProperty(slot, from, to);
     else {
       this.index.recordOwn(slot, from, to);
-      if (this.#level === level.body) this.index.recordEnvelope(this.#outer, from, to);
+      if (this.#level === level.body) this.index.recordEnvelope(this.#envelopeSlot, from, to);
     }
   }
 
-  #more(): boolean {
+  #afterValue(): boolean {
     const walk = this.#walk;
     const next = walk.peek();
     if (next === stopped) return false;
@@ -362,16 +364,16 @@ export class BodyScanner {
     walk.at++;
     if (this.#level === level.properties) {
       this.#level = this.#propertiesLevel;
-      this.#outer = noSlot;
+      this.#envelopeSlot = noSlot;
       this.#record(field.properties, this.#propertiesFrom);
-      this.#step = step.more;
+      this.#step = step.afterValue;
       return true;
     }
     const isItem = this.#level === level.item;
     if (this.index.shape === "other") this.index.shape = "event";
     if (isItem || this.index.shape === "event") this.index.closeEntry(walk.at, walk.altered);
     if (isItem) this.index.items++;
-    this.#step = isItem ? step.behindItem : step.end;
+    this.#step = isItem ? step.afterItem : step.end;
     return true;
   }
 

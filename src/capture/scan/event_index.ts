@@ -56,7 +56,7 @@ export class EventIndex {
   #entries: Int32Array;
   /** Events in `entries`; of the present part, where the index isPartial. */
   count = 0;
-  /** Set when there are more events than one index may hold: the body is then indexed again, part by part. */
+  /** True when there are more events than one index may hold: the body is then indexed again, part by part. */
   isPartial = false;
   /** Second pass: items ignored in the first are not reported again. */
   isSecondPass = false;
@@ -67,7 +67,7 @@ export class EventIndex {
   shape: BodyShape = "other";
   /** The first project key that an item names; 0, 0 before there is one. */
   firstKey: RawRange = none;
-  /** A later item names another key. */
+  /** Whether a later item names another key. */
   itemKeysDiffer = false;
   readonly repaired: Repaired | undefined;
   /** The open item's own key, and the one in its properties, which counts when it has none of its own. */
@@ -75,7 +75,7 @@ export class EventIndex {
   #innerKey: RawRange = none;
   /** Raw values of the batch object's own members; [from, to) by `envelope`. */
   readonly #envelope = [0, 0, 0, 0, 0, 0, 0, 0];
-  /** A larger index that the full one is moved to, and how many of its numbers are there. */
+  /** A larger index that the full one is moved to, and how many of its numbers are moved. */
   #larger: Int32Array | undefined;
   #moved = 0;
   readonly #options: IndexOptions;
@@ -113,12 +113,12 @@ export class EventIndex {
     return this.#entries === this.#fast?.entries ? this.#fast : undefined;
   }
 
-  /** Whether the bytes lie in memory that other requests use from their next turn on: detach() before waiting. */
+  /** Whether the bytes lie in memory that other requests use from the next turn on: detach() before waiting. */
   get isShared(): boolean {
     return this.#fast?.isShared === true;
   }
 
-  /** Copies bytes and entries out of memory that other requests use from their next turn on. */
+  /** Copies bytes and entries out of memory that other requests use from the next turn on. */
   detach(): void {
     if (!this.isShared) return;
     this.#bytes = this.#bytes.slice();
@@ -158,16 +158,16 @@ export class EventIndex {
     if (entries[key + 1]! > 0) this.firstKey = [entries[key]!, entries[key + 1]!];
   }
 
-  /** Adopts members of the body's own object, which the fast scan has recorded after entry number `which`. */
-  readEnvelope(which: number): void {
-    const notes = (which + 1) * entryLength;
+  /** Adopts members of the body's own object, which the fast scan has recorded after entry number `nth`. */
+  readEnvelope(nth: number): void {
+    const start = (nth + 1) * entryLength;
     for (let at = 0; at < singleKey; at += 2) {
-      const to = this.#entries[notes + at + 1]!;
-      if (to > 0) this.recordEnvelope(at, this.#entries[notes + at]!, to);
+      const to = this.#entries[start + at + 1]!;
+      if (to > 0) this.recordEnvelope(at, this.#entries[start + at]!, to);
     }
   }
 
-  /** Forgets what was found so far: only the last array of items counts. */
+  /** Begins an array of items, and forgets an earlier one: of two members with one name the last counts. */
   openItems(shape: "batch" | "array"): void {
     this.shape = shape;
     this.isPartial = false;
@@ -189,9 +189,9 @@ export class EventIndex {
   }
 
   /** Moves the full index to a larger one, or empties it at its bound (isPartial). False until then, or in a part. */
-  grow(through: number): boolean {
+  grow(scannedBytes: number): boolean {
     if (this.isSecondPass) return false;
-    if (this.#entries.length < this.#numbersMax) return this.#moveIndex(through);
+    if (this.#entries.length < this.#numbersMax) return this.#moveIndex(scannedBytes);
     this.isPartial = true;
     this.count = 0;
     return true;
@@ -199,12 +199,12 @@ export class EventIndex {
 
   /**
    * Copies a slice of the full index to a larger one, sized for the entries that the whole body is likely to have,
-   * judging by its first `through` bytes; true when all is copied.
+   * judging by its first `scannedBytes`; true when all is copied.
    * @throws Fault unavailable when there is no memory for it.
    */
-  #moveIndex(through: number): boolean {
+  #moveIndex(scannedBytes: number): boolean {
     const used = this.count * entryLength;
-    const factor = Math.max(2, (this.#bytes.length / through) * movedFactor);
+    const factor = Math.max(2, (this.#bytes.length / scannedBytes) * movedFactor);
     const numbers = Math.min(this.#numbersMax, Math.ceil(this.#entries.length * factor));
     if (!this.#larger) this.#options.lease?.acquire(numbers * Int32Array.BYTES_PER_ELEMENT);
     this.#larger ??= new Int32Array(numbers);
@@ -249,9 +249,9 @@ export class EventIndex {
   #closeKey(): void {
     const [from, to] = this.#ownKey[1] > 0 ? this.#ownKey : this.#innerKey;
     if (to === 0) return;
-    const [known, end] = this.firstKey;
-    if (end === 0) this.firstKey = [from, to];
-    else this.itemKeysDiffer ||= !sameBytes(this.#bytes, from, to, this.#bytes, known, end);
+    const [firstFrom, firstTo] = this.firstKey;
+    if (firstTo === 0) this.firstKey = [from, to];
+    else this.itemKeysDiffer ||= !sameBytes(this.#bytes, from, to, this.#bytes, firstFrom, firstTo);
   }
 
   /** Counts the open entry as ignored; the next one replaces it. */
@@ -309,15 +309,15 @@ export class EventIndex {
   }
 
   /** Records the grade of a raw value that begins with the byte `first` and has `size` bytes. */
-  #recordTrait(which: number, first: number, size: number): void {
+  #recordTrait(trait: number, first: number, size: number): void {
     const { entries } = this;
     const traitsAt = this.count * entryLength + field.traits;
-    const others = entries[traitsAt]! & ~(3 << (which * 2));
-    entries[traitsAt] = others | (gradeOf(valueKindOf[which]!, first, size) << (which * 2));
+    const others = entries[traitsAt]! & ~(3 << (trait * 2));
+    entries[traitsAt] = others | (gradeOf(valueKindOf[trait]!, first, size) << (trait * 2));
   }
 }
 
-/** What the index has of the body as a whole. */
+/** The part of an index that is about the body as a whole. */
 export type Envelope = Pick<
   EventIndex,
   "bytes" | "shape" | "items" | "member" | "itemKey" | "itemKeysDiffer"
@@ -362,19 +362,19 @@ export function isNoBatch({ shape, count, ignored }: EventIndex): boolean {
 /** The text of a raw JSON string, trimmed; undefined for any other value, and for an empty one. */
 function textOf({ bytes }: Pick<Envelope, "bytes">, [from, to]: RawRange = none): string | undefined {
   if (to === 0 || bytes[from] !== 0x22) return undefined;
-  const bucket = (bytes[to - 2]! + 31 * bytes[to - 3]! + 17 * (to - from)) % known.length;
-  const found = known[bucket];
-  if (found && sameBytes(bytes, from, to, found.raw, 0, found.raw.length)) return found.text;
+  const bucket = (bytes[to - 2]! + 31 * bytes[to - 3]! + 17 * (to - from)) % recentKeys.length;
+  const recent = recentKeys[bucket];
+  if (recent && sameBytes(bytes, from, to, recent.raw, 0, recent.raw.length)) return recent.text;
   const raw = bytes.slice(from, to);
   const text = (JSON.parse(decoder.decode(raw)) as string).trim() || undefined;
-  if (raw.length <= knownBytesMax) known[bucket] = { raw, text };
+  if (raw.length <= recentKeyBytesMax) recentKeys[bucket] = { raw, text };
   return text;
 }
 
-/** Texts read lately, since most requests name one of few keys. Found by their last bytes and their length. */
-const known: ({ raw: Uint8Array; text: string | undefined } | undefined)[] = Array.from({ length: 256 });
+/** Keys read lately, by their last bytes and their length: most requests name one of few keys. */
+const recentKeys: ({ raw: Uint8Array; text: string | undefined } | undefined)[] = Array.from({ length: 256 });
 /** The longest key, with its quotes, in bytes. */
-const knownBytesMax = limits.projectKeyBytesMax + 2;
+const recentKeyBytesMax = limits.projectKeyBytesMax + 2;
 const decoder = new TextDecoder();
 
 function sameBytes(

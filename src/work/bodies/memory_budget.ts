@@ -37,7 +37,7 @@ export class MemoryBudget {
   );
   readonly waiting: WaitingBodies;
   readonly #slow: SlowBodies;
-  /** The parts of it for bodies that are not short, and for those longer than limits.wholeBodyBytesMax. */
+  /** What bodies that are not short may use of the budget, and what those longer than wholeBodyBytesMax may. */
   readonly #usualBytesMax: number;
   readonly #longBytesMax: number;
   readonly #unseenBytesMax: number;
@@ -115,11 +115,11 @@ export class MemoryBudget {
     const { owner, bytes: before } = lease;
     const size = before + bytes;
     const isShort = lease.isShort && size <= uploadLimits.shortLeaseBytesMax;
-    const most = isShort ? this.bytesMax : this.#mostFor(size);
-    const own = isShort ? Number.POSITIVE_INFINITY : this.shareBytesMax;
+    const bytesMax = isShort ? this.bytesMax : this.#bytesMaxFor(size);
+    const shareMax = isShort ? Number.POSITIVE_INFINITY : this.shareBytesMax;
     for (;;) {
-      const beyondShare = this.heldBy(owner) + bytes - own;
-      const beyond = this.#held + bytes - most;
+      const beyondShare = this.heldBy(owner) + bytes - shareMax;
+      const beyond = this.#held + bytes - bytesMax;
       if (beyondShare <= 0 && beyond <= 0) break;
       const ended = beyondShare > 0 ? this.#endFor(lease, beyondShare, owner) : this.#endFor(lease, beyond);
       if (!ended) return false;
@@ -141,8 +141,8 @@ export class MemoryBudget {
   /** For leases: moves its bytes to another owner's share; false when that share is used up. */
   move(lease: MemoryLease, to: BodyOwner): boolean {
     const { bytes, owner: from, isShort } = lease;
-    const own = isShort && bytes <= uploadLimits.shortLeaseBytesMax ? Infinity : this.shareBytesMax;
-    for (let beyond: number; (beyond = this.heldBy(to) + bytes - own) > 0;) {
+    const shareMax = isShort && bytes <= uploadLimits.shortLeaseBytesMax ? Infinity : this.shareBytesMax;
+    for (let beyond: number; (beyond = this.heldBy(to) + bytes - shareMax) > 0;) {
       if (!this.#endFor(lease, beyond, to)) return false;
     }
     if (bytes === 0) return true;
@@ -160,16 +160,16 @@ export class MemoryBudget {
   claim(lease: MemoryLease, bytes: number): boolean {
     const { owner } = lease;
     for (let beyond: number; (beyond = this.#held + bytes - this.#longBytesMax) > 0;) {
-      const demand = { bytes: beyond, rank: this.#rankOf(owner), lowerOnly: true };
+      const demand = { bytes: beyond, rank: this.#rankOf(owner), isLowerOnly: true };
       if (!this.#slow.endOne(demand)) return false;
     }
-    let [all, own] = [this.#held + bytes, this.heldBy(owner) + bytes];
+    let [allBytes, ownerBytes] = [this.#held + bytes, this.heldBy(owner) + bytes];
     for (const other of this.#claims) {
       if (other.lapse()) continue;
-      all += other.claimed;
-      if (other.owner === owner) own += other.claimed;
+      allBytes += other.claimed;
+      if (other.owner === owner) ownerBytes += other.claimed;
     }
-    if (all > this.#longBytesMax || own > this.shareBytesMax) return false;
+    if (allBytes > this.#longBytesMax || ownerBytes > this.shareBytesMax) return false;
     this.#claims.add(lease);
     return true;
   }
@@ -179,7 +179,7 @@ export class MemoryBudget {
     if (this.#claims.delete(lease) && this.waiting.line.all.size > 0) this.waiting.released();
   }
 
-  #mostFor(size: number): number {
+  #bytesMaxFor(size: number): number {
     return size > limits.wholeBodyBytesMax ? this.#longBytesMax : this.#usualBytesMax;
   }
 
@@ -205,16 +205,16 @@ export class MemoryLease implements ArrivingBody {
   #bytes = 0;
   #closed = false;
   /** Ends the reception of the body; undefined while none arrives. */
-  #ends: (() => void) | undefined;
-  /** From when on its sender was waited for, and bytes brought since. */
-  #since = 0;
-  #brought = 0;
+  #onEnd: (() => void) | undefined;
+  /** From when on its sender is waited for, and the bytes that have arrived since. */
+  #arrivalAt = 0;
+  #arrivedBytes = 0;
   #pausedAt: number | undefined;
   /** Whether it has a claim, and the bytes that may still be acquired under it. */
   #hasClaim = false;
   #claimed = 0;
   #claimedAt = 0;
-  #broughtBefore = 0;
+  #arrivedAtClaim = 0;
 
   constructor(budget: MemoryBudget, isShort: boolean) {
     this.budget = budget;
@@ -308,24 +308,24 @@ export class MemoryLease implements ArrivingBody {
   }
 
   /**
-   * From now on the body's sender is waited for, and the body may be ended by `ends`, which releases its bytes.
+   * From now on the body's sender is waited for, and the body may be ended by `onEnd`, which releases its bytes.
    * @throws Fault unavailable when there is no memory for one more.
    */
-  beginArrival(ends: () => void): void {
+  beginArrival(onEnd: () => void): void {
     this.acquire(uploadLimits.openUploadBytes);
-    this.#ends = ends;
-    this.#since = this.budget.clock.elapsed();
+    this.#onEnd = onEnd;
+    this.#arrivalAt = this.budget.clock.elapsed();
     this.budget.arriving.add(this);
   }
 
   /** Counts bytes that have arrived. */
   count(bytes: number): void {
-    this.#brought += bytes;
+    this.#arrivedBytes += bytes;
   }
 
   endArrival(): void {
-    if (!this.#ends) return;
-    this.#ends = undefined;
+    if (!this.#onEnd) return;
+    this.#onEnd = undefined;
     this.budget.arriving.delete(this);
     this.release(uploadLimits.openUploadBytes);
   }
@@ -338,36 +338,36 @@ export class MemoryLease implements ArrivingBody {
   resume(): void {
     if (this.#pausedAt === undefined) return;
     const paused = this.budget.clock.elapsed() - this.#pausedAt;
-    this.#since += paused;
+    this.#arrivalAt += paused;
     this.#claimedAt += paused;
     this.#pausedAt = undefined;
   }
 
   get mayEnd(): boolean {
-    return this.#ends !== undefined && !this.isPaused && this.lapse();
+    return this.#onEnd !== undefined && !this.isPaused && this.lapse();
   }
 
   age(now: number): number {
-    return (this.#pausedAt ?? now) - this.#since;
+    return (this.#pausedAt ?? now) - this.#arrivalAt;
   }
 
   rate(now: number): number {
-    return (this.#brought * 1000) / Math.max(1, this.age(now));
+    return (this.#arrivedBytes * 1000) / Math.max(1, this.age(now));
   }
 
   end(): void {
-    const ends = this.#ends;
+    const onEnd = this.#onEnd;
     this.endArrival();
-    ends?.();
+    onEnd?.();
   }
 
   /** Ends the claim of a body that arrives too slowly for it; returns whether it has none now. */
   lapse(): boolean {
     if (!this.#hasClaim) return true;
-    if (this.#ends === undefined || this.isPaused) return false;
+    if (this.#onEnd === undefined || this.isPaused) return false;
     const ms = this.budget.clock.elapsed() - this.#claimedAt;
     const least = (ms * uploadLimits.claimBytesPerSecondMin) / 1000;
-    if (ms < uploadLimits.endedAgeMsMin || this.#brought - this.#broughtBefore >= least) return false;
+    if (ms < uploadLimits.endedAgeMsMin || this.#arrivedBytes - this.#arrivedAtClaim >= least) return false;
     this.#unclaim();
     return true;
   }
@@ -376,9 +376,9 @@ export class MemoryLease implements ArrivingBody {
     if (!this.budget.claim(this, bytes)) return false;
     this.#hasClaim = true;
     this.#claimed = bytes;
-    // The time from which it continues: resume() adds the pause.
+    // The claim's time begins with the pause, which resume() adds.
     this.#claimedAt = this.#pausedAt ?? this.budget.clock.elapsed();
-    this.#broughtBefore = this.#brought;
+    this.#arrivedAtClaim = this.#arrivedBytes;
     return true;
   }
 

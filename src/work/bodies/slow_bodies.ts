@@ -1,5 +1,5 @@
 // Which of the bodies that still arrive are ended when memory is used up: those with the fewest bytes for their age,
-// first of unknown owners, then of owners above their part.
+// first of unknown owners, then of owners that hold more than an equal part.
 
 import type { Clock } from "../../core/clock.ts";
 import { uploadLimits } from "./limits.ts";
@@ -18,7 +18,7 @@ export interface ArrivingBody {
   readonly mayEnd: boolean;
   /** For how long its sender was waited for, in ms. */
   age(now: number): number;
-  /** Bytes a second that it has brought. */
+  /** Bytes a second that have arrived. */
   rate(now: number): number;
   /** Ends its reception; its bytes are released when this returns. */
   end(): void;
@@ -34,7 +34,7 @@ export interface Demand {
   /** The owner whose share is used up; undefined when the whole budget is. */
   shareOf?: BodyOwner | undefined;
   /** Only bodies of a lower rank are ended. */
-  lowerOnly?: boolean;
+  isLowerOnly?: boolean;
 }
 
 interface SlowOfOwner {
@@ -49,7 +49,7 @@ export class SlowBodies {
   readonly #arriving: Set<ArrivingBody>;
   readonly #clock: Pick<Clock, "elapsed">;
   readonly #rankOf: (owner: BodyOwner) => number;
-  /** What may be ended, as of a short while ago. */
+  /** The bodies that may be ended, as of uploadLimits.slowOrderMs ago at most. */
   #slow: SlowOfOwner[] = [];
   #sortedAt = Number.NEGATIVE_INFINITY;
 
@@ -74,15 +74,15 @@ export class SlowBodies {
     if (now - this.#sortedAt >= uploadLimits.slowOrderMs) this.#sort(now);
     const eligible = this.#slow.filter(({ owner, rank }) => {
       if (demand.shareOf !== undefined) return owner === demand.shareOf;
-      return demand.lowerOnly ? rank < demand.rank : rank <= demand.rank;
+      return demand.isLowerOnly ? rank < demand.rank : rank <= demand.rank;
     });
     if (eligible.reduce((sum, { bytes }) => sum + bytes, 0) < demand.bytes) return false;
     const slow = this.#slowestOf(eligible, demand.body, now);
-    // A newcomer has no rate yet, and is given memory.
+    // A newcomer has no rate yet, and gets memory.
     const own = demand.body;
-    const hasShown = own && this.#arriving.has(own) && own.age(now) >= uploadLimits.endedAgeMsMin;
+    const hasRate = own && this.#arriving.has(own) && own.age(now) >= uploadLimits.endedAgeMsMin;
     const { body, rate } = slow?.bodies.at(-1) ?? {};
-    if (!slow || !body || (hasShown && slow.rank === demand.rank && rate! >= own.rate(now))) return false;
+    if (!slow || !body || (hasRate && slow.rank === demand.rank && rate! >= own.rate(now))) return false;
     slow.bodies.pop();
     slow.bytes -= body.bytes;
     this.#arriving.delete(body);
@@ -90,24 +90,24 @@ export class SlowBodies {
     return true;
   }
 
-  /** The owner whose slowest body is first; bodies that may not be ended any more are removed. */
+  /** The owner whose slowest body is ended next; bodies that may not be ended any more are removed. */
   #slowestOf(
     eligible: readonly SlowOfOwner[],
     own: ArrivingBody | undefined,
     now: number,
   ): SlowOfOwner | undefined {
-    let first: SlowOfOwner | undefined;
+    let slowest: SlowOfOwner | undefined;
     for (const slow of eligible) {
       let last = slow.bodies.at(-1);
       for (; last && (last.body === own || !this.#mayEnd(last.body, now)); last = slow.bodies.at(-1)) {
         slow.bytes -= last.body.bytes;
         slow.bodies.pop();
       }
-      const before = first?.bodies.at(-1)?.rate ?? Number.POSITIVE_INFINITY;
-      if (last && (!first || slow.rank < first.rank || (slow.rank === first.rank && last.rate < before)))
-        first = slow;
+      const rate = slowest?.bodies.at(-1)?.rate ?? Number.POSITIVE_INFINITY;
+      if (last && (!slowest || slow.rank < slowest.rank || (slow.rank === slowest.rank && last.rate < rate)))
+        slowest = slow;
     }
-    return first;
+    return slowest;
   }
 
   #mayEnd(body: ArrivingBody, now: number): boolean {

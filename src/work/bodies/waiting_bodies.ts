@@ -9,7 +9,7 @@ export class WaitingBodies implements Polled {
   /** Each waits until its attempt to get what it needs succeeds. */
   readonly line = new WaitingLine<() => boolean>();
   readonly #msMax: number;
-  /** This, while any wait: claims of others lapse by time. */
+  /** Polls this while any wait, since claims of others lapse by time. */
   readonly #polled = new PolledSet(uploadLimits.memoryWaitPollMs, 1);
   #isDue = false;
 
@@ -34,7 +34,7 @@ export class WaitingBodies implements Polled {
     setImmediate(() => this.poll());
   }
 
-  /** One whose owner's share is used up does not hold up others. */
+  /** Admits all whose attempt succeeds: one whose owner's share is used up does not delay others. */
   poll(): boolean {
     this.#isDue = false;
     for (const waiting of this.line.all) if (waiting.need()) this.line.admit(waiting);

@@ -54,7 +54,7 @@ interface World {
   /** Places of rows that are refused. */
   poison?: readonly number[];
   endings?: readonly Ending[];
-  recovered?: boolean;
+  isRecovered?: boolean;
   quarantined?: number;
 }
 
@@ -154,7 +154,7 @@ test("of a segment of an earlier process it is asked first what is stored", asyn
   const segment = await segmentOf(2);
   const { inserter, stored, asked, derived } = openInserter({});
   await inserter.insert(segment);
-  const again = await inserter.insert({ ...segment, recovered: true });
+  const again = await inserter.insert({ ...segment, isRecovered: true });
   expect([again, places(stored), asked]).toEqual([segment.batches.map(({ id }) => id), [0, 1], [2]]);
   expect(derived).toEqual([segment.batches.map(({ id }) => id)]);
 });

@@ -80,14 +80,14 @@ test("an engine here reads the segment's own file, where it holds nothing else",
   const { sender, sent, folder } = openSender(true);
   await sender.send(segment, segment.batches);
   expect(sent.map(({ path, bytes }) => [path, placesIn(bytes)])).toEqual([[segment.path, [0, 1]]]);
-  expect([segment.borrowed, readdirSync(folder)]).toEqual([undefined, []]);
+  expect([segment.isBorrowed, readdirSync(folder)]).toEqual([undefined, []]);
 });
 
 test("after a failure an engine may still read the segment's file, which is not written over then", async () => {
   const segment = await segmentOf("live", 1);
   const { sender } = openSender(true, () => true);
   await expect(sender.send(segment, segment.batches)).rejects.toThrow("no answer");
-  expect(segment.borrowed).toBe(true);
+  expect(segment.isBorrowed).toBe(true);
 });
 
 test("an engine here reads a file of the payloads alone, which is overwritten and cut to the next ones", async () => {
@@ -126,7 +126,7 @@ test("after a failure the next file has another name, since the engine may still
   let failures = 1;
   const { sender, sent, spool } = openSender(true, () => failures-- > 0);
   await expect(sender.send(segment, segment.batches)).rejects.toThrow("no answer");
-  expect([existsSync(spool(0)), segment.borrowed]).toEqual([false, undefined]);
+  expect([existsSync(spool(0)), segment.isBorrowed]).toEqual([false, undefined]);
   await sender.send(segment, segment.batches);
   expect(sent.map(({ path }) => path)).toEqual([spool(0), spool(1)]);
 });

@@ -23,7 +23,7 @@ function segmentOf(id: number, bytes = 1000, numbers: bigint[] = [BigInt(id)]): 
     rows: 10,
     oldest: 0,
     batches: numbers.map((number) => ({ id: number, partition: 2026, rows: 5, bytes: 10, frames: [] })),
-    recovered: false,
+    isRecovered: false,
   };
 }
 

@@ -93,7 +93,7 @@ test("rows are on the disk when commit resolves, and a journal opened after a cr
     [2025, 1],
   ]);
   expect(after.nextSealed(liveLane)!.rows).toBe(1);
-  expect(after.nextSealed(liveLane)!.recovered).toBe(true);
+  expect(after.nextSealed(liveLane)!.isRecovered).toBe(true);
 });
 
 test("rows appended together are one group, and their frames lie where the index says", async () => {
@@ -471,7 +471,7 @@ test("a file that an engine may still read is not written over", async () => {
   appendLarge(journal, 2_000_000, "a");
   await journal.live.seal();
   const segment = journal.nextSealed(liveLane)!;
-  segment.borrowed = true;
+  segment.isBorrowed = true;
   await journal.finish(segment);
   expect(existsSync(segment.path)).toBe(false);
   expect(sparesOf(folder)).toEqual([]);

@@ -20,7 +20,7 @@ const start = Date.UTC(2026, 0, 1);
 function segment(place: number, rows = 5): Segment {
   const id = segmentId(start + place, 0);
   const path = `/folder/${segmentName(lane, id)}`;
-  return { id, lane, path, bytes: rows * 10, rows, oldest: 0, batches: [], recovered: false };
+  return { id, lane, path, bytes: rows * 10, rows, oldest: 0, batches: [], isRecovered: false };
 }
 
 const nameOf = (one: Segment) => basename(one.path);

@@ -80,7 +80,7 @@ export const plants: Record<string, PlantedBug> = {
   "no read-back after a start": {
     plant: () => {
       BatchInserter.prototype.insert = function insertBlindly(segment) {
-        return originals.insert.call(this, { ...segment, recovered: false });
+        return originals.insert.call(this, { ...segment, isRecovered: false });
       };
     },
   },

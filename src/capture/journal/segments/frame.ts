@@ -8,14 +8,14 @@ import type { Pieces } from "../../../storage/native/native.ts";
 import { journalLimits } from "../limits.ts";
 import { type FileRange, segmentOf } from "./segment.ts";
 
-/** What a frame of either kind (also native_frame.ts) says about its rows. */
+/** The head of a frame of either kind; native_frame.ts has the other one. */
 export interface FrameHead {
   batch: bigint;
   partition: number;
   rows: number;
   /** created_at of the first row, in microseconds. */
   oldest: number;
-  /** Bytes of its file that were synced when it was written: damage before that offset took acknowledged rows. */
+  /** Bytes of its file that were synced when it was written: damage before that offset is of acknowledged rows. */
   synced: number;
   /** Rows of its segment before its own. */
   before: number;
@@ -103,7 +103,7 @@ export function readFrame(bytes: Uint8Array, at: number, segment: bigint): Found
   return { batch, partition, rows, oldest, synced, before, at, offset, end };
 }
 
-/** The batch named by a frame at `at`, whether the frame is sound or not; undefined when there is no frame. */
+/** The batch named by a frame at `at`, whether or not the frame is valid; undefined when there is no frame. */
 export function batchAt(bytes: Uint8Array, at: number): bigint | undefined {
   if (at + headBytes > bytes.length) return undefined;
   const view = viewOf(bytes);

@@ -80,10 +80,11 @@ export class SegmentRecycler {
   }
 
   /** Renames a finished segment's file and keeps it, or deletes it; an earlier attempt may have done so. */
-  async retain({ lane, path, bytes, borrowed, recovered }: Segment, isTight: boolean): Promise<void> {
+  async retain({ lane, path, bytes, isBorrowed, isRecovered }: Segment, isTight: boolean): Promise<void> {
     const { io } = this.#setup;
     if (!io.exists(path)) return;
-    if (borrowed || recovered || isTight || !this.#isWanted(lane, bytes)) return await io.removeSoon(path);
+    if (isBorrowed || isRecovered || isTight || !this.#isWanted(lane, bytes))
+      return await io.removeSoon(path);
     const sparePath = `${this.#folder}/${lane.name}-${basename(path)}${suffix}`;
     await io.renameSoon(path, sparePath);
     // Another segment of the lane may have been kept meanwhile.

@@ -29,7 +29,7 @@ export interface Batch {
   partition: number;
   rows: number;
   bytes: number;
-  /** Of persons and groups; unknown after a restart. */
+  /** Changes of persons and groups; unknown after a restart. */
   changes?: number;
   frames: Frame[];
 }
@@ -45,9 +45,9 @@ export interface Segment {
   oldest: number;
   batches: Batch[];
   /** True when an earlier process wrote it: its batches may be in ClickHouse already. */
-  recovered: boolean;
+  isRecovered: boolean;
   /** True when an engine whose INSERT timed out may still read the file: it must not be recycled. */
-  borrowed?: boolean;
+  isBorrowed?: boolean;
   /** Resolves when its file is cut to its bytes and closed; undefined while it grows, and for a recovered one. */
   closed?: Promise<void>;
 }
@@ -100,7 +100,7 @@ export function segmentHead({ lanes }: JournalSetup, lane: LaneKind, id: bigint)
 
 export type KnownSegment = Pick<Segment, "id" | "lane">;
 
-/** What a file's first bytes say; undefined when they are not a sound head. */
+/** The segment that a file's first bytes name; undefined when they are no valid head. */
 export function readSegmentHead({ lanes }: JournalSetup, bytes: Uint8Array): KnownSegment | undefined {
   const lane = lanes[bytes[16] ?? 255];
   if (bytes.length < segmentHeadBytes || !lane || !magic.every((byte, i) => bytes[i] === byte))
@@ -110,7 +110,7 @@ export function readSegmentHead({ lanes }: JournalSetup, bytes: Uint8Array): Kno
   return { id: view.getBigUint64(8, true), lane };
 }
 
-/** What a file name says; undefined for any other file. */
+/** The segment that a file name names; undefined for any other file. */
 export function readSegmentName({ lanes }: JournalSetup, name: string): KnownSegment | undefined {
   const [, word, id] = /^([a-z]+)-([0-9a-f]{16})\.segment$/.exec(name) ?? [];
   const lane = lanes.find((one) => one.name === word);

@@ -18,11 +18,11 @@ export interface SegmentFilesOptions {
   nextId(): bigint;
   /** Whether the id has the number that this journal has now. */
   isOwnId(id: bigint): boolean;
-  /** A file to write over, if there is one; it then belongs to the lane. */
+  /** A file to overwrite, if there is one; it then belongs to the lane. */
   acquireRecycled(): string | undefined;
   /** Acquires so many bytes of disk. @throws DiskFullError when the disk has not enough. */
   acquireSpace(bytes: number): void;
-  /** Whether the disk has so many bytes for what need not be. */
+  /** Whether the disk has so many bytes for a write that need not be. */
   hasSpace(bytes: number): boolean;
 }
 
@@ -54,7 +54,7 @@ export class SegmentFiles {
     return await this.#make();
   }
 
-  /** Makes the next file, for a segment of about so many bytes; at once, and without a word when that fails. */
+  /** Makes the next file, for a segment of about so many bytes; in the background; a failure is not reported. */
   prepare(bytes: number): void {
     const max = this.#options.kind.preparedBytesMax;
     const size = Math.min(max, Math.max(journalLimits.preparedBytesMin, bytes));
@@ -97,10 +97,10 @@ export class SegmentFiles {
     const made = await this.#make();
     const { file } = made;
     try {
-      const { size: there } = await file.stat();
-      if (there < size) {
-        this.#options.acquireSpace(size - there);
-        await writeWhole(file, new Uint8Array(size - there), there);
+      const { size: present } = await file.stat();
+      if (present < size) {
+        this.#options.acquireSpace(size - present);
+        await writeWhole(file, new Uint8Array(size - present), present);
       }
       await file.sync();
       await made.named;

@@ -45,7 +45,16 @@ export function readSegment(setup: JournalSetup, path: string): ReadSegment | un
   const headed = head !== undefined || !known.lane.isNative;
   const from = headed ? segmentHeadBytes : 0;
   const { id, lane } = known;
-  const segment: Segment = { id, lane, path, bytes: from, rows: 0, oldest: 0, batches: [], recovered: true };
+  const segment: Segment = {
+    id,
+    lane,
+    path,
+    bytes: from,
+    rows: 0,
+    oldest: 0,
+    batches: [],
+    isRecovered: true,
+  };
   const { frames, bad } = framesOf(bytes, from, id, headed ? headedFrames : nativeFrames);
   for (const frame of frames) addFrame(segment, frame);
   return { segment, fileBytes: bytes.length, frames, bad, isHeadDamaged: headed && head === undefined };

@@ -111,7 +111,7 @@ export class SegmentWriter {
     this.#file = file;
     this.#named = named;
     const lane = this.#options.kind;
-    const empty = { bytes: headBytes, rows: 0, oldest: 0, batches: [], recovered: false };
+    const empty = { bytes: headBytes, rows: 0, oldest: 0, batches: [], isRecovered: false };
     return (this.#segment = { id, lane, path, ...empty });
   }
 

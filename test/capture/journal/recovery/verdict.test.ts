@@ -30,7 +30,7 @@ function read(
     rows: 4,
     oldest: 0,
     batches: [],
-    recovered: true,
+    isRecovered: true,
   };
   return { segment, fileBytes: 300, frames, bad, isHeadDamaged };
 }

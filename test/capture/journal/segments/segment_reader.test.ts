@@ -57,7 +57,7 @@ test.each(["live", "historical", "warnings", "merges", "recordings"] as const)(
       rows: 6,
       oldest: segment.oldest,
       bytes: segment.bytes,
-      recovered: true,
+      isRecovered: true,
     });
   },
 );

@@ -20,7 +20,7 @@ const setup = booted("one boot");
 
 function segment(place: number, bytes: number, of = lane): Segment {
   const id = segmentId(Date.UTC(2026, 0, 1) + place, 3);
-  return { id, lane: of, path: "", bytes, rows: bytes / 10, oldest: 0, batches: [], recovered: false };
+  return { id, lane: of, path: "", bytes, rows: bytes / 10, oldest: 0, batches: [], isRecovered: false };
 }
 
 /** What the next process reads, as [name, bytes, rows]. */
