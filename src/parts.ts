@@ -70,7 +70,7 @@ export async function openCapturing(opening: Opening, count: number, closers: Cl
   closers.push(() => recent.close());
   const capture = await openCapture({
     dataDir,
-    leftDirs: leftBehind(dataDir, count),
+    orphanDirs: leftBehind(dataDir, count),
     workerDirs: leftBehind(dataDir, 1),
     postgres,
     flushIntervalMs: config.flushIntervalMs,

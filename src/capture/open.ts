@@ -36,7 +36,7 @@ export interface OpenCaptureOptions extends Uses<"clock" | "log"> {
   /** The folder of the process's journal; by default dataDir. */
   ownDir?: string;
   /** Folders of workers that are no longer started: this process adopts their journals. */
-  leftDirs?: readonly string[];
+  orphanDirs?: readonly string[];
   /** Folders of all workers: with a foreign database their journals are adopted too. */
   workerDirs?: readonly string[];
   /** Where Postgres is: host:port/name, without user and password; by default embedded. */

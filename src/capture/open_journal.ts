@@ -17,7 +17,7 @@ export function openJournal(options: CaptureJournalOptions): CaptureJournal {
   return journal;
 }
 
-/** @throws UserError, with the journal closed, when the two do not belong together. */
+/** Settles whose journal it is. @throws UserError, with the journal closed, when it is another database's. */
 export async function settleJournal(ownership: JournalOwnership, journal: CaptureJournal): Promise<void> {
   try {
     await ownership.settle(journal);
@@ -38,8 +38,8 @@ export function publisherOf(
   let running: Promise<void> | undefined;
   const publish = async () => {
     await ownership.publish(journal);
-    for (let one = adopted.at(-1); one; one = adopted.at(-1)) {
-      await leaveJournals(sql, one);
+    for (let identity = adopted.at(-1); identity; identity = adopted.at(-1)) {
+      await leaveJournals(sql, identity);
       adopted.pop();
     }
   };
@@ -47,12 +47,12 @@ export function publisherOf(
   return () => (running ??= publish().finally(() => (running = undefined)));
 }
 
-/** @throws with a code when captures are refused, or would be. */
+/** Checks that captures are accepted. @throws with a code when they are refused, or would be. */
 export async function checkJournal(journal: CaptureJournal): Promise<void> {
-  const wrong = (message: string, code: string) => Object.assign(new Error(message), { code });
-  if (journal.isTight) throw wrong("the disk is nearly full", "DISK_LOW");
-  if (journal.isFull) throw wrong("the journal is full", "JOURNAL_FULL");
-  if (journal.isFailing()) throw wrong("the journal could not be written just now", "JOURNAL_FAILING");
+  const problem = (message: string, code: string) => Object.assign(new Error(message), { code });
+  if (journal.isTight) throw problem("the disk is nearly full", "DISK_LOW");
+  if (journal.isFull) throw problem("the journal is full", "JOURNAL_FULL");
+  if (journal.isFailing()) throw problem("the journal could not be written just now", "JOURNAL_FAILING");
   // An empty file can be made even where nothing can be written.
   await writeDurably(
     journal.io,
@@ -61,7 +61,7 @@ export async function checkJournal(journal: CaptureJournal): Promise<void> {
   );
 }
 
-/** Seals the last segments and flushes them, unless the stores are not the journal's any more. */
+/** Seals the last segments and flushes them, unless journal and stores do not belong together (`isBroken`). */
 export async function sealJournal(
   journal: CaptureJournal,
   isBroken: boolean,

@@ -53,7 +53,7 @@ export class Chunks {
 
 const nothing = new Uint8Array(0);
 
-/** The first memory that is allocated for short chunks, in bytes. */
+/** The least memory that is allocated for short chunks, in bytes. */
 const openBytesMin = 1024;
 
 /** The chunks in one array, copied slice by slice; their memory is freed. */

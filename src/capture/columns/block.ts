@@ -37,7 +37,7 @@ export const liveLane: LaneKind<Block> = {
   preparedBytesMax: journalLimits.preparedBytesMax,
 };
 
-/** An import's groups are long, so that one more sync costs nothing: no file is made ahead. */
+/** No file is made ahead: an import's groups are long, so that one more sync costs nothing. */
 export const historicalLane: LaneKind<Block> = {
   ...eventLane,
   name: "historical",
@@ -118,24 +118,24 @@ export class Block implements LaneBlock<Row> {
   }
 
   /**
-   * Writes the rows as one Native block, under this batch and with row numbers from `firstRow` on. The columns of which
-   * the days of events are derived come first: they are read again without the others.
+   * Writes the rows as one Native block, under this batch and with row numbers from `firstRow` on. The columns from
+   * which days of events are derived come first, since they are read again without the others.
    */
   encode(out: ByteColumn, batch: bigint, firstRow: number): void {
     writeBlockHead(out, 10 + (this.#identity?.columns ?? 0), this.rows);
-    const plain = (name: string, type: string, column: ByteColumn) => {
+    const write = (name: string, type: string, column: ByteColumn) => {
       writeColumnHead(out, name, type);
       out.raw(column.bytes, 0, column.length);
     };
-    plain("uuid", "UUID", this.#uuid);
-    plain("project_id", "UInt32", this.#project);
+    write("uuid", "UUID", this.#uuid);
+    write("project_id", "UInt32", this.#project);
     writeColumnHead(out, "event", "LowCardinality(String)");
     this.#event.encode(out, this.rows);
-    plain("timestamp", microsType, this.#timestamp);
-    plain("distinct_id", "String", this.#distinctId);
-    plain("properties", "String", this.#properties);
-    plain("created_at", microsType, this.#createdAt);
-    plain("historical_migration", "Bool", this.#historical);
+    write("timestamp", microsType, this.#timestamp);
+    write("distinct_id", "String", this.#distinctId);
+    write("properties", "String", this.#properties);
+    write("created_at", microsType, this.#createdAt);
+    write("historical_migration", "Bool", this.#historical);
     this.#identity?.encode(out, this.rows);
     writeRowKeys(out, this.rows, batch, firstRow);
   }

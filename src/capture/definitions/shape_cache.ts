@@ -16,7 +16,7 @@ export class ShapeCaches {
   }
 
   #free(): void {
-    // A sum over all of them, for each new project only.
+    // The sum over all projects is computed only for a new project.
     let bytes = this.#shapes.values().reduce((sum, one) => sum + one.bytes, 0);
     for (const [project_id, shapes] of this.#shapes) {
       if (bytes < definitionLimits.shapesBytesMax) return;
@@ -28,19 +28,19 @@ export class ShapeCaches {
 
 /** Slots that are tried for a shape, so that nobody can make a search long. */
 const triesMax = 8;
-const slotsLeast = 256;
+const slotsMin = 256;
 
 /** The shapes of one project: hashes of 64 bits of an event's name and those of its properties. */
 export class ShapeCache {
   /** Low and high half of each, in a table of twice as many slots; 0, 0 where a slot is free. */
-  #slots = new Uint32Array(slotsLeast * 2);
+  #slots = new Uint32Array(slotsMin * 2);
   #count = 0;
 
   get bytes(): number {
     return this.#slots.byteLength;
   }
 
-  /** 0, 0 is no shape, and counts as known. */
+  /** Whether the shape is known; 0, 0 is no shape, and counts as known. */
   has(low: number, high: number): boolean {
     if (low === 0 && high === 0) return true;
     const slots = this.#slots;
@@ -54,7 +54,7 @@ export class ShapeCache {
     return false;
   }
 
-  /** Adds one that it does not have. Past the bound it begins anew. */
+  /** Adds a shape that is not known. Past the bound all others are forgotten. */
   add(low: number, high: number): void {
     if (this.#count >= definitionLimits.shapesMax) {
       this.#slots.fill(0);
@@ -72,15 +72,15 @@ export class ShapeCache {
     }
   }
 
-  /** Where all slots to be tried are used, the first is replaced. */
+  /** Puts a shape into a free slot; where none of those tried is free, it replaces the first. */
   #put(low: number, high: number): void {
     const slots = this.#slots;
     const mask = slots.length - 2;
     let at = (low << 1) & mask;
-    const home = at;
+    const first = at;
     for (let tries = 0; tries < triesMax && (slots[at] !== 0 || slots[at + 1] !== 0); tries++)
       at = (at + 2) & mask;
-    if (slots[at] !== 0 || slots[at + 1] !== 0) at = home;
+    if (slots[at] !== 0 || slots[at + 1] !== 0) at = first;
     slots[at] = low;
     slots[at + 1] = high;
   }

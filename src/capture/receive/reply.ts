@@ -1,4 +1,4 @@
-// Replies to senders of events: that they are kept, or why they are not.
+// Replies to senders of events: that events are accepted, or why not.
 
 import { Fault, type FaultCode } from "../../core/fault.ts";
 import { corsHeaders, withCors } from "../../http/cors.ts";

@@ -26,7 +26,7 @@ export interface JournalIdentity {
   database: string;
   /** Where that database was, without user and password: "embedded" or host:port/name. */
   postgres: string;
-  /** The process that holds the journal, as the database knows it, and the one before. */
+  /** The process that has claimed the journal, as the database knows it, and the one before. */
   holder: string;
   earlier: string;
   /** How often the identity was written: of two files that differ the one with the higher number counts. */
@@ -42,13 +42,13 @@ const fileNames = ["identity.json", "identity.copy.json"] as const;
 /** Paths of Linux have at most 4096 bytes. */
 const textCharsMax = 4096;
 
-interface Read {
+interface IdentityFile {
   path: string;
   identity?: JournalIdentity;
   /** Why a file that exists has no identity. */
-  wrong?: string;
+  problem?: string;
   /** Whether it is an identity of another format. */
-  isOther?: boolean;
+  isOtherFormat?: boolean;
   isNewer?: boolean;
 }
 
@@ -72,13 +72,13 @@ export async function repairIdentity(folder: string, log: Log): Promise<JournalI
     const files = read.map(({ path }) => path).join(" and ");
     throw new UserError(`${files} are of two journals; remove the foreign one`);
   }
-  for (const { path, wrong } of read) {
-    if (wrong === undefined) continue;
+  for (const { path, problem } of read) {
+    if (problem === undefined) continue;
     renameSync(path, `${path}.damaged`);
     const text = identity
       ? "the journal's identity is damaged; its copy was used"
       : "the journal's identity is damaged; it gets a new one, and exports wait until the old one expires";
-    log.error(text, { file: path, kept: `${path}.damaged`, reason: wrong });
+    log.error(text, { file: path, kept: `${path}.damaged`, reason: problem });
   }
   // A process may have died between writing the two.
   const isTorn = read.some((one) => one.identity?.life !== identity?.life);
@@ -92,20 +92,20 @@ export async function writeIdentity(folder: string, identity: JournalIdentity): 
     await writeDurably(systemIo, `${folder}/${file}`, summedJson({ format: journalFormat, ...identity }));
 }
 
-function newestOf(read: readonly Read[]): JournalIdentity | undefined {
+function newestOf(read: readonly IdentityFile[]): JournalIdentity | undefined {
   const known = read.flatMap((one) => one.identity ?? []);
   return known.toSorted((a, b) => b.life - a.life)[0];
 }
 
-/** Whether `other` is the same, or what was written before it. */
+/** Whether `other` is of the same journal, or of the one that was renamed to it. */
 function follows(newest: JournalIdentity, other: JournalIdentity): boolean {
   const isSame = newest.name === other.name && newest.number === other.number;
   return isSame || (newest.life > other.life && newest.renamed === other.name);
 }
 
-function readAll(folder: string): Read[] {
+function readAll(folder: string): IdentityFile[] {
   const read = fileNames.map((file) => readOne(`${folder}/${file}`));
-  const other = read.find(({ isOther }) => isOther);
+  const other = read.find(({ isOtherFormat }) => isOtherFormat);
   if (other && !read.some(({ identity }) => identity)) {
     const which = other.isNewer ? "a newer" : "an unreleased";
     const remedy = other.isNewer ? "run that one" : unreleasedRemedy;
@@ -114,18 +114,19 @@ function readAll(folder: string): Read[] {
   return read;
 }
 
-function readOne(path: string): Read {
+function readOne(path: string): IdentityFile {
   if (!existsSync(path)) return { path };
   const text = readFileSync(path, "utf8");
   try {
     const { format, ...read } = readSummedJson(text);
     const isNewer = Number(format) > journalFormat;
-    if (format !== journalFormat) return { path, wrong: "it has another format", isOther: true, isNewer };
+    if (format !== journalFormat)
+      return { path, problem: "it has another format", isOtherFormat: true, isNewer };
     return { path, identity: identityOf(read) };
   } catch (thrown) {
-    // The first ones had no sum.
-    const isOther = text.startsWith('{"name":') && !text.includes('"sum":');
-    return { path, wrong: reasonOf(thrown), isOther };
+    // The first identities had no sum.
+    const isOtherFormat = text.startsWith('{"name":') && !text.includes('"sum":');
+    return { path, problem: reasonOf(thrown), isOtherFormat };
   }
 }
 
@@ -140,7 +141,7 @@ function identityOf(read: Record<string, unknown>): JournalIdentity {
   return read as unknown as JournalIdentity;
 }
 
-/** The names of the journals in these folders, as far as they were not copied there: their processes have ended. */
+/** The names of the journals in these folders, without those that were copied there. Their processes have ended. */
 export function journalsIn(ownDirs: readonly string[]): string[] {
   return ownDirs.flatMap((ownDir) => {
     const identity = readJournalIdentity(`${ownDir}/journal`);

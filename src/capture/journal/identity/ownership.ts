@@ -152,7 +152,7 @@ export class JournalOwnership {
     return readRegistration(this.#options.sql, this.#identity, this.#process);
   }
 
-  /** Whether a process that claimed the journal before this one could ask runs with what waits here. */
+  /** Whether another process has claimed the journal and still runs, while events wait here: this folder is a copy. */
   async #isCopy({ row }: Registration, journal: OwnedJournal): Promise<boolean> {
     if (this.#isVerified || this.#options.postgres === embeddedAddress) return false;
     if (!row || !isClaimedByOther(this.#identity, row) || journal.pending().bytes === 0) return false;

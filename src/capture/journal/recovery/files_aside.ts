@@ -26,11 +26,11 @@ export function moveAside(io: JournalIo, path: string): string {
 export function isAside(io: JournalIo, path: string): boolean {
   const { ino, nlink } = io.stat(path);
   if (nlink === 1) return false;
-  const own = io.list(dirname(path)).filter((name) => name.startsWith(`${basename(path)}.`));
-  return own.some((name) => io.stat(`${dirname(path)}/${name}`).ino === ino);
+  const asides = io.list(dirname(path)).filter((name) => name.startsWith(`${basename(path)}.`));
+  return asides.some((name) => io.stat(`${dirname(path)}/${name}`).ino === ino);
 }
 
-/** A name that no file kept aside has. */
+/** A name that no file set aside has. */
 function freeName(io: JournalIo, path: string): string {
   for (let number = 1; ; number++) {
     const name = number === 1 ? `${path}.damaged` : `${path}.${number}.damaged`;

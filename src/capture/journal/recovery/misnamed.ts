@@ -14,16 +14,16 @@ import {
   segmentOf,
 } from "../segments/segment.ts";
 
-/** The suffix of a file's name while it is renamed; after a crash the next start continues with it. */
+/** The suffix of a file that is being renamed; after a crash the next start goes on with it. */
 const suffix = ".misnamed";
 /** Longer than a head, and than the beginning of a native frame. */
 const beginningBytes = 256;
 
-interface Found {
+interface MisnamedFile {
   from: string;
   to: string;
   /** True when only a wrong name explains the file's contents. */
-  certain: boolean;
+  isCertain: boolean;
 }
 
 /** Moves misnamed files aside, for renameBack() to rename; returns their names before and after. */
@@ -32,16 +32,16 @@ export function findMisnamed(
   folder: string,
   names: readonly string[],
   expected: ReadonlyMap<string, Expected>,
-): Found[] {
+): MisnamedFile[] {
   const found = names.flatMap((name) => findOne(setup, folder, name, expected) ?? []);
   // If a file's name certainly belongs to another file, the file itself is misnamed as well.
-  for (let more = true; more;) {
-    const claimed = new Set(found.filter(({ certain }) => certain).map(({ to }) => to));
-    const next = found.filter(({ certain, from }) => !certain && claimed.has(from));
-    for (const one of next) one.certain = true;
-    more = next.length > 0;
+  for (let hasMore = true; hasMore;) {
+    const claimed = new Set(found.filter(({ isCertain }) => isCertain).map(({ to }) => to));
+    const next = found.filter(({ isCertain, from }) => !isCertain && claimed.has(from));
+    for (const one of next) one.isCertain = true;
+    hasMore = next.length > 0;
   }
-  const misnamed = found.filter(({ certain }) => certain);
+  const misnamed = found.filter(({ isCertain }) => isCertain);
   for (const { from, to } of misnamed) {
     // A third file of that name would be overwritten: it keeps its name, as a copy.
     const aside = `${folder}/${to}${suffix}`;
@@ -54,9 +54,9 @@ export function findMisnamed(
 export function renameBack(io: JournalIo, folder: string): string[] {
   const copies: string[] = [];
   for (const name of io.list(folder).filter((one) => one.endsWith(suffix))) {
-    const own = `${folder}/${name.slice(0, -suffix.length)}`;
-    if (io.exists(own)) copies.push(`${folder}/${name}`);
-    else io.rename(`${folder}/${name}`, own);
+    const path = `${folder}/${name.slice(0, -suffix.length)}`;
+    if (io.exists(path)) copies.push(`${folder}/${name}`);
+    else io.rename(`${folder}/${name}`, path);
   }
   return copies;
 }
@@ -66,7 +66,7 @@ function findOne(
   folder: string,
   name: string,
   expected: ReadonlyMap<string, Expected>,
-): Found | undefined {
+): MisnamedFile | undefined {
   // Files that return from quarantine are not named after their segment.
   if (name.endsWith(returnedSuffix)) return undefined;
   const path = `${folder}/${name}`;
@@ -77,16 +77,16 @@ function findOne(
   const batch = nativeBatchAt(beginning, 0);
   if (batch === undefined) return undefined;
   const id = segmentOf(batch);
-  // The number itself may be damaged: then it is not that of an intact frame.
+  // Where the number itself is damaged, no frame with that number is intact.
   if (named?.id === id || !readNativeFrame(setup.io.read(path), 0, id)) return undefined;
   const lanes = setup.lanes.filter(({ isNative }) => isNative);
   const lane = lanes.find((one) => expected.has(segmentName(one, id)));
   // A recycled file that begins with an earlier segment's frames has a later name.
-  const certain = lane !== undefined || named === undefined || id > named.id;
-  return misnamed(name, { id, lane: lane ?? named?.lane ?? lanes[0]! }, certain);
+  const isCertain = lane !== undefined || named === undefined || id > named.id;
+  return misnamed(name, { id, lane: lane ?? named?.lane ?? lanes[0]! }, isCertain);
 }
 
-function misnamed(from: string, { lane, id }: KnownSegment, certain: boolean): Found | undefined {
+function misnamed(from: string, { lane, id }: KnownSegment, isCertain: boolean): MisnamedFile | undefined {
   const to = segmentName(lane, id);
-  return to === from ? undefined : { from, to, certain };
+  return to === from ? undefined : { from, to, isCertain };
 }

@@ -16,21 +16,21 @@ import { type Damage, Recovery } from "./recovery.ts";
 
 /** Folders of workers, before these are started. */
 interface WorkerFolders {
-  /** Those of workers that will not be started. */
-  leftDirs?: readonly string[];
+  /** The folders of workers that will not be started. */
+  orphanDirs?: readonly string[];
   workerDirs?: readonly string[];
   log: Log;
 }
 
 /**
- * The folders whose journals are adopted: those left, or with a foreign database all, so that it is known what is
- * pending in them. A journal of another database than this one's is left in place.
+ * The folders whose journals are adopted: the orphans', or with a foreign database those of all workers, so that their
+ * pending events are known. A journal of another database than this journal's is left in place.
  */
 export function orphansOf(
   ownership: Pick<JournalOwnership, "isForeign" | "database">,
-  { leftDirs = [], workerDirs = [], log }: WorkerFolders,
+  { orphanDirs = [], workerDirs = [], log }: WorkerFolders,
 ): string[] {
-  return (ownership.isForeign ? workerDirs : leftDirs).filter((dir) => {
+  return (ownership.isForeign ? workerDirs : orphanDirs).filter((dir) => {
     const identity = readJournalIdentity(`${dir}/journal`);
     if (!identity || identity.database === ownership.database) return true;
     const { postgres } = identity;
@@ -40,7 +40,7 @@ export function orphansOf(
 }
 
 /**
- * Moves the segments of the journals in `leftDirs` to `folder`, where they count as an earlier process's: ids of
+ * Moves the segments of the journals in `orphanDirs` to `folder`, where they count as an earlier process's: ids of
  * segments and batches are unique among all journals. Resolves to those journals, whose registrations may
  * go once `folder`'s own journal has published its watermark.
  * @throws UserError when one of them is still written.
@@ -48,12 +48,12 @@ export function orphansOf(
 export async function adoptOrphans(
   setup: JournalSetup,
   folder: string,
-  leftDirs: readonly string[],
+  orphanDirs: readonly string[],
   damaged: (damage: Damage) => void,
   log: Log,
 ): Promise<JournalIdentity[]> {
   const adopted: JournalIdentity[] = [];
-  for (const dir of leftDirs) {
+  for (const dir of orphanDirs) {
     const owning = await ownSoon(dir);
     try {
       const from = `${dir}/journal`;
@@ -72,17 +72,17 @@ export async function adoptOrphans(
 
 /** Owns a folder as soon as an earlier worker has released it. */
 async function ownSoon(dir: string): Promise<Owning> {
-  for (let waited = 0; ; waited += againMs) {
+  for (let waited = 0; ; waited += retryMs) {
     try {
       return ownDataDir(dir);
     } catch (thrown) {
       if (!(thrown instanceof UserError) || waited >= journalLimits.workersGoneMsMax) throw thrown;
-      await sleep(againMs);
+      await sleep(retryMs);
     }
   }
 }
 
-const againMs = 50;
+const retryMs = 50;
 
 /** Damaged files are reported, and stay where they are. */
 async function moveSegments(
