@@ -40,8 +40,8 @@ async function lastResultOf(
   caller: QueryCaller,
   late: ShownResult,
 ): Promise<ShownResult> {
-  const kept = queries.findCached(project_id, query, caller);
-  return await kept.then((found) => (found ? shownOf(found) : late), failedBy);
+  const cached = queries.findCached(project_id, query, caller);
+  return await cached.then((result) => (result ? shownOf(result) : late), failedBy);
 }
 
 function shownOf(answer: Awaited<ReturnType<QueryEngine["answer"]>>): ShownResult {
@@ -100,8 +100,8 @@ export function openInsightShow({ sql, ...parts }: InsightParts) {
   ): Promise<Map<number, Insight>> => {
     const rows = await getInsights(sql, project_id, ids);
     const plain = [...rows.values()].map((row) => presentInsight(row));
-    const shown = caller ? await withResults(parts, project_id, plain, caller) : plain;
-    return new Map(shown.map((insight) => [insight.id, insight]));
+    const presented = caller ? await withResults(parts, project_id, plain, caller) : plain;
+    return new Map(presented.map((insight) => [insight.id, insight]));
   };
 }
 

@@ -51,8 +51,8 @@ export function queryRoutes({ gate, engine }: { gate: Gate; engine: OpenedQuerie
         }
         // Problems of the query are returned at once.
         engine.check(query);
-        const kept = mayBeCached ? await engine.findCached(project.id, query, { scopes }) : undefined;
-        if (kept) return await slicedJson(resultReply(kept));
+        const cached = mayBeCached ? await engine.findCached(project.id, query, { scopes }) : undefined;
+        if (cached) return await slicedJson(resultReply(cached));
         const waitMsMax = queryLimits.backgroundWaitMsMax;
         const compute = (abort: AbortSignal) =>
           engine.answer(project.id, query, { mayBeCached, scopes, abort, waitMsMax, isCounted: true });

@@ -97,9 +97,9 @@ async function persons(
 /** Values of a breakdown, and as replies show them, all others together among them. */
 async function linesOf(context: QueryContext, scope: FunnelScope, breakdown: Breakdown) {
   requireBreakdownScopes(context, breakdown);
-  const found = await funnelValues(context, scope, breakdown);
-  const shown = valuesShown(breakdown, found).map((value) => [value].flat());
-  return { ...breakdown, values: found.values, shown };
+  const top = await funnelValues(context, scope, breakdown);
+  const shown = valuesShown(breakdown, top).map((value) => [value].flat());
+  return { ...breakdown, values: top.values, shown };
 }
 
 type Lines = Awaited<ReturnType<typeof linesOf>>;

@@ -35,14 +35,14 @@ export async function funnelValues(
   const rows = stepRows(draft, scope, breakdown);
   const { limit } = breakdown;
   draft.params["limit"] = limit + 1;
-  const found = await context.run<{ value: string | null }>(
+  const values = await context.run<{ value: string | null }>(
     `SELECT own AS value FROM (
        SELECT person_id, ${valueOfPerson(scope)} AS own FROM (${rows})
        GROUP BY person_id HAVING countIf(${scope.walk.begins}) > 0)
      GROUP BY value ORDER BY count() DESC, value LIMIT {limit:UInt32}`,
     draft.params,
   );
-  return { values: found.slice(0, limit).map(({ value }) => value), more: found.length > limit };
+  return { values: values.slice(0, limit).map(({ value }) => value), more: values.length > limit };
 }
 
 /** @returns one row; of a breakdown one for each value that persons count for. */

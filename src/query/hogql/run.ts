@@ -20,7 +20,7 @@ export interface SqlRows extends ShownTable {
 
 /**
  * The rows of a tree, at most as many as its LIMIT says, and whether there are more.
- * @param ended is called with the name of each step that has ended.
+ * @param recordStep is called with the name of each step that has ended.
  * @throws SqlProblem for what is wrong in the query; SqlFailure for what the engine finds wrong in it; Fault for scopes
  *   that the key does not have.
  */
@@ -33,7 +33,7 @@ export async function runTree(
   }: Pick<SqlContext, "text" | "values" | "variables" | "filters"> & {
     behind?: PersonStatement | undefined;
   },
-  ended: (step: string) => void = () => {},
+  recordStep: (step: string) => void = () => {},
 ): Promise<SqlRows> {
   const { project_id, timezone, now, scopes } = context;
   const filterTrees = await filterTreesOf(context, source.filters?.properties ?? []);
@@ -48,16 +48,16 @@ export async function runTree(
   const more = behind && { names: "a", tables: { [behindName]: behindTable(behind) } };
   const compiled = compileSelect(tree, { ...of, ...more });
   const { statement, parameters, columns, limit, offset } = compiled;
-  ended("compile");
+  recordStep("compile");
   await admit(context, compiled);
-  ended("check");
+  recordStep("check");
   await yieldToEventLoop();
   const whole = behind ? `${behindText(behind)}${statement}` : statement;
   const { types, rows } = await context.table(whole, { ...behind?.params, ...parameters });
-  ended("execute");
+  recordStep("execute");
   const hasMore = rows.length > limit;
-  const shown = { columns, types, rows: rows.slice(0, limit), hasMore, limit, offset };
-  return { ...shown, ...(scopes.includes("*") && { clickhouse: statement }) };
+  const table = { columns, types, rows: rows.slice(0, limit), hasMore, limit, offset };
+  return { ...table, ...(scopes.includes("*") && { clickhouse: statement }) };
 }
 
 /**

@@ -72,10 +72,10 @@ export interface BreakdownLines extends Breakdown {
 export function breakdownLine(draft: Draft, value: string, { values }: BreakdownLines): string {
   draft.params["values"] = values.filter((one) => one !== null);
   // Missing and null values have a line of their own when they are in the list; else they are among the others.
-  const none = values.indexOf(null);
+  const nullIndex = values.indexOf(null);
   const others = values.length;
-  const found = `indexOf({values:Array(String)}, assumeNotNull(${value}))`;
+  const index = `indexOf({values:Array(String)}, assumeNotNull(${value}))`;
   // Null is not in the array: the values after it are one index lower there.
-  const shifted = none === -1 ? `${found} - 1` : `${found} - if(${found} <= ${none}, 1, 0)`;
-  return `multiIf(${value} IS NULL, ${none === -1 ? others : none}, ${found} = 0, ${others}, ${shifted})`;
+  const shifted = nullIndex === -1 ? `${index} - 1` : `${index} - if(${index} <= ${nullIndex}, 1, 0)`;
+  return `multiIf(${value} IS NULL, ${nullIndex === -1 ? others : nullIndex}, ${index} = 0, ${others}, ${shifted})`;
 }

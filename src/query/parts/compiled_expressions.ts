@@ -53,9 +53,9 @@ export async function withExpressions(
   const { rowsWithPersons, rows, expressions, parameters } = compiled;
   const byText = new Map(nodes.map((tree, i) => [trees.get(tree)!.text, expressions[i]!]));
   const of = (text: string): Sql => {
-    const found = byText.get(text);
-    if (!found) throw new Error("an expression was not asked for before the query began");
-    return found;
+    const expression = byText.get(text);
+    if (!expression) throw new Error("an expression was not compiled before the query began");
+    return expression;
   };
   return {
     ...context,

@@ -1,5 +1,5 @@
 // The last results of queries, so that the same query within some minutes is answered at once. In memory; the least
-// recently read are dropped first. While persons of a project are being deleted, none of its results is kept.
+// recently read are dropped first. While persons of a project are being deleted, none of its results is cached.
 
 import { bytesOf } from "../../core/bytes.ts";
 import { bytesIn } from "../../core/chunks.ts";
@@ -30,7 +30,7 @@ interface CacheEntry {
 export class ResultCache {
   readonly #clock: Clock;
   /** The least recently read first. */
-  readonly #kept = new Map<string, CacheEntry>();
+  readonly #entries = new Map<string, CacheEntry>();
   #bytesOf = new Tally<number>();
   #bytes = 0;
 
@@ -39,49 +39,49 @@ export class ResultCache {
   }
 
   find(key: string): CachedResult | undefined {
-    const kept = this.#kept.get(key);
-    if (!kept) return undefined;
-    this.#kept.delete(key);
-    if (this.#clock.elapsed() - kept.at > queryLimits.resultKeptMs) {
-      this.#count(kept.project_id, -kept.bytes);
+    const entry = this.#entries.get(key);
+    if (!entry) return undefined;
+    this.#entries.delete(key);
+    if (this.#clock.elapsed() - entry.at > queryLimits.resultKeptMs) {
+      this.#count(entry.project_id, -entry.bytes);
       return undefined;
     }
-    this.#kept.set(key, kept);
-    const { head, rows } = kept.result;
+    this.#entries.set(key, entry);
+    const { head, rows } = entry.result;
     return { ...(JSON.parse(Buffer.from(head).toString()) as CachedResult), results: rows };
   }
 
-  /** Returns whether it is kept: one that is longer than a project's bound is not. */
+  /** Returns whether it is cached: one that is longer than a project's bound is not. */
   retain(key: string, project_id: number, result: WrittenResult | undefined): boolean {
     if (!result) return false;
     // A text may take two bytes a character.
     const bytes = 2 * key.length + result.head.length + bytesIn(result.rows.parts);
     if (bytes > queryLimits.resultsOfProjectBytesMax) return false;
     this.drop(key);
-    for (const [other, one] of this.#kept) {
+    for (const [otherKey, entry] of this.#entries) {
       if (this.#bytesOf.of(project_id) + bytes <= queryLimits.resultsOfProjectBytesMax) break;
-      if (one.project_id === project_id) this.drop(other);
+      if (entry.project_id === project_id) this.drop(otherKey);
     }
-    for (const other of this.#kept.keys()) {
+    for (const oldestKey of this.#entries.keys()) {
       if (this.#bytes + bytes <= queryLimits.resultsBytesMax) break;
-      this.drop(other);
+      this.drop(oldestKey);
     }
-    this.#kept.set(key, { project_id, result, bytes, at: this.#clock.elapsed() });
+    this.#entries.set(key, { project_id, result, bytes, at: this.#clock.elapsed() });
     this.#count(project_id, bytes);
     return true;
   }
 
   clear(): void {
-    this.#kept.clear();
+    this.#entries.clear();
     this.#bytesOf = new Tally();
     this.#bytes = 0;
   }
 
   drop(key: string): void {
-    const kept = this.#kept.get(key);
-    if (!kept) return;
-    this.#kept.delete(key);
-    this.#count(kept.project_id, -kept.bytes);
+    const entry = this.#entries.get(key);
+    if (!entry) return;
+    this.#entries.delete(key);
+    this.#count(entry.project_id, -entry.bytes);
   }
 
   #count(project_id: number, bytes: number): void {

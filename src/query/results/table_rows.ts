@@ -32,7 +32,7 @@ export async function tableRowsOf(answer: Uint8Array): Promise<SqlTableRows> {
   const spend = (): void => {
     if (--left < 0) throw tooManyValues();
   };
-  const shown = types.map((type) => shownAs(type, spend));
+  const converters = types.map((type) => shownAs(type, spend));
   const { sqlSliceBytes, sqlShownValuesMax } = queryLimits;
   const parse = (text: string): unknown[][] => {
     refuseManyValues(text);
@@ -40,7 +40,7 @@ export async function tableRowsOf(answer: Uint8Array): Promise<SqlTableRows> {
     const some = (long.test(text) ? JSON.parse(text, withAllDigits(spend)) : JSON.parse(text)) as unknown[][];
     // A moment takes twice the time.
     left = sqlShownValuesMax / 2;
-    for (const row of some) for (const [i, show] of shown.entries()) if (show) row[i] = show(row[i]);
+    for (const row of some) for (const [i, show] of converters.entries()) if (show) row[i] = show(row[i]);
     return some;
   };
   return { types, rows: await rowsOf(new Response(bytes.subarray(rowsFrom)), parse, sqlSliceBytes) };

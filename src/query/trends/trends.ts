@@ -130,6 +130,6 @@ function labelOf(
 ): string {
   const seriesName = custom_name ?? name;
   if (value === undefined) return seriesName;
-  const shown = shownBreakdown(value);
-  return series > 1 ? `${seriesName} - ${shown}` : shown;
+  const valueText = shownBreakdown(value);
+  return series > 1 ? `${seriesName} - ${valueText}` : valueText;
 }

@@ -66,14 +66,13 @@ export class TableRead {
     const join = Object.hasOwn(this.table.joins ?? {}, name) ? this.table.joins?.[name] : undefined;
     if (join && keys.length > 0) {
       const { read } = this.#joinFor(String(name), join, keys);
-      const found = read.field(keys, at);
-      const { type } = found;
-      return { type, nullable: true, ...this.#through(found) };
+      const column = read.field(keys, at);
+      return { type: column.type, nullable: true, ...this.#through(column) };
     }
     const column = Object.hasOwn(this.table.columns, name) ? this.table.columns[name] : undefined;
     if (!column) {
-      const known = suggestion(String(name), this.names());
-      return refuse(`There is no ${quotedName(String(name))} in this table.${known}`, at);
+      const hint = suggestion(String(name), this.names());
+      return refuse(`There is no ${quotedName(String(name))} in this table.${hint}`, at);
     }
     if (keys.length === 0) return this.#columnSql(column);
     if (column.type !== "json") refuse(`${quotedName(String(name))} has no members.`, at);
@@ -166,9 +165,9 @@ export class TableRead {
     const ownColumns = [...this.#exposed, ...more, ...this.#columns.values()].map(
       (name) => `${base}.${name} AS ${name}`,
     );
-    const theirs = [...this.#passed].map(([name, sql]) => `${sql} AS ${name}`);
+    const joinedColumns = [...this.#passed].map(([name, sql]) => `${sql} AS ${name}`);
     const inner = `(SELECT ${this.#listed(more)} FROM ${this.#source} WHERE ${project}) AS ${base}`;
-    return `(SELECT ${[...ownColumns, ...theirs].join(", ")} FROM ${inner}${joins.join("")})`;
+    return `(SELECT ${[...ownColumns, ...joinedColumns].join(", ")} FROM ${inner}${joins.join("")})`;
   }
 
   /** Columns of joined tables by their names in the subquery. */
@@ -253,17 +252,17 @@ export class TableRead {
       const isPlain = bound.length === 1 && column.sql === "properties" && typeof keys[0] === "string";
       const name = String(keys[0]);
       if (this.table.owner === "person") this.#draft.personKeys.set(name, at);
-      const read = isPlain
+      const source = isPlain
         ? this.table.owner === "event"
           ? eventPropertyText(name, bound[0]!)
           : propertyText(bound[0]!)
         : `JSONExtract(${column.sql}, ${bound.join(", ")}, 'Nullable(String)')`;
-      this.#properties.set(path, (text = this.#read(read)));
+      this.#properties.set(path, (text = this.#read(source)));
     }
     const { owner } = this.table;
-    const known =
+    const knownType =
       owner && keys.length === 1 ? this.#draft.context.propertyType?.(owner, String(keys[0])) : undefined;
-    const type = known ? types[known] : "string";
+    const type = knownType ? types[knownType] : "string";
     return { sql: textAs(text, type), type, nullable: true, text };
   }
 }

@@ -168,8 +168,8 @@ export const functionShapes: Readonly<Record<string, Shape>> = {
   coalesce: shape(1, 200, alike("coalesce", 0)),
   ifnull: shape(2, 2, alike("ifNull", 0)),
   nullif: shape(2, 2, (draft, args, at) => {
-    const found = alike("nullIf", 0)(draft, args, at);
-    return { ...found, nullable: true };
+    const call = alike("nullIf", 0)(draft, args, at);
+    return { ...call, nullable: true };
   }),
   greatest: shape(1, 200, alike("greatest", 0)),
   least: shape(1, 200, alike("least", 0)),
@@ -196,8 +196,8 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /** Refuses a function that PostHog has, with the reason. */
-export function refuseFunction(name: string, near: string, at: CallNode): never {
-  const known = name.toLowerCase();
-  const reason = Object.hasOwn(reasons, known) ? reasons[known] : undefined;
-  refuse(`The function ${quotedName(name)} is not supported.${reason ? ` ${reason}` : near}`, at);
+export function refuseFunction(name: string, hint: string, at: CallNode): never {
+  const lowerName = name.toLowerCase();
+  const reason = Object.hasOwn(reasons, lowerName) ? reasons[lowerName] : undefined;
+  refuse(`The function ${quotedName(name)} is not supported.${reason ? ` ${reason}` : hint}`, at);
 }

@@ -30,8 +30,8 @@ export interface SqlFunction extends Traits {
  * The functions of a list, by their names in small letters: case does not matter. A line has the result's type, the
  * number of arguments (* is any) and traits; then names, `known=name` where the engine has another one.
  */
-export function functionsIn<Own>(list: string, any: number): Map<string, SqlFunction & Own> {
-  const found = new Map<string, SqlFunction & Own>();
+export function functionsIn<More>(list: string, any: number): Map<string, SqlFunction & More> {
+  const functions = new Map<string, SqlFunction & More>();
   for (const line of list.split("\n")) {
     const [head = "", names] = line.split(": ");
     if (names === undefined || head.startsWith("#")) continue;
@@ -42,11 +42,11 @@ export function functionsIn<Own>(list: string, any: number): Map<string, SqlFunc
       .map(([name, value]) => [name, value ? Number(value) : true]);
     const shape = { argsMin: Number(min), argsMax: max === "*" ? any : Number(max), type: type as SqlType };
     for (const one of names.split(" ")) {
-      const [known = "", name = known] = one.split("=");
-      found.set(known.toLowerCase(), { ...(Object.fromEntries(traits) as Own), ...shape, name });
+      const [alias = "", name = alias] = one.split("=");
+      functions.set(alias.toLowerCase(), { ...(Object.fromEntries(traits) as More), ...shape, name });
     }
   }
-  return found;
+  return functions;
 }
 
 export const sqlFunctions = functionsIn<object>(
