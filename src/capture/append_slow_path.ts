@@ -43,7 +43,7 @@ export interface AppendProgress extends AppendContext {
   lane: EventLane;
   /** Entries within the quota; further ones are ignored, unless they are pieces of recordings. */
   admitted: number;
-  /** Names read in this turn of events that went the slow way. */
+  /** Names that were read in this turn, of events that went the slow way. */
   named: number;
 }
 
@@ -144,7 +144,7 @@ function recordWarnings(index: EventIndex, at: EntryOffset, row: Row, warned: Ou
  * `$merge_dangerously` the alias into the event's id.
  */
 function mergeOf({ project_id, merge, distinct_id, other_id, timestamp, created_at }: Row): MergeRow {
-  const [own, other] = [rangeText(distinct_id), rangeText(other_id)];
-  const [from, into] = merge === mergeKind.alias ? [own, other] : [other, own];
+  const [id, otherId] = [rangeText(distinct_id), rangeText(other_id)];
+  const [from, into] = merge === mergeKind.alias ? [id, otherId] : [otherId, id];
   return { project_id, kind: merge, from, into, at: timestamp, created_at, timestamp: created_at };
 }

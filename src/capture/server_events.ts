@@ -9,8 +9,8 @@ import { capture } from "./pipeline.ts";
 import { ArenaPool, ReceivedBody } from "./receive/received_body.ts";
 
 /**
- * Makes the function that persons send their changes with. The event is on disk when it resolves, whatever `ack` of the
- * capture routes says.
+ * Makes the function that persons send their changes with. The event is on disk when it resolves, whatever the `ack` of
+ * the capture routes is.
  */
 export function openServerEvents(options: CaptureOptions): PersonParts["send"] {
   const arenas = new ArenaPool(captureLimits.arenaBodyBytesMin);

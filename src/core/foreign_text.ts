@@ -19,7 +19,7 @@ const encodedCharsMin = 6;
 
 /**
  * The text without the secrets (as they are, or percent-, base64-, hex-, JSON- or HTML-encoded), without anything that
- * looks like an authorization or a signature, and without characters that a store or a terminal does not take. A secret
+ * looks like an authorization or a signature, and without characters that a store or a terminal refuses. A secret
  * that is cut off at the end of the text is hidden too.
  */
 export function foreignText(text: string, { secrets, charsMax }: Foreign): string {

@@ -40,8 +40,8 @@ export const limits = {
   /** How long a statement may run without output, in ms: a day, for the longest export. */
   longStatementMsMax: 86_400_000,
   /**
-   * How long a graceful stop takes, in ms, whatever stores do: supervisors kill after 30 s. The rest of it, less
-   * stopStoresMsMax, is for the flush; the next start finds what it did not store.
+   * How long a graceful stop takes, in ms, whatever stores do: supervisors kill after 30 s. What stopStoresMsMax leaves
+   * of it is for the flush; the next start finds what it did not store.
    */
   stopMsMax: 24_000,
   /** How long of it requests in flight are waited for, in ms. */
@@ -58,7 +58,7 @@ export const limits = {
   groupTypesMax: 5,
   /** Merges read, decided or written in one statement and one turn of the event loop: one to three ms. */
   mergesAtOnceMax: 1000,
-  /** JSON nesting of a management body: twice what any field takes, so that a field's own refusal comes first. */
+  /** JSON nesting of a management body: twice what any field accepts, so that a field's own refusal comes first. */
   managementDepthMax: 256,
   /**
    * Members, objects, arrays and elements of a management body, and fields of a form: a megabyte of them takes 50 ms to

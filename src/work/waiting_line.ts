@@ -1,5 +1,5 @@
 // Those that wait for something that is used up, in order of arrival. Who is admitted next, and how many may wait, is
-// decided by whoever gives it out.
+// decided by the caller.
 
 import type { FairWaiter, Owner } from "./fair_share.ts";
 import { Tally } from "./maps.ts";

@@ -3,7 +3,7 @@
 //
 // The format is a stream of codes, least significant bit first, six bits a letter: 0 and 1 introduce a new character of
 // 8 or 16 bits, 2 ends the stream, others are entries of a dictionary that grows by one with every code. An entry is an
-// earlier output and the character behind it, so it is in the output already and is stored as start and length.
+// earlier output and the character after it, so it is in the output already and is stored as start and length.
 
 import { bytesOf } from "../../core/bytes.ts";
 import { free } from "../../core/chunks.ts";

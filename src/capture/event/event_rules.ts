@@ -31,7 +31,7 @@ interface EventRule {
   id?: readonly [slot: number, reason: Reason];
 }
 
-/** Events that give a person a second id. */
+/** Events that add a second id to a person. */
 const aliasRule: EventRule = {
   needs: [[field.alias, warningBit.missing_alias, wanted.text]],
   may: [],
@@ -116,7 +116,7 @@ function groupKeyIsLong({ bytes, entries }: Indexed, at: EntryOffset): boolean {
   return text.length > limits.groupKeyCharsMax;
 }
 
-/** Why an event is not stored that SDKs send besides a user's events; undefined for any other. */
+/** Why an event that SDKs send for themselves is ignored; undefined for any other. */
 export function notStored(name: ByteRange): Reason | undefined {
   if (name.source[name.from] !== 0x24) return undefined;
   if (sameName(name, "$performance_event")) return "performance_event";

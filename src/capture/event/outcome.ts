@@ -1,11 +1,11 @@
-// The outcome of an event: not taken, for a reason, or taken, perhaps with warnings. Both are closed lists. No error is
-// thrown for an event: the others of its request are taken.
+// The outcome of an event: ignored, for a reason, or accepted, perhaps with warnings. Both are closed lists. No error
+// is thrown for an event: the others of its request are accepted.
 
 import { wordsIn } from "../../core/words.ts";
 import { captureLimits } from "../limits.ts";
 import { entryLength, offsetOf } from "../scan/event_fields.ts";
 
-/** Why an event was not taken. Names are PostHog's where it has one. */
+/** Why an event was ignored. Names are PostHog's where it has one. */
 export const reasons = wordsIn(`
   missing_event_name missing_distinct_id empty_distinct_id malformed_event malformed_event_properties
   invalid_options message_size_too_large performance_event heatmap client_ingestion_warning snapshot

@@ -19,7 +19,7 @@ export interface Row {
   properties: ByteRange;
   /** Microseconds since 1970, UTC. */
   timestamp: number;
-  /** Microseconds since 1970, UTC: when the journal took the row; never goes back within a journal. */
+  /** Microseconds since 1970, UTC: when the row was appended; never goes back within a journal. */
   created_at: number;
   historical_migration: boolean;
   /** One of personMode. */

@@ -30,7 +30,7 @@ interface SessionDeriverOptions extends Uses<"clickhouse" | "clock" | "log"> {
   stopping: AbortSignal;
 }
 
-interface Stored {
+interface StoredSegment {
   segment: Segment;
   /** The numbers under which its rows are stored. */
   batches: bigint[];
@@ -40,9 +40,9 @@ interface Stored {
 
 export class SessionDeriver {
   readonly #options: SessionDeriverOptions;
-  readonly #waiting: Stored[] = [];
+  readonly #waiting: StoredSegment[] = [];
   /** Segments whose sessions are derived, and whose days are not. */
-  #withoutDays: Stored[] = [];
+  #withoutDays: StoredSegment[] = [];
   readonly #wakeup = new Wakeup();
   readonly #tries: SessionTries;
   readonly #stored: StoredSessions;
@@ -117,7 +117,7 @@ export class SessionDeriver {
 
   /** Derives the sessions of the oldest segment, which then waits for its days. */
   async #step(): Promise<void> {
-    const [oldest] = this.#waiting as [Stored];
+    const [oldest] = this.#waiting as [StoredSegment];
     const derived = await this.#deriveSegment(oldest);
     if (derived === undefined) return;
     this.#waiting.shift();
@@ -128,7 +128,7 @@ export class SessionDeriver {
   }
 
   /** "sessions": its blocks were folded; true: its rows were read back, for its days as well. */
-  async #deriveSegment({ segment, batches }: Stored): Promise<TryResult<true | "sessions">> {
+  async #deriveSegment({ segment, batches }: StoredSegment): Promise<TryResult<true | "sessions">> {
     const writing = await this.#tries.run(() => this.#writeNames(segment.isRecovered, batches));
     if (writing !== true) return writing;
     // Some rows of a halved batch may be in quarantine.
@@ -151,7 +151,7 @@ export class SessionDeriver {
   }
 
   /** Removes segments of which all is derived, or that are left to the backlog. */
-  async #finish(all: readonly Stored[], derived: true | "refused"): Promise<void> {
+  async #finish(all: readonly StoredSegment[], derived: true | "refused"): Promise<void> {
     const { journal, clock, backlog, log } = this.#options;
     if (derived === "refused" && backlog) {
       const batches = all.flatMap((stored) => stored.batches);

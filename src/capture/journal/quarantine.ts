@@ -55,12 +55,12 @@ export class Quarantine {
     await writeDurably(this.#setup.io, `${this.#folder}/${id}.segment`, Buffer.concat(out.list()));
   }
 
-  /** The rows by id; where a note cannot be read, `reason` says so. */
+  /** The rows by id; where a note cannot be read, its `reason` is that. */
   list(): Quarantined[] {
     return this.#ids().map((id) => this.#readNote(`${this.#folder}/${id}.json`, id));
   }
 
-  /** Returns rows to the journal, which takes them within seconds, or at the next start. Returns how many. */
+  /** Returns rows to the journal, which adopts them within seconds, or at the next start. Returns how many. */
   retry(id: string | "all"): number {
     const { io } = this.#setup;
     return this.#each(id, (one) => {
@@ -90,7 +90,7 @@ export class Quarantine {
       .toSorted();
   }
 
-  /** A row whose note cannot be read can be retried or discarded all the same: its file says where it belongs. */
+  /** A row whose note cannot be read can be retried or discarded all the same: its lane is in its file. */
   #readNote(path: string, id: string): Quarantined {
     const { io } = this.#setup;
     try {

@@ -153,7 +153,7 @@ function sdkOf({ headers }: Request): string {
   return `"$lib":${JSON.stringify(name)},"$lib_version":${JSON.stringify(version)}`;
 }
 
-/** When the client sent the request by its own clock, in microseconds since 1970; NaN when it does not say. */
+/** When the client sent the request by its own clock, in microseconds since 1970; NaN when it is unknown. */
 function sentAtOf({ headers }: Request): number {
   const text = bytesOf(headers.get("posthog-request-timestamp") ?? "");
   return readIso(text, 0, text.length);

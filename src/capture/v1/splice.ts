@@ -18,7 +18,7 @@ export class Splice {
   readonly #source: Buffer;
   readonly #always: string;
   readonly #alwaysNames: readonly string[];
-  /** What is appended to the next object: names, and members as JSON, each with a comma behind it. */
+  /** What is appended to the next object: names, and members as JSON, each followed by a comma. */
   readonly #names: Name[] = [];
   #members = "";
   /**

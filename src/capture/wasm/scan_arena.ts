@@ -156,21 +156,29 @@ export class ScanArena {
   }
 
   /**
-   * Indexes plain items from byte `from` of the body up to about `goal`, from entry number `count` up to `most`, and
-   * from ordinal `items` on. Only those that name no other key than the raw one at [keyFrom, keyTo), and that end no
-   * further than limits.eventBytesMax behind the goal.
+   * Indexes plain items from byte `from` of the body up to about `goal`, as entries number `count` to `countMax`, and
+   * from ordinal `items` on: only those that name no other key than the raw one at [keyFrom, keyTo), and that end no
+   * further than limits.eventBytesMax after the goal.
    * @returns where it stopped; `foundCount` and `isCommaNext` have more of its result.
    */
   scan(
     from: number,
     goal: number,
-    [count, most]: readonly [number, number],
+    [count, countMax]: readonly [number, number],
     items: number,
     [keyFrom, keyTo]: readonly [number, number],
   ): number {
     const { BODY } = layout;
     const replaced = this.#putSentinel(goal + limits.eventBytesMax);
-    const at = this.#fast.scan(BODY + from, BODY + goal, count, most, items, BODY + keyFrom, BODY + keyTo);
+    const at = this.#fast.scan(
+      BODY + from,
+      BODY + goal,
+      count,
+      countMax,
+      items,
+      BODY + keyFrom,
+      BODY + keyTo,
+    );
     this.#restore(replaced);
     return at - BODY;
   }

@@ -139,7 +139,7 @@ function endProcess(reason: string): never {
 }
 
 async function main(): Promise<void> {
-  // Signals go to all processes of the group, but a worker stops when worker 1 says so.
+  // Signals go to all processes of the group, but a worker stops when worker 1 requests it.
   const signals = ["SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2"] as const;
   for (const signal of signals) process.on(signal, () => {});
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();

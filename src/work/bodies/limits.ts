@@ -6,9 +6,9 @@ export const uploadLimits = {
    * arenas kept for the next body, the server grows by less than 600 MB.
    */
   memoryBytes: 256 * 1024 * 1024,
-  /** The least that a worker has of it, in bodies of the largest size: one, and some space besides. */
+  /** The least of memoryBytes that a worker has, in bodies of the largest size: one, and some space more. */
   memoryLargestMin: 1.25,
-  /** The part of it for the bodies of one owner, and for those whose owner is not known yet. */
+  /** The part of memoryBytes for the bodies of one owner, and for those whose owner is not known yet. */
   memoryFraction: 5 / 8,
   /** The part for bodies longer than wholeBodyBytesMax: an import leaves memory for live events. */
   memoryLongFraction: 13 / 16,
@@ -16,7 +16,7 @@ export const uploadLimits = {
   memoryUsualFraction: 15 / 16,
   /** How long a long body may wait for memory, in ms: for an importer waiting is cheaper than a retry. */
   memoryWaitMsMax: 10_000,
-  /** Bodies of one owner that may wait so: each has brought claimBytesMin. */
+  /** Bodies of one owner that may wait so: claimBytesMin of each have arrived. */
   memoryWaitingMax: 64,
   /** How often waiting bodies are tried when nothing is released meanwhile, in ms: claims lapse by time. */
   memoryWaitPollMs: 100,
@@ -40,7 +40,7 @@ export const uploadLimits = {
   slowOrderMs: 100,
   /** What of a long body has arrived before memory for the rest of it is claimed, in bytes. */
   claimBytesMin: 256 * 1024,
-  /** The rate at which a claim is honoured, in bytes a second; slower bodies have what they have brought. */
+  /** The rate at which a claim is honoured, in bytes a second; slower bodies have only what has arrived of them. */
   claimBytesPerSecondMin: 1_048_576,
   /** How long an upload may send nothing, in ms: enough for a phone in a tunnel; a dead client gets 408. */
   stallMsMax: 20_000,

@@ -35,7 +35,7 @@ export interface ReadSegment {
   isHeadDamaged: boolean;
 }
 
-/** Reads a segment's file; undefined when neither its head nor its name says which segment it is. */
+/** Reads a segment's file; undefined when neither its head nor its name identifies the segment. */
 export function readSegment(setup: JournalSetup, path: string): ReadSegment | undefined {
   const bytes = setup.io.read(path);
   const head = readSegmentHead(setup, bytes);
