@@ -40,15 +40,15 @@ export function dateSpanOf(
   { first, attr, hourly = false }: { first?: number | undefined; attr: string; hourly?: boolean },
 ): DateSpan {
   const now = nowOf(today);
-  const explicit = range?.explicitDate === true;
+  const isExplicit = range?.explicitDate === true;
   const read = (text: string | null | undefined, name: "date_from" | "date_to") => {
-    const side = explicit ? "exact" : name === "date_from" ? "start" : "end";
+    const side = isExplicit ? "exact" : name === "date_from" ? "start" : "end";
     if (name === "date_from" && text === "all") return allFrom(first, now);
     return readDate(text, now, side, `${attr}__${name}`);
   };
   const from = read(range?.date_from, "date_from") ?? now.subtract({ days: 7 }).startOfDay();
   const untilNow = hourly ? startOf("hour", now).add({ hours: 1 }) : endOfDay(now);
-  const to = read(range?.date_to, "date_to") ?? (explicit ? now : untilNow);
+  const to = read(range?.date_to, "date_to") ?? (isExplicit ? now : untilNow);
   if (Temporal.ZonedDateTime.compare(from, to) >= 0) {
     throw new Fault("invalid_input", "date_from must be before date_to.", { attr: `${attr}__date_from` });
   }

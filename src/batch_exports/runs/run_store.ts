@@ -185,6 +185,6 @@ export async function writeLog(sql: Postgres, line: NewLogEntry, now: number): P
 }
 
 /** Deletes lines older than exportLimits.logsAgeMsMax. */
-export async function forgetLogs(sql: Postgres, now: number): Promise<void> {
+export async function deleteOldLogs(sql: Postgres, now: number): Promise<void> {
   await sql`DELETE FROM batch_export_logs WHERE "timestamp" < ${new Date(now - exportLimits.logsAgeMsMax)}`;
 }

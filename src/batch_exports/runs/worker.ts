@@ -17,8 +17,8 @@ import { attemptRun, type RunServices } from "./run.ts";
 import {
   cancelOrphans,
   type ClaimedRun,
+  deleteOldLogs,
   type Due,
-  forgetLogs,
   leasedRuns,
   markUnservable,
   writeLog,
@@ -44,12 +44,12 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
     exportLimits.probesWaitingMax,
     limits.waitingFreeMultiple,
   );
-  readonly #unseen = new Set<string>();
+  readonly #reported = new Set<string>();
   /** Destination types that this process cannot write to. */
   readonly #unsupported: readonly DestinationType[];
   /** Every event that arrived before it is stored. */
   #watermark = 0;
-  #forgotAt = Number.NEGATIVE_INFINITY;
+  #logsDeletedAt = Number.NEGATIVE_INFINITY;
 
   constructor(services: RunServices) {
     const { sql } = services;
@@ -86,13 +86,13 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
   /** Before runs are claimed: creates due ones, and ends those that are no longer wanted. */
   async #prepare(): Promise<void> {
     const { sql, clock } = this.#services;
-    await this.#forget();
+    await this.#deleteOldLogs();
     await cancelOrphans(sql, clock.now());
     await scheduleRuns(sql, clock.now(), (due) => this.#decide(due));
     await this.#backfill();
     const { through, unseen } = await readWatermarks(sql, clock.now());
     this.#watermark = through;
-    this.#report(unseen);
+    this.#reportUnseen(unseen);
     if (this.#unsupported.length > 0) await this.#reportUnservable(this.#due(clock.now()));
   }
 
@@ -151,12 +151,12 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
   /** The interval boundary before the project's first data; undefined when there is none. */
   async #firstMoment({ project_id, model }: OpenBackfill, lengthMs: number): Promise<number | undefined> {
     const { text, params } = firstArrivalOf(project_id, model);
-    const [found] = await this.#services.clickhouse.query<{ rows: string; first: string }>(text, params, {
+    const [arrivals] = await this.#services.clickhouse.query<{ rows: string; first: string }>(text, params, {
       settings: { max_threads: 1 },
       kind: "export",
     });
-    if (!found || found.rows === "0") return undefined;
-    return alignedBefore(Number(found.first), lengthMs);
+    if (!arrivals || arrivals.rows === "0") return undefined;
+    return alignedBefore(Number(arrivals.first), lengthMs);
   }
 
   #due(now: number): Due {
@@ -173,23 +173,23 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
     }
   }
 
-  /** Reports each journal that is gone once: its last events may be missing in exports. */
-  #report(unseen: readonly string[]): void {
+  /** Reports each unseen journal once: exports may miss its last events. */
+  #reportUnseen(unseen: readonly string[]): void {
     for (const journal of unseen) {
-      if (this.#unseen.has(journal)) continue;
+      if (this.#reported.has(journal)) continue;
       this.#services.log.warn("a journal has not reported for a while: exports continue without it", {
         journal,
       });
     }
-    this.#unseen.clear();
-    for (const journal of unseen) this.#unseen.add(journal);
+    this.#reported.clear();
+    for (const journal of unseen) this.#reported.add(journal);
   }
 
-  async #forget(): Promise<void> {
+  async #deleteOldLogs(): Promise<void> {
     const { sql, clock } = this.#services;
-    if (clock.elapsed() - this.#forgotAt < exportLimits.logsPollMs) return;
-    this.#forgotAt = clock.elapsed();
-    await forgetLogs(sql, clock.now());
+    if (clock.elapsed() - this.#logsDeletedAt < exportLimits.logsPollMs) return;
+    this.#logsDeletedAt = clock.elapsed();
+    await deleteOldLogs(sql, clock.now());
   }
 }
 

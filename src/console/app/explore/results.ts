@@ -148,9 +148,9 @@ export function shownValue(value: unknown): string {
 }
 
 /** Maths whose intervals add up to the whole time, since each event or person is in one interval. */
-const summed = new Set(["total", "sum", "first_time_for_user", "first_matching_event_for_user"]);
+const summableMaths = new Set(["total", "sum", "first_time_for_user", "first_matching_event_for_user"]);
 
 export function isSummable({ action, days, status }: TrendSeries, display: string): boolean {
   const isOfTimes = typeof days[0] === "string" && !status && display !== "ActionsLineGraphCumulative";
-  return isOfTimes && action !== null && summed.has(action?.math ?? "total");
+  return isOfTimes && action !== null && summableMaths.has(action?.math ?? "total");
 }

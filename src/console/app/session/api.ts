@@ -89,10 +89,10 @@ export async function sendSigning(
   body: object,
   more: Record<string, string> = {},
 ): Promise<void> {
-  const { headers, ...shown } = credentialsOf(null);
+  const { headers, ...credentials } = credentialsOf(null);
   const sent = { ...headers, ...more, "content-type": "application/json" };
   const reply = await sendRequest(path, {
-    ...shown,
+    ...credentials,
     method: "POST",
     headers: sent,
     body: JSON.stringify(body),

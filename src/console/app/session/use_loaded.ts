@@ -9,7 +9,7 @@ export interface Loaded<Value> {
   value: Value | undefined;
   error: unknown;
   loading: boolean;
-  /** Whether the value is of the inputs before: its rows must not be clicked. */
+  /** Whether the value belongs to earlier inputs: its rows must not be clicked. */
   isOld: boolean;
   reload(): void;
 }
@@ -19,7 +19,7 @@ export const retryMs = 3000;
 /** How often a request is repeated that a busy server, or store, did not answer. */
 const busyRetriesMax = 5;
 
-/** Loads when `inputs` change. The value before is shown until the next is there. */
+/** Loads when `inputs` change. The previous value is shown until the next one arrives. */
 export function useLoaded<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
   inputs: readonly unknown[],
@@ -31,8 +31,8 @@ export function useLoaded<Value>(
     loading: true,
   });
   const [reloads, setReloads] = useState(0);
-  const refused = useRef(0);
-  useEffect(() => void (refused.current = 0), inputs);
+  const retries = useRef(0);
+  useEffect(() => void (retries.current = 0), inputs);
   useEffect(() => {
     const stop = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -42,7 +42,7 @@ export function useLoaded<Value>(
       (error: unknown) => {
         if (stop.signal.aborted) return;
         setState((before) => ({ ...before, error, loading: false }));
-        const isBusy = error instanceof Refusal && error.status === 503 && refused.current++ < busyRetriesMax;
+        const isBusy = error instanceof Refusal && error.status === 503 && retries.current++ < busyRetriesMax;
         if (error instanceof ServerUnreachable || isBusy)
           timer = setTimeout(() => setReloads((before) => before + 1), retryMs);
       },
