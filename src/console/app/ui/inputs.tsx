@@ -1,6 +1,6 @@
 // The fields of a form by their names, and their values.
 
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { CheckField, ChoiceField, type Options, TextField, type TextProps } from "./parts.tsx";
 
 /** Fields by which password managers know what they are. */
@@ -41,8 +41,8 @@ export function useFields<Fields extends object>(first: Fields) {
 export function useDraft<Fields extends Readonly<Record<string, string>>>(filter: Fields) {
   const of = JSON.stringify(filter);
   const [draft, setDraft] = useState<{ of: string; fields: Fields }>();
-  // Going back to an address shows its fields, not what was written there before.
-  useEffect(() => setDraft(undefined), [of]);
+  // Going back to an address shows its fields, not what was written there before. At once: what is written next stays.
+  useLayoutEffect(() => setDraft(undefined), [of]);
   const fields = draft?.of === of ? draft.fields : filter;
   const change = (part: Partial<Fields>) => setDraft({ of, fields: { ...fields, ...part } });
   return { fields, change, ...inputsOf(fields, change) };
