@@ -155,15 +155,17 @@ export class FactsCollector {
 export function numberAt(bytes: Uint8Array, from: number, to: number): number {
   let value = 0;
   if (to - from > limits.snapshotNumberBytesMax) return Number.NaN;
+  // So many digits are added up exactly.
+  if (to - from > 15) return parsedNumber(bytes, from, to);
   for (let at = from; at < to; at++) {
     const digit = bytes[at]! - 0x30;
-    if (digit < 0 || digit > 9) return oddNumber(bytes, from, to);
+    if (digit < 0 || digit > 9) return parsedNumber(bytes, from, to);
     value = value * 10 + digit;
   }
   return value;
 }
 
-function oddNumber(bytes: Uint8Array, from: number, to: number): number {
+function parsedNumber(bytes: Uint8Array, from: number, to: number): number {
   const first = bytes[from]!;
   if (first !== 0x2d && (first < 0x30 || first > 0x39)) return Number.NaN;
   return Number(decodeText(bytes, from, to));
