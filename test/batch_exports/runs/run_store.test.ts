@@ -76,7 +76,7 @@ test("a run whose processes keep dying counts their attempts, and is given up wi
   const runs = await endedRuns(exports.stores, id, 3);
   const given_up = runs.find(({ status }) => status === "Failed")!;
   expect(given_up.attempts).toBe(exportLimits.attemptsMax);
-  expect(given_up.latest_error).toContain("ended while it ran");
+  expect(given_up.latest_error).toContain("its process ended");
   expect(runs.map(({ status }) => status).toSorted()).toEqual(["Completed", "Completed", "Failed"]);
   expect(sink.posted.length).toBe(2);
 });
