@@ -5,6 +5,7 @@ import { withinMs } from "../core/deadline.ts";
 import { UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { type LogFields, openLog, reasonOf } from "../core/log.ts";
+import { retryUntilDone } from "../work/retry.ts";
 import { checkPositionals, readArguments } from "./args.ts";
 import type { CliContext, Command } from "./command.ts";
 
@@ -43,7 +44,9 @@ async function run(args: string[], { config, print, terminal }: CliContext): Pro
   if (!app) return 0;
   const greet = config.logFormat === "json" ? greetJson : greetPretty;
   greet(app, print);
-  await app.shown();
+  // A Postgres that fails at this moment ends no server that captures already.
+  const failure = "that the first keys were shown could not be recorded; retrying";
+  void retryUntilDone(app.shown, { stopping: ending.signal, log, failure });
   const signal = await Promise.race([stop.promise, app.broken]);
   log.info("stopping", typeof signal === "string" ? { signal } : { reason: signal.message });
   await withinMs(app.close(), limits.stopMsMax).catch((thrown: unknown) => {
