@@ -34,6 +34,7 @@ export async function visitSpans(context: QueryContext, scope: VisitScope): Prom
  * Columns over visits, which have `person`, `start`, `views`, `duration`, `bounced`, `entry`; with a value, a row for
  * each `value` of a visit. Views are counted by session before anything is joined to them: a join of events took twice
  * the time and ten times the memory. A person is named by its main distinct id, which is one for each person.
+ * The join leaves out events without a session: a condition before it makes the engine read properties twice.
  * @param rest the text after FROM.
  */
 export function visitRows(
