@@ -3,10 +3,13 @@
 import { expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { silentLog } from "../../src/core/log.ts";
 import { gitCommit } from "../../src/core/version.ts";
 import { readConnection } from "../../src/storage/embedded/connection.ts";
+import { attachPostgres } from "../../src/storage/stores.ts";
 import { cleanUpEach, later } from "../support/cleanup.ts";
 import { makeFolder } from "../support/folder.ts";
+import { makeStoresFolder } from "../support/made_stores.ts";
 import {
   type Environment,
   get,
@@ -250,6 +253,33 @@ test("a start that ended before it served has shown its key to nobody: the next 
   expect((await get(second, "/api/projects/", shown)).status).toBe(401);
   expect((await get(second, "/api/projects/", again)).status).toBe(200);
   expect(second.printed()).toContain("phc_");
+});
+
+test("a Postgres that fails right after a first start ends no server, which records later that its keys were shown", async () => {
+  const dataDir = await makeStoresFolder();
+  const postgres = await attachPostgres({ dataDir, log: silentLog });
+  // Twice the connection ends instead. What a sequence counts stays.
+  await postgres.sql`CREATE SEQUENCE attempts`;
+  await postgres.sql`
+    CREATE FUNCTION end_connection() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF nextval('attempts') <= 2 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+      RETURN NEW;
+    END $$`;
+  await postgres.sql`
+    CREATE TRIGGER end_connection BEFORE UPDATE OF served_at ON first_starts
+    FOR EACH ROW EXECUTE FUNCTION end_connection()`;
+  await postgres.close();
+  const server = await startServer(ownKeys, dataDir);
+  const { sql } = await storesOf(server);
+  const isServed = async () => (await sql`SELECT FROM first_starts WHERE served_at IS NOT NULL`).length === 1;
+  await until(isServed);
+  expect((await sql`SELECT last_value FROM attempts`)[0]).toEqual({ last_value: 3 });
+  const warnings = server
+    .logged()
+    .split("\n")
+    .filter((line) => line.includes("the first keys were shown"));
+  expect(warnings.map((line) => JSON.parse(line) as object)).toMatchObject([{ level: "warn", attempt: 0 }]);
+  expect(await server.end("SIGTERM")).toBe(0);
 });
 
 test("a first start without keys of its own prints both, and a curl line that works when pasted", async () => {
