@@ -1,5 +1,6 @@
-// Builds the WebAssembly of src/capture/wasm: `bun run build:wasm` writes assembly/constants.ts and fast.wasm anew.
+// Builds the WebAssembly of src/capture/wasm: `bun run build:wasm` writes the modules anew.
 
+import { cpSync } from "node:fs";
 import { resolve } from "node:path";
 import { changeKind } from "../../src/capture/event/changes.ts";
 import { personMode } from "../../src/capture/event/row.ts";
@@ -51,6 +52,8 @@ import {
 } from "../../src/capture/wasm/session_layout.ts";
 import { limits } from "../../src/core/limits.ts";
 import { sessionBytesMax, sessionNames } from "../../src/storage/events/sessions.ts";
+import { cleanUp } from "./cleanup.ts";
+import { makeFolder } from "./folder.ts";
 
 const folder = resolve(import.meta.dir, "../../src/capture/wasm");
 const compiler = resolve(import.meta.dir, "../../node_modules/assemblyscript/bin/asc.js");
@@ -58,7 +61,6 @@ const compiler = resolve(import.meta.dir, "../../node_modules/assemblyscript/bin
 export const modules = { fast: "index.ts", sessions: "sessions.ts" } as const;
 export type ModuleName = keyof typeof modules;
 export const modulePath = (name: ModuleName): string => `${folder}/${name}.wasm`;
-export const constantsPath = `${folder}/assembly/constants.ts`;
 
 function lines(type: string, values: Record<string, number>, prefix = ""): string[] {
   return Object.entries(values).map(
@@ -66,8 +68,8 @@ function lines(type: string, values: Record<string, number>, prefix = ""): strin
   );
 }
 
-/** The text of assembly/constants.ts. */
-export function constantsText(): string {
+/** What assembly/ imports as "./constants": places of fields, the layout of memory and bounds, as the server has them. */
+function constantsText(): string {
   const own = {
     ENTRY_BYTES: entryLength * 4,
     KEY_LENGTH_MAX: keyLengthMax,
@@ -115,9 +117,7 @@ export function constantsText(): string {
     COLUMNS: foldColumns,
   };
   return [
-    "// Places of fields, the layout of memory and bounds, as the server has them: written by `bun run build:wasm`.",
-    "",
-    "/** Where the index of events lies: given by whoever makes an instance. */",
+    // Where the index of events lies: given by whoever makes an instance.
     "export declare const ENTRIES: u32;",
     ...lines("u32", layout),
     ...lines("u32", own),
@@ -143,19 +143,24 @@ export function constantsText(): string {
   ].join("\n");
 }
 
-/** Compiles a module as asconfig.json says, with the committed constants. */
-export async function compileModule(name: ModuleName, outFile: string): Promise<void> {
+/** Compiles a module as asconfig.json says, in a folder that cleanUp() removes. */
+export async function compileModule(name: ModuleName): Promise<Uint8Array> {
+  const cwd = makeFolder();
+  cpSync(folder, cwd, { recursive: true });
+  await Bun.write(`${cwd}/assembly/constants.ts`, constantsText());
+  const outFile = `${cwd}/${name}.wasm`;
   const from = `assembly/${modules[name]}`;
   const command = [process.execPath, compiler, from, "--config", "asconfig.json", "--outFile", outFile];
-  const child = Bun.spawn(command, { cwd: folder, stdout: "pipe", stderr: "pipe" });
+  const child = Bun.spawn(command, { cwd, stdout: "pipe", stderr: "pipe" });
   const said = await new Response(child.stderr).text();
   if ((await child.exited) !== 0) throw new Error(`the module was not built: ${said}`);
+  return await Bun.file(outFile).bytes();
 }
 
 if (import.meta.main) {
-  await Bun.write(constantsPath, constantsText());
   for (const name of Object.keys(modules) as ModuleName[]) {
-    await compileModule(name, modulePath(name));
-    process.stdout.write(`${modulePath(name)}: ${Bun.file(modulePath(name)).size} bytes\n`);
+    const bytes = await Bun.write(modulePath(name), await compileModule(name));
+    process.stdout.write(`${modulePath(name)}: ${bytes} bytes\n`);
   }
+  await cleanUp();
 }
