@@ -364,10 +364,9 @@ export class Journal {
   #sealByAge(): void {
     for (const [kind, lane] of this.#lanes) {
       const { segment } = lane;
+      if (!segment || segment.rows === 0 || !this.#isDue(segment)) continue;
       // While the flush is late, a segment goes on growing: inserts become fewer and bigger.
-      const isBehind = this.#sealed.lanes.get(kind)!.length >= kind.flushesAtOnce;
-      if (!segment || segment.rows === 0 || isBehind) continue;
-      if (this.#isDue(segment)) void lane.seal();
+      if (this.#sealed.lanes.get(kind)!.length < kind.flushesAtOnce) void lane.seal();
     }
   }
 

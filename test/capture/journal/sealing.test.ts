@@ -2,6 +2,8 @@
 
 import { afterAll, afterEach, expect, test } from "bun:test";
 import type { CaptureJournal } from "../../../src/capture/capture_journal.ts";
+import type { LaneKind } from "../../../src/capture/journal/lane_kind.ts";
+import type { Segment } from "../../../src/capture/journal/segments/segment.ts";
 import { captureLimits } from "../../../src/capture/limits.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { makeFolder } from "../../support/folder.ts";
@@ -53,3 +55,33 @@ test("an import's first segment is sealed after one interval, and later ones gro
   clock.millis += flushIntervalMs * growIntervalsMax;
   expect(await intervalsUntilSealed("historical")).toBe(1);
 });
+
+test.each(["live", "historical"] as const)(
+  "a %s segment that comes of age while the flush is late is sealed once it is not",
+  async (lane) => {
+    const { clock } = open();
+    const { kind } = journal[lane];
+    for (let i = 0; i < kind.flushesAtOnce; i++) {
+      appendTo(journal, lane, i);
+      await journal[lane].commit();
+      await journal[lane].seal();
+    }
+    const late = journal.nextSealed(kind)!;
+    appendTo(journal, lane, kind.flushesAtOnce);
+    await journal[lane].commit();
+    await journal.poll();
+    clock.millis += flushIntervalMs;
+    await journal.poll();
+    expect(sealedCount(kind)).toBe(kind.flushesAtOnce);
+    await journal.finish(late);
+    await journal.poll();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(sealedCount(kind)).toBe(kind.flushesAtOnce);
+  },
+);
+
+function sealedCount(kind: LaneKind): number {
+  const sealed = new Set<Segment>();
+  for (let next = journal.nextSealed(kind); next; next = journal.nextSealed(kind, sealed)) sealed.add(next);
+  return sealed.size;
+}
