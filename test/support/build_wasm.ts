@@ -64,11 +64,12 @@ export const modulePath = (name: ModuleName): string => `${folder}/${name}.wasm`
 
 function lines(type: string, values: Record<string, number>, prefix = ""): string[] {
   return Object.entries(values).map(
-    ([name, value]) => `export const ${prefix}${name.replace("$", "").toUpperCase()}: ${type} = ${value};`,
+    ([name, value]) =>
+      `@lazy export const ${prefix}${name.replace("$", "").toUpperCase()}: ${type} = ${value};`,
   );
 }
 
-/** What assembly/ imports as "./constants": places of fields, the layout of memory and bounds, as the server has them. */
+/** The names in capitals that assembly/ has without an import: places of fields, the layout of memory and bounds. */
 function constantsText(): string {
   const own = {
     ENTRY_BYTES: entryLength * 4,
@@ -118,6 +119,7 @@ function constantsText(): string {
   };
   return [
     // Where the index of events lies: given by whoever makes an instance.
+    '@external("constants", "ENTRIES")',
     "export declare const ENTRIES: u32;",
     ...lines("u32", layout),
     ...lines("u32", own),
@@ -147,11 +149,15 @@ function constantsText(): string {
 export async function compileModule(name: ModuleName): Promise<Uint8Array> {
   const cwd = makeFolder();
   cpSync(folder, cwd, { recursive: true });
-  await Bun.write(`${cwd}/assembly/constants.ts`, constantsText());
+  await Bun.write(`${cwd}/constants/constants.ts`, constantsText());
   const outFile = `${cwd}/${name}.wasm`;
   const from = `assembly/${modules[name]}`;
-  const command = [process.execPath, compiler, from, "--config", "asconfig.json", "--outFile", outFile];
-  const child = Bun.spawn(command, { cwd, stdout: "pipe", stderr: "pipe" });
+  const options = ["--config", "asconfig.json", "--lib", "constants", "--outFile", outFile];
+  const child = Bun.spawn([process.execPath, compiler, from, ...options], {
+    cwd,
+    stdout: "pipe",
+    stderr: "pipe",
+  });
   const said = await new Response(child.stderr).text();
   if ((await child.exited) !== 0) throw new Error(`the module was not built: ${said}`);
   return await Bun.file(outFile).bytes();

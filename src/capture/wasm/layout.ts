@@ -106,10 +106,8 @@ const sizes = {
   OUT_GROUP_KEYS: textBytes(rows * limits.groupTypesMax),
 } as const;
 
-type Name = keyof typeof sizes | "BODY";
-
 /** The address of each. */
-export const layout = addresses();
+export const layout = addressesOf(sizes, "BODY");
 
 /** Bytes after a body that may be read, and are no JSON. */
 export const paddingBytes = 64;
@@ -122,13 +120,17 @@ export function entriesAt(bodyBytesMax: number): number {
   return Math.ceil((layout.BODY + bodyBytesMax + paddingBytes) / 64) * 64;
 }
 
-function addresses(): Readonly<Record<Name, number>> {
-  const found: Partial<Record<Name, number>> = {};
-  let at = 0;
-  for (const [name, size] of Object.entries(sizes)) {
-    found[name as Name] = at;
+/** The addresses of areas, one after the other from `first` on, by their bytes; the name `end` is the address after. */
+export function addressesOf<Name extends string, End extends string>(
+  areas: Readonly<Record<Name, number>>,
+  end: End,
+  first = 0,
+): Readonly<Record<Name | End, number>> {
+  let at = first;
+  const found: [string, number][] = [];
+  for (const [name, size] of Object.entries<number>(areas)) {
+    found.push([name, at]);
     at = Math.ceil((at + size) / 64) * 64;
   }
-  found.BODY = at;
-  return found as Record<Name, number>;
+  return Object.fromEntries([...found, [end, at]]) as Record<Name | End, number>;
 }

@@ -3,7 +3,7 @@
 
 import { limits } from "../../core/limits.ts";
 import { adNames, sessionNames } from "../../storage/events/sessions.ts";
-import { layout, paddingBytes } from "./layout.ts";
+import { addressesOf, layout, paddingBytes } from "./layout.ts";
 
 /** What is read of an event's properties; the index of a name is its slot. */
 export const foldedNames: readonly string[] = [...sessionNames, ...adNames];
@@ -40,18 +40,5 @@ const sizes = {
   OUT: foldRowsMax * 128 + foldTextsBytes + foldEventsMax * 4 + paddingBytes,
 } as const;
 
-type Name = keyof typeof sizes | "END";
-
 /** The address of each. */
-export const foldLayout = addresses();
-
-function addresses(): Readonly<Record<Name, number>> {
-  const found: Partial<Record<Name, number>> = {};
-  let at: number = layout.NAME_TABLE;
-  for (const [name, size] of Object.entries(sizes)) {
-    found[name as Name] = at;
-    at = Math.ceil((at + size) / 64) * 64;
-  }
-  found.END = at;
-  return found as Record<Name, number>;
-}
+export const foldLayout = addressesOf(sizes, "END", layout.NAME_TABLE);

@@ -1,47 +1,6 @@
 // What plain events say of their persons and groups, read as event/identity.ts and event/changes.ts do. An event with
 // an unknown group type, with escaped keys, or with more changes than are stored is not plain.
 
-import {
-  BODY,
-  CHANGES,
-  CHANGES_BYTES_MAX,
-  CHANGES_MAX,
-  FIELD_ANON_DISTINCT_ID,
-  FIELD_GROUPS,
-  FIELD_GROUP_KEY,
-  FIELD_GROUP_SET,
-  FIELD_GROUP_TYPE,
-  FIELD_OWN_SET,
-  FIELD_OWN_SET_ONCE,
-  FIELD_OWN_UNSET,
-  FIELD_SET,
-  FIELD_SET_ONCE,
-  FIELD_UNSET,
-  GRADE_EMPTY,
-  GROUPS,
-  GROUP_KEY_BYTES_MAX,
-  GROUP_KEY_CHARS_MAX,
-  GROUP_MEMBERS_MAX,
-  GROUP_TYPES,
-  GROUP_TYPE_BYTES,
-  GROUP_TYPE_LENGTH_MAX,
-  KEYS_MAX,
-  KEY_BYTES_MAX,
-  KEY_LIST,
-  KEY_SEEN,
-  KEY_SLOTS,
-  KEY_TABLE,
-  MODE_FULL,
-  MODE_GROUP,
-  MODE_PERSONLESS,
-  NAMED_IDENTIFY,
-  NAMED_IMPERSONAL,
-  OP_GROUP,
-  OP_ONCE,
-  OP_SET,
-  OP_UNSET,
-  WHO,
-} from "./constants";
 import { Last, blanks, byte, isDigit, quote } from "./json";
 import { end } from "./scan";
 import { hashOf, isUnescaped, sameText } from "./values";

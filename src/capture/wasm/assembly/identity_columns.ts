@@ -1,24 +1,5 @@
 // What plain events say of their persons and groups, as the columns of columns/identity_columns.ts.
 
-import {
-  CHANGES,
-  GROUPS,
-  NEXT,
-  OUT_CHANGES,
-  OUT_CHANGE_ENDS,
-  OUT_GROUPS,
-  OUT_GROUP_ENDS,
-  OUT_GROUP_KEYS,
-  OUT_GROUP_KEYS_LENGTH,
-  OUT_GROUP_TYPES,
-  OUT_KEYS,
-  OUT_MODE,
-  OUT_OPS,
-  OUT_VALUES,
-  OUT_VALUES_LENGTH,
-  WHO,
-  YEAR_LIST,
-} from "./constants";
 import { byte } from "./json";
 import { copy, varuint } from "./values";
 

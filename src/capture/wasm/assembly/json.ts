@@ -1,8 +1,6 @@
 // JSON, checked while it is skipped: strings, numbers, nested values. 0 for malformed ones and those written in an
 // unusual way.
 
-import { DEPTH_MAX, NESTING } from "./constants";
-
 export const quote: u8 = 0x22;
 export const backslash: u8 = 0x5c;
 

@@ -1,43 +1,5 @@
 // The scan of plain items: writes the same index as body_scanner.ts. Any other item is left to it.
 
-import {
-  BODY,
-  COUNT,
-  ENTRIES,
-  ENTRY_BYTES,
-  EXPECTS,
-  FIELD_DISTINCT_ID,
-  FIELD_EVENT,
-  FIELD_IDENTITY,
-  FIELD_ORDINAL,
-  FIELD_PROPERTIES,
-  FIELD_PROPERTIES_DISTINCT_ID,
-  FIELD_SHAPE,
-  FIELD_TRAITS,
-  FIRST_IDENTITY,
-  FIRST_TRAIT,
-  GRADE_ABSENT,
-  GRADE_EMPTY,
-  GRADE_SOUND,
-  GRADE_WRONG,
-  ITEM_KEYS,
-  KEY_LENGTH_MAX,
-  KEY_SLOT,
-  KIND_FLAG,
-  KIND_OBJECT,
-  KIND_TEXT,
-  KIND_TEXT_OR_NUMBER,
-  LEARNED,
-  LEARNED_BYTES,
-  LEARNED_FIRST,
-  LEARNED_LENGTH_MAX,
-  LEARNED_MAX,
-  NAMES,
-  NAME_BYTES,
-  NO_SLOT,
-  PROPERTY_KEYS,
-  TRAIT_KINDS,
-} from "./constants";
 import { Last, blanks, byte, isDigit, pastString, quote, skip } from "./json";
 import { hashOf, mixName, mixText } from "./values";
 

@@ -1,15 +1,5 @@
 // The rows of folded sessions, found by session and distinct id, and their texts.
 
-import {
-  FOLD_ADS,
-  FOLD_NAMES,
-  FOLD_PROBES_MAX,
-  FOLD_ROWS,
-  FOLD_ROW_BYTES,
-  FOLD_SLOTS,
-  FOLD_SLOTS_MAX,
-  FOLD_TEXTS,
-} from "./constants";
 import { byte } from "./json";
 import {
   hashOf,

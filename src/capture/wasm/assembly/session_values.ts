@@ -1,13 +1,5 @@
 // What a session needs of an event's properties, and whether the engine's reader surely sees the same.
 
-import {
-  FOLD_LCP,
-  FOLD_NAMES,
-  FOLD_VALUES,
-  LEARNED_FIRST,
-  LEARNED_LENGTH_MAX,
-  PROPERTY_KEYS,
-} from "./constants";
 import { backslash, blanks, byte, isDigit, quote } from "./json";
 import { cacheName, isLearned, learnedLength, learnedNext, learnedSlot, slotOf } from "./scan";
 

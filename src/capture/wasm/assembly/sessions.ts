@@ -2,23 +2,6 @@
 // least and greatest as src/storage/events/sessions.ts does in SQL. An event of which the engine's reader might see
 // something else than is read here is named as unread, and left to the engine.
 
-import {
-  FOLD_COLUMNS,
-  FOLD_COLUMN_ENDS,
-  FOLD_EVENTS,
-  FOLD_EVENTS_MAX,
-  FOLD_LCP,
-  FOLD_OUT,
-  FOLD_ROWS,
-  FOLD_ROWS_MAX,
-  FOLD_ROW_BYTES,
-  FOLD_SESSION_BYTES_MAX,
-  FOLD_TEXTS,
-  FOLD_TEXTS_BYTES,
-  FOLD_UNREAD,
-  FOLD_UNREAD_BYTES,
-  FOLD_UNREAD_MAX,
-} from "./constants";
 import { byte } from "./json";
 import {
   start,

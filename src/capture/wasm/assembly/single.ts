@@ -1,24 +1,6 @@
 // The scan of a body's own object: of one that is a plain event, and of the members around a batch's events. Writes the
 // same index as body_scanner.ts, and leaves any other body to it.
 
-import {
-  BODY,
-  ENTRIES,
-  ENTRY_BYTES,
-  ENVELOPE_BATCH,
-  ENVELOPE_KEYS,
-  FIELD_DISTINCT_ID,
-  FIELD_EVENT,
-  FIELD_PROPERTIES,
-  FIELD_PROPERTIES_DISTINCT_ID,
-  FIELD_SHAPE,
-  ITEM_KEYS,
-  KEY_SLOT,
-  NO_SLOT,
-  PROPERTY_KEYS,
-  SINGLE_BYTES,
-  SINGLE_KEY,
-} from "./constants";
 import { Last, blanks, byte, pastString, quote, skip } from "./json";
 import { KeyRanges, end, members, noNames, recordMember, slotOf } from "./scan";
 
