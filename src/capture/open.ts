@@ -3,7 +3,6 @@
 
 import { mkdirSync } from "node:fs";
 import { withinMs } from "../core/deadline.ts";
-import type { UserError } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { type Log, reasonOf } from "../core/log.ts";
 import { followGroupTypes, KnownGroupTypes } from "../persons/group_types.ts";
@@ -13,8 +12,8 @@ import type { Uses } from "../storage/services.ts";
 import type { Stores } from "../storage/stores.ts";
 import { type IntervalTask, startInterval } from "../work/interval.ts";
 import { type CaptureJournal, captureSetup } from "./capture_journal.ts";
-import { openSalts, type Salts } from "./cookieless/salts.ts";
-import { type DailyQuotas, openDailyQuotas } from "./daily_quota/daily_quotas.ts";
+import { openSalts } from "./cookieless/salts.ts";
+import { openDailyQuotas } from "./daily_quota/daily_quotas.ts";
 import { DefinitionBook } from "./definitions/definition_book.ts";
 import type { Unrecorded } from "./definitions/known_names.ts";
 import { type MergeAppender, typeRow } from "./event/merge_row.ts";
@@ -53,41 +52,13 @@ export interface OpenCaptureOptions extends Uses<"clock" | "log"> {
   };
 }
 
-export interface OpenedCapture {
-  journal: CaptureJournal;
-  book: WarningBook;
-  /** What the pipeline works with. */
-  parts: {
-    journal: CaptureJournal;
-    book: WarningBook;
-    groupTypes: KnownGroupTypes;
-    definitions: DefinitionBook;
-    salts: Salts;
-    dailyQuotas: DailyQuotas;
-  };
-  /** The id of the database whose projects the events are of. */
-  database(): string;
-  /** Resolves when Postgres is known to be the journal's own. */
-  verified: Promise<void>;
-  /** Resolves to the reason when another Postgres is found after the start: nothing more may be captured. */
-  broken: Promise<UserError>;
-  /** Starts the flush as soon as the journal's number is confirmed; to be called when ClickHouse's tables exist. */
-  startFlush(): void;
-  /** Free bytes of the journal's volume, at most diskPollMs old; NaN when unknown. */
-  freeBytes(): number;
-  /** Batches whose sessions could not be derived yet, of all servers. */
-  sessionBacklog(): number;
-  /** Resolves when captures can be stored; throws otherwise. */
-  check(): Promise<void>;
-  /** Writes and flushes what is pending, for at most `ms`, publishes the watermark, releases the journal. */
-  close(ms: number): Promise<void>;
-}
+export type OpenedCapture = Awaited<ReturnType<typeof openCapture>>;
 
 /**
  * @throws UserError when the journal holds events of another Postgres; any other error when Postgres does not answer at
  * the journal's first start.
  */
-export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCapture> {
+export async function openCapture(options: OpenCaptureOptions) {
   const { dataDir, ownDir = dataDir, stores, shared, clock, log } = options;
   const folder = `${ownDir}/journal`;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -101,13 +72,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const journal = openJournal({ ...own, ...(shared && { mergesTo: shared.merges }) });
   if (!shared) ownership.logCopy();
   await settleJournal(ownership, journal);
-  const book = new WarningBook({
-    lane: journal.warnings,
-    spiked: () => options.counts.spiked(),
-    ...(shared && { shared }),
-    clock,
-    log,
-  });
+  const book = openBook(options, journal);
   const definitions = openDefinitions(options);
   const { flush, merges } = openFlushes(options, { journal, book, definitions });
   const groupTypes = new KnownGroupTypes(({ project_id, name }) => announce(journal, project_id, name));
@@ -118,8 +83,7 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   const published = withinMs(publish(), limits.healthMsMax).catch(() => {});
   const opening = [openSalts(stores.sql, clock, log), openDailyQuotas(stores.sql, clock, log)] as const;
   const [salts, dailyQuotas] = await Promise.all([...opening, published]);
-  const publishing = "publishing the journal's watermark";
-  const ticking: IntervalTask = startInterval(captureLimits.watermarkMs, publishing, publish, log);
+  const ticking = startInterval(captureLimits.watermarkMs, publishing, publish, log);
   let closing = false;
   const startFlush = () => {
     if (closing) return;
@@ -131,15 +95,24 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   return {
     journal,
     book,
+    /** What the pipeline works with. */
     parts: { journal, book, groupTypes, definitions, salts, dailyQuotas },
+    /** The id of the database whose projects the events are of. */
     database: () => ownership.database,
+    /** Resolves when Postgres is known to be the journal's own. */
     verified: ownership.verified,
+    /** Resolves to the reason when another Postgres is found after the start: nothing more may be captured. */
     broken: ownership.broken,
+    /** Starts the flush as soon as the journal's number is confirmed; to be called when ClickHouse's tables exist. */
     startFlush: () => void ownership.verified.then(startFlush),
+    /** Free bytes of the journal's volume, at most diskPollMs old; NaN when unknown. */
     freeBytes: () => reserve.freeBytes ?? Number.NaN,
+    /** Batches whose sessions could not be derived yet, of all servers. */
     sessionBacklog: () => flush.sessionBacklog,
+    /** Resolves when captures can be stored; throws otherwise. */
     check: () => checkJournal(journal),
-    close: async (ms) => {
+    /** Writes and flushes what is pending, for at most `ms`, publishes the watermark, releases the journal. */
+    close: async (ms: number) => {
       closing = true;
       for (const poll of polls) await poll.close();
       await Promise.all([salts.close(), dailyQuotas.close()]);
@@ -156,6 +129,8 @@ export async function openCapture(options: OpenCaptureOptions): Promise<OpenedCa
   };
 }
 
+const publishing = "publishing the journal's watermark";
+
 /** Polls the disk's free space, and minutes that are over. */
 function openPolls(reserve: DiskReserve, book: WarningBook, log: Log): IntervalTask[] {
   const { diskPollMs, minutePollMs } = captureLimits;
@@ -163,6 +138,15 @@ function openPolls(reserve: DiskReserve, book: WarningBook, log: Log): IntervalT
     startInterval(diskPollMs, "reading the free disk space", () => reserve.poll(), log),
     startInterval(minutePollMs, "closing minutes", () => book.poll(), log),
   ];
+}
+
+/** The book of warnings, which counts spikes. */
+function openBook(
+  { counts, shared, clock, log }: OpenCaptureOptions,
+  { warnings }: CaptureJournal,
+): WarningBook {
+  const spiked = () => counts.spiked();
+  return new WarningBook({ lane: warnings, spiked, ...(shared && { shared }), clock, log });
 }
 
 /** The book of names; counts those that it does not record. */
