@@ -1,63 +1,45 @@
 // Base64, a slice at a time: MIME's alphabet and that of URLs, with or without line breaks. The runtime decodes each
 // slice and skips characters of neither alphabet; this file checks that it skipped none.
 
+import { free } from "../../core/chunks.ts";
+import type { Slices } from "../../work/slices.ts";
 import { decodeLimits } from "./limits.ts";
 
 const spelled = /^([A-Za-z0-9+/_-]*)(=*)$/;
 const beginning = /^[A-Za-z0-9+/_\-= \r\n]*$/;
 const lettersMin = 4;
 
-export class Base64 {
-  /** False when a byte was found that base64 does not have. */
-  isValid: boolean;
-  readonly #text: Uint8Array;
-  readonly #out: Buffer;
-  #at = 0;
-  #length = 0;
-  /** Letters of an incomplete group of four. */
-  #partial = "";
-  /** The padding was seen. */
-  #ended = false;
-
-  constructor(text: Uint8Array) {
-    this.#text = text;
-    this.isValid = text.length >= lettersMin && looksLikeBase64(text);
-    this.#out = Buffer.allocUnsafeSlow(this.isValid ? Math.ceil(text.length / 4) * 3 : 0);
-  }
-
-  /** The bytes decoded so far. */
-  get bytes(): Uint8Array {
-    return this.#out.subarray(0, this.#length);
-  }
-
-  /** Decodes up to `lettersMax` letters more; true when all are decoded, or the text is not base64. */
-  advance(lettersMax: number): boolean {
-    if (!this.isValid) return true;
-    const to = Math.min(this.#text.length, this.#at + lettersMax);
-    const slice = latin1(this.#text.subarray(this.#at, to));
-    const ends = to === this.#text.length;
-    this.#at = to;
-    const isWhole = this.#partial === "" && !this.#ended && slice.length % 4 === 0;
-    if (isWhole && this.#decode(slice)) return ends;
+/** Decodes so many letters in each step; returns undefined when a byte is found that base64 does not have. */
+export function* decodeBase64(text: Uint8Array, lettersMax: number): Slices<Uint8Array | undefined> {
+  if (text.length < lettersMin) return undefined;
+  const out = Buffer.allocUnsafeSlow(Math.ceil(text.length / 4) * 3);
+  let length = 0;
+  // Letters of an incomplete group of four, and whether the padding was seen.
+  let [partial, hasEnded] = ["", false];
+  for (let to = 0; to < text.length;) {
+    if (to > 0) yield;
+    const slice = latin1(text.subarray(to, (to += lettersMax)));
+    if (partial === "" && !hasEnded && slice.length % 4 === 0) {
+      const written = out.write(slice, length, "base64");
+      if (written === (slice.length / 4) * 3) {
+        length += written;
+        continue;
+      }
+    }
     // A plus that was not escaped in a form or query arrives as a space.
     const found = spelled.exec(slice.replaceAll(/[\r\n]/g, "").replaceAll(" ", "+"));
     const [, more = "", padding = ""] = found ?? [];
-    this.isValid = found !== null && (more === "" || !this.#ended);
-    if (padding !== "") this.#ended = true;
-    const letters = this.#partial + more;
-    const whole = ends ? letters.length : letters.length - (letters.length % 4);
-    this.#decode(letters.slice(0, whole));
-    this.#partial = letters.slice(whole);
-    return ends || !this.isValid;
+    if (!found || (more !== "" && hasEnded)) {
+      free(out);
+      return undefined;
+    }
+    hasEnded ||= padding !== "";
+    const letters = partial + more;
+    const whole = to < text.length ? letters.length - (letters.length % 4) : letters.length;
+    length += out.write(letters.slice(0, whole), length, "base64");
+    partial = letters.slice(whole);
   }
-
-  /** Decodes these letters. False, and nothing is kept, when some were none. */
-  #decode(letters: string): boolean {
-    const written = this.#out.write(letters, this.#length, "base64");
-    if (written !== Math.floor((letters.length * 3) / 4)) return false;
-    this.#length += written;
-    return true;
-  }
+  return out.subarray(0, length);
 }
 
 /** Whether the first letters of a text are letters of base64. */

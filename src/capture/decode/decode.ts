@@ -2,10 +2,10 @@
 // count more than the hints, since SDKs and proxies get those wrong.
 
 import { free, joined } from "../../core/chunks.ts";
-import { yieldToEventLoop } from "../../core/clock.ts";
 import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
-import { Base64, looksLikeBase64 } from "./base64.ts";
+import { runInTurns } from "../../work/slices.ts";
+import { decodeBase64, looksLikeBase64 } from "./base64.ts";
 import { Form } from "./form.ts";
 import { inflateBytes, inflatedBytesFor, type Method, tooDense, tooLarge } from "./inflate.ts";
 import { decodeLimits } from "./limits.ts";
@@ -40,15 +40,9 @@ export async function decodeBody(wire: Uint8Array, sent: Sent, bounds: DecodeBou
   return await new Unwrapping(wire, sent, bounds).run();
 }
 
-/** Runs the work to its end, and yields to the event loop between slices. */
-async function runInSlices<Work extends { advance(bytesMax: number): boolean }>(work: Work): Promise<Work> {
-  // The first slice is short: of all bodies that arrive in one turn, each has its first slice in that turn.
-  let slice = firstSliceBytes;
-  for (; !work.advance(slice); slice = decodeLimits.decodeBytesMax) await yieldToEventLoop();
-  return work;
-}
-
-const firstSliceBytes = decodeLimits.decodeBytesMax / 8;
+/** The first turn is of one slice: of all bodies that arrive in one turn, each has its first slice in that turn. */
+const turnSlices = 8;
+const sliceBytes = decodeLimits.decodeBytesMax / turnSlices;
 
 /** A body whose layers are removed one after the other. */
 class Unwrapping {
@@ -132,16 +126,11 @@ class Unwrapping {
 
   async #unpacked(body: Uint8Array): Promise<Uint8Array[] | undefined> {
     const dense = inflatedBytesFor(this.#wire.length);
-    const packed = new LzString(trimmed(body), Math.min(this.#bytesMax, dense), this.#lease);
-    try {
-      await runInSlices(packed);
-    } finally {
-      packed.close();
-    }
     const isDense = dense < this.#bytesMax;
-    if (packed.isTooLarge)
-      throw isDense ? tooDense(this.#wire.length, dense) : tooLarge(body.length, this.#bytesMax);
-    const { bytes } = packed;
+    const fault = () =>
+      isDense ? tooDense(this.#wire.length, dense) : tooLarge(body.length, this.#bytesMax);
+    const packed = new LzString(trimmed(body), Math.min(this.#bytesMax, dense), this.#lease, fault);
+    const bytes = await runInTurns(packed.decode(sliceBytes), turnSlices);
     if (!bytes || looksLikeJson(bytes)) return bytes && [bytes];
     this.#drop(bytes);
     return undefined;
@@ -155,7 +144,7 @@ class Unwrapping {
 
   async #formIn(body: Uint8Array, isValue: boolean): Promise<Form> {
     this.#lease.acquire(body.length);
-    const form = await runInSlices(new Form(body, isValue));
+    const form = await runInTurns(new Form(body, isValue).read(sliceBytes), turnSlices);
     this.#lease.release(body.length - (form.data?.length ?? 0));
     return form;
   }
@@ -181,11 +170,9 @@ class Unwrapping {
     const text = trimmed(body);
     if (!looksLikeBase64(text)) return undefined;
     this.#lease.acquire(text.length);
-    const { isValid, bytes } = await runInSlices(new Base64(text));
-    this.#lease.release(text.length - (isValid ? bytes.length : 0));
-    if (isValid) return bytes;
-    free(bytes, true);
-    return undefined;
+    const bytes = await runInTurns(decodeBase64(text, sliceBytes), turnSlices);
+    this.#lease.release(text.length - (bytes?.length ?? 0));
+    return bytes;
   }
 }
 

@@ -1,6 +1,7 @@
 // A form's fields, slice by slice: the `data` field as bytes, and some short ones as text.
 
 import { decodeText, hexValue } from "../../core/bytes.ts";
+import type { Slices } from "../../work/slices.ts";
 
 /** The other fields are short words and numbers; longer ones are ignored. */
 const fieldBytesMax = 64;
@@ -29,21 +30,23 @@ export class Form {
     return this.#fields.get(name) ?? null;
   }
 
-  /** Reads about `bytesMax` bytes more; true when all are read. */
-  advance(bytesMax: number): boolean {
+  /** Reads about so many bytes in each step. */
+  *read(bytesMax: number): Slices<this> {
     const bytes = this.#bytes;
-    const goal = Math.min(bytes.length, this.#at + bytesMax);
-    while (this.#at < goal) {
-      this.#copy(goal);
-      const ending = bytes[this.#at];
-      if (ending === 0x26) this.#close();
-      else if (ending === 0x3d && this.#name === undefined) this.#open(this.#text());
-      else continue;
-      this.#at++;
+    for (let isFirst = true; this.#at < bytes.length; isFirst = false) {
+      if (!isFirst) yield;
+      const goal = Math.min(bytes.length, this.#at + bytesMax);
+      while (this.#at < goal) {
+        this.#copy(goal);
+        const ending = bytes[this.#at];
+        if (ending === 0x26) this.#close();
+        else if (ending === 0x3d && this.#name === undefined) this.#open(this.#text());
+        else continue;
+        this.#at++;
+      }
     }
-    if (this.#at < bytes.length) return false;
     this.#close();
-    return true;
+    return this;
   }
 
   /** Decodes up to `goal` (two digits of a percent sign may follow it), an ampersand, or the end of a name. */

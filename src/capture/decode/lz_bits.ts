@@ -14,9 +14,10 @@ for (const [bits, letter] of [
 letterBits[0x3d] = 0;
 letterBits[0x20] = letterBits[0x2b]!;
 
+/** The text is not lz-string. */
+export class NotPacked extends Error {}
+
 export class LzBits {
-  /** False once the text is known not to be lz-string. */
-  isValid = true;
   readonly #text: Uint8Array;
   #at = 0;
   /** Bits read from letters and not used yet, and how many. */
@@ -27,12 +28,12 @@ export class LzBits {
     this.#text = text;
   }
 
-  /** The next bits, at most 25. Behind the text, and at what is no letter, it is not isValid any more. */
+  /** The next bits, at most 25. @throws NotPacked behind the text, and at what is no letter. */
   read(count: number): number {
     while (this.#pendingBits < count) {
       const letter = this.#at < this.#text.length ? letterBits[this.#text[this.#at++]!]! : 255;
-      if (letter === 255) this.isValid = false;
-      this.#pending |= (letter & 63) << this.#pendingBits;
+      if (letter === 255) throw new NotPacked();
+      this.#pending |= letter << this.#pendingBits;
       this.#pendingBits += 6;
     }
     const value = this.#pending & ((1 << count) - 1);

@@ -7,9 +7,11 @@
 
 import { bytesOf } from "../../core/bytes.ts";
 import { free } from "../../core/chunks.ts";
+import type { Fault } from "../../core/fault.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
+import type { Slices } from "../../work/slices.ts";
 import { decodeLimits } from "./limits.ts";
-import { LzBits } from "./lz_bits.ts";
+import { LzBits, NotPacked } from "./lz_bits.ts";
 
 const newByte = 0;
 const newWide = 1;
@@ -19,13 +21,13 @@ const ending = 2;
 const codeUnits = 4;
 const capacityUnits = 1024;
 
+/** Decodes one text, in steps between which others get a turn. */
 export class LzString {
-  /** True once the result exceeds the limit. */
-  isTooLarge = false;
   readonly #bits: LzBits;
   readonly #bytesMax: number;
   readonly #unitsMax: number;
   readonly #lease: MemoryLease;
+  readonly #tooLarge: () => Fault;
   /** Bytes acquired from the lease. */
   #acquired = 0;
   #units: Uint16Array;
@@ -37,19 +39,17 @@ export class LzString {
   #width = 3;
   /** Entries until codes get wider. */
   #entriesLeft = 4;
-  #previous = 0;
-  #previousLength = 0;
-  #unpacked = false;
-  #bytes: Uint8Array | undefined;
-  #encoded = 0;
-  #written = 0;
 
-  /** `bytesMax`: the limit of the resulting UTF-8. Memory is acquired from `lease` in steps. */
-  constructor(text: Uint8Array, bytesMax: number, lease: MemoryLease) {
+  /**
+   * @param bytesMax the limit of the resulting UTF-8; beyond it `tooLarge` makes the fault.
+   * @param lease memory is acquired from it in steps.
+   */
+  constructor(text: Uint8Array, bytesMax: number, lease: MemoryLease, tooLarge: () => Fault) {
     this.#bits = new LzBits(text);
     this.#lease = lease;
     this.#bytesMax = bytesMax;
     this.#unitsMax = Math.floor(bytesMax / 2);
+    this.#tooLarge = tooLarge;
     // Untouched pages use no memory, while growing the arrays would copy everything at once.
     const units = text.length <= decodeLimits.unhintedLzBytesMax ? capacityUnits : this.#unitsMax;
     // An entry costs three bits at the least, half a letter.
@@ -59,78 +59,63 @@ export class LzString {
     this.#lengths = new Uint32Array(entries);
   }
 
-  /** The resulting UTF-8, once complete. */
-  get bytes(): Uint8Array | undefined {
-    return this.#bits.isValid && !this.isTooLarge ? this.#bytes?.subarray(0, this.#written) : undefined;
-  }
-
   /**
-   * Decodes about `unitsMax` units of UTF-16 more; true when it is complete or has failed.
-   * @throws Fault unavailable when there is no memory for so many more.
+   * Decodes about so many units of UTF-16 in each step. Returns UTF-8, whose memory stays acquired; undefined when the
+   * text is not lz-string.
+   * @throws Fault of `tooLarge`; unavailable when there is no memory.
    */
-  advance(unitsMax: number): boolean {
-    this.#acquire(unitsMax);
-    if (!this.#unpacked) this.#unpack(unitsMax);
-    else if (this.#bits.isValid && !this.isTooLarge) this.#encode(unitsMax);
-    if (!this.#bits.isValid || this.isTooLarge) return true;
-    return this.#bytes !== undefined && this.#encoded === this.#length;
+  *decode(unitsMax: number): Slices<Uint8Array | undefined> {
+    let bytes: Uint8Array | undefined;
+    try {
+      yield* this.#unpack(unitsMax);
+      bytes = yield* this.#encode(unitsMax);
+      return bytes;
+    } catch (thrown) {
+      if (thrown instanceof NotPacked) return undefined;
+      throw thrown;
+    } finally {
+      for (const made of [this.#units, this.#starts, this.#lengths]) free(new Uint8Array(made.buffer));
+      this.#lease.release(this.#acquired - (bytes?.length ?? 0));
+    }
   }
 
-  /** Frees everything but the result and releases its memory; without a result, all of it. */
-  close(): void {
-    for (const made of [this.#units, this.#starts, this.#lengths]) free(new Uint8Array(made.buffer));
-    const { bytes } = this;
-    if (!bytes && this.#bytes) free(this.#bytes);
-    const kept = bytes?.length ?? 0;
-    this.#lease.release(this.#acquired - kept);
-    this.#acquired = kept;
-  }
-
-  /** Acquires memory for the present state and so many more units, with a margin for one long entry. */
-  #acquire(unitsMax: number): void {
+  /** Acquires memory for the present state, so many more units and bytes, with a margin for one long entry. */
+  #acquire(unitsMax: number, bytes: number): void {
     const units = this.#length + unitsMax + this.#entries;
     const entries = this.#entries + unitsMax / codeUnits;
-    const bytes = this.#unpacked ? this.#written + unitsMax * 3 : 0;
     const needed = Math.ceil(units * 2 + entries * 8 + bytes);
     if (needed <= this.#acquired) return;
     this.#lease.acquire(needed - this.#acquired);
     this.#acquired = needed;
   }
 
-  #unpack(unitsMax: number): void {
-    let left = unitsMax;
-    if (this.#entries === 3 && this.#begin()) return;
-    while (left > 0) {
+  *#unpack(unitsMax: number): Slices<void> {
+    this.#acquire(unitsMax, 0);
+    const first = this.#bits.read(2);
+    if (first === ending) return;
+    if (first > ending) throw new NotPacked();
+    this.#character(first);
+    let [previous, previousLength] = [0, 1];
+    for (let left = unitsMax; ;) {
       const code = this.#bits.read(this.#width);
-      if (!this.#bits.isValid) return;
-      if (code === ending) {
-        this.#unpacked = true;
-        return;
-      }
+      if (code === ending) return;
       const start = this.#length;
       if (code === newByte || code === newWide) {
-        if (!this.#character(code)) return;
+        this.#character(code);
         this.#grow();
       } else if (code < this.#entries) this.#copy(this.#starts[code]!, this.#lengths[code]!);
-      else if (code === this.#entries) this.#copy(this.#previous, this.#previousLength + 1);
-      else this.#bits.isValid = false;
-      this.isTooLarge = this.#length > this.#unitsMax;
-      if (this.isTooLarge || !this.#bits.isValid) return;
-      this.#enter(this.#previous, this.#previousLength + 1);
+      else if (code === this.#entries) this.#copy(previous, previousLength + 1);
+      else throw new NotPacked();
+      this.#enter(previous, previousLength + 1);
       this.#grow();
-      this.#previous = start;
-      this.#previousLength = this.#length - start;
-      left -= this.#previousLength + codeUnits;
+      previous = start;
+      previousLength = this.#length - start;
+      left -= previousLength + codeUnits;
+      if (left > 0) continue;
+      yield;
+      this.#acquire(unitsMax, 0);
+      left = unitsMax;
     }
-  }
-
-  /** Reads the first character; true when the stream ends there. */
-  #begin(): boolean {
-    const first = this.#bits.read(2);
-    if (first === ending) this.#unpacked = true;
-    else if (first > ending || !this.#character(first)) this.#bits.isValid = false;
-    this.#previousLength = 1;
-    return !this.#bits.isValid || this.#unpacked;
   }
 
   /** Called for each new entry: codes are as wide as the dictionary needs. */
@@ -139,21 +124,15 @@ export class LzString {
   }
 
   /** Reads a new character, outputs it and makes it an entry. */
-  #character(kind: number): boolean {
+  #character(kind: number): void {
     const unit = this.#bits.read(kind === newByte ? 8 : 16);
-    if (!this.#bits.isValid) return false;
     this.#reserve(1);
     this.#enter(this.#length, 1);
     this.#units[this.#length++] = unit;
-    return true;
   }
 
   /** Copies unit by unit, since an entry may overlap the output it produces. */
   #copy(from: number, length: number): void {
-    if (this.#length + length > this.#unitsMax) {
-      this.#length = this.#unitsMax + 1;
-      return;
-    }
     this.#reserve(length);
     const units = this.#units;
     let to = this.#length;
@@ -162,6 +141,7 @@ export class LzString {
   }
 
   #reserve(more: number): void {
+    if (this.#length + more > this.#unitsMax) throw this.#tooLarge();
     if (this.#length + more <= this.#units.length) return;
     const grown = new Uint16Array(Math.max(this.#length + more, this.#units.length * 2));
     grown.set(this.#units);
@@ -175,17 +155,23 @@ export class LzString {
   }
 
   /** UTF-16 to UTF-8, without splitting a surrogate pair. */
-  #encode(unitsMax: number): void {
+  *#encode(unitsMax: number): Slices<Uint8Array> {
     const units = this.#units;
-    this.#bytes ??= Buffer.allocUnsafeSlow(Math.min(this.#bytesMax, this.#length * 3));
-    let to = Math.min(this.#length, this.#encoded + unitsMax);
-    if (to < this.#length && (units[to - 1]! & 0xfc00) === 0xd800) to++;
-    const part = Buffer.from(units.buffer, this.#encoded * 2, (to - this.#encoded) * 2);
-    const bytes = bytesOf(part.toString("utf16le"));
-    this.isTooLarge = this.#written + bytes.length > this.#bytes.length;
-    if (this.isTooLarge) return;
-    this.#bytes.set(bytes, this.#written);
-    this.#written += bytes.length;
-    this.#encoded = to;
+    const out = Buffer.allocUnsafeSlow(Math.min(this.#bytesMax, this.#length * 3));
+    let written = 0;
+    for (let from = 0, to = 0; from < this.#length; from = to) {
+      yield;
+      this.#acquire(unitsMax, written + unitsMax * 3);
+      to = Math.min(this.#length, from + unitsMax);
+      if (to < this.#length && (units[to - 1]! & 0xfc00) === 0xd800) to++;
+      const bytes = bytesOf(Buffer.from(units.buffer, from * 2, (to - from) * 2).toString("utf16le"));
+      if (written + bytes.length > out.length) {
+        free(out);
+        throw this.#tooLarge();
+      }
+      out.set(bytes, written);
+      written += bytes.length;
+    }
+    return out.subarray(0, written);
   }
 }

@@ -1,16 +1,16 @@
 // The recorder appends the snapshots of a request to the lane of recordings if the project records sessions and the
 // recordings leave the journal space for events.
 
-import { yieldToEventLoop } from "../../core/clock.ts";
 import { type Fault, unavailable } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import type { MemoryLease } from "../../work/bodies/memory_budget.ts";
+import { runAtOnce, runInTurns } from "../../work/slices.ts";
 import type { Reason } from "../event/outcome.ts";
 import type { CommitGroups, Lane } from "../journal/lane.ts";
 import { type EntryOffset, field } from "../scan/event_fields.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { recordingLimits } from "./limits.ts";
-import { type SnapshotContext, SnapshotReading, type SnapshotRow } from "./snapshot.ts";
+import { type SnapshotContext, SnapshotReader, type SnapshotRow } from "./snapshot.ts";
 
 interface RecordingJournal {
   readonly recordings: Lane<SnapshotRow>;
@@ -37,7 +37,7 @@ export class Recorder {
   unwanted = false;
   readonly #options: RecorderOptions;
   /** For short snapshots. */
-  #reading: SnapshotReading | undefined;
+  #reader: SnapshotReader | undefined;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
@@ -51,8 +51,8 @@ export class Recorder {
   append(index: EventIndex, at: EntryOffset): Reason | undefined {
     const refused = this.#refused();
     if (refused) return refused;
-    this.#reading ??= new SnapshotReading();
-    return this.#append(this.#reading.read(index, at, this.#options));
+    this.#reader ??= new SnapshotReader();
+    return this.#append(runAtOnce(this.#reader.read(index, at, this.#options, Number.POSITIVE_INFINITY)));
   }
 
   /**
@@ -64,10 +64,10 @@ export class Recorder {
     if (refused) return refused;
     const { entries } = index;
     this.#options.lease?.acquire(entries[at + field.item + 1]! - entries[at + field.item]!);
-    const reading = new SnapshotReading();
-    reading.open(index, at, this.#options);
-    while (!reading.advance(recordingLimits.snapshotSliceBytesMax)) await yieldToEventLoop();
-    return this.#append(reading.outcome!);
+    const { snapshotSliceBytesMax } = recordingLimits;
+    return this.#append(
+      await runInTurns(new SnapshotReader().read(index, at, this.#options, snapshotSliceBytesMax)),
+    );
   }
 
   #refused(): Reason | undefined {

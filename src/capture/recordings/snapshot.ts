@@ -2,12 +2,13 @@
 // the recorder wrote is kept byte by byte.
 
 import { limits } from "../../core/limits.ts";
+import type { Slices } from "../../work/slices.ts";
 import { readDistinctId } from "../event/event.ts";
 import type { Reason } from "../event/outcome.ts";
 import { emptyRow, type Row, uuidFromText } from "../event/row.ts";
 import { captureLimits } from "../limits.ts";
 import type { ByteRange } from "../scan/byte_range.ts";
-import { type EntryOffset, field, offsetOf } from "../scan/event_fields.ts";
+import { type EntryOffset, field } from "../scan/event_fields.ts";
 import type { EventIndex } from "../scan/event_index.ts";
 import { recordingLimits } from "./limits.ts";
 import { type SnapshotFacts, textAt, type ValueRange } from "./snapshot_facts.ts";
@@ -44,47 +45,32 @@ export function isLongSnapshot({ entries }: EventIndex, at: EntryOffset): boolea
   return entries[at + field.item + 1]! - entries[at + field.item]! > recordingLimits.snapshotSliceBytesMax;
 }
 
-/**
- * Reads one snapshot in slices: its properties; then, where needed, hashes and copies the recording's bytes. The caller
- * sets the row's times.
- */
-export class SnapshotReading {
-  /** The row, or the reason why it is ignored; set once advance() returned true. */
-  outcome: SnapshotRow | Reason | undefined;
+/** Reads snapshots, one at a time; the row of one is valid until the next. The caller sets the row's times. */
+export class SnapshotReader {
   readonly #walk = new SnapshotWalker();
   readonly #row: Row = emptyRow();
-  #index!: EventIndex;
-  #at = offsetOf(0);
-  #context!: SnapshotContext;
-  /** The row, once the properties are read. */
-  #read: SnapshotRow | undefined;
-  /** Hashes of a piece without a uuid. */
-  #hashes: [bigint, bigint] | undefined;
-  /** The copy of a long piece. */
-  #copy: Buffer | undefined;
-  /** Bytes hashed or copied so far. */
-  #done = 0;
 
-  /** Reads entry `at`, whose name begins with `$snapshot`, at once. The row is valid until the next call. */
-  read(index: EventIndex, at: EntryOffset, context: SnapshotContext): SnapshotRow | Reason {
-    this.open(index, at, context);
-    while (!this.advance(Number.POSITIVE_INFINITY));
-    return this.outcome!;
-  }
-
-  open(index: EventIndex, at: EntryOffset, context: SnapshotContext): void {
-    this.#index = index;
-    this.#at = at;
-    this.#context = context;
-    this.#read = undefined;
-    this.outcome = this.#refused();
-    if (this.outcome) return;
-    const latest = context.received / 1000 + recordingLimits.snapshotAheadMsMax;
+  /**
+   * Reads entry `at`, whose name begins with `$snapshot`, in slices of `sliceBytes`: its properties; then, where
+   * needed, hashes and copies the recording's bytes. Returns the row, or the reason why it is ignored.
+   */
+  *read(
+    index: EventIndex,
+    at: EntryOffset,
+    { project_id, received }: SnapshotContext,
+    sliceBytes: number,
+  ): Slices<SnapshotRow | Reason> {
+    const refused = this.#refused(index, at);
+    if (refused) return refused;
+    const latest = received / 1000 + recordingLimits.snapshotAheadMsMax;
     this.#walk.open(index.bytes, index.entries[at + field.properties]!, latest);
+    while (!this.#walk.advance(sliceBytes)) yield;
+    const row = this.#rowOf(index, project_id);
+    if (typeof row !== "string") yield* copyAndHash(row, readUuid(index, at, row.uuid));
+    return row;
   }
 
-  #refused(): Reason | undefined {
-    const [index, at] = [this.#index, this.#at];
+  #refused(index: EventIndex, at: EntryOffset): Reason | undefined {
     const { bytes, entries } = index;
     if (entries[at + field.item + 1]! - entries[at + field.item]! > captureLimits.snapshotBytesMax) {
       return "snapshot_too_large";
@@ -95,34 +81,18 @@ export class SnapshotReading {
     return isObject ? undefined : "malformed_event_properties";
   }
 
-  /** Reads about `bytesMax` further bytes; returns true when it is done. */
-  advance(bytesMax: number): boolean {
-    if (this.outcome) return true;
-    if (this.#read) this.#copyAndHash(this.#read, bytesMax);
-    else if (this.#walk.advance(bytesMax)) this.#decide();
-    return this.outcome !== undefined;
-  }
-
-  /** Makes the row from what the walk found; what needs a hash or a copy is not done yet. */
-  #decide(): void {
-    const { bytes } = this.#index;
+  /** Makes the row from what the walk found. */
+  #rowOf({ bytes }: EventIndex, project_id: number): SnapshotRow | Reason {
     const { sessionId, windowId, source, data, facts } = this.#walk;
     const textOf = (range: ValueRange) => (range.to === 0 ? "" : textAt(bytes, range));
     const session_id = textOf(sessionId);
-    if (session_id === "" || session_id.length > limits.sessionIdCharsMax) {
-      this.outcome = "missing_session_id";
-      return;
-    }
-    if (data.to === 0 || facts.events === 0) {
-      this.outcome = "missing_snapshot_data";
-      return;
-    }
-    const window_id = textOf(windowId);
-    const read: SnapshotRow = {
-      project_id: this.#context.project_id,
+    if (session_id === "" || session_id.length > limits.sessionIdCharsMax) return "missing_session_id";
+    if (data.to === 0 || facts.events === 0) return "missing_snapshot_data";
+    return {
+      project_id,
       uuid: this.#row.uuid,
       session_id,
-      window_id: window_id.slice(0, limits.sessionIdCharsMax),
+      window_id: textOf(windowId),
       distinct_id: this.#row.distinct_id,
       source: textOf(source).slice(0, recordingLimits.snapshotSourceCharsMax) || "web",
       facts,
@@ -131,55 +101,40 @@ export class SnapshotReading {
       timestamp: 0,
       expires_at: 0,
     };
-    this.#done = 0;
-    const size = data.to - data.from;
-    this.#copy = size > recordingLimits.snapshotSliceBytesMax ? Buffer.allocUnsafeSlow(size) : undefined;
-    this.#hashes = undefined;
-    if (!this.#isNamed()) {
-      const seed = Bun.hash.xxHash64(`${session_id}\n${window_id}`);
-      this.#hashes = [seed, seed ^ 0x5bd1e995n];
-    }
-    if (this.#hashes || this.#copy) this.#read = read;
-    else this.outcome = read;
   }
+}
 
-  /** Reads the client's uuid; returns false when it sent none. */
-  #isNamed(): boolean {
-    const { bytes, entries } = this.#index;
-    const from = entries[this.#at + field.uuid]!;
-    const to = entries[this.#at + field.uuid + 1]!;
-    return bytes[from] === 0x22 && uuidFromText(bytes, from + 1, to - 1, this.#row.uuid);
-  }
+/** Reads the client's uuid; returns false when it sent none. */
+function readUuid({ bytes, entries }: EventIndex, at: EntryOffset, out: Uint8Array): boolean {
+  const [from, to] = [entries[at + field.uuid]!, entries[at + field.uuid + 1]!];
+  return bytes[from] === 0x22 && uuidFromText(bytes, from + 1, to - 1, out);
+}
 
-  /**
-   * A piece without a uuid gets one from its content, so that a client's retry becomes one row too. A long piece is
-   * copied, and the block then borrows the copy.
-   */
-  #copyAndHash(read: SnapshotRow, bytesMax: number): void {
-    const { source, from, to } = read.data;
-    const sliceMax = recordingLimits.snapshotSliceBytesMax;
-    // In fixed slices, not by `bytesMax`, so that the hash does not depend on how the piece was read.
-    for (let left = bytesMax; left > 0 && from + this.#done < to; left -= sliceMax) {
-      const begin = from + this.#done;
-      const content = source.subarray(begin, Math.min(to, begin + sliceMax));
-      if (this.#hashes) {
-        const [one, other] = this.#hashes;
-        this.#hashes = [Bun.hash.xxHash64(content, one), Bun.hash.xxHash64(content, other)];
-      }
-      this.#copy?.set(content, this.#done);
-      this.#done += content.length;
-    }
-    if (from + this.#done < to) return;
-    if (this.#hashes) {
-      const { uuid } = this.#row;
-      const view = new DataView(uuid.buffer, uuid.byteOffset, uuid.length);
-      view.setBigUint64(0, this.#hashes[0], true);
-      view.setBigUint64(8, this.#hashes[1], true);
-    }
-    if (this.#copy) {
-      read.data = { source: this.#copy, from: 0, to: this.#copy.length };
-      read.own = true;
-    }
-    this.outcome = read;
+/**
+ * A piece without a uuid gets one from its content, so that a client's retry becomes one row too. A long piece is
+ * copied, and the block then borrows the copy.
+ */
+function* copyAndHash(row: SnapshotRow, hasUuid: boolean): Slices<void> {
+  const { source, from, to } = row.data;
+  const seed = Bun.hash.xxHash64(`${row.session_id}\n${row.window_id}`);
+  row.window_id = row.window_id.slice(0, limits.sessionIdCharsMax);
+  // In fixed slices, so that the hash does not depend on how the piece was read.
+  const sliceMax = recordingLimits.snapshotSliceBytesMax;
+  const copy = to - from > sliceMax ? Buffer.allocUnsafeSlow(to - from) : undefined;
+  if (hasUuid && !copy) return;
+  let [one, other] = [seed, seed ^ 0x5bd1e995n];
+  for (let at = from; at < to; at += sliceMax) {
+    if (at > from) yield;
+    const content = source.subarray(at, Math.min(to, at + sliceMax));
+    if (!hasUuid) [one, other] = [Bun.hash.xxHash64(content, one), Bun.hash.xxHash64(content, other)];
+    copy?.set(content, at - from);
   }
+  if (!hasUuid) {
+    const view = new DataView(row.uuid.buffer, row.uuid.byteOffset, row.uuid.length);
+    view.setBigUint64(0, one, true);
+    view.setBigUint64(8, other, true);
+  }
+  if (!copy) return;
+  row.data = { source: copy, from: 0, to: copy.length };
+  row.own = true;
 }

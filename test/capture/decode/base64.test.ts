@@ -2,13 +2,13 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { Base64, looksLikeBase64 } from "../../../src/capture/decode/base64.ts";
+import { decodeBase64, looksLikeBase64 } from "../../../src/capture/decode/base64.ts";
+import { runAtOnce } from "../../../src/work/slices.ts";
 
 /** The bytes, read in slices of `step` letters; undefined when the text is not base64. */
 function decoded(text: string, step: number): Uint8Array | undefined {
-  const base64 = new Base64(Buffer.from(text, "latin1"));
-  while (!base64.advance(step));
-  return base64.isValid ? new Uint8Array(base64.bytes) : undefined;
+  const bytes = runAtOnce(decodeBase64(Buffer.from(text, "latin1"), step));
+  return bytes && new Uint8Array(bytes);
 }
 
 test("bytes come back from both alphabets, with and without padding and line breaks, however they are sliced", () => {

@@ -3,7 +3,9 @@ import fc from "fast-check";
 import LZString from "lz-string";
 import { LzString } from "../../../src/capture/decode/lz_string.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
+import { Fault } from "../../../src/core/fault.ts";
 import { MemoryBudget } from "../../../src/work/bodies/memory_budget.ts";
+import { runAtOnce } from "../../../src/work/slices.ts";
 
 const memory = new MemoryBudget({ bytesMax: 2 ** 30, shareBytesMax: 2 ** 30 });
 
@@ -14,9 +16,13 @@ function unpack(text: string, bytesMax = 1 << 20): string | undefined {
 
 /** In stretches of a few units. */
 function unpacked(text: string, bytesMax: number): Uint8Array | "too large" | undefined {
-  const work = new LzString(bytesOf(text), bytesMax, memory.open());
-  while (!work.advance(7));
-  return work.isTooLarge ? "too large" : work.bytes;
+  const tooLarge = new Fault("payload_too_large", "");
+  try {
+    return runAtOnce(new LzString(bytesOf(text), bytesMax, memory.open(), () => tooLarge).decode(7));
+  } catch (thrown) {
+    if (thrown !== tooLarge) throw thrown;
+    return "too large";
+  }
 }
 
 test("gives back what lz-string packed", () => {

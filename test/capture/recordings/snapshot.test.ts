@@ -4,7 +4,7 @@ import { afterAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { rebatch } from "../../../src/capture/columns/block.ts";
-import { SnapshotReading, type SnapshotRow } from "../../../src/capture/recordings/snapshot.ts";
+import { SnapshotReader, type SnapshotRow } from "../../../src/capture/recordings/snapshot.ts";
 import { recordingLane } from "../../../src/capture/recordings/snapshot_block.ts";
 import { BodyScanner } from "../../../src/capture/scan/body_scanner.ts";
 import { rangeText } from "../../../src/capture/scan/byte_range.ts";
@@ -13,6 +13,7 @@ import type { EventIndex } from "../../../src/capture/scan/event_index.ts";
 import { bytesOf } from "../../../src/core/bytes.ts";
 import { ByteColumn } from "../../../src/storage/native/native.ts";
 import { lengthOfBlock } from "../../../src/storage/native/native_cut.ts";
+import { runAtOnce } from "../../../src/work/slices.ts";
 import { key, openDesk } from "../../support/capture.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 
@@ -52,7 +53,11 @@ function scanned(properties: unknown, more: object = {}): EventIndex {
 }
 
 function read(properties: unknown, more: object = {}): SnapshotRow | string {
-  return new SnapshotReading().read(scanned(properties, more), offsetOf(0), { project_id: 7, received });
+  return readEntry(scanned(properties, more));
+}
+
+function readEntry(index: EventIndex, sliceBytes = Number.POSITIVE_INFINITY): SnapshotRow | string {
+  return runAtOnce(new SnapshotReader().read(index, offsetOf(0), { project_id: 7, received }, sliceBytes));
 }
 
 /** All that a row tells, copied. */
@@ -141,7 +146,7 @@ test("a piece tells the same, however short the stretches are in which it is rea
     -1.5e3,
   ];
   const scan = scanned({ $a: { $session_id: "no" }, ...sound, $snapshot_data: odd, $window_id: "w\\n" });
-  const whole = shownOf(new SnapshotReading().read(scan, offsetOf(0), { project_id: 7, received }));
+  const whole = shownOf(readEntry(scan));
   expect(whole.facts).toMatchObject({
     events: 19,
     clicks: 3,
@@ -149,10 +154,7 @@ test("a piece tells the same, however short the stretches are in which it is rea
     startUrl: 'https://shop.example/"q\\\\"',
   });
   for (let stretch = 1; stretch < 80; stretch++) {
-    const reading = new SnapshotReading();
-    reading.open(scan, offsetOf(0), { project_id: 7, received });
-    while (!reading.advance(stretch));
-    expect(shownOf(reading.outcome!)).toEqual(whole);
+    expect(shownOf(readEntry(scan, stretch))).toEqual(whole);
   }
 });
 
@@ -161,7 +163,7 @@ test("of members that come twice the last counts", () => {
     "$snapshot_data" : [ {"type":3,"type":3,"data":{"source":5},"data":{"source":2,"type":1,"type":2}} , {} ]`;
   const scan = new BodyScanner(bytesOf(`{"event":"$snapshot","distinct_id":"d","properties":{${twice}}}`));
   scan.advance(1 << 30);
-  const row = new SnapshotReading().read(scan.index, offsetOf(0), { project_id: 7, received });
+  const row = readEntry(scan.index);
   if (typeof row === "string") throw new Error(row);
   expect([row.session_id, row.facts.events, row.facts.clicks, row.facts.keypresses]).toEqual(["b", 2, 1, 0]);
 });
