@@ -172,7 +172,7 @@ async function openParts(starting: Starting, closers: Closers): Promise<Omit<App
 async function serve(
   app: ReturnType<typeof routes>,
   config: Config,
-  { count, pool, peers, closers }: Serving,
+  { count, pool, peers, closers }: Pick<ServerParts, "pool" | "peers"> & { count: number; closers: Closers },
 ): Promise<Listening> {
   const shared = count > 1;
   const server = listen(app, { ...config, shared, peers, isProxy: openProxies(config.trustedProxies) });
@@ -196,13 +196,6 @@ async function serve(
     workers: count,
   });
   return server;
-}
-
-interface Serving {
-  count: number;
-  pool: WorkerPool;
-  peers: PeerAddresses;
-  closers: Closers;
 }
 
 /** The routes for load balancers and Prometheus. */

@@ -27,7 +27,7 @@ export function readConfig(environment: Environment, terminal = false) {
     databaseUrl: read.url("DATABASE_URL", ["postgres:", "postgresql:"]),
     clickhouseUrl: read.url("CLICKHOUSE_URL", ["http:", "https:"]),
     /** The cluster over which the tables of CLICKHOUSE_URL are spread. */
-    clickhouseCluster: read.cluster("CLICKHOUSE_CLUSTER"),
+    clickhouseCluster: read.matching("CLICKHOUSE_CLUSTER", /^[\w.-]{1,100}$/, "the name of a cluster"),
     captureAck: read.choice("CAPTURE_ACK", captureAcks) ?? "journal",
     flushIntervalMs: read.integer("FLUSH_INTERVAL_MS", 1000, 10, 3_600_000),
     workers: read.optionalInteger("WORKERS", 1, 256),
@@ -40,14 +40,14 @@ export function readConfig(environment: Environment, terminal = false) {
     journalBytesMax: read.integer("JOURNAL_BYTES_MAX", 10_737_418_240, 1_048_576, Number.MAX_SAFE_INTEGER),
     bootstrapProjectApiKey: read.key("BOOTSTRAP_PROJECT_API_KEY"),
     bootstrapPersonalApiKey: read.key("BOOTSTRAP_PERSONAL_API_KEY"),
-    bootstrapEmail: read.email("BOOTSTRAP_EMAIL"),
+    bootstrapEmail: read.matching("BOOTSTRAP_EMAIL", emailShape, "an e-mail address"),
     allowPrivateDestinations: read.flag("ALLOW_PRIVATE_DESTINATIONS"),
     secretKey: read.secret("SECRET_KEY"),
     /** The previous key: what it sealed is sealed again at the start. */
     secretKeyBefore: read.secret("SECRET_KEY_BEFORE"),
     siteUrl: read.url("SITE_URL", ["http:", "https:"]),
     smtpUrl: read.url("SMTP_URL", ["smtp:", "smtps:"]),
-    emailFrom: read.sender("EMAIL_FROM"),
+    emailFrom: read.matching("EMAIL_FROM", senderShape, "an e-mail address, or a name and <an address>"),
     /** The language model's server; undefined without its URL and without a key. */
     modelServer: readModelServer(read),
     /** For backups: an S3-compatible store, with the variable names of Amazon's own tools. */
@@ -91,6 +91,11 @@ function readModelServer(read: Reader) {
   if (url === undefined && key === undefined) return undefined;
   return { url: withoutLast(url ?? "https://api.openai.com/v1", "/"), key, model };
 }
+
+const emailShape = /^[^\s@]+@[^\s@]+$/;
+/** An address, or a name and an address: `Reports <reports@example.com>`. */
+// oxlint-disable-next-line no-control-regex
+const senderShape = /^(?:[^\x00-\x1f<>@]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/;
 
 /** Whether two names differ by one character too many, too few or wrong, or by two that are swapped. */
 function isOneSlip(one: string, other: string): boolean {
@@ -149,11 +154,7 @@ class Reader {
 
   optionalInteger(name: string, min: number, max: number): number | undefined {
     const isRight = (text: string) => /^\d+$/.test(text) && Number(text) >= min && Number(text) <= max;
-    const text = this.#checked(
-      name,
-      isRight,
-      (text) => `a whole number from ${min} to ${max}, got "${text}"`,
-    );
+    const text = this.#checked(name, isRight, `a whole number from ${min} to ${max}`);
     return text === undefined ? undefined : Number(text);
   }
 
@@ -169,8 +170,7 @@ class Reader {
 
   choice<T extends string>(name: string, choices: readonly T[]): T | undefined {
     const isRight = (text: string) => (choices as readonly string[]).includes(text);
-    return this.#checked(name, isRight, (text) => `one of ${choices.join(", ")}, got "${text}"`) as
-      T | undefined;
+    return this.#checked(name, isRight, `one of ${choices.join(", ")}`) as T | undefined;
   }
 
   flag(name: string): boolean {
@@ -179,9 +179,8 @@ class Reader {
 
   url(name: string, protocols: readonly string[]): string | undefined {
     const isRight = (text: string) => URL.canParse(text) && protocols.includes(new URL(text).protocol);
-    // The value may contain a password, so it is not in the message.
-    const expected = () => `a URL starting with ${protocols.map((p) => `${p}//`).join(" or ")}`;
-    return this.#checked(name, isRight, expected);
+    const expected = `a URL starting with ${protocols.map((p) => `${p}//`).join(" or ")}`;
+    return this.#checked(name, isRight, expected, { isSecret: true });
   }
 
   key(name: string, charsMin?: number, charsMax?: number): string | undefined {
@@ -194,42 +193,28 @@ class Reader {
 
   /** A key for encryption, which must not be guessable: `openssl rand -hex 32` makes one. */
   secret(name: string): string | undefined {
-    const expected = () => `at least ${secretCharsMin} characters, better 64 random ones`;
-    return this.#checked(name, ({ length }) => length >= secretCharsMin, expected);
+    const expected = `at least ${secretCharsMin} characters, better 64 random ones`;
+    return this.#checked(name, ({ length }) => length >= secretCharsMin, expected, { isSecret: true });
   }
 
-  /** The name of a cluster in ClickHouse's configuration. */
-  cluster(name: string): string | undefined {
-    const isRight = (text: string) => /^[\w.-]{1,100}$/.test(text);
-    return this.#checked(name, isRight, (text) => `the name of a cluster, got "${text}"`);
+  /** @param what the error names it. */
+  matching(name: string, shape: RegExp, what: string): string | undefined {
+    return this.#checked(name, (text) => shape.test(text), what);
   }
 
-  email(name: string): string | undefined {
-    const isRight = (text: string) => /^[^\s@]+@[^\s@]+$/.test(text);
-    return this.#checked(name, isRight, (text) => `an e-mail address, got "${text}"`);
-  }
-
-  /** An address, or a name and an address: `Reports <reports@example.com>`. */
-  sender(name: string): string | undefined {
-    const isRight = (text: string) =>
-      // oxlint-disable-next-line no-control-regex
-      /^(?:[^\x00-\x1f<>@]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(text);
-    return this.#checked(
-      name,
-      isRight,
-      (text) => `an e-mail address, or a name and <an address>, got "${text}"`,
-    );
-  }
-
-  /** Returns the text; when it is invalid, undefined, with an error that names what is expected. */
+  /**
+   * Returns the text; when it is invalid, undefined, with an error that names what is expected.
+   * @param isSecret whether it may contain a password, which the error must not show.
+   */
   #checked(
     name: string,
     isRight: (text: string) => boolean,
-    expected: (text: string) => string,
+    expected: string,
+    { isSecret }: { isSecret: boolean } = { isSecret: false },
   ): string | undefined {
     const text = this.text(name);
     if (text === undefined || isRight(text)) return text;
-    this.wrong(`${name}: expected ${expected(text)}`);
+    this.wrong(`${name}: expected ${expected}${isSecret ? "" : `, got "${text}"`}`);
     return undefined;
   }
 }

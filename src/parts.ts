@@ -117,16 +117,9 @@ export interface ServerParts extends Opening, Rooms, Capturing {
   consoleRoom: OpenedConsole;
 }
 
-export function openWorkers({
-  stores,
-  exports,
-  subscriptions,
-  engine,
-  metrics,
-  config,
-  log,
-}: ServerParts): Worker[] {
-  const parts = { ...stores, clock: systemClock, log };
+export function openWorkers(all: ServerParts): Worker[] {
+  const { exports, subscriptions, engine, metrics, config } = all;
+  const parts = { ...all.stores, clock: systemClock, log: all.log };
   const { eventRetentionDays: retentionDays } = config;
   const retention = openEventRetention({ ...parts, metrics, retentionDays, onExpired: engine.forgetResults });
   return [exports.worker, subscriptions, ...openDeletions(parts), openRemoval(parts), retention];

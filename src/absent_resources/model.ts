@@ -15,40 +15,35 @@ interface AbsentResource {
   filters: readonly string[];
 }
 
-/** PostHog documents it for some lists; Estuary's extractor sends it with each. */
-const order = "order";
+const absent = (called: string, scope: Scope, filters: string): AbsentResource => ({
+  called,
+  scope,
+  filters: wordsIn(filters),
+});
 
-/** By the segment of their path. */
+/** By the segment of their path. PostHog documents `order` for some; Estuary's extractor sends it with each. */
 export const absentResources: Readonly<Record<string, AbsentResource>> = {
-  actions: { called: "Actions", scope: "action:read", filters: ["search", "tags"] },
-  annotations: {
-    called: "Annotations",
-    scope: "annotation:read",
-    filters: ["search", "scope", "date_from", "date_to", "is_emoji", "dashboard_item", "apply_all", order],
-  },
-  cohorts: {
-    called: "Cohorts",
-    scope: "cohort:read",
-    filters: ["search", "type", "created_by_id", "hide_behavioral_cohorts", order],
-  },
-  early_access_feature: {
-    called: "Early access features",
-    scope: "early_access_feature:read",
-    filters: ["search"],
-  },
-  experiments: {
-    called: "Experiments",
-    scope: "experiment:read",
-    filters: ["search", "status", "archived", "created_by_id", "feature_flag_id", "order"],
-  },
-  feature_flags: {
-    called: "Feature flags",
-    scope: "feature_flag:read",
-    filters: wordsIn(`
+  actions: absent("Actions", "action:read", "search tags"),
+  annotations: absent(
+    "Annotations",
+    "annotation:read",
+    "search scope date_from date_to is_emoji dashboard_item apply_all order",
+  ),
+  cohorts: absent("Cohorts", "cohort:read", "search type created_by_id hide_behavioral_cohorts order"),
+  early_access_feature: absent("Early access features", "early_access_feature:read", "search"),
+  experiments: absent(
+    "Experiments",
+    "experiment:read",
+    "search status archived created_by_id feature_flag_id order",
+  ),
+  feature_flags: absent(
+    "Feature flags",
+    "feature_flag:read",
+    `
       search active created_by_id evaluation_runtime excluded_properties has_evaluation_tags order tags type
-    `),
-  },
-  surveys: { called: "Surveys", scope: "survey:read", filters: ["search", "archived", "type", "status"] },
+    `,
+  ),
+  surveys: absent("Surveys", "survey:read", "search archived type status"),
 };
 
 const anyRow = Type.Record(Type.String(), Type.Unknown());

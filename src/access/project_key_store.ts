@@ -8,18 +8,17 @@ export type ProjectKeySource = ReturnType<typeof projectKeySource>;
 export interface KeyEntry {
   api_token: string;
   id: number;
-  /** Whether the project's sessions are recorded; false by default. */
-  records?: boolean;
-  /** Whether its cookieless events are accepted; true by default. */
-  cookieless?: boolean;
-  /** Its time zone; UTC by default. */
-  timezone?: string;
-  /** Events that it may send in a day; null, or absent, for any number. */
-  daily_event_quota?: number | null;
+  /** Whether the project's sessions are recorded. */
+  records: boolean;
+  /** Whether its cookieless events are accepted. */
+  cookieless: boolean;
+  timezone: string;
+  /** Events that it may send in a day; null for any number. */
+  daily_event_quota: number | null;
 }
 
 /** A key, or nulls when the database has none. */
-type DatabaseKey = Required<Omit<KeyEntry, "api_token">> & { api_token: string | null; database: string };
+type DatabaseKey = Omit<KeyEntry, "api_token"> & { api_token: string | null; database: string };
 
 /** @param database the id of the database that is expected; reads fail while another one, or none, is connected. */
 export function projectKeySource(sql: Postgres, database: () => string | undefined) {

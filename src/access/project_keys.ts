@@ -3,7 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { rename, writeFile } from "node:fs/promises";
-import { type Clock, sleep } from "../core/clock.ts";
+import { sleep } from "../core/clock.ts";
 import { withinMs } from "../core/deadline.ts";
 import { Fault, unavailable } from "../core/fault.ts";
 import { wrongKey } from "../core/id.ts";
@@ -70,15 +70,10 @@ export function wrongProjectKey(key: string): string | undefined {
 }
 
 class KeyTable {
-  readonly #source: ProjectKeySource;
-  readonly #path: string;
-  readonly #log: Log;
-  readonly #clock: Clock;
-  readonly #readMsMax: number;
-  readonly #refreshMs: number;
+  readonly #options: Required<KeyTableOptions>;
   #keys = new Map<string, KeyEntry>();
   /** By project. */
-  #settings: ReadonlyMap<number, ProjectSetting> = new Map();
+  #settings: ReadonlyMap<number, ReturnType<typeof settingOf>> = new Map();
   /** Reads follow each other, so that an older answer never overwrites a newer one. */
   #reads: Promise<void> = Promise.resolve();
   #refreshQueued = false;
@@ -92,19 +87,16 @@ class KeyTable {
   #closed = false;
 
   constructor(options: KeyTableOptions) {
-    this.#source = options.source;
-    this.#path = options.path;
-    this.#log = options.log;
-    this.#clock = options.clock;
-    this.#readMsMax = options.readMsMax ?? accessLimits.keysReadMsMax;
-    this.#refreshMs = options.refreshMs ?? accessLimits.keysAgeMsMax / 2 - accessLimits.keysReadMsMax;
+    const { keysReadMsMax: readMsMax, keysAgeMsMax } = accessLimits;
+    this.#options = { readMsMax, refreshMs: keysAgeMsMax / 2 - readMsMax, ...options };
   }
 
   async open(): Promise<void> {
-    this.#replace(readSavedKeys(this.#path, this.#log));
-    this.#unlisten = this.#source.listen(() => void this.#refresh());
+    const { source, path, log, refreshMs } = this.#options;
+    this.#replace(readSavedKeys(path, log));
+    this.#unlisten = source.listen(() => void this.#refresh());
     // Reads the table again even when no change is reported.
-    this.#timer = setInterval(() => void this.#refresh(), this.#refreshMs);
+    this.#timer = setInterval(() => void this.#refresh(), refreshMs);
     this.#timer.unref();
     await this.#refresh();
   }
@@ -153,7 +145,7 @@ class KeyTable {
     this.#closed = true;
     clearInterval(this.#timer);
     // Postgres may have stopped already: then there is nothing to stop listening to.
-    await withinMs(this.#unlisten(), this.#readMsMax).catch(() => {});
+    await withinMs(this.#unlisten(), this.#options.readMsMax).catch(() => {});
     await this.#reads;
   }
 
@@ -163,7 +155,7 @@ class KeyTable {
     this.#refreshQueued = true;
     return this.#inTurn(async () => {
       this.#refreshQueued = false;
-      const entries = await this.#query(() => this.#source.all());
+      const entries = await this.#query(() => this.#options.source.all());
       const keys = new Map(entries.map((entry) => [entry.api_token, entry]));
       const changed = !Bun.deepEquals(savedKeys(keys), savedKeys(this.#keys));
       this.#replace(keys);
@@ -174,21 +166,22 @@ class KeyTable {
   /** One look-up for all unknown keys that arrived before it starts. */
   async #findUnknown(): Promise<void> {
     await this.#reads;
-    const wait = this.#roundEndedAt + accessLimits.keysReadGapMsMin - this.#clock.elapsed();
+    const { source, clock } = this.#options;
+    const wait = this.#roundEndedAt + accessLimits.keysReadGapMsMin - clock.elapsed();
     if (wait > 0) await sleep(Math.min(wait, accessLimits.keysReadGapMsMin));
     await this.#inTurn(async () => {
       const unknown = [...this.#unknown];
       this.#unknown.clear();
       this.#round = undefined;
       try {
-        const entries = await this.#query(() => this.#source.some(unknown));
+        const entries = await this.#query(() => source.some(unknown));
         for (const entry of entries) this.#keys.set(entry.api_token, entry);
         this.#replace(this.#keys);
         if (entries.length > 0) await this.#save();
       } catch {
         throw unchecked();
       } finally {
-        this.#roundEndedAt = this.#clock.elapsed();
+        this.#roundEndedAt = clock.elapsed();
       }
     });
   }
@@ -206,8 +199,8 @@ class KeyTable {
 
   async #query(question: () => Promise<KeyEntry[]>): Promise<KeyEntry[]> {
     try {
-      const entries = await withinMs(question(), this.#readMsMax);
-      if (!this.#reachable) this.#log.info("project keys are read from Postgres again");
+      const entries = await withinMs(question(), this.#options.readMsMax);
+      if (!this.#reachable) this.#options.log.info("project keys are read from Postgres again");
       this.#reachable = true;
       return entries;
     } catch (reason) {
@@ -219,16 +212,17 @@ class KeyTable {
   #away(reason: unknown): void {
     if (this.#reachable && !this.#closed) {
       const fields = { known_keys: this.#keys.size, reason: reasonOf(reason) };
-      this.#log.warn("project keys cannot be read from Postgres; known ones keep working", fields);
+      this.#options.log.warn("project keys cannot be read from Postgres; known ones keep working", fields);
     }
     this.#reachable = false;
   }
 
   async #save(): Promise<void> {
+    const { path, log } = this.#options;
     try {
-      await saveKeys(this.#path, this.#keys);
+      await saveKeys(path, this.#keys);
     } catch (reason) {
-      this.#log.warn("project keys could not be saved", { path: this.#path, reason: reasonOf(reason) });
+      log.warn("project keys could not be saved", { path, reason: reasonOf(reason) });
     }
   }
 }
@@ -242,34 +236,23 @@ type Keys = ReadonlyMap<string, KeyEntry>;
 
 const usualCookieless: CookielessSetting = { enabled: true, timezone: "UTC" };
 
-interface ProjectSetting {
-  records: boolean;
-  cookieless: CookielessSetting;
-  dailyEventQuota: number;
-}
-
-function settingOf(entry: KeyEntry): ProjectSetting {
-  const { records = false, cookieless = true, timezone = "UTC", daily_event_quota } = entry;
+function settingOf({ records, cookieless, timezone, daily_event_quota }: KeyEntry) {
   const dailyEventQuota = daily_event_quota ?? Number.POSITIVE_INFINITY;
   return { records, cookieless: { enabled: cookieless, timezone }, dailyEventQuota };
 }
 
 /** The keys in the form in which they are saved. */
 function savedKeys(keys: Keys) {
-  const saved = [...keys.values()].map((entry) => {
-    const { api_token, id, records = false, cookieless = true, timezone = "UTC", daily_event_quota } = entry;
-    const quota = typeof daily_event_quota === "number" && { daily_event_quota };
-    return [api_token, { id, records, cookieless, timezone, ...quota }] as const;
-  });
-  return Object.fromEntries(saved);
+  return Object.fromEntries([...keys.values()].map(({ api_token, ...saved }) => [api_token, saved]));
 }
 
 /** The entry that savedKeys() wrote; undefined for anything else. */
 function readEntry(api_token: string, saved: unknown): KeyEntry | undefined {
   const { id, records, cookieless, timezone, daily_event_quota } = membersOf(saved);
   if (typeof id !== "number" || !Number.isInteger(id) || typeof timezone !== "string") return undefined;
-  const quota = typeof daily_event_quota === "number" ? { daily_event_quota } : {};
-  return { api_token, id, records: records === true, cookieless: cookieless === true, timezone, ...quota };
+  const quota = typeof daily_event_quota === "number" ? daily_event_quota : null;
+  const flags = { records: records === true, cookieless: cookieless === true };
+  return { api_token, id, ...flags, timezone, daily_event_quota: quota };
 }
 
 function readSavedKeys(path: string, log: Log): Map<string, KeyEntry> {

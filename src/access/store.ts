@@ -134,15 +134,9 @@ export async function recordKeyUse(
   at: Date,
   unless_after: Date,
 ): Promise<void> {
-  if (is_session) {
-    await sql`
-      UPDATE user_sessions SET last_used_at = ${at}
-      WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at <= ${unless_after})`;
-  } else {
-    await sql`
-      UPDATE personal_api_keys SET last_used_at = ${at}
-      WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at <= ${unless_after})`;
-  }
+  await sql`
+    UPDATE ${sql(is_session ? "user_sessions" : "personal_api_keys")} SET last_used_at = ${at}
+    WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at <= ${unless_after})`;
 }
 
 /** The organization of `@current`: the user's current one, else the oldest the key may access. */

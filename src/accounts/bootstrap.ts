@@ -3,7 +3,7 @@
 
 import { wrongProjectKey } from "../access/project_keys.ts";
 import { UserError } from "../core/fault.ts";
-import { hashKey, maskKey, newPersonalKey, newProjectKey, randomBase62 } from "../core/id.ts";
+import { hashKey, maskKey, newPersonalKey, newProjectKey } from "../core/id.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { createFirstAccounts, reissueFirstKey } from "./store.ts";
 
@@ -43,21 +43,14 @@ export async function bootstrap(
   const personalApiKey = bootstrapPersonalApiKey ?? newPersonalKey();
   const key = { secure_value: hashKey(personalApiKey), mask_value: maskKey(personalApiKey) };
   const api_token = bootstrapProjectApiKey ?? newProjectKey();
-  const made = await createFirstAccounts(sql, {
-    organization_name: "Default organization",
-    slug: "default-organization",
-    project_name: "Default project",
-    email: bootstrapEmail,
-    api_token,
-    personal_api_key: { id: randomBase62(22), label: "First start", ...key, scopes: ["*"] },
-  });
-  const idleSeconds = alone ? 0 : otherStartSeconds;
-  const first = made ? { ...made, api_token } : await reissueFirstKey(sql, { ...key, idleSeconds });
+  const first =
+    (await createFirstAccounts(sql, { email: bootstrapEmail, api_token, ...key })) ??
+    (await reissueFirstKey(sql, key, alone ? 0 : otherStartSeconds));
   if (!first) return undefined;
+  const { api_token: shown, ...ids } = first;
   return {
-    organization_id: first.organization_id,
-    project_id: first.project_id,
-    projectApiKey: first.api_token === bootstrapProjectApiKey ? undefined : first.api_token,
+    ...ids,
+    projectApiKey: shown === bootstrapProjectApiKey ? undefined : shown,
     personalApiKey: bootstrapPersonalApiKey === undefined ? personalApiKey : undefined,
   };
 }

@@ -6,13 +6,15 @@ import type { Postgres } from "../storage/postgres/postgres.ts";
 /** The level of an owner's membership. */
 const ownerLevel = 15;
 
+interface StoredKey {
+  secure_value: string;
+  mask_value: string;
+}
+
 interface FirstAccounts {
-  organization_name: string;
-  slug: string;
-  project_name: string;
-  email: string;
+  organization_id: string;
+  project_id: number;
   api_token: string;
-  personal_api_key: { id: string; label: string; secure_value: string; mask_value: string; scopes: string[] };
 }
 
 /**
@@ -21,43 +23,35 @@ interface FirstAccounts {
  */
 export async function createFirstAccounts(
   sql: Postgres,
-  first: FirstAccounts,
-): Promise<{ organization_id: string; project_id: number } | undefined> {
-  const { personal_api_key: key } = first;
+  { email, api_token, secure_value, mask_value }: StoredKey & { email: string; api_token: string },
+): Promise<FirstAccounts | undefined> {
+  const key_id = randomBase62(22);
   // The row of first_starts decides between processes: the second one waits for the first and then inserts nothing.
-  const [made] = await sql<{ organization_id: string; project_id: number }[]>`
+  const [made] = await sql<FirstAccounts[]>`
     WITH start AS (
       INSERT INTO first_starts (single, personal_api_key_id)
-      SELECT true, ${key.id} WHERE NOT EXISTS (SELECT FROM organizations)
+      SELECT true, ${key_id} WHERE NOT EXISTS (SELECT FROM organizations)
       ON CONFLICT DO NOTHING RETURNING 1
     ), organization AS (
       INSERT INTO organizations (id, name, slug)
-      SELECT ${newUuid()}, ${first.organization_name}, ${first.slug} FROM start RETURNING id
+      SELECT ${newUuid()}, 'Default organization', 'default-organization' FROM start RETURNING id
     ), project AS (
       INSERT INTO projects (uuid, organization_id, name, api_token)
-      SELECT ${newUuid()}, id, ${first.project_name}, ${first.api_token} FROM organization
-      RETURNING id, organization_id
+      SELECT ${newUuid()}, id, 'Default project', ${api_token} FROM organization
+      RETURNING id, organization_id, api_token
     ), owner AS (
       INSERT INTO users (uuid, distinct_id, email, current_organization_id, current_project_id)
-      SELECT ${newUuid()}, ${randomBase62(43)}, ${first.email}, organization_id, id FROM project
+      SELECT ${newUuid()}, ${randomBase62(43)}, ${email}, organization_id, id FROM project
       RETURNING id, current_organization_id
     ), membership AS (
       INSERT INTO organization_memberships (organization_id, user_id, level)
       SELECT current_organization_id, id, ${ownerLevel} FROM owner
     ), personal_key AS (
       INSERT INTO personal_api_keys (id, user_id, label, secure_value, mask_value, scopes)
-      SELECT ${key.id}, id, ${key.label}, ${key.secure_value}, ${key.mask_value}, ${key.scopes}::text[]
-      FROM owner
+      SELECT ${key_id}, id, 'First start', ${secure_value}, ${mask_value}, '{*}' FROM owner
     )
-    SELECT organization_id, id AS project_id FROM project`;
+    SELECT organization_id, id AS project_id, api_token FROM project`;
   return made;
-}
-
-/** The accounts of a start that has not served. */
-interface UnservedAccounts {
-  organization_id: string;
-  project_id: number;
-  api_token: string;
 }
 
 /**
@@ -66,13 +60,10 @@ interface UnservedAccounts {
  */
 export async function reissueFirstKey(
   sql: Postgres,
-  {
-    secure_value,
-    mask_value,
-    idleSeconds,
-  }: { secure_value: string; mask_value: string; idleSeconds: number },
-): Promise<UnservedAccounts | undefined> {
-  const [unserved] = await sql<UnservedAccounts[]>`
+  { secure_value, mask_value }: StoredKey,
+  idleSeconds: number,
+): Promise<FirstAccounts | undefined> {
+  const [unserved] = await sql<FirstAccounts[]>`
     WITH reissued AS (
       UPDATE personal_api_keys k SET secure_value = ${secure_value}, mask_value = ${mask_value}
       FROM first_starts s

@@ -33,23 +33,22 @@ export function alignedBefore(moment: number, lengthMs: number): number {
 }
 
 interface ExportSchedule {
-  lengthMs: number;
   /** Intervals that end at or before it are scheduled already. */
-  until: number;
+  scheduled_until: Date;
   /** Intervals that end before the start, or after the end, are not run. */
-  startAt: number | null;
-  endAt: number | null;
+  start_at: Date | null;
+  end_at: Date | null;
 }
 
 /** The oldest interval that has ended by `now` and is not scheduled; undefined when none is due. */
 export function nextDue(
-  { lengthMs, until, startAt, endAt }: ExportSchedule,
+  { scheduled_until, start_at, end_at }: ExportSchedule,
+  lengthMs: number,
   now: number,
 ): ExportInterval | undefined {
-  const first = alignedBefore(until, lengthMs) + lengthMs;
-  const firstAllowed = startAt === null ? first : -alignedBefore(-startAt, lengthMs);
-  const end = Math.max(first, firstAllowed);
-  if (end > now || (endAt !== null && end > endAt)) return undefined;
+  const first = alignedBefore(scheduled_until.getTime(), lengthMs) + lengthMs;
+  const end = Math.max(first, start_at === null ? first : -alignedBefore(-start_at.getTime(), lengthMs));
+  if (end > now || (end_at !== null && end > end_at.getTime())) return undefined;
   return { start: end - lengthMs, end };
 }
 

@@ -30,6 +30,9 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** The settings of a new project. */
+const usual = { records: false, cookieless: true, timezone: "UTC", daily_event_quota: null };
+
 /** A Postgres that is a map, can go away, and can be made to wait. */
 class FakeSource implements ProjectKeySource {
   readonly keys = new Map<string, number>();
@@ -42,7 +45,7 @@ class FakeSource implements ProjectKeySource {
 
   async all(): Promise<KeyEntry[]> {
     this.reads += 1;
-    const entries = [...this.keys].map(([api_token, id]) => ({ api_token, id }));
+    const entries = [...this.keys].map(([api_token, id]) => ({ api_token, id, ...usual }));
     for (const { reads, resolve } of this.#awaited) if (this.reads >= reads) resolve();
     await this.gate;
     if (this.away) throw new Error("connect ECONNREFUSED");
@@ -55,7 +58,7 @@ class FakeSource implements ProjectKeySource {
     if (this.away) throw new Error("connect ECONNREFUSED");
     return keys.flatMap((api_token) => {
       const id = this.keys.get(api_token);
-      return id === undefined ? [] : [{ api_token, id }];
+      return id === undefined ? [] : [{ api_token, id, ...usual }];
     });
   }
 
@@ -207,7 +210,6 @@ test("the file is replaced whole and leaves nothing beside it", async () => {
   await table.admit("__proto__");
   expect(readdirSync(folder)).toEqual(["project_keys.json"]);
   const { keys } = readSummedJson(readFileSync(path, "utf8"));
-  const usual = { records: false, cookieless: true, timezone: "UTC" };
   expect(Object.entries(keys as object)).toEqual([
     ["phc_one", { id: 1, ...usual }],
     ["__proto__", { id: 2, ...usual }],

@@ -64,7 +64,11 @@ test("missed intervals come in order, each once, as counting finds them", () => 
       const due: ExportInterval[] = [];
       let until = rest.until;
       for (;;) {
-        const next = nextDue({ lengthMs: length, ...rest, until }, now);
+        const [start_at, end_at] = [rest.startAt, rest.endAt].map((at) =>
+          at === null ? null : new Date(at),
+        );
+        const due_now = { scheduled_until: new Date(until), start_at: start_at!, end_at: end_at! };
+        const next = nextDue(due_now, length, now);
         if (!next) break;
         due.push(next);
         until = next.end;

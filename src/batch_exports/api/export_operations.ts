@@ -30,7 +30,6 @@ import {
   homeProject,
   listExports,
   removeExport,
-  showExport,
   type ShownExport,
   type StoredExport,
   updateExport,
@@ -38,7 +37,7 @@ import {
   withRuns,
 } from "../stores/export_store.ts";
 import { checkExport, type Checks } from "./export_input.ts";
-import { exportOf, exportOperation, type ExportRequest, scopeOf } from "./request.ts";
+import { exportOf, exportOperation, type ExportRequest, type OneExportRequest, scopeOf } from "./request.ts";
 
 export interface ExportParts extends Omit<Checks, "project_id">, Uses<"sql" | "clock"> {
   /** Tests a project's destination; resolves to the reason why it does not work, or to undefined. */
@@ -68,7 +67,7 @@ function readOperations({ sql, parse }: ExportParts) {
       summary: "Get a batch export",
       find: (request) => exportOf(sql, request),
       replies: shownOne,
-      answer: async ({ found }) => await shownExport(parse, await showExport(sql, found)),
+      answer: ({ found }) => shownOf(sql, parse, found),
     }),
   ];
 }
@@ -166,8 +165,6 @@ async function projectFor(
   throw new Fault("invalid_input", "This organization has no project.", { attr: "team_id" });
 }
 
-type OneExportRequest = ExportRequest & { params: { id: string } };
-
 function changeOperations(parts: ExportParts) {
   const { sql, clock } = parts;
   return [
@@ -205,14 +202,19 @@ async function change(
   const { sql, clock, parse } = parts;
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const stored = await exportOf(sql, request);
-    if (Object.keys(changes).length === 0) return await shownExport(parse, await showExport(sql, stored));
+    if (Object.keys(changes).length === 0) return await shownOf(sql, parse, stored);
     const { fields } = await checkExport({ ...parts, project_id: stored.project_id }, changes, stored);
     const now = new Date(clock.now());
     const changed = await withOwnPath(sql, fields, stored, (tx) => updateExport(tx, stored, fields, now));
-    if (changed) return await shownExport(parse, await showExport(sql, changed));
+    if (changed) return await shownOf(sql, parse, changed);
   }
   await exportOf(sql, request);
   throw new Fault("conflict", "The export was changed by another request at the same time. Please retry.");
+}
+
+async function shownOf(sql: Postgres, parse: Checks["parse"], stored: StoredExport): Promise<BatchExport> {
+  const [shown] = await withRuns(sql, [stored]);
+  return await shownExport(parse, shown!);
 }
 
 /** @throws Fault unavailable when its query cannot be read now. */

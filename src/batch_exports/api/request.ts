@@ -8,7 +8,7 @@ import { type ExportScope, getExport, type StoredExport } from "../stores/export
 export const exportOperation = operationsOf("project", "organization");
 
 export type ExportRequest = OperationRequest<"project" | "organization">;
-type OneExportRequest = ExportRequest & { params: { id: string } };
+export type OneExportRequest = ExportRequest & { params: { id: string } };
 
 /** The project or organization whose exports the request is about. */
 export function scopeOf({ project, organization }: ExportRequest): ExportScope {

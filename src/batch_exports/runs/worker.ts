@@ -96,16 +96,10 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
     if (this.#unsupported.length > 0) await this.#reportUnservable(this.#due(clock.now()));
   }
 
-  #decide({ interval, scheduled_until, start_at, end_at }: DueExport) {
-    const lengthMs = intervalMs(interval);
+  #decide(due: DueExport) {
+    const lengthMs = intervalMs(due.interval);
     const now = this.#services.clock.now();
-    const schedule = {
-      lengthMs,
-      until: scheduled_until.getTime(),
-      startAt: start_at?.getTime() ?? null,
-      endAt: end_at?.getTime() ?? null,
-    };
-    const run = nextDue(schedule, now);
+    const run = nextDue(due, lengthMs, now);
     return run ? { run } : { until: alignedBefore(now, lengthMs) };
   }
 

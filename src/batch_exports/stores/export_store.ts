@@ -77,11 +77,6 @@ export async function getExport(
   return row;
 }
 
-export async function showExport(sql: Postgres, stored: StoredExport): Promise<ShownExport> {
-  const [shown] = await withRuns(sql, [stored]);
-  return shown!;
-}
-
 /**
  * Writes a file export under a lock, so that no other process can choose the same folder.
  * @param stored the export before the change; it may keep its folder.

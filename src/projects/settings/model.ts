@@ -60,98 +60,72 @@ function each<Field>(field: () => Field) {
     >;
 }
 
-/** The value that is true here, other values that mean the same, and why no other is accepted. */
+/** The value that is true here, followed by those that mean the same; and why no other is accepted. */
 interface Fact {
-  value: unknown;
-  also?: readonly unknown[];
+  values: readonly [unknown, ...unknown[]];
   why: string;
 }
 
+const noTriggers = "Recordings have no triggers here: a project records all sessions or none.";
+
 const facts = {
   access_control: {
-    value: false,
-    also: [null],
+    values: [false, null],
     why: "Every member of an organization reaches its projects; a key can be restricted to some.",
   },
   anonymize_ips: {
-    value: false,
+    values: [false],
     why: "No client's address is added to events here, but a $ip that a client sends is stored as it was sent.",
   },
   autocapture_opt_out: {
-    value: false,
-    also: [null],
+    values: [false, null],
     why: "Autocapture is switched off where the SDK is initialized.",
   },
   capture_console_log_opt_in: {
-    value: true,
+    values: [true],
     why: "Recordings contain console messages unless the SDK omits them.",
   },
   human_friendly_comparison_periods: {
-    value: false,
-    also: [null],
+    values: [false, null],
     why: "A comparison is with the period of the same length directly before.",
   },
-  is_demo: { value: false, why: "There are no demo projects." },
-  modifiers: { value: null, also: [{}], why: "Queries have no modifiers here." },
+  is_demo: { values: [false], why: "There are no demo projects." },
+  modifiers: { values: [null, {}], why: "Queries have no modifiers here." },
   recording_domains: {
-    value: [],
-    also: [null],
+    values: [[], null],
     why: "Recordings are accepted from any domain; where they begin is set where the SDK is initialized.",
   },
-  session_recording_event_trigger_config: {
-    value: null,
-    also: [[]],
-    why: "Recordings have no triggers here: a project records all sessions or none.",
-  },
+  session_recording_event_trigger_config: { values: [null, []], why: noTriggers },
   session_recording_linked_flag: {
-    value: null,
-    also: [{}],
+    values: [null, {}],
     why: "There are no feature flags: a project records all sessions or none.",
   },
   session_recording_masking_config: {
-    value: null,
-    also: [{}],
+    values: [null, {}],
     why: "What is masked is set where the SDK is initialized.",
   },
   session_recording_retention_period: {
-    value: null,
+    values: [null],
     why: "Recordings are kept for the server's RECORDING_RETENTION_DAYS.",
   },
   session_recording_sample_rate: {
-    value: null,
-    also: [1, "1", "1.0", "1.00"],
+    values: [null, 1, "1", "1.0", "1.00"],
     why: "A project records all sessions or none.",
   },
-  session_recording_trigger_groups: {
-    value: null,
-    also: [[], {}],
-    why: "Recordings have no triggers here: a project records all sessions or none.",
-  },
-  session_recording_trigger_match_type_config: {
-    value: null,
-    why: "Recordings have no triggers here: a project records all sessions or none.",
-  },
+  session_recording_trigger_groups: { values: [null, [], {}], why: noTriggers },
+  session_recording_trigger_match_type_config: { values: [null], why: noTriggers },
   session_recording_url_blocklist_config: {
-    value: null,
-    also: [[]],
+    values: [null, []],
     why: "Recordings do not stop at addresses; where they do is set where the SDK is initialized.",
   },
-  session_recording_url_trigger_config: {
-    value: null,
-    also: [[]],
-    why: "Recordings have no triggers here: a project records all sessions or none.",
-  },
-  slack_incoming_webhook: {
-    value: null,
-    also: [""],
-    why: "Nothing is sent to it; subscriptions send to Slack.",
-  },
-  week_start_day: { value: 0, also: [null], why: "Weeks begin on Sundays." },
+  session_recording_url_trigger_config: { values: [null, []], why: noTriggers },
+  slack_incoming_webhook: { values: [null, ""], why: "Nothing is sent to it; subscriptions send to Slack." },
+  week_start_day: { values: [0, null], why: "Weeks begin on Sundays." },
 } as const satisfies Record<string, Fact>;
 
 type FactName = keyof typeof facts;
 
-function factField({ value, why }: Fact): TSchema {
+function factField({ values: [value], why }: Fact): TSchema {
   const description = `Always \`${JSON.stringify(value)}\`: ${why}`;
   return Type.Unknown({ default: value, description, "x-shown": shapeOf(value) });
 }
@@ -174,7 +148,7 @@ const defaults = Object.fromEntries(
 
 /** Every setting as a reply shows it, with defaults for those that were never set. */
 export function shownSettings(stored: Partial<KeptSettings>): KeptSettings & Record<FactName, unknown> {
-  const factValues = Object.entries<Fact>(facts).map(([name, { value }]) => [name, value]);
+  const factValues = Object.entries<Fact>(facts).map(([name, { values }]) => [name, values[0]]);
   return { ...defaults, ...stored, ...(Object.fromEntries(factValues) as Record<FactName, unknown>) };
 }
 
@@ -199,13 +173,13 @@ export function splitSettings<Fields extends object>(fields: Fields) {
 
 /** @throws Fault for a setting with another value than the true one, and for an invalid host. */
 export function checkSettings(fields: object): void {
-  const values = fields as Record<string, unknown>;
+  const sent = fields as Record<string, unknown>;
   checkLoadHosts((fields as Partial<KeptSettings>).session_recording_load_hosts);
-  for (const [name, { value, also = [], why }] of Object.entries<Fact>(facts)) {
-    if (values[name] === undefined) continue;
-    const isTrue = [value, ...also].some((one) => JSON.stringify(one) === JSON.stringify(values[name]));
+  for (const [name, { values, why }] of Object.entries<Fact>(facts)) {
+    if (sent[name] === undefined) continue;
+    const isTrue = values.some((one) => JSON.stringify(one) === JSON.stringify(sent[name]));
     if (!isTrue) {
-      const detail = `Only ${JSON.stringify(value)} is accepted: it would have no effect. ${why}`;
+      const detail = `Only ${JSON.stringify(values[0])} is accepted: it would have no effect. ${why}`;
       throw new Fault("invalid_input", detail, { attr: name });
     }
   }

@@ -11,10 +11,10 @@ import {
   listExports,
   removeExport,
   setPaused,
-  showExport,
   type StoredExport,
   updateExport,
   withOwnPath,
+  withRuns,
 } from "../../../src/batch_exports/stores/export_store.ts";
 import { Fault } from "../../../src/core/fault.ts";
 import { createOrganization } from "../../../src/organizations/store.ts";
@@ -73,7 +73,7 @@ test("an export is read as it was made, with the microseconds of its moments", a
   expect(row).toMatchObject({ ...plain, start_at: "2026-01-01T00:00:00.123456Z" });
   expect([...row!.destination_secrets]).toEqual([1, 2, 3]);
   expect([row!.scheduled_until, row!.created_at]).toEqual([now, now]);
-  expect(await showExport(accounts.sql, row!)).toMatchObject({ id, latest_runs: [] });
+  expect(await withRuns(accounts.sql, [row!])).toMatchObject([{ id, latest_runs: [] }]);
 });
 
 test("an export is found in its project and its organization, and nowhere else", async () => {

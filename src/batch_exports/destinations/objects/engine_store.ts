@@ -2,7 +2,7 @@
 // parameters.
 
 import { exportLimits } from "../../limits.ts";
-import { runInsert } from "../../source/statements.ts";
+import { runInsert, type Writing } from "../../source/statements.ts";
 import { type ExportStatement, tagClause, wrapStatement } from "../../source/store.ts";
 import type { FileRows, ObjectStore } from "./objects.ts";
 
@@ -24,18 +24,22 @@ const numberPlaceholder = "~file~";
 export function writtenByEngine(store: EngineStore): ObjectStore {
   const functionFor = (key: string, { selection, format, compression }: FileRows): ExportStatement =>
     store.file(key, format, selection.structure, compression);
+  /** `select`: after the function's name and before the tag. */
+  const insert = async (
+    work: Writing,
+    target: ExportStatement,
+    select: ExportStatement,
+    settings: FileRows["settings"] = {},
+  ): Promise<void> => {
+    const text = (file: string) => `INSERT INTO FUNCTION ${file} ${select.text} ${tagClause(work.tag)}`;
+    const statement = wrapStatement(target, text, select.params);
+    await runInsert(work, statement, { ...store.settings, ...settings });
+  };
   return {
     ...store,
     writeFile: async (work, key, rows) => {
       store.prepare?.([key]);
-      const { text, params } = rows.selection.select;
-      const target = functionFor(key, rows);
-      const statement = wrapStatement(
-        target,
-        (file) => `INSERT INTO FUNCTION ${file} ${text} ${tagClause(work.tag)}`,
-        params,
-      );
-      await runInsert(work, statement, { ...store.settings, ...rows.settings });
+      await insert(work, functionFor(key, rows), rows.selection.select, rows.settings);
     },
     writeParts: async (work, keyOf, rows, { files, used }) => {
       store.prepare?.(used.map(({ file }) => keyOf(file)));
@@ -44,26 +48,17 @@ export function writtenByEngine(store: EngineStore): ObjectStore {
       // A row's file follows from the row's identity.
       const file = `${identity} % {files:UInt64}`;
       const where = `${file} >= {from_file:UInt64} AND ${file} < {to_file:UInt64}`;
-      const text = `SELECT * FROM (${select.text}) WHERE ${where} ${tagClause(work.tag)}`;
-      for (let from = 0; from < files; from += exportLimits.filesAtOnceMax) {
-        const to_file = Math.min(files, from + exportLimits.filesAtOnceMax);
-        const statement = wrapStatement(
-          target,
-          (files) => `INSERT INTO FUNCTION ${files} PARTITION BY toString(${file}) ${text}`,
-          { ...select.params, files, from_file: from, to_file },
-        );
-        await runInsert(work, statement, { ...store.settings, ...rows.settings });
+      const text = `PARTITION BY toString(${file}) SELECT * FROM (${select.text}) WHERE ${where}`;
+      for (let from_file = 0; from_file < files; from_file += exportLimits.filesAtOnceMax) {
+        const to_file = Math.min(files, from_file + exportLimits.filesAtOnceMax);
+        const params = { ...select.params, files, from_file, to_file };
+        await insert(work, target, { text, params }, rows.settings);
       }
     },
     writeText: async (work, key, content) => {
       store.prepare?.([key]);
       const target = store.file(key, "LineAsString", "line String", "none");
-      const line = `SELECT {content:String} AS line ${tagClause(work.tag)}`;
-      await runInsert(
-        work,
-        wrapStatement(target, (file) => `INSERT INTO FUNCTION ${file} ${line}`, { content }),
-        store.settings,
-      );
+      await insert(work, target, { text: "SELECT {content:String} AS line", params: { content } });
     },
   };
 }
