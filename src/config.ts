@@ -36,7 +36,7 @@ export function readConfig(environment: Environment, terminal = false) {
     querySecondsMax: read.integer("QUERY_SECONDS_MAX", 60, 1, 3600),
     queryThreadsMax: read.optionalInteger("QUERY_THREADS_MAX", 1, 256),
     exportFileDir: read.text("EXPORT_FILE_DIR"),
-    bodyBytesMax: read.integer("BODY_BYTES_MAX", 20_971_520, 1024, 1_073_741_824),
+    bodyBytesMax: read.integer("BODY_BYTES_MAX", limits.bodyBytesUsual, 1024, 1_073_741_824),
     journalBytesMax: read.integer("JOURNAL_BYTES_MAX", 10_737_418_240, 1_048_576, Number.MAX_SAFE_INTEGER),
     bootstrapProjectApiKey: read.key("BOOTSTRAP_PROJECT_API_KEY"),
     bootstrapPersonalApiKey: read.key("BOOTSTRAP_PERSONAL_API_KEY"),

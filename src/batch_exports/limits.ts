@@ -1,5 +1,7 @@
 // Limits of batch exports, with their units and reasons.
 
+import { assertRising, limits } from "../core/limits.ts";
+
 export const exportLimits = {
   /** Characters of an export's native_query: a hundred columns and their conditions. */
   queryCharsMax: 10_000,
@@ -9,7 +11,7 @@ export const exportLimits = {
   /** Calls in it of functions that lengthen a text: nested calls multiply its length. */
   queryGrowthMax: 4,
   /** N in "every N minutes": a day. */
-  minutesMax: 1440,
+  minutesMax: limits.dayMs / 60_000,
   exportsPerProjectMax: 1000,
   /** Runs of one backfill: ten years of hours. */
   backfillRunsMax: 100_000,
@@ -22,7 +24,7 @@ export const exportLimits = {
   memoryBytesMax: 3 * 1024 * 1024 * 1024,
   lineCharsMax: 2000,
   /** How long log lines are kept, in ms: a month. */
-  logsAgeMsMax: 2_592_000_000,
+  logsAgeMsMax: 30 * limits.dayMs,
   /** Characters of one text in an export's configuration: private keys are the longest. */
   settingCharsMax: 8192,
   /** Characters of a File export's path, and of its prefix: systems allow 4096 bytes for a whole path. */
@@ -94,3 +96,16 @@ export const exportLimits = {
   probesWaitingMax: 24,
   probeWaitMsMax: 15_000,
 };
+
+const { filesAtOnceMax, parquetGroupBytesMax, memoryBytesMax, postBytesMax } = exportLimits;
+assertRising(
+  "files that are written at once fit the memory",
+  filesAtOnceMax * parquetGroupBytesMax,
+  memoryBytesMax,
+);
+assertRising(
+  "a batch is accepted by a server of ours",
+  limits.eventBytesMax,
+  postBytesMax,
+  limits.bodyBytesUsual,
+);

@@ -1,5 +1,8 @@
 // Bounds that several stages of capture keep, with their units and reasons.
 
+import { personLimits } from "../persons/limits.ts";
+import { uploadLimits } from "../work/bodies/limits.ts";
+
 export const captureLimits = {
   /** distinct_id, in characters: PostHog cuts there too. */
   distinctIdCharsMax: 200,
@@ -35,7 +38,7 @@ export const captureLimits = {
   slowSliceBytesMax: 256 * 1024,
   slowSliceRowsMax: 500,
   /** Bodies of at least so many bytes have an arena of their own; shorter ones share one, each within one turn. */
-  arenaBodyBytesMin: 16 * 1024,
+  arenaBodyBytesMin: uploadLimits.shortBytesMax,
   /** A smaller difference between a client's clock and ours is transit, not skew, and is not corrected, in µs. */
   skewMicrosMin: 10_000_000,
   /** How often a journal publishes its watermark, in ms. */
@@ -48,12 +51,12 @@ export const captureLimits = {
   warningValueCharsMax: 200,
   /** Bytes of one event that are searched for a repair; usual events have fewer. */
   warningSearchBytesMax: 64 * 1024,
-  /** Person and group properties one event may change: far more than anybody sends by hand. */
-  changesMax: 1000,
+  /** Person and group properties one event may change, as one request: far more than anybody sends by hand. */
+  changesMax: personLimits.keysChangedMax,
   /** The longest key among them, in bytes without quotes: keys are dictionary entries. */
-  changeKeyBytesMax: 400,
+  changeKeyBytesMax: personLimits.keyBytesMax,
   /** All of them together, in bytes: PostHog trims a person to as much. */
-  changesBytesMax: 524_288,
+  changesBytesMax: personLimits.changeBytesMax,
   /** Members of one event's $groups that are read: far more than types can exist. */
   groupMembersMax: 64,
   /** Ignored events listed one by one in a verbose reply; the rest is only counted. */

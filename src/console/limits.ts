@@ -1,5 +1,8 @@
 // Limits of the console, with their units and reasons.
 
+import { accessLimits } from "../access/limits.ts";
+import { assertRising, limits } from "../core/limits.ts";
+
 export const consoleLimits = {
   /** How long the sign-in link of a first start is valid, in ms: enough to read the terminal and open a browser. */
   signInMsMax: 3_600_000,
@@ -7,10 +10,7 @@ export const consoleLimits = {
   streamsMax: 100,
   /** Streams of one personal key: the tabs of one person. */
   keyStreamsMax: 10,
-  /**
-   * The pause between two checks whether a stream is still allowed, in ms: with the age of a look-up
-   * (accessLimits.foundAgeMsMax), less than the 5 s for which a revoked key may be valid.
-   */
+  /** The pause between two checks whether a stream is still allowed, in ms. */
   readmitMs: 1000,
   /** Time between two messages of a stream, in ms. */
   tickMs: 1000,
@@ -36,3 +36,6 @@ export const consoleLimits = {
   /** How long one stream lives, in ms. Its page opens the next. */
   streamMsMax: 600_000,
 };
+
+const readmittedMs = consoleLimits.readmitMs + accessLimits.foundAgeMsMax;
+assertRising("a revoked key's streams end in time", readmittedMs, limits.revokedMsMax);

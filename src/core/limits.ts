@@ -1,5 +1,42 @@
-// Limits that several rooms share, with their units and reasons. The limits of one room are in its own limits.ts;
-// settings of operators are in config.ts.
+// Limits that several rooms share, with their units and reasons. The limits of one room are in its own limits.ts, where
+// a number that follows from another is computed from it; settings of operators are in config.ts.
+
+/**
+ * The memory of one server, in bytes, that what clients send, ask for and repeat may fill. Beside it are the runtime,
+ * arenas, and pages that are read block by block.
+ */
+const memoryBytes = 768 * 1024 * 1024;
+
+/** Its parts, by what fills them. */
+export const memoryShares = {
+  /** Request bodies, of all workers together. */
+  bodies: (memoryBytes * 8) / 24,
+  /** Pages of recordings that are expanded. */
+  recordings: (memoryBytes * 6) / 24,
+  /** Long replies that their clients have not read. */
+  replies: (memoryBytes * 4) / 24,
+  /** Results of queries that are returned again. */
+  results: (memoryBytes * 2) / 24,
+  /** Queries that wait or run. */
+  queries: (memoryBytes * 2) / 24,
+  /** Results that sharing links show. */
+  sharedResults: memoryBytes / 24,
+  /** Shapes of events; further workers have as much each. */
+  shapes: memoryBytes / 24,
+};
+
+/** @throws Error at the start, with the relation that must hold, unless each value is larger than the one before it. */
+export function assertRising(relation: string, ...values: readonly number[]): void {
+  if (values.some((value, i) => i > 0 && value <= values[i - 1]!)) throw new Error(`limits: ${relation}`);
+}
+
+const shared = Object.values(memoryShares).reduce((sum, bytes) => sum + bytes, 0);
+if (shared !== memoryBytes) throw new Error("limits: the shares of memory are the whole");
+
+const dayMs = 86_400_000;
+const jsonDepthMax = 128;
+const childStopMsMax = 7000;
+const bodyBytesUsual = 20 * 1024 * 1024;
 
 export const limits = {
   /** A project key, in bytes: none was ever longer. */
@@ -9,9 +46,11 @@ export const limits = {
    */
   eventBytesMax: 1_000_000,
   /** JSON nesting: enough for any real event, and any parser downstream accepts it. */
-  jsonDepthMax: 128,
+  jsonDepthMax,
+  /** BODY_BYTES_MAX by default, as in PostHog. */
+  bodyBytesUsual,
   /** A body after inflating, in bytes: five times the default wire limit, as in PostHog. */
-  inflatedBytesMax: 104_857_600,
+  inflatedBytesMax: 5 * bodyBytesUsual,
   /** Bytes copied in one turn of the event loop: about a millisecond into untouched memory. */
   copyBytesMax: 1024 * 1024,
   /**
@@ -38,7 +77,7 @@ export const limits = {
   /** How long connecting to a store may take, in ms. */
   connectMsMax: 5000,
   /** How long a statement may run without output, in ms: a day, for the longest export. */
-  longStatementMsMax: 86_400_000,
+  longStatementMsMax: dayMs,
   /**
    * How long a graceful stop takes, in ms, whatever stores do: supervisors kill after 30 s. What stopStoresMsMax leaves
    * of it is for the flush; the next start finds what it did not store.
@@ -49,7 +88,7 @@ export const limits = {
   /** How long of it is kept for the flush where work in the background does not end, in ms. */
   stopFlushMsMin: 4000,
   /** How long of it is kept for closing clients and embedded stores, in ms. */
-  stopStoresMsMax: 8000,
+  stopStoresMsMax: childStopMsMax + 1000,
   /** A body of at most so many bytes with a Content-Length is received whole, a longer one chunk by chunk. */
   wholeBodyBytesMax: 1_048_576,
   /** A group's key, in characters, as in PostHog. */
@@ -59,7 +98,7 @@ export const limits = {
   /** Merges read, decided or written in one statement and one turn of the event loop: one to three ms. */
   mergesAtOnceMax: 1000,
   /** JSON nesting of a management body: twice what any field accepts, so that a field's own refusal comes first. */
-  managementDepthMax: 256,
+  managementDepthMax: 2 * jsonDepthMax,
   /**
    * Members, objects, arrays and elements of a management body, and fields of a form: a megabyte of them takes 50 ms to
    * parse and ten times that to check; so many take less than 10 and 50 ms.
@@ -81,6 +120,10 @@ export const limits = {
   tagsMax: 50,
   /** Memory of one small read in ClickHouse, in bytes: see storage/clickhouse/limits.ts. */
   readSmallBytesMax: 56_000_000,
+  /** How long a key or a link may work after it was revoked, in ms: 5 s are promised. */
+  revokedMsMax: 5000,
+  /** Names of events in one project. People choose from them, and sites that make names of ids have no end of them. */
+  eventNamesMax: 10_000,
   /** How much longer than its time limit a read is waited for, in ms: the engine needs it to report the time-out. */
   engineSaysMsMax: 5000,
   /** A page of properties of at most so many bytes is read in one statement, a longer one block by block. */
@@ -90,7 +133,7 @@ export const limits = {
   /** A session's id, in characters: usually a UUID. */
   sessionIdCharsMax: 200,
   /** A day, in ms. */
-  dayMs: 86_400_000,
+  dayMs,
   /** The longest retention, in days: a hundred years. */
   retentionDaysMax: 36_500,
   /**
@@ -108,7 +151,7 @@ export const limits = {
    * How long a child process may take to stop before it is killed, in ms: time to finish an insert and write a
    * checkpoint. Both stores survive a kill.
    */
-  childStopMsMax: 7000,
+  childStopMsMax,
   /** The longest pause before a store that keeps dying is started again, in ms. */
   childRestartMsMax: 5000,
 };

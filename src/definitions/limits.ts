@@ -1,5 +1,7 @@
 // Bounds of requests for names.
 
+import { limits } from "../core/limits.ts";
+
 export const definitionQueryLimits = {
   /** Names in one parameter: more than people choose. */
   namesMax: 1000,
@@ -10,5 +12,5 @@ export const definitionQueryLimits = {
   /** Days after which an event that did not happen again is stale, as in PostHog. */
   staleDays: 30,
   /** Names of events in one project; capture records no more. */
-  eventsMax: 10_000,
+  eventsMax: limits.eventNamesMax,
 } as const;

@@ -1,8 +1,10 @@
 // Limits of events that are read back.
 
+import { limits } from "../core/limits.ts";
+
 export const eventLimits = {
   /** How far an event's time may be from the time in its uuid, around which it is searched first, in ms. */
-  uuidTimeMsMax: 2 * 86_400_000,
+  uuidTimeMsMax: 2 * limits.dayMs,
   /** Days of events whose values are counted, as PostHog counts them. */
   valuesDays: 7,
   /** Elements of an autocapture that are shown, and the characters of the chain that are read for them. */

@@ -1,5 +1,10 @@
 // Limits of HTTP requests and replies.
 
+import { assertRising, limits, memoryShares } from "../core/limits.ts";
+import { clickhouseLimits } from "../storage/clickhouse/limits.ts";
+
+const heldReplyBytesMax = 2 * clickhouseLimits.readResultBytesMax;
+
 export const httpLimits = {
   /** Seconds for which a connection may send nothing: slow uploads continue, dead clients are closed. */
   idleSecondsMax: 60,
@@ -14,7 +19,7 @@ export const httpLimits = {
   /** Values of one label of a metric; further values are counted as "other". */
   labelValuesMax: 200,
   /** Bytes of the body of a management request: parsing a longer one would delay capture. */
-  managementBodyBytesMax: 1_048_576,
+  managementBodyBytesMax: limits.keyBodyBytesMax,
   /** White space around a text that is trimmed before its length counts; a text with more is refused. */
   blanksAroundMax: 1000,
   /** Age of the readiness that `/metrics` shows, in ms. */
@@ -24,7 +29,7 @@ export const httpLimits = {
   /** Bytes of properties in one block of a page; a block is in memory in the engine and in this process. */
   pageBlockBytes: 4_194_304,
   /** Bytes of properties on one page; a longer page is refused with 400 and a limit that fits. */
-  pageBytesMax: 67_108_864,
+  pageBytesMax: heldReplyBytesMax,
   /**
    * Bytes of a reply that is sent whole. The system buffers as many for a client that does not read; longer replies
    * stay in this process and are counted.
@@ -33,9 +38,9 @@ export const httpLimits = {
   /** How long a long reply may take to be read, in ms: the largest page at 110 kB/s. */
   longReplyMsMax: 600_000,
   /** Bytes of long replies in memory that their clients have not read yet, in all. */
-  heldRepliesBytesMax: 134_217_728,
+  heldRepliesBytesMax: memoryShares.replies,
   /** Of them, those of one owner, and of one reply: twice what a read of ClickHouse returns, as JSON. */
-  heldReplyBytesMax: 67_108_864,
+  heldReplyBytesMax,
   /** The age below which no reply is ended for others, in ms. */
   heldReplyAgeMsMin: 2000,
   /** After how long a request whose reply found no memory may be sent again, in seconds. */
@@ -45,3 +50,14 @@ export const httpLimits = {
   /** How long a start waits for a port that workers of the previous process may still hold, in ms. */
   portMsMax: 2000,
 };
+
+const { pageBlockBytes, replyWholeBytesMax, readinessWaitMs, readinessAgeMsMax } = httpLimits;
+assertRising(
+  "pages fit a reply",
+  pageBlockBytes,
+  limits.pageWholeBytesMax,
+  heldReplyBytesMax,
+  memoryShares.replies,
+);
+assertRising("a reply that is sent whole is short", replyWholeBytesMax, limits.replySliceBytes);
+assertRising("metrics do not wait for readiness", readinessWaitMs, readinessAgeMsMax, limits.healthMsMax);

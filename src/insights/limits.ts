@@ -1,6 +1,7 @@
 // Limits of insights.
 
 import { limits } from "../core/limits.ts";
+import { sharingLimits } from "../sharing/limits.ts";
 
 export const insightLimits = {
   /** Insights of one project, without deleted ones. PostHog's largest teams have a few thousand. */
@@ -8,7 +9,7 @@ export const insightLimits = {
   /** Dashboards that show one insight. */
   dashboardsOfInsightMax: 100,
   /** Seconds for running the insights of one dashboard in a reply; later ones show their last result, or an error. */
-  dashboardSecondsMax: 30,
+  dashboardSecondsMax: sharingLimits.computeMsMax / 1000,
   /** Seconds for the insights of one page of the list: programs that read whole lists often wait ten. */
   listSecondsMax: 8,
   /** Users or dashboards in one parameter of the list. */

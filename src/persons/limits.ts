@@ -1,5 +1,8 @@
 // Limits of persons and their deletion.
 
+import { accessLimits } from "../access/limits.ts";
+import { limits } from "../core/limits.ts";
+
 export const personLimits = {
   /** Age at which the cached group types are read again, in ms. */
   groupTypesAgeMsMax: 10_000,
@@ -25,13 +28,13 @@ export const personLimits = {
   /** How often each process reads which persons are hidden by orders of others, in ms. */
   hiddenPollMs: 1000,
   /** A process whose journal was seen within so many seconds may answer reads: journals report once a second. */
-  processSeenSeconds: 60,
+  processSeenSeconds: limits.serverSilentSecondsMax,
   /** Ids in one request to delete persons; PostHog's number. */
   deletedAtOnceMax: 1000,
   /** Days after which an unseen journal no longer delays a deletion. */
   journalGoneDays: 30,
   /** Seconds for which a deleted project's key may still work in some process, and its events be on their way. */
-  goneKeySeconds: 60,
+  goneKeySeconds: (2 * accessLimits.keysAgeMsMax) / 1000,
   /** Properties that one request may set, their names in bytes, and all in bytes: what one event may change. */
   keysChangedMax: 1000,
   keyBytesMax: 400,

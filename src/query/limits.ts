@@ -1,5 +1,13 @@
 // Bounds of queries, with their units and reasons.
 
+import { accessLimits } from "../access/limits.ts";
+import { assertRising, limits, memoryShares } from "../core/limits.ts";
+import { storageLimits } from "../storage/limits.ts";
+
+const queriesWaitingMax = 128;
+const queriesBytesMax = memoryShares.queries / 4;
+const { filterExpressionCharsMax: expressionCharsMax } = storageLimits;
+
 export const queryLimits = {
   /** Queries that run at the same time: two of one project, so that another's always gets a permit. */
   queriesRunningMax: 4,
@@ -13,23 +21,23 @@ export const queryLimits = {
   /** After how long a query that a busy machine had no time for may be sent again, in seconds. */
   busyRetrySeconds: 15,
   /** Queries that wait to run, at most half of them of one project; more get 503. */
-  queriesWaitingMax: 128,
+  queriesWaitingMax,
   /**
    * Bytes of queries that wait or run, as JSON, in all and of one project; more get 503. In memory they take up to four
    * times as much.
    */
-  queriesBytesMax: 16 * 1024 * 1024,
-  queriesOfProjectBytesMax: 8 * 1024 * 1024,
+  queriesBytesMax,
+  queriesOfProjectBytesMax: queriesBytesMax / 2,
   /** How long a query waits to run before it gets 503, in ms: shorter than clients and proxies wait. */
   queriesWaitMsMax: 25_000,
   /** How old a result may be that is returned again, and how long computing it must have taken to be kept, in ms. */
   resultKeptMs: 600_000,
   resultWorthMsMin: 1000,
   /** Bytes of kept results, in all and of one project, as the JSON that is in memory. */
-  resultsBytesMax: 64 * 1024 * 1024,
+  resultsBytesMax: memoryShares.results,
   resultsOfProjectBytesMax: 5 * 1024 * 1024,
   /** Queries in the background that run or wait, at most half of them of one project: a quarter of all that wait. */
-  backgroundRunningMax: 32,
+  backgroundRunningMax: queriesWaitingMax / 4,
   /** How long one of them waits to run, in ms: no connection is open meanwhile. */
   backgroundWaitMsMax: 600_000,
   /** How often the keys of those that run are checked, in ms: one that is revoked ends its queries within 5 s. */
@@ -76,8 +84,8 @@ export const queryLimits = {
   /** Columns of one list of events. */
   queryColumnsMax: 50,
   /** Characters of one expression in a list of events, of all together, and names of events in one. */
-  expressionCharsMax: 4000,
-  expressionsCharsMax: 16_000,
+  expressionCharsMax,
+  expressionsCharsMax: 4 * expressionCharsMax,
   eventNamesMax: 1000,
   /** Rows of one table of a site's pages, sources and the like. */
   webRowsMax: 1000,
@@ -102,3 +110,6 @@ export const queryLimits = {
   /** Numbers of a series made by numbers() or generateSeries(). */
   sqlSeriesMax: 1_000_000,
 };
+
+const checkedMs = queryLimits.backgroundCheckMs + accessLimits.foundAgeMsMax;
+assertRising("a revoked key's queries end in time", checkedMs, limits.revokedMsMax);

@@ -1,5 +1,7 @@
 // Limits of session recordings.
 
+import { limits } from "../core/limits.ts";
+
 export const sessionRecordingLimits = {
   /** Recordings that one request may delete; PostHog's number. */
   recordingsDeletedAtOnceMax: 100,
@@ -16,7 +18,7 @@ export const sessionRecordingLimits = {
   /** UTF-16 units of an event's name in a filter: a name is a label, not a text. */
   eventNameCharsMax: 1000,
   /** Seconds between a recording's start and any event of its session: posthog-js ends a session after a day. */
-  sessionSecondsMax: 86_400,
+  sessionSecondsMax: limits.dayMs / 1000,
   /** Sessions whose properties one request may read: each may have a megabyte. */
   propertiesOfSessionsMax: 100,
   /** Properties of persons on one page of recordings, in UTF-16 units: twenty-five of the largest persons. */
@@ -37,14 +39,14 @@ export const sessionRecordingLimits = {
   /** Deleted recordings hidden in one pass. */
   recordingsHiddenAtOnceMax: 1000,
   /** How long late pieces of a deleted recording are searched for, in ms: a session ends within a day. */
-  recordingLateMsMax: 2 * 86_400_000,
+  recordingLateMsMax: 2 * limits.dayMs,
   /** How often late pieces are searched for, in ms. */
   recordingLatePollMs: 600_000,
   /**
    * Age of hidden rows at which their parts are rewritten, in ms. A rewrite copies whole parts, so it is rare; deleted
    * data must be gone within a day.
    */
-  recordingRemovalAgeMs: 6 * 3_600_000,
+  recordingRemovalAgeMs: limits.dayMs / 4,
   /** Timeout of hiding or removing, in ms: parts of many gigabytes are rewritten. */
   recordingRemovalMsMax: 3_600_000,
 };

@@ -1,17 +1,19 @@
 // Limits of sharing links, which show a thing to whoever has the token.
 
-import { limits } from "../core/limits.ts";
+import { assertRising, limits, memoryShares } from "../core/limits.ts";
+
+const computeMsMax = 30_000;
 
 export const sharingLimits = {
   /** Age of results at which they are computed again, in ms, however many open a link. */
   resultAgeMsMax: 900_000,
   /** Time for the insights of one dashboard, in ms; later ones show an error until the next computation. */
-  computeMsMax: 30_000,
+  computeMsMax,
   /** How long one process may take to compute, in ms; after a failure, no other process tries earlier. */
   claimMs: 120_000,
   /** How often results of another process are polled, in ms, and for how long. */
   computedPollMs: 500,
-  computedWaitMsMax: 40_000,
+  computedWaitMsMax: computeMsMax + 10_000,
   /** How long a found token and what it opens are cached, in ms: a revoked link ends within five seconds. */
   foundAgeMsMax: 1000,
   /** Tokens cached, and links whose results are in memory. */
@@ -19,14 +21,14 @@ export const sharingLimits = {
   /** Tokens looked up in one statement; one runs at a time, so that guesses do not load Postgres. */
   lookedUpMax: 1000,
   /** Requests of one link in a minute: some three hundred open pages, each asking every three seconds. */
-  requestsPerMinuteMax: 6000,
+  requestsPerMinuteMax: 300 * (60 / 3),
   /** Bytes of one link's results as JSON; insights that do not fit show an error. */
-  resultBytesMax: 8_388_608,
+  resultBytesMax: memoryShares.sharedResults / 4,
   /** Bytes of all results in memory, as JSON. */
-  memoryBytesMax: 33_554_432,
+  memoryBytesMax: memoryShares.sharedResults,
 };
 
 // One insight may wait for a permit, and then runs: no other process must begin meanwhile.
-if (sharingLimits.claimMs < sharingLimits.computeMsMax + 2 * limits.querySecondsMax * 1000 + 30_000) {
-  throw new Error("a link's results would be computed twice");
-}
+const computedMs = computeMsMax + 2 * limits.querySecondsMax * 1000 + 30_000;
+assertRising("a link's results are computed once", computedMs, sharingLimits.claimMs);
+assertRising("a revoked link ends in time", sharingLimits.foundAgeMsMax, limits.revokedMsMax);

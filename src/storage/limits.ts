@@ -1,5 +1,7 @@
 // Limits of opening and using the stores, with their units and reasons.
 
+import { limits } from "../core/limits.ts";
+
 export const storageLimits = {
   /** Postgres connections of one process: management is light, capture uses none. */
   postgresConnectionsMax: 8,
@@ -19,7 +21,7 @@ export const storageLimits = {
    * A process whose journal was not seen for so long, in ms, is not waited for: it publishes once a second, and clocks
    * may differ by journalClockMsMax.
    */
-  olderSeenMsMax: 60_000,
+  olderSeenMsMax: 1000 * limits.serverSilentSecondsMax,
   /** Older servers named in one line: enough to see which kind they are. */
   serversShownMax: 10,
   /** After how many idle seconds a Postgres connection is closed: long enough to stay open between requests. */

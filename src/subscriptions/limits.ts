@@ -1,5 +1,7 @@
 // Bounds of subscriptions, with their units and reasons.
 
+import { limits } from "../core/limits.ts";
+
 export const subscriptionLimits = {
   /** Characters of a subscription's target_value: fifty addresses. */
   targetCharsMax: 4096,
@@ -24,14 +26,14 @@ export const subscriptionLimits = {
   /** Insights and charts that wait to be computed. */
   deliveryReadsWaitingMax: 1000,
   /** How long the links of an email work, in ms: half a year. */
-  emailLinkMs: 180 * 86_400_000,
+  emailLinkMs: 180 * limits.dayMs,
   /** How long a webhook may take to answer, in ms. */
   webhookMsMax: 15_000,
   /** How long a mail server may take to connect and to greet, in ms. */
   smtpConnectMsMax: 10_000,
   /** How long a mail server may send nothing, in ms. */
   smtpSilenceMsMax: 15_000,
-  /** How long one email may take, in ms: less than a graceful stop waits. */
+  /** How long one email may take, in ms: less than its claim lasts. */
   smtpSendMsMax: 25_000,
   /** How long an idle connection is kept for the next email, in ms. */
   smtpIdleMs: 2000,

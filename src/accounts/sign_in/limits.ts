@@ -1,5 +1,7 @@
 // Limits of signing in, with their units and reasons.
 
+import { limits } from "../../core/limits.ts";
+
 export const signInLimits = {
   /** Characters of a password: shorter ones can be guessed, longer ones are no safer. */
   passwordCharsMin: 8,
@@ -32,7 +34,7 @@ export const signInLimits = {
   addressAttemptsMax: 60,
   attemptsWindowMs: 600_000,
   /** How long a browser is known after a sign-in, in s: half a year. */
-  browserKnownSeconds: 15_552_000,
+  browserKnownSeconds: (180 * limits.dayMs) / 1000,
   /** Characters of the cookie of a known browser that are read: an address of 254 characters makes 570. */
   browserCookieCharsMax: 1000,
   /** Accounts and addresses that are counted, each about 200 bytes: many more are an attack on the counters. */

@@ -9,7 +9,7 @@ export const cookielessLimits = {
    * Until when a day's events are accepted, from its beginning in UTC, in ms: 36 hours until it is over in the last
    * zone (UTC-12), and 50 more for events that a client kept while offline. The same as PostHog's.
    */
-  cookielessDayEndsMs: 86 * hourMs,
+  cookielessDayEndsMs: (36 + 50) * hourMs,
   /** How long before a day begins anywhere its salt is made, in ms, so that every process has it in time. */
   saltMadeAheadMs: 24 * hourMs,
   /** How long a salt is kept after the last event of its day may arrive, in ms: longer than any request takes. */

@@ -1,5 +1,10 @@
 // Bounds of the flush, with their units and reasons.
 
+import { captureLimits } from "../limits.ts";
+
+/** Bytes of segments that wait for their sessions: past this, sessions are derived whatever else waits. */
+const sessionsWaitingBytesMax = 4 * captureLimits.historicalSegmentBytesMax;
+
 export const flushLimits = {
   /** The buffer through which frames are copied into a file for an embedded engine, in bytes. */
   spoolBufferBytes: 4 * 1024 * 1024,
@@ -21,13 +26,12 @@ export const flushLimits = {
   sessionsEveryMs: 2000,
   /** How long stored events wait at most for their sessions while others wait to be stored, in ms. */
   sessionsLateMs: 30_000,
-  /** Bytes of segments that wait for their sessions: past this, sessions are derived whatever else waits. */
-  sessionsWaitingBytesMax: 1024 * 1024 * 1024,
+  sessionsWaitingBytesMax,
   /**
    * Bytes of such segments past which no more of a lane are stored, so that events that are slow to derive wait where
    * they count for their project's share, and not on the disk of all.
    */
-  sessionsBehindBytesMax: { historical: 1536 * 1024 * 1024, live: 2048 * 1024 * 1024 },
+  sessionsBehindBytesMax: { historical: 1.5 * sessionsWaitingBytesMax, live: 2 * sessionsWaitingBytesMax },
   /** Events whose sessions ClickHouse refuses to derive: past this, the next one waits for an operator. */
   sessionsLeftOutMax: 1000,
   /**

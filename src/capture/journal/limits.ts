@@ -1,5 +1,7 @@
 // Bounds of the journal: its lanes, segments, space and recovery, with their units and reasons.
 
+import { captureLimits } from "../limits.ts";
+
 export const journalLimits = {
   /** Bytes of the ledger past which it is rewritten. */
   ledgerBytesMax: 1024 * 1024,
@@ -40,7 +42,7 @@ export const journalLimits = {
    */
   diskReserveFraction: 1 / 8,
   diskReserveBytesMin: 16 * 1024 * 1024,
-  diskReserveBytesMax: 1024 * 1024 * 1024,
+  diskReserveBytesMax: 4 * captureLimits.historicalSegmentBytesMax,
   diskReserveFractionMax: 1 / 4,
   /** What must be free above the reserve before captures resume, as a part of the reserve. */
   diskBackFraction: 1 / 8,

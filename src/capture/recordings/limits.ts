@@ -1,8 +1,11 @@
 // Limits of capturing recordings.
 
+import { limits } from "../../core/limits.ts";
+import { captureLimits } from "../limits.ts";
+
 export const recordingLimits = {
-  /** Bytes after which a segment of recordings is sealed: some 30 s of 200 recorders. */
-  snapshotSegmentBytesMax: 32 * 1024 * 1024,
+  /** Bytes after which a segment of recordings is sealed, so that each piece fits: some 30 s of 200 recorders. */
+  snapshotSegmentBytesMax: captureLimits.snapshotBytesMax,
   /**
    * Bytes of a snapshot that are read, hashed or copied before other requests get their turn: one or two milliseconds
    * where all of them are short events. Many requests may do as much in one turn of the event loop.
@@ -11,7 +14,7 @@ export const recordingLimits = {
   /** Seconds of activity counted for one piece of a recording; recorders send every few seconds. */
   snapshotActiveSecondsMax: 3600,
   /** How far a client's clock may be ahead of ours in a recording, in ms; times beyond that are ignored. */
-  snapshotAheadMsMax: 7 * 86_400_000,
+  snapshotAheadMsMax: 7 * limits.dayMs,
   /** A text that is read from a recording (an address, an id), in bytes. */
   snapshotTextBytesMax: 65_536,
   /** The name of the recorder (web, mobile), in characters. */

@@ -1,27 +1,32 @@
 // Limits of reading snapshots.
 
+import { memoryShares } from "../../core/limits.ts";
+
+const snapshotPageBytesMax = 4 * 1024 * 1024;
+const snapshotBlobPiecesMax = 1000;
+
 export const snapshotLimits = {
   /** Pieces shown of one recording: a day at one piece in two seconds. */
   snapshotPiecesShownMax: 50_000,
   /** Bytes of one blob, which a player loads at once. A single larger piece is a blob of its own. */
-  snapshotBlobBytesMax: 1_048_576,
+  snapshotBlobBytesMax: snapshotPageBytesMax / 4,
   /** Bytes of one page of a recording; `next` has the address of the following page. */
-  snapshotPageBytesMax: 4_194_304,
+  snapshotPageBytesMax,
   /**
    * Bytes of a piece that is shown: browsers send less than 1 MB, or one full snapshot compressed. For a larger piece
    * the reply has its size only.
    */
   snapshotShownBytesMax: 8 * 1024 * 1024,
   /** Pieces of one blob, and of one page. */
-  snapshotBlobPiecesMax: 1000,
-  snapshotPagePiecesMax: 4000,
+  snapshotBlobPiecesMax,
+  snapshotPagePiecesMax: 4 * snapshotBlobPiecesMax,
   /** Events of one page and of one piece; further ones are left out. Recorders send some hundreds in a piece. */
   snapshotPageEventsMax: 32_768,
   /**
    * Bytes that all compressed parts of a page may inflate to: several times the largest page that a browser shows.
    * Further parts are sent compressed, as they came.
    */
-  snapshotPageInflatedBytesMax: 16 * 1024 * 1024,
+  snapshotPageInflatedBytesMax: 4 * snapshotPageBytesMax,
   /** Least cost of one part in that budget, in bytes: inflating takes a few microseconds. */
   snapshotInflateCostMin: 256,
   /** Nesting of inflated JSON: a browser's document is at most 512 deep, and rrweb needs two levels for each. */
@@ -37,7 +42,7 @@ export const snapshotLimits = {
   /** How long they wait before the request is refused, in ms. */
   snapshotReadWaitMsMax: 10_000,
   /** Bytes of all pages that are being expanded: three of the largest. */
-  snapshotReadsBytesMax: 192 * 1024 * 1024,
+  snapshotReadsBytesMax: memoryShares.recordings,
   /** Time for a client to receive a blob of several, in ms. */
   snapshotSendMsMax: 60_000,
 };

@@ -1,10 +1,12 @@
 // Limits of the embedded ClickHouse's server, with their units and reasons.
 
+import { limits } from "../../core/limits.ts";
+
 export const chdbServerLimits = {
   /** A parameter, in bytes, as in a ClickHouse server. */
   paramBytesMax: 131_072,
   /** How long running statements may take when the server ends, in ms: less than its owner waits before killing it. */
-  endMsMax: 5000,
+  endMsMax: limits.childStopMsMax - 2000,
   /** How often failed writes of merges are searched for, in ms: replaced parts are kept for 45 s at least. */
   diskCheckMs: 10_000,
   /** Free space below which no table is changed, in bytes: far more than other programs write in those few ms. */

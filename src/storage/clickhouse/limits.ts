@@ -1,5 +1,23 @@
 // Limits of statements and reads in ClickHouse, with their units and reasons.
 
+import { limits } from "../../core/limits.ts";
+
+/** The memory of all permits for reads but the one for more, in bytes of the engine. */
+const readsBytesMax = 1_200_000_000;
+/** What small reads, exports and the flush may use of it. */
+const permits = {
+  readSmallPermits: 5,
+  readExportBytesMax: 80_000_000,
+  readExportPermits: 2,
+  readFlushBytesMax: limits.readSmallBytesMax,
+  readFlushPermits: 1,
+};
+const readsButLarge =
+  permits.readSmallPermits * limits.readSmallBytesMax +
+  permits.readExportPermits * permits.readExportBytesMax +
+  permits.readFlushPermits * permits.readFlushBytesMax;
+const readLargePermits = 2;
+
 export const clickhouseLimits = {
   /** Connections to ClickHouse: flushes, reads and exports run in parallel. */
   clickhouseConnectionsMax: 24,
@@ -12,11 +30,11 @@ export const clickhouseLimits = {
   /**
    * Memory of one read, in bytes, and how many such reads run at once. A read starts with the small bound
    * and is repeated with the large one if that does not suffice, so that small reads do not wait behind large ones.
-   * Exports and the flush have permits of their own. The memory of all permits: 1.2 GB.
+   * Exports and the flush have permits of their own. Large ones have what the others leave.
    */
-  readSmallPermits: 5,
-  readLargeBytesMax: 352_000_000,
-  readLargePermits: 2,
+  ...permits,
+  readLargeBytesMax: (readsBytesMax - readsButLarge) / readLargePermits,
+  readLargePermits,
   /**
    * A client's query that needs more: at most so many bytes, and this part of the machine's memory. One permit:
    * together with the others it stays below the embedded engine's limit.
@@ -26,10 +44,7 @@ export const clickhouseLimits = {
   readHugePermits: 1,
   /** Bytes that one client's query may write to the disk while it sorts and groups. */
   readTemporaryBytesMax: 4_000_000_000,
-  readExportBytesMax: 80_000_000,
-  readExportPermits: 2,
-  readFlushBytesMax: 56_000_000,
-  readFlushPermits: 1,
+  readsBytesMax,
   /** Queries remembered to need more than the small bound, and for how long, in ms: their data change. */
   readNeedsMax: 1000,
   readNeedKeptMs: 600_000,

@@ -1,5 +1,7 @@
 // Limits of statements on a cluster, with their units and reasons.
 
+import { assertRising, limits } from "../../core/limits.ts";
+
 export const clusterLimits = {
   /**
    * Values in one deletion, in bytes of its text: replicas get it through the keeper, whose entries hold 1 MiB of the
@@ -10,10 +12,13 @@ export const clusterLimits = {
   listedRowsMax: 50_000,
   /** Portions queued before one is awaited: with 500 in a table, the engine delays further ones. */
   queuedDeletionsMax: 50,
-  /** How long a check of all servers may take, in ms: it must end before readiness times out. */
+  /** How long a check of all servers may take, in ms. */
   checkMsMax: 1500,
   /** How long each connection of that check may take to open, in ms. */
   checkConnectMsMax: 500,
   /** Unavailable servers that readiness names. */
   awayNamedMax: 5,
 };
+
+const { checkConnectMsMax, checkMsMax } = clusterLimits;
+assertRising("a check ends before readiness times out", checkConnectMsMax, checkMsMax, limits.healthMsMax);

@@ -1,11 +1,16 @@
 // Limits of receiving request bodies and of the memory they take, with their units and reasons.
 
+import { memoryShares } from "../../core/limits.ts";
+
+/** An announced body of fewer bytes is short: only the whole budget bounds it, no share. */
+const shortBytesMax = 16 * 1024;
+
 export const uploadLimits = {
   /**
    * Bytes of all request bodies in memory: received, inflated, decoded and indexed, of all workers together. With the
    * arenas kept for the next body, the server grows by less than 600 MB.
    */
-  memoryBytes: 256 * 1024 * 1024,
+  memoryBytes: memoryShares.bodies,
   /** The least of memoryBytes that a worker has, in bodies of the largest size: one, and some space more. */
   memoryLargestMin: 1.25,
   /** The part of memoryBytes for the bodies of one owner, and for those whose owner is not known yet. */
@@ -22,10 +27,9 @@ export const uploadLimits = {
   memoryWaitPollMs: 100,
   /** Retry-After for a client that found no memory, in seconds: a long body is stored in less. */
   memoryRetrySeconds: 2,
-  /** An announced body of fewer bytes is short: only the whole budget bounds it, no share. */
-  shortBytesMax: 16 * 1024,
+  shortBytesMax,
   /** What a lease of a short body has without a share, in bytes: the body, its layers, the state of its connection. */
-  shortLeaseBytesMax: 64 * 1024,
+  shortLeaseBytesMax: 4 * shortBytesMax,
   /** State of a body that is received chunk by chunk, in bytes: stream, reader, promises, connection. */
   openUploadBytes: 8 * 1024,
   /**
@@ -33,7 +37,7 @@ export const uploadLimits = {
    * The runtime shows nothing of such a body until all of it is here. Further ones are received chunk by chunk, which
    * costs 7 to 20 µs of CPU more.
    */
-  unseenBytesMax: 16 * 1024 * 1024,
+  unseenBytesMax: memoryShares.bodies / 16,
   /** The age below which no body is ended to free memory, in ms. */
   endedAgeMsMin: 2000,
   /** For how long the order in which slow bodies are ended is used, in ms: making it costs 1 ms for 8,000 bodies. */

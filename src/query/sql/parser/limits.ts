@@ -1,5 +1,7 @@
 // Limits of the HogQL parser, with their units and reasons.
 
+import { assertRising } from "../../../core/limits.ts";
+
 export const parserLimits = {
   /** A text, in characters: the longest query of PostHog's own templates has 6,000. */
   textCharsMax: 65_536,
@@ -33,3 +35,7 @@ export const parserLimits = {
   /** What one cached tree counts at least, in characters. */
   treeCharsMin: 512,
 };
+
+const { childBytesKept, childBytesMax, textCpuMsMax, textMsMax, textsWaitMsMax } = parserLimits;
+assertRising("a child that is kept may grow", childBytesKept, childBytesMax);
+assertRising("a text may wait for the one before it", textCpuMsMax, textMsMax, textsWaitMsMax);
