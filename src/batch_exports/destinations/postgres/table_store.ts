@@ -1,7 +1,7 @@
 // Copies rows into a table of a user's Postgres, in one transaction: rows with the same uuid are deleted first, so that
 // neither a retry nor two processes at once store a row twice.
 
-import { once } from "node:events";
+import { pipeline } from "node:stream/promises";
 import type { Postgres } from "../../../storage/postgres/postgres.ts";
 
 interface TargetTable {
@@ -77,21 +77,11 @@ export async function replaceRows(sql: Postgres, table: TargetTable, rows: Copie
     await tx.unsafe(
       `CREATE TEMPORARY TABLE sluice_rows ON COMMIT DROP AS SELECT ${names} FROM ${target} WHERE false`,
     );
-    const copying = await tx.unsafe(`COPY sluice_rows (${names}) FROM STDIN`).writable();
-    const failed = once(copying, "error").then(([reason]) => Promise.reject(reason as Error));
-    const finished = once(copying, "finish");
-    failed.catch(() => {});
-    finished.catch(() => {});
-    try {
-      for await (const chunk of chunks) {
-        if (!copying.write(chunk)) await Promise.race([once(copying, "drain"), failed]);
-      }
-    } catch (thrown) {
-      copying.destroy(thrown instanceof Error ? thrown : new Error(String(thrown)));
-      throw thrown;
-    }
-    copying.end();
-    await Promise.race([finished, failed]);
+    const copy = tx.unsafe(`COPY sluice_rows (${names}) FROM STDIN`);
+    const copying = await copy.writable();
+    // The client reports a refusal after the last row to this query only, which has been answered with the stream.
+    Object.assign(copy, { reject: (reason: Error) => copying.destroy(reason) });
+    await pipeline(chunks, copying);
     const [counted] = await tx<{ rows: number }[]>`SELECT count(*)::integer AS rows FROM sluice_rows`;
     const copied = counted?.rows ?? 0;
     if (copied !== expected) throw new Error(`ClickHouse gave ${copied} of ${expected} rows`);
