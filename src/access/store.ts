@@ -80,15 +80,13 @@ export async function findKeyHolder(
       ${organization_id === "@current" ? itsOrganization(sql) : organizationById(sql, organization_id)}) o ON true
     WHERE k.secure_value = ${secure_value} AND u.is_active`;
   if (!row) return undefined;
-  const { id, scopes, scoped_teams, scoped_organizations, last_used_at, is_session } = row;
-  const { user_id, uuid, email, current_organization_id, current_project_id } = row;
+  const { user_id, uuid, email, current_organization_id, current_project_id, ...others } = row;
+  const { project, organization, ...key } = others;
+  const user = { id: user_id, uuid, email, current_organization_id, current_project_id };
   return {
-    holder: {
-      key: { id, scopes, scoped_teams, scoped_organizations, last_used_at, is_session },
-      user: { id: user_id, uuid, email, current_organization_id, current_project_id },
-    },
-    project: row.project ?? undefined,
-    organization: row.organization ?? undefined,
+    holder: { key, user },
+    project: project ?? undefined,
+    organization: organization ?? undefined,
   };
 }
 

@@ -1,7 +1,7 @@
 // The log of changes over HTTP, for administrators and owners.
 
 import { namesParameter } from "../http/fields/list_parameters.ts";
-import { textParameter, uuidParameter } from "../http/fields/query.ts";
+import { type QueryValues, textParameter, uuidParameter } from "../http/fields/query.ts";
 import { reply } from "../http/fields/schema.ts";
 import { mounted, operationsOf, projectOperation, type RoomParts } from "../http/operation.ts";
 import { numberedPage, numberedPageParameters, numberedReply } from "../http/pages/numbered.ts";
@@ -42,18 +42,13 @@ export function activityLogRoutes({ gate, sql, clock }: RoomParts<"gate" | "sql"
   ]);
 
   async function page(
-    parameters: Parameters<typeof numberedPage>[0] & {
-      scope?: string | undefined;
-      scopes?: string[] | undefined;
-    },
+    parameters: QueryValues<typeof query>,
     url: URL,
     of: { organization_id: string; project_id?: number },
   ) {
     const at = numberedPage(parameters);
-    const scopes = [
-      ...(parameters.scopes ?? []),
-      ...(parameters.scope === undefined ? [] : [parameters.scope]),
-    ];
+    const { scope = [], scopes: several = [] } = parameters;
+    const scopes = [several, scope].flat();
     const filter = { ...parameters, ...of, scopes };
     return numberedReply(url, at, await listActivities(sql, filter, { page: at, now: clock.now() }));
   }

@@ -8,20 +8,6 @@ import { exportLimits } from "../limits.ts";
 import { type LogEntryLevel, openStatuses, type RunStatus } from "../model.ts";
 import type { ExportFields } from "../stores/export_store.ts";
 
-/** The statuses that each may follow. From Running to Running: another process continues after one ended. */
-const earlierStatuses: Partial<Record<RunStatus, readonly RunStatus[]>> = {
-  Running: openStatuses,
-  Completed: ["Running"],
-  Failed: ["Running"],
-  FailedRetryable: ["Running"],
-  Cancelled: openStatuses,
-};
-
-/** The condition of an UPDATE to this status. */
-export function statusesBefore(status: RunStatus): readonly RunStatus[] {
-  return earlierStatuses[status] ?? [];
-}
-
 /** Fields of an export that its runs do not need. */
 type OwnOfExports = "name" | "interval" | "paused" | "last_paused_at" | "start_at" | "end_at";
 
@@ -74,8 +60,9 @@ export function leasedRuns(sql: Postgres, { now, watermark, unsupported }: Due):
     joins: sql`JOIN batch_exports e ON e.id = q.batch_export_id`,
     project: sql`e.project_id`,
     weight: sql`CASE WHEN q.backfill_id IS NULL THEN 1 ELSE ${exportLimits.backfillWeight}::integer END`,
+    // A running one, too: another process continues after one ended.
     due: sql`
-      q.status IN ${sql(statusesBefore("Running"))} AND q.next_attempt_at <= ${new Date(now)} AND NOT e.deleted
+      q.status IN ${sql(openStatuses)} AND q.next_attempt_at <= ${new Date(now)} AND NOT e.deleted
         AND q.data_interval_end <= ${new Date(watermark)} AND e.destination_type <> ALL(${[...unsupported]}::text[])`,
     order: sql`next_attempt_at, data_interval_end, id`,
     kept: sql`
@@ -106,7 +93,7 @@ export async function markUnservable(
     UPDATE batch_export_runs SET latest_error = ${reason}, last_updated_at = ${at}
     WHERE id IN (
       SELECT r.id FROM batch_export_runs r JOIN batch_exports e ON e.id = r.batch_export_id
-      WHERE r.status IN ${sql(statusesBefore("Running"))}
+      WHERE r.status IN ${sql(openStatuses)}
         AND r.next_attempt_at <= ${new Date(now - exportLimits.untakenMsMax)}
         AND (r.lease_until IS NULL OR r.lease_until < ${at})
         AND r.data_interval_end <= ${new Date(watermark)} AND NOT e.deleted
@@ -140,7 +127,7 @@ export async function endRun(
       records_total_count = ${ending.records_total_count}, latest_error = ${ending.latest_error},
       next_attempt_at = ${new Date(ending.next_attempt_at ?? now)}, finished_at = ${isOpen ? null : at},
       last_updated_at = ${at}, lease_owner = NULL, lease_until = NULL
-    WHERE id = ${id} AND lease_owner = ${claim} AND status IN ${sql(statusesBefore(ending.status))}`;
+    WHERE id = ${id} AND lease_owner = ${claim} AND status = 'Running'`;
   return ended.count > 0;
 }
 

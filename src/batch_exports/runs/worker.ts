@@ -44,7 +44,7 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
     exportLimits.probesWaitingMax,
     limits.waitingFreeMultiple,
   );
-  readonly #reported = new Set<string>();
+  #reported: ReadonlySet<string> = new Set();
   /** Destination types that this process cannot write to. */
   readonly #unsupported: readonly DestinationType[];
   /** Every event that arrived before it is stored. */
@@ -169,14 +169,12 @@ export class ExportWorker extends LeaseQueue<ClaimedRun> {
 
   /** Reports each unseen journal once: exports may miss its last events. */
   #reportUnseen(unseen: readonly string[]): void {
-    for (const journal of unseen) {
-      if (this.#reported.has(journal)) continue;
-      this.#services.log.warn("a journal has not reported for a while: exports continue without it", {
-        journal,
-      });
+    const before = this.#reported;
+    this.#reported = new Set(unseen);
+    for (const journal of this.#reported.difference(before)) {
+      const message = "a journal has not reported for a while: exports continue without it";
+      this.#services.log.warn(message, { journal });
     }
-    this.#reported.clear();
-    for (const journal of unseen) this.#reported.add(journal);
   }
 
   async #deleteOldLogs(): Promise<void> {

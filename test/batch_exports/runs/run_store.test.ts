@@ -2,8 +2,9 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { exportLimits } from "../../../src/batch_exports/limits.ts";
-import type { RunStatus } from "../../../src/batch_exports/model.ts";
-import { statusesBefore } from "../../../src/batch_exports/runs/run_store.ts";
+import { runStatuses } from "../../../src/batch_exports/model.ts";
+import { type ClaimedRun, endRun, leasedRuns } from "../../../src/batch_exports/runs/run_store.ts";
+import type { Postgres } from "../../../src/storage/postgres/postgres.ts";
 import { cleanUp } from "../../support/cleanup.ts";
 import { type ExportProcess, noon, openExportProcess } from "../../support/export_process.ts";
 import { endedRuns } from "../../support/exports.ts";
@@ -81,12 +82,37 @@ test("a run whose processes keep dying counts their attempts, and is given up wi
   expect(sink.posted.length).toBe(2);
 });
 
-test("a run ends only from where it runs, and never begins again once it is over", () => {
-  expect(statusesBefore("Completed")).toEqual(["Running"]);
-  expect(statusesBefore("Failed")).toEqual(["Running"]);
-  expect(statusesBefore("FailedRetryable")).toEqual(["Running"]);
-  expect(statusesBefore("Running")).toEqual(["Starting", "Running", "FailedRetryable"]);
-  expect(statusesBefore("Cancelled")).toEqual(["Starting", "Running", "FailedRetryable"]);
-  const entered: RunStatus[] = ["Starting", "FailedBilling", "TimedOut", "Terminated", "ContinuedAsNew"];
-  for (const status of entered) expect(statusesBefore(status)).toEqual([]);
+test("a run ends only from where it runs, and never begins again once it is over", async () => {
+  await refuseEnds("false");
+  const batch_export_id = await exports.begin({ type: "NoOp", config: {} });
+  const [id, claim] = [crypto.randomUUID(), crypto.randomUUID()];
+  const at = new Date(noon - 3);
+  const ending = { status: "Completed", attempts: 1, latest_error: null } as const;
+  const counts = { records_completed: 0, records_total_count: 0 };
+  const seen: Record<string, { mayBegin: boolean; hasEnded: boolean }> = {};
+  // In a transaction, where no worker sees the run.
+  await exports.stores.sql.begin(async (tx) => {
+    const sql = tx as unknown as Postgres;
+    await sql`
+      INSERT INTO batch_export_runs (id, batch_export_id, status, data_interval_end, created_at, last_updated_at,
+        next_attempt_at)
+      VALUES (${id}, ${batch_export_id}, 'Starting', ${at}, ${at}, ${at}, ${at})`;
+    const { due } = leasedRuns(sql, { now: noon, watermark: noon, unsupported: [] });
+    for (const status of runStatuses) {
+      await sql`UPDATE batch_export_runs SET status = ${status}, lease_owner = ${claim} WHERE id = ${id}`;
+      const begins = await sql`
+        SELECT q.id FROM batch_export_runs q JOIN batch_exports e ON e.id = q.batch_export_id
+        WHERE q.id = ${id} AND ${due}`;
+      const hasEnded = await endRun(sql, { id, claim } as ClaimedRun, { ...ending, ...counts }, noon);
+      seen[status] = { mayBegin: begins.length === 1, hasEnded };
+    }
+    await sql`DELETE FROM batch_export_runs WHERE id = ${id}`;
+  });
+  const over = Object.fromEntries(runStatuses.map((one) => [one, { mayBegin: false, hasEnded: false }]));
+  expect(seen).toEqual({
+    ...over,
+    Starting: { mayBegin: true, hasEnded: false },
+    Running: { mayBegin: true, hasEnded: true },
+    FailedRetryable: { mayBegin: true, hasEnded: false },
+  });
 });

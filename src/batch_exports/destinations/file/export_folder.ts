@@ -62,7 +62,7 @@ export class ExportFolder {
   /** For programs that open it by name. */
   readonly path: string;
   readonly #folder: number;
-  /** The inodes of files created here. */
+  /** The inodes of files that were created here and are not renamed. */
   readonly #made = new Map<string, number>();
 
   constructor(folder: number, path: string) {
@@ -100,8 +100,13 @@ export class ExportFolder {
     }
   }
 
+  /** Removes what was created and not renamed. */
   close(): void {
-    closeSync(this.#folder);
+    try {
+      for (const name of this.#made.keys()) this.remove(name);
+    } finally {
+      closeSync(this.#folder);
+    }
   }
 
   #at(name: string): string {

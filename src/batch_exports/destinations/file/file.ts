@@ -41,19 +41,14 @@ function fileStore(config: FileConfig, { clickhouse, exportFileDir, tag }: Writi
     if (folder) return folder;
     throw new Error("the folder of a file is opened before the file");
   };
-  const unfinished = new Set<string>();
   const part = (key: string): string => `${basename(key)}.${tag.replaceAll(/\W/g, "-")}.part`;
   return {
     settings: { engine_file_truncate_on_insert: 1 },
     open: (below) => {
       folder = openExportFolder(exportFileDir, config.path, below);
-      return Promise.resolve();
     },
     prepare: (keys) => {
-      for (const key of keys) {
-        opened().create(part(key));
-        unfinished.add(part(key));
-      }
+      for (const key of keys) opened().create(part(key));
     },
     file: (key, format, structure, compression) => ({
       text: "file({path:String}, {format:String}, {structure:String}, {compression:String})",
@@ -66,14 +61,9 @@ function fileStore(config: FileConfig, { clickhouse, exportFileDir, tag }: Writi
       return Promise.resolve(new ExportError(shown, final));
     },
     close: (keys) => {
-      for (const key of keys) {
-        opened().rename(part(key), basename(key));
-        unfinished.delete(part(key));
-      }
-      return Promise.resolve();
+      for (const key of keys) opened().rename(part(key), basename(key));
     },
     end: () => {
-      for (const name of unfinished) folder?.remove(name);
       folder?.close();
       folder = undefined;
     },
@@ -97,7 +87,6 @@ function probeFolder(config: FileConfig, exportFileDir: string | undefined): voi
   const name = `.sluice-${crypto.randomUUID()}`;
   try {
     folder.create(name);
-    folder.remove(name);
   } finally {
     folder.close();
   }

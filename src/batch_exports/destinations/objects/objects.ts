@@ -27,11 +27,11 @@ export interface ObjectStore {
   ): Promise<void>;
   writeText(work: Writing, key: string, content: string): Promise<void>;
   /** Runs before the first file; gets the key up to its last slash. */
-  open?(folder: string): Promise<void>;
+  open?(folder: string): void;
   /** Explains an error; undefined when it cannot. */
   explain?(thrown: unknown, work: Writing): Promise<ExportError | undefined>;
   /** Runs after the last file: only now files get their names. */
-  close?(keys: readonly string[]): Promise<void>;
+  close?(keys: readonly string[]): void;
   /** Releases everything, in every case. */
   end?(): void;
 }
@@ -70,11 +70,13 @@ export async function deliverObjects(
       settings: settingsOf(config),
     };
     const files = await filesNeeded(work, rows.selection, config);
+    const anyKey = manifestKey(naming);
+    store.open?.(anyKey.slice(0, anyKey.lastIndexOf("/") + 1));
     const keys =
       files === undefined
         ? await writeOneFile(work, store, naming, rows)
         : await writeSplit(work, store, naming, rows, files);
-    await store.close?.(keys);
+    store.close?.(keys);
     return work.rows;
   } catch (thrown) {
     throw await failureOf(thrown, store, work);
@@ -108,7 +110,6 @@ async function writeOneFile(
   rows: FileRows,
 ): Promise<string[]> {
   const key = objectKey(naming);
-  await store.open?.(folderOf(key));
   await store.writeFile(work, key, rows);
   return [key];
 }
@@ -124,7 +125,6 @@ async function writeSplit(
   const used = await queryRows<{ file: string; rows: string }>(work, filesOf(rows.selection, files));
   const keys = used.map(({ file }) => keyOf(file));
   const manifest = manifestKey(naming);
-  await store.open?.(folderOf(manifest));
   await store.writeParts(work, keyOf, rows, { files, used });
   await store.writeText(work, manifest, manifestText(keys));
   return [...keys, manifest];
@@ -178,8 +178,4 @@ function settingsOf(config: FileChoice): Record<string, string | number> {
     // More threads would be faster, but would slow down captures.
     output_format_parquet_parallel_encoding: 0,
   };
-}
-
-function folderOf(key: string): string {
-  return key.slice(0, key.lastIndexOf("/") + 1);
 }
