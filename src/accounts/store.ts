@@ -1,10 +1,8 @@
 // The SQL of the first accounts. They are created in one statement, and only when there is no organization.
 
+import { membershipLevels } from "../access/people/levels.ts";
 import { newUuid, randomBase62 } from "../core/id.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
-
-/** The level of an owner's membership. */
-const ownerLevel = 15;
 
 interface StoredKey {
   secure_value: string;
@@ -45,7 +43,7 @@ export async function createFirstAccounts(
       RETURNING id, current_organization_id
     ), membership AS (
       INSERT INTO organization_memberships (organization_id, user_id, level)
-      SELECT current_organization_id, id, ${ownerLevel} FROM owner
+      SELECT current_organization_id, id, ${membershipLevels.owner} FROM owner
     ), personal_key AS (
       INSERT INTO personal_api_keys (id, user_id, label, secure_value, mask_value, scopes)
       SELECT ${key_id}, id, 'First start', ${secure_value}, ${mask_value}, '{*}' FROM owner

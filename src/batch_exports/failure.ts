@@ -69,7 +69,7 @@ const versionHead = " (version ";
 
 /** ClickHouse's message without its number, its class and its version. */
 function plainReason(thrown: unknown): string {
-  return withoutVersion(reasonOf(thrown).slice(0, readCharsMax))
+  return withoutVersion(reasonOf(thrown).slice(0, exportLimits.errorCharsRead))
     .replace(/^Code: \d+\. DB::Exception: /, "")
     .replace(/^(Message: |ClickHouse: )/, "")
     .replace(/Poco::Exception\. Code: \d+, e\.code\(\) = \d+, /, "")
@@ -77,6 +77,3 @@ function plainReason(thrown: unknown): string {
     .replace(/: While executing \w+\.?$/, "")
     .trim();
 }
-
-/** Characters of an error that are read: the expressions above are not for megabytes. */
-const readCharsMax = 8192;

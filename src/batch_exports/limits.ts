@@ -64,6 +64,8 @@ export const exportLimits = {
   /** How long such a request may take, in ms, and its tries before the attempt fails. */
   postMsMax: 30_000,
   postAttemptsMax: 4,
+  /** Characters of an error that are searched for its reason: the expressions are not for megabytes. */
+  errorCharsRead: 8192,
   /** Characters of the error of a run: enough for a reason, not for a stack. */
   reasonCharsMax: 1000,
   /** Runs on one page by default, as in PostHog. */

@@ -4,6 +4,7 @@ import type { Access } from "../access/gate.ts";
 import { currentOrganization, currentProject } from "../access/store.ts";
 import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { User } from "../http/fields/user.ts";
+import { httpLimits } from "../http/limits.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { projectJson, userJson } from "../storage/postgres/rows.ts";
 import type { OwnUser } from "./model.ts";
@@ -12,9 +13,6 @@ type UserRow = Stored<Pick<OwnUser, "date_joined" | "team" | "organizations">, "
   user: User;
   has_password: boolean;
 };
-
-/** Organizations of one user; a page of organizations has as many rows. */
-const organizationsMax = 10_000;
 
 /** Undefined when the user is gone. */
 export async function getOwnUser(sql: Postgres, access: Access): Promise<OwnUser | undefined> {
@@ -35,7 +33,10 @@ export async function getOwnUser(sql: Postgres, access: Access): Promise<OwnUser
   return { ...user, date_joined, is_staff: false, has_password, team, organization, organizations };
 }
 
-/** Those that the user is a member of, as far as the key is not restricted to other projects or organizations. */
+/**
+ * Those that the user is a member of, as far as the key is not restricted to other projects or organizations: as many
+ * as a page of organizations has.
+ */
 function reachedOrganizations(sql: Postgres, { key, user }: Access) {
   const { scoped_teams, scoped_organizations } = key;
   const ofTeams = sql`AND EXISTS (
@@ -46,5 +47,5 @@ function reachedOrganizations(sql: Postgres, { key, user }: Access) {
     FROM organizations o
     JOIN organization_memberships m ON m.organization_id = o.id AND m.user_id = ${user.id}
     WHERE true ${scoped_teams.length > 0 ? ofTeams : sql``} ${scoped_organizations.length > 0 ? ofOrganizations : sql``}
-    ORDER BY o.created_at, o.id LIMIT ${organizationsMax}`;
+    ORDER BY o.created_at, o.id LIMIT ${httpLimits.pageMax}`;
 }

@@ -1,6 +1,7 @@
 // The session of a browser: a cookie of 256 random bits, stored as its hash. Only the console's own script can use it.
 
 import { randomBase62 } from "../../core/id.ts";
+import { limits } from "../../core/limits.ts";
 
 /** Writes and reads the cookie of a session. */
 export type SessionCookie = ReturnType<typeof sessionCookieFor>;
@@ -13,8 +14,8 @@ export function hashSession(token: string): string {
   return `session$${new Bun.CryptoHasher("sha256").update(token).digest("hex")}`;
 }
 
-/** 30 days, in s: the longest life of a session, as the table has it. */
-const sessionSecondsMax = 2_592_000;
+/** In s: the longest life of a session, as the table has it. */
+const sessionSecondsMax = (30 * limits.dayMs) / 1000;
 
 /** @param siteUrl SITE_URL. With https, browsers send the cookie over TLS only, and accept it from no other host. */
 export function sessionCookieFor(siteUrl: string | undefined) {

@@ -2,6 +2,7 @@
 
 import type { Clock } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
+import { limits } from "../../core/limits.ts";
 import { refusal } from "../../http/docs/document.ts";
 import { limitParameter, momentParameter, parameter, type QueryValues } from "../../http/fields/query.ts";
 import { reply } from "../../http/fields/schema.ts";
@@ -84,7 +85,7 @@ function filterOf(
   batch_export_id: string,
   clock: Clock,
 ): RunFilter {
-  const weekAgo = new Date(clock.now() - weekMs).toISOString();
+  const weekAgo = new Date(clock.now() - 7 * limits.dayMs).toISOString();
   const byInterval = start !== undefined || end !== undefined;
   return {
     batch_export_id,
@@ -96,8 +97,6 @@ function filterOf(
     descending: ordering.startsWith("-"),
   };
 }
-
-const weekMs = 7 * 24 * 3_600_000;
 
 function changeOperations({ sql, clock, wake }: BackfillParts) {
   return [

@@ -79,7 +79,7 @@ export async function explainS3(
   explaining: Explaining,
 ): Promise<ExportError | undefined> {
   if (!(thrown instanceof ClickHouseError) || !aboutServer.has(thrown.type)) return undefined;
-  const text = reasonOf(thrown).slice(0, readCharsMax).toLowerCase();
+  const text = reasonOf(thrown).slice(0, exportLimits.errorCharsRead).toLowerCase();
   const isOfSocket = text.includes("poco::exception") || text.includes("e.code()");
   const failure = isOfSocket ? find(connectionFailures, text) : undefined;
   if (failure) return new ExportError(`The S3 server could not be reached: ${failure.sentence}`, false);
@@ -99,8 +99,6 @@ const aboutServer: ReadonlySet<string> = new Set(
     HTTP_CONNECTION_LIMIT_REACHED
   `),
 );
-
-const readCharsMax = 8192;
 
 function find(refusals: readonly Refusal[], text: string): Refusal | undefined {
   return refusals.find(({ signs }) => signs.some((sign) => text.includes(sign)));
