@@ -18,15 +18,13 @@ import { exportLimits } from "../limits.ts";
 import { type LogEntryLevel, logEntryLevels, logModel } from "../model.ts";
 import { listLogs, type LogFilter } from "../stores/log_store.ts";
 import { getRun } from "../stores/run_list_store.ts";
-import { exportOf, exportOperation, timestamptz } from "./request.ts";
+import { exportOf, exportOperation } from "./request.ts";
 
 export function logOperations({ sql, clock }: { sql: Postgres; clock: Clock }) {
   const query = logQuery(clock);
   const replies = { 200: reply("The lines.", listSchema(logModel)) };
-  const lines = async (url: URL, owner: LogFilter, { after, before, ...page }: QueryValues<typeof query>) => {
-    const filter = { ...page, ...owner, after: timestamptz(after), before: timestamptz(before) };
-    return pageReply(url, page, await listLogs(sql, { ...filter, levels: page.level }, page));
-  };
+  const lines = async (url: URL, owner: LogFilter, asked: QueryValues<typeof query>) =>
+    pageReply(url, asked, await listLogs(sql, { ...asked, ...owner }, asked));
   return [
     exportOperation("GET /batch_exports/:id/logs/", "batch_export:read", {
       summary: "Read an export's log, newest first",

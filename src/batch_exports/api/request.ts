@@ -19,8 +19,3 @@ export function scopeOf({ project, organization }: ExportRequest): ExportScope {
 export async function exportOf(sql: Postgres, request: OneExportRequest): Promise<StoredExport> {
   return present(await getExport(sql, scopeOf(request), uuidOf(request.params.id)));
 }
-
-/** A moment of a query as Postgres reads it. */
-export function timestamptz(moment: string | undefined): string | undefined {
-  return moment && `${moment}+00`;
-}

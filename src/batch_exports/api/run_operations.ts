@@ -4,7 +4,7 @@ import type { Clock } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import { refusal } from "../../http/docs/document.ts";
-import { limitParameter, momentParameter, parameter, type QueryValues } from "../../http/fields/query.ts";
+import { limitParameter, momentParameter, parameter } from "../../http/fields/query.ts";
 import { reply } from "../../http/fields/schema.ts";
 import { present, uuidOf } from "../../http/found.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
@@ -19,10 +19,10 @@ import {
 } from "../model.ts";
 import { cursorPage, readCursor } from "../stores/cursor.ts";
 import type { StoredExport } from "../stores/export_store.ts";
-import { cancelRun, getRun, listRuns, type RunFilter } from "../stores/run_list_store.ts";
+import { cancelRun, getRun, listRuns } from "../stores/run_list_store.ts";
 import type { BackfillParts } from "./backfill_operations.ts";
 import { beginBackfill, intervalNamed } from "./backfill_range.ts";
-import { exportOf, exportOperation, type ExportRequest, timestamptz } from "./request.ts";
+import { exportOf, exportOperation, type ExportRequest } from "./request.ts";
 
 export function runOperations(parts: BackfillParts) {
   return [...readOperations(parts), ...changeOperations(parts)];
@@ -36,8 +36,10 @@ function readOperations({ sql, clock }: BackfillParts) {
       query: runQuery(clock),
       replies: { 200: reply("The runs.", runPageModel) },
       answer: async ({ found, query, url }) => {
-        const { cursor, limit } = query;
-        const rows = await listRuns(sql, filterOf(query, found.id, clock), limit, cursor);
+        const { cursor, limit, ...filter } = query;
+        const hasNoBegin = (filter.after ?? filter.start ?? filter.end) === undefined;
+        if (hasNoBegin) filter.after = new Date(clock.now() - 7 * limits.dayMs).toISOString().slice(0, -1);
+        const rows = await listRuns(sql, found.id, filter, limit, cursor);
         return cursorPage(url, rows, limit, cursor);
       },
     }),
@@ -78,24 +80,6 @@ function readOrdering(query: URLSearchParams, name: string): string {
   if (orderings.has(ordering)) return ordering;
   const detail = "Order by created_at or data_interval_start, with a minus before it for falling.";
   throw new Fault("invalid_choice", detail, { attr: name });
-}
-
-function filterOf(
-  { after, before, start, end, ordering }: QueryValues<ReturnType<typeof runQuery>>,
-  batch_export_id: string,
-  clock: Clock,
-): RunFilter {
-  const weekAgo = new Date(clock.now() - 7 * limits.dayMs).toISOString();
-  const byInterval = start !== undefined || end !== undefined;
-  return {
-    batch_export_id,
-    created_after: timestamptz(after) ?? (byInterval ? undefined : weekAgo),
-    created_before: timestamptz(before),
-    starts_from: timestamptz(start),
-    ends_by: timestamptz(end),
-    order: ordering.endsWith("created_at") ? "created_at" : "data_interval_start",
-    descending: ordering.startsWith("-"),
-  };
 }
 
 function changeOperations({ sql, clock, wake }: BackfillParts) {

@@ -29,35 +29,36 @@ export async function latestRuns(sql: Postgres, ids: readonly string[]): Promise
   return Map.groupBy(rows.map(shownRow), ({ batch_export }) => batch_export);
 }
 
-/** Moments are text for Postgres, all inclusive. */
-export interface RunFilter {
-  batch_export_id: string;
-  created_after?: string | undefined;
-  created_before?: string | undefined;
-  starts_from?: string | undefined;
-  ends_by?: string | undefined;
-  order: "created_at" | "data_interval_start";
-  descending: boolean;
+/** Moments are texts in UTC, all inclusive: of the creation, and of the interval. */
+interface RunFilter {
+  after?: string | undefined;
+  before?: string | undefined;
+  start?: string | undefined;
+  end?: string | undefined;
+  /** created_at or data_interval_start, with a minus before it for descending. */
+  ordering: string;
 }
 
 /** A page in the given order, from the cursor on, and one row more when there are more. */
 export async function listRuns(
   sql: Postgres,
+  batch_export_id: string,
   filter: RunFilter,
   limit: number,
   cursor: Cursor | undefined,
 ): Promise<Ordered<Run>[]> {
-  const { created_after = null, created_before = null, starts_from = null, ends_by = null } = filter;
-  const key =
-    filter.order === "created_at" ? sql`r.created_at` : sql`coalesce(r.data_interval_start, '-infinity')`;
-  const { beyond, order } = fromCursor(sql, [key, sql`r.id`], filter.descending, cursor);
+  const { after = null, before = null, start = null, end = null, ordering } = filter;
+  const key = ordering.endsWith("created_at")
+    ? sql`r.created_at`
+    : sql`coalesce(r.data_interval_start, '-infinity')`;
+  const { beyond, order } = fromCursor(sql, [key, sql`r.id`], ordering.startsWith("-"), cursor);
   const rows = await sql<(RunRow & { order_key: string })[]>`
     SELECT ${columns(sql)}, (${key})::text AS order_key FROM batch_export_runs r
-    WHERE r.batch_export_id = ${filter.batch_export_id}
-      AND r.created_at >= coalesce(${created_after}::text::timestamptz, '-infinity')
-      AND r.created_at <= coalesce(${created_before}::text::timestamptz, 'infinity')
-      AND (${starts_from}::text IS NULL OR r.data_interval_start >= ${starts_from}::text::timestamptz)
-      AND (${ends_by}::text IS NULL OR r.data_interval_end <= ${ends_by}::text::timestamptz)
+    WHERE r.batch_export_id = ${batch_export_id}
+      AND r.created_at >= coalesce(${after}::text::timestamp AT TIME ZONE 'UTC', '-infinity')
+      AND r.created_at <= coalesce(${before}::text::timestamp AT TIME ZONE 'UTC', 'infinity')
+      AND (${start}::text IS NULL OR r.data_interval_start >= ${start}::text::timestamp AT TIME ZONE 'UTC')
+      AND (${end}::text IS NULL OR r.data_interval_end <= ${end}::text::timestamp AT TIME ZONE 'UTC')
       AND ${beyond}
     ORDER BY ${order} LIMIT ${limit + 1}`;
   return await mapInSlices(rows, ({ order_key, ...row }) => ({ row: shownRow(row), order_key }));
