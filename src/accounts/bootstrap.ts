@@ -2,6 +2,7 @@
 // processes start at the same time.
 
 import { wrongProjectKey } from "../access/project_keys.ts";
+import type { Config } from "../config.ts";
 import { UserError } from "../core/fault.ts";
 import { hashKey, maskKey, newPersonalKey, newProjectKey } from "../core/id.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
@@ -17,11 +18,10 @@ export interface Bootstrapped {
 }
 
 /** Settings of the operator; undefined ones are generated. */
-export interface BootstrapInput {
-  bootstrapProjectApiKey: string | undefined;
-  bootstrapPersonalApiKey: string | undefined;
-  bootstrapEmail: string | undefined;
-}
+export type BootstrapInput = Pick<
+  Config,
+  "bootstrapProjectApiKey" | "bootstrapPersonalApiKey" | "bootstrapEmail"
+>;
 
 /** In a reserved domain, where no mail is delivered. */
 const firstEmail = "admin@example.com";

@@ -32,7 +32,7 @@ export function alignedBefore(moment: number, lengthMs: number): number {
   return Math.floor(moment / lengthMs) * lengthMs;
 }
 
-interface ExportSchedule {
+export interface ExportSchedule {
   /** Intervals that end at or before it are scheduled already. */
   scheduled_until: Date;
   /** Intervals that end before the start, or after the end, are not run. */

@@ -74,7 +74,8 @@ export class ExpiredRows {
     await this.#clickhouse.command(statement, params, this.#writing);
   }
 
-  async findMasked(table: ExpiringTable): Promise<MaskedPartition[]> {
+  /** Partitions with deleted rows; `bytes_left`: the approximate size of their files without them. */
+  async findMasked(table: ExpiringTable) {
     const all = this.#clickhouse.tables.system("parts");
     const parts = `${all} WHERE active AND database = currentDatabase() AND table = {name:String}`;
     const found = await this.#clickhouse.query<Record<"partition" | "rows" | "masked" | "bytes", string>>(
@@ -139,10 +140,4 @@ function conditionOf(
   };
 }
 
-export interface MaskedPartition {
-  partition: string;
-  rows: number;
-  masked: number;
-  /** The approximate size of its files without them, in bytes. */
-  bytes_left: number;
-}
+export type MaskedPartition = Awaited<ReturnType<ExpiredRows["findMasked"]>>[number];

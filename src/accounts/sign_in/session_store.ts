@@ -107,12 +107,7 @@ export async function findSigningUser(sql: Postgres, email: string): Promise<Sig
   return row;
 }
 
-export interface UserChanges {
-  first_name?: string;
-  last_name?: string;
-  email?: string;
-  password_hash?: string;
-}
+export type UserChanges = Partial<Record<"first_name" | "last_name" | "email" | "password_hash", string>>;
 
 /**
  * Changes a user. A new password ends all sessions. False when another user has the address.

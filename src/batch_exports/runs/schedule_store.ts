@@ -1,16 +1,13 @@
 // Schedules and backfills in Postgres: each advances by one run at a time. All moments come from the caller's clock.
 
 import type { Postgres, PostgresTransaction } from "../../storage/postgres/postgres.ts";
-import type { ExportInterval } from "../interval.ts";
+import type { ExportInterval, ExportSchedule } from "../interval.ts";
 import { exportLimits } from "../limits.ts";
 import { openStatuses } from "../model.ts";
 
-export interface DueExport {
+export interface DueExport extends ExportSchedule {
   id: string;
   interval: string;
-  scheduled_until: Date;
-  start_at: Date | null;
-  end_at: Date | null;
 }
 
 /**
