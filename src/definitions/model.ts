@@ -7,6 +7,15 @@ const moment = Type.String({ format: "date-time" });
 const unknown = { description: "Not known here; always null." };
 const never = { description: "Definitions cannot be changed here; always the same." };
 
+/** Fields of every definition whose values do not change. */
+const fixedFields = {
+  query_usage_30_day: nullable(Type.Integer(), unknown),
+  description: nullable(Type.String(), never),
+  tags: Type.Array(Type.String(), never),
+  verified: Type.Boolean(never),
+  hidden: Type.Boolean(never),
+};
+
 export const eventDefinitionModel = model("EventDefinition", {
   id: Type.String({ format: "uuid", description: "Computed from the project and the name." }),
   name: Type.String({ examples: ["$pageview"] }),
@@ -18,11 +27,7 @@ export const eventDefinitionModel = model("EventDefinition", {
       "Events that happened in the last 30 days. Exact up to 65,536 a day, within one percent beyond; an event that " +
       "a client sends twice counts once.",
   }),
-  query_usage_30_day: nullable(Type.Integer(), unknown),
-  description: nullable(Type.String(), never),
-  tags: Type.Array(Type.String(), never),
-  verified: Type.Boolean(never),
-  hidden: Type.Boolean(never),
+  ...fixedFields,
   is_action: Type.Boolean(never),
   action_id: nullable(Type.Integer(), never),
   is_calculating: Type.Boolean(never),
@@ -47,9 +52,5 @@ export const propertyDefinitionModel = model("PropertyDefinition", {
     description: "Whether one of `event_names` had it; null without `event_names`.",
   }),
   created_at: moment,
-  query_usage_30_day: nullable(Type.Integer(), unknown),
-  description: nullable(Type.String(), never),
-  tags: Type.Array(Type.String(), never),
-  verified: Type.Boolean(never),
-  hidden: Type.Boolean(never),
+  ...fixedFields,
 });

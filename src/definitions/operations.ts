@@ -8,6 +8,7 @@ import { mounted, projectOperation, type RoomParts } from "../http/operation.ts"
 import { pageReply } from "../http/pages/page.ts";
 import { groupTypesOf } from "../persons/group_type_store.ts";
 import { type ClickHouse, readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import { readsOf } from "../storage/clickhouse/query_options.ts";
 import type { Postgres } from "../storage/postgres/postgres.ts";
 import { definitionTypes, eventDefinitionModel, propertyDefinitionModel } from "./model.ts";
 import {
@@ -60,9 +61,9 @@ function eventOperations(clickhouse: ClickHouse) {
           isPostHogs: event_type && event_type !== "event" ? event_type === "event_posthog" : undefined,
           excludeStale: query.exclude_stale,
         };
-        const reads = readsUntil(clickhouse, request.signal);
+        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
         const order = query.ordering ?? newestFirst;
-        const { count, rows } = await listEventNames(reads, project.id, filter, order, query);
+        const { count, rows } = await listEventNames(reads, filter, order, query);
         return pageReply(url, query, { count, rows: rows.map(eventReply) });
       },
     }),
@@ -71,8 +72,8 @@ function eventOperations(clickhouse: ClickHouse) {
       replies: { 200: reply("The name.", eventDefinitionModel) },
       find: async ({ project, params, request }) => {
         const filter = { id: uuidOf(params.id) };
-        const reads = readsUntil(clickhouse, request.signal);
-        const { rows } = await listEventNames(reads, project.id, filter, [], onlyOne);
+        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const { rows } = await listEventNames(reads, filter, [], onlyOne);
         return present(rows[0]);
       },
       answer: ({ found }) => eventReply(found),
@@ -132,8 +133,8 @@ function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
           event_names,
           ofEventsOnly: query.filter_by_event_names,
         };
-        const reads = readsUntil(clickhouse, request.signal);
-        const { count, rows } = await listPropertyNames(reads, project.id, filter, query);
+        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const { count, rows } = await listPropertyNames(reads, filter, query);
         const indexes = await indexesOf(project.id, rows);
         const shown = rows.map((row) => propertyReply(row, indexes, event_names !== undefined));
         return pageReply(url, query, { count, rows: shown });
@@ -144,8 +145,8 @@ function propertyOperations(sql: Postgres, clickhouse: ClickHouse) {
       replies: { 200: reply("The name.", propertyDefinitionModel) },
       find: async ({ project, params, request }) => {
         const filter = { id: uuidOf(params.id) };
-        const reads = readsUntil(clickhouse, request.signal);
-        const { rows } = await listPropertyNames(reads, project.id, filter, onlyOne);
+        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const { rows } = await listPropertyNames(reads, filter, onlyOne);
         return present(rows[0]);
       },
       answer: async ({ project, found }) => propertyReply(found, await indexesOf(project.id, [found]), false),

@@ -4,6 +4,8 @@ import { isoWithFraction } from "../http/fields/field_time.ts";
 import { definitionTypes } from "./model.ts";
 import type { StoredEventName, StoredPropertyName } from "./store.ts";
 
+const fixed = { query_usage_30_day: null, description: null, tags: [], verified: false, hidden: false };
+
 export function eventReply({ id, name, created_at, last_seen_at, volume }: StoredEventName) {
   const created = isoWithFraction(created_at);
   const last = last_seen_at === "" ? null : isoWithFraction(last_seen_at);
@@ -14,11 +16,7 @@ export function eventReply({ id, name, created_at, last_seen_at, volume }: Store
     last_seen_at: last,
     last_updated_at: last ?? created,
     volume_30_day: Number(volume),
-    query_usage_30_day: null,
-    description: null,
-    tags: [],
-    verified: false,
-    hidden: false,
+    ...fixed,
     is_action: false,
     action_id: null,
     is_calculating: false,
@@ -42,10 +40,6 @@ export function propertyReply(
     is_numerical: property_type === "Numeric",
     is_seen_on_filtered_events: isRequested ? Boolean(is_seen) : null,
     created_at: isoWithFraction(created_at),
-    query_usage_30_day: null,
-    description: null,
-    tags: [],
-    verified: false,
-    hidden: false,
+    ...fixed,
   };
 }

@@ -1,14 +1,10 @@
 // Queries in ClickHouse for the names of events and properties. Capture writes them.
 
-import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
-import { queryOptions } from "../storage/clickhouse/query_options.ts";
+import type { Page } from "../http/pages/page.ts";
+import type { ProjectReads } from "../storage/clickhouse/query_options.ts";
+import type { Counted } from "../storage/postgres/rows.ts";
 import { coreProperties, hiddenProperties } from "./core_properties.ts";
 import { definitionQueryLimits } from "./limits.ts";
-
-interface Page {
-  limit: number;
-  offset: number;
-}
 
 /** As in `definitions.kind`. */
 const kinds = { event: 1, person: 2, group: 3 } as const;
@@ -22,6 +18,9 @@ const idOf = (project: string, kind: string, groupType: string, name: string) =>
   const high = half(1, "0xFFFFFFFFFFFF0FFF", "0x0000000000005000");
   return `reinterpretAsUUID(concat(${high}, ${half(9, "0x3FFFFFFFFFFFFFFF", "0x8000000000000000")}))`;
 };
+
+/** Conditions that must all hold; a false one is left out. */
+const allOf = (conditions: readonly unknown[]): string => conditions.filter(Boolean).join(" AND ");
 
 /** Every word is in the name, in any case. */
 const hasWords = "arrayAll(word -> positionCaseInsensitiveUTF8(name, word) > 0, {words:Array(String)})";
@@ -73,8 +72,7 @@ const volumes = (where: string) => `
 
 /** The names of events that match, and how many there are. */
 export async function listEventNames(
-  clickhouse: ClickHouse,
-  project_id: number,
+  reads: ProjectReads,
   filter: EventNameFilter,
   order: readonly EventOrder[],
   page: Page,
@@ -99,7 +97,6 @@ export async function listEventNames(
     ${byVolume ? `LEFT ANY JOIN (${volumes(named)}) AS v ON d.name = v.event` : ""}
     ${filter.excludeStale ? "WHERE last_at > now() - toIntervalDay({staleDays:UInt16})" : ""}`;
   const params = {
-    project_id,
     words: filter.words ?? [],
     names: filter.names ?? [],
     excluded: filter.excluded ?? [],
@@ -108,28 +105,23 @@ export async function listEventNames(
     ...(filter.id !== undefined && { id: filter.id }),
   };
   const sorted = order.map(({ by, isDescending }) => `${orderColumns[by]}${isDescending ? " DESC" : ""}`);
-  const { count, rows } = await pageOf<StoredEventName>(clickhouse, found, params, page, {
+  const { count, rows } = await pageOf<StoredEventName>(reads, found, params, page, {
     columns: `${idOf("{project_id:UInt32}", "0", "''", "name")} AS id, name, toString(created_at) AS created_at,
       if(last_at = toDateTime64(0, 6, 'UTC'), '', toString(last_at)) AS last_seen_at, volume`,
     order: [...sorted, "name"].join(", "),
   });
-  return { count, rows: byVolume ? rows : await withVolumes(clickhouse, project_id, rows) };
-}
-
-interface Counted<Row> {
-  count: number;
-  rows: Row[];
+  return { count, rows: byVolume ? rows : await withVolumes(reads, rows) };
 }
 
 /** A page of the rows of `found`, and their number, in one statement, since each costs the engine some ms. */
 async function pageOf<Row>(
-  clickhouse: ClickHouse,
+  reads: ProjectReads,
   found: string,
   params: Record<string, unknown>,
   { limit, offset }: Page,
   { columns, order }: { columns: string; order: string },
 ): Promise<Counted<Row>> {
-  const rows = await clickhouse.query<Row & { found: string }>(
+  const rows = await reads.query<Row & { found: string }>(
     `SELECT ${columns}, found
      FROM (
        SELECT *, count() OVER () AS found
@@ -139,43 +131,34 @@ async function pageOf<Row>(
      )
      ORDER BY ${order}`,
     { ...params, limit, offset },
-    queryOptions,
   );
   if (rows[0] || offset === 0) return { count: Number(rows[0]?.found ?? 0), rows };
-  const [counted] = await clickhouse.query<{ count: string }>(
-    `SELECT count() AS count FROM (${found})`,
-    params,
-    queryOptions,
-  );
+  const [counted] = await reads.query<{ count: string }>(`SELECT count() AS count FROM (${found})`, params);
   return { count: Number(counted?.count ?? 0), rows };
 }
 
 /** Sets of uuids are read for the names of the page only. */
 async function withVolumes(
-  clickhouse: ClickHouse,
-  project_id: number,
+  reads: ProjectReads,
   rows: readonly StoredEventName[],
 ): Promise<StoredEventName[]> {
   if (rows.length === 0) return [];
-  const found = await clickhouse.query<{ event: string; volume: string }>(
+  const found = await reads.query<{ event: string; volume: string }>(
     volumes("event IN {names:Array(String)}"),
-    { project_id, names: rows.map(({ name }) => name), days: definitionQueryLimits.volumeDays },
-    queryOptions,
+    { names: rows.map(({ name }) => name), days: definitionQueryLimits.volumeDays },
   );
   const of = new Map(found.map(({ event, volume }) => [event, volume]));
   return rows.map((row) => ({ ...row, volume: of.get(row.name) ?? "0" }));
 }
 
 function eventConditions({ id, names, isPostHogs }: EventNameFilter): string {
-  return [
+  return allOf([
     hasWords,
     "NOT has({excluded:Array(String)}, name)",
     names && "name IN {names:Array(String)}",
     isPostHogs !== undefined && `${isPostHogs ? "" : "NOT "}startsWith(name, '$')`,
     id !== undefined && `${idOf("{project_id:UInt32}", "0", "''", "name")} = {id:UUID}`,
-  ]
-    .filter(Boolean)
-    .join(" AND ");
+  ]);
 }
 
 export interface PropertyNameFilter {
@@ -209,8 +192,7 @@ export interface StoredPropertyName {
 
 /** The names of properties that match, and their number; those of `event_names` come first. */
 export async function listPropertyNames(
-  clickhouse: ClickHouse,
-  project_id: number,
+  reads: ProjectReads,
   filter: PropertyNameFilter,
   page: Page,
 ): Promise<Counted<StoredPropertyName>> {
@@ -226,7 +208,6 @@ export async function listPropertyNames(
     GROUP BY kind, group_type, name
     HAVING ${havingOf(filter)}`;
   const params = {
-    project_id,
     kind: filter.type ? kinds[filter.type] : 0,
     place: filter.group_type_index ?? 0,
     words: filter.words ?? [],
@@ -236,7 +217,7 @@ export async function listPropertyNames(
     event_names: event_names ?? [],
     ...(filter.id !== undefined && { id: filter.id }),
   };
-  return await pageOf(clickhouse, found, params, page, {
+  return await pageOf(reads, found, params, page, {
     columns: `${idOf("{project_id:UInt32}", "kind", "group_type", "name")} AS id, name, kind, group_type,
       property_type, is_seen, toString(created_at) AS created_at`,
     order: "is_seen DESC, name, kind, group_type",
@@ -248,7 +229,7 @@ function propertyConditions(filter: PropertyNameFilter): string {
   const { id, type, group_type_index: place, names, isFeatureFlag, excludeCore } = filter;
   const ofType = place === undefined ? "" : " AND place = {place:UInt8}";
   const types = `SELECT group_type FROM group_types WHERE project_id = {project_id:UInt32}${ofType}`;
-  return [
+  return allOf([
     type ? "kind = {kind:UInt8}" : "kind > 0",
     `(kind != 3 OR group_type IN (${types}))`,
     hasWords,
@@ -257,17 +238,13 @@ function propertyConditions(filter: PropertyNameFilter): string {
     isFeatureFlag !== undefined && `${isFeatureFlag ? "" : "NOT "}startsWith(name, '$feature/')`,
     excludeCore && "NOT startsWith(name, '$') AND NOT has({core:Array(String)}, name)",
     id !== undefined && `${idOf("{project_id:UInt32}", "kind", "group_type", "name")} = {id:UUID}`,
-  ]
-    .filter(Boolean)
-    .join(" AND ");
+  ]);
 }
 
 function havingOf({ isNumerical, ofEventsOnly, event_names }: PropertyNameFilter): string {
-  return [
+  return allOf([
     "1",
     isNumerical !== undefined && `property_type ${isNumerical ? "=" : "!="} 'Numeric'`,
     ofEventsOnly && event_names && "is_seen",
-  ]
-    .filter(Boolean)
-    .join(" AND ");
+  ]);
 }

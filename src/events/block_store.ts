@@ -2,8 +2,7 @@
 // reply begins; then properties, block by block.
 
 import { blocksOf, checkFits } from "../http/pages/page.ts";
-import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
-import { queryOptions } from "../storage/clickhouse/query_options.ts";
+import { type ProjectReads, queryOptions } from "../storage/clickhouse/query_options.ts";
 import {
   type EventKey,
   keyColumns,
@@ -55,42 +54,32 @@ interface KeyedEvent extends EventKey {
  * @throws Fault with attr `limit` when the properties exceed httpLimits.pageBytesMax.
  */
 export async function blockedEvents(
-  clickhouse: ClickHouse,
-  project_id: number,
+  reads: ProjectReads,
   query: PageQuery,
 ): Promise<AsyncGenerator<Uint8Array, void>> {
-  return await primed(
-    clickhouse.longReads.withPermit(project_id, () => readEvents(clickhouse, project_id, query)),
-  );
+  const { clickhouse, project_id } = reads;
+  return await primed(clickhouse.longReads.withPermit(project_id, () => readEvents(reads, query)));
 }
 
 async function* readEvents(
-  clickhouse: ClickHouse,
-  project_id: number,
+  reads: ProjectReads,
   { from, params }: PageQuery,
 ): AsyncGenerator<Uint8Array, void> {
-  const events = await clickhouse.query<KeyedEvent>(
+  const events = await reads.query<KeyedEvent>(
     `SELECT ${keyColumns}, ${eventHead} AS head, ${eventTail} AS tail ${from}`,
     params,
     { ...queryOptions, settings: { ...queryOptions.settings, ...plainSlashes } },
   );
-  const sizes = await sizesOf(clickhouse, project_id, events);
+  const sizes = await sizesOf(reads, events);
   checkFits([...sizes.values()]);
   const blocks = blocksOf(events, (one) => sizes.get(one)!);
-  yield* readBlocks(clickhouse, project_id, blocks);
+  yield* readBlocks(reads, blocks);
 }
 
 /** Bytes of each event in the reply, in the same order. */
-async function sizesOf(
-  clickhouse: ClickHouse,
-  project_id: number,
-  events: readonly KeyedEvent[],
-): Promise<Map<KeyedEvent, number>> {
-  const sizes = await clickhouse.query<{ uuid: string; bytes: string }>(
-    sizesText,
-    keyParams(project_id, events),
-    queryOptions,
-  );
+async function sizesOf(reads: ProjectReads, events: readonly KeyedEvent[]): Promise<Map<KeyedEvent, number>> {
+  const keys = keyParams(reads.project_id, events);
+  const sizes = await reads.query<{ uuid: string; bytes: string }>(sizesText, keys);
   const bytesOf = new Map(sizes.map(({ uuid, bytes }) => [uuid, Number(bytes)]));
   return new Map(
     events.map((one) => [one, one.head.length + one.tail.length + (bytesOf.get(one.uuid) ?? 0)]),
@@ -98,8 +87,7 @@ async function sizesOf(
 }
 
 async function* readBlocks(
-  clickhouse: ClickHouse,
-  project_id: number,
+  { clickhouse, project_id }: ProjectReads,
   blocks: readonly KeyedEvent[][],
 ): AsyncGenerator<Uint8Array, void> {
   const options = { ...queryOptions, settings: { ...queryOptions.settings, ...propertiesSettings } };

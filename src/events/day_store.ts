@@ -2,8 +2,7 @@
 // event may have two rows: on days whose rows are in several parts, or in a part that was never merged, since INSERTs
 // leave equal rows as they are.
 
-import type { ClickHouse } from "../storage/clickhouse/clickhouse.ts";
-import { queryOptions } from "../storage/clickhouse/query_options.ts";
+import type { ProjectReads } from "../storage/clickhouse/query_options.ts";
 import type { Conditions } from "../storage/events/conditions.ts";
 import { eventLimits } from "./limits.ts";
 
@@ -31,29 +30,27 @@ const partsOfDays = (where: string) => `
 
 /** The days of stored events, in the order of a list; for conditions that cost little to check twice. */
 export async function countDays(
-  clickhouse: ClickHouse,
+  reads: ProjectReads,
   { where, params }: Conditions,
   order: "ASC" | "DESC",
 ): Promise<DayCount[]> {
   // Each shard has parts of its own.
-  if (clickhouse.cluster) return await countFinalDays(clickhouse, "stored_events", { where, params }, order);
-  const days = await clickhouse.query<CountedDay>(
+  if (reads.clickhouse.cluster) return await countFinalDays(reads, "stored_events", { where, params }, order);
+  const days = await reads.query<CountedDay>(
     `SELECT toString(date) AS day, sum(rows) AS count, count() = 1 AND any(level) != '0' AS is_merged,
        toString(any(key)) AS key_day
      FROM (${partsOfDays(where)}) GROUP BY date ORDER BY date ${order}`,
     params,
-    queryOptions,
   );
   const unmerged = days.filter((one) => !one.is_merged);
   if (unmerged.length === 0) return days;
   const isShort = unmerged.length <= eventLimits.unmergedDaysMax;
-  const finals = await clickhouse.query<DayCount>(
+  const finals = await reads.query<DayCount>(
     `SELECT toString(toDate32(timestamp)) AS day, count() AS count
      FROM stored_events
      WHERE ${where} ${isShort ? "AND toDate(timestamp) IN {key_days:Array(Date)}" : ""}
      GROUP BY day`,
     { ...params, ...(isShort && { key_days: unmerged.map(({ key_day }) => key_day) }) },
-    queryOptions,
   );
   const countOf = new Map(finals.map(({ day, count }) => [day, count]));
   // A day whose rows were deleted meanwhile has none.
@@ -65,16 +62,15 @@ export async function countDays(
 
 /** As countDays(), in one statement over a view of final rows. */
 export async function countFinalDays(
-  clickhouse: ClickHouse,
+  reads: ProjectReads,
   view: "events" | "stored_events",
   { where, params }: Conditions,
   order: "ASC" | "DESC",
 ): Promise<DayCount[]> {
-  return await clickhouse.query<DayCount>(
+  return await reads.query<DayCount>(
     `SELECT toString(date) AS day, count
      FROM (SELECT toDate32(timestamp) AS date, count() AS count FROM ${view} WHERE ${where} GROUP BY date)
      ORDER BY date ${order}`,
     params,
-    queryOptions,
   );
 }

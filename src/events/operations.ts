@@ -71,10 +71,9 @@ async function eventPage(
   now: number,
 ): Promise<EventPage> {
   const { include_person, where, orderBy, properties } = query;
-  const { clickhouse, project_id } = reads;
   const listed =
     isByTime(orderBy) && where.length === 0 && expressionsIn(properties).length === 0
-      ? listEvents(clickhouse, { ...query, project_id, now, oldestFirst: orderBy[0] === "timestamp" }, query)
+      ? listEvents(reads, { ...query, now, oldestFirst: orderBy[0] === "timestamp" }, query)
       : listEventsInSql(reads, within, query, query);
   const { count, rows } = await listed.catch((thrown: unknown) => {
     throw properties.length > 0 ? filterFault(thrown, "properties", "event, after or before") : thrown;

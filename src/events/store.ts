@@ -4,8 +4,8 @@ import type { Page } from "../http/pages/page.ts";
 import { findMainId } from "../persons/reading/main_id_store.ts";
 import { findEventKeys, type ListedEvents } from "../query/events/page.ts";
 import type { QueryContext } from "../query/store.ts";
-import { type ClickHouse, unlessTooBig } from "../storage/clickhouse/clickhouse.ts";
-import { type ProjectReads, readsOf, wholePageOptions } from "../storage/clickhouse/query_options.ts";
+import { unlessTooBig } from "../storage/clickhouse/clickhouse.ts";
+import { type ProjectReads, wholePageOptions } from "../storage/clickhouse/query_options.ts";
 import { type Conditions, conditionsOf } from "../storage/events/conditions.ts";
 import {
   compilePropertyFilters,
@@ -18,7 +18,6 @@ import { countDays, countFinalDays, type DayCount } from "./day_store.ts";
 
 /** Absent fields do not filter. `after` and `before` are `YYYY-MM-DD hh:mm:ss.uuuuuu` in UTC, both exclusive. */
 interface EventFilter {
-  project_id: number;
   event?: string | undefined;
   distinct_id?: string | undefined;
   /** The UUID of their person. */
@@ -42,20 +41,20 @@ export interface EventPage {
  * @throws Fault with attr `limit`, which names a limit that fits, when the properties are too long for one reply.
  */
 export async function listEvents(
-  clickhouse: ClickHouse,
+  reads: ProjectReads,
   filter: EventFilter,
   { limit, offset }: Page,
 ): Promise<EventPage> {
-  const person = await personCondition(clickhouse, filter);
+  const person = await personCondition(reads, filter);
   const { properties = [] } = filter;
-  const { where, params } = conditions(filter, person);
+  const { where, params } = conditions(reads.project_id, filter, person);
   const order = filter.oldestFirst ? "ASC" : "DESC";
   // `stored_events` avoids the join with persons.
   const view = readsPersons(properties) || person?.joins ? "events" : "stored_events";
   const isPlain = view === "stored_events" && properties.length === 0;
   const days = isPlain
-    ? await countDays(clickhouse, { where, params }, order)
-    : await countFinalDays(clickhouse, view, { where, params }, order);
+    ? await countDays(reads, { where, params }, order)
+    : await countFinalDays(reads, view, { where, params }, order);
   const count = days.reduce((sum, day) => sum + Number(day.count), 0);
   const span = pageSpan(days, limit, offset);
   if (!span) return { count, rows: inOneChunk(new Uint8Array(0)) };
@@ -74,18 +73,17 @@ export async function listEvents(
       offset: span.offset,
     },
   };
-  return { count, rows: await pageRows(clickhouse, filter.project_id, page, span.rows > pageSpanRowsMax) };
+  return { count, rows: await pageRows(reads, page, span.rows > pageSpanRowsMax) };
 }
 
 /** @param isLong whether its properties are read in blocks immediately: its rows are known by their keys only. */
 async function pageRows(
-  clickhouse: ClickHouse,
-  project_id: number,
+  reads: ProjectReads,
   page: PageQuery,
   isLong: boolean,
 ): Promise<AsyncGenerator<Uint8Array, void>> {
-  const whole = isLong ? undefined : await wholeEvents(clickhouse, page);
-  return whole ? inOneChunk(whole) : await blockedEvents(clickhouse, project_id, page);
+  const whole = isLong ? undefined : await wholeEvents(reads, page);
+  return whole ? inOneChunk(whole) : await blockedEvents(reads, page);
 }
 
 /** Reads events as queries do, with a query's permit. */
@@ -93,7 +91,7 @@ export type Within = <Value>(work: (context: QueryContext) => Promise<Value>) =>
 
 /** Events that are filtered or ordered in SQL: found as by queries, shown like all events. @throws as listEvents. */
 export async function listEventsInSql(
-  { clickhouse, project_id }: ProjectReads,
+  reads: ProjectReads,
   within: Within,
   filter: ListedEvents,
   page: Page,
@@ -102,9 +100,9 @@ export async function listEventsInSql(
   if (keys.length === 0) return { count, rows: inOneChunk(new Uint8Array(0)) };
   const query: PageQuery = {
     from: `FROM events WHERE project_id = {project_id:UInt32} AND ${hasKey} ORDER BY ${keyRank}`,
-    params: keyParams(project_id, keys),
+    params: keyParams(reads.project_id, keys),
   };
-  return { count, rows: await pageRows(clickhouse, project_id, query, false) };
+  return { count, rows: await pageRows(reads, query, false) };
 }
 
 /** Events on the days of a page above which its keys are read first, and its properties in blocks. */
@@ -112,7 +110,7 @@ const pageSpanRowsMax = 100_000;
 
 /** The page read in one statement; undefined when that exceeds limits.readSmallBytesMax. */
 async function wholeEvents(
-  clickhouse: ClickHouse,
+  { clickhouse }: ProjectReads,
   { from, params }: PageQuery,
 ): Promise<Uint8Array | undefined> {
   const options = { ...wholePageOptions, settings: { ...wholePageOptions.settings, ...plainSlashes } };
@@ -157,11 +155,11 @@ interface PersonCondition extends Conditions {
 
 /** Events of a person are found by its distinct ids; a person without a profile, by its id. */
 async function personCondition(
-  clickhouse: ClickHouse,
-  { project_id, person_id }: EventFilter,
+  reads: ProjectReads,
+  { person_id }: EventFilter,
 ): Promise<PersonCondition | undefined> {
   if (person_id === undefined) return undefined;
-  const main_id = await findMainId(readsOf(clickhouse, project_id), person_id);
+  const main_id = await findMainId(reads, person_id);
   if (main_id === undefined) {
     return { where: "person_id = {person_id:UUID}", params: { person_id }, joins: true };
   }
@@ -171,8 +169,12 @@ async function personCondition(
   return { where, params: { main_id }, joins: false };
 }
 
-function conditions(filter: EventFilter, person: PersonCondition | undefined): Conditions {
-  const { project_id, event, distinct_id, after, before, properties = [], now } = filter;
+function conditions(
+  project_id: number,
+  filter: EventFilter,
+  person: PersonCondition | undefined,
+): Conditions {
+  const { event, distinct_id, after, before, properties = [], now } = filter;
   const found = conditionsOf(project_id, { event, distinct_id }, { after, before });
   const where = person ? `${found.where} AND ${person.where}` : found.where;
   const params = { ...found.params, ...person?.params };

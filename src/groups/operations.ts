@@ -59,13 +59,13 @@ function listOperations({ sql, clickhouse, counts }: GroupParts) {
       answer: async ({ project, query, request, url }) => {
         const types = await groupTypesOf(sql, project.id);
         const filter = groupFilterOf(types, query);
-        const abortable = readsUntil(clickhouse, request.signal);
+        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
         const question = JSON.stringify(filter);
         // Other requests use the count, too: it is read to its end.
         const [count, groups] = await Promise.all([
-          counts.count(project.id, question, () => countGroups(clickhouse, project.id, filter)),
-          listGroupKeys(abortable, project.id, filter, query).then((keys) =>
-            primedTexts(groupBlocks(abortable, project.id, keys), textOfGroups(types)),
+          counts.count(project.id, question, () => countGroups(readsOf(clickhouse, project.id), filter)),
+          listGroupKeys(reads, filter, query).then((keys) =>
+            primedTexts(groupBlocks(reads, keys), textOfGroups(types)),
           ),
         ]);
         return await streamedPage(url, query, count, groups);
@@ -83,7 +83,7 @@ function listOperations({ sql, clickhouse, counts }: GroupParts) {
         const types = await groupTypesOf(sql, project.id);
         const { name } = present(types.find(({ place }) => place === group_type_index));
         const key = { group_type: name, group_key };
-        const [group] = (await groupBlocks(clickhouse, project.id, [key]).next()).value ?? [];
+        const [group] = (await groupBlocks(readsOf(clickhouse, project.id), [key]).next()).value ?? [];
         return slicedReply([bytesOf(textOfGroups(types)(present(group)))]);
       },
     }),

@@ -1,7 +1,7 @@
 // Groups read back from ClickHouse; `$groupidentify` makes them.
 
 import { blocksOf, checkFits, type Page } from "../http/pages/page.ts";
-import { type ClickHouse, isTooBig, type QueryOptions } from "../storage/clickhouse/clickhouse.ts";
+import { type QueryOptions, unlessTooBig } from "../storage/clickhouse/clickhouse.ts";
 import { type ProjectReads, queryOptions, wholePageOptions } from "../storage/clickhouse/query_options.ts";
 import { conditionsOf } from "../storage/events/conditions.ts";
 import { type FrequentValue, frequentValues, valueText } from "../storage/events/frequent_values.ts";
@@ -62,35 +62,23 @@ function matching(project_id: number, { types, key_part, search, group_key }: Gr
 }
 
 /** The number of groups that match. */
-export async function countGroups(
-  clickhouse: ClickHouse,
-  project_id: number,
-  filter: GroupFilter,
-): Promise<number> {
-  const { keys, params } = matching(project_id, filter);
-  const rows = await clickhouse.query<{ count: string }>(
-    `SELECT count() AS count FROM (${keys})`,
-    params,
-    queryOptions,
-  );
+export async function countGroups(reads: ProjectReads, filter: GroupFilter): Promise<number> {
+  const { keys, params } = matching(reads.project_id, filter);
+  const rows = await reads.query<{ count: string }>(`SELECT count() AS count FROM (${keys})`, params);
   return Number(rows[0]?.count ?? 0);
 }
 
-interface GroupKey {
-  group_type: string;
-  group_key: string;
-}
+type GroupKey = Pick<Group, "group_type" | "group_key">;
 
 /** The keys on a page of groups that match, in the order of the list. */
 export async function listGroupKeys(
-  clickhouse: ClickHouse,
-  project_id: number,
+  reads: ProjectReads,
   filter: GroupFilter,
   { limit, offset }: Page,
 ): Promise<GroupKey[]> {
-  const { keys: all, params } = matching(project_id, filter);
+  const { keys: all, params } = matching(reads.project_id, filter);
   const inOrder = { ...queryOptions.settings, optimize_aggregation_in_order: 1 };
-  return await clickhouse.query<GroupKey>(
+  return await reads.query<GroupKey>(
     `${all} ORDER BY ${filter.newestFirst ? "min(first) DESC, " : ""}group_type, group_key
      LIMIT {limit:UInt64} OFFSET {offset:UInt64}`,
     { ...params, limit, offset },
@@ -103,29 +91,21 @@ export async function listGroupKeys(
  * @throws Fault with attr `limit` when their properties exceed httpLimits.pageBytesMax.
  */
 export async function* groupBlocks(
-  clickhouse: ClickHouse,
-  project_id: number,
+  reads: ProjectReads,
   keys: readonly GroupKey[],
 ): AsyncGenerator<Group[], void> {
   if (keys.length === 0) return;
-  const whole = await readGroups(clickhouse, project_id, keys, wholePageOptions).catch((thrown: unknown) => {
-    if (!isTooBig(thrown)) throw thrown;
-    return undefined;
-  });
+  const { clickhouse, project_id } = reads;
+  const whole = await unlessTooBig(readGroups(reads, keys, wholePageOptions));
   if (whole) yield whole;
-  else yield* clickhouse.longReads.withPermit(project_id, () => blocksInTurn(clickhouse, project_id, keys));
+  else yield* clickhouse.longReads.withPermit(project_id, () => blocksInTurn(reads, keys));
 }
 
-async function* blocksInTurn(
-  clickhouse: ClickHouse,
-  project_id: number,
-  keys: readonly GroupKey[],
-): AsyncGenerator<Group[], void> {
-  const bytes = await keptBytes(clickhouse, project_id, keys);
+async function* blocksInTurn(reads: ProjectReads, keys: readonly GroupKey[]): AsyncGenerator<Group[], void> {
+  const bytes = await keptBytes(reads, keys);
   const sizeOf = (key: GroupKey) => bytes.get(nameOf(key)) ?? 0;
   checkFits(keys.map(sizeOf));
-  for (const block of blocksOf(keys, sizeOf))
-    yield await readGroups(clickhouse, project_id, block, queryOptions);
+  for (const block of blocksOf(keys, sizeOf)) yield await readGroups(reads, block);
 }
 
 function nameOf({ group_type, group_key }: GroupKey): string {
@@ -136,20 +116,19 @@ const ofKeys = `project_id = {project_id:UInt32}
   AND group_type IN {types:Array(String)} AND group_key IN {keys:Array(String)}
   AND (group_type, group_key) IN (SELECT arrayJoin(arrayZip({types:Array(String)}, {keys:Array(String)})))`;
 
-function keyParams(project_id: number, keys: readonly GroupKey[]): Record<string, unknown> {
-  return { project_id, types: keys.map((one) => one.group_type), keys: keys.map((one) => one.group_key) };
+function keyParams(keys: readonly GroupKey[]): Record<string, unknown> {
+  return { types: keys.map((one) => one.group_type), keys: keys.map((one) => one.group_key) };
 }
 
 /** The view folds the properties of these groups only. */
 async function readGroups(
-  clickhouse: ClickHouse,
-  project_id: number,
+  reads: ProjectReads,
   keys: readonly GroupKey[],
-  options: QueryOptions,
+  options?: QueryOptions,
 ): Promise<Group[]> {
-  const rows = await clickhouse.query<Group>(
+  const rows = await reads.query<Group>(
     `SELECT group_type, group_key, properties, created_at FROM groups WHERE ${ofKeys}`,
-    keyParams(project_id, keys),
+    keyParams(keys),
     options,
   );
   const found = new Map(rows.map((row) => [nameOf(row), row]));
@@ -157,23 +136,13 @@ async function readGroups(
 }
 
 /** Bytes of stored properties of each group, by nameOf(). Rows that are not merged yet count separately. */
-async function keptBytes(
-  clickhouse: ClickHouse,
-  project_id: number,
-  keys: readonly GroupKey[],
-): Promise<Map<string, number>> {
-  const rows = await clickhouse.query<GroupKey & { bytes: string }>(
+async function keptBytes(reads: ProjectReads, keys: readonly GroupKey[]): Promise<Map<string, number>> {
+  const rows = await reads.query<GroupKey & { bytes: string }>(
     `SELECT group_type, group_key, sum(length(w.4) + length(key)) AS bytes FROM group_props WHERE ${ofKeys}
      GROUP BY group_type, group_key`,
-    keyParams(project_id, keys),
-    queryOptions,
+    keyParams(keys),
   );
   return new Map(rows.map((row) => [nameOf(row), Number(row.bytes)]));
-}
-
-interface StoredCount {
-  name: string;
-  count: string;
 }
 
 /** Names of properties by type, the most frequent ones first. */
@@ -181,7 +150,7 @@ export async function listGroupProperties(
   reads: ProjectReads,
   types: readonly string[],
 ): Promise<Map<string, FrequentValue[]>> {
-  const rows = await reads.query<StoredCount & { group_type: string }>(
+  const rows = await reads.query<{ group_type: string; name: string; count: string }>(
     `SELECT group_type, toString(key) AS name, count() AS count FROM (
        SELECT group_type, group_key, key FROM group_props
        WHERE project_id = {project_id:UInt32} AND group_type IN {types:Array(String)}
@@ -191,7 +160,9 @@ export async function listGroupProperties(
     { types, names: groupLimits.propertyNamesMax },
   );
   const found = Map.groupBy(rows, ({ group_type }) => group_type);
-  return new Map(types.map((type) => [type, (found.get(type) ?? []).map(countOf)]));
+  const countsOf = (type: string) =>
+    (found.get(type) ?? []).map(({ name, count }) => ({ name, count: Number(count) }));
+  return new Map(types.map((type) => [type, countsOf(type)]));
 }
 
 /** The most frequent values of a property of one type's groups; with `search` only those that contain this text. */
@@ -203,8 +174,4 @@ export function listGroupValues(
     WHERE project_id = {project_id:UInt32} AND group_type = {group_type:String} AND key = {key:String}
     GROUP BY group_key`;
   return frequentValues(reads, { values, params: { group_type, key }, search });
-}
-
-function countOf({ name, count }: StoredCount): FrequentValue {
-  return { name, count: Number(count) };
 }

@@ -4,6 +4,7 @@ import { flagParameter, limitParameter, searchParameter, textParameter } from ".
 import { reply } from "../http/fields/schema.ts";
 import { mounted, projectOperation, type RoomParts } from "../http/operation.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
+import { readsOf } from "../storage/clickhouse/query_options.ts";
 import { textExpressions } from "../storage/events/session_property.ts";
 import { definitionsModel, valuesModel } from "./model.ts";
 import { findFixedValues, findProperties, isNumerical, type SessionProperty } from "./property.ts";
@@ -39,8 +40,8 @@ export function sessionRoutes({ gate, clickhouse }: RoomParts<"gate" | "clickhou
         if (fixed) return fixed.slice(0, limit).map((name) => ({ name }));
         const expression = Object.hasOwn(textExpressions, property) ? textExpressions[property] : undefined;
         if (expression === undefined) return [];
-        const filter = { project_id: project.id, expression, part, limit };
-        const values = await listValues(readsUntil(clickhouse, request.signal), filter);
+        const reads = readsOf(readsUntil(clickhouse, request.signal), project.id);
+        const values = await listValues(reads, { expression, part, limit });
         return values.map((name) => ({ name }));
       },
     }),

@@ -11,6 +11,7 @@ import {
   type PropertyNameFilter,
 } from "../../src/definitions/store.ts";
 import type { ClickHouse } from "../../src/storage/clickhouse/clickhouse.ts";
+import { readsOf } from "../../src/storage/clickhouse/query_options.ts";
 
 interface Call {
   text: string;
@@ -24,7 +25,7 @@ function openEngine(...answers: object[][]) {
     calls.push({ text: text.replaceAll(/\s+/g, " "), params });
     return Promise.resolve(answers.shift() ?? []);
   };
-  return { calls, clickhouse: { query } as unknown as ClickHouse };
+  return { calls, reads: readsOf({ query } as unknown as ClickHouse, 7) };
 }
 
 const byName: EventOrder[] = [{ by: "name", isDescending: false }];
@@ -32,19 +33,19 @@ const page = { limit: 2, offset: 0 };
 const rowsOf = (...names: string[]) => names.map((name) => ({ name, found: "9", volume: "0" }));
 
 const eventCall = async (filter: EventNameFilter, order = byName): Promise<Call> => {
-  const { calls, clickhouse } = openEngine();
-  await listEventNames(clickhouse, 7, filter, order, page);
+  const { calls, reads } = openEngine();
+  await listEventNames(reads, filter, order, page);
   return calls[0]!;
 };
 const propertyCall = async (filter: PropertyNameFilter): Promise<Call> => {
-  const { calls, clickhouse } = openEngine();
-  await listPropertyNames(clickhouse, 7, filter, page);
+  const { calls, reads } = openEngine();
+  await listPropertyNames(reads, filter, page);
   return calls[0]!;
 };
 
 test("a page of events is one statement with their number, and one for the volumes of its names alone", async () => {
-  const { calls, clickhouse } = openEngine(rowsOf("a", "b"), [{ event: "b", volume: "12" }]);
-  const { count, rows } = await listEventNames(clickhouse, 7, {}, byName, page);
+  const { calls, reads } = openEngine(rowsOf("a", "b"), [{ event: "b", volume: "12" }]);
+  const { count, rows } = await listEventNames(reads, {}, byName, page);
   expect([count, rows.map(({ name, volume }) => [name, volume])]).toEqual([
     9,
     [
@@ -62,13 +63,13 @@ test("a page of events is one statement with their number, and one for the volum
 });
 
 test("events sorted by volume have it from the first statement, and it is not read again", async () => {
-  const { calls, clickhouse } = openEngine([{ name: "a", found: "1", volume: "5" }]);
+  const { calls, reads } = openEngine([{ name: "a", found: "1", volume: "5" }]);
   const order: EventOrder[] = [
     { by: "volume_30_day", isDescending: true },
     { by: "last_seen_at::date", isDescending: false },
     { by: "created_at", isDescending: true },
   ];
-  const { rows } = await listEventNames(clickhouse, 7, {}, order, page);
+  const { rows } = await listEventNames(reads, {}, order, page);
   expect(rows.map(({ volume }) => volume)).toEqual(["5"]);
   expect(calls).toHaveLength(1);
   // By name at last: a page must not show what another one showed.
@@ -80,8 +81,8 @@ test.each([
   ["a page behind the last one is counted by a statement of its own", 4, [{ count: "3" }], 3, 2],
   ["a page behind the last one of nothing counts nothing", 4, [], 0, 2],
 ])("%s", async (_, offset, counted, count, statements) => {
-  const { calls, clickhouse } = openEngine([], counted);
-  expect(await listEventNames(clickhouse, 7, {}, byName, { limit: 2, offset })).toEqual({ count, rows: [] });
+  const { calls, reads } = openEngine([], counted);
+  expect(await listEventNames(reads, {}, byName, { limit: 2, offset })).toEqual({ count, rows: [] });
   expect(calls).toHaveLength(statements);
   expect(calls[0]!.params).toMatchObject({ limit: 2, offset });
 });

@@ -95,9 +95,9 @@ test(
   "groups that are too long for a page are refused with a limit that fits, and read in blocks within it",
   async () => {
     const keys = ids.map((one) => ({ group_type: "company", group_key: one.replace("p", "g") }));
-    const fits = await fitting(all(groupBlocks(clickhouse, 1, keys)));
+    const fits = await fitting(all(groupBlocks(readsOf(clickhouse, 1), keys)));
     expect(fits).toBe(Math.floor(httpLimits.pageBytesMax / (propertyBytes * 2 + 12)));
-    expectWhole(await all(groupBlocks(clickhouse, 1, keys.slice(0, 40))), 40);
+    expectWhole(await all(groupBlocks(readsOf(clickhouse, 1), keys.slice(0, 40))), 40);
   },
   storesStartMsMax,
 );
