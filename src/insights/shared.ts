@@ -12,7 +12,7 @@ import type { BoardReader, SharedContent } from "../sharing/results.ts";
 import type { SharedLink } from "../sharing/store.ts";
 import { mapInSlices } from "../work/slices.ts";
 import type { InsightParts } from "./show.ts";
-import { getInsight, getInsights, getSharedDashboard, type InsightRow } from "./store.ts";
+import { getDashboardContent, getInsight, getInsights, type InsightRow } from "./store.ts";
 
 const listOfEvents = "A list of events is not shown by a link.";
 
@@ -34,7 +34,7 @@ export function shareableInsights({ sql, queries }: InsightParts): Shareable<"in
 export function openBoardReader({ sql, queries, clock }: InsightParts): BoardReader {
   const current = async ({ kind, project_id, target }: SharedLink): Promise<SharedContent | undefined> => {
     const id = Number(target);
-    if (kind === "dashboard") return await getSharedDashboard(sql, project_id, id);
+    if (kind === "dashboard") return await getDashboardContent(sql, project_id, id);
     const row = await getInsight(sql, project_id, id);
     return row && { ...namesOf(row), tiles: [{ insight_id: id, text: null, layouts: {} }] };
   };
@@ -46,13 +46,11 @@ export function openBoardReader({ sql, queries, clock }: InsightParts): BoardRea
       const end = clock.elapsed() + sharingLimits.computeMsMax;
       const insights: SharedInsight[] = [];
       let timezone = "UTC";
-      for (const id of ids) {
-        const row = rows.get(id);
-        if (!row) continue;
+      for (const row of ids.flatMap((id) => rows.get(id) ?? [])) {
         const { results, error, ...answer } = await answerOf(queries, row, clock.elapsed() <= end);
         timezone = answer.timezone ?? timezone;
         insights.push({
-          insight_id: id,
+          insight_id: row.id,
           ...namesOf(row),
           results,
           look: drawingOfShared(row.query),

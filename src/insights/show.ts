@@ -8,7 +8,7 @@ import type { Uses } from "../storage/services.ts";
 import { insightLimits } from "./limits.ts";
 import type { Insight } from "./model.ts";
 import {
-  getDashboardInsights,
+  getDashboardContent,
   getInsight,
   getInsights,
   type InsightRow,
@@ -31,17 +31,6 @@ export async function resultOf(
   caller: QueryCaller,
 ): Promise<ShownResult> {
   return await queries.answer(project_id, query, { ...caller, mayBeCached: false }).then(shownOf, failedBy);
-}
-
-/** As resultOf, without running it: a result of the last minutes, or else `late`. */
-async function lastResultOf(
-  queries: QueryEngine,
-  { project_id, query }: { project_id: number; query: unknown },
-  caller: QueryCaller,
-  late: ShownResult,
-): Promise<ShownResult> {
-  const cached = queries.findCached(project_id, query, caller);
-  return await cached.then((result) => (result ? shownOf(result) : late), failedBy);
 }
 
 function shownOf(answer: Awaited<ReturnType<QueryEngine["answer"]>>): ShownResult {
@@ -67,7 +56,10 @@ function failed(error_message: string): ShownResult {
   return { ...notRun, query_status: { complete: true, error: true, error_message } };
 }
 
-/** The insights with results. Queries run one after another; after `secondsMax` no further one begins. */
+/**
+ * The insights with results. Queries run one after another; after `secondsMax` no further one begins, and a result of
+ * the last minutes is shown, if there is one.
+ */
 export async function withResults(
   { queries, clock }: Pick<InsightParts, "queries" | "clock">,
   project_id: number,
@@ -81,12 +73,12 @@ export async function withResults(
   );
   const shown: Insight[] = [];
   for (const insight of insights) {
-    const saved = { project_id, query: insight.query };
+    const { query } = insight;
     const result =
       clock.elapsed() <= end
-        ? await resultOf(queries, saved, caller)
-        : await lastResultOf(queries, saved, caller, late);
-    shown.push({ ...insight, ...result });
+        ? resultOf(queries, { project_id, query }, caller)
+        : queries.findCached(project_id, query, caller).then((one) => (one ? shownOf(one) : late), failedBy);
+    shown.push({ ...insight, ...(await result) });
   }
   return shown;
 }
@@ -131,15 +123,13 @@ export function openInsightReader({ sql, queries }: Omit<InsightParts, "clock">)
     },
     /** Undefined and errors as above. Insights are computed one after another, in the dashboard's order. */
     dashboard: async (project_id: number, id: number) => {
-      const found = await getDashboardInsights(sql, project_id, id);
+      const found = await getDashboardContent(sql, project_id, id);
       if (!found) return undefined;
-      const rows = await getInsights(sql, project_id, found.insight_ids);
+      const ids = found.tiles.flatMap(({ insight_id }) => insight_id ?? []);
+      const rows = await getInsights(sql, project_id, ids);
       const insights: InsightResult[] = [];
-      for (const insight_id of found.insight_ids) {
-        const row = rows.get(insight_id);
-        if (row) insights.push(await read(queries, row));
-      }
-      return { id: found.id, name: found.name || `Dashboard ${found.id}`, insights };
+      for (const row of ids.flatMap((one) => rows.get(one) ?? [])) insights.push(await read(queries, row));
+      return { id, name: found.name, insights };
     },
   };
 }

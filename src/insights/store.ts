@@ -236,22 +236,8 @@ async function putOnDashboards(
   throw new Fault("invalid_input", detail, { attr: "dashboards" });
 }
 
-/** A dashboard's name and the ids of its insights, in its order; undefined when there is no such dashboard. */
-export async function getDashboardInsights(
-  sql: Postgres,
-  project_id: number,
-  id: number,
-): Promise<{ id: number; name: string | null; insight_ids: number[] } | undefined> {
-  const [row] = await sql<{ id: number; name: string | null; insight_ids: number[] }[]>`
-    SELECT d.id, d.name, coalesce((
-      SELECT array_agg(t.insight_id ORDER BY t.id) FROM dashboard_tiles t
-      JOIN insights i ON i.id = t.insight_id AND NOT i.deleted WHERE t.dashboard_id = d.id), '{}') AS insight_ids
-    FROM dashboards d WHERE d.project_id = ${project_id} AND d.id = ${id} AND NOT d.deleted`;
-  return row;
-}
-
-/** A dashboard's insights and texts; undefined when there is no such dashboard. */
-export async function getSharedDashboard(
+/** A dashboard's insights and texts in its order; undefined when there is no such dashboard. */
+export async function getDashboardContent(
   sql: Postgres,
   project_id: number,
   id: number,

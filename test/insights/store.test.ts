@@ -7,10 +7,9 @@ import { insightLimits } from "../../src/insights/limits.ts";
 import type { InsightInput } from "../../src/insights/model.ts";
 import {
   createInsight,
-  getDashboardInsights,
+  getDashboardContent,
   getInsight,
   getInsights,
-  getSharedDashboard,
   listInsights,
   presentInsight,
   removeInsight,
@@ -152,11 +151,10 @@ test("a deleted insight is gone once, with its tiles hidden, and there again whe
   ]);
   expect(await getInsight(sql, project_id, id)).toBeUndefined();
   expect((await getInsights(sql, project_id, [id])).size).toBe(0);
-  expect((await getDashboardInsights(sql, project_id, one))!.insight_ids).toEqual([]);
-  expect((await getSharedDashboard(sql, project_id, one))!.tiles).toEqual([]);
+  expect((await getDashboardContent(sql, project_id, one))!.tiles).toEqual([]);
   expect((await getInsight(sql, project_id, id, { deletedToo: true }))?.id).toBe(id);
   await updateInsight(sql, id, { deleted: false } as never, maker());
-  expect((await getDashboardInsights(sql, project_id, one))!.insight_ids).toEqual([id]);
+  expect((await getDashboardContent(sql, project_id, one))!.tiles).toMatchObject([{ insight_id: id }]);
 });
 
 test("a changed query has another derived name, and a change of the name alone leaves both", async () => {
