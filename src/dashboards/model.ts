@@ -163,4 +163,3 @@ export const dashboardChangeBody = strictModel(
 
 export type DashboardInput = CreateInput<typeof dashboardBody>;
 export type DashboardUpdate = UpdateInput<typeof dashboardChangeBody>;
-export type TileLayouts = Static<typeof layouts>;

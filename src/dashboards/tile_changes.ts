@@ -3,14 +3,10 @@
 import { Fault } from "../core/fault.ts";
 import { fieldFault, missingReference } from "../http/fields/field_fault.ts";
 import { dashboardLimits } from "./limits.ts";
-import type { DashboardUpdate, TileLayouts } from "./model.ts";
+import type { DashboardUpdate, Tile } from "./model.ts";
 
 /** A tile as it is stored. One without a text shows an insight. */
-export interface StoredTile {
-  id: number;
-  layouts: TileLayouts;
-  color: string | null;
-  show_description: boolean | null;
+export interface StoredTile extends Pick<Tile, "id" | "layouts" | "color" | "show_description"> {
   text_body: string | null;
 }
 

@@ -1,30 +1,22 @@
 // The tiles of dashboards: insights, and texts beside them.
 
-import { shownRow } from "../http/fields/field_time.ts";
+import { shownRow, type Stored } from "../http/fields/field_time.ts";
 import type { Postgres, PostgresTransaction } from "../storage/postgres/postgres.ts";
 import { userJson } from "../storage/postgres/rows.ts";
 import { dashboardLimits } from "./limits.ts";
-import type { Tile, TileLayouts } from "./model.ts";
+import type { Tile } from "./model.ts";
 import { type StoredTile, tileChanges, type TileRequest } from "./tile_changes.ts";
 
 /** A tile shows an insight or a text. */
-export interface TileRow {
-  id: number;
+export interface TileRow extends Omit<StoredTile, "text_body"> {
   insight_id: number | null;
-  layouts: TileLayouts;
-  color: string | null;
-  show_description: boolean | null;
   text: Tile["text"];
 }
 
 /** The tiles from the top, row by row; those without a position last, oldest first. Deleted insights have none. */
 export async function listTiles(sql: Postgres, dashboard_id: number): Promise<TileRow[]> {
-  type Row = Omit<TileRow, "text"> & {
-    text_body: string | null;
-    created_by: NonNullable<Tile["text"]>["created_by"];
-    last_modified_by: NonNullable<Tile["text"]>["last_modified_by"];
-    last_modified_at: Date;
-  };
+  type Text = Stored<NonNullable<Tile["text"]>, "last_modified_at">;
+  type Row = StoredTile & Pick<TileRow, "insight_id"> & Omit<Text, "id" | "body">;
   const rows = await sql<Row[]>`
     SELECT t.id, t.insight_id, t.layouts, t.color, t.show_description, t.text_body,
       ${userJson(sql, "u")} AS created_by, ${userJson(sql, "m")} AS last_modified_by,

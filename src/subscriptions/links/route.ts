@@ -2,7 +2,7 @@
 // A GET changes nothing, since mail scanners follow every link.
 
 import { Elysia } from "elysia";
-import { Fault } from "../../core/fault.ts";
+import { present } from "../../http/found.ts";
 import type { Postgres } from "../../storage/postgres/postgres.ts";
 import { emailHtml } from "../channels/email.ts";
 import { findReport } from "../deliveries/store.ts";
@@ -18,9 +18,8 @@ export function linkRoutes({ sql, links, pictures }: { sql: Postgres; links: Lin
     .get(
       "/subscriptions/report/:token",
       async ({ params }) => {
-        const link = links.read("report", params.token);
-        const report = link && (await findReport(sql, link.delivery));
-        if (!link || !report) throw gone();
+        const link = present(links.read("report", params.token), gone);
+        const report = present(await findReport(sql, link.delivery), gone);
         const chart = (section: number): string | undefined => {
           const drawn = report.sections[section]?.chart;
           if (!drawn || chartSvg(drawn) === undefined) return undefined;
@@ -33,11 +32,9 @@ export function linkRoutes({ sql, links, pictures }: { sql: Postgres; links: Lin
     .get(
       "/subscriptions/chart/:token",
       async ({ params }) => {
-        const link = links.read("chart", params.token);
-        const report = link && (await findReport(sql, link.delivery));
-        const drawn = link && report?.sections[link.section]?.chart;
-        const svg = drawn && chartSvg(drawn);
-        if (!svg) throw gone();
+        const link = present(links.read("chart", params.token), gone);
+        const drawn = (await findReport(sql, link.delivery))?.sections[link.section]?.chart;
+        const svg = present(drawn ? chartSvg(drawn) : undefined, gone);
         const headers = { "content-type": "image/png", "cache-control": "public, max-age=86400" };
         return new Response(new Uint8Array(await pictures.draw(svg)), { headers });
       },
@@ -46,8 +43,7 @@ export function linkRoutes({ sql, links, pictures }: { sql: Postgres; links: Lin
     .get(
       "/subscriptions/unsubscribe/:token",
       ({ params }) => {
-        const link = links.read("unsubscribe", params.token);
-        if (!link) throw gone();
+        const link = present(links.read("unsubscribe", params.token), gone);
         return page(
           messagePage(
             `Stop sending this report to ${link.address}?`,
@@ -61,8 +57,7 @@ export function linkRoutes({ sql, links, pictures }: { sql: Postgres; links: Lin
     .post(
       "/subscriptions/unsubscribe/:token",
       async ({ params }) => {
-        const link = links.read("unsubscribe", params.token);
-        if (!link) throw gone();
+        const link = present(links.read("unsubscribe", params.token), gone);
         await removeAddress(sql, link.subscription, link.address);
         return page(messagePage(`This report is no longer sent to ${link.address}.`, ""));
       },
@@ -70,9 +65,7 @@ export function linkRoutes({ sql, links, pictures }: { sql: Postgres; links: Lin
     );
 }
 
-function gone(): Fault {
-  return new Fault("not_found", "This link is damaged or too old, or what it opened is gone.");
-}
+const gone = "This link is damaged or too old, or what it opened is gone.";
 
 function messagePage(text: string, rest: string): string {
   return (
