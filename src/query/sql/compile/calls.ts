@@ -2,7 +2,7 @@
 
 import type { CallNode, ExpressionNode, WindowFunction } from "../tree.ts";
 import { comparison, truth } from "./compare.ts";
-import { asType, midnightOf, type SqlDraft, type SqlScope } from "./draft.ts";
+import { asType, midnightOf, type SqlScope } from "./draft.ts";
 import { aggregateNames, type SqlAggregate, sqlAggregate } from "./lists/aggregates.ts";
 import { functionShapes, refuseFunction } from "./lists/function_shapes.ts";
 import { functionNames, type SqlFunction, sqlFunction } from "./lists/functions.ts";
@@ -23,12 +23,13 @@ const signs: Readonly<Record<string, string>> = {
   notilike: "not ilike",
 };
 
-export function callSql(draft: SqlDraft, node: CallNode, scope: SqlScope): Sql {
+export function callSql(node: CallNode, scope: SqlScope): Sql {
+  const { draft } = scope;
   const name = node.name.toLowerCase();
   const args = node.args;
   if (node.order_by) refuse("ORDER BY within a function is not supported.", node);
   const requireArguments = (count: number) => arity(node, args.length, count, count);
-  const inner = (i: number): Sql => draft.expression(args[i]!, scope);
+  const inner = (i: number): Sql => scope.expression(args[i]!);
   const aggregate = sqlAggregate(name);
   if (!aggregate && (node.params || node.distinct || node.filter_expr)) {
     const near = suggestion(node.name, aggregateNames());
@@ -40,7 +41,7 @@ export function callSql(draft: SqlDraft, node: CallNode, scope: SqlScope): Sql {
     return comparison(draft, sign, inner(0), inner(1), node);
   }
   if (name === "and" || name === "or") {
-    return logic(draft, name === "and" ? "And" : "Or", args, scope);
+    return logic(name === "and" ? "And" : "Or", args, scope);
   }
   if (name === "not") {
     requireArguments(1);
@@ -49,10 +50,10 @@ export function callSql(draft: SqlDraft, node: CallNode, scope: SqlScope): Sql {
   if (name === "exists") {
     const [one] = args;
     if (one?.node !== "SelectQuery" && one?.node !== "SelectSetQuery") refuse("EXISTS takes a SELECT.", node);
-    return truth(`EXISTS (${draft.select(one, scope).sql})`);
+    return truth(`EXISTS (${scope.select(one).sql})`);
   }
-  if (name === "_casewithexpression") return caseOf(draft, node, scope);
-  const values = args.filter((one) => !isStar(one)).map((one) => draft.expression(one, scope));
+  if (name === "_casewithexpression") return caseOf(node, scope);
+  const values = args.filter((one) => !isStar(one)).map((one) => scope.expression(one));
   if (values.length < args.length && name !== "count") refuse('"*" is taken by count() only.', node);
   const shape = Object.hasOwn(functionShapes, name) ? functionShapes[name] : undefined;
   if (shape) {
@@ -60,7 +61,7 @@ export function callSql(draft: SqlDraft, node: CallNode, scope: SqlScope): Sql {
     return shape.sql(draft, values, node);
   }
   // An aggregate's name before a function's: first_value is one without a window.
-  if (aggregate) return aggregateSql(draft, node, aggregate, values, scope);
+  if (aggregate) return aggregateSql(node, aggregate, values, scope);
   const callee = sqlFunction(name);
   if (!callee) {
     const aggregates = [...aggregateNames()].flatMap((one) => [one, `${one}If`]);
@@ -117,13 +118,7 @@ const floorDays: Readonly<Record<string, number>> = {
   dateTrunc: 368,
 };
 
-function aggregateSql(
-  draft: SqlDraft,
-  node: CallNode,
-  aggregate: SqlAggregate,
-  args: readonly Sql[],
-  scope: SqlScope,
-): Sql {
+function aggregateSql(node: CallNode, aggregate: SqlAggregate, args: readonly Sql[], scope: SqlScope): Sql {
   arity(node, args.length, aggregate.argsMin, aggregate.argsMax);
   const params = parametersOf(node, node.params ?? [], aggregate.paramsMax ?? 0);
   const [first, ...rest] = args;
@@ -136,7 +131,7 @@ function aggregateSql(
   if (name.startsWith("windowFunnel") && first?.type === "datetime") sql[0] = `toDateTime(${sql[0]})`;
   if (node.filter_expr) {
     name = `${name}If`;
-    sql.push(condition(draft.expression(node.filter_expr, scope)));
+    sql.push(condition(scope.expression(node.filter_expr)));
   }
   const inner = `${isDistinct ? "DISTINCT " : ""}${sql.join(", ")}`;
   const resultType = aggregate.type === "unknown" && first ? first.type : aggregate.type;
@@ -175,11 +170,12 @@ export function arity(node: CallNode | WindowFunction, count: number, least: num
 export const isStar = (one: ExpressionNode): boolean => one.node === "Field" && one.chain.at(-1) === "*";
 
 /** `CASE x WHEN a THEN b … ELSE z END` */
-function caseOf(draft: SqlDraft, node: CallNode, scope: SqlScope): Sql {
+function caseOf(node: CallNode, scope: SqlScope): Sql {
+  const { draft } = scope;
   const [first, ...others] = node.args;
-  const subject = draft.expression(first!, scope);
+  const subject = scope.expression(first!);
   const parts = others.map((one, i) => {
-    const value = draft.expression(one, scope);
+    const value = scope.expression(one);
     return i % 2 === 0 && i < others.length - 1 ? comparison(draft, "==", subject, value, node) : value;
   });
   return functionShapes["multiif"]!.sql(draft, parts, node);
@@ -190,13 +186,8 @@ export function condition(one: Sql): string {
   return one.text === undefined ? one.sql : `ifNull(${one.text} = 'true', 0)`;
 }
 
-export function logic(
-  draft: SqlDraft,
-  op: "And" | "Or",
-  exprs: readonly ExpressionNode[],
-  scope: SqlScope,
-): Sql {
-  const parts = exprs.map((one) => draft.expression(one, scope));
+export function logic(op: "And" | "Or", exprs: readonly ExpressionNode[], scope: SqlScope): Sql {
+  const parts = exprs.map((one) => scope.expression(one));
   if (parts.length === 0) return truth(op === "And" ? "1" : "0");
   const joined = parts.map(condition).join(op === "And" ? " AND " : " OR ");
   return {

@@ -3,7 +3,6 @@
 import type { ColumnsExpr, ExpressionNode, FieldNode, Placed } from "../tree.ts";
 import type { NamedTable, SqlDraft, SqlScope } from "./draft.ts";
 import { quotedName, refuse } from "./problem.ts";
-import { columnOf, hasColumn, starOf } from "./scope.ts";
 import type { Sql } from "./value.ts";
 
 /** The name of a column without an alias: the last part of a field, the text of anything else. */
@@ -22,12 +21,9 @@ export function columnName(draft: SqlDraft, node: ExpressionNode): string {
 }
 
 /** `*`, `table.*`, `* EXCLUDE (…)`, `COLUMNS(…)`; undefined for anything else. */
-export function starColumns(
-  draft: SqlDraft,
-  node: ExpressionNode,
-  scope: SqlScope,
-): { name: string; sql: Sql }[] | undefined {
-  if (node.node === "ColumnsExpr") return columnsExpr(draft, node, scope);
+export function starColumns(node: ExpressionNode, scope: SqlScope): { name: string; sql: Sql }[] | undefined {
+  const { draft } = scope;
+  if (node.node === "ColumnsExpr") return columnsExpr(node, scope);
   if (node.node !== "Field" || node.chain.at(-1) !== "*") return undefined;
   if (scope.tables.length === 0) refuse('"*" needs a table.', node);
   if (node.chain.length === 1) return scope.tables.flatMap((one) => starOfTable(draft, one, node));
@@ -38,25 +34,24 @@ export function starColumns(
 
 function starOfTable(draft: SqlDraft, table: NamedTable, node: Placed): { name: string; sql: Sql }[] {
   const field = (name: string): FieldNode => ({ ...node, node: "Field", chain: [name] });
-  return starOf(table).map((name) => {
+  const names = table.read.star().filter((name) => !table.using.includes(name));
+  return names.map((name) => {
     draft.countPart(node);
-    return { name, sql: columnOf(draft, table, [name], field(name)) };
+    return { name, sql: table.read.field([name], field(name)) };
   });
 }
 
-function columnsExpr(draft: SqlDraft, node: ColumnsExpr, scope: SqlScope): { name: string; sql: Sql }[] {
+function columnsExpr(node: ColumnsExpr, scope: SqlScope): { name: string; sql: Sql }[] {
   if (node.regex) refuse("COLUMNS with a regular expression is not supported: name them.", node);
   if (node.columns) {
-    return node.columns.flatMap(
-      (one) =>
-        starColumns(draft, one, scope) ?? [
-          { name: columnName(draft, one), sql: draft.expression(one, scope) },
-        ],
-    );
+    return node.columns.flatMap((one) => {
+      const star = starColumns(one, scope);
+      return star ?? [{ name: columnName(scope.draft, one), sql: scope.expression(one) }];
+    });
   }
   const excluded = node.exclude ?? [];
-  const missing = excluded.find((name) => !scope.tables.some((one) => hasColumn(one, name)));
+  const missing = excluded.find((name) => !scope.tables.some((one) => one.read.has(name)));
   if (missing !== undefined) refuse(`There is no ${quotedName(missing)} to leave out.`, node);
-  const all = scope.tables.flatMap((one) => starOfTable(draft, one, node));
+  const all = scope.tables.flatMap((one) => starOfTable(scope.draft, one, node));
   return all.filter(({ name }) => !excluded.includes(name));
 }

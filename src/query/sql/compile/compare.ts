@@ -210,15 +210,10 @@ export function momentOf(draft: SqlDraft, text: Sql, isDay: boolean, at: Placed,
 }
 
 /** `x IN (…)`: values, an array, or a SELECT. */
-export function inSql(
-  draft: SqlDraft,
-  isNegated: boolean,
-  left: Sql,
-  right: ExpressionNode,
-  scope: SqlScope,
-): Sql {
+export function inSql(isNegated: boolean, left: Sql, right: ExpressionNode, scope: SqlScope): Sql {
+  const { draft } = scope;
   if (right.node === "SelectQuery" || right.node === "SelectSetQuery") {
-    const inner = draft.select(right, scope);
+    const inner = scope.select(right);
     const [column] = inner.columns;
     const same = column ? asType(left, column.column.type) : left;
     const needsText = same.type === "uuid" && column?.column.type === "string";
@@ -233,7 +228,7 @@ export function inSql(
         ? right.args
         : undefined;
   if (!list || (list.length > 0 && list.every((one) => one.node === "Tuple"))) {
-    const whole = draft.expression(right, scope);
+    const whole = scope.expression(right);
     const isArray = whole.type === "array" || (!list && whole.type === "unknown");
     if (isArray && whole.constant === undefined) return truth(`has(${whole.sql}, ${left.sql})`, isNegated);
     if (list) return truth(`(${left.sql} IN ${whole.sql})`, isNegated);
@@ -243,7 +238,7 @@ export function inSql(
   }
   const one = oneParameter(draft, left, list);
   if (one) return truth(one, isNegated);
-  const values = list.map((each) => draft.expression(each, scope));
+  const values = list.map((each) => scope.expression(each));
   if (!left.floor && values.every((one) => one.constant !== undefined))
     return membership(draft, isNegated, left, values, right);
   const each = values.map((one) => comparison(draft, "==", left, one, right).sql);

@@ -3,12 +3,11 @@
 
 import { queryLimits } from "../../limits.ts";
 import type { ExpressionNode, Placed, SelectTree } from "../tree.ts";
-import { newSqlDraft, type SelectSql, type SqlContext, type SqlDraft } from "./draft.ts";
+import { type SelectSql, type SqlContext, SqlDraft, SqlScope } from "./draft.ts";
 import { expressionSql } from "./expression.ts";
 import type { SqlTable } from "./lists/table.ts";
 import { sqlTables } from "./lists/tables.ts";
 import { refuse } from "./problem.ts";
-import { innerScope } from "./scope.ts";
 import { limitRows, refuseSplitLimit, selectSql } from "./select.ts";
 import { TableRead } from "./table_read.ts";
 import type { Sql } from "./value.ts";
@@ -31,26 +30,20 @@ export interface CompiledSelect {
   personKeys: Map<string, Placed>;
 }
 
-function draftOf(context: SqlContext): SqlDraft {
-  const draft: SqlDraft = newSqlDraft(context, {
-    expression: (node, scope) => expressionSql(draft, node, scope),
-    select: (node, scope) => selectSql(draft, node, scope),
-  });
-  return draft;
-}
+const compilers = { expression: expressionSql, select: selectSql };
 
 /** @throws SqlProblem with the position, and a suggestion. */
 export function compileSelect(tree: SelectTree, context: SqlContext): CompiledSelect {
   if (tree.node !== "SelectQuery" && tree.node !== "SelectSetQuery") refuse("A SELECT is needed.", tree);
   if (tree.node === "SelectSetQuery") refuseSplitLimit(tree);
-  const draft = draftOf(context);
-  const scope = innerScope(undefined);
+  const draft = new SqlDraft(context, compilers);
+  const scope = new SqlScope(draft);
   // LIMIT and OFFSET of the whole are the reply's, whatever the query is.
   const { limit: limitNode, offset: offsetNode, ...rest } = tree;
-  const wanted = limitNode ? limitRows(draft, limitNode, scope) : queryLimits.sqlRowsDefault;
+  const wanted = limitNode ? limitRows(limitNode, scope) : queryLimits.sqlRowsDefault;
   const limit = Math.min(wanted, queryLimits.sqlRowsMax);
-  const offset = offsetNode ? limitRows(draft, offsetNode, scope) : 0;
-  const compiled: SelectSql = draft.select(rest as typeof tree, scope);
+  const offset = offsetNode ? limitRows(offsetNode, scope) : 0;
+  const compiled: SelectSql = scope.select(rest as typeof tree);
   const isSet = tree.node === "SelectSetQuery" && !tree.order_by;
   const inner = isSet ? `SELECT * FROM (${compiled.sql})` : compiled.sql;
   const skipped = offset > 0 ? ` OFFSET ${offset}` : "";
@@ -71,10 +64,10 @@ export function compileOverRows(
   { name, ...table }: SqlTable & { name: string },
   context: SqlContext,
 ): { expressions: Sql[]; parameters: Record<string, unknown> } {
-  const draft = draftOf(context);
-  const scope = innerScope(undefined);
+  const draft = new SqlDraft(context, compilers);
+  const scope = new SqlScope(draft);
   scope.tables.push({ name, read: new TableRead(draft, table, { isInline: true }), using: [] });
-  const expressions = trees.map((tree) => draft.expression(tree, scope));
+  const expressions = trees.map((tree) => scope.expression(tree));
   return { expressions, parameters: draft.params };
 }
 
@@ -106,13 +99,13 @@ export function compileOverEvents(
   context: SqlContext,
   failed: (thrown: unknown, tree: ExpressionNode) => never,
 ): ExpressionsOfEvents {
-  const draft = draftOf(context);
-  const scope = innerScope(undefined);
+  const draft = new SqlDraft(context, compilers);
+  const scope = new SqlScope(draft);
   const read = new TableRead(draft, sqlTables["events"]!, { exposed });
   scope.tables.push({ name: "events", read, using: [] });
   const expressions = trees.map((tree) => {
     try {
-      return draft.expression(tree, scope);
+      return scope.expression(tree);
     } catch (thrown) {
       return failed(thrown, tree);
     }

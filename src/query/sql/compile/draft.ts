@@ -13,7 +13,7 @@ import type {
 } from "../tree.ts";
 import type { SqlTable } from "./lists/table.ts";
 import { refuse } from "./problem.ts";
-import type { KnownType, Sql, SqlType } from "./value.ts";
+import type { KnownType, PathKey, Sql, SqlType } from "./value.ts";
 
 /** The known type of an owner's property. */
 export type PropertyTypes = (owner: "event" | "person" | "group", name: string) => KnownType | undefined;
@@ -51,13 +51,17 @@ export interface SqlFilters {
   properties: readonly PropertyFilter[];
 }
 
-/** One use of a table. */
+/** One use of a table, or a SELECT that another reads from. */
 export interface TableLike {
-  readonly table: SqlTable;
   readonly alias: string;
+  /** Whether filters by time or by its properties apply to it. */
+  readonly isFiltered: boolean;
   has: (name: string) => boolean;
   names: () => string[];
-  field: (path: readonly (string | number)[], at: FieldNode) => Sql;
+  /** The columns of `*`. */
+  star: () => readonly string[];
+  /** The column that `path` names. @throws SqlProblem */
+  field: (path: readonly PathKey[], at: FieldNode) => Sql;
   /** The condition that `{filters}` stands for. */
   filters: (at: Placed) => Sql;
   /** The subquery, once the whole query is compiled. */
@@ -70,15 +74,10 @@ export interface SelectSql {
   columns: { name: string; column: Sql }[];
 }
 
-/** A SELECT that another reads from. `column.sql` is the name of its column. */
-export interface SubqueryRead extends SelectSql {
-  alias: string;
-}
-
 export interface NamedTable {
   /** Its name in the query; undefined for a subquery without one. */
   name: string | undefined;
-  read: TableLike | SubqueryRead;
+  read: TableLike;
   /** Columns that join it to an earlier table: they are read from that one. */
   using: readonly string[];
 }
@@ -89,103 +88,119 @@ export interface KnownCommonTable {
   scope: SqlScope;
 }
 
-export interface SqlScope {
-  tables: NamedTable[];
-  aliases: Map<string, Sql>;
+/** The names in one SELECT: its tables, aliases, common tables, and the arguments of lambdas. */
+export class SqlScope {
+  readonly draft: SqlDraft;
+  /** The scope of the SELECT around this one, whose columns it cannot name. */
+  readonly outer: SqlScope | undefined;
+  readonly tables: NamedTable[] = [];
+  readonly aliases = new Map<string, Sql>();
+  /** Arguments of the enclosing lambdas. */
+  readonly lambda: ReadonlyMap<string, Sql> = new Map();
   commonTables: ReadonlyMap<string, KnownCommonTable>;
   /** Windows with a name. */
-  windows?: Readonly<Record<string, WindowExpr>>;
-  /** Arguments of the enclosing lambdas. */
-  lambda: ReadonlyMap<string, Sql>;
-  /** The scope of the SELECT around this one, whose columns it cannot name. */
-  outer?: SqlScope | undefined;
+  windows: Readonly<Record<string, WindowExpr>> = {};
   /** Whether it is a SELECT in FROM: columns that nobody names are harmless there. */
-  isFrom?: boolean;
-}
+  readonly isFrom: boolean = false;
 
-export interface SqlDraft {
-  context: SqlContext;
-  /** The characters of the text. */
-  characters: () => readonly string[];
-  params: Record<string, unknown>;
-  /** Scopes of keys that the query needs beside query:read. */
-  scopes: Set<string>;
-  /** Properties of persons, and where each is named. */
-  personKeys: Map<string, FieldNode>;
-  /** A parameter of this type, as the statement writes it; equal values share one. */
-  bind: (type: string, value: string | number | readonly (string | number)[]) => string;
-  /** A name that nothing else in the statement has. */
-  fresh: (prefix: string) => string;
-  /** Conditions that every row of their SELECT meets. */
-  conjuncts: Set<Placed>;
-  /** Counts a part of the query. @throws SqlProblem beyond queryLimits.sqlPartsMax. */
-  countPart: (at: Placed | undefined) => void;
-  /** Returns the part. @throws SqlProblem when it, or all parts together, are too long. */
-  bounded: <Part extends { sql: string }>(part: Part, at: Placed | undefined) => Part;
-  /** Whether comparisons are of single rows, where they may also use a moment's stored column. */
-  canUseIndex: boolean;
-  expression: (node: ExpressionNode, scope: SqlScope) => Sql;
+  constructor(draft: SqlDraft, outer?: SqlScope) {
+    this.draft = draft;
+    this.outer = outer;
+    this.commonTables = outer?.commonTables ?? new Map();
+  }
+
+  /** This scope with other names. */
+  with(
+    changes: Partial<Pick<SqlScope, "tables" | "aliases" | "commonTables" | "lambda" | "isFrom">>,
+  ): SqlScope {
+    return Object.assign(new SqlScope(this.draft), this, changes);
+  }
+
+  expression(node: ExpressionNode): Sql {
+    return this.draft.bounded(this.draft.compilers.expression(node, this), node);
+  }
+
   /** A SELECT within the statement. */
-  select: (node: SelectQuery | SelectSetQuery, scope: SqlScope) => SelectSql;
+  select(node: SelectQuery | SelectSetQuery): SelectSql {
+    return this.draft.bounded(this.draft.compilers.select(node, this), node);
+  }
 }
 
-export function newSqlDraft(
-  context: SqlContext,
-  compilers: Pick<SqlDraft, "expression" | "select">,
-): SqlDraft {
-  const now = new Date(context.now).toISOString().replace("T", " ").slice(0, 23);
-  const params: Record<string, unknown> = { project_id: context.project_id, tz: context.timezone, now };
-  let names = 0;
-  let parts = 0;
-  let chars = 0;
-  let partChars = 0;
-  const writtenValues = new Map<string, string>();
-  let characters: readonly string[] | undefined;
-  const infix = context.names ?? "";
-  const fresh = (prefix: string): string => `${prefix}${infix}${names++}`;
-  /** Text that is written twice on each level doubles with each level: it is refused before it is joined. */
-  const bounded: SqlDraft["bounded"] = (part, at) => {
-    partChars += part.sql.length;
-    if (part.sql.length > queryLimits.sqlStatementCharsMax || partChars > queryLimits.sqlMadeCharsMax) {
+interface Compilers {
+  expression: (node: ExpressionNode, scope: SqlScope) => Sql;
+  select: (node: SelectQuery | SelectSetQuery, outer: SqlScope) => SelectSql;
+}
+
+export class SqlDraft {
+  readonly context: SqlContext;
+  readonly compilers: Compilers;
+  readonly params: Record<string, unknown>;
+  /** Scopes of keys that the query needs beside query:read. */
+  readonly scopes = new Set<string>();
+  /** Properties of persons, and where each is named. */
+  readonly personKeys = new Map<string, FieldNode>();
+  /** Conditions that every row of their SELECT meets. */
+  readonly conjuncts = new Set<Placed>();
+  /** Whether comparisons are of single rows, where they may also use a moment's stored column. */
+  canUseIndex = true;
+  readonly #writtenValues = new Map<string, string>();
+  #characters: readonly string[] | undefined;
+  #names = 0;
+  #parts = 0;
+  #valueChars = 0;
+  #partChars = 0;
+
+  constructor(context: SqlContext, compilers: Compilers) {
+    this.context = context;
+    this.compilers = compilers;
+    const now = new Date(context.now).toISOString().replace("T", " ").slice(0, 23);
+    this.params = { project_id: context.project_id, tz: context.timezone, now };
+  }
+
+  /** The characters of the text. */
+  characters(): readonly string[] {
+    return (this.#characters ??= [...this.context.text]);
+  }
+
+  /** A name that nothing else in the statement has. */
+  fresh(prefix: string): string {
+    return `${prefix}${this.context.names ?? ""}${this.#names++}`;
+  }
+
+  /** A parameter of this type, as the statement writes it; equal values share one. */
+  bind(type: string, value: string | number | readonly (string | number)[]): string {
+    const key = `${type} ${typeof value === "object" ? JSON.stringify(value) : value}`;
+    const present = this.#writtenValues.get(key);
+    if (present !== undefined) return present;
+    this.#valueChars += key.length;
+    if (this.#valueChars > queryLimits.sqlValuesCharsMax) {
+      refuse(`The values of a query have at most ${queryLimits.sqlValuesCharsMax} characters.`);
+    }
+    const name = this.fresh("p");
+    this.params[name] = value;
+    const written = `{${name}:${type}}`;
+    this.#writtenValues.set(key, written);
+    return written;
+  }
+
+  /** Counts a part of the query. @throws SqlProblem beyond queryLimits.sqlPartsMax. */
+  countPart(at: Placed | undefined): void {
+    if (++this.#parts <= queryLimits.sqlPartsMax) return;
+    refuse(`A query has at most ${queryLimits.sqlPartsMax} parts, those of a WITH at each use of it.`, at);
+  }
+
+  /**
+   * Returns the part. Text that is written twice on each level doubles with each level: it is refused before it is
+   * joined.
+   * @throws SqlProblem when it, or all parts together, are too long.
+   */
+  bounded<Part extends { sql: string }>(part: Part, at: Placed | undefined): Part {
+    this.#partChars += part.sql.length;
+    if (part.sql.length > queryLimits.sqlStatementCharsMax || this.#partChars > queryLimits.sqlMadeCharsMax) {
       refuse("The query becomes too long.", at);
     }
     return part;
-  };
-  return {
-    expression: (node, scope) => bounded(compilers.expression(node, scope), node),
-    select: (node, scope) => bounded(compilers.select(node, scope), node),
-    bounded,
-    canUseIndex: true,
-    context,
-    characters: () => (characters ??= [...context.text]),
-    params,
-    scopes: new Set(),
-    personKeys: new Map(),
-    conjuncts: new Set(),
-    fresh,
-    bind: (type, value) => {
-      const key = `${type} ${typeof value === "object" ? JSON.stringify(value) : value}`;
-      const present = writtenValues.get(key);
-      if (present !== undefined) return present;
-      chars += key.length;
-      if (chars > queryLimits.sqlValuesCharsMax) {
-        refuse(`The values of a query have at most ${queryLimits.sqlValuesCharsMax} characters.`, undefined);
-      }
-      const name = fresh("p");
-      params[name] = value;
-      const written = `{${name}:${type}}`;
-      writtenValues.set(key, written);
-      return written;
-    },
-    countPart: (at) => {
-      if (++parts > queryLimits.sqlPartsMax) {
-        refuse(
-          `A query has at most ${queryLimits.sqlPartsMax} parts, those of a WITH at each use of it.`,
-          at,
-        );
-      }
-    },
-  };
+  }
 }
 
 /** The engine's type of a whole number; functions depend on it. */
@@ -209,12 +224,8 @@ export function constantSql(draft: SqlDraft, value: unknown, at?: Placed): Sql {
   }
   if (typeof value === "bigint" || (typeof value === "number" && Number.isSafeInteger(value))) {
     const whole = BigInt(value);
-    return {
-      sql: draft.bind(wholeType(whole, draft.context), String(whole)),
-      type: "number",
-      nullable: false,
-      constant: value,
-    };
+    const sql = draft.bind(wholeType(whole, draft.context), String(whole));
+    return { sql, type: "number", nullable: false, constant: value };
   }
   if (typeof value === "number") {
     if (!Number.isFinite(value)) refuse("A number is finite.", at);

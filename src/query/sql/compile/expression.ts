@@ -7,31 +7,32 @@ import { asType, constantSql, midnightOf, type SqlDraft, type SqlScope } from ".
 import { functionShapes } from "./lists/function_shapes.ts";
 import { placeholderSql } from "./placeholders.ts";
 import { quotedName, refuse } from "./problem.ts";
-import { fieldSql } from "./scope.ts";
+import { fieldSql, memberSql } from "./scope.ts";
 import type { PathKey, Sql } from "./value.ts";
 import { windowSql } from "./windows.ts";
 
 const arithmetic: Readonly<Record<string, string>> = { "+": "+", "-": "-", "*": "*", "/": "/", "%": "%" };
 
-export function expressionSql(draft: SqlDraft, node: ExpressionNode, scope: SqlScope): Sql {
+export function expressionSql(node: ExpressionNode, scope: SqlScope): Sql {
+  const { draft } = scope;
   draft.countPart(node);
-  const inner = (one: ExpressionNode): Sql => draft.expression(one, scope);
+  const inner = (one: ExpressionNode): Sql => scope.expression(one);
   switch (node.node) {
     case "Constant":
       return constantSql(draft, numberOf(node.value, node.value_type, node), node);
     case "Field":
-      return fieldSql(draft, node, node.chain, scope);
+      return fieldSql(node, node.chain, scope);
     case "Call":
-      return callSql(draft, node, scope);
+      return callSql(node, scope);
     case "WindowFunction":
-      return windowSql(draft, node, scope);
+      return windowSql(node, scope);
     case "Alias":
       return inner(node.expr);
     case "CompareOperation":
-      return compareSql(draft, node, scope);
+      return compareSql(node, scope);
     case "And":
     case "Or":
-      return logic(draft, node.node, node.exprs, scope);
+      return logic(node.node, node.exprs, scope);
     case "Not":
       return truth(`(NOT ${condition(inner(node.expr))})`);
     case "ArithmeticOperation":
@@ -45,7 +46,7 @@ export function expressionSql(draft: SqlDraft, node: ExpressionNode, scope: SqlS
     case "IsDistinctFrom":
       return comparison(draft, node.negated ? "==" : "!=", inner(node.left), inner(node.right), node);
     case "Lambda":
-      return lambdaSql(draft, node.args, node.expr, scope);
+      return lambdaSql(node.args, node.expr, scope);
     case "Array":
       return { sql: `[${itemsOfOneType(node.exprs.map(inner)).join(", ")}]`, type: "array", nullable: false };
     case "Tuple":
@@ -56,7 +57,7 @@ export function expressionSql(draft: SqlDraft, node: ExpressionNode, scope: SqlS
       };
     case "ArrayAccess":
     case "TupleAccess":
-      return accessSql(draft, node, scope);
+      return accessSql(node, scope);
     case "ArraySlice": {
       const from = node.start_expr ? inner(node.start_expr).sql : "1";
       const array = inner(node.array).sql;
@@ -68,12 +69,12 @@ export function expressionSql(draft: SqlDraft, node: ExpressionNode, scope: SqlS
       return castSql(draft, inner(node.expr), node.type_name, node);
     case "SelectQuery":
     case "SelectSetQuery": {
-      const { sql, columns } = draft.select(node, scope);
+      const { sql, columns } = scope.select(node);
       const type = columns.length === 1 ? columns[0]!.column.type : "unknown";
       return { sql: `(${sql})`, type, nullable: true };
     }
     case "Placeholder":
-      return placeholderSql(draft, node, scope);
+      return placeholderSql(node, scope);
     default:
       return refuse(`${refused[node.node] ?? "This"} is not supported.`, node);
   }
@@ -94,17 +95,13 @@ function numberOf(value: unknown, type: string | undefined, at: Placed): unknown
   return BigInt(value);
 }
 
-function compareSql(
-  draft: SqlDraft,
-  node: ExpressionNode & { node: "CompareOperation" },
-  scope: SqlScope,
-): Sql {
+function compareSql(node: ExpressionNode & { node: "CompareOperation" }, scope: SqlScope): Sql {
   const { op } = node;
   if (op.includes("cohort")) refuse("Cohorts do not exist here: name the properties instead.", node);
-  const left = draft.expression(node.left, scope);
-  if (op === "in" || op === "global in") return inSql(draft, false, left, node.right, scope);
-  if (op === "not in" || op === "global not in") return inSql(draft, true, left, node.right, scope);
-  return comparison(draft, op, left, draft.expression(node.right, scope), node);
+  const left = scope.expression(node.left);
+  if (op === "in" || op === "global in") return inSql(false, left, node.right, scope);
+  if (op === "not in" || op === "global not in") return inSql(true, left, node.right, scope);
+  return comparison(scope.draft, op, left, scope.expression(node.right), node);
 }
 
 function arithmeticSql(op: string, left: Sql, right: Sql, at: Placed): Sql {
@@ -127,39 +124,31 @@ function itemsOfOneType(items: readonly Sql[]): string[] {
   return items.map((one) => (type ? asType(one, type) : one).sql);
 }
 
-function lambdaSql(draft: SqlDraft, args: readonly string[], body: ExpressionNode, scope: SqlScope): Sql {
+function lambdaSql(args: readonly string[], body: ExpressionNode, scope: SqlScope): Sql {
   const lambda = new Map(scope.lambda);
   const names = args.map((arg) => {
-    const sql = draft.fresh("l");
+    const sql = scope.draft.fresh("l");
     lambda.set(arg, { sql, type: "unknown", nullable: true });
     return sql;
   });
-  const inner = draft.expression(body, { ...scope, lambda });
+  const inner = scope.with({ lambda }).expression(body);
   return { sql: `(${names.join(", ")}) -> ${inner.sql}`, type: inner.type, nullable: false };
 }
 
 /** `properties['a'].b`, `properties.a[1]`, `array[1]`, `tuple.1`. */
-function accessSql(
-  draft: SqlDraft,
-  node: ExpressionNode & { node: "ArrayAccess" | "TupleAccess" },
-  scope: SqlScope,
-): Sql {
+function accessSql(node: ExpressionNode & { node: "ArrayAccess" | "TupleAccess" }, scope: SqlScope): Sql {
   const path = pathOf(node);
-  if (path && isJson(draft, path.field, scope)) {
-    return fieldSql(draft, path.field, [...path.field.chain, ...path.keys], scope);
+  if (path && isJson(path.field, scope)) {
+    return fieldSql(path.field, [...path.field.chain, ...path.keys], scope);
   }
   if (node.node === "TupleAccess") {
-    const tuple = draft.expression(node.tuple, scope);
+    const tuple = scope.expression(node.tuple);
     return { sql: `tupleElement(${tuple.sql}, ${Math.trunc(node.index)})`, type: "unknown", nullable: true };
   }
-  const array = draft.expression(node.array, scope);
-  const index = draft.expression(node.property, scope);
-  if (array.type === "json" || array.text !== undefined) {
-    const from = array.text === undefined ? array.sql : `ifNull(${array.text}, '')`;
-    const key = index.type === "number" ? index.sql : `toString(${index.sql})`;
-    const sql = `JSONExtract(${from}, ${key}, 'Nullable(String)')`;
-    return { sql, type: "string", nullable: true, text: sql };
-  }
+  const array = scope.expression(node.array);
+  const index = scope.expression(node.property);
+  if (array.type === "json" || array.text !== undefined)
+    return memberSql(array, [index.type === "number" ? index.sql : `toString(${index.sql})`]);
   return { sql: `arrayElement(${array.sql}, ${index.sql})`, type: "unknown", nullable: true };
 }
 
@@ -177,8 +166,8 @@ function pathOf(node: ExpressionNode): { field: FieldNode; keys: PathKey[] } | u
 }
 
 /** Whether a field is JSON text, or a member of it. */
-function isJson(draft: SqlDraft, field: FieldNode, scope: SqlScope): boolean {
-  const { type, text } = fieldSql(draft, field, field.chain, scope);
+function isJson(field: FieldNode, scope: SqlScope): boolean {
+  const { type, text } = fieldSql(field, field.chain, scope);
   return type === "json" || text !== undefined;
 }
 

@@ -4,10 +4,10 @@ import { queryLimits } from "../../limits.ts";
 import type { ExpressionNode, JoinExpr, SelectQuery } from "../tree.ts";
 import { condition } from "./calls.ts";
 import { comparison } from "./compare.ts";
-import { type NamedTable, type SqlDraft, type SqlScope } from "./draft.ts";
+import type { NamedTable, SelectSql, SqlDraft, SqlScope } from "./draft.ts";
 import { sqlTables } from "./lists/tables.ts";
 import { quotedName, refuse, suggestion } from "./problem.ts";
-import { columnOf, hasColumn } from "./scope.ts";
+import { SubqueryRead } from "./scope.ts";
 import { TableRead } from "./table_read.ts";
 import type { Sql } from "./value.ts";
 
@@ -21,20 +21,20 @@ export interface Joined {
 const joinWords = new Set("LEFT RIGHT FULL INNER OUTER CROSS ASOF ANY ALL SEMI ANTI JOIN".split(" "));
 
 /** Adds the tables to the scope. */
-export function addTables(draft: SqlDraft, first: JoinExpr, scope: SqlScope): Joined[] {
+export function addTables(first: JoinExpr, scope: SqlScope): Joined[] {
   const joined: Joined[] = [];
   for (let one: JoinExpr | null | undefined = first; one; one = one.next_join) {
-    draft.countPart(one);
+    scope.draft.countPart(one);
     if (one.sample) refuse("SAMPLE is not supported: all events are read.", one);
     const join = joined.length === 0 ? "" : joinOf(one);
-    const table = tableOf(draft, one, scope);
+    const table = tableOf(one, scope);
     const name = table.name;
     if (name !== undefined && scope.tables.some((other) => other.name === name)) {
       refuse(`There are two tables called ${quotedName(name)}: give one another name with AS.`, one);
     }
     const before = [...scope.tables];
     scope.tables.push(table);
-    joined.push({ table, join, on: constraintText(draft, one, before, table, join, scope) });
+    joined.push({ table, join, on: constraintText(one, before, table, join, scope) });
   }
   return joined;
 }
@@ -46,7 +46,6 @@ function joinOf(node: JoinExpr): string {
 }
 
 function constraintText(
-  draft: SqlDraft,
   node: JoinExpr,
   before: readonly NamedTable[],
   table: NamedTable,
@@ -57,17 +56,15 @@ function constraintText(
   const { constraint } = node;
   if (join.startsWith("CROSS")) return "";
   if (!constraint) refuse("This JOIN needs ON or USING.", node);
-  if (constraint.constraint_type === "ON")
-    return ` ON ${condition(draft.expression(constraint.expr, scope))}`;
+  if (constraint.constraint_type === "ON") return ` ON ${condition(scope.expression(constraint.expr))}`;
   if (/RIGHT|FULL/.test(join)) refuse("USING is for INNER and LEFT joins here: write ON.", node);
   const names = namesOf(constraint.expr);
   const conditions = names.map((name) => {
     const field = { node: "Field", chain: [name], start: node.start, end: node.end } as const;
-    const left = before.find((one) => hasColumn(one, name));
-    if (!left || !hasColumn(table, name))
-      refuse(`${quotedName(name)} is not in both tables.`, constraint.expr);
-    const sides = [left, table].map((one) => columnOf(draft, one, [name], { ...field, chain: [name] }));
-    return comparison(draft, "==", sides[0]!, sides[1]!, node).sql;
+    const left = before.find((one) => one.read.has(name));
+    if (!left || !table.read.has(name)) refuse(`${quotedName(name)} is not in both tables.`, constraint.expr);
+    const [one, two] = [left, table].map(({ read }) => read.field([name], { ...field, chain: [name] }));
+    return comparison(scope.draft, "==", one!, two!, node).sql;
   });
   table.using = names;
   return ` ON ${conditions.join(" AND ")}`;
@@ -81,17 +78,14 @@ function namesOf(node: ExpressionNode): string[] {
   });
 }
 
-function tableOf(draft: SqlDraft, node: JoinExpr, scope: SqlScope): NamedTable {
+function tableOf(node: JoinExpr, scope: SqlScope): NamedTable {
   const { table } = node;
   const alias = node.alias ?? undefined;
   if (node.column_aliases?.length) refuse("Names of columns after a table are not supported.", node);
   if (table?.node === "SelectQuery" || table?.node === "SelectSetQuery") {
     // A SELECT in FROM cannot name columns of the one around it.
-    return subquery(
-      draft,
-      alias,
-      draft.select(table, { ...scope, tables: [], aliases: new Map(), isFrom: true }),
-    );
+    const inner = scope.with({ tables: [], aliases: new Map(), isFrom: true });
+    return subquery(scope.draft, alias, inner.select(table));
   }
   if (table?.node !== "Field") {
     const what =
@@ -101,39 +95,36 @@ function tableOf(draft: SqlDraft, node: JoinExpr, scope: SqlScope): NamedTable {
     return refuse(`${what ?? "This"} is not supported in FROM.`, table ?? node);
   }
   const name = table.chain.join(".");
-  if (node.table_args) return series(draft, node, name, scope);
+  if (node.table_args) return series(node, name, scope);
   const common = table.chain.length === 1 ? scope.commonTables.get(name) : undefined;
   if (common) {
     const { node: definition, scope: inner } = common;
     if (definition.expr.node !== "SelectQuery" && definition.expr.node !== "SelectSetQuery") {
       return refuse(`${quotedName(name)} is a value, not a table.`, table);
     }
-    return subquery(draft, alias ?? name, draft.select(definition.expr, { ...inner, isFrom: true }));
+    return subquery(scope.draft, alias ?? name, inner.with({ isFrom: true }).select(definition.expr));
   }
-  const tables = { ...sqlTables, ...draft.context.tables };
+  const tables = { ...sqlTables, ...scope.draft.context.tables };
   const sqlTable = Object.hasOwn(tables, name) ? tables[name] : undefined;
   if (!sqlTable) {
     const names = [...Object.keys(sqlTables), ...scope.commonTables.keys()];
     const hint = suggestion(name, names) || ` There are ${Object.keys(sqlTables).join(", ")}.`;
     return refuse(`Unknown table ${quotedName(name)}.${hint}`, table);
   }
-  return { name: alias ?? name, read: new TableRead(draft, sqlTable), using: [] };
+  return { name: alias ?? name, read: new TableRead(scope.draft, sqlTable), using: [] };
 }
 
-function subquery(
-  draft: SqlDraft,
-  name: string | undefined,
-  select: { sql: string; columns: { name: string; column: Sql }[] },
-): NamedTable {
-  return { name, read: { ...select, alias: draft.fresh("t") }, using: [] };
+function subquery(draft: SqlDraft, name: string | undefined, select: SelectSql): NamedTable {
+  return { name, read: new SubqueryRead(draft, select), using: [] };
 }
 
 /** `numbers(n)`, `numbers(from, n)` and `generateSeries(from, to)`, made of an array. */
-function series(draft: SqlDraft, node: JoinExpr, name: string, scope: SqlScope): NamedTable {
+function series(node: JoinExpr, name: string, scope: SqlScope): NamedTable {
+  const { draft } = scope;
   const isSeries = /^generate_?series$/i.test(name);
   const isKnown = isSeries || name.toLowerCase() === "numbers";
   const args = (isKnown ? (node.table_args ?? []) : []).map((one) => {
-    const { constant } = draft.expression(one, scope);
+    const { constant } = scope.expression(one);
     if (typeof constant === "number" && Number.isSafeInteger(constant)) return constant;
     return refuse(`${name}() takes whole numbers.`, one);
   });
@@ -152,29 +143,24 @@ function series(draft: SqlDraft, node: JoinExpr, name: string, scope: SqlScope):
   const column = draft.fresh("c");
   const range = `range(${draft.bind("Int64", from)}, ${draft.bind("Int64", from + count)})`;
   const sql = `SELECT arrayJoin(${range}) AS ${column}`;
-  const columns = [
-    {
-      name: isSeries ? "generate_series" : "number",
-      column: { sql: column, type: "number", nullable: false } as Sql,
-    },
-  ];
+  const number: Sql = { sql: column, type: "number", nullable: false };
+  const columns = [{ name: isSeries ? "generate_series" : "number", column: number }];
   return subquery(draft, node.alias ?? name, { sql, columns });
 }
 
 export function fromText(joined: readonly Joined[]): string {
   return joined
     .map(({ table: { read }, join, on }, i) => {
-      const text = "table" in read ? read.subquery() : `(${read.sql})`;
-      return `${i === 0 ? "" : ` ${join} `}${text} AS ${read.alias}${on}`;
+      return `${i === 0 ? "" : ` ${join} `}${read.subquery()} AS ${read.alias}${on}`;
     })
     .join("");
 }
 
-export function arrayJoinText(draft: SqlDraft, node: SelectQuery, scope: SqlScope): string {
+export function arrayJoinText(node: SelectQuery, scope: SqlScope): string {
   if (!node.array_join_list?.length) return "";
   const parts = node.array_join_list.map((one) => {
-    const value = draft.expression(one.node === "Alias" ? one.expr : one, scope);
-    const sql = draft.fresh("c");
+    const value = scope.expression(one.node === "Alias" ? one.expr : one);
+    const sql = scope.draft.fresh("c");
     if (one.node === "Alias") scope.aliases.set(one.alias, { sql, type: "unknown", nullable: true });
     return `${value.sql} AS ${sql}`;
   });

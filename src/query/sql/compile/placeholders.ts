@@ -2,16 +2,15 @@
 
 import type { PlaceholderNode } from "../tree.ts";
 import { momentOf, truth } from "./compare.ts";
-import { constantSql, type SqlDraft, type SqlScope } from "./draft.ts";
-import type { SqlTable } from "./lists/table.ts";
+import { constantSql, type SqlScope } from "./draft.ts";
 import { quotedName, refuse, suggestion } from "./problem.ts";
-import { isTable } from "./scope.ts";
 import type { Sql } from "./value.ts";
 
 /** `{name}`, `{variables.name}`, `{filters}`, `{filters.dateRange.from}`. @throws SqlProblem for what has no value. */
-export function placeholderSql(draft: SqlDraft, node: PlaceholderNode, scope: SqlScope): Sql {
+export function placeholderSql(node: PlaceholderNode, scope: SqlScope): Sql {
   if (node.expr.node !== "Field") refuse("A name stands in braces, as in {variables.country}.", node);
   const [first = "", second, ...rest] = node.expr.chain;
+  const { draft } = scope;
   const { values, variables, filters } = draft.context;
   if (first === "filters" && !Object.hasOwn(values ?? {}, "filters")) {
     if (second === undefined) return filtersSql(node, scope);
@@ -31,15 +30,7 @@ export function placeholderSql(draft: SqlDraft, node: PlaceholderNode, scope: Sq
 
 /** The filters apply to the first table that has their columns. */
 function filtersSql(node: PlaceholderNode, scope: SqlScope): Sql {
-  const tables = scope.tables.map(({ read }) => read).filter(isTable);
-  const filtered = tables.find(({ table }) => isFiltered(table));
+  const filtered = scope.tables.find(({ read }) => read.isFiltered);
   if (!filtered) refuse("{filters} needs the table events or sessions.", node);
-  return truth(filtered.filters(node).sql);
-}
-
-/** Whether filters by time or by its properties apply to a table. */
-function isFiltered({ columns, owner }: SqlTable): boolean {
-  return (
-    columns["timestamp"] !== undefined || columns["$start_timestamp"] !== undefined || owner === "person"
-  );
+  return truth(filtered.read.filters(node).sql);
 }

@@ -4,10 +4,10 @@ import type { ExpressionNode, OrderExpr, SelectQuery, SelectSetQuery } from "../
 import { condition } from "./calls.ts";
 import { columnName, starColumns } from "./columns.ts";
 import { conjunctsOf } from "./compare.ts";
-import type { KnownCommonTable, SelectSql, SqlDraft, SqlScope } from "./draft.ts";
+import { type KnownCommonTable, type SelectSql, SqlScope } from "./draft.ts";
 import { addTables, arrayJoinText, fromText } from "./from.ts";
 import { quotedName, refuse } from "./problem.ts";
-import { innerScope } from "./scope.ts";
+import { SubqueryRead } from "./scope.ts";
 import type { Sql } from "./value.ts";
 import { directionOf } from "./windows.ts";
 
@@ -20,9 +20,9 @@ const setOperators = [
   "EXCEPT DISTINCT",
 ];
 
-export function selectSql(draft: SqlDraft, node: SelectQuery | SelectSetQuery, outer: SqlScope): SelectSql {
-  draft.countPart(node);
-  return node.node === "SelectQuery" ? selectQuerySql(draft, node, outer) : selectSetSql(draft, node, outer);
+export function selectSql(node: SelectQuery | SelectSetQuery, outer: SqlScope): SelectSql {
+  outer.draft.countPart(node);
+  return node.node === "SelectQuery" ? selectQuerySql(node, outer) : selectSetSql(node, outer);
 }
 
 /** After a set without brackets, the parser attributes the LIMIT to the last SELECT, but the OFFSET to all. */
@@ -32,17 +32,18 @@ export function refuseSplitLimit({ subsequent_select_queries: parts, limit, offs
   refuse("LIMIT and OFFSET after a set need brackets around it: (… UNION ALL …) LIMIT 10 OFFSET 10.", offset);
 }
 
-function selectSetSql(draft: SqlDraft, node: SelectSetQuery, outer: SqlScope): SelectSql {
+function selectSetSql(node: SelectSetQuery, outer: SqlScope): SelectSql {
   refuseSplitLimit(node);
   // The WITH of the first SELECT applies to the others.
-  const scope = innerScope(outer);
+  const { draft } = outer;
+  const scope = new SqlScope(draft, outer);
   const first = node.initial_select_query;
   if (first.node === "SelectQuery") scope.commonTables = withCommonTables(first, scope);
-  const initial = selectSql(draft, first, { ...outer, isFrom: false });
+  const initial = selectSql(first, outer.with({ isFrom: false }));
   const parts = node.subsequent_select_queries.map(({ select_query, set_operator }) => {
     const operator = setOperators.find((one) => one === set_operator);
     if (!operator) refuse(`${quotedName(set_operator)} is not supported.`, select_query);
-    const next = selectSql(draft, select_query, scope);
+    const next = selectSql(select_query, scope);
     if (next.columns.length !== initial.columns.length) {
       refuse(
         `This SELECT has ${next.columns.length} columns, the first ${initial.columns.length}.`,
@@ -57,12 +58,14 @@ function selectSetSql(draft: SqlDraft, node: SelectSetQuery, outer: SqlScope): S
     column: { ...column, nullable: true },
   }));
   if (!node.order_by && !node.limit && !node.offset) return { sql: union, columns };
-  const table = draft.fresh("t");
-  scope.tables.push({ name: undefined, read: { sql: union, columns, alias: table }, using: [] });
-  const orders = node.order_by ? ordersText(draft, node.order_by, columns, scope) : "";
-  const listed = columns.map(({ column }) => `${table}.${column.sql} AS ${column.sql}`).join(", ");
-  const tail = limitText(draft, node.limit, node.offset, scope);
-  return { sql: `SELECT ${listed} FROM (${union}) AS ${table}${orders}${tail}`, columns };
+  const read = new SubqueryRead(draft, { sql: union, columns });
+  scope.tables.push({ name: undefined, read, using: [] });
+  const orders = node.order_by ? ordersText(node.order_by, columns, scope) : "";
+  const listed = columns.map(({ column }) => `${read.alias}.${column.sql} AS ${column.sql}`).join(", ");
+  return {
+    sql: `SELECT ${listed} FROM (${union}) AS ${read.alias}${orders}${limitText(node, scope)}`,
+    columns,
+  };
 }
 
 function withCommonTables(node: SelectQuery, scope: SqlScope): ReadonlyMap<string, KnownCommonTable> {
@@ -71,19 +74,21 @@ function withCommonTables(node: SelectQuery, scope: SqlScope): ReadonlyMap<strin
     if (one.recursive) refuse("WITH RECURSIVE is not supported.", one);
     if (one.columns?.length)
       refuse("Names of columns after a WITH are not supported: name them in its SELECT.", one);
-    ctes.set(one.name, { node: one, scope: { ...innerScope(scope), commonTables: new Map(ctes) } });
+    const inner = new SqlScope(scope.draft, scope).with({ commonTables: new Map(ctes) });
+    ctes.set(one.name, { node: one, scope: inner });
   }
   return ctes;
 }
 
-function selectQuerySql(draft: SqlDraft, node: SelectQuery, outer: SqlScope): SelectSql {
-  const scope = innerScope(outer);
+function selectQuerySql(node: SelectQuery, outer: SqlScope): SelectSql {
+  const { draft } = outer;
+  const scope = new SqlScope(draft, outer);
   scope.commonTables = withCommonTables(node, scope);
   scope.windows = node.window_exprs ?? {};
   const { canUseIndex } = draft;
   draft.canUseIndex = true;
-  const joins = node.select_from ? addTables(draft, node.select_from, scope) : [];
-  const arrays = arrayJoinText(draft, node, scope);
+  const joins = node.select_from ? addTables(node.select_from, scope) : [];
+  const arrays = arrayJoinText(node, scope);
   const columns: SelectSql["columns"] = [];
   const listed: string[] = [];
   const keepsRows = outer.isFrom && !node.distinct && !node.group_by?.length && !node.group_by_mode;
@@ -104,28 +109,26 @@ function selectQuerySql(draft: SqlDraft, node: SelectQuery, outer: SqlScope): Se
   };
   draft.canUseIndex = false;
   for (const one of node.select) {
-    const star = starColumns(draft, one, scope);
+    const star = starColumns(one, scope);
     if (star) for (const { name, sql } of star) addColumn(name, sql, false);
-    else if (one.node === "Alias") addColumn(one.alias, draft.expression(one.expr, scope), true);
-    else addColumn(columnName(draft, one), draft.expression(one, scope), false);
+    else if (one.node === "Alias") addColumn(one.alias, scope.expression(one.expr), true);
+    else addColumn(columnName(draft, one), scope.expression(one), false);
   }
   const where = [node.prewhere, node.where].filter((one) => one !== null && one !== undefined);
   for (const one of conjunctsOf(where)) draft.conjuncts.add(one);
   const conditionText = (word: string, nodes: readonly ExpressionNode[]): string =>
-    nodes.length > 0
-      ? ` ${word} ${nodes.map((one) => condition(draft.expression(one, scope))).join(" AND ")}`
-      : "";
+    nodes.length > 0 ? ` ${word} ${nodes.map((one) => condition(scope.expression(one))).join(" AND ")}` : "";
   draft.canUseIndex = true;
   const whereText = conditionText("WHERE", where);
   draft.canUseIndex = false;
   const text = [
     whereText,
-    groupText(draft, node, columns, scope),
+    groupText(node, columns, scope),
     conditionText("HAVING", node.having ? [node.having] : []),
     conditionText("QUALIFY", node.qualify ? [node.qualify] : []),
-    node.order_by ? ordersText(draft, node.order_by, columns, scope) : "",
-    limitByText(draft, node, scope),
-    limitText(draft, node.limit, node.offset, scope),
+    node.order_by ? ordersText(node.order_by, columns, scope) : "",
+    limitByText(node, scope),
+    limitText(node, scope),
   ].join("");
   if (node.limit_percent || node.limit_with_ties)
     refuse("LIMIT takes a number of rows, without WITH TIES or percent.", node.limit ?? node);
@@ -138,71 +141,51 @@ function selectQuerySql(draft: SqlDraft, node: SelectQuery, outer: SqlScope): Se
 }
 
 /** An item of GROUP BY or ORDER BY: an expression, or the number of a column from 1. */
-function expressionOrColumn(
-  draft: SqlDraft,
-  node: ExpressionNode,
-  columns: SelectSql["columns"],
-  scope: SqlScope,
-): string {
+function expressionOrColumn(node: ExpressionNode, columns: SelectSql["columns"], scope: SqlScope): string {
   if (node.node !== "Constant" || typeof node.value !== "number") {
-    return draft.expression(node, scope).sql;
+    return scope.expression(node).sql;
   }
   const column = columns[node.value - 1];
   if (!column) refuse(`There is no column ${node.value}: the SELECT has ${columns.length}.`, node);
   return column.column.sql;
 }
 
-function groupText(
-  draft: SqlDraft,
-  node: SelectQuery,
-  columns: SelectSql["columns"],
-  scope: SqlScope,
-): string {
+function groupText(node: SelectQuery, columns: SelectSql["columns"], scope: SqlScope): string {
   const mode = node.group_by_mode;
   if (mode === "all") return " GROUP BY ALL";
   if (!node.group_by?.length) return "";
   const list = (nodes: readonly ExpressionNode[]) =>
-    nodes.map((one) => expressionOrColumn(draft, one, columns, scope)).join(", ");
+    nodes.map((one) => expressionOrColumn(one, columns, scope)).join(", ");
   if (mode === "rollup") return ` GROUP BY ROLLUP(${list(node.group_by)})`;
   if (mode === "cube") return ` GROUP BY CUBE(${list(node.group_by)})`;
   if (mode) refuse("GROUPING SETS are not supported: use ROLLUP, CUBE, or several SELECTs.", node);
   return ` GROUP BY ${list(node.group_by)}`;
 }
 
-function ordersText(
-  draft: SqlDraft,
-  orders: readonly OrderExpr[],
-  columns: SelectSql["columns"],
-  scope: SqlScope,
-): string {
+function ordersText(orders: readonly OrderExpr[], columns: SelectSql["columns"], scope: SqlScope): string {
   if (orders.length === 0) return "";
   const parts = orders.map((one) => {
     if (one.with_fill) refuse("WITH FILL is not supported: join a series of numbers() instead.", one);
-    return `${expressionOrColumn(draft, one.expr, columns, scope)} ${directionOf(one.order)}`;
+    return `${expressionOrColumn(one.expr, columns, scope)} ${directionOf(one.order)}`;
   });
   return ` ORDER BY ${parts.join(", ")}`;
 }
 
-function limitByText(draft: SqlDraft, { limit_by: by }: SelectQuery, scope: SqlScope): string {
+function limitByText({ limit_by: by }: SelectQuery, scope: SqlScope): string {
   if (!by) return "";
-  const skipped = by.offset_value ? ` OFFSET ${draft.expression(by.offset_value, scope).sql}` : "";
-  const exprs = by.exprs.map((one) => draft.expression(one, scope).sql).join(", ");
-  return ` LIMIT ${draft.expression(by.n, scope).sql}${skipped} BY ${exprs}`;
+  const skipped = by.offset_value ? ` OFFSET ${scope.expression(by.offset_value).sql}` : "";
+  const exprs = by.exprs.map((one) => scope.expression(one).sql).join(", ");
+  return ` LIMIT ${scope.expression(by.n).sql}${skipped} BY ${exprs}`;
 }
 
-function limitText(
-  draft: SqlDraft,
-  limit: ExpressionNode | null | undefined,
-  offset: ExpressionNode | null | undefined,
-  scope: SqlScope,
-): string {
-  const rows = limit ? ` LIMIT ${limitRows(draft, limit, scope)}` : "";
-  return `${rows}${offset ? ` OFFSET ${limitRows(draft, offset, scope)}` : ""}`;
+function limitText({ limit, offset }: Pick<SelectQuery, "limit" | "offset">, scope: SqlScope): string {
+  const rows = limit ? ` LIMIT ${limitRows(limit, scope)}` : "";
+  return `${rows}${offset ? ` OFFSET ${limitRows(offset, scope)}` : ""}`;
 }
 
 /** The number of rows in a LIMIT or OFFSET. */
-export function limitRows(draft: SqlDraft, node: ExpressionNode, scope: SqlScope): number {
-  const { constant } = draft.expression(node, scope);
+export function limitRows(node: ExpressionNode, scope: SqlScope): number {
+  const { constant } = scope.expression(node);
   if (typeof constant === "number" && Number.isSafeInteger(constant) && constant >= 0) return constant;
   return refuse("LIMIT and OFFSET take a whole number.", node);
 }

@@ -9,11 +9,10 @@ import {
 } from "../../../storage/events/property_filter.ts";
 import type { FieldNode, Placed } from "../tree.ts";
 import { condition } from "./calls.ts";
-import { constantSql, type SqlDraft, textAs } from "./draft.ts";
+import { constantSql, type SqlDraft, SqlScope, type TableLike, textAs } from "./draft.ts";
 import type { LazyJoin, SqlTable, TableColumn } from "./lists/table.ts";
 import { sqlTables } from "./lists/tables.ts";
 import { quotedName, refuse, SqlProblem, suggestion } from "./problem.ts";
-import { innerScope } from "./scope.ts";
 import type { PathKey, Sql } from "./value.ts";
 
 const types = { Numeric: "number", Boolean: "boolean", DateTime: "datetime", String: "string" } as const;
@@ -25,9 +24,10 @@ interface ReadOptions {
   exposed?: readonly string[];
 }
 
-export class TableRead {
-  readonly table: SqlTable;
+export class TableRead implements TableLike {
   readonly alias: string;
+  readonly isFiltered: boolean;
+  readonly #table: SqlTable;
   readonly #draft: SqlDraft;
   readonly #isInline: boolean;
   readonly #exposed: readonly string[];
@@ -44,8 +44,10 @@ export class TableRead {
   constructor(draft: SqlDraft, table: SqlTable, { isInline = false, exposed = [] }: ReadOptions = {}) {
     this.#isInline = isInline;
     this.#exposed = exposed;
-    this.table = table;
+    this.#table = table;
     this.alias = draft.fresh("t");
+    const { columns, owner } = table;
+    this.isFiltered = Boolean(columns["timestamp"] ?? columns["$start_timestamp"]) || owner === "person";
     this.#prefix = exposed.length > 0 ? "" : `${this.alias}.`;
     this.#draft = draft;
     this.#source = table.source;
@@ -53,23 +55,26 @@ export class TableRead {
   }
 
   has(name: string): boolean {
-    return Object.hasOwn(this.table.columns, name) || Object.hasOwn(this.table.joins ?? {}, name);
+    return Object.hasOwn(this.#table.columns, name) || Object.hasOwn(this.#table.joins ?? {}, name);
   }
 
   names(): string[] {
-    return [...Object.keys(this.table.columns), ...Object.keys(this.table.joins ?? {})];
+    return [...Object.keys(this.#table.columns), ...Object.keys(this.#table.joins ?? {})];
   }
 
-  /** The column of this table that `path` names. @throws SqlProblem */
+  star(): readonly string[] {
+    return this.#table.star;
+  }
+
   field(path: readonly PathKey[], at: FieldNode): Sql {
     const [name = "", ...keys] = path.map((one, i) => (i === 0 ? String(one) : one));
-    const join = Object.hasOwn(this.table.joins ?? {}, name) ? this.table.joins?.[name] : undefined;
+    const join = Object.hasOwn(this.#table.joins ?? {}, name) ? this.#table.joins?.[name] : undefined;
     if (join && keys.length > 0) {
       const { read } = this.#joinFor(String(name), join, keys);
       const column = read.field(keys, at);
       return { type: column.type, nullable: true, ...this.#through(column) };
     }
-    const column = Object.hasOwn(this.table.columns, name) ? this.table.columns[name] : undefined;
+    const column = Object.hasOwn(this.#table.columns, name) ? this.#table.columns[name] : undefined;
     if (!column) {
       const hint = suggestion(String(name), this.names());
       return refuse(`There is no ${quotedName(String(name))} in this table.${hint}`, at);
@@ -79,15 +84,14 @@ export class TableRead {
     return this.#property(column, keys, at);
   }
 
-  /** The condition that `{filters}` stands for. */
   filters(at: Placed): Sql {
     const { filters, timezone, now } = this.#draft.context;
-    const moment = this.table.columns["timestamp"] ?? this.table.columns["$start_timestamp"];
-    const isPerson = this.table.owner === "person";
+    const moment = this.#table.columns["timestamp"] ?? this.#table.columns["$start_timestamp"];
+    const isPerson = this.#table.owner === "person";
     if (!moment && (!isPerson || filters?.from || filters?.to)) {
       refuse("{filters} needs the table events or sessions.", at);
     }
-    const raw = this.table.columns["timestamp"] ? "timestamp" : "start_time";
+    const raw = this.#table.columns["timestamp"] ? "timestamp" : "start_time";
     const parts = ["1"];
     const bound = (sign: string, value: string | undefined): void => {
       if (value === undefined) return;
@@ -98,7 +102,7 @@ export class TableRead {
     const conditions = [this.#read(`(${parts.join(" AND ")})`)];
     const properties = filters?.properties ?? [];
     if (properties.length > 0) {
-      if (this.table.owner !== "event" && !isPerson)
+      if (this.#table.owner !== "event" && !isPerson)
         refuse("Filters on properties need the table events.", at);
       if (!isPerson && readsPersons(properties)) this.#source = "events";
       const prefix = `${this.#draft.fresh("f")}_`;
@@ -117,12 +121,12 @@ export class TableRead {
 
   /** A filter in SQL, whose names belong to this table. */
   #filterSql(text: string): string {
-    const scope = innerScope(undefined);
-    const name = this.table.owner === "person" ? "persons" : "events";
+    const scope = new SqlScope(this.#draft);
+    const name = this.#table.owner === "person" ? "persons" : "events";
     scope.tables.push({ name, read: this, using: [] });
     const { tree, attr } = this.#draft.context.filterTrees!.get(text)!;
     try {
-      return condition(this.#draft.expression(tree, scope));
+      return condition(scope.expression(tree));
     } catch (thrown) {
       if (thrown instanceof SqlProblem) thrown.filter = { text, attr };
       throw thrown;
@@ -148,7 +152,6 @@ export class TableRead {
    */
   readonly #sessionLimits = new Set<string>();
 
-  /** The subquery, once the whole query is compiled. */
   subquery(more: readonly string[] = []): string {
     const project = "project_id = {project_id:UInt32}";
     if (this.#joined.size === 0) {
@@ -186,7 +189,7 @@ export class TableRead {
       return this.#join(JSON.stringify([name, key]), { ...join, where }, join.propertySource);
     }
     const found = this.#join(name, join, join.propertiesSource);
-    if (column !== "properties") found.read.#source = found.read.table.source;
+    if (column !== "properties") found.read.#source = found.read.#table.source;
     return found;
   }
 
@@ -195,8 +198,8 @@ export class TableRead {
     if (!found) {
       const read = new TableRead(this.#draft, sqlTables[table]!);
       read.#source = source ?? read.#source;
-      const leftName = this.#nameOf(this.table.columns[left]!);
-      found = { read, left: leftName, right: read.#nameOf(read.table.columns[right]!), where };
+      const leftName = this.#nameOf(this.#table.columns[left]!);
+      found = { read, left: leftName, right: read.#nameOf(read.#table.columns[right]!), where };
       this.#joined.set(name, found);
     }
     return found;
@@ -251,15 +254,15 @@ export class TableRead {
       const bound = keys.map((key) => constantSql(this.#draft, key).sql);
       const isPlain = bound.length === 1 && column.sql === "properties" && typeof keys[0] === "string";
       const name = String(keys[0]);
-      if (this.table.owner === "person") this.#draft.personKeys.set(name, at);
+      if (this.#table.owner === "person") this.#draft.personKeys.set(name, at);
       const source = isPlain
-        ? this.table.owner === "event"
+        ? this.#table.owner === "event"
           ? eventPropertyText(name, bound[0]!)
           : propertyText(bound[0]!)
         : `JSONExtract(${column.sql}, ${bound.join(", ")}, 'Nullable(String)')`;
       this.#properties.set(path, (text = this.#read(source)));
     }
-    const { owner } = this.table;
+    const { owner } = this.#table;
     const knownType =
       owner && keys.length === 1 ? this.#draft.context.propertyType?.(owner, String(keys[0])) : undefined;
     const type = knownType ? types[knownType] : "string";

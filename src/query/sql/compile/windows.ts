@@ -2,20 +2,20 @@
 
 import type { ExpressionNode, WindowExpr, WindowFrame, WindowFunction } from "../tree.ts";
 import { arity, isStar, parametersOf } from "./calls.ts";
-import { asType, type SqlDraft, type SqlScope } from "./draft.ts";
+import { asType, type SqlScope } from "./draft.ts";
 import { sqlAggregate } from "./lists/aggregates.ts";
 import { refuseFunction } from "./lists/function_shapes.ts";
 import { sqlFunction } from "./lists/functions.ts";
 import { quotedName, refuse, suggestion } from "./problem.ts";
 import type { Sql } from "./value.ts";
 
-export function windowSql(draft: SqlDraft, node: WindowFunction, scope: SqlScope): Sql {
+export function windowSql(node: WindowFunction, scope: SqlScope): Sql {
   const name = node.name.toLowerCase();
   const aggregate = sqlAggregate(name);
   const { paramsMax = 0 } = aggregate ?? {};
   const hasParameters = paramsMax > 0 && (node.args ?? []).length > 0;
   const nodes = hasParameters ? (node.args ?? []) : [...(node.exprs ?? []), ...(node.args ?? [])];
-  const args = nodes.filter((one) => !isStar(one)).map((one) => draft.expression(one, scope));
+  const args = nodes.filter((one) => !isStar(one)).map((one) => scope.expression(one));
   const callee = aggregate ?? sqlFunction(name);
   if (!callee) return refuseFunction(node.name, "", { ...node, node: "Call", args: [] });
   arity(node, args.length, callee.argsMin, callee.argsMax);
@@ -25,34 +25,26 @@ export function windowSql(draft: SqlDraft, node: WindowFunction, scope: SqlScope
   const type = callee.type === "unknown" ? (converted[0]?.type ?? "unknown") : callee.type;
   const isShifted = callee.name === "lagInFrame" || callee.name === "leadInFrame";
   return {
-    sql: `${called} OVER (${windowText(draft, windowOf(node, scope), scope, isShifted)})`,
+    sql: `${called} OVER (${windowText(windowOf(node, scope), scope, isShifted)})`,
     type,
     nullable: callee.type === "unknown" || converted.some((one) => one.nullable),
   };
 }
 
 /** The window behind OVER, or the one that it names. */
-function windowOf(node: WindowFunction, { windows = {} }: SqlScope): WindowExpr | undefined {
+function windowOf(node: WindowFunction, { windows }: SqlScope): WindowExpr | undefined {
   const { over_identifier: name } = node;
   if (!name) return node.over_expr ?? undefined;
   if (Object.hasOwn(windows, name)) return windows[name];
   return refuse(`There is no WINDOW ${quotedName(name)}.${suggestion(name, Object.keys(windows))}`, node);
 }
 
-function windowText(
-  draft: SqlDraft,
-  over: WindowExpr | undefined,
-  scope: SqlScope,
-  isShifted: boolean,
-): string {
+function windowText(over: WindowExpr | undefined, scope: SqlScope, isShifted: boolean): string {
   const parts: string[] = [];
-  const list = (nodes: readonly ExpressionNode[]) =>
-    nodes.map((one) => draft.expression(one, scope).sql).join(", ");
+  const list = (nodes: readonly ExpressionNode[]) => nodes.map((one) => scope.expression(one).sql).join(", ");
   if (over?.partition_by?.length) parts.push(`PARTITION BY ${list(over.partition_by)}`);
   if (over?.order_by?.length) {
-    const orders = over.order_by.map(
-      (one) => `${draft.expression(one.expr, scope).sql} ${directionOf(one.order)}`,
-    );
+    const orders = over.order_by.map((one) => `${scope.expression(one.expr).sql} ${directionOf(one.order)}`);
     parts.push(`ORDER BY ${orders.join(", ")}`);
   }
   if (over?.frame_method) {

@@ -1,7 +1,7 @@
 // Reads HogQL by PostHog's parser in a child process: one text at a time, the projects in turn. The child starts with
 // the first text and ends when idle: it uses 80 MB, a fifth of what a small server uses at rest.
 
-import { Fault } from "../../../core/fault.ts";
+import { unavailable } from "../../../core/fault.ts";
 import { limits } from "../../../core/limits.ts";
 import { type Log, reasonOf } from "../../../core/log.ts";
 import { Semaphore } from "../../../work/semaphore.ts";
@@ -99,9 +99,7 @@ function openParserChild(log: Log) {
       } catch (thrown) {
         log.warn("the HogQL parser ended", { reason: reasonOf(thrown) });
         end();
-        throw new Fault("unavailable", "SQL cannot be read at this moment. Please retry.", {
-          retryAfterSeconds: 5,
-        });
+        throw unavailable("SQL cannot be read at this moment. Please retry.");
       } finally {
         idle = setTimeout(end, parserLimits.childIdleMs).unref();
       }
@@ -150,8 +148,4 @@ function sentenceOf({ message }: ParserError): string {
   return `The query is not valid HogQL: ${short}${short.endsWith(".") ? "" : "."}`;
 }
 
-function tooManyTexts(): Fault {
-  return new Fault("unavailable", "Too many queries wait to be read. Please retry.", {
-    retryAfterSeconds: 5,
-  });
-}
+const tooManyTexts = () => unavailable("Too many queries wait to be read. Please retry.");

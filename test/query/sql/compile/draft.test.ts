@@ -5,8 +5,8 @@ import { queryLimits } from "../../../../src/query/limits.ts";
 import {
   asType,
   constantSql,
-  newSqlDraft,
   type SqlContext,
+  SqlDraft,
   textAs,
 } from "../../../../src/query/sql/compile/draft.ts";
 import { SqlProblem } from "../../../../src/query/sql/compile/problem.ts";
@@ -17,7 +17,7 @@ function openDraft(more: Partial<SqlContext> = {}) {
     expression: () => ({ sql: "", type: "unknown" as const, nullable: true }),
     select: () => ({ sql: "", columns: [] }),
   };
-  return newSqlDraft({ project_id: 7, timezone: "UTC", now: 1500, text: "", ...more }, compilers);
+  return new SqlDraft({ project_id: 7, timezone: "UTC", now: 1500, text: "", ...more }, compilers);
 }
 
 test("every statement has the project, its zone, and one moment for now()", () => {
