@@ -1,8 +1,8 @@
 // Date ranges of queries, absolute and relative, in the project's time zone: their spans and their buckets.
 
-import { Fault } from "../core/fault.ts";
 import { queryLimits } from "./limits.ts";
 import type { DateRange, Interval } from "./parts/model.ts";
+import { refuseInput } from "./refuse_input.ts";
 
 type Moment = Temporal.ZonedDateTime;
 
@@ -49,15 +49,12 @@ export function dateSpanOf(
   const from = read(range?.date_from, "date_from") ?? now.subtract({ days: 7 }).startOfDay();
   const untilNow = hourly ? startOf("hour", now).add({ hours: 1 }) : endOfDay(now);
   const to = read(range?.date_to, "date_to") ?? (isExplicit ? now : untilNow);
-  if (Temporal.ZonedDateTime.compare(from, to) >= 0) {
-    throw new Fault("invalid_input", "date_from must be before date_to.", { attr: `${attr}__date_from` });
-  }
+  if (Temporal.ZonedDateTime.compare(from, to) >= 0)
+    refuseInput("date_from must be before date_to.", `${attr}__date_from`);
   const { timezone } = today;
   const isBefore = Temporal.ZonedDateTime.compare(from, dayStartIn(timezone, earliest)) < 0;
-  if (isBefore || Temporal.ZonedDateTime.compare(to, dayStartIn(timezone, latest)) > 0) {
-    const detail = `Only dates from ${earliest} to ${latest} can be queried.`;
-    throw new Fault("invalid_input", detail, { attr: `${attr}__date_from` });
-  }
+  if (isBefore || Temporal.ZonedDateTime.compare(to, dayStartIn(timezone, latest)) > 0)
+    refuseInput(`Only dates from ${earliest} to ${latest} can be queried.`, `${attr}__date_from`);
   return { from, to };
 }
 
@@ -125,7 +122,7 @@ export function readDate(
   attr: string,
 ): Moment | undefined {
   const at = text ? parseDate(text, now, side) : undefined;
-  if (text && !at) throw new Fault("invalid_input", wrongDate, { attr });
+  if (text && !at) refuseInput(wrongDate, attr);
   return at;
 }
 
@@ -198,8 +195,8 @@ export function bucketsOf(interval: Interval, { from, to }: DateSpan): Moment[] 
   const starts: Moment[] = [];
   for (let start = first; Temporal.ZonedDateTime.compare(start, to) < 0;) {
     if (starts.length === queryLimits.queryBucketsMax) {
-      const detail = `This date range has more than ${queryLimits.queryBucketsMax} intervals of one ${interval}.`;
-      throw new Fault("invalid_input", detail, { attr: "query__interval" });
+      const most = `${queryLimits.queryBucketsMax} intervals of one ${interval}`;
+      refuseInput(`This date range has more than ${most}.`, "query__interval");
     }
     starts.push(start);
     start = addIntervals(interval, first, starts.length);

@@ -2,7 +2,7 @@
 // some minutes, for callers that accept them.
 
 import type { Clock } from "../core/clock.ts";
-import { Fault } from "../core/fault.ts";
+import { Fault, unavailable } from "../core/fault.ts";
 import { hashKey } from "../core/id.ts";
 import { limits } from "../core/limits.ts";
 import { readsUntil } from "../storage/clickhouse/clickhouse.ts";
@@ -243,7 +243,4 @@ function cutTitle(title: string): string {
   return characters.length > titleCharsMax ? `${characters.slice(0, titleCharsMax - 1).join("")}…` : title;
 }
 
-function tooManyQueries(): Fault {
-  const detail = "Too many queries are waiting already. Please retry.";
-  return new Fault("unavailable", detail, { retryAfterSeconds: 5 });
-}
+const tooManyQueries = () => unavailable("Too many queries are waiting already. Please retry.");

@@ -2,7 +2,7 @@
 // from a client are always parameters, never text of a statement.
 
 import type { Clock } from "../core/clock.ts";
-import { Fault } from "../core/fault.ts";
+import { Fault, unavailable } from "../core/fault.ts";
 import { limits } from "../core/limits.ts";
 import { wordsIn } from "../core/words.ts";
 import {
@@ -129,7 +129,7 @@ function tooHeavy(): Fault {
 
 function tooBusy(): Fault {
   const detail = "The server is busy, and had less time for this query than it has at rest. Please retry.";
-  return new Fault("unavailable", detail, { retryAfterSeconds: queryLimits.busyRetrySeconds });
+  return unavailable(detail, queryLimits.busyRetrySeconds);
 }
 
 /** What a result depends on besides events. */
@@ -223,91 +223,91 @@ export async function spanOf(
   return dateSpanOf(dateRange, context, { first, attr: `${attr}__dateRange`, hourly });
 }
 
-/** The parameters of a statement that is being composed. */
-export interface Draft extends Pick<QueryContext, "now" | "timezone" | "expressions"> {
-  params: Record<string, unknown>;
+/** A statement over events that is being composed: each part writes the values that it names into `params`. */
+export class Draft {
+  readonly params: Record<string, unknown>;
+  readonly expressions: RowExpressions | undefined;
+  readonly #context: QueryContext;
   /** How many sets of filters there are: it makes the names of their parameters unique. */
-  filters: number;
-}
+  #filters = 0;
 
-export function newDraft({ project_id, now, timezone, expressions }: QueryContext): Draft {
-  const params = { ...expressions?.params, project_id, tz: timezone };
-  return { params, filters: 0, now, timezone, ...(expressions && { expressions }) };
-}
+  constructor(context: QueryContext) {
+    const { project_id, timezone, expressions } = context;
+    this.#context = context;
+    this.expressions = expressions;
+    this.params = { ...expressions?.params, project_id, tz: timezone };
+  }
 
-/**
- * The events to read, as text after FROM. The view `events` joins persons, which costs time, so it is read only where
- * persons are needed.
- */
-export function eventTable(
-  { expressions }: Draft,
-  filters: readonly PropertyFilter[],
-  countsPersons = false,
-): string {
-  const withPersons = countsPersons || readsPersons(filters);
-  return expressions?.rows(withPersons) ?? (withPersons ? "events" : "stored_events");
-}
+  /** Runs the composed statement. @throws as QueryRunner. */
+  run<Row>(text: string): Promise<Row[]> {
+    return this.#context.run<Row>(text, this.params);
+  }
 
-/** The condition of every statement: the project and the span. */
-export function spanCondition(draft: Draft, { from, to }: DateSpan): string {
-  draft.params["from"] = clickhouseTime(from);
-  draft.params["to"] = clickhouseTime(to);
-  return `project_id = {project_id:UInt32}
+  /**
+   * The events to read, as text after FROM. The view `events` joins persons, which costs time, so it is read only where
+   * persons are needed.
+   */
+  eventTable(filters: readonly PropertyFilter[], countsPersons = false): string {
+    const withPersons = countsPersons || readsPersons(filters);
+    return this.expressions?.rows(withPersons) ?? (withPersons ? "events" : "stored_events");
+  }
+
+  /** The condition of every statement: the project and the span. */
+  spanCondition({ from, to }: DateSpan): string {
+    this.params["from"] = clickhouseTime(from);
+    this.params["to"] = clickhouseTime(to);
+    return `project_id = {project_id:UInt32}
      AND timestamp >= toDateTime64({from:String}, 6, 'UTC')
      AND timestamp < toDateTime64({to:String}, 6, 'UTC')`;
-}
-
-/** The condition for the events of an entity. @param more filters of the query. */
-export function entityCondition(
-  draft: Draft,
-  { event, filters: own }: Pick<Entity, "event" | "filters">,
-  more: readonly PropertyFilter[] = [],
-): string {
-  const filters = [...more, ...own];
-  const parts: string[] = [];
-  if (event !== undefined) {
-    const name = `event_${draft.filters++}`;
-    draft.params[name] = event;
-    parts.push(`event = {${name}:String}`);
   }
-  if (filters.length > 0) parts.push(filterCondition(draft, filters));
-  return parts.length > 0 ? `(${parts.join(" AND ")})` : "1";
-}
 
-/** The condition for events that pass all filters; `1` without filters. */
-export function filterCondition(draft: Draft, filters: readonly PropertyFilter[]): string {
-  if (filters.length === 0) return "1";
-  const { now, timezone, expressions } = draft;
-  const options = { now, timezone, ...(expressions && { expression: expressions.condition }) };
-  return compilePropertyFilters(filters, draft.params, `f${draft.filters++}_`, options);
-}
-
-/**
- * The index of a moment's bucket, from 0.
- * @param first the start of the first bucket.
- * @param column the moment; by default the event's.
- */
-export function bucketIndex(
-  draft: Draft,
-  interval: Interval,
-  first: Temporal.ZonedDateTime,
-  column = "timestamp",
-): string {
-  if (interval === "hour") {
-    draft.params["first_second"] = Math.floor(first.epochMilliseconds / 1000);
-    return `intDiv(toUnixTimestamp(${column}) - {first_second:Int64}, 3600)`;
+  /** The condition for the events of an entity. @param more filters of the query. */
+  entityCondition(
+    { event, filters: own }: Pick<Entity, "event" | "filters">,
+    more: readonly PropertyFilter[] = [],
+  ): string {
+    const filters = [...more, ...own];
+    const parts: string[] = [];
+    if (event !== undefined) {
+      const name = `event_${this.#filters++}`;
+      this.params[name] = event;
+      parts.push(`event = {${name}:String}`);
+    }
+    if (filters.length > 0) parts.push(this.filterCondition(filters));
+    return parts.length > 0 ? `(${parts.join(" AND ")})` : "1";
   }
-  // A Date begins in 1970, and the bucket before the first of that year ends there.
-  const day = `toDate32(${column}, {tz:String})`;
-  draft.params["first_day"] = Temporal.PlainDate.from("1970-01-01").until(first.toPlainDate()).days;
-  if (interval === "day") return `(toInt32(${day}) - {first_day:Int32})`;
-  if (interval === "week") return `intDiv(toInt32(${day}) - {first_day:Int32}, 7)`;
-  return `(toInt64(toRelativeMonthNum(${day})) - toInt64(toRelativeMonthNum(toDate32({first_day:Int32}))))`;
-}
 
-/** A property as a number; null when it is not a finite number. */
-export function propertyNumber(draft: Draft, property: string): string {
-  draft.params["math_property"] = property;
-  const number = `toFloat64OrNull(${eventPropertyText(property, "{math_property:String}")})`;
-  return `if(isFinite(${number}), ${number}, NULL)`;
+  /** The condition for events that pass all filters; `1` without filters. */
+  filterCondition(filters: readonly PropertyFilter[]): string {
+    if (filters.length === 0) return "1";
+    const { now, timezone } = this.#context;
+    const expression = this.expressions?.condition;
+    const options = { now, timezone, ...(expression && { expression }) };
+    return compilePropertyFilters(filters, this.params, `f${this.#filters++}_`, options);
+  }
+
+  /**
+   * The index of a moment's bucket, from 0.
+   * @param first the start of the first bucket.
+   * @param column the moment; by default the event's.
+   */
+  bucketIndex(interval: Interval, first: Temporal.ZonedDateTime, column = "timestamp"): string {
+    if (interval === "hour") {
+      this.params["first_second"] = Math.floor(first.epochMilliseconds / 1000);
+      return `intDiv(toUnixTimestamp(${column}) - {first_second:Int64}, 3600)`;
+    }
+    // A Date begins in 1970, and the bucket before the first of that year ends there.
+    const day = `toDate32(${column}, {tz:String})`;
+    this.params["first_day"] = Temporal.PlainDate.from("1970-01-01").until(first.toPlainDate()).days;
+    if (interval === "day") return `(toInt32(${day}) - {first_day:Int32})`;
+    if (interval === "week") return `intDiv(toInt32(${day}) - {first_day:Int32}, 7)`;
+    return `(toInt64(toRelativeMonthNum(${day})) - toInt64(toRelativeMonthNum(toDate32({first_day:Int32}))))`;
+  }
+
+  /** A property as a number; null when it is not a finite number. */
+  propertyNumber(property: string): string {
+    this.params["math_property"] = property;
+    const number = `toFloat64OrNull(${eventPropertyText(property, "{math_property:String}")})`;
+    return `if(isFinite(${number}), ${number}, NULL)`;
+  }
 }

@@ -6,17 +6,7 @@ import { Fault } from "../../src/core/fault.ts";
 import { type QueryMachine } from "../../src/query/bounds.ts";
 import { openQueryEngine } from "../../src/query/engine.ts";
 import { queryLimits } from "../../src/query/limits.ts";
-import {
-  bucketIndex,
-  entityCondition,
-  eventTable,
-  filterCondition,
-  newDraft,
-  openQueryRunners,
-  propertyNumber,
-  type QueryContext,
-  spanCondition,
-} from "../../src/query/store.ts";
+import { Draft, openQueryRunners, type QueryContext } from "../../src/query/store.ts";
 import { type ClickHouse, ClickHouseError } from "../../src/storage/clickhouse/clickhouse.ts";
 import { cleanUp } from "../support/cleanup.ts";
 import { noSqlParser } from "../support/sql_parser.ts";
@@ -117,13 +107,13 @@ test("all statements of a query share its time, and none starts when it is over"
   expect(seconds).toHaveLength(3);
 });
 
-const draftOf = () => newDraft({ project_id: 7, now: 0, timezone: "Europe/Berlin" } as QueryContext);
+const draftOf = () => new Draft({ project_id: 7, now: 0, timezone: "Europe/Berlin" } as QueryContext);
 const filter = { type: "event", key: "plan", operator: "exact", values: ["pro"] } as never;
 
 test("every statement is of its project and a half-open span, with names and values as parameters", () => {
   const draft = draftOf();
   const at = (text: string) => Temporal.ZonedDateTime.from(`${text}[Europe/Berlin]`);
-  const text = spanCondition(draft, { from: at("2024-03-31T00:00"), to: at("2024-04-01T00:00") });
+  const text = draft.spanCondition({ from: at("2024-03-31T00:00"), to: at("2024-04-01T00:00") });
   expect(text.replaceAll(/\s+/g, " ")).toBe(
     "project_id = {project_id:UInt32} AND timestamp >= toDateTime64({from:String}, 6, 'UTC') " +
       "AND timestamp < toDateTime64({to:String}, 6, 'UTC')",
@@ -139,10 +129,10 @@ test("every statement is of its project and a half-open span, with names and val
 
 test("entities of one statement have parameters of their own, and one of any event without filters is every event", () => {
   const draft = draftOf();
-  const one = entityCondition(draft, { event: "paid", filters: [filter] });
-  const other = entityCondition(draft, { event: "paid'", filters: [] }, [filter]);
-  expect(entityCondition(draft, { event: undefined, filters: [] })).toBe("1");
-  expect(filterCondition(draft, [])).toBe("1");
+  const one = draft.entityCondition({ event: "paid", filters: [filter] });
+  const other = draft.entityCondition({ event: "paid'", filters: [] }, [filter]);
+  expect(draft.entityCondition({ event: undefined, filters: [] })).toBe("1");
+  expect(draft.filterCondition([])).toBe("1");
   const namesIn = (text: string) => [...text.matchAll(/\{(\w+):/g)].map(([, name]) => name!);
   expect(namesIn(one).filter((name) => namesIn(other).includes(name))).toEqual([]);
   expect(Object.values(draft.params)).toContain("paid'");
@@ -151,9 +141,9 @@ test("entities of one statement have parameters of their own, and one of any eve
 
 test("persons are joined only where something of them is asked", () => {
   const person = { type: "person", key: "plan", operator: "exact", values: ["pro"] } as never;
-  expect(eventTable(draftOf(), [filter])).toBe("stored_events");
-  expect(eventTable(draftOf(), [person])).toBe("events");
-  expect(eventTable(draftOf(), [], true)).toBe("events");
+  expect(draftOf().eventTable([filter])).toBe("stored_events");
+  expect(draftOf().eventTable([person])).toBe("events");
+  expect(draftOf().eventTable([], true)).toBe("events");
 });
 
 test.each([
@@ -170,13 +160,13 @@ test.each([
     const draft = draftOf();
     // 4 March 2024, 19,786 days after 1970 began.
     const first = Temporal.ZonedDateTime.from("2024-03-04T00:00[Europe/Berlin]");
-    expect(bucketIndex(draft, interval, first)).toBe(sql);
+    expect(draft.bucketIndex(interval, first)).toBe(sql);
     expect(draft.params).toMatchObject(params);
   },
 );
 
 test("a property counts as a number where it is a finite one", () => {
   const draft = draftOf();
-  expect(propertyNumber(draft, "price'")).toMatch(/^if\(isFinite\((.*)\), \1, NULL\)$/s);
+  expect(draft.propertyNumber("price'")).toMatch(/^if\(isFinite\((.*)\), \1, NULL\)$/s);
   expect(draft.params["math_property"]).toBe("price'");
 });

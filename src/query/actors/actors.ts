@@ -1,6 +1,5 @@
 // Answers an ActorsQuery: persons, as rows of the selected columns.
 
-import { Fault } from "../../core/fault.ts";
 import { limits } from "../../core/limits.ts";
 import type { PropertyFilter } from "../../storage/events/property_filter.ts";
 import { queryKind } from "../kind.ts";
@@ -13,7 +12,7 @@ import {
   readExpressions,
 } from "../parts/expressions.ts";
 import { filtersOf } from "../parts/series.ts";
-import type { QueryAnswer, QueryContext } from "../store.ts";
+import { refuseInput } from "../refuse_input.ts";
 import { behindOf } from "./behind.ts";
 import { actorsModel, type ActorsQuery } from "./model.ts";
 
@@ -22,7 +21,25 @@ export const actorsKind = queryKind({
   result: "table",
   check,
   title: () => "Persons",
-  answer,
+  answer: async (context, { query, attr, filters, filtersOwn, behind }) => {
+    const { select, orderBy, limit, offset } = query;
+    const search = query.search?.trim() ?? "";
+    const list = {
+      attr,
+      table: behind ? behindName : "persons",
+      // Filters of test accounts are of the events behind the number.
+      ...(behind && { behind: await behind.persons(context, filters.slice(filtersOwn)) }),
+      made,
+      select: select?.length ? select : selectDefault,
+      conditions: search === "" ? [] : [[searched, "search"] as const],
+      values: { search: `%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`, id: search },
+      orderBy,
+      usualOrder: ["created_at", "id"],
+      filters: { properties: filters.slice(0, filtersOwn) },
+    };
+    const page = { limit: limit ?? limits.pageDefault, offset: offset ?? 0 };
+    return await expressionRows(context, list, page);
+  },
   read: readExpressions,
 });
 
@@ -57,10 +74,8 @@ const searched =
 
 function check(query: ActorsQuery, attr: string) {
   const filters = filtersOf(query, attr);
-  if (!areOfPersons(filters)) {
-    const detail = "Persons can only be filtered by their own properties.";
-    throw new Fault("invalid_input", detail, { attr: `${attr}__properties` });
-  }
+  if (!areOfPersons(filters))
+    refuseInput("Persons can only be filtered by their own properties.", `${attr}__properties`);
   const behind = behindOf(query.source, `${attr}__source`);
   return {
     attr,
@@ -75,27 +90,4 @@ function areOfPersons(filters: readonly PropertyFilter[]): boolean {
   return filters.every((one) =>
     "key" in one ? one.type === "person" || one.type === "hogql" : areOfPersons(one.values),
   );
-}
-
-async function answer(
-  context: QueryContext,
-  { query, attr, filters, filtersOwn, behind }: ReturnType<typeof check>,
-): Promise<QueryAnswer<unknown[]>> {
-  const { select, orderBy, limit, offset } = query;
-  const search = query.search?.trim() ?? "";
-  const list = {
-    attr,
-    table: behind ? behindName : "persons",
-    // Filters of test accounts are of the events behind the number.
-    ...(behind && { behind: await behind.persons(context, filters.slice(filtersOwn)) }),
-    made,
-    select: select?.length ? select : selectDefault,
-    conditions: search === "" ? [] : [[searched, "search"] as const],
-    values: { search: `%${search.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`, id: search },
-    orderBy,
-    usualOrder: ["created_at", "id"],
-    filters: { properties: filters.slice(0, filtersOwn) },
-  };
-  const page = { limit: limit ?? limits.pageDefault, offset: offset ?? 0 };
-  return await expressionRows(context, list, page);
 }

@@ -9,6 +9,7 @@ import { lifecycleKind } from "../lifecycle/lifecycle.ts";
 import type { FigureRef, PersonStatement } from "../parts/figure.ts";
 import { isGiven } from "../parts/series.ts";
 import { pathsKind } from "../paths/paths.ts";
+import { refuseInput } from "../refuse_input.ts";
 import { retentionKind } from "../retention/retention.ts";
 import { stickinessKind } from "../stickiness/stickiness.ts";
 import type { QueryContext } from "../store.ts";
@@ -47,8 +48,7 @@ export function behindOf(source: unknown, attr: string): Behind | undefined {
   const { takes, of } = persons!;
   for (const field of figureFields) {
     if (figure[field] === undefined || figure[field] === null || takes.includes(field)) continue;
-    const detail = `"${field}" does not apply to a ${kindName}; use ${takes.join(", ")}.`;
-    throw new Fault("invalid_input", detail, { attr: `${attr}__${field}` });
+    refuseInput(`"${field}" does not apply to a ${kindName}; use ${takes.join(", ")}.`, `${attr}__${field}`);
   }
   return {
     filtersTestAccounts,

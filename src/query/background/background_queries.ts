@@ -3,7 +3,7 @@
 // a restart, or another server on the same stores, knows none of them.
 
 import { type Access, covers, requireScopes, type Scope } from "../../access/scope.ts";
-import { Fault } from "../../core/fault.ts";
+import { Fault, unavailable } from "../../core/fault.ts";
 import { reasonOf } from "../../core/log.ts";
 import { storeFault } from "../../http/problem.ts";
 import type { Uses } from "../../storage/services.ts";
@@ -95,7 +95,7 @@ export class BackgroundQueries {
     }
     if (!this.#permits.mayTake(project_id)) {
       const detail = "Too many queries run in the background already. Please retry.";
-      throw new Fault("unavailable", detail, { retryAfterSeconds: queryLimits.busyRetrySeconds });
+      throw unavailable(detail, queryLimits.busyRetrySeconds);
     }
     const uncount = countQuery(this.#parts.texts, project_id, query);
     const cancel = new AbortController();

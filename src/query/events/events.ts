@@ -7,7 +7,6 @@ import { spanBetween } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { readExpressions } from "../parts/expressions.ts";
 import { filtersOf } from "../parts/series.ts";
-import type { QueryAnswer, QueryContext } from "../store.ts";
 import { columnsOf, type EventRow, isNewestFirst, parseEvent } from "./columns.ts";
 import { eventExpressionRows } from "./expressions.ts";
 import { eventsModel, type EventsQuery } from "./model.ts";
@@ -18,7 +17,32 @@ export const eventsKind = queryKind({
   result: "table",
   check,
   title: ({ query }) => (query.event ? `${query.event} events` : "Events"),
-  answer,
+  /** @throws Fault when it is too heavy, or its events are too large for one page. */
+  answer: async (context, checked) => {
+    const { query, attr, plain, filters } = checked;
+    const span = spanBetween(context, query, attr);
+    const limit = query.limit ?? limits.pageDefault;
+    const offset = query.offset ?? 0;
+    if (!plain || expressionsIn(filters).length > 0)
+      return await eventExpressionRows(context, checked, span, { limit, offset });
+    const { columns, newestFirst } = plain;
+    const cells = (row: EventRow): unknown[] => {
+      const event = parseEvent(row);
+      return columns.map(({ of }) => of(event));
+    };
+    const rows = await eventRows(context, { query, filters, newestFirst }, span, { limit, offset });
+    return {
+      span,
+      results: await mapInSlices(rows.slice(0, limit), cells, ({ properties }) => properties.length),
+      table: {
+        columns: query.select,
+        types: columns.map(({ type }) => type),
+        hasMore: rows.length > limit,
+        limit,
+        offset,
+      },
+    };
+  },
   read: readExpressions,
 });
 
@@ -29,34 +53,4 @@ function check(query: EventsQuery, attr: string) {
   const isPlain = !query.where?.length && !query.events?.length && !query.personId;
   const plain = isPlain && columns && newestFirst !== undefined ? { columns, newestFirst } : undefined;
   return { attr, query, filters, plain };
-}
-
-/** @throws Fault when it is too heavy, or its events are too large for one page. */
-async function answer(
-  context: QueryContext,
-  checked: ReturnType<typeof check>,
-): Promise<QueryAnswer<unknown[]>> {
-  const { query, attr, plain, filters } = checked;
-  const span = spanBetween(context, query, attr);
-  const limit = query.limit ?? limits.pageDefault;
-  const offset = query.offset ?? 0;
-  if (!plain || expressionsIn(filters).length > 0)
-    return await eventExpressionRows(context, checked, span, { limit, offset });
-  const { columns, newestFirst } = plain;
-  const cells = (row: EventRow): unknown[] => {
-    const event = parseEvent(row);
-    return columns.map(({ of }) => of(event));
-  };
-  const rows = await eventRows(context, { query, filters, newestFirst }, span, { limit, offset });
-  return {
-    span,
-    results: await mapInSlices(rows.slice(0, limit), cells, ({ properties }) => properties.length),
-    table: {
-      columns: query.select,
-      types: columns.map(({ type }) => type),
-      hasMore: rows.length > limit,
-      limit,
-      offset,
-    },
-  };
 }

@@ -14,7 +14,7 @@ import {
 } from "../../storage/events/stored_properties.ts";
 import type { DateSpan } from "../date_range.ts";
 import { queryLimits } from "../limits.ts";
-import { entityCondition, newDraft, type QueryContext, spanCondition } from "../store.ts";
+import { Draft, type QueryContext } from "../store.ts";
 import type { EventRow } from "./columns.ts";
 import type { EventsQuery } from "./model.ts";
 
@@ -38,9 +38,9 @@ export async function eventRows(
   { limit, offset }: Page,
 ): Promise<EventRow[]> {
   const { run, project_id } = context;
-  const draft = newDraft(context);
-  const entity = entityCondition(draft, { event: query.event || undefined, filters });
-  const where = `${spanCondition(draft, span)} AND ${entity}`;
+  const draft = new Draft(context);
+  const entity = draft.entityCondition({ event: query.event || undefined, filters });
+  const where = `${draft.spanCondition(span)} AND ${entity}`;
   const order = newestFirst ? "DESC" : "ASC";
   const events = await run<KeyedEvent>(
     `SELECT ${keyColumns}, distinct_id, timestamp, created_at, person_id FROM events

@@ -6,7 +6,7 @@ import type { DateSpan } from "../date_range.ts";
 import type { Breakdown } from "../parts/breakdown.ts";
 import { breakdownRows } from "../parts/breakdown_store.ts";
 import type { Entity } from "../parts/series.ts";
-import { type Draft, entityCondition, eventTable, filterCondition, spanCondition } from "../store.ts";
+import { type Draft } from "../store.ts";
 import { type Exclusion, type FunnelOrder, inTime, type Walk } from "./walk.ts";
 
 export interface FunnelScope {
@@ -33,16 +33,16 @@ export function stepRows(
   bucket = "0",
 ): string {
   const { series: steps, filters, span, order, exclusions } = scope;
-  const where = `${spanCondition(draft, span)} AND ${filterCondition(draft, filters)}`;
-  const conditions = steps.map((step) => entityCondition(draft, step));
+  const where = `${draft.spanCondition(span)} AND ${draft.filterCondition(filters)}`;
+  const conditions = steps.map((step) => draft.entityCondition(step));
   const mask = conditions.map((condition, i) => `bitShiftLeft(toUInt32(${condition}), ${i})`).join(" + ");
   const bans = exclusions.map(({ entity, from, to }) => {
-    const condition = entityCondition(draft, entity);
+    const condition = draft.entityCondition(entity);
     conditions.push(condition);
     return `if(${condition}, ${2 ** to - 2 ** from}, 0)`;
   });
   const hits = order === "strict" ? "1" : `(${conditions.join(" OR ")})`;
-  const rows = `${eventTable(draft, filters, true)} WHERE ${where} AND ${hits}`;
+  const rows = `${draft.eventTable(filters, true)} WHERE ${where} AND ${hits}`;
   const { from, value } = breakdown ? breakdownRows(draft, rows, breakdown) : { from: rows, value: "NULL" };
   // Times are in µs from a second before the span, so that 0 means none.
   const origin = "toUnixTimestamp64Micro(toDateTime64({from:String}, 6, 'UTC')) - 1000000";

@@ -1,9 +1,9 @@
 // What the schema of a FunnelsQuery cannot refuse: math, and exclusions that are between no steps.
 
-import { Fault } from "../../core/fault.ts";
 import { breakdownOf } from "../parts/breakdown.ts";
 import type { Interval } from "../parts/model.ts";
-import { filtersOf, refuseBreakdown, seriesOf, shownName, unsupportedField } from "../parts/series.ts";
+import { filtersOf, refuseBreakdown, refuseField, seriesOf, shownName } from "../parts/series.ts";
+import { refuseInput } from "../refuse_input.ts";
 import type { FunnelsQuery } from "./model.ts";
 import { type Exclusion, type FunnelOrder, walkOf } from "./walk.ts";
 
@@ -48,18 +48,17 @@ const results = { steps: "steps", trends: "conversions", time_to_convert: "times
 function stepsBetween({ series, funnelsFilter }: FunnelsQuery, attr: string): { from: number; to: number } {
   const last = series.length - 1;
   const { funnelFromStep: from, funnelToStep: to } = funnelsFilter ?? {};
-  const wrong = (name: string, detail: string) =>
-    new Fault("invalid_input", detail, { attr: `${attr}__${name}` });
-  if ((to ?? last) > last) throw wrong("funnelToStep", `The last step of this funnel is ${last}.`);
+  if ((to ?? last) > last) refuseInput(`The last step of this funnel is ${last}.`, `${attr}__funnelToStep`);
   if ((from ?? 0) >= (to ?? last)) {
-    throw wrong(to === 0 ? "funnelToStep" : "funnelFromStep", "funnelFromStep must be before funnelToStep.");
+    const name = to === 0 ? "funnelToStep" : "funnelFromStep";
+    refuseInput("funnelFromStep must be before funnelToStep.", `${attr}__${name}`);
   }
   return { from: from ?? 0, to: to ?? last };
 }
 
 function stepOf(node: FunnelsQuery["series"][number], at: string) {
   const step = seriesOf(node, at);
-  if (step.math !== "total") throw unsupportedField("Math on a funnel's step", `${at}__math`);
+  if (step.math !== "total") refuseField("Math on a funnel's step", `${at}__math`);
   return step;
 }
 
@@ -71,13 +70,11 @@ function exclusionsOf(
   const last = series.length - 1;
   return (funnelsFilter?.exclusions ?? []).map(({ funnelFromStep: from, funnelToStep: to, ...node }, i) => {
     const at = `${attr}__${i}`;
-    const wrong = (name: string, detail: string) =>
-      new Fault("invalid_input", detail, { attr: `${at}__${name}` });
-    if (to > last) throw wrong("funnelToStep", `The last step of this funnel is ${last}.`);
-    if (from >= to) throw wrong("funnelFromStep", "funnelFromStep must be before funnelToStep.");
+    if (to > last) refuseInput(`The last step of this funnel is ${last}.`, `${at}__funnelToStep`);
+    if (from >= to) refuseInput("funnelFromStep must be before funnelToStep.", `${at}__funnelFromStep`);
     if (order === "unordered" && to - from < last) {
       const name = from > 0 ? "funnelFromStep" : "funnelToStep";
-      throw wrong(name, `An exclusion of a funnel without order is from step 0 to step ${last}.`);
+      refuseInput(`An exclusion of a funnel without order is from step 0 to step ${last}.`, `${at}__${name}`);
     }
     return { entity: stepOf(node, at), from, to };
   });

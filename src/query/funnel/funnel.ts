@@ -3,11 +3,11 @@
 import { addIntervals, bucketsOf } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { type Breakdown, requireBreakdownScopes, valuesShown } from "../parts/breakdown.ts";
-import { figureLine, type FigureRef, noFigure, type PersonStatement } from "../parts/figure.ts";
+import { figureLine, noFigure } from "../parts/figure.ts";
 import { namesOf, refuseNumbers } from "../parts/lines.ts";
 import type { Series } from "../parts/series.ts";
 import type { FunnelStep, FunnelTimes, FunnelTrend } from "../result.ts";
-import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
+import { type QueryContext, spanOf } from "../store.ts";
 import type { FunnelScope } from "./attempts.ts";
 import { type CheckedFunnel, checkFunnel } from "./check.ts";
 import { funnelsModel } from "./model.ts";
@@ -26,8 +26,45 @@ export const funnelsKind = queryKind({
   result: ({ result }) => result,
   check: checkFunnel,
   title: ({ title }) => title,
-  answer,
-  persons: { takes: ["funnelStep", "funnelStepBreakdown"], of: persons },
+  answer: async (context, checked) => {
+    const { result, interval, breakdown, query } = checked;
+    const isTrend = result === "conversions";
+    const scope = await scopeOf(context, checked);
+    const { span } = scope;
+    const bars = query.funnelsFilter?.binCount ?? undefined;
+    if (result === "times") return { span, results: [timesOf(await timesRows(context, scope, bars), bars)] };
+    const lines = breakdown && (await linesOf(context, scope, breakdown));
+    if (isTrend) return { interval, span, results: await trendsOf(context, scope, lines) };
+    const rows = await funnelRows(context, scope, lines);
+    if (!lines) return { span, results: stepsOf(checked, rows[0]) };
+    const results = lines.shown.map((shown, line) => {
+      const row = rows.find((one) => one.line === line);
+      return stepsOf(checked, row).map((step) => ({ ...step, breakdown: shown, breakdown_value: shown }));
+    });
+    return { span, results };
+  },
+  persons: {
+    takes: ["funnelStep", "funnelStepBreakdown"],
+    /** The persons who came to a step; of a negative one, to the one before it and not to it. */
+    of: async (context, checked, figure) => {
+      const { series, breakdown, result } = checked;
+      const { funnelStep = null, funnelStepBreakdown: value } = figure;
+      if (result !== "steps")
+        noFigure(figure, "funnelStep", "Steps have lists of persons; trends and times do not.");
+      const last = series.length;
+      const isStep =
+        funnelStep !== null && (funnelStep > 0 || funnelStep < -1) && Math.abs(funnelStep) <= last;
+      if (!isStep) noFigure(figure, "funnelStep", `A step is needed: 1 to ${last}, or -2 to -${last}.`);
+      const sign = funnelStep > 0 ? ">=" : "=";
+      const steps = funnelStep > 0 ? funnelStep : -funnelStep - 1;
+      const scope = await scopeOf(context, checked);
+      if (value === undefined || value === null) return funnelPersonsText(context, scope, { sign, steps });
+      if (!breakdown) return noFigure(figure, "funnelStepBreakdown", "This query has no breakdown.");
+      const lines = await linesOf(context, scope, breakdown);
+      const line = figureLine(figure, "funnelStepBreakdown", lines.shown);
+      return funnelPersonsText(context, scope, { sign, steps, line, breakdown: lines });
+    },
+  },
 });
 
 const unitSeconds: Record<string, number> = {
@@ -49,49 +86,6 @@ async function scopeOf(context: QueryContext, checked: CheckedFunnel) {
   const { funnelWindowInterval: count, funnelWindowIntervalUnit: unit } = query.funnelsFilter ?? {};
   const seconds = (count ?? windowDefault.count) * (unitSeconds[unit ?? windowDefault.unit] ?? 0);
   return { ...checked, span, windowMicros: seconds * 1_000_000 };
-}
-
-type FunnelResult = FunnelStep | FunnelStep[] | FunnelTrend | FunnelTimes;
-
-async function answer(context: QueryContext, checked: CheckedFunnel): Promise<QueryAnswer<FunnelResult>> {
-  const { result, interval, breakdown, query } = checked;
-  const isTrend = result === "conversions";
-  const scope = await scopeOf(context, checked);
-  const { span } = scope;
-  const bars = query.funnelsFilter?.binCount ?? undefined;
-  if (result === "times") return { span, results: [timesOf(await timesRows(context, scope, bars), bars)] };
-  const lines = breakdown && (await linesOf(context, scope, breakdown));
-  if (isTrend) return { interval, span, results: await trendsOf(context, scope, lines) };
-  const rows = await funnelRows(context, scope, lines);
-  if (!lines) return { span, results: stepsOf(checked, rows[0]) };
-  const results = lines.shown.map((shown, line) => {
-    const row = rows.find((one) => one.line === line);
-    return stepsOf(checked, row).map((step) => ({ ...step, breakdown: shown, breakdown_value: shown }));
-  });
-  return { span, results };
-}
-
-/** The persons who came to a step; of a negative one, to the one before it and not to it. */
-async function persons(
-  context: QueryContext,
-  checked: CheckedFunnel,
-  figure: FigureRef,
-): Promise<PersonStatement> {
-  const { series, breakdown, result } = checked;
-  const { funnelStep = null, funnelStepBreakdown: value } = figure;
-  if (result !== "steps")
-    noFigure(figure, "funnelStep", "Steps have lists of persons; trends and times do not.");
-  const last = series.length;
-  const isStep = funnelStep !== null && (funnelStep > 0 || funnelStep < -1) && Math.abs(funnelStep) <= last;
-  if (!isStep) noFigure(figure, "funnelStep", `A step is needed: 1 to ${last}, or -2 to -${last}.`);
-  const sign = funnelStep > 0 ? ">=" : "=";
-  const steps = funnelStep > 0 ? funnelStep : -funnelStep - 1;
-  const scope = await scopeOf(context, checked);
-  if (value === undefined || value === null) return funnelPersonsText(context, scope, { sign, steps });
-  if (!breakdown) return noFigure(figure, "funnelStepBreakdown", "This query has no breakdown.");
-  const lines = await linesOf(context, scope, breakdown);
-  const line = figureLine(figure, "funnelStepBreakdown", lines.shown);
-  return funnelPersonsText(context, scope, { sign, steps, line, breakdown: lines });
 }
 
 /** Values of a breakdown, and as replies show them, all others together among them. */

@@ -2,11 +2,12 @@
 // they began and by how long it took.
 
 import { queryLimits } from "../limits.ts";
+import { personsWhere } from "../parts/behind_store.ts";
 import type { Breakdown } from "../parts/breakdown.ts";
 import { breakdownLine, type BreakdownLines } from "../parts/breakdown_store.ts";
 import type { PersonStatement } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
-import { bucketIndex, type Draft, newDraft, type QueryContext } from "../store.ts";
+import { Draft, type QueryContext } from "../store.ts";
 import {
   attemptRows,
   type FunnelScope,
@@ -31,17 +32,15 @@ export async function funnelValues(
   scope: FunnelScope,
   breakdown: Breakdown,
 ): Promise<{ values: (string | null)[]; more: boolean }> {
-  const draft = newDraft(context);
+  const draft = new Draft(context);
   const rows = stepRows(draft, scope, breakdown);
   const { limit } = breakdown;
   draft.params["limit"] = limit + 1;
-  const values = await context.run<{ value: string | null }>(
-    `SELECT own AS value FROM (
-       SELECT person_id, ${valueOfPerson(scope)} AS own FROM (${rows})
-       GROUP BY person_id HAVING countIf(${scope.walk.begins}) > 0)
-     GROUP BY value ORDER BY count() DESC, value LIMIT {limit:UInt32}`,
-    draft.params,
-  );
+  const values = await draft.run<{ value: string | null }>(`
+    SELECT own AS value FROM (
+      SELECT person_id, ${valueOfPerson(scope)} AS own FROM (${rows})
+      GROUP BY person_id HAVING countIf(${scope.walk.begins}) > 0)
+    GROUP BY value ORDER BY count() DESC, value LIMIT {limit:UInt32}`);
   return { values: values.slice(0, limit).map(({ value }) => value), more: values.length > limit };
 }
 
@@ -51,18 +50,16 @@ export async function funnelRows(
   scope: FunnelScope,
   breakdown?: BreakdownLines,
 ): Promise<FunnelRow[]> {
-  const { params, best } = bestAttempts(context, scope, breakdown);
+  const { draft, best } = bestAttempts(context, scope, breakdown);
   const list = (of: (step: number) => string) => scope.series.map((_, i) => of(i + 1)).join(", ");
   const seconds = (step: number) =>
     `${secondsBetween("best", Math.max(step - 1, 1), step)}, steps >= ${step}`;
-  return await context.run<FunnelRow>(
-    `SELECT toInt32(line) AS line,
-       [${list((step) => `countIf(steps >= ${step})`)}] AS persons,
-       [${list((step) => `avgOrNullIf(${seconds(step)})`)}] AS average_seconds,
-       [${list((step) => `quantileExactInclusiveOrNullIf(0.5)(${seconds(step)})`)}] AS median_seconds
-     FROM (${best}) GROUP BY line`,
-    params,
-  );
+  return await draft.run<FunnelRow>(`
+    SELECT toInt32(line) AS line,
+      [${list((step) => `countIf(steps >= ${step})`)}] AS persons,
+      [${list((step) => `avgOrNullIf(${seconds(step)})`)}] AS average_seconds,
+      [${list((step) => `quantileExactInclusiveOrNullIf(0.5)(${seconds(step)})`)}] AS median_seconds
+    FROM (${best}) GROUP BY line`);
 }
 
 /** Persons who reached so many steps; `line`: only those of one breakdown value, by its index. */
@@ -71,18 +68,18 @@ export function funnelPersonsText(
   scope: FunnelScope,
   { sign, steps, line: at, breakdown }: FunnelFigure,
 ): PersonStatement {
-  const { params, best } = bestAttempts(context, scope, breakdown);
-  Object.assign(params, { at_steps: steps, at_line: at ?? 0 });
-  const ofLine = at === undefined ? "" : " AND line = {at_line:Int32}";
-  return { text: `SELECT person_id FROM (${best}) WHERE steps ${sign} {at_steps:UInt32}${ofLine}`, params };
+  const { draft, best } = bestAttempts(context, scope, breakdown);
+  const condition = `steps ${sign} {at_steps:UInt32}${at === undefined ? "" : " AND line = {at_line:Int32}"}`;
+  const values = { at_steps: steps, at_line: at ?? 0 };
+  return personsWhere({ text: best, params: draft.params }, condition, values);
 }
 
 /** Rows of persons who began the funnel: `person_id`, `line`, the `best` attempt and its `steps`. */
 function bestAttempts(context: QueryContext, scope: FunnelScope, breakdown?: BreakdownLines) {
-  const { params, attempts } = attemptsOf(context, scope, breakdown);
+  const { draft, attempts } = attemptsOf(context, scope, breakdown);
   const best = `SELECT person_id, line, arrayReduce('max', attempts) AS best, ${stepsOf("best.1")} AS steps
     FROM (${attempts})`;
-  return { params, best };
+  return { draft, best };
 }
 
 /** The attempts of persons, each with the line of its value of the breakdown. */
@@ -92,11 +89,11 @@ function attemptsOf(
   breakdown?: BreakdownLines,
   bucketOf?: (draft: Draft) => string,
 ) {
-  const draft = newDraft(context);
+  const draft = new Draft(context);
   const rows = stepRows(draft, scope, breakdown, bucketOf?.(draft));
   const line = breakdown ? breakdownLine(draft, valueOfPerson(scope), breakdown) : "0";
   const attempts = attemptRows(draft, scope, rows, line, bucketOf !== undefined);
-  return { params: draft.params, attempts };
+  return { draft, attempts };
 }
 
 interface FunnelFigure {
@@ -128,22 +125,20 @@ export async function conversionRows(
   first: Temporal.ZonedDateTime,
   breakdown?: BreakdownLines,
 ): Promise<ConversionRow[]> {
-  const { params, attempts } = attemptsOf(context, scope, breakdown, (draft) =>
-    bucketIndex(draft, scope.interval, first),
+  const { draft, attempts } = attemptsOf(context, scope, breakdown, (draft) =>
+    draft.bucketIndex(scope.interval, first),
   );
   const begun = "arrayMap((bucket, attempt) -> (bucket, attempt.1), buckets, attempts)";
-  return await context.run<ConversionRow>(
-    `SELECT toInt32(line) AS line, bucket, countIf(steps > ${scope.from}) AS entered,
-       countIf(steps > ${scope.to}) AS converted
-     FROM (
-       SELECT line, one.1 AS bucket, max(one.2) AS outcome, ${stepsOf("outcome")} AS steps
-       FROM (
-         SELECT person_id, line, arrayJoin(arrayDistinct(arrayFilter(one -> one.2 > 0, ${begun}))) AS one
-         FROM (${attempts}))
-       GROUP BY person_id, line, bucket)
-     GROUP BY line, bucket`,
-    params,
-  );
+  return await draft.run<ConversionRow>(`
+    SELECT toInt32(line) AS line, bucket, countIf(steps > ${scope.from}) AS entered,
+      countIf(steps > ${scope.to}) AS converted
+    FROM (
+      SELECT line, one.1 AS bucket, max(one.2) AS outcome, ${stepsOf("outcome")} AS steps
+      FROM (
+        SELECT person_id, line, arrayJoin(arrayDistinct(arrayFilter(one -> one.2 > 0, ${begun}))) AS one
+        FROM (${attempts}))
+      GROUP BY person_id, line, bucket)
+    GROUP BY line, bucket`);
 }
 
 /** Persons who converted, by how long it took. */
@@ -168,21 +163,19 @@ export async function timesRows(
   scope: FunnelScope & StepRange,
   bins: number | undefined,
 ): Promise<TimesRow[]> {
-  const { params, best } = bestAttempts(context, scope);
+  const { draft, best } = bestAttempts(context, scope);
   const { from, to } = scope;
   const count = bins ?? `least(${queryLimits.funnelBinsUsualMax}, greatest(1, ceil(cbrt(count()))))`;
-  return await context.run<TimesRow>(
-    `SELECT toInt32(intDiv(micros - low * 1000000, width * 1000000)) AS bin, count() AS persons,
-       low, width, bins, average
-     FROM (
-       SELECT arrayJoin(all) AS micros, low, bins, average, if(wide > 0, wide, 60) AS width
-       FROM (
-         SELECT groupArray(micros) AS all, intDiv(min(micros), 1000000) AS low, toInt64(${count}) AS bins,
-           intDiv(intDiv(max(micros) + 999999, 1000000) - low + bins - 1, bins) AS wide,
-           avg(micros) / 1000000 AS average
-         FROM (
-           SELECT best.${from + 4} - best.${to + 4} AS micros FROM (${best}) WHERE steps > ${to})))
-     GROUP BY bin, low, width, bins, average ORDER BY bin`,
-    params,
-  );
+  return await draft.run<TimesRow>(`
+    SELECT toInt32(intDiv(micros - low * 1000000, width * 1000000)) AS bin, count() AS persons,
+      low, width, bins, average
+    FROM (
+      SELECT arrayJoin(all) AS micros, low, bins, average, if(wide > 0, wide, 60) AS width
+      FROM (
+        SELECT groupArray(micros) AS all, intDiv(min(micros), 1000000) AS low, toInt64(${count}) AS bins,
+          intDiv(intDiv(max(micros) + 999999, 1000000) - low + bins - 1, bins) AS wide,
+          avg(micros) / 1000000 AS average
+        FROM (
+          SELECT best.${from + 4} - best.${to + 4} AS micros FROM (${best}) WHERE steps > ${to})))
+    GROUP BY bin, low, width, bins, average ORDER BY bin`);
 }

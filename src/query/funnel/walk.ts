@@ -2,9 +2,9 @@
 // may begin the funnel leads to. Every expression is one pass over an array, so long histories cost no more than many
 // short ones.
 
-import { Fault } from "../../core/fault.ts";
 import { queryLimits } from "../limits.ts";
 import type { Entity } from "../parts/series.ts";
+import { refuseInput } from "../refuse_input.ts";
 
 export type FunnelOrder = "ordered" | "strict" | "unordered";
 
@@ -164,10 +164,8 @@ function groupsOf(steps: readonly Entity[], attr: string): Condition[][] {
   const groups = isOfAny ? [all] : [...Map.groupBy(all, ({ entity }) => entity.event).values()];
   const { stepsOfOneEventMax } = queryLimits;
   if (groups.some(({ length }) => length > stepsOfOneEventMax)) {
-    const detail =
-      `More than ${stepsOfOneEventMax} different steps that one event may be are not supported ` +
-      "in a funnel without order.";
-    throw new Fault("invalid_input", detail, { attr: `${attr}__series` });
+    const what = `More than ${stepsOfOneEventMax} different steps that one event may be`;
+    refuseInput(`${what} are not supported in a funnel without order.`, `${attr}__series`);
   }
   return groups;
 }

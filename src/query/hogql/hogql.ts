@@ -1,22 +1,54 @@
 // Answers a HogQLQuery: SQL over the project's own tables, in PostHog's dialect.
 
-import { Fault } from "../../core/fault.ts";
 import { membersOf } from "../../core/json/dictionary.ts";
 import { asStored, clickhouseTime, nowOf, readDate } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { filtersOf, isGiven } from "../parts/series.ts";
+import { refuseInput } from "../refuse_input.ts";
 import { compileSelect, type SqlFilters } from "../sql/compile/compile.ts";
-import type { QueryAnswer, QueryContext, QueryTiming } from "../store.ts";
+import type { QueryContext, QueryTiming } from "../store.ts";
 import { hogqlModel, type HogQLQuery } from "./model.ts";
-import { filterTreesOf, runTree, sqlFault, type TextReader, treeOfText } from "./run.ts";
+import { filterTreesOf, runTree, sqlFault, treeOfText } from "./run.ts";
 
 export const hogqlKind = queryKind({
   schema: hogqlModel,
   result: "table",
   check,
   title: () => "SQL query",
-  answer,
-  read,
+  answer: async (context, checked) => {
+    const { query, attr } = checked;
+    try {
+      const timings: QueryTiming[] = [];
+      let last = 0;
+      const recordStep = (step: string): void => {
+        const at = context.elapsed() / 1000;
+        timings.push({ k: `./${step}`, t: at - last });
+        last = at;
+      };
+      const tree = await context.parse(query.query, "select", context.project_id);
+      recordStep("parse");
+      const source = { ...textsOf(query), filters: filtersIn(context, checked) };
+      const { rows, ...table } = await runTree(context, tree, source, recordStep);
+      return {
+        results: rows,
+        table: { ...table, hogql: query.query, timings: [...timings, { k: ".", t: last }] },
+      };
+    } catch (thrown) {
+      throw sqlFault(thrown, `${attr}__query`, query.query);
+    }
+  },
+  /** The check does what a run does, except for the types of properties, which only the store knows. */
+  read: async (reader, { attr, query, filters }) => {
+    const at = `${attr}__query`;
+    const { project_id } = reader;
+    const tree = await treeOfText(reader, query.query, "select", at);
+    await filterTreesOf(reader, filters);
+    try {
+      compileSelect(tree, { project_id, timezone: "UTC", now: 0, ...textsOf(query) });
+    } catch (thrown) {
+      throw sqlFault(thrown, at, query.query);
+    }
+  },
 });
 
 type CheckedHogQL = ReturnType<typeof check>;
@@ -28,48 +60,10 @@ function check(query: HogQLQuery, attr: string) {
   const isFiltered = [filterTestAccounts, date_from === "all" ? "" : date_from, date_to, properties].some(
     isGiven,
   );
-  if (isFiltered && !/\{\s*filters\b/.test(query.query)) {
-    const detail = "The text does not use these filters: write {filters} in its WHERE.";
-    throw new Fault("invalid_input", detail, { attr: `${attr}__filters` });
-  }
+  if (isFiltered && !/\{\s*filters\b/.test(query.query))
+    refuseInput("The text does not use these filters: write {filters} in its WHERE.", `${attr}__filters`);
   const filters = filtersOf(query.filters ?? {}, `${attr}__filters`);
   return { attr, query: { ...query, filterTestAccounts }, filters };
-}
-
-async function answer(context: QueryContext, checked: CheckedHogQL): Promise<QueryAnswer<unknown[]>> {
-  const { query, attr } = checked;
-  try {
-    const timings: QueryTiming[] = [];
-    let last = 0;
-    const recordStep = (step: string): void => {
-      const at = context.elapsed() / 1000;
-      timings.push({ k: `./${step}`, t: at - last });
-      last = at;
-    };
-    const tree = await context.parse(query.query, "select", context.project_id);
-    recordStep("parse");
-    const source = { ...textsOf(query), filters: filtersIn(context, checked) };
-    const { rows, ...table } = await runTree(context, tree, source, recordStep);
-    return {
-      results: rows,
-      table: { ...table, hogql: query.query, timings: [...timings, { k: ".", t: last }] },
-    };
-  } catch (thrown) {
-    throw sqlFault(thrown, `${attr}__query`, query.query);
-  }
-}
-
-/** The check does what a run does, except for the types of properties, which only the store knows. */
-async function read(reader: TextReader, { attr, query, filters }: CheckedHogQL): Promise<void> {
-  const at = `${attr}__query`;
-  const { project_id } = reader;
-  const tree = await treeOfText(reader, query.query, "select", at);
-  await filterTreesOf(reader, filters);
-  try {
-    compileSelect(tree, { project_id, timezone: "UTC", now: 0, ...textsOf(query) });
-  } catch (thrown) {
-    throw sqlFault(thrown, at, query.query);
-  }
 }
 
 /** The text, and the values of names in braces. */

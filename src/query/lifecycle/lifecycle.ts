@@ -3,60 +3,52 @@
 
 import { queryKind } from "../kind.ts";
 import { personCounts, personsWhere } from "../parts/behind_store.ts";
-import { figureDay, type FigureRef, noFigure, type PersonStatement } from "../parts/figure.ts";
+import { figureDay, noFigure } from "../parts/figure.ts";
 import { namesOf, seriesLine } from "../parts/lines.ts";
 import { periodsOf } from "../parts/periods.ts";
 import { checkPersons } from "../parts/person_series.ts";
 import { shownName } from "../parts/series.ts";
 import type { TrendLine } from "../result.ts";
-import type { QueryAnswer, QueryContext } from "../store.ts";
 import { lifecycleModel, type LifecycleQuery } from "./model.ts";
 import { statuses, statusText } from "./store.ts";
 
 export const lifecycleKind = queryKind({
   schema: lifecycleModel,
   result: "series",
-  check: checkPersons,
+  check: checkPersons<LifecycleQuery>,
   title: ({ series }) => `Lifecycle of users who did ${shownName(series[0]!)}`,
-  answer,
-  persons: { takes: ["day", "status"], of: persons },
+  answer: async (context, checked) => {
+    const { interval } = checked;
+    const series = checked.series[0]!;
+    const period = await periodsOf(context, checked);
+    const { starts, span } = period;
+    const statement = statusText(context, checked, starts, span);
+    const rows = await personCounts<{ bucket: number; status: string }>(context, statement, "bucket, status");
+    const results = statuses.map((status): TrendLine => {
+      const data = starts.map(() => 0);
+      for (const { bucket, persons, ...row } of rows) {
+        if (row.status === status && bucket in data) data[bucket] = Number(persons);
+      }
+      // Dormant persons are negative numbers.
+      const signed = status === "dormant" ? data.map((count) => 0 - count) : data;
+      const label = `${series.custom_name ?? series.name} - ${status}`;
+      return {
+        ...seriesLine(series, 0, period, { label, data: signed, ...namesOf(starts, interval) }),
+        status,
+      };
+    });
+    return { interval, span, results };
+  },
+  persons: {
+    takes: ["day", "status"],
+    of: async (context, checked, figure) => {
+      const { starts, span } = await periodsOf(context, checked);
+      const status = statuses.find((one) => one === figure.status);
+      if (!status) return noFigure(figure, "status", `One of these is needed: ${statuses.join(", ")}.`);
+      const bucket = figureDay(figure, namesOf(starts, checked.interval).days);
+      const condition = "bucket = {at_bucket:Int32} AND status = {at_status:String}";
+      const values = { at_bucket: bucket, at_status: status };
+      return personsWhere(statusText(context, checked, starts, span), condition, values);
+    },
+  },
 });
-
-type CheckedLifecycle = ReturnType<typeof checkPersons<LifecycleQuery>>;
-
-async function answer(context: QueryContext, checked: CheckedLifecycle): Promise<QueryAnswer<TrendLine>> {
-  const { interval } = checked;
-  const series = checked.series[0]!;
-  const period = await periodsOf(context, checked);
-  const { starts, span } = period;
-  const statement = statusText(context, checked, starts, span);
-  const rows = await personCounts<{ bucket: number; status: string }>(context, statement, "bucket, status");
-  const results = statuses.map((status): TrendLine => {
-    const data = starts.map(() => 0);
-    for (const { bucket, persons, ...row } of rows) {
-      if (row.status === status && bucket in data) data[bucket] = Number(persons);
-    }
-    // Dormant persons are negative numbers.
-    const signed = status === "dormant" ? data.map((count) => 0 - count) : data;
-    const label = `${series.custom_name ?? series.name} - ${status}`;
-    return {
-      ...seriesLine(series, 0, period, { label, data: signed, ...namesOf(starts, interval) }),
-      status,
-    };
-  });
-  return { interval, span, results };
-}
-
-async function persons(
-  context: QueryContext,
-  checked: CheckedLifecycle,
-  figure: FigureRef,
-): Promise<PersonStatement> {
-  const { starts, span } = await periodsOf(context, checked);
-  const status = statuses.find((one) => one === figure.status);
-  if (!status) return noFigure(figure, "status", `One of these is needed: ${statuses.join(", ")}.`);
-  const bucket = figureDay(figure, namesOf(starts, checked.interval).days);
-  const condition = "bucket = {at_bucket:Int32} AND status = {at_status:String}";
-  const values = { at_bucket: bucket, at_status: status };
-  return personsWhere(statusText(context, checked, starts, span), condition, values);
-}

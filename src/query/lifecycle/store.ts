@@ -5,14 +5,7 @@ import { addIntervals, type DateSpan } from "../date_range.ts";
 import type { PersonStatement } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
 import type { Series } from "../parts/series.ts";
-import {
-  bucketIndex,
-  entityCondition,
-  eventTable,
-  newDraft,
-  type QueryContext,
-  spanCondition,
-} from "../store.ts";
+import { Draft, type QueryContext } from "../store.ts";
 
 /** In PostHog's order. */
 export const statuses = ["new", "returning", "resurrecting", "dormant"] as const;
@@ -33,18 +26,18 @@ export function statusText(
 ): PersonStatement {
   const first = starts[0]!;
   const before = addIntervals(interval, first, -1);
-  const draft = newDraft(context);
+  const draft = new Draft(context);
   // The interval before the first one is read too: persons who were active in it return, or are missing, in the first.
   // With an explicit start within an interval, as much of the one before is read.
   const earlier = addIntervals(interval, from, -1);
-  const span = spanCondition(draft, {
+  const span = draft.spanCondition({
     from: Temporal.ZonedDateTime.compare(from, first) > 0 ? earlier : before,
     to,
   });
-  const which = entityCondition(draft, series!, filters);
+  const which = draft.entityCondition(series!, filters);
   // Buckets are counted from the earlier one: ClickHouse's division rounds negative numbers up.
-  const active = bucketIndex(draft, interval, before);
-  const born = bucketIndex(draft, interval, before, "born_at");
+  const active = draft.bucketIndex(interval, before);
+  const born = draft.bucketIndex(interval, before, "born_at");
   draft.params["count"] = starts.length;
   const text = `SELECT person_id, toInt32(one.1 - 1) AS bucket, one.2 AS status FROM (
        SELECT person_id, arrayJoin(arrayConcat(
@@ -60,7 +53,7 @@ export function statusText(
            if(p.born_at = toDateTime64(0, 6, 'UTC'), toInt32(-2), toInt32(${born})) AS born
          FROM (
            SELECT person_id, arraySort(groupUniqArray(toInt32(${active}))) AS active
-           FROM ${eventTable(draft, filters, true)} WHERE ${span} AND ${which} GROUP BY person_id
+           FROM ${draft.eventTable(filters, true)} WHERE ${span} AND ${which} GROUP BY person_id
          ) AS a
          LEFT ANY JOIN (
            SELECT person_id, min(created_at) AS born_at FROM person_distinct_ids

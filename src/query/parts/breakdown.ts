@@ -5,6 +5,7 @@ import { requireScopes } from "../../access/scope.ts";
 import { Fault } from "../../core/fault.ts";
 import { sessionExpressions } from "../../storage/events/session_property.ts";
 import { queryLimits } from "../limits.ts";
+import { refuseInput } from "../refuse_input.ts";
 import { noValue, otherValues } from "../result.ts";
 import type { QueryContext } from "../store.ts";
 import type { BreakdownFilter } from "./model.ts";
@@ -40,19 +41,15 @@ export function breakdownOf(
   const named: unknown[] = Array.isArray(breakdown) ? breakdown : isGiven(breakdown) ? [breakdown] : [];
   const list = isGiven(breakdowns) ? breakdowns! : named.map((property) => ({ property, ...older }));
   if (list.length === 0) return undefined;
-  if (list.length > queryLimits.breakdownPartsMax) {
-    const detail = `A query is broken down by ${queryLimits.breakdownPartsMax} properties at most.`;
-    throw new Fault("invalid_input", detail, { attr: field });
-  }
+  if (list.length > queryLimits.breakdownPartsMax)
+    refuseInput(`A query is broken down by ${queryLimits.breakdownPartsMax} properties at most.`, field);
   const parts = list.map(({ property, type, group_type_index: typeIndex }, i): BreakdownPart => {
     const at = isGiven(breakdowns) ? `${field}__${i}__property` : field;
-    if (typeof property !== "string" || property.includes("\0")) {
-      throw new Fault("invalid_input", "Not a valid property name.", { attr: field });
-    }
+    if (typeof property !== "string" || property.includes("\0"))
+      return refuseInput("Not a valid property name.", field);
     if (type === "session" && !Object.hasOwn(sessionExpressions, property)) {
       const known = Object.keys(sessionExpressions).join(", ");
-      const detail = `"${property.slice(0, 100)}" is not supported of a session; ${known} are.`;
-      throw new Fault("invalid_input", detail, { attr: at });
+      refuseInput(`"${property.slice(0, 100)}" is not supported of a session; ${known} are.`, at);
     }
     if (property.length > queryLimits.expressionCharsMax) {
       const detail = `Ensure this field has no more than ${queryLimits.expressionCharsMax} characters.`;

@@ -4,6 +4,7 @@ import { Fault } from "../../core/fault.ts";
 import { propertyTypesOf } from "../hogql/property_types.ts";
 import { admit, sqlFault, type TextReader, treeOfText } from "../hogql/run.ts";
 import { queryLimits } from "../limits.ts";
+import { refuseInput } from "../refuse_input.ts";
 import { condition } from "../sql/compile/calls.ts";
 import { compileOverEvents } from "../sql/compile/compile.ts";
 import type { Sql } from "../sql/compile/value.ts";
@@ -100,5 +101,5 @@ function refuseKind(tree: ExpressionNode, { attr, isAggregate = false }: QueryEx
   const detail = isAggregate
     ? "Math in SQL needs an aggregate function, as in sum(properties.price)."
     : "An aggregate function is allowed in math only, not where each event has a value.";
-  throw new Fault("invalid_input", detail, { attr });
+  refuseInput(detail, attr);
 }

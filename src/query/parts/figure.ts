@@ -1,6 +1,6 @@
 // The number of a result whose persons are listed.
 
-import { Fault } from "../../core/fault.ts";
+import { refuseInput } from "../refuse_input.ts";
 
 /** PostHog's fields for it; each kind accepts some. */
 export interface FigureRef {
@@ -41,7 +41,7 @@ export interface PersonsBehind<Context, Checked> {
 
 /** @throws Fault named by the field. */
 export function noFigure({ attr }: FigureRef, field: FigureField, detail: string): never {
-  throw new Fault("invalid_input", detail, { attr: `${attr}__${field}` });
+  refuseInput(detail, `${attr}__${field}`);
 }
 
 /**

@@ -1,8 +1,8 @@
 // Lines of all kinds: their series in the format of older insights, and the names of their intervals.
 
-import { Fault } from "../../core/fault.ts";
 import { clickhouseTime } from "../date_range.ts";
 import { queryLimits } from "../limits.ts";
+import { refuseInput } from "../refuse_input.ts";
 import type { TrendLine } from "../result.ts";
 import type { Interval } from "./model.ts";
 import type { Period } from "./periods.ts";
@@ -47,7 +47,7 @@ export function refuseNumbers(count: number, attr: string): void {
   const detail =
     `The reply would hold up to ${count} numbers, more than ${queryLimits.queryNumbersMax}. ` +
     "Ask for fewer series, breakdown values or intervals.";
-  throw new Fault("invalid_input", detail, { attr });
+  refuseInput(detail, attr);
 }
 
 /** The intervals' starts, as words and as dates. */

@@ -1,7 +1,7 @@
 // Kinds that count the persons of each interval: Lifecycle, Stickiness.
 
 import type { DateRange, EventsNode, Interval } from "./model.ts";
-import { filtersOf, seriesOf, unsupportedField } from "./series.ts";
+import { filtersOf, refuseField, seriesOf } from "./series.ts";
 
 interface PersonsQuery {
   series: EventsNode[];
@@ -15,7 +15,7 @@ export function checkPersons<Query extends PersonsQuery>(query: Query, attr: str
   const series = query.series.map((node, i) => {
     const one = seriesOf(node, `${attr}__series__${i}`);
     if (one.math === "total" || one.math === "dau") return one;
-    throw unsupportedField(
+    return refuseField(
       `The math "${one.math}" in a query that counts persons`,
       `${attr}__series__${i}__math`,
     );

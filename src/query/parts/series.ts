@@ -1,11 +1,11 @@
 // Series, entities and filters of a query, checked, and their names in titles.
 
-import { Fault } from "../../core/fault.ts";
 import {
   checkPropertyFilters,
   filtersOfQueries,
   type PropertyFilter,
 } from "../../storage/events/property_filter.ts";
+import { refuseInput } from "../refuse_input.ts";
 import type { EventsNode, Math } from "./model.ts";
 
 /** The events of a name, or of any name, with certain properties. */
@@ -49,6 +49,11 @@ export function filtersOf(
   ];
 }
 
+/** The check of a query whose only parts are filters. */
+export function checkFilters<Query extends { properties?: unknown }>(query: Query, attr: string) {
+  return { attr, query, filters: filtersOf(query, attr), entities: [] };
+}
+
 interface Broken {
   breakdownFilter?: { breakdown?: unknown; breakdowns?: unknown } | null;
 }
@@ -56,13 +61,13 @@ interface Broken {
 /** @throws Fault for a breakdown, where a kind has none. */
 export function refuseBreakdown({ breakdownFilter: filter }: Broken, attr: string): void {
   for (const name of ["breakdown", "breakdowns"] as const) {
-    if (!isGiven(filter?.[name])) continue;
-    throw unsupportedField("A breakdown of this query", `${attr}__breakdownFilter__${name}`);
+    if (isGiven(filter?.[name]))
+      refuseField("A breakdown of this query", `${attr}__breakdownFilter__${name}`);
   }
 }
 
-export function unsupportedField(what: string, attr: string): Fault {
-  return new Fault("invalid_input", `${what} is not supported.`, { attr });
+export function refuseField(what: string, attr: string): never {
+  refuseInput(`${what} is not supported.`, attr);
 }
 
 /** Whether a value means anything: null, false and what is empty do not. */

@@ -1,27 +1,34 @@
 // Answers a PathsQuery: how often each step of persons' paths followed another.
 
 import { queryKind } from "../kind.ts";
-import type { PersonStatement } from "../parts/figure.ts";
-import { filtersOf } from "../parts/series.ts";
+import { checkFilters } from "../parts/series.ts";
 import type { PathLink } from "../result.ts";
-import { type QueryAnswer, type QueryContext, spanOf } from "../store.ts";
+import { type QueryContext, spanOf } from "../store.ts";
 import { pathsModel, type PathsQuery } from "./model.ts";
 import { pathPersonsText, pathRows } from "./store.ts";
 
 export const pathsKind = queryKind({
   schema: pathsModel,
   result: "flow",
-  check,
+  check: checkFilters<PathsQuery>,
   title,
-  answer,
-  persons: { takes: [], of: persons },
+  answer: async (context, checked) => {
+    const scope = await scopeOf(context, checked);
+    const rows = await pathRows(context, scope);
+    const links = rows.map(({ value, ...link }) => ({ ...link, value: Number(value) }));
+    return { span: scope.span, results: withBeginning(links) };
+  },
+  persons: {
+    takes: [],
+    /** As PostHog names them: `pathStartKey` is the link's source, `pathEndKey` its target. */
+    of: async (context, checked) => {
+      const { pathStartKey: source, pathEndKey: target } = checked.query.pathsFilter ?? {};
+      return pathPersonsText(context, await scopeOf(context, checked), { source, target });
+    },
+  },
 });
 
-function check(query: PathsQuery, attr: string) {
-  return { attr, query, filters: filtersOf(query, attr), entities: [] };
-}
-
-type CheckedPaths = ReturnType<typeof check>;
+type CheckedPaths = ReturnType<typeof checkFilters<PathsQuery>>;
 
 function title({ query: { pathsFilter } }: CheckedPaths): string {
   const { startPoint, endPoint } = pathsFilter ?? {};
@@ -31,19 +38,6 @@ function title({ query: { pathsFilter } }: CheckedPaths): string {
 async function scopeOf(context: QueryContext, checked: CheckedPaths) {
   const span = await spanOf(context, checked);
   return { filter: checked.query.pathsFilter ?? {}, filters: checked.filters, span };
-}
-
-/** As PostHog names them: `pathStartKey` is the link's source, `pathEndKey` its target. */
-async function persons(context: QueryContext, checked: CheckedPaths): Promise<PersonStatement> {
-  const { pathStartKey: source, pathEndKey: target } = checked.query.pathsFilter ?? {};
-  return pathPersonsText(context, await scopeOf(context, checked), { source, target });
-}
-
-async function answer(context: QueryContext, checked: CheckedPaths): Promise<QueryAnswer<PathLink>> {
-  const scope = await scopeOf(context, checked);
-  const rows = await pathRows(context, scope);
-  const links = rows.map(({ value, ...link }) => ({ ...link, value: Number(value) }));
-  return { span: scope.span, results: withBeginning(links) };
 }
 
 /** The links whose paths are shown from their first step: of other paths, the earlier links are beyond the limit. */

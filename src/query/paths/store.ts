@@ -5,14 +5,7 @@ import type { DateSpan } from "../date_range.ts";
 import { queryLimits } from "../limits.ts";
 import type { PersonStatement } from "../parts/figure.ts";
 import type { PathLink } from "../result.ts";
-import {
-  type Draft,
-  eventTable,
-  filterCondition,
-  newDraft,
-  type QueryContext,
-  spanCondition,
-} from "../store.ts";
+import { Draft, type QueryContext } from "../store.ts";
 import type { PathsQuery } from "./model.ts";
 
 type PathsFilter = NonNullable<PathsQuery["pathsFilter"]>;
@@ -70,7 +63,7 @@ export function pathPersonsText(
 
 /** A row for each pair of steps of each path: its person, and the names of both with the time between them. */
 function linksText(context: QueryContext, scope: PathsScope): PersonStatement {
-  const draft = newDraft(context);
+  const draft = new Draft(context);
   const events = stepEvents(draft, scope);
   const { where, path } = shownPart(draft, scope.filter);
   draft.params["pause"] = queryLimits.pathPauseMs * 1000;
@@ -122,8 +115,8 @@ function stepEvents(draft: Draft, { filter, filters, span }: PathsScope): string
   draft.params["left"] = left;
   return `SELECT person_id, at, ${grouped(draft, filter)} AS name FROM (
       SELECT person_id, toUnixTimestamp64Micro(timestamp) AS at, ${name} AS own_name
-      FROM ${eventTable(draft, filters, true)}
-      WHERE ${spanCondition(draft, span)} AND ${filterCondition(draft, filters)} AND (${ofTypes}))
+      FROM ${draft.eventTable(filters, true)}
+      WHERE ${draft.spanCondition(span)} AND ${draft.filterCondition(filters)} AND (${ofTypes}))
     WHERE NOT has({left:Array(String)}, name)`;
 }
 

@@ -1,10 +1,10 @@
 // The table of a result as CSV (RFC 4180) or as JSON lines, an object for each row.
 
-import { Fault } from "../../core/fault.ts";
 import { choiceParameter } from "../../http/fields/query.ts";
 import { cellOf, cellOfText, csvLineOf } from "../../http/pages/csv.ts";
 import { wantedFormat } from "../../http/pages/format.ts";
 import { slicedTexts } from "../../http/pages/sliced.ts";
+import { refuseInput } from "../refuse_input.ts";
 import type { ResultType } from "../result.ts";
 import type { QueryResult } from "./query_result.ts";
 
@@ -42,7 +42,7 @@ export function refuseTable({ kind, type }: { kind: string; type: ResultType }, 
     type === "table"
       ? "A query in the background is answered as JSON."
       : `A ${kind} is no table: it is answered as JSON.`;
-  throw new Fault("invalid_input", why, { attr: "format" });
+  refuseInput(why, "format");
 }
 
 /**
@@ -81,8 +81,8 @@ function csvLine(row: readonly unknown[]): string {
 function objectLine(columns: readonly string[]): (row: readonly unknown[]) => string {
   const twice = columns.find((name, i) => columns.indexOf(name) !== i);
   if (twice !== undefined) {
-    const detail = `Two columns are called ${JSON.stringify(twice.slice(0, 100))}: give them names with AS.`;
-    throw new Fault("invalid_input", detail, { attr: "format" });
+    const name = JSON.stringify(twice.slice(0, 100));
+    refuseInput(`Two columns are called ${name}: give them names with AS.`, "format");
   }
   const names = columns.map((name) => `${JSON.stringify(name)}:`);
   return (row) => `{${names.map((name, i) => name + JSON.stringify(row[i])).join(",")}}\n`;

@@ -3,11 +3,11 @@
 import { addIntervals, dateSpanOf, earliest, startOf, zonedIso } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { personCounts } from "../parts/behind_store.ts";
-import { figureIndex, type FigureRef, type PersonStatement } from "../parts/figure.ts";
+import { figureIndex } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
 import { type Entity, entityNamed, filtersOf, refuseBreakdown, shownName } from "../parts/series.ts";
 import type { RetentionCohort } from "../result.ts";
-import type { QueryAnswer, QueryContext } from "../store.ts";
+import type { QueryContext } from "../store.ts";
 import { retentionModel, type RetentionQuery } from "./model.ts";
 import { retentionPersons, returnsText } from "./store.ts";
 
@@ -17,8 +17,29 @@ export const retentionKind = queryKind({
   check,
   title: ({ target, returning }) =>
     `Retention of users who did ${shownName(target)} and came back for ${shownName(returning)}`,
-  answer,
-  persons: { takes: ["interval"], of: persons },
+  answer: async (context, checked) => {
+    const { period, interval, count, span } = rowsOf(context, checked);
+    const statement = returnsText(context, checked, interval, span);
+    const rows = await personCounts<{ start: number; later: number }>(context, statement, "start, later");
+    const results = Array.from({ length: count }, (_, start): RetentionCohort => ({
+      label: `${period} ${start}`,
+      date: zonedIso(addIntervals(interval, span.from, start)),
+      values: Array.from({ length: count - start }, (__, i) => ({ count: 0, label: `${period} ${i}` })),
+    }));
+    for (const { start, later: i, persons } of rows) {
+      const cell = results[start]?.values[i];
+      if (cell) cell.count = Number(persons);
+    }
+    return { interval, span, results };
+  },
+  persons: {
+    takes: ["interval"],
+    of: (context, checked, figure) => {
+      const { interval, count, span } = rowsOf(context, checked);
+      const start = figureIndex(figure, "interval", Array.from({ length: count }));
+      return retentionPersons(returnsText(context, checked, interval, span), start);
+    },
+  },
 });
 
 function check(query: RetentionQuery, attr: string) {
@@ -54,29 +75,4 @@ function rowsOf(context: QueryContext, { query, attr }: CheckedRetention) {
   const last = startOf(interval, to.subtract({ milliseconds: 1 }));
   const first = addIntervals(interval, last, 1 - count);
   return { period, interval, count, span: { from: first, to: addIntervals(interval, last, 1) } };
-}
-
-async function answer(
-  context: QueryContext,
-  checked: CheckedRetention,
-): Promise<QueryAnswer<RetentionCohort>> {
-  const { period, interval, count, span } = rowsOf(context, checked);
-  const statement = returnsText(context, checked, interval, span);
-  const rows = await personCounts<{ start: number; later: number }>(context, statement, "start, later");
-  const results = Array.from({ length: count }, (_, start): RetentionCohort => ({
-    label: `${period} ${start}`,
-    date: zonedIso(addIntervals(interval, span.from, start)),
-    values: Array.from({ length: count - start }, (__, i) => ({ count: 0, label: `${period} ${i}` })),
-  }));
-  for (const { start, later: i, persons } of rows) {
-    const cell = results[start]?.values[i];
-    if (cell) cell.count = Number(persons);
-  }
-  return { interval, span, results };
-}
-
-function persons(context: QueryContext, checked: CheckedRetention, figure: FigureRef): PersonStatement {
-  const { interval, count, span } = rowsOf(context, checked);
-  const start = figureIndex(figure, "interval", Array.from({ length: count }));
-  return retentionPersons(returnsText(context, checked, interval, span), start);
 }

@@ -5,15 +5,7 @@ import type { DateSpan } from "../date_range.ts";
 import type { PersonStatement } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
 import type { Entity } from "../parts/series.ts";
-import {
-  bucketIndex,
-  entityCondition,
-  eventTable,
-  filterCondition,
-  newDraft,
-  type QueryContext,
-  spanCondition,
-} from "../store.ts";
+import { Draft, type QueryContext } from "../store.ts";
 import type { RetentionQuery } from "./model.ts";
 
 interface RetentionScope {
@@ -41,12 +33,12 @@ export function returnsText(
   { from, to }: DateSpan,
 ): PersonStatement {
   const firstTime = query.retentionFilter.retentionType === "retention_first_time";
-  const draft = newDraft(context);
-  const span = spanCondition(draft, { from, to });
-  const every = filterCondition(draft, filters);
-  const begins = entityCondition(draft, target);
-  const returns = entityCondition(draft, returning);
-  const index = `toInt32(${bucketIndex(draft, interval, from)})`;
+  const draft = new Draft(context);
+  const span = draft.spanCondition({ from, to });
+  const every = draft.filterCondition(filters);
+  const begins = draft.entityCondition(target);
+  const returns = draft.entityCondition(returning);
+  const index = `toInt32(${draft.bucketIndex(interval, from)})`;
   // For the first time, events before the span are read too: persons in them began earlier.
   const where = firstTime
     ? `project_id = {project_id:UInt32} AND timestamp < toDateTime64({to:String}, 6, 'UTC')
@@ -62,6 +54,6 @@ export function returnsText(
        FROM (
          SELECT person_id, arrayJoin(starts) AS start, returned FROM (
            SELECT person_id, ${starts} AS starts, groupUniqArrayIf(${index}, ${returns} AND ${inSpan}) AS returned
-           FROM ${eventTable(draft, filters, true)} WHERE ${where} AND ${every} GROUP BY person_id))`;
+           FROM ${draft.eventTable(filters, true)} WHERE ${where} AND ${every} GROUP BY person_id))`;
   return { text, params: draft.params };
 }

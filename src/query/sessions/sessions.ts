@@ -5,7 +5,6 @@ import { clickhouseTime, spanBetween } from "../date_range.ts";
 import { queryKind } from "../kind.ts";
 import { expressionRows, type MadeColumn, readExpressions } from "../parts/expressions.ts";
 import { sqlTables } from "../sql/compile/lists/tables.ts";
-import type { QueryAnswer, QueryContext } from "../store.ts";
 import { sessionsModel, type SessionsQuery } from "./model.ts";
 
 export const sessionsKind = queryKind({
@@ -13,7 +12,26 @@ export const sessionsKind = queryKind({
   result: "table",
   check,
   title: () => "Sessions",
-  answer,
+  answer: async (context, { query, attr }) => {
+    const { select, where, personId, orderBy, limit, offset } = query;
+    const span = spanBetween(context, query, attr);
+    const list = {
+      attr,
+      table: "sessions",
+      made,
+      select,
+      conditions: [
+        ...(personId ? [[ofPerson, "personId"] as const] : []),
+        ...(where ?? []).map((text, i) => [text, `where__${i}`] as const),
+      ],
+      values: { personId },
+      orderBy,
+      usualOrder: ["$start_timestamp", "session_id"],
+      filters: { from: clickhouseTime(span.from), to: clickhouseTime(span.to), properties: [] },
+    };
+    const page = { limit: limit ?? limits.pageDefault, offset: offset ?? 0 };
+    return { span, ...(await expressionRows(context, list, page)) };
+  },
   read: readExpressions,
 });
 
@@ -30,28 +48,4 @@ const ofPerson = "distinct_id in (select distinct_id from person_distinct_ids wh
 
 function check(query: SessionsQuery, attr: string) {
   return { attr, query: { ...query, filterTestAccounts: null }, filters: [] };
-}
-
-async function answer(
-  context: QueryContext,
-  { query, attr }: ReturnType<typeof check>,
-): Promise<QueryAnswer<unknown[]>> {
-  const { select, where, personId, orderBy, limit, offset } = query;
-  const span = spanBetween(context, query, attr);
-  const list = {
-    attr,
-    table: "sessions",
-    made,
-    select,
-    conditions: [
-      ...(personId ? [[ofPerson, "personId"] as const] : []),
-      ...(where ?? []).map((text, i) => [text, `where__${i}`] as const),
-    ],
-    values: { personId },
-    orderBy,
-    usualOrder: ["$start_timestamp", "session_id"],
-    filters: { from: clickhouseTime(span.from), to: clickhouseTime(span.to), properties: [] },
-  };
-  const page = { limit: limit ?? limits.pageDefault, offset: offset ?? 0 };
-  return { span, ...(await expressionRows(context, list, page)) };
 }

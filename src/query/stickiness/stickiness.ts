@@ -2,63 +2,55 @@
 
 import { queryKind } from "../kind.ts";
 import { personCounts, personsWhere } from "../parts/behind_store.ts";
-import { figureDay, figureIndex, type FigureRef, type PersonStatement } from "../parts/figure.ts";
+import { figureDay, figureIndex } from "../parts/figure.ts";
 import { refuseNumbers, seriesLine } from "../parts/lines.ts";
 import { figurePeriod, periodsOf } from "../parts/periods.ts";
 import { checkPersons } from "../parts/person_series.ts";
 import { shownName } from "../parts/series.ts";
 import type { TrendLine } from "../result.ts";
-import type { QueryAnswer, QueryContext } from "../store.ts";
 import { stickinessModel, type StickinessQuery } from "./model.ts";
 import { timesText } from "./store.ts";
 
 export const stickinessKind = queryKind({
   schema: stickinessModel,
   result: "series",
-  check: checkPersons,
+  check: checkPersons<StickinessQuery>,
   title: ({ series }) => `Stickiness of users who did ${series.map(shownName).join(" & ")}`,
-  answer,
-  persons: { takes: ["day", "series", "compare"], of: persons },
-});
-
-type CheckedStickiness = ReturnType<typeof checkPersons<StickinessQuery>>;
-
-async function answer(context: QueryContext, checked: CheckedStickiness): Promise<QueryAnswer<TrendLine>> {
-  const { interval, series, query } = checked;
-  const { span, periods, starts } = await periodsOf(context, checked);
-  const count = starts.length;
-  const numbers = timesOf(starts);
-  refuseNumbers(series.length * periods.length * count, checked.attr);
-  const labels = numbers.map((times) => `${times} ${interval}${times > 1 ? "s" : ""}`);
-  const results: TrendLine[] = [];
-  for (const [order, one] of series.entries()) {
-    for (const period of periods) {
-      const data = numbers.map(() => 0);
-      const statement = timesText(context, { ...checked, series: one }, period);
-      const rows = await personCounts<{ times: number }>(context, statement, "times");
-      for (const row of rows) if (row.times - 1 in data) data[row.times - 1] = Number(row.persons);
-      if (query.stickinessFilter?.computedAs === "cumulative") {
-        for (let i = count - 2; i >= 0; i--) data[i]! += data[i + 1]!;
+  answer: async (context, checked) => {
+    const { interval, series, query } = checked;
+    const { span, periods, starts } = await periodsOf(context, checked);
+    const count = starts.length;
+    const numbers = timesOf(starts);
+    refuseNumbers(series.length * periods.length * count, checked.attr);
+    const labels = numbers.map((times) => `${times} ${interval}${times > 1 ? "s" : ""}`);
+    const results: TrendLine[] = [];
+    for (const [order, one] of series.entries()) {
+      for (const period of periods) {
+        const data = numbers.map(() => 0);
+        const statement = timesText(context, { ...checked, series: one }, period);
+        const rows = await personCounts<{ times: number }>(context, statement, "times");
+        for (const row of rows) if (row.times - 1 in data) data[row.times - 1] = Number(row.persons);
+        if (query.stickinessFilter?.computedAs === "cumulative") {
+          for (let i = count - 2; i >= 0; i--) data[i]! += data[i + 1]!;
+        }
+        const label = one.custom_name ?? one.name;
+        results.push(seriesLine(one, order, period, { label, data, labels, days: numbers }));
       }
-      const label = one.custom_name ?? one.name;
-      results.push(seriesLine(one, order, period, { label, data, labels, days: numbers }));
     }
-  }
-  return { interval, span, results };
-}
+    return { interval, span, results };
+  },
+  persons: {
+    takes: ["day", "series", "compare"],
+    of: async (context, checked, figure) => {
+      const series = checked.series[figureIndex(figure, "series", checked.series, 0)]!;
+      const { periods, starts } = await periodsOf(context, checked);
+      const at_times = figureDay(figure, timesOf(starts)) + 1;
+      const sign = checked.query.stickinessFilter?.computedAs === "cumulative" ? ">=" : "=";
+      const statement = timesText(context, { ...checked, series }, figurePeriod(figure, periods));
+      return personsWhere(statement, `times ${sign} {at_times:Int32}`, { at_times });
+    },
+  },
+});
 
 /** The `days` of its lines: in how many intervals. */
 const timesOf = (starts: readonly unknown[]): number[] => starts.map((_, i) => i + 1);
-
-async function persons(
-  context: QueryContext,
-  checked: CheckedStickiness,
-  figure: FigureRef,
-): Promise<PersonStatement> {
-  const series = checked.series[figureIndex(figure, "series", checked.series, 0)]!;
-  const { periods, starts } = await periodsOf(context, checked);
-  const at_times = figureDay(figure, timesOf(starts)) + 1;
-  const sign = checked.query.stickinessFilter?.computedAs === "cumulative" ? ">=" : "=";
-  const statement = timesText(context, { ...checked, series }, figurePeriod(figure, periods));
-  return personsWhere(statement, `times ${sign} {at_times:Int32}`, { at_times });
-}

@@ -5,14 +5,7 @@ import type { PersonStatement } from "../parts/figure.ts";
 import type { Interval } from "../parts/model.ts";
 import type { Period } from "../parts/periods.ts";
 import type { Series } from "../parts/series.ts";
-import {
-  bucketIndex,
-  entityCondition,
-  eventTable,
-  newDraft,
-  type QueryContext,
-  spanCondition,
-} from "../store.ts";
+import { Draft, type QueryContext } from "../store.ts";
 import type { StickinessQuery } from "./model.ts";
 
 interface StickinessScope {
@@ -30,15 +23,15 @@ export function timesText(
   { query, interval, series, filters }: StickinessScope,
   { span, starts: [first] }: Period,
 ): PersonStatement {
-  const draft = newDraft(context);
-  const inSpan = spanCondition(draft, span);
-  const which = entityCondition(draft, series, filters);
-  const bucket = bucketIndex(draft, interval, first!);
+  const draft = new Draft(context);
+  const inSpan = draft.spanCondition(span);
+  const which = draft.entityCondition(series, filters);
+  const bucket = draft.bucketIndex(interval, first!);
   const criteria = query.stickinessFilter?.stickinessCriteria;
   const having = criteria ? `HAVING count() ${operators[criteria.operator]} {criteria:UInt32}` : "";
   if (criteria) draft.params["criteria"] = criteria.value;
   const text = `SELECT person_id, toInt32(count()) AS times FROM (
-      SELECT person_id, ${bucket} AS bucket FROM ${eventTable(draft, filters, true)} WHERE ${inSpan} AND ${which}
+      SELECT person_id, ${bucket} AS bucket FROM ${draft.eventTable(filters, true)} WHERE ${inSpan} AND ${which}
       GROUP BY person_id, bucket ${having})
     GROUP BY person_id`;
   return { text, params: draft.params };

@@ -4,6 +4,7 @@ import { Fault } from "../../core/fault.ts";
 import { breakdownOf } from "../parts/breakdown.ts";
 import type { EventsNode, Interval } from "../parts/model.ts";
 import { filtersOf, type Series, seriesOf, shownName } from "../parts/series.ts";
+import { refuseInput } from "../refuse_input.ts";
 import { type Formula, readFormula } from "./formula.ts";
 import { totalDisplays, type TrendsQuery } from "./model.ts";
 
@@ -65,24 +66,19 @@ function refuseMath(query: TrendsQuery, node: EventsNode, at: string, hasBreakdo
   if (math === "hogql" && !node.math_hogql) {
     throw new Fault("required", `The math "hogql" needs an expression.`, { attr: `${at}_hogql` });
   }
-  if (node.math_hogql && math !== "hogql") {
-    throw new Fault("invalid_input", 'An expression is for the math "hogql".', { attr: `${at}_hogql` });
-  }
+  if (node.math_hogql && math !== "hogql")
+    refuseInput('An expression is for the math "hogql".', `${at}_hogql`);
   if (math === "unique_group" && typeof math_group_type_index !== "number") {
     const detail = `The math "${math}" needs a group type.`;
     throw new Fault("required", detail, { attr: `${at}_group_type_index` });
   }
   const display = query.trendsFilter?.display;
   const isSliding = math === "weekly_active" || math === "monthly_active";
-  if (isSliding && ((query.interval ?? "day") !== "day" || isTotal(display))) {
-    throw new Fault("invalid_input", `"${math}" is only supported for a line by day.`, { attr: at });
-  }
-  if (isSliding && hasBreakdown) {
-    throw new Fault("invalid_input", `"${math}" is not supported with a breakdown.`, { attr: at });
-  }
-  if (display === "ActionsLineGraphCumulative" && (math ?? "total") !== "total" && math !== "sum") {
-    throw new Fault("invalid_input", `"${math}" cannot be added up over time.`, { attr: at });
-  }
+  if (isSliding && ((query.interval ?? "day") !== "day" || isTotal(display)))
+    refuseInput(`"${math}" is only supported for a line by day.`, at);
+  if (isSliding && hasBreakdown) refuseInput(`"${math}" is not supported with a breakdown.`, at);
+  if (display === "ActionsLineGraphCumulative" && (math ?? "total") !== "total" && math !== "sum")
+    refuseInput(`"${math}" cannot be added up over time.`, at);
 }
 
 const mathWords: Record<string, string> = {

@@ -1,7 +1,10 @@
 // Formulas over the series of a trend, as `A / B * 100`: letters are series in their order.
 
+import { yieldToEventLoop } from "../../core/clock.ts";
 import { Fault } from "../../core/fault.ts";
 import { queryLimits } from "../limits.ts";
+import { refuseInput } from "../refuse_input.ts";
+import type { TrendLine } from "../result.ts";
 
 /** The result for the series' numbers of one interval. */
 export type Formula = ReturnType<typeof readFormula>;
@@ -42,6 +45,44 @@ export function readFormula(text: string, custom_name: string | null, series: nu
   };
 }
 
+/**
+ * One line for each value of the breakdown and each period that any series has; a series without it counts 0. It yields
+ * to the event loop after each line.
+ */
+export async function formulaLines(
+  formula: Formula,
+  order: number,
+  bySeries: readonly (readonly TrendLine[])[],
+): Promise<TrendLine[]> {
+  const keyOf = ({ breakdown_value, compare_label }: TrendLine) =>
+    JSON.stringify([compare_label ?? null, breakdown_value ?? null]);
+  const linesByKey = bySeries.map((lines) => new Map(lines.map((line) => [keyOf(line), line])));
+  const firsts = new Map(
+    bySeries
+      .flat()
+      .toReversed()
+      .map((line) => [keyOf(line), line]),
+  );
+  const lines: TrendLine[] = [];
+  for (const [key, first] of [...firsts].toReversed()) {
+    const summands = linesByKey.map((ofSeries) => ofSeries.get(key));
+    const data = first.data.map((_, i) => formula.of(summands.map((line) => line?.data[i] ?? 0)));
+    lines.push({
+      ...first,
+      action: null,
+      order,
+      label: formula.custom_name || `Formula (${formula.text})`,
+      data,
+      count: data.reduce((sum, one) => sum + one, 0),
+      ...(first.aggregated_value !== undefined && {
+        aggregated_value: formula.of(summands.map((line) => line?.aggregated_value ?? 0)),
+      }),
+    });
+    await yieldToEventLoop();
+  }
+  return lines;
+}
+
 class Reader {
   readonly #text: string;
   readonly #series: number;
@@ -75,10 +116,8 @@ class Reader {
   }
 
   refuse(): never {
-    const detail =
-      `The formula cannot be read at character ${this.#at + 1}. It has numbers, + - * / %, brackets, and the letters ` +
-      "of series, the first being A.";
-    throw new Fault("invalid_input", detail, { attr: this.#attr });
+    const has = "It has numbers, + - * / %, brackets, and the letters of series, the first being A.";
+    refuseInput(`The formula cannot be read at character ${this.#at + 1}. ${has}`, this.#attr);
   }
 
   #operand(depth: number): Step {

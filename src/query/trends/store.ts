@@ -12,20 +12,10 @@ import { queryLimits } from "../limits.ts";
 import type { Breakdown } from "../parts/breakdown.ts";
 import { breakdownLine, type BreakdownLines, breakdownRows, needsPersons } from "../parts/breakdown_store.ts";
 import type { PersonStatement } from "../parts/figure.ts";
-import type { EventsNode, Interval, Math } from "../parts/model.ts";
+import type { Interval, Math } from "../parts/model.ts";
 import type { Period } from "../parts/periods.ts";
 import type { Series } from "../parts/series.ts";
-import {
-  bucketIndex,
-  type Draft,
-  entityCondition,
-  eventTable,
-  filterCondition,
-  newDraft,
-  propertyNumber,
-  type QueryContext,
-  spanCondition,
-} from "../store.ts";
+import { Draft, type QueryContext } from "../store.ts";
 
 /** The events of one series in one period. */
 export interface TrendScope {
@@ -68,23 +58,17 @@ export async function trendRows(
   scope: TrendScope,
   breakdown: BreakdownLines | undefined,
 ): Promise<TrendRow[]> {
-  const { context, series } = scope;
-  const { math } = series;
-  const draft = newDraft(context);
+  const draft = new Draft(scope.context);
   const active = activeText(draft, scope);
   if (active !== undefined) {
-    return await context.run<TrendRow>(
-      `SELECT bucket, 0 AS line, toFloat64(uniqExact(person_id)) AS value FROM (${active}) GROUP BY bucket`,
-      draft.params,
-    );
+    return await draft.run<TrendRow>(`
+      SELECT bucket, 0 AS line, toFloat64(uniqExact(person_id)) AS value FROM (${active}) GROUP BY bucket`);
   }
   const { from, line, condition } = rowsWithLines(draft, rowsOf(draft, scope, breakdown), breakdown);
-  return await context.run<TrendRow>(
-    `SELECT toInt32(${bucketOf(draft, scope)}) AS bucket, toInt32(${line}) AS line,
-       toFloat64(${aggregate(draft, math, series.node)}) AS value
-     FROM ${from}${condition} GROUP BY bucket, line`,
-    draft.params,
-  );
+  return await draft.run<TrendRow>(`
+    SELECT toInt32(${bucketOf(draft, scope)}) AS bucket, toInt32(${line}) AS line,
+      toFloat64(${aggregate(draft, scope.series)}) AS value
+    FROM ${from}${condition} GROUP BY bucket, line`);
 }
 
 /** The values of a breakdown with the most events, whether there are more, and the numbers of each. */
@@ -113,40 +97,35 @@ function unlessHeavy(thrown: unknown): undefined {
 
 /** Whether the first events that are read have few values: then few states are needed. */
 async function hasFewValues(scope: TrendScope, breakdown: Breakdown): Promise<boolean> {
-  const draft = newDraft(scope.context);
+  const draft = new Draft(scope.context);
   const { from, value } = breakdownRows(draft, rowsOf(draft, withoutPersons(scope), breakdown), breakdown);
-  const [{ few } = { few: 0 }] = await scope.context.run<{ few: number }>(
-    `SELECT uniqExact(value) <= ${queryLimits.breakdownValuesHeldMax} AS few
-     FROM (SELECT ${value} AS value FROM ${from} LIMIT ${queryLimits.breakdownEventsSeen})`,
-    draft.params,
-  );
+  const [{ few } = { few: 0 }] = await draft.run<{ few: number }>(`
+    SELECT uniqExact(value) <= ${queryLimits.breakdownValuesHeldMax} AS few
+    FROM (SELECT ${value} AS value FROM ${from} LIMIT ${queryLimits.breakdownEventsSeen})`);
   return Boolean(few);
 }
 
 async function readOnce(scope: TrendScope, breakdown: Breakdown): Promise<BreakdownTrend> {
-  const { context, series } = scope;
   const { limit, other } = breakdown;
-  const draft = newDraft(context);
+  const draft = new Draft(scope.context);
   const { from, value } = breakdownRows(draft, rowsOf(draft, scope, breakdown), breakdown);
-  const text = aggregate(draft, series.math, series.node);
+  const text = aggregate(draft, scope.series);
   const [, aggregateName, parameters = "", argument] = /^(\w+)(\([\d.]+\))?\((.*)\)$/s.exec(text)!;
-  const rows = await context.run<TrendRow & { name: string | null }>(
-    `SELECT bucket, toInt32(least(place, ${limit + 1}) - 1) AS line, any(breakdown_value) AS name,
-       toFloat64(${aggregateName}Merge${parameters}(state)) AS value
-     FROM (
-       SELECT bucket, breakdown_value, state, dense_rank() OVER (ORDER BY total DESC, breakdown_value) AS place
-       FROM (
-         SELECT bucket, breakdown_value, state, sum(events) OVER (PARTITION BY breakdown_value) AS total
-         FROM (
-           SELECT toInt32(${bucketOf(draft, scope)}) AS bucket, ${value} AS breakdown_value,
-             ${aggregateName}State${parameters}(${argument}) AS state, count() AS events
-           FROM ${from} GROUP BY bucket, breakdown_value
-         )
-       )
-     )
-     ${other ? "" : `WHERE place <= ${limit}`} GROUP BY bucket, line`,
-    draft.params,
-  );
+  const rows = await draft.run<TrendRow & { name: string | null }>(`
+    SELECT bucket, toInt32(least(place, ${limit + 1}) - 1) AS line, any(breakdown_value) AS name,
+      toFloat64(${aggregateName}Merge${parameters}(state)) AS value
+    FROM (
+      SELECT bucket, breakdown_value, state, dense_rank() OVER (ORDER BY total DESC, breakdown_value) AS place
+      FROM (
+        SELECT bucket, breakdown_value, state, sum(events) OVER (PARTITION BY breakdown_value) AS total
+        FROM (
+          SELECT toInt32(${bucketOf(draft, scope)}) AS bucket, ${value} AS breakdown_value,
+            ${aggregateName}State${parameters}(${argument}) AS state, count() AS events
+          FROM ${from} GROUP BY bucket, breakdown_value
+        )
+      )
+    )
+    ${other ? "" : `WHERE place <= ${limit}`} GROUP BY bucket, line`);
   const values: (string | null)[] = [];
   for (const { line, name } of rows) if (line < limit) values[line] = name;
   return { values, more: rows.some(({ line }) => line === limit), rows };
@@ -158,14 +137,12 @@ export async function breakdownValues(
   breakdown: Breakdown,
 ): Promise<Omit<BreakdownTrend, "rows">> {
   const { limit } = breakdown;
-  const draft = newDraft(scope.context);
+  const draft = new Draft(scope.context);
   const events = rowsOf(draft, withoutPersons(scope), breakdown);
   const { from, value } = breakdownRows(draft, events, breakdown);
   draft.params["limit"] = limit + 1;
-  const rows = await scope.context.run<{ value: string | null }>(
-    `SELECT ${value} AS value FROM ${from} GROUP BY value ORDER BY count() DESC, value LIMIT {limit:UInt32}`,
-    draft.params,
-  );
+  const rows = await draft.run<{ value: string | null }>(`
+    SELECT ${value} AS value FROM ${from} GROUP BY value ORDER BY count() DESC, value LIMIT {limit:UInt32}`);
   return { values: rows.slice(0, limit).map((row) => row.value), more: rows.length > limit };
 }
 
@@ -176,7 +153,7 @@ function withoutPersons(scope: TrendScope): TrendScope {
 }
 
 function bucketOf(draft: Draft, { buckets }: TrendScope): string {
-  return buckets ? bucketIndex(draft, buckets.interval, buckets.first) : "0";
+  return buckets ? draft.bucketIndex(buckets.interval, buckets.first) : "0";
 }
 
 /** The text after FROM: the events of a series, or the first one of each person. */
@@ -186,16 +163,16 @@ function rowsOf(
   breakdown: Breakdown | undefined,
 ): string {
   const { math } = series;
-  const span_condition = spanCondition(draft, span);
+  const span_condition = draft.spanCondition(span);
   const all = { ...series, filters: [...filters, ...series.filters] };
   if (math !== "first_time_for_user" && math !== "first_matching_event_for_user") {
     const countsPersons = personMaths.has(math) || (math === "unique" && !series.node.math_property);
     const withPersons = countsPersons || (breakdown !== undefined && needsPersons(breakdown));
-    return `${eventTable(draft, all.filters, withPersons)} WHERE ${span_condition} AND ${entityCondition(draft, all)}`;
+    return `${draft.eventTable(all.filters, withPersons)} WHERE ${span_condition} AND ${draft.entityCondition(all)}`;
   }
   const isMatching = math === "first_matching_event_for_user";
-  const candidateText = entityCondition(draft, isMatching ? all : { event: series.event, filters: [] });
-  const firstText = isMatching ? "1" : filterCondition(draft, all.filters);
+  const candidateText = draft.entityCondition(isMatching ? all : { event: series.event, filters: [] });
+  const firstText = isMatching ? "1" : draft.filterCondition(all.filters);
   const columnNames = [
     "timestamp",
     "properties",
@@ -208,7 +185,7 @@ function rowsOf(
   return `(
        SELECT project_id, person_id, ${columns} FROM (
          SELECT project_id, person_id, argMin((${columnNames.join(", ")}), (timestamp, uuid)) AS first_event
-         FROM ${eventTable(draft, all.filters, true)}
+         FROM ${draft.eventTable(all.filters, true)}
          WHERE project_id = {project_id:UInt32} AND timestamp < toDateTime64({to:String}, 6, 'UTC') AND ${candidateText}
          GROUP BY project_id, person_id)
      ) WHERE ${span_condition} AND ${firstText}`;
@@ -227,14 +204,11 @@ function rowsWithLines(
   return { from, line, condition: other ? "" : ` AND ${line} < ${values.length}` };
 }
 
-function aggregate(
-  draft: Draft,
-  math: Math,
-  { math_property: property, math_group_type_index: groupIndex, math_hogql: hogql }: EventsNode,
-): string {
+function aggregate(draft: Draft, { math, node }: Series): string {
+  const { math_property: property, math_group_type_index: groupIndex, math_hogql: hogql } = node;
   const quantile = quantiles[math];
   if (quantile !== undefined) {
-    return `quantileExactInclusive(${quantile})(${propertyNumber(draft, property ?? "")})`;
+    return `quantileExactInclusive(${quantile})(${draft.propertyNumber(property ?? "")})`;
   }
   switch (math) {
     case "dau":
@@ -254,7 +228,7 @@ function aggregate(
     case "avg":
     case "min":
     case "max":
-      return `${math}(${propertyNumber(draft, property ?? "")})`;
+      return `${math}(${draft.propertyNumber(property ?? "")})`;
     case "hogql":
       return draft.expressions!.number(hogql ?? "");
     default:
@@ -270,12 +244,12 @@ function activeText(draft: Draft, { series, filters, span, buckets }: TrendScope
   const days = activeDays[series.math];
   if (days === undefined || !buckets) return undefined;
   const readSpan = { from: addIntervals("day", buckets.first, 1 - days), to: span.to };
-  const day = bucketIndex(draft, "day", buckets.first);
-  const where = `${spanCondition(draft, readSpan)} AND ${entityCondition(draft, series, filters)}`;
+  const day = draft.bucketIndex("day", buckets.first);
+  const where = `${draft.spanCondition(readSpan)} AND ${draft.entityCondition(series, filters)}`;
   draft.params["days"] = days;
   draft.params["count"] = buckets.count;
   return `SELECT person_id, arrayJoin(range(greatest(day, 0), least(day + {days:Int32}, {count:Int32}))) AS bucket
-    FROM (SELECT DISTINCT person_id, toInt32(${day}) AS day FROM ${eventTable(draft, filters, true)}
+    FROM (SELECT DISTINCT person_id, toInt32(${day}) AS day FROM ${draft.eventTable(filters, true)}
       WHERE ${where})`;
 }
 
@@ -290,8 +264,8 @@ export function trendPersonsText(
     breakdown,
   }: { bucket: number | undefined; line?: number; breakdown?: BreakdownLines | undefined },
 ): PersonStatement {
-  const { context, series } = scope;
-  const draft = newDraft(context);
+  const { series } = scope;
+  const draft = new Draft(scope.context);
   const active = activeText(draft, scope);
   const personSeries = series.math.startsWith("first_") ? series : { ...series, math: "dau" as const };
   const rows = active ? `(${active}) WHERE 1` : rowsOf(draft, { ...scope, series: personSeries }, breakdown);

@@ -1,88 +1,76 @@
 // Answers a TrendsQuery: reads its numbers and makes the lines of the reply.
 
-import { yieldToEventLoop } from "../../core/clock.ts";
 import { queryKind } from "../kind.ts";
 import { requireBreakdownScopes, shownBreakdown, valuesShown } from "../parts/breakdown.ts";
+import { figureDay, figureIndex, figureLine, noFigure } from "../parts/figure.ts";
 import { namesOf, refuseNumbers, seriesLine } from "../parts/lines.ts";
 import type { Interval } from "../parts/model.ts";
-import { type Period, periodsOf } from "../parts/periods.ts";
+import { figurePeriod, type Period, periodsOf } from "../parts/periods.ts";
 import type { Series } from "../parts/series.ts";
 import type { TrendLine } from "../result.ts";
-import type { QueryAnswer, QueryContext } from "../store.ts";
+import type { QueryContext } from "../store.ts";
 import { type CheckedTrends, checkTrends, trendsTitle } from "./check.ts";
-import type { Formula } from "./formula.ts";
+import { formulaLines } from "./formula.ts";
 import { trendsModel } from "./model.ts";
-import { trendPersons } from "./persons.ts";
-import { trendByBreakdown, type TrendRow, trendRows, trendScope } from "./store.ts";
+import {
+  breakdownValues,
+  trendByBreakdown,
+  trendPersonsText,
+  type TrendRow,
+  trendRows,
+  trendScope,
+} from "./store.ts";
 
 export const trendsKind = queryKind({
   schema: trendsModel,
   result: "series",
   check: checkTrends,
   title: trendsTitle,
-  answer,
-  persons: { takes: ["day", "series", "breakdown", "compare"], of: trendPersons },
+  /** @throws Fault when it would have more numbers than queryLimits.queryNumbersMax, or is too heavy. */
+  answer: async (context, checked) => {
+    const { attr, interval, series, breakdown } = checked;
+    if (breakdown) requireBreakdownScopes(context, breakdown);
+    const { span, starts, periods } = await periodsOf(context, checked);
+    const { formulas } = checked;
+    const lines = series.length * (breakdown ? breakdown.limit + 1 : 1) * periods.length;
+    refuseNumbers(lines * starts.length * Math.max(1, formulas.length), attr);
+    const bySeries: TrendLine[][] = [];
+    for (const [order, one] of series.entries()) {
+      const ofSeries: TrendLine[] = [];
+      for (const period of periods) ofSeries.push(...(await linesOf(context, checked, one, order, period)));
+      bySeries.push(ofSeries);
+    }
+    if (formulas.length === 0) return { interval, span, results: bySeries.flat() };
+    const results: TrendLine[] = [];
+    for (const [order, formula] of formulas.entries()) {
+      results.push(...(await formulaLines(formula, order, bySeries)));
+    }
+    return { interval, span, results };
+  },
+  persons: {
+    takes: ["day", "series", "breakdown", "compare"],
+    /** Without a breakdown value those of all values, without a day those of the whole time. */
+    of: async (context, checked, figure) => {
+      const { interval, breakdown } = checked;
+      const index = figureIndex(figure, "series", checked.series, 0);
+      const series = checked.series[index]!;
+      if (series.math === "unique_group")
+        noFigure(figure, "series", "The groups of a number are not supported.");
+      const { periods } = await periodsOf(context, checked);
+      const period = figurePeriod(figure, periods);
+      const scope = trendScope(context, checked, series, period);
+      const isGiven = (value: unknown) => value !== undefined && value !== null;
+      const { days } = namesOf(period.starts, interval);
+      const bucket = isGiven(figure.day) ? figureDay(figure, days) : undefined;
+      if (!isGiven(figure.breakdown)) return trendPersonsText(scope, { bucket });
+      if (!breakdown) return noFigure(figure, "breakdown", "This query has no breakdown.");
+      requireBreakdownScopes(context, breakdown);
+      const top = await breakdownValues(scope, breakdown);
+      const line = figureLine(figure, "breakdown", valuesShown(breakdown, top));
+      return trendPersonsText(scope, { bucket, line, breakdown: { ...breakdown, values: top.values } });
+    },
+  },
 });
-
-/** @throws Fault when it would have more numbers than queryLimits.queryNumbersMax, or is too heavy. */
-async function answer(context: QueryContext, checked: CheckedTrends): Promise<QueryAnswer<TrendLine>> {
-  const { attr, interval, series, breakdown } = checked;
-  if (breakdown) requireBreakdownScopes(context, breakdown);
-  const { span, starts, periods } = await periodsOf(context, checked);
-  const { formulas } = checked;
-  const lines = series.length * (breakdown ? breakdown.limit + 1 : 1) * periods.length;
-  refuseNumbers(lines * starts.length * Math.max(1, formulas.length), attr);
-  const bySeries: TrendLine[][] = [];
-  for (const [order, one] of series.entries()) {
-    const ofSeries: TrendLine[] = [];
-    for (const period of periods) ofSeries.push(...(await linesOf(context, checked, one, order, period)));
-    bySeries.push(ofSeries);
-  }
-  if (formulas.length === 0) return { interval, span, results: bySeries.flat() };
-  const results: TrendLine[] = [];
-  for (const [order, formula] of formulas.entries()) {
-    results.push(...(await formulaLines(formula, order, bySeries)));
-  }
-  return { interval, span, results };
-}
-
-/**
- * One line for each value of the breakdown and each period that any series has; a series without it counts 0. It yields
- * to the event loop after each line.
- */
-async function formulaLines(
-  formula: Formula,
-  order: number,
-  bySeries: readonly (readonly TrendLine[])[],
-): Promise<TrendLine[]> {
-  const keyOf = ({ breakdown_value, compare_label }: TrendLine) =>
-    JSON.stringify([compare_label ?? null, breakdown_value ?? null]);
-  const linesByKey = bySeries.map((lines) => new Map(lines.map((line) => [keyOf(line), line])));
-  const firsts = new Map(
-    bySeries
-      .flat()
-      .toReversed()
-      .map((line) => [keyOf(line), line]),
-  );
-  const lines: TrendLine[] = [];
-  for (const [key, first] of [...firsts].toReversed()) {
-    const summands = linesByKey.map((ofSeries) => ofSeries.get(key));
-    const data = first.data.map((_, i) => formula.of(summands.map((line) => line?.data[i] ?? 0)));
-    lines.push({
-      ...first,
-      action: null,
-      order,
-      label: formula.custom_name || `Formula (${formula.text})`,
-      data,
-      count: data.reduce((sum, one) => sum + one, 0),
-      ...(first.aggregated_value !== undefined && {
-        aggregated_value: formula.of(summands.map((line) => line?.aggregated_value ?? 0)),
-      }),
-    });
-    await yieldToEventLoop();
-  }
-  return lines;
-}
 
 async function linesOf(
   context: QueryContext,

@@ -1,18 +1,34 @@
 // Answers a WebOverviewQuery: the figures of a site, and those of the time before.
 
 import { queryKind } from "../kind.ts";
-import { filtersOf } from "../parts/series.ts";
+import { checkFilters } from "../parts/series.ts";
 import type { WebFigure } from "../result.ts";
-import type { QueryAnswer, QueryContext } from "../store.ts";
 import { webOverviewModel, type WebOverviewQuery } from "./model.ts";
-import { both, shownFigure, visitRows, type VisitScope, visitSpans } from "./store.ts";
+import { both, shownFigure, visitRows, visitSpans } from "./store.ts";
 
 export const webOverviewKind = queryKind({
   schema: webOverviewModel,
   result: "figures",
-  check: (query: WebOverviewQuery, attr) => ({ attr, query, filters: filtersOf(query, attr), entities: [] }),
+  check: checkFilters<WebOverviewQuery>,
   title: () => "Web overview",
-  answer,
+  answer: async (context, checked) => {
+    const spans = await visitSpans(context, checked);
+    const columns = figures.map(([, , of]) => both(of, spans)).join(", ");
+    const { rows } = await visitRows(context, checked, spans, { columns });
+    const results = figures.map(([key, kind], i): WebFigure => {
+      const [value, previous] = [rows[0]?.[2 * i], rows[0]?.[2 * i + 1]].map(shownFigure);
+      return {
+        key,
+        kind,
+        value: value ?? null,
+        previous: previous ?? null,
+        changeFromPreviousPct:
+          value != null && previous ? Math.round((100 * (value - previous)) / previous) : null,
+        isIncreaseBad: key === "bounce rate" ? true : null,
+      };
+    });
+    return { span: spans.span, results };
+  },
 });
 
 /** The figures in PostHog's order: key, kind, and the figure of visits under a condition. */
@@ -23,22 +39,3 @@ const figures: readonly [key: string, kind: WebFigure["kind"], of: (condition: s
   ["session duration", "duration_s", (condition) => `avgIf(duration, ${condition})`],
   ["bounce rate", "percentage", (condition) => `avgIf(bounced, ${condition}) * 100`],
 ];
-
-async function answer(context: QueryContext, checked: VisitScope): Promise<QueryAnswer<WebFigure>> {
-  const spans = await visitSpans(context, checked);
-  const columns = figures.map(([, , of]) => both(of, spans)).join(", ");
-  const { rows } = await visitRows(context, checked, spans, { columns });
-  const results = figures.map(([key, kind], i): WebFigure => {
-    const [value, previous] = [rows[0]?.[2 * i], rows[0]?.[2 * i + 1]].map(shownFigure);
-    return {
-      key,
-      kind,
-      value: value ?? null,
-      previous: previous ?? null,
-      changeFromPreviousPct:
-        value != null && previous ? Math.round((100 * (value - previous)) / previous) : null,
-      isIncreaseBad: key === "bounce rate" ? true : null,
-    };
-  });
-  return { span: spans.span, results };
-}

@@ -2,60 +2,51 @@
 
 import { limits } from "../../core/limits.ts";
 import { queryKind } from "../kind.ts";
-import { filtersOf } from "../parts/series.ts";
-import type { QueryAnswer, QueryContext } from "../store.ts";
+import { checkFilters } from "../parts/series.ts";
 import { webBreakdowns, webStatsTableModel, type WebStatsTableQuery } from "./model.ts";
-import { both, shownFigure, visitRows, type VisitScope, visitSpans } from "./store.ts";
+import { both, shownFigure, visitRows, visitSpans } from "./store.ts";
 
 export const webStatsTableKind = queryKind({
   schema: webStatsTableModel,
   result: "table",
-  check: (query: WebStatsTableQuery, attr) => ({
-    attr,
-    query,
-    filters: filtersOf(query, attr),
-    entities: [],
-  }),
+  check: checkFilters<WebStatsTableQuery>,
   title: ({ query }) => `Visitors by ${query.breakdownBy}`,
-  answer,
+  answer: async (context, checked) => {
+    const { breakdownBy, includeBounceRate, limit, offset } = checked.query;
+    const spans = await visitSpans(context, checked);
+    const isOfSession = breakdownBy.startsWith("Initial");
+    // A page's bounces are those of visits that entered the site there.
+    const entered = breakdownBy === "Page" ? " and entry = value" : "";
+    const columns: [name: string, of: (condition: string) => string][] = [
+      ["visitors", (condition) => `uniqExactIf(person, ${condition})`],
+      ["views", (condition) => `sumIf(views, ${condition})`],
+    ];
+    if (includeBounceRate)
+      columns.push(["bounce_rate", (condition) => `avgIf(bounced, ${condition}${entered})`]);
+    const page = { limit: limit ?? limits.pageDefault, offset: offset ?? 0 };
+    const { rows, types } = await visitRows(context, checked, spans, {
+      columns: `value, ${columns.map(([, of]) => both(of, spans)).join(", ")}`,
+      value: webBreakdowns[breakdownBy],
+      // A WHERE would read properties twice: the engine evaluates it before visits are counted.
+      rest: `GROUP BY value ${isOfSession ? "" : "HAVING countIf(value != '') > 0"}
+        ORDER BY 2 DESC, 4 DESC, value LIMIT ${page.limit + 1} OFFSET ${page.offset}`,
+    });
+    return {
+      span: spans.span,
+      results: rows
+        .slice(0, page.limit)
+        .map(([value, ...numbers]) => [
+          value,
+          ...columns.map((_, i) => [shownFigure(numbers[2 * i]), shownFigure(numbers[2 * i + 1])]),
+        ]),
+      table: {
+        ...page,
+        hasMore: rows.length > page.limit,
+        columns: ["breakdown_value", ...columns.map(([name]) => name)].map(
+          (name) => `context.columns.${name}`,
+        ),
+        types: [types[0]!, ...columns.map((_, i) => `Tuple(${types[2 * i + 1]}, ${types[2 * i + 2]})`)],
+      },
+    };
+  },
 });
-
-async function answer(
-  context: QueryContext,
-  checked: VisitScope<WebStatsTableQuery>,
-): Promise<QueryAnswer<unknown[]>> {
-  const { breakdownBy, includeBounceRate, limit = limits.pageDefault, offset = 0 } = checked.query;
-  const spans = await visitSpans(context, checked);
-  const isOfSession = breakdownBy.startsWith("Initial");
-  // A page's bounces are those of visits that entered the site there.
-  const entered = breakdownBy === "Page" ? " and entry = value" : "";
-  const columns: [name: string, of: (condition: string) => string][] = [
-    ["visitors", (condition) => `uniqExactIf(person, ${condition})`],
-    ["views", (condition) => `sumIf(views, ${condition})`],
-  ];
-  if (includeBounceRate)
-    columns.push(["bounce_rate", (condition) => `avgIf(bounced, ${condition}${entered})`]);
-  const page = { limit: limit ?? limits.pageDefault, offset: offset ?? 0 };
-  const { rows, types } = await visitRows(context, checked, spans, {
-    columns: `value, ${columns.map(([, of]) => both(of, spans)).join(", ")}`,
-    value: webBreakdowns[breakdownBy],
-    // A WHERE would read properties twice: the engine evaluates it before visits are counted.
-    rest: `GROUP BY value ${isOfSession ? "" : "HAVING countIf(value != '') > 0"}
-      ORDER BY 2 DESC, 4 DESC, value LIMIT ${page.limit + 1} OFFSET ${page.offset}`,
-  });
-  return {
-    span: spans.span,
-    results: rows
-      .slice(0, page.limit)
-      .map(([value, ...numbers]) => [
-        value,
-        ...columns.map((_, i) => [shownFigure(numbers[2 * i]), shownFigure(numbers[2 * i + 1])]),
-      ]),
-    table: {
-      ...page,
-      hasMore: rows.length > page.limit,
-      columns: ["breakdown_value", ...columns.map(([name]) => name)].map((name) => `context.columns.${name}`),
-      types: [types[0]!, ...columns.map((_, i) => `Tuple(${types[2 * i + 1]}, ${types[2 * i + 2]})`)],
-    },
-  };
-}

@@ -4,7 +4,7 @@
 import { type PropertyFilter, sessionOfEvent } from "../../storage/events/property_filter.ts";
 import { asStored, clickhouseTime, type DateSpan } from "../date_range.ts";
 import type { SqlTableRows } from "../results/table_rows.ts";
-import { eventTable, filterCondition, newDraft, type QueryContext, spanCondition, spanOf } from "../store.ts";
+import { Draft, type QueryContext, spanOf } from "../store.ts";
 import type { WebOverviewQuery, WebStatsTableQuery } from "./model.ts";
 
 export interface VisitScope<Query = WebOverviewQuery | WebStatsTableQuery> {
@@ -43,8 +43,8 @@ export function visitRows(
   { span, before }: VisitSpans,
   { columns, value, rest = "" }: { columns: string; value?: VisitValue; rest?: string },
 ): Promise<SqlTableRows> {
-  const draft = newDraft(context);
-  const within = spanCondition(draft, { from: (before ?? span).from, to: span.to });
+  const draft = new Draft(context);
+  const within = draft.spanCondition({ from: (before ?? span).from, to: span.to });
   draft.params["current"] = clickhouseTime(span.from);
   const ofEvent = value && "event" in value && `${value.event} AS value`;
   const ofSession = value && "session" in value && `${value.session} AS value`;
@@ -55,8 +55,8 @@ export function visitRows(
     FROM (
       SELECT session, any(distinct_id) AS id, count() AS views${more(ofEvent && "value")}
       FROM (
-        SELECT ${sessionOfEvent} AS session, distinct_id${more(ofEvent)} FROM ${eventTable(draft, filters)}
-        WHERE ${within} AND event IN ('$pageview', '$screen') AND ${filterCondition(draft, filters)}
+        SELECT ${sessionOfEvent} AS session, distinct_id${more(ofEvent)} FROM ${draft.eventTable(filters)}
+        WHERE ${within} AND event IN ('$pageview', '$screen') AND ${draft.filterCondition(filters)}
       )
       GROUP BY session${more(ofEvent && "value")}
     ) AS v
